@@ -1,0 +1,23 @@
+# libtorch from the PyPI wheel in the virtual environment, without find_package(Torch), which wants a CUDA toolkit.
+# Cache variable TRITOGEN_SITE_PACKAGES: the site-packages folder that holds torch/ and triton/ (./tritogen sets it).
+if(NOT TRITOGEN_SITE_PACKAGES)
+  file(GLOB found ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages)
+  set(TRITOGEN_SITE_PACKAGES "${found}" CACHE PATH "site-packages with torch" FORCE)
+endif()
+set(torch_root ${TRITOGEN_SITE_PACKAGES}/torch)
+if(NOT EXISTS ${torch_root}/lib/libtorch_cpu.so)
+  message(FATAL_ERROR "no torch wheel under '${TRITOGEN_SITE_PACKAGES}': run ./tritogen doctor, or pass "
+                      "-DTRITOGEN_SITE_PACKAGES=<venv>/lib/python3.x/site-packages")
+endif()
+add_library(torch-wheel INTERFACE)
+target_include_directories(torch-wheel SYSTEM INTERFACE ${torch_root}/include
+                           ${torch_root}/include/torch/csrc/api/include)
+target_link_libraries(torch-wheel INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
+target_link_options(torch-wheel INTERFACE -Wl,-rpath,${torch_root}/lib)
+
+# Debian's header-only fmt and static archives, so that the binary travels.
+add_library(fmt-header-only INTERFACE)
+target_compile_definitions(fmt-header-only INTERFACE FMT_HEADER_ONLY=1 SPDLOG_FMT_EXTERNAL=1)
+add_library(seccomp-static INTERFACE)
+find_library(SECCOMP_ARCHIVE libseccomp.a REQUIRED)
+target_link_libraries(seccomp-static INTERFACE ${SECCOMP_ARCHIVE})

@@ -1,0 +1,59 @@
+// Records Python programs into Plans inside the jail. One Recorder owns one warm worker (the zygote); Record forks a
+// child there, waits for its Plan, and says how it ended when there is none. Thread-safe: several threads may record at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+struct RecorderOptions {
+  std::string python;         // interpreter with torch and triton
+  std::string worker_folder;  // the folder worker/ of this project
+  bool allow_weak_jail = false;
+  double wall_seconds = 60;  // per program
+  double cpu_seconds = 60;
+  int64_t memory_bytes = int64_t{4} << 30;
+};
+
+struct RecordRequest {
+  Role role = Role::kCandidate;
+  std::string source;  // text of the Python file
+  std::string entry;   // class or function name
+  bool is_function = false;
+  // Candidates only: the Plan of the reference, whose init_inputs and inputs (values and metas, nothing else) are passed on.
+  const Plan* reference = nullptr;
+  double wall_seconds = 0;  // 0: as in the options
+};
+
+// Why there is no Plan. The kinds are those of the Verdict with the same name.
+struct RecordFailure {
+  enum class Kind { kCompileError, kRuntimeError, kRejected, kTimeout, kKilled, kInfraError } kind;
+  std::string rule;     // for kRejected
+  std::string message;  // one sentence a person can act on
+  int line = 0;         // in the program's file, 0 unknown
+  std::string trace;    // Python traceback, file names shortened; may be empty
+};
+
+class Recorder {
+ public:
+  // Starts the worker and waits until it is warm. Throws UserError when the jail is refused by the kernel and
+  // allow_weak_jail is off, or when the interpreter has no torch or triton.
+  explicit Recorder(RecorderOptions options);
+  ~Recorder();  // kills the worker and everything in its namespaces
+
+  std::variant<Plan, RecordFailure> Record(const RecordRequest& request);
+
+  // The jail features that are in force and those the kernel refused, for doctor and verdicts.
+  const std::vector<std::string>& missing_features() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tritogen
