@@ -1,0 +1,50 @@
+// The verifier: a reference and a candidate in, a Verdict out. Both are Plans replayed with real data on the CPU executor
+// (ATen through libtorch, Triton launches on the tile machine). Nothing here runs anybody's Python.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "plan/plan.h"
+#include "record/recorder.h"
+#include "verify/verdict.h"
+
+namespace tritogen {
+
+enum class Mode { kStrict, kHybrid };  // strict: all compute in Triton; hybrid: library calls allowed and counted
+
+struct VerifyOptions {
+  Mode mode = Mode::kHybrid;
+  uint64_t seed = 0;              // secret seed of inputs, weights and program order; 0: drawn by the caller
+  int threads = 0;                // of the tile machine and ATen; 0: all cores
+  double budget_seconds = 120;    // for one candidate
+  int64_t memory_bytes = 0;       // 0: three quarters of what is available
+};
+
+// A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's own error,
+// negative controls. Computed once, used for many candidates. Immutable after Prepare; thread-safe.
+class Task {
+ public:
+  struct Impl;
+  explicit Task(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Plan& plan() const;
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// Failure to make a task (the reference itself does not run, needs too much memory, is not deterministic, …).
+struct TaskFailure {
+  Outcome outcome;
+  std::string reason;
+};
+std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions& options);
+
+// Judges a recorded candidate.
+Verdict Verify(const Task& task, const Plan& candidate, const VerifyOptions& options);
+// The Verdict of a candidate that could not be recorded.
+Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options);
+
+}  // namespace tritogen
