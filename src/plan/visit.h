@@ -1,0 +1,65 @@
+// Walks over the tensors that values and steps mention.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+// Calls f(TensorId) for each tensor leaf, in order.
+template <typename F>
+void ForEachTensor(const Value& value, const F& f) {
+  if (const auto* tensor = std::get_if<TensorRef>(&value.v)) {
+    f(tensor->id);
+  } else if (const auto* list = std::get_if<Value::List>(&value.v)) {
+    for (const Value& item : *list) ForEachTensor(item, f);
+  }
+}
+
+template <typename F>
+void ForEachTensor(const std::vector<Value>& values, const F& f) {
+  for (const Value& value : values) ForEachTensor(value, f);
+}
+
+inline std::vector<TensorId> TensorLeaves(const std::vector<Value>& values) {
+  std::vector<TensorId> leaves;
+  ForEachTensor(values, [&](TensorId id) { leaves.push_back(id); });
+  return leaves;
+}
+
+// Calls f(TensorId) for each tensor that the step reads or writes in place, all variants included; repeats
+// are possible.
+template <typename F>
+void ForEachUse(const Step& step, const F& f) {
+  if (const auto* aten = std::get_if<AtenStep>(&step)) {
+    ForEachTensor(aten->args, f);
+    for (const auto& [name, value] : aten->kwargs) ForEachTensor(value, f);
+  } else if (const auto* launch = std::get_if<LaunchStep>(&step)) {
+    for (const LaunchVariant& variant : launch->variants) {
+      for (const KernelArg& arg : variant.args) {
+        if (const auto* pointer = std::get_if<PointerArg>(&arg)) f(pointer->tensor);
+        if (const auto* desc = std::get_if<DescriptorArg>(&arg)) f(desc->tensor);
+      }
+    }
+  }
+}
+
+// Calls f(TensorId) for each tensor result of the step; an in-place call gives back a tensor it also uses.
+template <typename F>
+void ForEachResult(const Step& step, const F& f) {
+  if (const auto* aten = std::get_if<AtenStep>(&step)) {
+    for (TensorId id : aten->outs) {
+      if (id != kNoTensor) f(id);
+    }
+  } else if (const auto* constant = std::get_if<ConstantStep>(&step)) {
+    f(constant->out);
+  }
+}
+
+inline int LineOf(const Step& step) {
+  return std::visit([](const auto& s) { return s.line; }, step);
+}
+
+}  // namespace tritogen
