@@ -1,0 +1,18 @@
+// Files that are complete or absent.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace tritogen {
+
+// Writes to a temporary file beside `path`, syncs it and renames it over `path`: a reader, or a crash at any
+// moment, sees the old contents or the new, never a part. Throws UserError naming the path when the folder
+// cannot be written.
+void WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
+
+// The whole file. Throws UserError when it is missing, no regular file, unreadable, or longer than max_bytes.
+std::string ReadFile(const std::filesystem::path& path, size_t max_bytes = size_t{256} << 20);
+
+}  // namespace tritogen
