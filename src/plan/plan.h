@@ -1,6 +1,7 @@
-// Plan: the exact sequence of ATen calls and Triton launches that recording yields, without data. Format and meaning of
-// every field: docs/formats/plan.md. A Plan comes out of a jail that ran somebody else's Python, so it is hostile until
-// ParsePlan has checked it; the invariants below hold for every Plan that ParsePlan returned.
+// Plan: the exact sequence of ATen calls and Triton launches that recording yields, without data. Format and
+// meaning of every field: docs/formats/plan.md. A Plan comes out of a jail that ran somebody else's Python,
+// so it is hostile until ParsePlan has checked it; the invariants below hold for every Plan that ParsePlan
+// returned.
 #pragma once
 
 #include <array>
@@ -30,10 +31,22 @@ struct TensorMeta {
   bool operator==(const TensorMeta&) const = default;
 };
 
-struct TensorRef { TensorId id; bool operator==(const TensorRef&) const = default; };
-struct DeviceValue { bool cuda; bool operator==(const DeviceValue&) const = default; };
-struct LayoutValue { std::string name; bool operator==(const LayoutValue&) const = default; };
-struct MemoryFormatValue { std::string name; bool operator==(const MemoryFormatValue&) const = default; };
+struct TensorRef {
+  TensorId id;
+  bool operator==(const TensorRef&) const = default;
+};
+struct DeviceValue {
+  bool cuda;
+  bool operator==(const DeviceValue&) const = default;
+};
+struct LayoutValue {
+  std::string name;
+  bool operator==(const LayoutValue&) const = default;
+};
+struct MemoryFormatValue {
+  std::string name;
+  bool operator==(const MemoryFormatValue&) const = default;
+};
 
 // One argument of an ATen call, one leaf of the inputs or outputs.
 struct Value {
@@ -48,7 +61,8 @@ struct AtenStep {
   std::string op;  // "aten::add.Tensor"
   std::vector<Value> args;
   std::vector<std::pair<std::string, Value>> kwargs;
-  std::vector<TensorId> outs;  // tensor results in schema order, lists flattened, kNoTensor for undefined ones
+  std::vector<TensorId>
+      outs;  // tensor results in schema order, lists flattened, kNoTensor for undefined ones
   int line = 0;
 };
 
@@ -64,13 +78,15 @@ struct DescriptorArg {
   std::vector<int64_t> shape, strides, block;
   bool pad_nan = false;
 };
-struct PointerArg { TensorId tensor; };
+struct PointerArg {
+  TensorId tensor;
+};
 using KernelArg = std::variant<PointerArg, int64_t, double, DescriptorArg>;
 
 struct LaunchVariant {
-  int kernel = -1;             // index into Plan::kernels
-  std::array<int64_t, 3> grid{1, 1, 1};  // each in [0, 2^31)
-  std::vector<KernelArg> args;  // one per TTIR parameter (descriptors stand for several)
+  int kernel = -1;                                  // index into Plan::kernels
+  std::array<int64_t, 3> grid{1, 1, 1};             // each in [0, 2^31)
+  std::vector<KernelArg> args;                      // one per TTIR parameter (descriptors stand for several)
   std::vector<std::pair<std::string, Value>> call;  // every Python parameter by name, constexprs included
 };
 

@@ -1,5 +1,5 @@
-// The rules of a Plan that one field alone cannot show: ids in range, tensors inside their storages, every tensor defined
-// before it is used, launches that fit the device.
+// The rules of a Plan that one field alone cannot show: ids in range, tensors inside their storages, every
+// tensor defined before it is used, launches that fit the device.
 #pragma once
 
 #include "plan/plan.h"

@@ -165,7 +165,4 @@ struct Module {
 // Throws TtirError (tile.h) with the line; never crashes, never allocates more than a small multiple of the text's size.
 Module ParseTtir(std::string_view text);
 
-// Text without locations and `#loc` lines: what two equal kernels from different files share. Never throws.
-std::string StripLocations(std::string_view text);
-
 }  // namespace tritogen::tile

@@ -1,0 +1,144 @@
+#include "plan/serialize.h"
+
+namespace tritogen {
+namespace {
+
+using nlohmann::json;
+
+template <typename... F>
+struct Overload : F... {
+  using F::operator()...;
+};
+
+template <typename T, typename F>
+json List(const std::vector<T>& items, F convert) {
+  json list = json::array();
+  for (const T& item : items) list.push_back(convert(item));
+  return list;
+}
+
+json FromValue(const Value& value) {
+  return std::visit(Overload{
+                        [](std::monostate) { return json(nullptr); },
+                        [](bool v) { return json(v); },
+                        [](int64_t v) { return json(v); },
+                        [](double v) { return json(v); },
+                        [](const std::string& v) { return json(v); },
+                        [](TensorRef v) {
+                          return json{{"t", v.id}};
+                        },
+                        [](Dtype v) {
+                          return json{{"dtype", DtypeName(v)}};
+                        },
+                        [](DeviceValue v) {
+                          return json{{"device", v.cuda ? "cuda" : "cpu"}};
+                        },
+                        [](const LayoutValue& v) {
+                          return json{{"layout", v.name}};
+                        },
+                        [](const MemoryFormatValue& v) {
+                          return json{{"memory_format", v.name}};
+                        },
+                        [](const Value::List& v) { return List(v, FromValue); },
+                    },
+                    value.v);
+}
+
+json FromTensor(const TensorMeta& meta) {
+  return json::array({meta.storage, DtypeName(meta.dtype), meta.sizes, meta.strides, meta.offset,
+                      meta.on_cuda ? "cuda" : "cpu"});
+}
+
+json FromDescriptor(const DescriptorArg& desc) {
+  return {{"desc",
+           {{"t", desc.tensor},
+            {"shape", desc.shape},
+            {"strides", desc.strides},
+            {"block", desc.block},
+            {"padding", desc.pad_nan ? "nan" : "zero"}}}};
+}
+
+json FromKernelArg(const KernelArg& arg) {
+  return std::visit(Overload{
+                        [](PointerArg v) {
+                          return json{{"ptr", v.tensor}};
+                        },
+                        [](int64_t v) { return json(v); },
+                        [](double v) { return json(v); },
+                        FromDescriptor,
+                    },
+                    arg);
+}
+
+json FromVariant(const LaunchVariant& variant) {
+  json call = json::array();
+  for (const auto& [name, value] : variant.call) call.push_back(json::array({name, FromValue(value)}));
+  return {{"kernel", variant.kernel},
+          {"grid", variant.grid},
+          {"args", List(variant.args, FromKernelArg)},
+          {"call", std::move(call)}};
+}
+
+json FromAten(const AtenStep& step) {
+  json kwargs = json::object();
+  for (const auto& [name, value] : step.kwargs) kwargs[name] = FromValue(value);
+  return {{"op", step.op},
+          {"args", List(step.args, FromValue)},
+          {"kwargs", std::move(kwargs)},
+          {"outs", step.outs},
+          {"line", step.line}};
+}
+
+json FromStep(const Step& step) {
+  return std::visit(
+      Overload{
+          FromAten,
+          [](const ConstantStep& s) {
+            return json{{"op", "constant"}, {"out", s.out}, {"data", json::binary(s.data)}, {"line", s.line}};
+          },
+          [](const LaunchStep& s) {
+            return json{{"op", "launch"}, {"variants", List(s.variants, FromVariant)}, {"line", s.line}};
+          },
+      },
+      step);
+}
+
+json FromKernel(const Kernel& kernel) {
+  const KernelOptions& options = kernel.options;
+  json maxnreg = options.maxnreg ? json(options.maxnreg) : json(nullptr);
+  return {{"name", kernel.name},
+          {"ttir", kernel.ttir},
+          {"source", kernel.source},
+          {"support", kernel.support},
+          {"options",
+           {{"num_warps", options.num_warps},
+            {"num_stages", options.num_stages},
+            {"num_ctas", options.num_ctas},
+            {"maxnreg", std::move(maxnreg)}}}};
+}
+
+json FromState(const StateEntry& entry) {
+  return json::array({entry.name, entry.tensor, entry.is_parameter ? "parameter" : "buffer"});
+}
+
+}  // namespace
+
+json ToJson(const Plan& plan) {
+  return {{"version", 1},
+          {"role", plan.role == Role::kReference ? "reference" : "candidate"},
+          {"storages", plan.storages},
+          {"tensors", List(plan.tensors, FromTensor)},
+          {"kernels", List(plan.kernels, FromKernel)},
+          {"generate", List(plan.generate, FromStep)},
+          {"setup", List(plan.setup, FromStep)},
+          {"run", List(plan.run, FromStep)},
+          {"init_inputs", List(plan.init_inputs, FromValue)},
+          {"inputs", List(plan.inputs, FromValue)},
+          {"warmup_inputs", List(plan.warmup_inputs, FromValue)},
+          {"state", List(plan.state, FromState)},
+          {"outputs", List(plan.outputs, FromValue)},
+          {"structure", plan.structure},
+          {"training", plan.training}};
+}
+
+}  // namespace tritogen

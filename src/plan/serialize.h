@@ -1,0 +1,13 @@
+// Writes a Plan as the map of docs/formats/plan.md, the inverse of ParsePlan.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+// Data of constants becomes binary, so MessagePack keeps it compact; JSON text has no infinities and no NaN.
+nlohmann::json ToJson(const Plan& plan);
+
+}  // namespace tritogen
