@@ -1,0 +1,26 @@
+#include "cli/command.h"
+
+namespace tritogen {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"convert", "turn a PyTorch file into a verified module with Triton kernels", RunConvert},
+    {"verify", "judge a candidate against a reference, or many with --batch", RunVerify},
+    {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
+};
+
+}  // namespace
+
+std::span<const Command> Commands() {
+  return kCommands;
+}
+
+void PrintUsage(std::FILE* out) {
+  std::fprintf(out, "usage: ./tritogen COMMAND [OPTIONS]\n\n");
+  for (const Command& command : kCommands) std::fprintf(out, "  %-9s %s\n", command.name, command.summary);
+  std::fprintf(out, "  %-9s %s\n", "test", "build and run every test");
+  std::fprintf(out, "  %-9s %s\n", "setup", "set up the Python environment and build");
+  std::fprintf(out, "\n./tritogen COMMAND --help says more.\n");
+}
+
+}  // namespace tritogen

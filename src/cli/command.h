@@ -1,0 +1,29 @@
+// The commands of the program, one file each.
+#pragma once
+
+#include <cstdio>
+#include <span>
+#include <string>
+
+namespace tritogen {
+
+// What the launcher tells the program through environment variables; read in main.cc only.
+struct Environment {
+  std::string root;    // the checkout: worker/ is there
+  std::string python;  // interpreter with torch and Triton
+};
+
+struct Command {
+  const char* name;
+  const char* summary;
+  int (*run)(int argc, char** argv, const Environment& environment);  // argv[0] is the command's name
+};
+
+std::span<const Command> Commands();
+void PrintUsage(std::FILE* out);
+
+int RunConvert(int argc, char** argv, const Environment& environment);
+int RunVerify(int argc, char** argv, const Environment& environment);
+int RunDoctor(int argc, char** argv, const Environment& environment);
+
+}  // namespace tritogen

@@ -1,0 +1,16 @@
+// Source files as commands take them: read whole, with the entry that holds the program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tritogen {
+
+// Text of a file. Throws UserError naming the file when it is missing, a folder, unreadable, empty or over 4
+// MiB.
+std::string ReadSource(const std::string& path);
+
+// A seed that nobody can guess.
+uint64_t SecretSeed();
+
+}  // namespace tritogen

@@ -1,0 +1,66 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tritogen {
+namespace {
+
+double Seconds(std::chrono::steady_clock::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+std::string Duration(double seconds) {
+  const int s = static_cast<int>(seconds + 0.5);
+  return s < 60 ? fmt::format("{} s", s) : fmt::format("{}:{:02} min", s / 60, s % 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::string what, int64_t total)
+    : what_(std::move(what)),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO)),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
+
+Progress::~Progress() {
+  if (drawn_) std::fputc('\n', stderr);
+}
+
+void Progress::Set(int64_t done, const std::string& remark) {
+  done_ = done;
+  const auto now = std::chrono::steady_clock::now();
+  const double pause = terminal_ ? 0.1 : 10;
+  if (done_ < total_ && Seconds(now - last_) < pause) return;
+  last_ = now;
+  Draw(remark);
+}
+
+void Progress::Clear() {
+  if (terminal_ && drawn_) std::fputs("\r\033[K", stderr);
+  drawn_ = false;
+}
+
+void Progress::Draw(const std::string& remark) {
+  const double elapsed = Seconds(last_ - start_);
+  const double rate = elapsed > 0 ? done_ / elapsed : 0;
+  const double left = rate > 0 ? (total_ - done_) / rate : 0;
+  std::string line =
+      fmt::format("{} {}/{}  {:.1f}/s  {} left  {}", what_, done_, total_, rate, Duration(left), remark);
+  if (terminal_) {
+    constexpr int kWidth = 24;
+    const int full = total_ ? static_cast<int>(kWidth * done_ / total_) : kWidth;
+    line = fmt::format("\r\033[K[{:#<{}}{:.<{}}] {}", "", full, "", kWidth - full, line);
+  } else {
+    line += '\n';
+  }
+  std::fputs(line.c_str(), stderr);
+  std::fflush(stderr);
+  drawn_ = terminal_;
+}
+
+}  // namespace tritogen

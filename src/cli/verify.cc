@@ -1,0 +1,96 @@
+// verify REFERENCE CANDIDATE: judges one candidate; verify --batch FILE.jsonl: judges many.
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "base/error.h"
+#include "cli/batch.h"
+#include "cli/files.h"
+#include "judge/judge_pool.h"
+
+namespace tritogen {
+namespace {
+
+using nlohmann::json;
+
+void PrintVerdict(const json& verdict) {
+  const std::string name = verdict.at("verdict");
+  fmt::print("{}", name);
+  if (const std::string rule = verdict.value("rule", ""); !rule.empty()) fmt::print(" ({})", rule);
+  fmt::print(": {}\n", verdict.value("reason", ""));
+  if (verdict.value("max_error", json()).is_number()) {
+    fmt::print("  error       {:.3g}, budget {:.3g}\n", verdict["max_error"].get<double>(),
+               verdict.value("error_budget", 0.0));
+  }
+  if (verdict.value("work_share", json()).is_number()) {
+    fmt::print("  work share  {:.0f}% of the reference's work runs in Triton\n",
+               100 * verdict["work_share"].get<double>());
+  }
+  const json evidence = verdict.value("evidence", json::object());
+  for (const auto& [key, value] : evidence.items()) {
+    fmt::print("  {:<11} {}\n", key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  for (const json& note : verdict.value("notes", json::array()))
+    fmt::print("  note        {}\n", note.get<std::string>());
+  fmt::print("  seed        {}\n", verdict.value("seed", uint64_t{0}));
+}
+
+int ExitCode(const JudgeReply& reply) {
+  if (reply.outcome == "passed") return 0;
+  if (reply.reference_failed) return 2;
+  return reply.outcome == "infra_error" ? 3 : 1;
+}
+
+int JudgeOne(const JudgeRequest& request, const CommonOptions& common, const Environment& environment) {
+  CatchInterrupt();
+  Recorder recorder = StartRecorder(environment, common);
+  JudgePool pool(&recorder, 1);
+  pool.Submit("candidate", request);
+  std::optional<JudgeReply> reply;
+  while (!reply && !Interrupted()) reply = pool.Next(0.5);
+  if (!reply) return kInterruptedExit;
+  if (common.json) {
+    std::cout << reply->verdict.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+  } else {
+    PrintVerdict(reply->verdict);
+  }
+  return ExitCode(*reply);
+}
+
+}  // namespace
+
+int RunVerify(int argc, char** argv, const Environment& environment) {
+  CLI::App app(
+      "Judges a candidate against a reference: exit code 0 passed, 1 any other verdict, 2 wrong use or a\n"
+      "reference that does not run, 3 infra_error.",
+      "./tritogen verify");
+  CommonOptions common;
+  BatchOptions batch{.class_reference = "Model", .class_candidate = "ModelNew"};
+  std::string reference, candidate, function;
+  common.AddTo(&app);
+  app.add_option("REFERENCE", reference, "PyTorch file with Model, get_inputs and get_init_inputs");
+  app.add_option("CANDIDATE", candidate, "file with ModelNew");
+  app.add_option("--class-reference", batch.class_reference, "class in the reference")->capture_default_str();
+  app.add_option("--class-candidate", batch.class_candidate, "class in the candidate")->capture_default_str();
+  app.add_option("--function", function, "a plain function with this name in both files, instead of classes");
+  app.add_option("--batch", batch.file,
+                 "JSONL file with id, reference, candidate (each a path or inline source)");
+  app.add_option("--out", batch.out,
+                 "with --batch: append the verdicts to this file, and skip ids that it holds");
+  if (auto code = Parse(&app, argc, argv)) return *code;
+
+  if (!batch.file.empty()) {
+    if (!reference.empty()) throw UserError("--batch takes no REFERENCE and CANDIDATE beside it");
+    return RunBatch(batch, common, environment);
+  }
+  if (candidate.empty())
+    throw UserError("give a REFERENCE and a CANDIDATE file, or --batch FILE.jsonl (--help says more)");
+  const bool is_function = !function.empty();
+  const JudgeRequest request{
+      {ReadSource(reference), is_function ? function : batch.class_reference, is_function},
+      {ReadSource(candidate), is_function ? function : batch.class_candidate, is_function},
+      common.Verification(Cores())};
+  return JudgeOne(request, common, environment);
+}
+
+}  // namespace tritogen

@@ -1,0 +1,10 @@
+// Versions that reports and shipped modules name.
+#pragma once
+
+namespace tritogen {
+
+inline constexpr const char* kVersion = TRITOGEN_VERSION;
+inline constexpr const char* kTorchVersion = "2.11.0";  // as requirements.lock pins them
+inline constexpr const char* kTritonVersion = "3.6.0";
+
+}  // namespace tritogen

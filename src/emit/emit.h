@@ -1,0 +1,35 @@
+// Prints the module that a user ships, from a verified Plan and nothing else: the original program under
+// another name, the kernels, and a class (or function) with the original's name that launches them when the
+// arguments are those that were verified and calls the original otherwise. The caller records the text again
+// and compares Plan hashes before it is given to anybody (DESIGN §2), so a slip here can only refuse, never
+// mislead.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+struct EmitRequest {
+  const Plan* plan = nullptr;  // a candidate that passed
+  int variant = 0;             // which variant of autotuned launches, modulo their number
+  std::string reference_source;
+  std::string entry;  // class or function name in the reference
+  bool is_function = false;
+  std::vector<std::string>
+      header;  // lines of the module's docstring: what was verified, how, with which seed and versions
+};
+
+struct EmitFailure {
+  std::string reason;  // why this Plan cannot be printed as a module
+};
+
+std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request);
+
+// The Plan with one variant per launch, as the emitted module will record.
+Plan WithVariant(const Plan& plan, int variant);
+
+}  // namespace tritogen

@@ -1,0 +1,233 @@
+#include "emit/wrapper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "emit/python_text.h"
+
+namespace tritogen {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+// Operators whose result is one list, so that even a single tensor comes in brackets.
+const std::set<std::string_view> kListResults = {"aten::split.Tensor", "aten::split_with_sizes",
+                                                 "aten::unbind.int", "aten::chunk",
+                                                 "aten::unsafe_split.Tensor"};
+
+void VisitTensors(const Value& value, const std::function<void(TensorId)>& visit) {
+  if (const auto* ref = std::get_if<TensorRef>(&value.v)) visit(ref->id);
+  if (const auto* list = std::get_if<Value::List>(&value.v)) {
+    for (const Value& item : *list) VisitTensors(item, visit);
+  }
+}
+
+void VisitReads(const Step& step, const std::function<void(TensorId)>& visit) {
+  if (const auto* aten = std::get_if<AtenStep>(&step)) {
+    for (const Value& value : aten->args) VisitTensors(value, visit);
+    for (const auto& [name, value] : aten->kwargs) VisitTensors(value, visit);
+  } else if (const auto* launch = std::get_if<LaunchStep>(&step)) {
+    for (const LaunchVariant& variant : launch->variants) {
+      for (const auto& [name, value] : variant.call) VisitTensors(value, visit);
+    }
+  }
+}
+
+// Storages that a step may change or create. A launch may write whatever it was given.
+void VisitWrites(const Plan& plan, const Step& step, const std::function<void(StorageId)>& visit) {
+  if (const auto* aten = std::get_if<AtenStep>(&step)) {
+    for (TensorId id : aten->outs) {
+      if (id != kNoTensor) visit(plan.tensors[id].storage);
+    }
+  } else if (const auto* constant = std::get_if<ConstantStep>(&step)) {
+    visit(plan.tensors[constant->out].storage);
+  } else {
+    VisitReads(step, [&](TensorId id) { visit(plan.tensors[id].storage); });
+  }
+}
+
+bool IsRandom(std::string_view op) {
+  static const char* const kWords[] = {"rand",        "normal_",      "uniform_", "bernoulli",
+                                       "multinomial", "exponential_", "dropout"};
+  return std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](const char* word) { return op.find(word) != std::string_view::npos; });
+}
+
+}  // namespace
+
+SetupSlice SliceSetup(const Plan& plan) {
+  SetupSlice slice;
+  std::set<StorageId> ready;  // inputs and state, and what the device copy of a state tensor was made from
+  for (const Value& value : plan.inputs) {
+    VisitTensors(value, [&](TensorId id) { ready.insert(plan.tensors[id].storage); });
+  }
+  for (const StateEntry& entry : plan.state) ready.insert(plan.tensors[entry.tensor].storage);
+
+  std::set<StorageId> wanted;
+  std::set<TensorId> provided;
+  auto need = [&](TensorId id) {
+    if (ready.count(plan.tensors[id].storage)) return;
+    wanted.insert(plan.tensors[id].storage);
+    provided.insert(id);
+  };
+  std::set<TensorId> made;
+  for (const Step& step : plan.run) {
+    VisitReads(step, [&](TensorId id) {
+      if (!made.count(id)) need(id);
+    });
+    VisitWrites(plan, step, [&](StorageId storage) { ready.insert(storage); });
+    if (const auto* aten = std::get_if<AtenStep>(&step)) made.insert(aten->outs.begin(), aten->outs.end());
+  }
+  for (const Value& value : plan.outputs) {
+    VisitTensors(value, [&](TensorId id) {
+      if (!made.count(id)) need(id);
+    });
+  }
+  slice.provided.assign(provided.begin(), provided.end());
+  if (wanted.empty()) return slice;
+
+  std::set<StorageId> given;
+  for (const StateEntry& entry : plan.state) given.insert(plan.tensors[entry.tensor].storage);
+  for (auto step = plan.setup.rbegin(); step != plan.setup.rend(); ++step) {
+    bool writes = false;
+    VisitWrites(plan, *step,
+                [&](StorageId storage) { writes |= wanted.count(storage) && !given.count(storage); });
+    if (!writes) continue;
+    if (const auto* aten = std::get_if<AtenStep>(&*step); aten && IsRandom(aten->op)) {
+      slice.failure = fmt::format(
+          "forward uses a tensor that {} made in the constructor and that is not in the state "
+          "dict; register it as a buffer",
+          aten->op);
+    }
+    VisitReads(*step, [&](TensorId id) { wanted.insert(plan.tensors[id].storage); });
+    slice.steps.push_back(&*step);
+  }
+  std::reverse(slice.steps.begin(), slice.steps.end());
+  return slice;
+}
+
+Wrapper::Wrapper(const Plan& plan) : plan_(plan), names_(plan.tensors.size()) {}
+
+std::string Wrapper::Fresh(TensorId id, std::string_view stem) {
+  names_[id] = fmt::format("{}{}", stem, next_++);
+  return names_[id];
+}
+
+std::string Wrapper::Literal(const Value& value) const {
+  return std::visit(
+      Overloaded{[](std::monostate) -> std::string { return "None"; },
+                 [](bool v) -> std::string { return v ? "True" : "False"; },
+                 [](int64_t v) { return fmt::format("{}", v); }, [](double v) { return PythonFloat(v); },
+                 [](const std::string& v) { return PythonString(v); },
+                 [&](TensorRef v) { return names_[v.id]; }, [](Dtype v) { return PythonDtype(v); },
+                 [](DeviceValue v) -> std::string { return v.cuda ? "device" : "\"cpu\""; },
+                 [](const LayoutValue& v) { return fmt::format("torch.{}", v.name); },
+                 [](const MemoryFormatValue& v) { return fmt::format("torch.{}", v.name); },
+                 [&](const Value::List& v) {
+                   std::vector<std::string> items;
+                   for (const Value& item : v) items.push_back(Literal(item));
+                   return fmt::format("[{}]", fmt::join(items, ", "));
+                 }},
+      value.v);
+}
+
+std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
+  std::vector<std::string> arguments;
+  for (const Value& value : step.args) arguments.push_back(Literal(value));
+  for (const auto& [name, value] : step.kwargs)
+    arguments.push_back(fmt::format("{}={}", name, Literal(value)));
+  std::string op = step.op.substr(step.op.find("::") + 2);
+  if (op.find('.') == std::string::npos) op += ".default";
+
+  const bool fresh = op.starts_with("empty") || op.starts_with("new_empty");
+  bool assigns = false;
+  std::vector<std::string> targets;
+  for (TensorId id : step.outs) {
+    if (id == kNoTensor) {
+      targets.push_back("_");
+    } else if (!names_[id].empty()) {
+      targets.push_back(names_[id]);  // in place: the value has its name already
+    } else {
+      targets.push_back(Fresh(id, fresh ? "buffer" : "t"));
+      assigns = true;
+    }
+  }
+  std::string head;
+  if (assigns) {
+    head = fmt::format(kListResults.count(step.op) ? "[{}] = " : "{} = ", fmt::join(targets, ", "));
+  }
+  return FormatCall(fmt::format("{}torch.ops.aten.{}", head, op), arguments, indent);
+}
+
+std::string Wrapper::ConstantStatement(const ConstantStep& step, int indent) {
+  const TensorMeta& meta = plan_.tensors[step.out];
+  std::string bytes;
+  for (uint8_t byte : step.data) bytes += fmt::format("\\x{:02x}", byte);
+  const std::string name = Fresh(step.out, "constant");
+  return fmt::format("{} = torch.frombuffer(bytearray(b\"{}\"), dtype={}).view({})", name, bytes,
+                     PythonDtype(meta.dtype), PythonTuple(meta.sizes));
+}
+
+std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent) const {
+  const LaunchVariant& variant = step.variants.front();
+  const Kernel& kernel = plan_.kernels[variant.kernel];
+  std::vector<std::string> arguments;
+  for (const auto& [name, value] : variant.call)
+    arguments.push_back(fmt::format("{}={}", name, Literal(value)));
+  const KernelOptions defaults, &options = kernel.options;
+  if (options.num_warps != defaults.num_warps)
+    arguments.push_back(fmt::format("num_warps={}", options.num_warps));
+  if (options.num_stages != defaults.num_stages)
+    arguments.push_back(fmt::format("num_stages={}", options.num_stages));
+  if (options.num_ctas != defaults.num_ctas)
+    arguments.push_back(fmt::format("num_ctas={}", options.num_ctas));
+  if (options.maxnreg != defaults.maxnreg) arguments.push_back(fmt::format("maxnreg={}", options.maxnreg));
+  const auto& grid = variant.grid;
+  const std::string grid_text = grid[2] != 1   ? fmt::format("({}, {}, {})", grid[0], grid[1], grid[2])
+                                : grid[1] != 1 ? fmt::format("({}, {})", grid[0], grid[1])
+                                               : fmt::format("({},)", grid[0]);
+  return FormatCall(fmt::format("{}[{}]", kernel.name, grid_text), arguments, indent);
+}
+
+std::string Wrapper::Statements(const std::vector<const Step*>& steps, int indent) {
+  std::string out;
+  for (const Step* step : steps) {
+    const std::string text =
+        std::visit(Overloaded{[&](const AtenStep& s) { return AtenStatement(s, indent); },
+                              [&](const ConstantStep& s) { return ConstantStatement(s, indent); },
+                              [&](const LaunchStep& s) { return LaunchStatement(s, indent); }},
+                   *step);
+    out += fmt::format("{:{}}{}\n", "", indent, text);
+  }
+  return out;
+}
+
+std::string Wrapper::Outputs() const {
+  std::string out;
+  size_t next = 0;
+  char quote = 0;
+  for (char c : plan_.structure) {
+    if (quote) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '*' && next < plan_.outputs.size()) {
+      out += Literal(plan_.outputs[next++]);
+      continue;
+    }
+    out += c;
+  }
+  return out;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,45 @@
+// The body of the shipped forward: one Python statement per step of a Plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+// Steps of the Plan that `run` needs to find done: the slice of set-up behind tensors that are neither inputs
+// nor state (packed weights, constant tensors). Empty when run reads inputs and state only.
+struct SetupSlice {
+  std::vector<const Step*> steps;
+  std::vector<TensorId> provided;  // what run reads of them
+  std::string
+      failure;  // not empty: needs something a module cannot rebuild (random values, the first call's inputs)
+};
+SetupSlice SliceSetup(const Plan& plan);
+
+// Names every tensor of the Plan as Python knows it and writes statements. Step order is the Plan's.
+class Wrapper {
+ public:
+  explicit Wrapper(const Plan& plan);
+
+  void Name(TensorId id, std::string expression) { names_[id] = std::move(expression); }
+  const std::string& NameOf(TensorId id) const { return names_[id]; }
+  // Statements at `indent` spaces, each ending in a newline.
+  std::string Statements(const std::vector<const Step*>& steps, int indent);
+  // The returned structure: "(out0, out1)".
+  std::string Outputs() const;
+  std::string Literal(const Value& value) const;
+
+ private:
+  std::string AtenStatement(const AtenStep& step, int indent);
+  std::string ConstantStatement(const ConstantStep& step, int indent);
+  std::string LaunchStatement(const LaunchStep& step, int indent) const;
+  std::string Fresh(TensorId id, std::string_view stem);
+
+  const Plan& plan_;
+  std::vector<std::string> names_;  // by tensor id; empty: not yet made
+  int next_ = 0;
+};
+
+}  // namespace tritogen

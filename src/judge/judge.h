@@ -1,0 +1,51 @@
+// From two source texts to a Verdict: record both, make the task ready, verify. References are recorded and
+// made ready once and kept, so that many candidates of one task cost little. One thread at a time.
+#pragma once
+
+#include <list>
+#include <optional>
+#include <string>
+
+#include "record/recorder.h"
+#include "verify/verifier.h"
+
+namespace tritogen {
+
+struct SourceFile {
+  std::string text;
+  std::string entry;  // class or function name
+  bool is_function = false;
+};
+
+struct JudgeRequest {
+  SourceFile reference, candidate;
+  VerifyOptions options;
+};
+
+struct Judgement {
+  Verdict verdict;
+  bool reference_failed =
+      false;  // the verdict tells what is wrong with the reference; nobody looked at the candidate
+  std::optional<Plan> plan;  // of the candidate, when it could be recorded
+};
+
+class Judge {
+ public:
+  // `recorder` must outlive the Judge.
+  explicit Judge(Recorder* recorder) : recorder_(recorder) {}
+  Judgement Run(const JudgeRequest& request);
+
+ private:
+  // What became of a reference: a task, or the Verdict that says why there is none.
+  struct Prepared {
+    std::string key;
+    std::optional<Task> task;
+    Verdict failure;
+  };
+  const Prepared& Prepare(const JudgeRequest& request);
+
+  Recorder* recorder_;
+  std::list<Prepared> prepared_;  // most recently used first
+};
+
+}  // namespace tritogen

@@ -1,0 +1,68 @@
+// Judges in processes of their own: whatever a candidate does to the process that replays it (a crash inside
+// an operator, a hang, the out-of-memory killer), the others and the caller never notice, and the candidate
+// gets a Verdict that says so. The processes are forked from the caller, which must have no other threads at
+// that time. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/judge.h"
+
+namespace tritogen {
+
+struct JudgeReply {
+  std::string id;
+  nlohmann::json verdict;  // docs/formats/verdict.md
+  std::string outcome;     // verdict["verdict"]
+  bool reference_failed = false;
+  std::optional<Plan> plan;
+};
+
+class JudgePool {
+ public:
+  JudgePool(Recorder* recorder, int judges);
+  ~JudgePool();  // kills the judges
+  JudgePool(const JudgePool&) = delete;
+
+  // Takes a job; it starts when a judge is free. `want_plan`: the reply brings the candidate's Plan.
+  void Submit(std::string id, const JudgeRequest& request, bool want_plan = false);
+  // The next reply, in the order in which they finish. Nothing after `timeout_seconds`, or when no job is
+  // left.
+  std::optional<JudgeReply> Next(double timeout_seconds);
+  int unfinished() const { return static_cast<int>(waiting_.size()) + busy_; }
+  // Ends every running job's judge and forgets the waiting jobs.
+  void Cancel();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Job {
+    std::string id;
+    nlohmann::json message;
+    double budget_seconds;
+    uint64_t seed;
+  };
+  struct Process {
+    int pid = -1;
+    int fd = -1;
+    std::optional<Job> job;
+    Clock::time_point deadline;
+  };
+
+  void Start(Process* process);
+  void Stop(Process* process);
+  void Assign();
+  JudgeReply Collect(Process* process);
+  JudgeReply Bury(Process* process, bool timed_out);
+
+  Recorder* recorder_;
+  std::vector<Process> processes_;
+  std::deque<Job> waiting_;
+  int busy_ = 0;
+};
+
+}  // namespace tritogen
