@@ -1,0 +1,41 @@
+#include "program/names.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+
+namespace tritogen {
+namespace {
+
+constexpr std::array kKeywords = {"False",  "None",   "True",   "and",      "as",       "assert", "async",
+                                  "await",  "break",  "class",  "continue", "def",      "del",    "elif",
+                                  "else",   "except", "for",    "from",     "finally",  "global", "if",
+                                  "import", "in",     "is",     "lambda",   "nonlocal", "not",    "or",
+                                  "pass",   "raise",  "return", "try",      "while",    "with",   "yield"};
+
+}  // namespace
+
+NameTable::NameTable(std::initializer_list<std::string_view> reserved) {
+  for (const char* keyword : kKeywords) used_.insert(keyword);
+  for (std::string_view name : reserved) used_.emplace(name);
+}
+
+std::string NameTable::Unique(std::string_view wish) {
+  std::string base = PythonIdentifier(wish);
+  std::string name = base;
+  for (int i = 1; !used_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
+std::string PythonIdentifier(std::string_view wish) {
+  std::string name;
+  for (char c : wish) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  while (!name.empty() && name.front() == '_') name.erase(name.begin());
+  while (!name.empty() && name.back() == '_') name.pop_back();
+  if (name.empty()) return "value";
+  if (std::isdigit(static_cast<unsigned char>(name.front()))) name = 'p' + name;
+  return name;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,25 @@
+// Python names for printed programs: identifiers that are valid, unlike each other and close to what was
+// wished for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace tritogen {
+
+class NameTable {
+ public:
+  // Names in `reserved` are never given out.
+  explicit NameTable(std::initializer_list<std::string_view> reserved = {});
+  // "up.weight" → "up_weight"; the second time "up_weight_1". Never a Python keyword.
+  std::string Unique(std::string_view wish);
+
+ private:
+  std::unordered_set<std::string> used_;
+};
+
+// The wish as an identifier: other characters become underscores; "value" when nothing is left.
+std::string PythonIdentifier(std::string_view wish);
+
+}  // namespace tritogen

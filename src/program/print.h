@@ -1,0 +1,29 @@
+// Prints a Program as PyTorch.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "program/program.h"
+
+namespace tritogen {
+
+// The canonical program: a flat function `program(inputs…, parameters…, buffers…, constants…)` in plain
+// PyTorch, one operation a line, dtype and shape of each result in a comment. Running it gives what the
+// recorded program gives.
+std::string PrintProgram(const Program& program);
+
+// One operation as a PyTorch expression: "torch.relu(x)", "torch.ops.aten.convolution.default(x, w, …)".
+// `name` says what to call an operand; `device` is the expression that new tensors are made on. REQUIRES:
+// node.kind is kOp.
+std::string CallText(const Node& node, const std::function<std::string(NodeRef)>& name,
+                     const std::string& device);
+
+// The returned structure with its leaves filled in, in order: "(*, *)" and {a, b} give "(a, b)". Empty when
+// the structure does not have exactly so many leaves.
+std::string FillStructure(const std::string& structure, const std::vector<std::string>& leaves);
+
+// "float32[128, 256]"
+std::string ShapeText(const Shape& shape);
+
+}  // namespace tritogen
