@@ -1,5 +1,7 @@
 #include "plan/hash.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
