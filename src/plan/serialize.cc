@@ -65,7 +65,7 @@ json FromKernelArg(const KernelArg& arg) {
                         },
                         [](int64_t v) { return json(v); },
                         [](double v) { return json(v); },
-                        FromDescriptor,
+                        [](const DescriptorArg& v) { return FromDescriptor(v); },
                     },
                     arg);
 }
@@ -92,7 +92,7 @@ json FromAten(const AtenStep& step) {
 json FromStep(const Step& step) {
   return std::visit(
       Overload{
-          FromAten,
+          [](const AtenStep& s) { return FromAten(s); },
           [](const ConstantStep& s) {
             return json{{"op", "constant"}, {"out", s.out}, {"data", json::binary(s.data)}, {"line", s.line}};
           },
