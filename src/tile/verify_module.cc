@@ -1,0 +1,377 @@
+#include "tile/verify_module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "tile/op_traits.h"
+#include "tile/tile.h"
+
+namespace tritogen::tile {
+namespace {
+
+constexpr size_t kMaxBlocks = 4096;  // of one function
+constexpr int kMaxCallDepth = 64;
+constexpr int64_t kMaxExpandedOperations = int64_t{1} << 20;
+
+[[noreturn]] void Fail(const Operation& op, const std::string& message, bool unsupported = false) {
+  throw TtirError(op.ttir_line, fmt::format("{}: {}", OpName(op.code), message), unsupported);
+}
+
+std::vector<Type> TypesOf(const Function& function, const std::vector<ValueId>& values, size_t first = 0) {
+  std::vector<Type> types;
+  for (size_t i = first; i < values.size(); ++i) types.push_back(function.values[values[i]]);
+  return types;
+}
+
+// Which block of a body dominates which. Branches only go forward, so one pass in order of the text is
+// enough.
+class Dominance {
+ public:
+  explicit Dominance(const Region& body) : dominator_(body.blocks.size(), -1) {
+    const int count = static_cast<int>(dominator_.size());
+    for (int from = 0; from < count; ++from) {
+      if (from > 0 && dominator_[from] < 0) continue;  // nobody jumps here
+      for (const Successor& successor : body.blocks[from].operations.back().successors)
+        Join(successor.block, from);
+    }
+    Number(count);
+  }
+
+  bool Reachable(int block) const { return block == 0 || dominator_[block] >= 0; }
+  bool Dominates(int a, int b) const { return first_[a] <= first_[b] && first_[b] < first_[a] + size_[a]; }
+
+ private:
+  void Join(int to, int from) {
+    int& dominator = dominator_[to];
+    if (dominator < 0) dominator = from;
+    while (dominator != from) {
+      if (dominator > from) {
+        dominator = dominator_[dominator];
+      } else {
+        from = dominator_[from];
+      }
+    }
+  }
+
+  // Blocks below a block in the dominator tree get consecutive numbers.
+  void Number(int count) {
+    size_.assign(count, 1);
+    first_.assign(count, 0);
+    for (int i = count - 1; i > 0; --i) size_[std::max(dominator_[i], 0)] += size_[i];
+    std::vector<int> next(count);
+    next[0] = 1;
+    for (int i = 1; i < count; ++i) {
+      int& place = next[std::max(dominator_[i], 0)];
+      first_[i] = place;
+      place += size_[i];
+      next[i] = first_[i] + 1;
+    }
+  }
+
+  std::vector<int> dominator_;  // immediate; -1: none
+  std::vector<int> first_, size_;
+};
+
+class FunctionVerifier {
+ public:
+  FunctionVerifier(const Module& module, const std::unordered_map<std::string_view, int>& index,
+                   const Function& function)
+      : module_(module), index_(index), function_(function) {}
+
+  // Appends the functions it calls, once per call.
+  int64_t Verify(std::vector<int>& callees) {
+    callees_ = &callees;
+    if (function_.body.blocks.size() > kMaxBlocks) {
+      throw TtirError(function_.ttir_line,
+                      fmt::format("@{} has more than {} blocks", function_.name, kMaxBlocks), true);
+    }
+    for (const Block& block : function_.body.blocks) VerifyBlock(block, nullptr);
+    const bool branches = !function_.body.blocks.front().operations.back().successors.empty();
+    if (function_.body.blocks.size() > 1 || branches) VerifyControlFlow();
+    return operations_;
+  }
+
+ private:
+  const Type& TypeOf(ValueId value) const { return function_.values[value]; }
+
+  void VerifyBlock(const Block& block, const Operation* parent) {
+    if (block.operations.empty() || !IsTerminator(block.operations.back().code)) {
+      int line = parent != nullptr ? parent->ttir_line : function_.ttir_line;
+      throw TtirError(line, "a block does not end in a terminator");
+    }
+    for (const Operation& op : block.operations) {
+      ++operations_;
+      if (IsTerminator(op.code)) {
+        if (&op != &block.operations.back()) Fail(op, "in the middle of a block");
+        VerifyTerminator(op, parent);
+      } else {
+        VerifyOperation(function_, op);
+        if (op.code == OpCode::kCall) VerifyCall(op);
+        VerifyRegions(op);
+      }
+      if (combine_depth_ > 0) VerifyInCombine(op);
+    }
+  }
+
+  void VerifyRegions(const Operation& op) {
+    const bool combine = IsGenericForm(op.code);
+    combine_depth_ += combine;
+    for (size_t i = 0; i < op.regions.size(); ++i) {
+      const Region& region = op.regions[i];
+      const bool may_lack = op.code == OpCode::kIf && i == 1 && op.results.empty();
+      if (region.blocks.empty() && may_lack) continue;
+      if (region.blocks.empty()) Fail(op, "needs an else branch for its results");
+      if (region.blocks.size() != 1) Fail(op, "branches inside of operations are not supported", true);
+      const Block& block = region.blocks.front();
+      if (TypesOf(function_, block.arguments) != EntryTypes(op, i)) Fail(op, "a region has wrong arguments");
+      VerifyBlock(block, &op);
+    }
+    combine_depth_ -= combine;
+  }
+
+  std::vector<Type> EntryTypes(const Operation& op, size_t region) const {
+    switch (op.code) {
+      case OpCode::kFor:
+        return TypesOf(function_, op.operands, 2);  // step has the variable's type
+      case OpCode::kWhile:
+        return region == 0 ? TypesOf(function_, op.operands) : TypesOf(function_, op.results);
+      case OpCode::kReduce:
+      case OpCode::kScan: {
+        std::vector<Type> types = Elements(op.operands, 1);
+        std::vector<Type> both = types;
+        both.insert(both.end(), types.begin(), types.end());
+        return both;
+      }
+      case OpCode::kMapElementwise:
+        return Elements(op.operands, op.Attr<int64_t>("pack", 1));
+      default:
+        return {};
+    }
+  }
+
+  // Element types of tensors, each `copies` times.
+  std::vector<Type> Elements(const std::vector<ValueId>& tensors, int64_t copies) const {
+    std::vector<Type> types;
+    for (ValueId tensor : tensors) types.insert(types.end(), copies, Type{.elem = TypeOf(tensor).elem});
+    return types;
+  }
+
+  void VerifyTerminator(const Operation& op, const Operation* parent) {
+    const std::vector<Type> given = TypesOf(function_, op.operands);
+    switch (op.code) {
+      case OpCode::kReturn:
+        return Expect(op, parent == nullptr, given, function_.results);
+      case OpCode::kBr:
+        return Expect(op, parent == nullptr, given, {});
+      case OpCode::kCondBr:
+        return Expect(op, parent == nullptr, given, {Type{.elem = Elem::kI1}});
+      case OpCode::kCondition: {
+        if (!IsRegion(op, parent, OpCode::kWhile, 0)) Fail(op, "in a wrong place");
+        std::vector<Type> wanted = TypesOf(function_, parent->results);
+        wanted.insert(wanted.begin(), Type{.elem = Elem::kI1});
+        return Expect(op, true, given, wanted);
+      }
+      case OpCode::kYield:
+        return VerifyYield(op, parent, given);
+      case OpCode::kReduceReturn:
+        return Expect(op, IsRegion(op, parent, OpCode::kReduce, 0), given,
+                      parent ? Elements(parent->operands, 1) : given);
+      case OpCode::kScanReturn:
+        return Expect(op, IsRegion(op, parent, OpCode::kScan, 0), given,
+                      parent ? Elements(parent->operands, 1) : given);
+      default:
+        return Expect(op, IsRegion(op, parent, OpCode::kMapElementwise, 0), given,
+                      parent ? Elements(parent->results, parent->Attr<int64_t>("pack", 1)) : given);
+    }
+  }
+
+  void VerifyYield(const Operation& op, const Operation* parent, const std::vector<Type>& given) const {
+    const bool in_for = IsRegion(op, parent, OpCode::kFor, 0);
+    const bool in_if = IsRegion(op, parent, OpCode::kIf, 0) || IsRegion(op, parent, OpCode::kIf, 1);
+    if (IsRegion(op, parent, OpCode::kWhile, 1))
+      return Expect(op, true, given, TypesOf(function_, parent->operands));
+    Expect(op, in_for || in_if, given, in_for || in_if ? TypesOf(function_, parent->results) : given);
+  }
+
+  // Does `op` end region `region` of `parent`, an operation `code`?
+  static bool IsRegion(const Operation& op, const Operation* parent, OpCode code, size_t region) {
+    return parent != nullptr && parent->code == code && !parent->regions[region].blocks.empty() &&
+           &parent->regions[region].blocks.front().operations.back() == &op;
+  }
+
+  static void Expect(const Operation& op, bool place_fits, const std::vector<Type>& given,
+                     const std::vector<Type>& wanted) {
+    if (!place_fits) Fail(op, "in a wrong place");
+    if (given.size() != wanted.size())
+      Fail(op, fmt::format("passes {} values, not {}", given.size(), wanted.size()));
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i] != wanted[i])
+        Fail(op, fmt::format("passes {} for {}", TypeName(given[i]), TypeName(wanted[i])));
+    }
+  }
+
+  void VerifyCall(const Operation& op) {
+    const std::string callee = op.Attr<std::string>("callee");
+    auto it = index_.find(callee);
+    if (it == index_.end()) Fail(op, fmt::format("@{} does not exist", callee));
+    const Function& function = module_.functions[it->second];
+    Expect(op, true, TypesOf(function_, op.operands), TypesOf(function, function.parameters));
+    if (TypesOf(function_, op.results) != function.results)
+      Fail(op, fmt::format("other results than @{} has", callee));
+    callees_->push_back(it->second);
+  }
+
+  // Combine regions run once per element: scalars and nothing that touches memory.
+  void VerifyInCombine(const Operation& op) const {
+    using enum OpCode;
+    bool memory = (op.code >= kAddPtr && op.code <= kDescScatter) || op.code == kCall || op.code == kPrint;
+    bool tensors = false;
+    for (ValueId value : op.operands) tensors |= !TypeOf(value).shape.empty();
+    for (ValueId value : op.results) tensors |= !TypeOf(value).shape.empty();
+    if (memory || tensors || IsGenericForm(op.code))
+      Fail(op, "not supported inside of a reduction, scan or map", true);
+  }
+
+  // Branches go forward, pass what their target takes, and dominate the uses of what they define.
+  void VerifyControlFlow() {
+    const Region& body = function_.body;
+    for (size_t i = 0; i < body.blocks.size(); ++i) {
+      const Operation& last = body.blocks[i].operations.back();
+      for (const Successor& successor : last.successors) {
+        if (successor.block <= static_cast<int>(i)) Fail(last, "branches backward are not supported", true);
+        const Block& target = body.blocks[successor.block];
+        Expect(last, true, TypesOf(function_, successor.arguments), TypesOf(function_, target.arguments));
+      }
+    }
+    Dominance dominance(body);
+    std::vector<int> home(function_.values.size(), 0);  // block that defines the value, at any depth
+    for (size_t i = 0; i < body.blocks.size(); ++i) {
+      int block = static_cast<int>(i);
+      MarkDefinitions(body.blocks[i], block, home);
+      if (dominance.Reachable(block)) CheckUses(body.blocks[i], block, home, dominance);
+    }
+  }
+
+  void MarkDefinitions(const Block& block, int number, std::vector<int>& home) const {
+    for (ValueId value : block.arguments) home[value] = number;
+    for (const Operation& op : block.operations) {
+      for (ValueId value : op.results) home[value] = number;
+      for (const Region& region : op.regions) {
+        for (const Block& inner : region.blocks) MarkDefinitions(inner, number, home);
+      }
+    }
+  }
+
+  void CheckUses(const Block& block, int number, const std::vector<int>& home,
+                 const Dominance& dominance) const {
+    auto check = [&](const Operation& op, ValueId value) {
+      if (!dominance.Dominates(home[value], number))
+        Fail(op, "uses a value of a block that may not have run");
+    };
+    for (const Operation& op : block.operations) {
+      for (ValueId value : op.operands) check(op, value);
+      for (const Successor& successor : op.successors) {
+        for (ValueId value : successor.arguments) check(op, value);
+      }
+      for (const Region& region : op.regions) {
+        for (const Block& inner : region.blocks) CheckUses(inner, number, home, dominance);
+      }
+    }
+  }
+
+  const Module& module_;
+  const std::unordered_map<std::string_view, int>& index_;
+  const Function& function_;
+  std::vector<int>* callees_ = nullptr;
+  int64_t operations_ = 0;
+  int combine_depth_ = 0;
+};
+
+// Calls form no cycle, do not nest deeply, and stay small when expanded.
+class CallVerifier {
+ public:
+  CallVerifier(const Module& module, const std::vector<std::vector<int>>& callees, std::vector<int64_t> sizes)
+      : module_(module), callees_(callees), sizes_(std::move(sizes)), states_(sizes_.size(), State::kNew) {}
+
+  void Verify() {
+    for (size_t i = 0; i < sizes_.size(); ++i) Visit(static_cast<int>(i), 0);
+  }
+
+ private:
+  enum class State : uint8_t { kNew, kOpen, kDone };
+
+  void Visit(int index, int depth) {
+    if (states_[index] == State::kDone) return;
+    if (states_[index] == State::kOpen) Fail(index, "calls itself");
+    if (depth > kMaxCallDepth) Fail(index, "is called through too many functions");
+    states_[index] = State::kOpen;
+    for (int callee : callees_[index]) {
+      Visit(callee, depth + 1);
+      sizes_[index] += sizes_[callee];
+      if (sizes_[index] > kMaxExpandedOperations)
+        Fail(index, "has more than 2^20 operations when its calls are expanded");
+    }
+    states_[index] = State::kDone;
+  }
+
+  [[noreturn]] void Fail(int index, std::string_view message) const {
+    const Function& function = module_.functions[index];
+    throw TtirError(function.ttir_line, fmt::format("@{} {}", function.name, message), true);
+  }
+
+  const Module& module_;
+  const std::vector<std::vector<int>>& callees_;
+  std::vector<int64_t> sizes_;  // operations, calls expanded once a function is done
+  std::vector<State> states_;
+};
+
+// A kernel takes scalars, pointers and host descriptors, which bring their shape and strides; it returns
+// nothing.
+void VerifyKernel(const Function& kernel) {
+  auto fail = [&](const std::string& message) {
+    throw TtirError(kernel.ttir_line, fmt::format("@{}: {}", kernel.name, message));
+  };
+  if (!kernel.results.empty()) fail("a kernel returns nothing");
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const Type& type = kernel.values[kernel.parameters[i]];
+    if (type.is_tensor()) fail("a kernel takes no tensors");
+    if (type.elem != Elem::kDesc) continue;
+    const size_t rank = type.shape.size();
+    for (size_t k = 1; k <= 2 * rank; ++k) {
+      const Type wanted{.elem = k <= rank ? Elem::kI32 : Elem::kI64};
+      if (i + k >= kernel.parameters.size() || kernel.values[kernel.parameters[i + k]] != wanted) {
+        fail("the shape (i32) and strides (i64) of a descriptor must follow it");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void VerifyModule(const Module& module) {
+  std::unordered_map<std::string_view, int> index;
+  int kernels = 0;
+  for (size_t i = 0; i < module.functions.size(); ++i) {
+    const Function& function = module.functions[i];
+    if (!index.emplace(function.name, static_cast<int>(i)).second) {
+      throw TtirError(function.ttir_line, fmt::format("@{} is defined twice", function.name));
+    }
+    if (!function.is_public) continue;
+    if (++kernels > 1)
+      throw TtirError(function.ttir_line, fmt::format("@{} is a second kernel", function.name));
+    VerifyKernel(function);
+  }
+  if (kernels == 0) throw TtirError(1, "the module has no kernel");
+  std::vector<std::vector<int>> callees(module.functions.size());
+  std::vector<int64_t> sizes(module.functions.size());
+  for (size_t i = 0; i < module.functions.size(); ++i) {
+    sizes[i] = FunctionVerifier(module, index, module.functions[i]).Verify(callees[i]);
+  }
+  CallVerifier(module, callees, std::move(sizes)).Verify();
+}
+
+}  // namespace tritogen::tile
