@@ -1,0 +1,176 @@
+#include "verify/budget.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+
+namespace tritogen {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Floors, in unit roundoffs of the output's dtype times the row's largest magnitude: a handful of roundings of values as
+// large as the result that the eager program happened to get exactly right. Below fp32 one rounding at the end is all.
+double FloorFactor(at::ScalarType dtype) { return dtype == at::kFloat || dtype == at::kDouble ? 16 : 2; }
+
+double AllcloseTolerance(at::ScalarType dtype) { return dtype == at::kFloat || dtype == at::kDouble ? 1e-4 : 1e-2; }
+
+int64_t RowLength(const at::Tensor& tensor) {
+  int64_t length = 1;
+  for (int64_t d = tensor.dim(); d-- > 0 && length < Expectation::kRowElements;) length *= tensor.size(d);
+  return std::max<int64_t>(length, 1);
+}
+
+at::Tensor AsDouble(const at::Tensor& tensor) { return tensor.to(at::kDouble).contiguous(); }
+
+bool SamePattern(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+double UnitRoundoff(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kDouble: return std::ldexp(1.0, -53);
+    case at::kFloat: return std::ldexp(1.0, -24);
+    case at::kHalf: return std::ldexp(1.0, -11);
+    case at::kBFloat16: return std::ldexp(1.0, -8);
+    case at::kFloat8_e4m3fn: return std::ldexp(1.0, -4);
+    case at::kFloat8_e5m2: return std::ldexp(1.0, -3);
+    default: return 0;
+  }
+}
+
+Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles)
+    : dtype_(eager.scalar_type()) {
+  TRITOGEN_CHECK(exact.sizes() == eager.sizes());
+  if (!at::isFloatingType(dtype_)) {
+    exact_ = exact.to(dtype_).contiguous();
+    return;
+  }
+  exact_ = AsDouble(exact);
+  row_length_ = RowLength(exact_);
+  std::vector<at::Tensor> others = {AsDouble(eager)};
+  for (const at::Tensor& wobble : wobbles) others.push_back(AsDouble(wobble));
+  std::vector<const double*> data;
+  for (const at::Tensor& other : others) data.push_back(other.const_data_ptr<double>());
+  MeasureRows(data);
+  const double* e = exact_.const_data_ptr<double>();
+  for (int64_t i = 0; i < exact_.numel(); ++i) {
+    if (std::isfinite(e[i]) != std::isfinite(data[0][i]) || (!std::isfinite(e[i]) && !SamePattern(e[i], data[0][i]))) {
+      eager_ = others[0];
+      break;
+    }
+  }
+}
+
+void Expectation::MeasureRows(const std::vector<const double*>& errors_of) {
+  const double* e = exact_.const_data_ptr<double>();
+  const int64_t n = exact_.numel(), rows = (n + row_length_ - 1) / row_length_;
+  std::vector<double> row_scale(rows, 0), relative;
+  row_eager_.assign(rows, 0);
+  double squares = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(e[i])) continue;
+    double& scale = row_scale[i / row_length_];
+    scale = std::max(scale, std::abs(e[i]));
+    squares += e[i] * e[i];
+  }
+  for (const double* other : errors_of) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double error = std::abs(other[i] - e[i]);
+      if (!std::isfinite(error)) continue;
+      row_eager_[i / row_length_] = std::max(row_eager_[i / row_length_], error);
+      sum += error * error;
+    }
+    rms_eager_ = std::max(rms_eager_, std::sqrt(sum / std::max<double>(1, n)));
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    scale_ = std::max(scale_, row_scale[r]);
+    if (row_scale[r] > 0) relative.push_back(row_eager_[r] / row_scale[r]);
+  }
+  // A row in which the eager program was lucky gets the error that a typical row has.
+  const double typical = Median(std::move(relative));
+  const double floor = FloorFactor(dtype_) * UnitRoundoff(dtype_);
+  row_budget_.resize(rows);
+  for (int64_t r = 0; r < rows; ++r) {
+    row_budget_[r] = kMultiple * std::max(row_eager_[r], typical * row_scale[r]) + floor * row_scale[r];
+  }
+  rms_budget_ = kRmsMultiple * rms_eager_ + floor * std::sqrt(squares / std::max<double>(1, n));
+}
+
+double Expectation::ErrorAt(int64_t index, double got) const {
+  const double e = exact_.const_data_ptr<double>()[index];
+  if (eager_.defined()) {  // the declared precision overflows where fp64 does not, or the other way round
+    const double eager = eager_.const_data_ptr<double>()[index];
+    if (SamePattern(got, eager) || (std::isfinite(eager) && !std::isfinite(e) && std::isfinite(got))) return 0;
+  }
+  if (!std::isfinite(e)) return SamePattern(got, e) ? 0 : kInfinity;
+  return std::isfinite(got) ? std::abs(got - e) : kInfinity;
+}
+
+Comparison Expectation::Compare(const at::Tensor& got) const {
+  TRITOGEN_CHECK(got.sizes() == exact_.sizes());
+  if (!at::isFloatingType(dtype_)) return CompareIntegers(got);
+  const at::Tensor values = AsDouble(got);
+  const double *g = values.const_data_ptr<double>(), *e = exact_.const_data_ptr<double>();
+  const int64_t n = exact_.numel();
+  const double tolerance = AllcloseTolerance(dtype_), unit = scale_ > 0 ? 1 / scale_ : 1;
+  Comparison result;
+  double worst = -1, squares = 0;
+  int64_t close = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double error = ErrorAt(i, g[i]), allowed = row_budget_[i / row_length_];
+    close += error <= tolerance + tolerance * std::abs(e[i]) || (error == 0 && !std::isfinite(e[i]));
+    if (std::isfinite(error)) squares += error * error;
+    const double ratio = error == 0 ? 0 : error / std::max(allowed, std::numeric_limits<double>::min());
+    if (ratio > worst) {
+      worst = ratio;
+      result.index = i;
+    }
+  }
+  if (n == 0) return result;
+  const int64_t at = result.index;
+  result.ok = worst <= 1;
+  result.allclose = static_cast<double>(close) / static_cast<double>(n);
+  result.error = ErrorAt(at, g[at]) * unit;
+  result.budget = row_budget_[at / row_length_] * unit;
+  result.eager = row_eager_[at / row_length_] * unit;
+  result.expected = e[at];
+  result.got = g[at];
+  result.rms = std::sqrt(squares / static_cast<double>(n));
+  if (result.ok && result.rms > rms_budget_) {
+    result.ok = false;
+    result.error = result.rms * unit;
+    result.budget = rms_budget_ * unit;
+    result.eager = rms_eager_ * unit;
+    result.index = -1;
+  }
+  return result;
+}
+
+Comparison Expectation::CompareIntegers(const at::Tensor& got) const {
+  Comparison result;
+  const at::Tensor wrong = got.contiguous().ne(exact_).flatten();
+  const int64_t count = wrong.sum().item<int64_t>();
+  if (count == 0) return result;
+  result.ok = false;
+  result.index = wrong.to(at::kByte).argmax().item<int64_t>();
+  result.expected = exact_.flatten()[result.index].to(at::kDouble).item<double>();
+  result.got = got.contiguous().flatten()[result.index].to(at::kDouble).item<double>();
+  result.error = std::abs(result.got - result.expected);
+  result.allclose = 1 - static_cast<double>(count) / static_cast<double>(wrong.numel());
+  return result;
+}
+
+}  // namespace tritogen

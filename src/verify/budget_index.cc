@@ -1,0 +1,116 @@
+#include "verify/budget_index.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+struct IndexOp {
+  std::string_view op;
+  size_t result;          // which result holds the indices
+  bool dim_may_be_none;   // then the tensor is flattened
+};
+constexpr std::array<IndexOp, 9> kIndexOps = {{
+    {"aten::argmax", 0, true},
+    {"aten::argmin", 0, true},
+    {"aten::max.dim", 1, false},
+    {"aten::min.dim", 1, false},
+    {"aten::topk", 1, false},
+    {"aten::sort", 1, false},
+    {"aten::sort.stable", 1, false},
+    {"aten::argsort", 0, false},
+    {"aten::argsort.stable", 0, false},
+}};
+
+const Value* FindArgument(const AtenStep& step, const std::string& name) {
+  for (const auto& [key, value] : step.kwargs) {
+    if (key == name) return &value;
+  }
+  const auto& names = TraitsOf(step.op).names;
+  const auto at = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  return at < step.args.size() ? &step.args[at] : nullptr;
+}
+
+std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, TensorId output) {
+  const auto row = std::find_if(kIndexOps.begin(), kIndexOps.end(), [&](const IndexOp& r) { return r.op == step.op; });
+  if (row == kIndexOps.end() || step.outs.size() <= row->result || step.outs[row->result] != output) return std::nullopt;
+  const auto* self = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+  if (self == nullptr || !IsFloating(plan.tensors[self->id].dtype)) return std::nullopt;
+  const auto rank = static_cast<int64_t>(plan.tensors[self->id].sizes.size());
+  if (rank == 0) return std::nullopt;
+  const Value* dim = FindArgument(step, "dim");
+  const auto* number = dim == nullptr ? nullptr : std::get_if<int64_t>(&dim->v);
+  if (number == nullptr) {
+    if (row->dim_may_be_none) return IndexSource{self->id, std::nullopt};
+    return IndexSource{self->id, rank - 1};  // the default of topk, sort and argsort
+  }
+  return IndexSource{self->id, *number < 0 ? *number + rank : *number};
+}
+
+}  // namespace
+
+std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output) {
+  for (size_t i = plan.run.size(); i-- > 0;) {
+    const auto* step = std::get_if<AtenStep>(&plan.run[i]);
+    if (step == nullptr || std::find(step->outs.begin(), step->outs.end(), output) == step->outs.end()) continue;
+    if (BaseName(step->op) == "aten::_to_copy" && !step->args.empty()) {
+      const auto* from = std::get_if<TensorRef>(&step->args[0].v);
+      if (from == nullptr || IsFloating(plan.tensors[from->id].dtype)) return std::nullopt;
+      output = from->id;
+      continue;
+    }
+    return SourceOf(plan, *step, output);
+  }
+  return std::nullopt;
+}
+
+Comparison CompareIndices(const IndexSource& source, const Expectation& values, const Expectation& indices,
+                          const at::Tensor& got) {
+  const at::Tensor& v = values.exact();
+  int64_t outer = 1, length = v.numel(), inner = 1;
+  if (source.dim) {
+    length = v.size(*source.dim);
+    for (int64_t d = 0; d < v.dim(); ++d) (d < *source.dim ? outer : inner) *= d == *source.dim ? 1 : v.size(d);
+  }
+  const at::Tensor want = indices.exact().to(at::kLong).contiguous(), have = got.to(at::kLong).contiguous();
+  const int64_t per_slice = outer * inner > 0 ? have.numel() / (outer * inner) : 0;
+  const double* data = v.const_data_ptr<double>();
+  const int64_t *w = want.const_data_ptr<int64_t>(), *h = have.const_data_ptr<int64_t>();
+  Comparison result;
+  std::vector<bool> seen(length);
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < inner; ++i) {
+      seen.assign(length, false);
+      for (int64_t k = 0; k < per_slice; ++k) {
+        const int64_t at = (o * per_slice + k) * inner + i;
+        const bool valid = h[at] >= 0 && h[at] < length && !seen[h[at]];
+        double error = std::numeric_limits<double>::infinity(), allowed = 0;
+        if (valid) {
+          seen[h[at]] = true;
+          const int64_t expected = (o * length + w[at]) * inner + i, chosen = (o * length + h[at]) * inner + i;
+          error = h[at] == w[at] || data[expected] == data[chosen] ? 0 : std::abs(data[expected] - data[chosen]);
+          allowed = values.AllowedAt(expected);
+        }
+        if (error <= allowed) continue;
+        result.ok = false;
+        result.error = std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+        result.budget = allowed;
+        result.index = at;
+        result.expected = static_cast<double>(w[at]);
+        result.got = static_cast<double>(h[at]);
+        return result;
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,26 @@
+// Outputs that are indices into something that was computed (argmax, topk, sort): where two candidates for the place tie
+// within rounding, either index is right.
+#pragma once
+
+#include <optional>
+
+#include "plan/plan.h"
+#include "verify/budget.h"
+
+namespace tritogen {
+
+// The tensor whose elements an index output points at.
+struct IndexSource {
+  TensorId values = kNoTensor;
+  std::optional<int64_t> dim;  // nothing: into the flattened tensor
+};
+
+// What the tensor `output` of the reference indexes; nothing when it does not come straight from such an operator.
+std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output);
+
+// Judges indices by the values they point at: each must be within the budget of the value that the expected index points
+// at, and no index may come twice in one slice.
+Comparison CompareIndices(const IndexSource& source, const Expectation& values, const Expectation& indices,
+                          const at::Tensor& got);
+
+}  // namespace tritogen

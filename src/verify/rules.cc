@@ -1,0 +1,165 @@
+#include "verify/rules.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "plan/visit.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+Objection Reject(std::string rule, std::string reason, nlohmann::json evidence = nlohmann::json::object()) {
+  return {Outcome::kRejected, std::move(reason), std::move(rule), std::move(evidence)};
+}
+
+bool IsTensor(const Value& value) { return std::holds_alternative<TensorRef>(value.v); }
+
+std::optional<Objection> CompareOutput(int index, const TensorMeta& want, const TensorMeta& got) {
+  const nlohmann::json place = {{"output", index}};
+  if (want.sizes != got.sizes) {
+    nlohmann::json evidence = place;
+    evidence["expected"] = want.sizes;
+    evidence["got"] = got.sizes;
+    return Objection{Outcome::kWrongShape,
+                     fmt::format("output {} has shape {}, the reference's has {}", index, ShapeText(got.sizes),
+                                 ShapeText(want.sizes)),
+                     "", evidence};
+  }
+  if (want.dtype != got.dtype) {
+    nlohmann::json evidence = place;
+    evidence["expected"] = DtypeName(want.dtype);
+    evidence["got"] = DtypeName(got.dtype);
+    return Objection{Outcome::kWrongDtype,
+                     fmt::format("output {} has dtype {}, the reference's has {}", index, DtypeName(got.dtype),
+                                 DtypeName(want.dtype)),
+                     "", evidence};
+  }
+  return std::nullopt;
+}
+
+// Which input (its index) or state entry (its name) shares the tensor's storage.
+std::optional<std::string> Owner(const Plan& plan, TensorId id) {
+  const StorageId storage = plan.tensors[id].storage;
+  const std::vector<TensorId> inputs = TensorLeaves(plan.inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (plan.tensors[inputs[i]].storage == storage) return fmt::format("input {}", i);
+  }
+  for (const StateEntry& entry : plan.state) {
+    if (plan.tensors[entry.tensor].storage == storage) return fmt::format("state '{}'", entry.name);
+  }
+  return std::nullopt;
+}
+
+AtenStep FillWithConstant(const Plan& plan, TensorId id, int line) {
+  const Dtype dtype = plan.tensors[id].dtype;
+  Value value;
+  if (IsFloating(dtype)) {
+    value.v = 0.739085;  // nothing that a program would compute or ignore by chance
+  } else if (dtype == Dtype::kBool) {
+    value.v = true;
+  } else {
+    value.v = int64_t{1};
+  }
+  return {"aten::fill_.Scalar", {Value{TensorRef{id}}, value}, {}, {id}, line};
+}
+
+}  // namespace
+
+std::string ShapeText(const std::vector<int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+
+std::optional<Objection> CheckContract(const Plan& reference, const Plan& candidate) {
+  const std::vector<TensorId> want_in = TensorLeaves(reference.inputs), got_in = TensorLeaves(candidate.inputs);
+  bool same_inputs = want_in.size() == got_in.size();
+  for (size_t i = 0; same_inputs && i < want_in.size(); ++i) {
+    const TensorMeta &want = reference.tensors[want_in[i]], &got = candidate.tensors[got_in[i]];
+    same_inputs = want.sizes == got.sizes && want.dtype == got.dtype;
+  }
+  if (!same_inputs) return Reject("contract", "the candidate was not recorded with the reference's inputs");
+
+  if (reference.structure != candidate.structure || reference.outputs.size() != candidate.outputs.size()) {
+    return Objection{Outcome::kWrongShape,
+                     fmt::format("returns {}, the reference returns {}", candidate.structure, reference.structure), "",
+                     {{"expected", reference.structure}, {"got", candidate.structure}}};
+  }
+  int index = 0;
+  for (size_t i = 0; i < reference.outputs.size(); ++i) {
+    const Value &want = reference.outputs[i], &got = candidate.outputs[i];
+    if (IsTensor(want) != IsTensor(got) || (!IsTensor(want) && !(want == got))) {
+      return Objection{IsTensor(want) == IsTensor(got) ? Outcome::kWrongValues : Outcome::kWrongDtype,
+                       fmt::format("leaf {} of the result is not what the reference returns", i), "", {{"leaf", i}}};
+    }
+    if (!IsTensor(want)) continue;
+    auto objection = CompareOutput(index++, reference.tensors[std::get<TensorRef>(want.v).id],
+                                   candidate.tensors[std::get<TensorRef>(got.v).id]);
+    if (objection) return objection;
+  }
+  return std::nullopt;
+}
+
+std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candidate) {
+  const std::vector<TensorId> want = TensorLeaves(reference.outputs), got = TensorLeaves(candidate.outputs);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const auto owner = Owner(candidate, got[i]);
+    if (owner && !Owner(reference, want[i])) {
+      return Reject("output_aliases", fmt::format("output {} is {} itself, the reference makes a new tensor", i, *owner),
+                    {{"output", i}, {"aliases", *owner}});
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Objection> CheckTriton(const Plan& candidate, const Flow& flow, Mode mode) {
+  bool launches = false, live = false;
+  for (size_t i = 0; i < candidate.run.size(); ++i) {
+    const bool launch = std::holds_alternative<LaunchStep>(candidate.run[i]);
+    launches |= launch;
+    live |= launch && flow.run[i];
+  }
+  if (!live) {
+    return Reject("no_triton", launches ? "no Triton launch has a result that reaches an output"
+                                        : "forward launches no Triton kernel");
+  }
+  if (mode != Mode::kStrict) return std::nullopt;
+  for (const Step& step : candidate.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr || KindOf(candidate, *aten) != OpKind::kCompute) continue;
+    return Reject("strict", fmt::format("{} computes outside Triton", aten->op), {{"op", aten->op}, {"line", aten->line}});
+  }
+  return std::nullopt;
+}
+
+Plan WithoutLaunches(const Plan& candidate) {
+  Plan plan = candidate;
+  std::vector<bool> written(plan.storages.size(), false);
+  auto mark = [&](TensorId id) { written[plan.tensors[id].storage] = true; };
+  ForEachTensor(plan.inputs, mark);
+  ForEachTensor(plan.init_inputs, mark);
+  ForEachTensor(plan.warmup_inputs, mark);
+  auto note = [&](const Step& step) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten != nullptr && KindOf(plan, *aten) == OpKind::kView) return;
+    const bool empty = aten != nullptr && BaseName(aten->op).find("empty") != std::string_view::npos;
+    if (!empty) ForEachResult(step, mark);
+    if (aten == nullptr) ForEachUse(step, mark);
+  };
+  for (const Step& step : plan.setup) note(step);
+  plan.run.clear();
+  for (const Step& step : candidate.run) {
+    if (!std::holds_alternative<LaunchStep>(step)) {
+      note(step);
+      plan.run.push_back(step);
+      continue;
+    }
+    ForEachUse(step, [&](TensorId id) {
+      if (written[plan.tensors[id].storage]) return;
+      mark(id);
+      plan.run.push_back(FillWithConstant(plan, id, LineOf(step)));
+    });
+  }
+  return plan;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,26 @@
+// Work of ATen calls in FLOPs and bytes, and which share of the reference's work a candidate does in Triton.
+#pragma once
+
+#include "plan/plan.h"
+#include "verify/verdict.h"
+#include "verify/work_flow.h"
+
+namespace tritogen {
+
+struct Work {
+  double flops = 0;
+  double bytes = 0;  // each tensor argument read once, each result written once
+
+  Work& operator+=(const Work& other);
+};
+
+// One call. Factories, views and layout copies are free: neither side gets credit or blame for them.
+Work WorkOf(const Plan& plan, const AtenStep& step);
+
+// The ATen calls of `run` that can reach an output.
+Work AtenWork(const Plan& plan, const Flow& flow);
+
+// 1 − candidate's ATen work / reference's work, in [0, 1]. A candidate without a live launch has share 0.
+WorkShare ShareOf(const Work& reference, const Plan& candidate, const Flow& candidate_flow);
+
+}  // namespace tritogen

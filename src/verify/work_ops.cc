@@ -1,0 +1,125 @@
+#include "verify/work_ops.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/enum_tag.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <unordered_map>
+
+#include "plan/visit.h"
+
+namespace tritogen {
+namespace {
+
+OpTraits LookUp(const std::string& op) {
+  const size_t dot = op.find('.');
+  const c10::OperatorName name(op.substr(0, dot), dot == std::string::npos ? "" : op.substr(dot + 1));
+  const auto handle = c10::Dispatcher::singleton().findSchema(name);
+  OpTraits traits;
+  if (!handle) return traits;
+  traits.known = true;
+  traits.pointwise = handle->hasTag(at::Tag::pointwise);
+  for (const c10::Argument& argument : handle->schema().arguments()) {
+    const c10::AliasInfo* alias = argument.alias_info();
+    traits.names.push_back(argument.name());
+    traits.writes.push_back(alias != nullptr && alias->isWrite());
+  }
+  for (const c10::Argument& result : handle->schema().returns()) {
+    const c10::AliasInfo* alias = result.alias_info();
+    traits.view |= alias != nullptr && !alias->isWrite();
+  }
+  return traits;
+}
+
+template <size_t N>
+bool OneOf(std::string_view name, const std::array<std::string_view, N>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Writes of these depend on nothing the written tensor held before.
+constexpr std::array<std::string_view, 2> kConstantFills = {"aten::zero_", "aten::fill_"};
+constexpr std::array<std::string_view, 7> kCopies = {"aten::clone",   "aten::contiguous", "aten::copy_", "aten::_to_copy",
+                                                     "aten::to",      "aten::copy",       "aten::_reshape_copy"};
+// Composite operators that give a view when they can and a copy of the same values otherwise.
+constexpr std::array<std::string_view, 3> kReshapes = {"aten::reshape", "aten::flatten", "aten::reshape_as"};
+
+bool ReadsOnlyShape(std::string_view base) {
+  return base.ends_with("_like") || base.starts_with("aten::new_");
+}
+
+// f(tensor id, written) for each tensor argument.
+template <typename F>
+void ForEachArgument(const AtenStep& step, const F& f) {
+  const OpTraits& traits = TraitsOf(step.op);
+  for (size_t i = 0; i < step.args.size(); ++i) {
+    const bool written = i < traits.writes.size() && traits.writes[i];
+    ForEachTensor(step.args[i], [&](TensorId id) { f(id, written); });
+  }
+  for (const auto& [name, value] : step.kwargs) {
+    const auto at = std::find(traits.names.begin(), traits.names.end(), name);
+    const bool written = at != traits.names.end() && traits.writes[at - traits.names.begin()];
+    ForEachTensor(value, [&](TensorId id) { f(id, written); });
+  }
+}
+
+bool SameDtype(const Plan& plan, const AtenStep& step) {
+  bool same = true;
+  if (step.outs.empty() || step.outs[0] == kNoTensor) return false;
+  const Dtype dtype = plan.tensors[step.outs[0]].dtype;
+  ForEachArgument(step, [&](TensorId id, bool) { same &= plan.tensors[id].dtype == dtype; });
+  return same;
+}
+
+}  // namespace
+
+const OpTraits& TraitsOf(const std::string& op) {
+  static std::mutex mutex;
+  static std::unordered_map<std::string, OpTraits> cache;  // nodes stay where they are
+  const std::lock_guard lock(mutex);
+  const auto found = cache.find(op);
+  if (found != cache.end()) return found->second;
+  static const OpTraits kUnknown;
+  OpTraits traits = LookUp(op);
+  if (!traits.known) return kUnknown;  // hostile names must not fill the cache
+  return cache.emplace(op, std::move(traits)).first->second;
+}
+
+std::string_view BaseName(std::string_view op) { return op.substr(0, op.find('.')); }
+
+OpKind KindOf(const Plan& plan, const AtenStep& step) {
+  const OpTraits& traits = TraitsOf(step.op);
+  const std::string_view base = BaseName(step.op);
+  if (!traits.known) return OpKind::kCompute;
+  if (OneOf(base, kCopies)) return SameDtype(plan, step) ? OpKind::kLayout : OpKind::kCompute;
+  if (OneOf(base, kReshapes)) return OpKind::kLayout;
+  if (OneOf(base, kConstantFills)) return OpKind::kFactory;
+  bool tensors = false;
+  ForEachArgument(step, [&](TensorId, bool) { tensors = true; });
+  if (!tensors || (ReadsOnlyShape(base) && !base.starts_with("aten::rand"))) return OpKind::kFactory;
+  const bool writes = std::find(traits.writes.begin(), traits.writes.end(), true) != traits.writes.end();
+  if (traits.view && !writes) return OpKind::kView;
+  return OpKind::kCompute;
+}
+
+std::vector<TensorId> WrittenArguments(const AtenStep& step) {
+  std::vector<TensorId> ids;
+  ForEachArgument(step, [&](TensorId id, bool written) {
+    if (written) ids.push_back(id);
+  });
+  return ids;
+}
+
+std::vector<TensorId> ReadArguments(const AtenStep& step) {
+  const std::string_view base = BaseName(step.op);
+  std::vector<TensorId> ids;
+  if (ReadsOnlyShape(base)) return ids;
+  const bool overwrites = base == "aten::copy_" || OneOf(base, kConstantFills);
+  ForEachArgument(step, [&](TensorId id, bool written) {
+    if (!(written && overwrites)) ids.push_back(id);
+  });
+  return ids;
+}
+
+}  // namespace tritogen

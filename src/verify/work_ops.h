@@ -1,0 +1,40 @@
+// What kind of thing an ATen operator does, from libtorch's own schemas and tags: whether it makes a tensor from nothing,
+// gives a view, only moves data, or computes; and which arguments it writes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+enum class OpKind {
+  kFactory,  // reads no tensor's values: empty, zeros, full_like, arange, …
+  kView,     // another look at the same storage
+  kLayout,   // the same values in the same dtype elsewhere: contiguous, clone, copy_
+  kCompute,  // everything else, also every operator that libtorch does not know
+};
+
+struct OpTraits {
+  bool known = false;      // libtorch has a schema for it
+  bool pointwise = false;
+  bool view = false;       // some result aliases an argument that is not written
+  std::vector<std::string> names;  // of the schema's arguments, positional order
+  std::vector<bool> writes;        // of the schema's arguments: the call writes them
+};
+
+// `op` as in a Plan, "aten::add.Tensor". Thread-safe; the reference stays valid.
+const OpTraits& TraitsOf(const std::string& op);
+
+// "aten::add" of "aten::add.Tensor".
+std::string_view BaseName(std::string_view op);
+
+OpKind KindOf(const Plan& plan, const AtenStep& step);
+
+// Tensors among the arguments that the call writes, and those whose values it reads.
+std::vector<TensorId> WrittenArguments(const AtenStep& step);
+std::vector<TensorId> ReadArguments(const AtenStep& step);
+
+}  // namespace tritogen
