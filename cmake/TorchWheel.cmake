@@ -14,10 +14,3 @@ target_include_directories(torch-wheel SYSTEM INTERFACE ${torch_root}/include
                            ${torch_root}/include/torch/csrc/api/include)
 target_link_libraries(torch-wheel INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 target_link_options(torch-wheel INTERFACE -Wl,-rpath,${torch_root}/lib)
-
-# Debian's header-only fmt and static archives, so that the binary travels.
-add_library(fmt-header-only INTERFACE)
-target_compile_definitions(fmt-header-only INTERFACE FMT_HEADER_ONLY=1 SPDLOG_FMT_EXTERNAL=1)
-add_library(seccomp-static INTERFACE)
-find_library(SECCOMP_ARCHIVE libseccomp.a REQUIRED)
-target_link_libraries(seccomp-static INTERFACE ${SECCOMP_ARCHIVE})

@@ -164,7 +164,8 @@ std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
   }
   std::string head;
   if (assigns) {
-    head = fmt::format(kListResults.count(step.op) ? "[{}] = " : "{} = ", fmt::join(targets, ", "));
+    const std::string joined = fmt::format("{}", fmt::join(targets, ", "));
+    head = kListResults.count(step.op) ? fmt::format("[{}] = ", joined) : fmt::format("{} = ", joined);
   }
   return FormatCall(fmt::format("{}torch.ops.aten.{}", head, op), arguments, indent);
 }
