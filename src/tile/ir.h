@@ -1,79 +1,85 @@
 // TTIR in memory, as the parser leaves it: functions of regions of blocks of operations, types resolved,
 // names gone.
 //
+// clang-format off
 // Invariants of a Module that ParseTtir returned (VerifyModule checks them, its readers may trust them):
-// - Every operand is defined before its use in an enclosing scope; across blocks its definition dominates the
-// use.
-// - Operand, result and region types fit the operation as the table below says.
-// - Tensors: rank 1 to 8, at most 2^20 elements, a power of two. Pointers point at numbers, never at
-// pointers.
-// - Only a function's body has several blocks, and its branches go forward only. Every block ends in its one
-// terminator.
-// - Regions nest at most 200 deep. Calls do not recurse, and the kernel with every call expanded has at most
-// 2^20 operations.
+// - Every operand is defined before its use in an enclosing scope; across blocks its definition dominates the use.
+// - Operand, result, region and attribute types fit the operation as the table says.
+// - Tensors have rank 1 to 8 and at most 2^20 elements, each dimension a power of two. Pointers point at numbers.
+// - Only a function's body has several blocks; they are sorted so that branches go forward, and all are reached.
+//   Every block ends in its one terminator.
+// - Regions nest at most 200 deep. Calls do not recurse, nest at most 64 deep, and with every call expanded a
+//   function has at most 2^20 operations. The kernel has no results and takes no tensors; a host descriptor of rank
+//   r is followed by r × i32 (shape) and r × i64 (strides).
 //
-// Table: operands → results {attributes}. T: any type; S(x): x of a given shape; [x]: optional; r: rank; f/i:
-// float/integer. "attribute?" may be absent, with its default in parentheses. Hint attributes
-// (tt.divisibility, …) are not kept.
-//   kCall            arguments → callee's results {"callee": string, a name in Module::functions}
-//   kReturn          values of Function::results
-//   kFor             lower, upper, step (one integer type i8…i64), inits → as inits. Region: (iv, carried) …
-//   kYield carried kIf              i1 → any. Two regions without arguments, each … kYield results; the
-//   second has no block when there is
-//                    no else (then there are no results). kFor and kIf regions end in kYield even where none
-//                    is printed
-//   kWhile           inits → any. Region 0: (as inits) … kCondition i1, results; region 1: (as results) …
-//   kYield as inits kBr / kCondBr    none / i1; successors kProgramId, kNumPrograms   → i32 {"axis": 0…2}
-//   integer, float and math arithmetic   operands and result of one type, scalar or tensor, integer or float
-//   as named kCmpI, kCmpF     a, b (one type; kCmpI also pointers) → i1 of its shape {"predicate": "slt",
-//   "oeq", …} kSelect          i1 (scalar, or of the values' shape), a, b → as a kClampF          x, min, max
-//   → as x {"propagateNan": "none" or "all"} kExtern          numbers of one shape → numbers of that shape
-//   {"symbol": string}; operand count is not checked casts            x → S(x). kExtF, kExtSI, … widen or
-//   narrow strictly; kBitcast: same width, pointers too;
-//                    kIndexCast: i32/i64, `index` reads as i64
-//   kFpToFp          {"rounding"?: "rtne" or "rtz" (always there when narrowing)}
-//   kConstant        → integer or float T {"value": ConstantBits}
-//   kPoison          → T: any value
-//   kMakeRange       → tensor<n x i32> {"start", "end": int64, n = end - start}
-//   kSplat           scalar → tensor;  kUnsplat  one-element tensor → scalar
-//   kBroadcast       rank kept, size-1 dimensions grow
-//   kExpandDims      {"axis": 0…r}
-//   kReshape         {"allow_reorder"?: true}
-//   kTrans           {"order": vector, a permutation; result dim i = source dim order[i]}
-//   kJoin            a, b (one type) → shape…×2;  kSplit  shape…×2 → two results (scalar when the rank was 1)
-//   kCat             a, b (rank 1) → na + nb elements
-//   kGather          source, indices (integers, equal shape but for axis) → source elements in the indices'
-//   shape {"axis"} kHistogram       rank-1 integers, [i1 mask] → rank-1 i32 or i64 bins kAddPtr pointers,
-//   integers of S(pointers) → as pointers; offset in elements kLoad            pointers, [i1 mask, [other]] →
-//   pointee of S(pointers) {"isVolatile"?: bool, "cacheModifier"?, "evictionPolicy"?: string} kStore
-//   pointers, values, [i1 mask] {as kLoad} kAtomicRmw       pointers, values, [i1 mask] → as values {"kind":
-//   and or xor add fadd max min umax umin exch, "sem": relaxed
-//                    acquire release acq_rel, "scope": gpu cta sys}. fadd: floats; exch: both; the rest:
-//                    integers
-//   kAtomicCas       pointers, compare, values → as values {"sem", "scope"}
-//   kMakeDescriptor  pointer, shape × r (i32 or i64), strides × r (i64) → kDesc {"padding"?: 1 zero
-//   (default), 2 NaN} kDescLoad        kDesc, offsets × r (i32) → block; its shape may lack size-1 dimensions
-//   of the descriptor's kDescStore       kDesc, offsets × r (i32), block (same freedom) kDescReduce      as
-//   kDescStore {"kind": add min max and or xor}; min/max signedness from Type::desc_sign kDescGather kDesc of
-//   1×n, rank-1 i32 rows, i32 column → rows×n;  kDescScatter  kDesc, rows, column, rows×n kReduce          n
-//   tensors of one shape → n tensors without the axis (scalars when rank is 1) {"axis"}. Region: (n
-//   accumulators,
-//                    n elements: scalars) … kReduceReturn n
-//   kScan            n tensors → same {"axis", "reverse": bool}. Region as kReduce … kScanReturn n
-//   kMapElementwise  n tensors of one shape → m tensors {"pack": int64 ≥ 1, divides the element count}.
-//   Region: (n × pack scalars,
-//                    by operand) … kMapReturn m × pack, by result
-//   kDot             a [b×]m×k, b [b×]k×n, c [b×]m×n → as c {"inputPrecision": ieee tf32 tf32x3 bf16x3
-//   bf16x6, "maxNumImpreciseAcc": int64}
-//                    both always there; c is integer exactly when a and b are
-//   kDotScaled       a, b, c, [a scale], [b scale] → as c (m×n floats) {"lhs", "rhs": e4m3 e5m2 e2m1 bf16
-//   fp16 (element kinds), "lhs_scale",
-//                    "rhs_scale", "fastMath", "lhs_k_pack", "rhs_k_pack": bool, always there}. a scale is
-//                    m×(k/32), b scale n×(k/32), i8; k counted in numbers (e2m1 packs two in an i8, along k
-//                    unless *_k_pack is false)
-//   kInlineAsm       any → any {"asm_string", "constraints": string, "pure": bool, "packed_element": int64}:
-//   for the executor to refuse kPrint           any {"prefix": string, "hex": bool, "isSigned": vector, one
-//   per operand} kAssert          i1 scalar or tensor {"message": string};  kAssume  i1
+// Operands → results {attributes}. [x]: optional; "name"?: may be absent; shape and rank r are those of operand 0.
+// Hint attributes (tt.divisibility, …) are not kept.
+//
+//   kCall           arguments → results of the callee {"callee": string, a name in Module::functions}
+//   kReturn         values of Function::results
+//   kFor            lower, upper, step (one type of i8…i64), inits → as inits. Region: (variable, carried) … kYield
+//   kIf             i1 → any. Two regions without arguments … kYield; the second has no blocks where there is no else,
+//                   and then there are no results. kFor and kIf regions end in kYield even where none is printed
+//   kWhile          inits → any. Region 0: (as inits) … kCondition(i1, results); 1: (as results) … kYield(as inits)
+//   kBr, kCondBr    nothing / i1; successors
+//   kProgramId, kNumPrograms   → i32 {"axis": 0…2}
+//
+//   arithmetic      operands → all of one type, scalar or tensor, of integers or of floats of 16 bits and more
+//   kClampF         x, min, max {"propagateNan": "none" "all"}
+//   kCmpI, kCmpF    a, b (one type; kCmpI also pointers) → i1 {"predicate": "slt", "oeq", …}
+//   kSelect         i1 (scalar or of the values' shape), a, b → as a
+//   kExtern         numbers of one shape, how many is not checked → numbers of that shape {"symbol": string}
+//   casts           x → same shape. kExtF, kTruncF, kExtSI, kExtUI, kTruncI change the width; kBitcast keeps it and
+//                   takes pointers to pointers; kIndexCast: any integers (`index` reads as i64)
+//   kFpToFp         x → floats {"rounding"?: "rtne" "rtz", always there when narrowing}
+//
+//   kConstant       → numbers {"value": ConstantBits}
+//   kPoison         → any: any value will do
+//   kMakeRange      → i32 of rank 1 {"start", "end": int64}
+//   kSplat, kUnsplat   scalar → tensor; tensor of one element → scalar
+//   kBroadcast      rank kept, dimensions of size 1 grow
+//   kExpandDims     {"axis": 0…r, a dimension of size 1 goes there}
+//   kReshape        row-major {"allow_reorder"?, "efficient_layout"?: true}
+//   kTrans          {"order": vector; dimension i of the result is dimension order[i] of the source}
+//   kJoin, kSplit   a, b → new last dimension 2; the inverse, with two results (scalars when r was 1)
+//   kCat            a, b of rank 1 → one after the other
+//   kGather         source, integer indices (same shape but for the axis) → shape of the indices {"axis"}
+//   kHistogram      integers of rank 1, [i1 mask] → i32 or i64 bins of rank 1
+//
+//   kAddPtr         pointers, integers of any width → pointers; offsets count elements
+//   kLoad           pointers, [i1 mask, [other]] → pointees
+//                   {"isVolatile"?: bool, "cacheModifier"?, "evictionPolicy"?: string}
+//   kStore          pointers, values, [i1 mask] {as kLoad}
+//   kAtomicRmw      pointers, values, [i1 mask] → as values {"kind": "and" "or" "xor" "add" "fadd" "max" "min" "umax"
+//                   "umin" "exch", "sem": "relaxed" "acquire" "release" "acq_rel", "scope": "gpu" "cta" "sys"}.
+//                   Values are floats for fadd, any for exch, else integers
+//   kAtomicCas      pointers, compare, values (any) → as values {"sem", "scope"}
+//   kMakeDescriptor pointer, shape (r × i32 or i64), strides (r × i64) → kDesc {"padding"?: 1 zero (default), 2 NaN}
+//   kDescLoad       kDesc, offsets (r × i32) → block, which may lack dimensions of size 1 {as kLoad}
+//   kDescStore      kDesc, offsets, block (the same freedom) {as kLoad}
+//   kDescReduce     kDesc, offsets, block {"kind": "add" "min" "max" "and" "or" "xor"}; sign in Type::desc_sign
+//   kDescGather     kDesc of 1 × n, rows (i32 of rank 1), column (i32) → rows × n
+//   kDescScatter    kDesc of 1 × n, rows, column, block of rows × n
+//
+//   kReduce         n tensors of one shape → n without the axis (scalars when r is 1) {"axis"}.
+//                   Region: (n accumulated, n new: scalars) … kReduceReturn(n)
+//   kScan           n tensors → the same {"axis", "reverse"?: bool}. Region as above … kScanReturn(n)
+//   kMapElementwise n tensors → m tensors, all of one shape {"pack": 1…64, divides the number of elements}.
+//                   Region: (n × pack scalars, by operand) … kMapReturn(m × pack, by result)
+//                   These three regions, at any depth, hold scalars only: no memory, calls, prints, nor each other
+//   kDot            a [b×]m×k, b [b×]k×n, c [b×]m×n → as c {"inputPrecision": "ieee" "tf32" "tf32x3" "bf16x3" "bf16x6",
+//                   "maxNumImpreciseAcc": int64, both always there}. Integers give i32; a and b are of one type, or
+//                   both fp8; c is of 16 bits and more
+//   kDotScaled      a, b, c (m×n), [scale of a], [scale of b] → as c {"lhs", "rhs": "e4m3" "e5m2" "e2m1" "bf16" "fp16",
+//                   "lhs_scale", "rhs_scale", "fastMath", "lhs_k_pack", "rhs_k_pack": bool, all always there}.
+//                   e2m1: i8 that hold two numbers each, along k unless *_k_pack is false. Scales m × k/32 and
+//                   n × k/32 of i8, or k/16 of f8E4M3FN; k counts numbers
+//
+//   kInlineAsm      any → any {"asm_string": string, …}: nothing is checked, the executor refuses it
+//   kPrint          any {"prefix": string, "hex"?: bool, "isSigned": vector, one per operand}
+//   kAssert         i1, any shape {"message": string}
+//   kAssume         i1
+// clang-format on
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "tile/parser.h"
 
+#include "tile/control_flow.h"
 #include "tile/op_traits.h"
 #include "tile/tile.h"
 #include "tile/verify_module.h"
@@ -9,6 +10,7 @@ namespace {
 
 constexpr size_t kMaxTextBytes = size_t{16} << 20;
 constexpr int kMaxRegionDepth = 200;
+constexpr size_t kMaxBlocks = 4096;   // of one function
 constexpr size_t kMaxResults = 1024;  // of one operation
 
 const std::unordered_map<std::string_view, OpCode>& OpCodes() {
@@ -112,6 +114,9 @@ Function Parser::ParseFunction() {
   if (Accept("attributes")) ParseAttributes(nullptr);
   if (!token().Is('{')) FailUnexpected("the function's body");
   function.body = ParseRegion(parameters);
+  if (function.body.blocks.size() > kMaxBlocks)
+    FailUnsupported(fmt::format("more than {} blocks", kMaxBlocks));
+  if (!OrderBlocks(function.body)) FailUnsupported("branches that form a loop are not supported");
   function.parameters = function.body.blocks.front().arguments;
   if (function.parameters.size() != parameters.size())
     Fail("the entry block has arguments that the function lacks");

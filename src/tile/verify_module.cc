@@ -2,18 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "tile/control_flow.h"
 #include "tile/op_traits.h"
 #include "tile/tile.h"
 
 namespace tritogen::tile {
 namespace {
 
-constexpr size_t kMaxBlocks = 4096;  // of one function
 constexpr int kMaxCallDepth = 64;
 constexpr int64_t kMaxExpandedOperations = int64_t{1} << 20;
 
@@ -27,55 +25,6 @@ std::vector<Type> TypesOf(const Function& function, const std::vector<ValueId>& 
   return types;
 }
 
-// Which block of a body dominates which. Branches only go forward, so one pass in order of the text is
-// enough.
-class Dominance {
- public:
-  explicit Dominance(const Region& body) : dominator_(body.blocks.size(), -1) {
-    const int count = static_cast<int>(dominator_.size());
-    for (int from = 0; from < count; ++from) {
-      if (from > 0 && dominator_[from] < 0) continue;  // nobody jumps here
-      for (const Successor& successor : body.blocks[from].operations.back().successors)
-        Join(successor.block, from);
-    }
-    Number(count);
-  }
-
-  bool Reachable(int block) const { return block == 0 || dominator_[block] >= 0; }
-  bool Dominates(int a, int b) const { return first_[a] <= first_[b] && first_[b] < first_[a] + size_[a]; }
-
- private:
-  void Join(int to, int from) {
-    int& dominator = dominator_[to];
-    if (dominator < 0) dominator = from;
-    while (dominator != from) {
-      if (dominator > from) {
-        dominator = dominator_[dominator];
-      } else {
-        from = dominator_[from];
-      }
-    }
-  }
-
-  // Blocks below a block in the dominator tree get consecutive numbers.
-  void Number(int count) {
-    size_.assign(count, 1);
-    first_.assign(count, 0);
-    for (int i = count - 1; i > 0; --i) size_[std::max(dominator_[i], 0)] += size_[i];
-    std::vector<int> next(count);
-    next[0] = 1;
-    for (int i = 1; i < count; ++i) {
-      int& place = next[std::max(dominator_[i], 0)];
-      first_[i] = place;
-      place += size_[i];
-      next[i] = first_[i] + 1;
-    }
-  }
-
-  std::vector<int> dominator_;  // immediate; -1: none
-  std::vector<int> first_, size_;
-};
-
 class FunctionVerifier {
  public:
   FunctionVerifier(const Module& module, const std::unordered_map<std::string_view, int>& index,
@@ -85,13 +34,8 @@ class FunctionVerifier {
   // Appends the functions it calls, once per call.
   int64_t Verify(std::vector<int>& callees) {
     callees_ = &callees;
-    if (function_.body.blocks.size() > kMaxBlocks) {
-      throw TtirError(function_.ttir_line,
-                      fmt::format("@{} has more than {} blocks", function_.name, kMaxBlocks), true);
-    }
     for (const Block& block : function_.body.blocks) VerifyBlock(block, nullptr);
-    const bool branches = !function_.body.blocks.front().operations.back().successors.empty();
-    if (function_.body.blocks.size() > 1 || branches) VerifyControlFlow();
+    if (function_.body.blocks.size() > 1) VerifyControlFlow();
     return operations_;
   }
 
@@ -236,13 +180,12 @@ class FunctionVerifier {
       Fail(op, "not supported inside of a reduction, scan or map", true);
   }
 
-  // Branches go forward, pass what their target takes, and dominate the uses of what they define.
+  // Branches pass what their target takes, and blocks dominate the uses of what they define.
   void VerifyControlFlow() {
     const Region& body = function_.body;
-    for (size_t i = 0; i < body.blocks.size(); ++i) {
-      const Operation& last = body.blocks[i].operations.back();
+    for (const Block& block : body.blocks) {
+      const Operation& last = block.operations.back();
       for (const Successor& successor : last.successors) {
-        if (successor.block <= static_cast<int>(i)) Fail(last, "branches backward are not supported", true);
         const Block& target = body.blocks[successor.block];
         Expect(last, true, TypesOf(function_, successor.arguments), TypesOf(function_, target.arguments));
       }
@@ -252,7 +195,7 @@ class FunctionVerifier {
     for (size_t i = 0; i < body.blocks.size(); ++i) {
       int block = static_cast<int>(i);
       MarkDefinitions(body.blocks[i], block, home);
-      if (dominance.Reachable(block)) CheckUses(body.blocks[i], block, home, dominance);
+      CheckUses(body.blocks[i], block, home, dominance);
     }
   }
 
