@@ -1,0 +1,177 @@
+"""Rules of a recorded program, and how a breach reaches the user.
+
+The jail is what keeps a program in; nothing here is a wall. These hooks only turn a breach into one clear sentence with
+the line that caused it, because "Operation not permitted" from deep inside a library helps nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+
+class Rejected(BaseException):
+    """A rule was broken. Not an `Exception`, so that `except Exception: fall_back()` in a program does not hide it."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.message = message
+
+
+class _State:
+    active = False
+    first: Rejected | None = None
+
+
+def reject(rule: str, message: str) -> NoReturn:
+    """Raises `Rejected`; the first one is kept, so that a bare `except:` does not hide it either."""
+    breach = Rejected(rule, message)
+    if _State.active and _State.first is None:
+        # With its traceback, which is gone by the time a program has swallowed it.
+        try:
+            raise breach
+        except Rejected as caught:
+            caught.__traceback__ = _stack_as_traceback()
+            _State.first = caught
+    raise breach
+
+
+def _stack_as_traceback() -> Any:
+    """The calling frames as a traceback, outermost first."""
+    import types
+
+    trace = None
+    frame = sys._getframe(2)
+    while frame is not None:
+        trace = types.TracebackType(trace, frame, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return trace
+
+
+def swallowed() -> Rejected | None:
+    """The first breach since `watching()` began, whether or not the program let it through."""
+    return _State.first
+
+
+def forbid(rule: str, what: str) -> Callable[..., NoReturn]:
+    """A function to put in the place of one that no program may call."""
+
+    def forbidden(*args: Any, **kwargs: Any) -> NoReturn:
+        reject(rule, what)
+
+    return forbidden
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[None]:
+    """Turns the audit hook on for the time a program runs."""
+    _State.first = None
+    _State.active = True
+    try:
+        yield
+    finally:
+        _State.active = False
+
+
+_PROCESS = "starts a process; a program may only call PyTorch and launch Triton kernels"
+_THREAD = "starts a thread; a program must run in the thread that called it"
+_SOCKET = "opens a network connection; there is no network here"
+_NATIVE = "loads or calls native code by itself; only PyTorch and Triton may"
+
+_EVENTS = {
+    "subprocess.Popen": ("process", _PROCESS),
+    "os.fork": ("process", _PROCESS),
+    "os.forkpty": ("process", _PROCESS),
+    "os.posix_spawn": ("process", _PROCESS),
+    "os.exec": ("process", _PROCESS),
+    "os.system": ("process", _PROCESS),
+    "os.kill": ("process", "sends a signal to a process; a program has no business with processes"),
+    "_thread.start_new_thread": ("thread", _THREAD),
+    "_thread.start_joinable_thread": ("thread", _THREAD),
+    "socket.__new__": ("socket", _SOCKET),
+    "socket.connect": ("socket", _SOCKET),
+    "socket.getaddrinfo": ("socket", _SOCKET),
+    "ctypes.dlopen": ("native_code", _NATIVE),
+    "os.remove": ("file", "removes a file; there are no files here"),
+    "os.rename": ("file", "renames a file; there are no files here"),
+    "os.mkdir": ("file", "makes a folder; there are no files here"),
+    "os.listdir": ("file", "lists a folder; there are no files here"),
+    "os.scandir": ("file", "lists a folder; there are no files here"),
+}
+
+# Where Python itself and the libraries live: modules are imported late, and Triton reads the source of its functions.
+_LIBRARIES = tuple({os.path.realpath(p) for p in (sys.prefix, sys.base_prefix)} | {sys.prefix, sys.base_prefix})
+
+
+def _audit(event: str, args: tuple) -> None:
+    if not _State.active:
+        return
+    if event == "open":
+        path, _, flags = args
+        if isinstance(path, int) or (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) == 0 and _harmless(path):
+            return
+        reject("file", f"opens the file {str(path)[:200]!r}; a program may not read or write files")
+    elif event in _EVENTS:
+        rule, what = _EVENTS[event]
+        if rule == "file" and _harmless(args[0] if args else "."):
+            return
+        reject(rule, "the program " + what)
+
+
+def _harmless(path: Any) -> bool:
+    text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
+    return text.startswith(_LIBRARIES) or text in ("/dev/null", "/dev/urandom")
+
+
+def install() -> None:
+    """Puts the hooks in place, once per process; an audit hook cannot be taken out again."""
+    sys.addaudithook(_audit)
+    _forbid_in_torch()
+
+
+def _forbid_in_torch() -> None:
+    import types
+
+    import torch
+    import triton.testing
+
+    compiled = forbid("torch_compile", "torch.compile is not part of a Plan; write the kernels out")
+    torch.compile = compiled
+    torch.nn.Module.compile = compiled
+    torch.jit.script = lambda obj=None, *_, **__: obj  # same meaning without the compiler
+    torch.jit.trace = forbid("torch_compile", "torch.jit.trace is not part of a Plan; call the function itself")
+    inline = forbid("inline_cuda", "CUDA or C++ sources are not accepted; kernels must be Triton")
+    extension = types.ModuleType("torch.utils.cpp_extension")  # in place of the real one, which looks for compilers
+    for name in ("load", "load_inline", "CUDAExtension", "CppExtension", "BuildExtension"):
+        setattr(extension, name, inline)
+    sys.modules[extension.__name__] = torch.utils.cpp_extension = extension
+    torch.cuda._compile_kernel = inline
+    timing = forbid("timing", "a program may not measure time; offer variants with @triton.autotune")
+    for name in ("do_bench", "do_bench_cudagraph"):
+        setattr(triton.testing, name, timing)
+
+
+_NOT_PERMITTED = (
+    ("socket", "socket", _SOCKET),
+    ("subprocess", "process", _PROCESS),
+    ("multiprocessing", "process", _PROCESS),
+    ("threading", "thread", _THREAD),
+)
+
+
+def rule_of(error: BaseException, files: list[str]) -> tuple[str, str] | None:
+    """The rule behind an error of the operating system or of Python: what the jail refused. `files`: the traceback's."""
+    if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        return "thread", "the program " + _THREAD
+    if not isinstance(error, PermissionError):
+        return None
+    for part, rule, what in _NOT_PERMITTED:
+        if any(part in name for name in files):
+            return rule, "the program " + what
+    if error.filename is not None:
+        return "file", f"the program opens {str(error.filename)[:200]!r}; it may not read or write files"
+    return "system_call", f"the jail refused a system call of the program ({error.strerror or error})"

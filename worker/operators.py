@@ -1,0 +1,207 @@
+"""What the recorder knows about ATen operators: which stay whole, which fall into parts, which have a rule of their own.
+
+Everything on the tape must run on CPU tensors through libtorch's dispatcher, so nothing that only CUDA has is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+import meta_kernels
+from guards import reject
+
+if TYPE_CHECKING:
+    from tensors import Recording
+
+aten = torch.ops.aten
+
+# Composite operators that are one step: they print as the one PyTorch function that the program called.
+_WHOLE = {
+    "linear", "matmul", "scaled_dot_product_attention", "layer_norm", "group_norm", "rms_norm", "softmax.int",
+    "log_softmax.int", "cross_entropy_loss", "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d", "adaptive_avg_pool3d", "lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input",
+    "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "prelu", "batch_norm", "instance_norm",
+}  # fmt: skip
+
+_MIXES_DEVICES = ("aten::copy_", "aten::_to_copy", "aten::index", "aten::_index_put", "aten::set_data")
+
+
+@dataclass(slots=True)
+class Traits:
+    """What the recorder must know of one overload."""
+
+    name: str
+    special: Callable[..., Any] | None  # its own rule: (recording, overload, args, kwargs) → result
+    parts: Callable[..., Any] | None  # runs the composite kernel, whose parts are recorded
+    infer: Callable[..., Any]  # runs it on meta tensors
+    view: bool  # a result shares the storage of an argument
+    makes: bool  # takes a dtype and a device: a factory
+    dynamic: bool  # the size of a result depends on values
+    mixes_devices: bool
+    device_argument: bool  # a positional argument may be a device
+    written_args: tuple[int, ...]
+    written_kwargs: tuple[str, ...]
+
+
+_known: dict[Any, Traits] = {}
+
+
+def traits_of(function: Any) -> Traits:
+    found = _known.get(function)
+    if found is None:
+        found = _known[function] = _look_up(function)
+    return found
+
+
+def _look_up(function: Any) -> Traits:
+    name = function.name()
+    schema = function._schema
+    written = [(i, a) for i, a in enumerate(schema.arguments) if a.alias_info is not None and a.alias_info.is_write]
+    names = {a.name for a in schema.arguments}
+    parts = None
+    if not name.startswith("aten::"):
+        parts = _foreign(function)
+    elif function._can_decompose() and name.removeprefix("aten::") not in _WHOLE:
+        parts = function.decompose
+    return Traits(
+        name=name,
+        special=_SPECIAL.get(function) or _SPECIAL.get(function.overloadpacket),
+        parts=parts,
+        infer=meta_kernels.WHOLE.get(function, function),
+        view=any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns),
+        makes={"dtype", "device"} <= names,
+        dynamic=torch.Tag.dynamic_output_shape in function.tags,
+        mixes_devices=name.startswith(_MIXES_DEVICES),
+        device_argument="device" in names,
+        written_args=tuple(i for i, a in written if not a.kwarg_only),
+        written_kwargs=tuple(a.name for i, a in written),
+    )
+
+
+def _foreign(function: Any) -> Callable[..., Any]:
+    """Runs an operator that the program registered itself (torch.library): its parts are recorded."""
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+    return lambda *args, **kwargs: function.redispatch(keys, *args, **kwargs)
+
+
+# --- rules of single operators ---------------------------------------------------------------------------------------
+
+
+def _read(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    from tensors import value_of
+
+    what = {"_local_scalar_dense": "item()", "item": "item()", "is_nonzero": "a tensor as a condition"}
+    name = function.overloadpacket.__name__
+    real = [value_of(a, what.get(name, name)) if isinstance(a, torch.Tensor) else a for a in args]
+    return function(*real, **kwargs)
+
+
+def _lift(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """torch.tensor(…): a real tensor enters the program."""
+    from tensors import RecordingTensor
+
+    return args[0] if isinstance(args[0], RecordingTensor) else recording.constant(args[0])
+
+
+def _detach(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """Another object for the same value."""
+    from tensors import RecordingTensor
+
+    (tensor,) = args
+    if not isinstance(tensor, RecordingTensor):
+        return function(tensor)
+    return RecordingTensor(tensor.inner, tensor.tid, recording.tape.tensors[tensor.tid].device)
+
+
+def _same(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    return args[0]
+
+
+def _not_pinned(recording: Recording, function: Any, args: tuple, kwargs: dict) -> bool:
+    return False
+
+
+def _to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """x.to(…) as PyTorch does it; its own kernel would ask the CUDA driver."""
+    given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
+    x, other = given["self"], given.get("other")
+    dtype, device = (other.dtype, other.device) if other is not None else (given.get("dtype"), given.get("device"))
+    form = given.get("memory_format")
+    form = torch.preserve_format if form is None else form
+    same = dtype in (None, x.dtype) and (device is None or device.type == x.device.type)
+    if same and not given.get("copy") and (form is torch.preserve_format or x.is_contiguous(memory_format=form)):
+        return x
+    changes = {"dtype": dtype, "device": device, "memory_format": None if form is torch.preserve_format else form}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    return recording.step(aten._to_copy.default, (x,), changes)
+
+
+def _batch_norm(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """In training the running statistics are written, which only the `legit` form says in its schema."""
+    x, weight, bias, mean, variance, training, momentum, eps, cudnn = args
+    if not training or mean is None:
+        return recording.step(function, (*args[:-1], False), kwargs)
+    with recording:
+        return aten._native_batch_norm_legit(x, weight, bias, mean, variance, training, momentum, eps)[0]
+
+
+def _instance_norm(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    if args[3] is None:
+        return recording.step(function, (*args[:-1], False), kwargs)
+    with recording:
+        return function.decompose(*args, **kwargs)
+
+
+def _index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """x[mask] has a size that depends on values; other indices are ordinary."""
+    if any(isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8) for i in args[1]):
+        return recording._known_result(function, args, kwargs, args[0].device.type)
+    return recording.step(function, args, kwargs)
+
+
+def _in_place_view(view: Any) -> Callable[..., Any]:
+    """t_(), squeeze_() and the like: the Python object names the view from now on."""
+
+    def run(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+        with recording:
+            recording.assign(args[0], view(*args, **kwargs))
+        return args[0]
+
+    return run
+
+
+def _no_resize(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    reject("resize", f"{function.name()} changes the memory behind a tensor; allocate it with its final size")
+
+
+_SPECIAL: dict[Any, Callable[..., Any]] = {
+    aten._local_scalar_dense: _read,
+    aten.item: _read,
+    aten.is_nonzero: _read,
+    aten.equal: _read,
+    aten.lift_fresh: _lift,
+    aten.lift: _lift,
+    aten.lift_fresh_copy: _lift,
+    aten.to: _to,
+    aten.detach: _detach,
+    aten.alias: _detach,
+    aten.detach_: _same,
+    aten.pin_memory: _same,
+    aten._pin_memory: _same,
+    aten.is_pinned: _not_pinned,
+    aten.batch_norm: _batch_norm,
+    aten.instance_norm: _instance_norm,
+    aten.index.Tensor: _index,
+    aten.t_: _in_place_view(aten.t),
+    aten.transpose_: _in_place_view(aten.transpose),
+    aten.squeeze_: _in_place_view(aten.squeeze),
+    aten.unsqueeze_: _in_place_view(aten.unsqueeze),
+    aten.as_strided_: _in_place_view(aten.as_strided),
+    aten.resize_: _no_resize,
+    aten.resize_as_: _no_resize,
+    aten.set_: _no_resize,
+}

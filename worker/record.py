@@ -1,0 +1,274 @@
+"""Records one program: runs its file with recording tensors and a recording Triton driver, and writes the Plan.
+
+`warm_up()` once per process, then `record(request)` in a child forked from it. Formats: docs/formats/worker.md and
+plan.md. This module runs code by anybody; it holds no data, no reference and no seed, and the jail around it is what
+keeps the program in.
+
+How the parts fit: `tensors` and `operators` put ATen calls on the `tape`, `triton_driver` puts launches there,
+`cuda_api` and `guards` answer or refuse the rest, `plan` and `kernels` write the Plan, `failures` says why there is none.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import linecache
+import os
+import random
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy
+import torch
+
+import cuda_api
+import failures
+import guards
+import meta_kernels
+import numpy_bridge
+import triton_driver
+from kernels import SourceFile
+from plan import Call, Phases, PlanWriter, flatten_outputs
+from tape import DTYPE_NAMES, Step
+from tensors import Recording, RecordingTensor
+
+_CALLS = 3
+_DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
+
+_WARM_UP = '''
+import torch, torch.nn as nn, torch.nn.functional as F, triton, triton.language as tl
+from triton.language.extra import libdevice
+
+@triton.jit
+def kernel(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    s = tl.sum(v, 0) + tl.max(v, 0)
+    tl.store(y + i, libdevice.tanh(tl.sigmoid(v)) + s, mask=i < n)
+
+@triton.jit
+def product(a, b, c, K, B: tl.constexpr):
+    i = tl.arange(0, B)
+    acc = tl.zeros((B, B), tl.float32)
+    for k in range(0, K, B):
+        acc += tl.dot(tl.load(a + i[:, None] * K + k + i[None, :]), tl.load(b + (k + i)[:, None] * B + i[None, :]))
+    tl.store(c + i[:, None] * B + i[None, :], acc)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.conv, self.norm = nn.Linear(32, 32), nn.Conv2d(1, 1, 3, padding=1), nn.BatchNorm2d(1)
+
+    def forward(self, x):
+        y, z = torch.empty_like(x), torch.empty(32, 32, device=x.device)
+        kernel[lambda m: (triton.cdiv(x.numel(), m["B"]),)](x, y, x.numel(), B=1024)
+        product[(1,)](x, y, z, 32, B=32)
+        h = F.layer_norm(self.linear(torch.matmul(x, z.t())), (32,)).softmax(-1) * 2.0
+        return self.norm(self.conv(h[None, None])).sum()
+'''
+
+
+def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
+    """Puts every patch in place and runs one small program, so that a forked child imports and compiles nothing twice.
+
+    Changes torch and triton for the whole process, for good.
+    """
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # before torch looks: even where there is a GPU, none is touched
+    torch._C._ensureCUDADeviceGuardSet()  # C++ code that switches devices does nothing
+    torch.set_num_threads(1)
+    torch.backends.mha.set_fastpath_enabled(False)
+    torch.nn.RNNBase.flatten_parameters = lambda self: None  # cuDNN's weight layout; nothing to see on the tape
+    torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(…, device="cuda"): the copy to the device is a step
+    meta_kernels.install()
+    guards.install()
+    numpy_bridge.install()
+    cuda_api.install(capability)
+    triton_driver.install(capability)
+    inputs = [{"tensor": ["float32", [32, 32], [32, 1]]}]
+    request = {"role": "candidate", "source": _WARM_UP, "entry": "Model", "kind": "class", "init_inputs": []}
+    reply = record({**request, "inputs": inputs, "capability": list(capability)})
+    if not reply["ok"]:
+        raise RuntimeError(f"the recorder does not work with this PyTorch and Triton: {reply}")
+    gc.collect()
+    gc.freeze()  # a child's collections leave the pages it shares with its parent alone
+
+
+def record(request: dict[str, Any]) -> dict[str, Any]:
+    """The reply to one request. Never raises for what the program does."""
+    file = f"{request['role']}.py"
+    program = _Program(request, file)
+    try:
+        with guards.watching():
+            phases = program.run()
+            if breach := guards.swallowed():
+                raise breach
+        plan = PlanWriter(program.recording.tape, SourceFile(request["source"])).plan(request["role"], phases)
+        return {"ok": True, "plan": plan}
+    except BaseException as error:  # also SystemExit and KeyboardInterrupt: a program's end is not ours
+        return failures.reply(error, file, program.module)
+
+
+class _Program:
+    """One program on its way through import, constructor, move to the device and three calls."""
+
+    def __init__(self, request: dict[str, Any], file: str) -> None:
+        self.request = request
+        self.file = file
+        self.recording = Recording(file)
+        self.module: ModuleType | None = None
+
+    def run(self) -> Phases:
+        capability = tuple(self.request.get("capability", (9, 0)))
+        cuda_api.install(capability)
+        triton_driver.install(capability)
+        random.seed(0)
+        numpy.random.seed(0)
+        phases = Phases()
+        with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), self.recording:
+            phases.imported = self._steps(self._load)
+            if self.request["role"] == "reference":
+                phases.generate = self._steps(lambda: self._generate(phases))
+            else:
+                phases.init_inputs = self._given(self.request.get("init_inputs", []))
+            callee: list[Callable] = []
+            phases.setup = self._steps(lambda: callee.append(self._construct(phases)))
+            self._call(phases, callee[0])
+        return phases
+
+    def _steps(self, action: Callable[[], Any]) -> list[Step]:
+        """The steps that an action leaves on the tape."""
+        mark = len(self.recording.tape.steps)
+        action()
+        return self.recording.tape.steps[mark:]
+
+    def _load(self) -> None:
+        """Runs the top level of the file as a module of its own."""
+        source = self.request["source"]
+        linecache.cache[self.file] = (len(source), None, source.splitlines(keepends=True), self.file)
+        module = ModuleType(self.file.removesuffix(".py"))
+        module.__file__ = self.file
+        module.__builtins__ = builtins
+        self.module = sys.modules[module.__name__] = module
+        exec(compile(source, self.file, "exec", dont_inherit=True), vars(module))
+
+    def _entry(self, name: str) -> Any:
+        found = vars(self.module).get(name)
+        if found is None:
+            guards.reject("contract", f"the file does not define {name}")
+        return found
+
+    def _generate(self, phases: Phases) -> None:
+        """KernelBench's file contract: get_init_inputs() may be missing, get_inputs() may not."""
+        if callable(vars(self.module).get("get_init_inputs")):
+            phases.init_inputs = _to_cuda(_as_list(self._entry("get_init_inputs")(), "get_init_inputs"))
+        phases.calls = [Call(_to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs")))]
+
+    def _given(self, descriptors: list[Any]) -> list[Any]:
+        """Fresh inputs from descriptors of a request; they lie on the device."""
+        return [self._given_value(item) for item in descriptors]
+
+    def _given_value(self, item: Any) -> Any:
+        if isinstance(item, dict) and "tensor" in item:
+            dtype, sizes, strides = item["tensor"]
+            return self.recording.input(_DTYPES[dtype], sizes, strides, "cuda")
+        if isinstance(item, dict) and "dtype" in item:
+            return _DTYPES[item["dtype"]]
+        if isinstance(item, dict) and "device" in item:
+            return torch.device(item["device"])
+        return _Sequence(self._given(item)) if isinstance(item, (list, tuple)) else item
+
+    def _construct(self, phases: Phases) -> Callable:
+        """Makes what is called: the module on the device, or the function itself."""
+        entry = self._entry(self.request["entry"])
+        if self.request["kind"] == "function":
+            if not callable(entry):
+                guards.reject("contract", f"{self.request['entry']} is not a function")
+            return entry
+        if not isinstance(entry, type):
+            guards.reject("contract", f"{self.request['entry']} is not a class")
+        module = entry(*phases.init_inputs)
+        if not isinstance(module, torch.nn.Module):
+            guards.reject("contract", f"{self.request['entry']} is not a torch.nn.Module")
+        module = module.to(torch.device("cuda"))
+        phases.training = bool(module.training)
+        phases.state = _state(module)
+        tape = self.recording.tape
+        tape.given |= tape.storages_of(tensor.tid for _, tensor, _ in phases.state)
+        return module
+
+    def _call(self, phases: Phases, callee: Callable) -> None:
+        generated = phases.calls[0].inputs if phases.calls else None
+        phases.calls = []
+        tape = self.recording.tape
+        for index in range(_CALLS):
+            if generated is None:
+                inputs = self._given(self.request.get("inputs", []))
+            else:
+                inputs = generated if index == 1 else self._like(generated)
+            call = Call(list(inputs))
+            tape.given |= tape.storages_of(t.tid for t in _tensors(inputs))
+            results: list[Any] = []
+            call.steps = self._steps(lambda: results.append(callee(*inputs)))
+            call.steps += self._steps(lambda: self._take_outputs(call, results[0]))
+            phases.calls.append(call)
+
+    def _take_outputs(self, call: Call, result: Any) -> None:
+        leaves, call.structure = flatten_outputs(result)
+        if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+            guards.reject("no_output", f"{self.request['entry']} returned {type(result).__name__} without a tensor in it")
+        for leaf in leaves:
+            real = isinstance(leaf, torch.Tensor) and not isinstance(leaf, RecordingTensor)
+            call.outputs.append(self.recording.constant(leaf) if real else leaf)
+            if not isinstance(leaf, (torch.Tensor, int, float, str, type(None))):
+                guards.reject("contract", f"{self.request['entry']} returned a {type(leaf).__name__}, which is not a tensor")
+
+    def _like(self, value: Any) -> Any:
+        """Inputs of the same make as generated ones, with no step that makes them."""
+        if isinstance(value, RecordingTensor):
+            return self.recording.input(value.dtype, value.shape, value.stride(), value.device.type)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._like(item) for item in value)
+        return value
+
+
+class _Sequence(tuple):
+    """A list or tuple among a candidate's arguments. A Plan does not say which it was, so it adds to either."""
+
+    def __add__(self, other: Any) -> _Sequence:
+        return _Sequence((*self, *other))
+
+    def __radd__(self, other: Any) -> _Sequence:
+        return _Sequence((*other, *self))
+
+
+def _tensors(value: Any) -> list[RecordingTensor]:
+    if isinstance(value, RecordingTensor):
+        return [value]
+    return [leaf for item in value for leaf in _tensors(item)] if isinstance(value, (list, tuple)) else []
+
+
+def _as_list(value: Any, name: str) -> list[Any]:
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if not isinstance(value, (list, tuple)):
+        guards.reject("contract", f"{name}() returns a {type(value).__name__}; it must return a list of arguments")
+    return list(value)
+
+
+def _to_cuda(value: Any) -> Any:
+    """Arguments as KernelBench passes them: tensors on the device, everything else as it is."""
+    if isinstance(value, torch.Tensor):
+        return value.to(cuda_api.DEVICE)
+    if type(value) in (list, tuple):
+        return type(value)(_to_cuda(item) for item in value)
+    return value
+
+
+def _state(module: torch.nn.Module) -> list[tuple[str, RecordingTensor, str]]:
+    """The module's state by the names of its state dict."""
+    in_dict = set(module.state_dict(keep_vars=True))
+    named = [(*item, "parameter") for item in module.named_parameters(remove_duplicate=False)]
+    named += [(*item, "buffer") for item in module.named_buffers(remove_duplicate=False)]
+    return [item for item in named if item[0] in in_dict]

@@ -1,0 +1,350 @@
+"""Recording tensors: they look like tensors on a CPU or on cuda:0, hold no data, and write every ATen call on a tape.
+
+A recording tensor wraps a meta tensor, which knows sizes, strides and storage, and carries the device it claims. All
+work runs below autograd, so that composite operators arrive whole; `operators.py` says which stay whole on the tape.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch.utils._mode_utils import no_dispatch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import operators
+from guards import reject
+from tape import Step, Tape, Tid, flatten_results
+
+_META = torch.device("meta")
+_CUDA = torch.device("cuda", 0)
+_CPU = torch.device("cpu")
+_MAX_CONSTANT_BYTES = 16 << 20
+
+# Made-up addresses: far above every number a program is likely to pass to a kernel, one terabyte or more apart.
+ADDRESS_BASE = 1 << 60
+_ADDRESS_STEP = 1 << 40
+
+
+class RecordingTensor(torch.Tensor):
+    """A tensor of the program being recorded. `inner`: its meta tensor; `tid`: its id on the tape."""
+
+    inner: torch.Tensor
+    tid: int
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor, tid: int, device: str) -> RecordingTensor:
+        self = torch.Tensor._make_wrapper_subclass(
+            cls,
+            inner.shape,
+            strides=inner.stride(),
+            storage_offset=inner.storage_offset(),
+            dtype=inner.dtype,
+            device=_CUDA if device == "cuda" else _CPU,
+        )
+        self.inner = inner
+        self.tid = tid
+        return self
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        return current().call(function, args, kwargs or {})
+
+    def data_ptr(self) -> int:
+        storage = current().tape.tensors[self.tid].storage
+        return ADDRESS_BASE + storage * _ADDRESS_STEP + self.storage_offset() * self.element_size()
+
+    @property
+    def data(self) -> torch.Tensor:
+        return self.detach()
+
+    @data.setter
+    def data(self, new: torch.Tensor) -> None:
+        current().assign(self, new)
+
+    def __deepcopy__(self, memo: dict) -> torch.Tensor:
+        if id(self) not in memo:
+            copy = self.detach().clone().requires_grad_(self.requires_grad)
+            for name, value in self.__dict__.items():  # being a Parameter is such an attribute
+                copy.__dict__.setdefault(name, value)
+            memo[id(self)] = copy
+        return memo[id(self)]
+
+    def numpy(self, *, force: bool = False) -> Any:
+        return value_of(self, "numpy()").numpy()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        array = value_of(self, "a conversion to numpy").numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def tolist(self) -> Any:
+        return value_of(self, "tolist()").tolist()
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        return repr(value_of(self, "printing a tensor"))
+
+    def __format__(self, spec: str) -> str:
+        return format(value_of(self, "printing a tensor"), spec)
+
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
+        reject("host_read", "the program hands a tensor to another library (DLPack); only PyTorch and Triton may read it")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        reject("file", "the program saves a tensor; there are no files here and tensors hold no data")
+
+    def record_stream(self, stream: Any) -> None:
+        """Nothing to do: there is one stream."""
+
+    def share_memory_(self) -> RecordingTensor:
+        return self
+
+
+class Recording(TorchDispatchMode):
+    """The dispatch mode that is on while a program runs; owns the tape."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__()
+        self.tape = Tape()
+        self.file = file
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # otherwise torch would import its compiler, for seconds
+
+    def __enter__(self) -> Recording:
+        _stack.append(self)
+        return super().__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        super().__exit__(*exc)
+        _stack.pop()
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        return self.call(function, args, kwargs or {})
+
+    def line(self) -> int:
+        """The innermost line of the program's file that is being run, 0 when there is none."""
+        frame = sys._getframe(1)
+        while frame is not None:
+            if frame.f_code.co_filename == self.file:
+                return frame.f_lineno
+            frame = frame.f_back
+        return 0
+
+    def call(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Runs one operator: by its own rule, by its parts, or as one step."""
+        traits = operators.traits_of(function)
+        if traits.special is not None:
+            return traits.special(self, function, args, kwargs)
+        if traits.parts is not None:
+            with self:
+                return traits.parts(*args, **kwargs)
+        return self.step(function, args, kwargs)
+
+    def step(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Runs one operator on the meta tensors and writes it on the tape."""
+        call = _Call(self, operators.traits_of(function))
+        if call.stays_real(args, kwargs):
+            return function(*args, **kwargs)
+        args, kwargs = call.prepare(args, kwargs)
+        device = call.device(kwargs)
+        if call.traits.dynamic:
+            return self._known_result(function, args, kwargs, device)
+        result = call.traits.infer(*call.inner(args), **call.inner(kwargs))
+        return call.finish(function, args, kwargs, result, device)
+
+    def _known_result(self, function: Any, args: tuple, kwargs: dict[str, Any], device: str) -> Any:
+        """A result whose size depends on values: possible only when the values are in the program's text."""
+        what = f"{function.name().removeprefix('aten::')} makes a tensor whose size depends on values"
+        real = _map(lambda t: value_of(t, what, rule="dynamic_shape"), args)
+        if "device" in kwargs:
+            kwargs["device"] = _CPU
+        return _map(lambda t: self.constant(t, device), function(*real, **kwargs), kind=torch.Tensor)
+
+    def wrap(self, inner: torch.Tensor, device: str) -> RecordingTensor:
+        """A recording tensor with an id of its own for a meta tensor."""
+        return RecordingTensor(inner, self.tape.add_tensor(inner, device), device)
+
+    def input(self, dtype: torch.dtype, sizes: Any, strides: Any, device: str) -> RecordingTensor:
+        """A tensor that no step makes."""
+        with no_dispatch():
+            inner = torch.empty_strided(sizes, strides, dtype=dtype, device=_META)
+        tensor = self.wrap(inner, device)
+        self.tape.given.add(self.tape.tensors[tensor.tid].storage)
+        return tensor
+
+    def constant(self, value: torch.Tensor, device: str = "cpu") -> RecordingTensor:
+        """A tensor whose values stand in the program's text."""
+        if value.numel() * value.element_size() > _MAX_CONSTANT_BYTES:
+            reject(
+                "constant_size",
+                f"a tensor of {value.numel() * value.element_size() >> 20} MB comes from Python data; at most "
+                f"{_MAX_CONSTANT_BYTES >> 20} MB may: make it with torch functions (torch.rand, torch.arange, …) instead",
+            )
+        with no_dispatch():
+            inner = torch.empty(value.shape, dtype=value.dtype, device=_META)
+            data = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
+            addresses = value.dtype in (torch.int64, torch.uint64) and (value.view(torch.int64) >= ADDRESS_BASE).any().item()
+        if addresses:
+            reject("raw_pointer", "the program puts addresses of tensors into a tensor; pass the tensors themselves")
+        tensor = self.wrap(inner, "cpu")
+        storage = self.tape.tensors[tensor.tid].storage
+        self.tape.steps.append(Step([tensor.tid], [], set(), {storage}, self.line(), data=data))
+        return tensor if device == "cpu" else tensor.to(_CUDA)
+
+    def assign(self, target: RecordingTensor, new: torch.Tensor) -> None:
+        """`target.data = new`: the Python object names another value from now on."""
+        if not isinstance(new, RecordingTensor):
+            new = self.constant(new)
+        info = self.tape.tensors[new.tid]
+        bare = RecordingTensor(new.inner, new.tid, info.device)  # an object that no one else holds
+        torch._C.TensorBase.data.__set__(target, bare)
+        target.inner, target.tid = new.inner, new.tid
+
+
+class _Call:
+    """The work of writing one operator call on the tape."""
+
+    def __init__(self, recording: Recording, traits: operators.Traits) -> None:
+        self.recording = recording
+        self.tape = recording.tape
+        self.traits = traits
+        self.tensors: list[RecordingTensor] = []  # arguments, in order
+        self.by_inner: dict[int, RecordingTensor] = {}
+
+    def stays_real(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether this is a view of Python data that has not met the program yet (torch.frombuffer(…).view(…))."""
+        if not self.traits.view:
+            return False
+        found: list[bool] = []
+        _map(lambda t: found.append(isinstance(t, RecordingTensor)), (args, kwargs), kind=torch.Tensor)
+        return bool(found) and not any(found)
+
+    def prepare(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """Arguments with recording tensors only, and without what has no meaning in a Plan."""
+        for name in ("pin_memory", "generator", "non_blocking", "layout"):
+            if name in kwargs and not (name == "layout" and kwargs[name] not in (None, torch.strided)):
+                del kwargs[name]
+        args = _map(self._take, args, kind=torch.Tensor)
+        return args, {name: _map(self._take, value, kind=torch.Tensor) for name, value in kwargs.items()}
+
+    def _take(self, tensor: torch.Tensor) -> RecordingTensor:
+        if not isinstance(tensor, RecordingTensor):
+            tensor = self.recording.constant(tensor)
+        self.tensors.append(tensor)
+        self.by_inner[id(tensor.inner)] = tensor
+        return tensor
+
+    def device(self, kwargs: dict[str, Any]) -> str:
+        """The device of the results. Raises what PyTorch raises when tensors of two devices meet."""
+        asked = kwargs.get("device")
+        common = None
+        for tensor in self.tensors:
+            kind = self.tape.tensors[tensor.tid].device
+            if self.traits.mixes_devices:
+                common = common or kind
+            elif kind == "cpu" and tensor.dim() == 0:
+                continue
+            elif common not in (None, kind):
+                raise RuntimeError(
+                    "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
+                    f"(when checking arguments of {self.traits.name})"
+                )
+            else:
+                common = kind
+        return torch.device(asked).type if asked is not None else common or "cpu"
+
+    def inner(self, value: Any) -> Any:
+        """Arguments for the meta kernel."""
+        value = _map(lambda t: t.inner, value)
+        if isinstance(value, dict) and value.get("device") is not None:
+            value["device"] = _META
+        elif isinstance(value, dict) and self.traits.makes and not self.tensors:
+            value["device"] = _META
+        elif isinstance(value, tuple) and self.traits.device_argument:
+            value = tuple(_META if isinstance(item, torch.device) else item for item in value)
+        return value
+
+    def finish(self, function: Any, args: tuple, kwargs: dict[str, Any], result: Any, device: str) -> Any:
+        """Wraps the results and writes the step, unless a view shows exactly what its base shows."""
+        uses = [t.tid for t in self.tensors]
+        owned = {self.tape.tensors[tid].storage for tid in uses}
+        first_new = len(self.tape.tensors)
+        wrapped = _map(lambda t: self._wrap_result(t, device), result, kind=torch.Tensor)
+        outs = [t.tid if isinstance(t, torch.Tensor) else -1 for t in flatten_results(wrapped)]
+        if self.traits.view and len(outs) == 1 and self.tape.tensors[outs[0]] == self.tape.tensors[uses[0]]:
+            wrapped.tid = uses[0]  # the very value it was taken from: no step
+            return wrapped
+        writes = {self.tape.tensors[t.tid].storage for t in self.written(args, kwargs)}
+        writes |= self.tape.storages_of(out for out in outs if out >= first_new) - owned
+        if self.traits.makes and not self.tensors and kwargs.get("dtype") is None:
+            kwargs["dtype"] = wrapped.dtype  # explicit: torch.set_default_dtype does not travel
+        to_tid = lambda t: Tid(t.tid)
+        self.tape.steps.append(
+            Step(
+                outs, uses, owned, writes, self.recording.line(), function, _map(to_tid, args),
+                {name: _map(to_tid, value) for name, value in kwargs.items()},
+            )
+        )
+        return wrapped
+
+    def _wrap_result(self, inner: torch.Tensor, device: str) -> torch.Tensor:
+        known = self.by_inner.get(id(inner))
+        if known is None:
+            return self.recording.wrap(inner, device)
+        if known.shape != inner.shape or known.stride() != inner.stride():
+            reject("resize", f"{self.traits.name} resizes a tensor in place; allocate it with its final size")
+        return known
+
+    def written(self, args: tuple, kwargs: dict[str, Any]) -> list[RecordingTensor]:
+        found: list[RecordingTensor] = []
+        for index in self.traits.written_args:
+            if index < len(args):
+                _map(found.append, args[index])
+        for name in self.traits.written_kwargs:
+            if name in kwargs:
+                _map(found.append, kwargs[name])
+        return found
+
+
+def _map(function: Any, value: Any, kind: type = RecordingTensor) -> Any:
+    """`value` with `function` applied to each tensor in it."""
+    if isinstance(value, kind):
+        return function(value)
+    if type(value) in (list, tuple):
+        return type(value)([_map(function, item, kind) for item in value])
+    if type(value) is dict:
+        return {key: _map(function, item, kind) for key, item in value.items()}
+    if isinstance(value, tuple):  # torch.return_types.*
+        return tuple(_map(function, item, kind) for item in value)
+    return value
+
+
+_stack: list[Recording] = []
+
+
+def current() -> Recording:
+    """The recording that is on."""
+    return _stack[-1]
+
+
+def value_of(tensor: torch.Tensor, what: str, rule: str = "host_read") -> torch.Tensor:
+    """The real value of a tensor, when the program's text alone decides it; otherwise the program is rejected."""
+    if not isinstance(tensor, RecordingTensor):
+        return tensor
+    with no_dispatch():
+        value = current().tape.evaluate(tensor.tid)
+    if value is None:
+        reject(
+            rule,
+            f"{what}: the values of a tensor are read on the host, so what runs would depend on data; "
+            "keep the computation on the device",
+        )
+    return value
+
+
+def recording_is_on() -> bool:
+    return bool(_stack)
