@@ -1,5 +1,6 @@
-// Records Python programs into Plans inside the jail. One Recorder owns one warm worker (the zygote); Record forks a
-// child there, waits for its Plan, and says how it ended when there is none. Thread-safe: several threads may record at once.
+// Records Python programs into Plans inside the jail. One Recorder owns one warm worker (the zygote); Record
+// forks a child there, waits for its Plan, and says how it ended when there is none. Thread-safe: several
+// threads may record at once.
 #pragma once
 
 #include <memory>
@@ -18,6 +19,7 @@ struct RecorderOptions {
   double wall_seconds = 60;  // per program
   double cpu_seconds = 60;
   int64_t memory_bytes = int64_t{4} << 30;
+  std::string recorder_module = "record";  // of worker/; tests name others
 };
 
 struct RecordRequest {
@@ -25,7 +27,8 @@ struct RecordRequest {
   std::string source;  // text of the Python file
   std::string entry;   // class or function name
   bool is_function = false;
-  // Candidates only: the Plan of the reference, whose init_inputs and inputs (values and metas, nothing else) are passed on.
+  // Candidates only: the Plan of the reference, whose init_inputs and inputs (values and metas, nothing else)
+  // are passed on.
   const Plan* reference = nullptr;
   double wall_seconds = 0;  // 0: as in the options
 };
@@ -48,7 +51,8 @@ class Recorder {
 
   std::variant<Plan, RecordFailure> Record(const RecordRequest& request);
 
-  // The jail features that are in force and those the kernel refused, for doctor and verdicts.
+  // The jail features that the kernel refused, for verdicts; empty when the jail is whole. (doctor:
+  // jail_probe.h)
   const std::vector<std::string>& missing_features() const;
 
  private:

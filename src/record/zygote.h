@@ -1,0 +1,56 @@
+// The C++ side of worker/zygote.py: keeps one warm zygote alive in the jail and runs programs in its
+// children.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "record/jail.h"
+
+namespace tritogen {
+
+struct ChildLimits {
+  double wall_seconds = 60;
+  double cpu_seconds = 60;
+  int64_t memory_bytes = int64_t{4} << 30;  // of address space beyond what the zygote itself takes
+};
+
+// How one child ended, as the zygote tells it: the child cannot forge this. Only `reply` and `output` are the
+// child's own.
+struct ChildEnd {
+  enum class How {
+    kEnded,        // by itself or by a signal: `status`
+    kTimedOut,     // wall-clock limit
+    kOverflowed,   // wrote more than any frame holds; it was killed
+    kNotStarted,   // the kernel refused its sandbox: `problem`
+    kZygoteEnded,  // the zygote died under it: `problem`
+  } how = How::kEnded;
+  int status = 0;  // as from waitpid
+  double cpu_seconds = 0;
+  std::string problem;
+  std::string reply;   // everything written to the reply pipe
+  std::string output;  // the last 16 KiB of stdout and stderr
+};
+
+class Zygote {
+ public:
+  // REQUIRES: spec starts worker/zygote.py; its fds are set here. Waits until the zygote is warm. Throws
+  // UserError when the jail is refused or the zygote cannot warm up (no torch). A zygote that dies later is
+  // started again by itself.
+  explicit Zygote(JailSpec spec);
+  ~Zygote();  // kills the zygote and with it all children
+
+  // Runs one child on a request (one frame) and waits for its end. Thread-safe.
+  ChildEnd Run(std::string_view request, const ChildLimits& limits);
+
+  // Jail features that the kernel lacks although the jail stands ("landlock").
+  std::vector<std::string> missing_features() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tritogen

@@ -1,0 +1,4 @@
+# expect: runtime_error crashed
+import os
+
+os.abort()

@@ -1,0 +1,4 @@
+# expect: rejected exit
+import os
+
+os.closerange(0, 100)

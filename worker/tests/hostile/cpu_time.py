@@ -1,0 +1,3 @@
+# expect: timeout CPU
+while True:
+    pass

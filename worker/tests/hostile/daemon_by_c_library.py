@@ -1,0 +1,4 @@
+# expect: runtime_error -1
+import ctypes
+
+result = ctypes.CDLL(None).daemon(0, 0)

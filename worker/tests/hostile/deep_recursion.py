@@ -1,0 +1,8 @@
+# expect: runtime_error
+import sys
+
+sys.setrecursionlimit(1 << 30)
+nested = []
+for _ in range(1_000_000):
+    nested = [nested]
+repr(nested)

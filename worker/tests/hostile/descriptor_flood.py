@@ -1,0 +1,2 @@
+# expect: runtime_error Too many open files
+keep = [open("/dev/null") for _ in range(1000)]

@@ -1,0 +1,5 @@
+# expect: timeout longer than
+# wall: 0.5
+import time
+
+time.sleep(1000)

@@ -1,0 +1,5 @@
+# expect: runtime_error PermissionError
+import os
+import sys
+
+os.execv(sys.executable, [sys.executable, "-c", "print('out')"])

@@ -1,0 +1,3 @@
+# expect: runtime_error OSError
+for i in range(1_000_000):
+    open(f"/tmp/{i}", "w").close()

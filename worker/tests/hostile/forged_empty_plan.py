@@ -1,0 +1,2 @@
+# expect: rejected forged_frame
+reply = {"ok": True, "plan": {}}

@@ -1,0 +1,6 @@
+# expect: rejected forged_frame
+import os
+import struct
+
+body = b"\x81\xa2ok\xc3"  # {"ok": true}
+os.write(4, struct.pack("<I", len(body)) + body)

@@ -1,0 +1,5 @@
+# expect: runtime_error PermissionError
+import os
+
+while True:
+    os.fork()

@@ -1,0 +1,5 @@
+# expect: runtime_error done
+import sys
+
+for _ in range(200):
+    sys.stdout.write("x" * (1 << 20))

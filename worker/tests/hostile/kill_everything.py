@@ -1,0 +1,4 @@
+# expect: runtime_error PermissionError
+import os
+
+os.kill(-1, 9)

@@ -1,0 +1,4 @@
+# expect: runtime_error PermissionError
+import os
+
+os.kill(os.getppid(), 9)

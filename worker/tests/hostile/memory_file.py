@@ -1,0 +1,4 @@
+# expect: runtime_error PermissionError
+import os
+
+os.memfd_create("hoard")

@@ -1,0 +1,4 @@
+# expect: runtime_error Error
+for i in range(1000):
+    with open(f"/tmp/{i}", "wb") as file:
+        file.write(b"x" * (8 << 20))

@@ -1,0 +1,4 @@
+# expect: runtime_error Error
+import mmap
+
+keep = [mmap.mmap(-1, 1 << 30) for _ in range(100)]

@@ -1,0 +1,8 @@
+# expect: runtime_error MemoryError
+blocks = []
+try:
+    while True:
+        blocks.append(bytearray(b"x" * (16 << 20)))
+except MemoryError:
+    blocks.clear()
+    raise

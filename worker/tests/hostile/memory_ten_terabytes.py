@@ -1,0 +1,2 @@
+# expect: runtime_error MemoryError
+data = bytearray(10 << 40)

@@ -1,0 +1,5 @@
+# expect: runtime_error -1
+import ctypes
+import os
+
+result = ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0)

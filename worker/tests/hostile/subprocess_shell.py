@@ -1,0 +1,4 @@
+# expect: runtime_error PermissionError
+import subprocess
+
+subprocess.run(["/bin/sh", "-c", "id"])

@@ -1,0 +1,2 @@
+# expect: runtime_error ?[2J
+reply = {"ok": False, "kind": "runtime_error", "message": "\x1b[2J\x07"}
