@@ -1,0 +1,106 @@
+#include "emit/emit.h"
+
+#include <gtest/gtest.h>
+
+#include "emit/wrapper.h"
+
+namespace tritogen {
+namespace {
+
+Value Ref(TensorId id) {
+  return {TensorRef{id}};
+}
+
+// out = relu_kernel(x) into a fresh buffer; `weight` is state and `packed` is made from it in set-up.
+Plan SmallPlan() {
+  Plan plan;
+  plan.storages = {64, 64, 64, 64};
+  for (StorageId id = 0; id < 4; ++id) plan.tensors.push_back({id, Dtype::kFloat32, {4, 4}, {4, 1}, 0, true});
+  plan.kernels = {{.name = "relu_kernel",
+                   .ttir = "module {}",
+                   .source = "@triton.jit\ndef relu_kernel(x, w, out, N: tl.constexpr):\n    pass\n",
+                   .support = "",
+                   .options = {.num_warps = 8}}};
+  plan.inputs = {Ref(0)};
+  plan.state = {{"linear.weight", 1, true}};
+  plan.setup = {AtenStep{.op = "aten::t", .args = {Ref(1)}, .outs = {2}}};
+  LaunchVariant first{.kernel = 0,
+                      .grid = {4, 1, 1},
+                      .args = {PointerArg{0}, PointerArg{1}, PointerArg{3}},
+                      .call = {{"x", Ref(0)}, {"w", Ref(1)}, {"out", Ref(3)}, {"N", {int64_t{16}}}}};
+  LaunchVariant second = first;
+  second.grid = {2, 3, 1};
+  plan.run = {
+      AtenStep{
+          .op = "aten::empty_like", .args = {Ref(0)}, .kwargs = {{"dtype", {Dtype::kFloat32}}}, .outs = {3}},
+      LaunchStep{.variants = {first, second}}};
+  plan.outputs = {Ref(3)};
+  plan.structure = "(*,)";
+  return plan;
+}
+
+EmitRequest RequestFor(const Plan& plan) {
+  return {
+      .plan = &plan,
+      .reference_source =
+          "from __future__ import annotations\nimport torch.nn as nn\nclass Model(nn.Module):\n    pass\n",
+      .entry = "Model",
+      .header = {"Title."}};
+}
+
+TEST(EmitModule, PrintsLaunchesBuffersAndGuards) {
+  const Plan plan = SmallPlan();
+  auto emitted = EmitModule(RequestFor(plan));
+  ASSERT_TRUE(std::holds_alternative<std::string>(emitted));
+  const std::string& text = std::get<std::string>(emitted);
+  EXPECT_EQ(text.find("\"\"\"Title.\n\"\"\"\nfrom __future__ import annotations\n"), 0u) << text;
+  for (const char* piece : {"class OriginalModel(nn.Module):", "class Model(OriginalModel):",
+                            "_Meta((4, 4), (4, 1), torch.float32)",
+                            "buffer0 = torch.ops.aten.empty_like.default(x0, dtype=torch.float32)",
+                            "relu_kernel[(4,)](x=x0, w=self.linear.weight, out=buffer0, N=16, num_warps=8)",
+                            "return (buffer0,)", "return super().forward(*args, **kwargs)"}) {
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << " is not in\n" << text;
+  }
+  EXPECT_EQ(text.find("_prepared"), std::string::npos) << "run reads nothing that set-up made";
+}
+
+TEST(EmitModule, ChoosesTheVariant) {
+  const Plan plan = SmallPlan();
+  EmitRequest request = RequestFor(plan);
+  request.variant = 1;
+  const auto emitted = EmitModule(request);
+  EXPECT_NE(std::get<std::string>(emitted).find("relu_kernel[(2, 3)]("), std::string::npos);
+  EXPECT_EQ(std::get<LaunchStep>(WithVariant(plan, 3).run[1]).variants.size(), 1u);
+}
+
+TEST(EmitModule, PreparesWhatRunReadsFromSetup) {
+  Plan plan = SmallPlan();
+  for (LaunchVariant& variant : std::get<LaunchStep>(plan.run[1]).variants) variant.call[1].second = Ref(2);
+  const auto emitted = EmitModule(RequestFor(plan));
+  ASSERT_TRUE(std::holds_alternative<std::string>(emitted));
+  const std::string& text = std::get<std::string>(emitted);
+  EXPECT_NE(text.find("t0 = torch.ops.aten.t.default(self.linear.weight)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(t0,) = self._prepared()"), std::string::npos) << text;
+}
+
+TEST(EmitModule, RefusesRandomTensorsThatNoStateDictHolds) {
+  Plan plan = SmallPlan();
+  plan.setup = {
+      AtenStep{.op = "aten::randn", .args = {{Value::List{{int64_t{4}}, {int64_t{4}}}}}, .outs = {2}}};
+  std::get<LaunchStep>(plan.run[1]).variants[0].call[1].second = Ref(2);
+  const auto emitted = EmitModule(RequestFor(plan));
+  ASSERT_TRUE(std::holds_alternative<EmitFailure>(emitted));
+  EXPECT_NE(std::get<EmitFailure>(emitted).reason.find("aten::randn"), std::string::npos);
+}
+
+TEST(Wrapper, FillsTheStructureOutsideOfKeys) {
+  Plan plan = SmallPlan();
+  plan.structure = "{\"a*b\":*,\"c\":[*]}";
+  plan.outputs = {Ref(0), {int64_t{7}}};
+  Wrapper wrapper(plan);
+  wrapper.Name(0, "x0");
+  EXPECT_EQ(wrapper.Outputs(), "{\"a*b\":x0,\"c\":[7]}");
+}
+
+}  // namespace
+}  // namespace tritogen
