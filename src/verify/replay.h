@@ -1,5 +1,6 @@
-// Replays a Plan with real data on the CPU: ATen steps through libtorch's boxed dispatcher, launches on the tile machine.
-// One Replayer owns the tensors of one Plan; it is not thread-safe, several may run side by side.
+// Replays a Plan with real data on the CPU: ATen steps through libtorch's boxed dispatcher, launches on the
+// tile machine. One Replayer owns the tensors of one Plan; it is not thread-safe, several may run side by
+// side.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "plan/lifetimes.h"
 #include "plan/plan.h"
 #include "tile/tile.h"
 
@@ -21,6 +23,7 @@ class KernelCache {
  public:
   std::shared_ptr<const tile::Executable> Get(const std::string& ttir);  // throws tile::TtirError
   static KernelCache& Global();
+
  private:
   struct Impl;
   KernelCache();
@@ -28,7 +31,8 @@ class KernelCache {
 };
 
 struct ReplayOptions {
-  bool in_float64 = false;   // every floating tensor of the Plan in fp64: the expected values (reference Plans only)
+  bool in_float64 =
+      false;  // every floating tensor of the Plan in fp64: the expected values (reference Plans only)
   int threads = 1;
   bool check_memory = true;  // the tile machine's memory checker
   uint64_t order_seed = 0;   // program order of launches; also what poison fresh memory gets
@@ -49,31 +53,31 @@ using TensorList = std::vector<at::Tensor>;
 
 class Replayer {
  public:
+  // The Plan must outlive the Replayer.
   Replayer(const Plan& plan, const ReplayOptions& options);
   ~Replayer();
 
-  // Runs the generator (references): tensor leaves of plan.inputs in order, from `seed`. Also fills init_inputs.
+  // Runs the generator (references): tensor leaves of plan.inputs in order, from `seed`. Also fills
+  // init_inputs.
   std::optional<ReplayFailure> Generate(uint64_t seed, TensorList* inputs, TensorList* init_inputs);
 
-  // Runs set-up: random initialisers draw from `seed` as torch.manual_seed(seed) would. `bindings`: state name → values that
-  // replace the result of the step that made it (then set-up goes on from there, so that packed copies follow).
-  // `warmup`: tensor leaves for warmup_inputs.
+  // Runs set-up: random initialisers draw from `seed` as torch.manual_seed(seed) would. `bindings`: state
+  // name → values that replace the result of the step that made it (then set-up goes on from there, so that
+  // packed copies follow). `warmup`: tensor leaves for warmup_inputs.
   std::optional<ReplayFailure> Setup(uint64_t seed, const TensorList& init_inputs, const TensorList& warmup,
                                      const std::unordered_map<std::string, at::Tensor>& bindings);
 
   // The module's state after set-up, by name, not copied.
   std::map<std::string, at::Tensor> State() const;
 
-  // One call: `inputs` are the tensor leaves of plan.inputs in order and are not modified unless the program does so.
-  // The state after Setup is restored first, so calls are independent. Outputs: tensor leaves of plan.outputs in order.
+  // One call: `inputs` are the tensor leaves of plan.inputs in order and are not modified unless the program
+  // does so. The state after Setup is restored first, so calls are independent. Outputs: tensor leaves of
+  // plan.outputs in order.
   std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-// Bytes that a replay of the Plan holds at its worst moment (from births and deaths of storages).
-int64_t PeakBytes(const Plan& plan);
 
 }  // namespace tritogen

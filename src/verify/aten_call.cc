@@ -1,0 +1,211 @@
+#include "verify/aten_call.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "plan/visit.h"
+#include "verify/aten_dtype.h"
+#include "verify/aten_policy.h"
+#include "verify/replay_error.h"
+
+namespace tritogen {
+namespace {
+
+using Failure = ReplayFailure::Kind;
+using Kind = PreparedArgument::Kind;
+
+std::string_view BaseName(std::string_view op) {
+  return op.substr(0, op.find('.'));
+}
+
+c10::OperatorHandle FindOperator(const AtenStep& step) {
+  size_t dot = step.op.find('.');
+  std::string name = step.op.substr(0, dot);
+  std::string overload = dot == std::string::npos ? "" : step.op.substr(dot + 1);
+  if (overload == "default") overload.clear();
+  auto found = c10::Dispatcher::singleton().findSchema({name, overload});
+  if (!found) FailReplay(Failure::kRuntimeError, step.line, "there is no operator {}", step.op);
+  std::string refusal = RefusalOf(found->schema());
+  if (!refusal.empty()) FailReplay(Failure::kRuntimeError, step.line, "{} is refused: {}", step.op, refusal);
+  return *found;
+}
+
+bool IsFactoryOfUndefinedMemory(std::string_view op) {
+  std::string_view name = BaseName(op);
+  return name == "aten::empty" || name == "aten::empty_like" || name == "aten::empty_strided" ||
+         name == "aten::empty_permuted" || name == "aten::new_empty" || name == "aten::new_empty_strided";
+}
+
+std::vector<at::Tensor> Flatten(torch::jit::Stack results) {
+  std::vector<at::Tensor> tensors;
+  for (c10::IValue& value : results) {
+    if (value.isTensor()) {
+      tensors.push_back(std::move(value).toTensor());
+    } else if (value.isTensorList()) {
+      for (at::Tensor tensor : value.toTensorList()) tensors.push_back(std::move(tensor));
+    } else {
+      tensors.emplace_back();
+    }
+  }
+  return tensors;
+}
+
+std::string FirstLine(const c10::Error& error) {
+  std::string text = error.what_without_backtrace();
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+AtenCall::AtenCall(const Plan& plan, const AtenStep& step, bool in_float64)
+    : plan_(&plan), step_(&step), op_(FindOperator(step)) {
+  try {
+    Prepare(step, in_float64);
+  } catch (const ArgumentError& error) {
+    FailReplay(Failure::kRuntimeError, step.line, "{}: {}", step.op, error.what());
+  }
+}
+
+void AtenCall::Prepare(const AtenStep& step, bool in_float64) {
+  const auto& arguments = op_.schema().arguments();
+  is_random_ = op_.hasTag(at::Tag::nondeterministic_seeded);
+  returns_undefined_memory_ = IsFactoryOfUndefinedMemory(step.op);
+  widening_ = DecideWidening(step, in_float64);
+  bool widen_dtypes = in_float64 && widening_ != Widening::kRecordedPrecision;
+  if (step.args.size() > arguments.size()) throw ArgumentError("too many arguments");
+  std::vector<bool> given(arguments.size(), false);
+  for (const c10::Argument& argument : arguments) {
+    template_.push_back(argument.default_value().value_or(c10::IValue()));
+  }
+  for (size_t i = 0; i < step.args.size(); ++i) {
+    AddArgument(i, step.args[i], widen_dtypes);
+    given[i] = true;
+  }
+  for (const auto& [name, value] : step.kwargs) {
+    auto index = op_.schema().argumentIndexWithName(name);
+    if (!index || given[*index])
+      throw ArgumentError(fmt::format("argument '{}' is unknown or given twice", name));
+    AddArgument(*index, value, widen_dtypes);
+    given[*index] = true;
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!given[i] && !arguments[i].default_value()) {
+      throw ArgumentError(fmt::format("argument '{}' is missing", arguments[i].name()));
+    }
+    if (in_float64 && arguments[i].name() == "half_to_float") template_[i] = false;
+    if (widen_dtypes && arguments[i].name() == "dtype" && template_[i].isNone() && DtypeIsImplied(step)) {
+      template_[i] = static_cast<int64_t>(at::kDouble);
+    }
+  }
+}
+
+void AtenCall::AddArgument(size_t index, const Value& value, bool in_float64) {
+  const c10::Argument& argument = op_.schema().arguments()[index];
+  try {
+    PreparedArgument prepared = PrepareArgument(argument, value, in_float64);
+    template_[index] = std::move(prepared.constant);
+    if (prepared.kind == Kind::kConstant) return;
+    if (argument.alias_info() && argument.alias_info()->isWrite()) {
+      for (TensorId id : prepared.tensors) {
+        if (id != kNoTensor) writes_.push_back(id);
+      }
+    }
+    holes_.push_back({index, prepared.kind, std::move(prepared.tensors)});
+  } catch (const ArgumentError& error) {
+    throw ArgumentError(fmt::format("argument '{}': {}", argument.name(), error.what()));
+  }
+}
+
+// A factory without a dtype makes the default one.
+bool AtenCall::DtypeIsImplied(const AtenStep& step) const {
+  return holes_.empty() && !step.outs.empty() && step.outs[0] != kNoTensor &&
+         IsFloating(plan_->tensors[step.outs[0]].dtype);
+}
+
+AtenCall::Widening AtenCall::DecideWidening(const AtenStep& step, bool in_float64) const {
+  if (!in_float64) return Widening::kNone;
+  if (is_random_) return Widening::kRecordedPrecision;
+  bool floating_in = false, floating_out = false, integer_in = false;
+  ForEachUse(Step(step), [&](TensorId id) {
+    floating_in |= IsFloating(plan_->tensors[id].dtype);
+    integer_in |= !IsFloating(plan_->tensors[id].dtype) && plan_->tensors[id].dtype != Dtype::kBool;
+  });
+  for (TensorId id : step.outs) floating_out |= id != kNoTensor && IsFloating(plan_->tensors[id].dtype);
+  if (step.op == "aten::view.dtype" && (floating_in || floating_out)) {
+    FailReplay(Failure::kInfraError, step.line,
+               "aten::view.dtype reinterprets bits, which float64 cannot follow");
+  }
+  bool names_dtype = op_.schema().argumentIndexWithName("dtype").has_value();
+  return integer_in && !floating_in && floating_out && !names_dtype ? Widening::kIntegerInputs
+                                                                    : Widening::kNone;
+}
+
+at::Tensor AtenCall::Adapt(const at::Tensor& tensor, TensorId id) const {
+  Dtype recorded = plan_->tensors[id].dtype;
+  if (widening_ == Widening::kRecordedPrecision) return tensor.to(ToScalarType(recorded));
+  if (widening_ == Widening::kIntegerInputs && recorded != Dtype::kBool) return tensor.to(at::kDouble);
+  return tensor;
+}
+
+void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack* stack) const {
+  auto tensor_of = [&](TensorId id) {
+    return widening_ == Widening::kNone ? slots[id] : Adapt(slots[id], id);
+  };
+  for (const Hole& hole : holes_) {
+    c10::IValue& place = (*stack)[hole.argument];
+    if (hole.kind == Kind::kTensor) {
+      place = tensor_of(hole.tensors[0]);
+    } else if (hole.kind == Kind::kTensorList) {
+      c10::List<at::Tensor> list;
+      for (TensorId id : hole.tensors) list.push_back(tensor_of(id));
+      place = std::move(list);
+    } else {
+      c10::List<std::optional<at::Tensor>> list;
+      for (TensorId id : hole.tensors) {
+        list.push_back(id == kNoTensor ? std::nullopt : std::optional(tensor_of(id)));
+      }
+      place = std::move(list);
+    }
+  }
+}
+
+// What an operator wrote into an adapted copy goes back into the tensor.
+void AtenCall::CopyBack(const std::vector<at::Tensor>& slots, const torch::jit::Stack& arguments) const {
+  for (const Hole& hole : holes_) {
+    const c10::AliasInfo* alias = op_.schema().arguments()[hole.argument].alias_info();
+    if (!alias || !alias->isWrite() || hole.kind != Kind::kTensor) continue;
+    const at::Tensor& target = slots[hole.tensors[0]];
+    const at::Tensor& written = arguments[hole.argument].toTensor();
+    if (!written.is_same(target)) target.copy_(written);
+  }
+}
+
+std::vector<at::Tensor> AtenCall::Call(const std::vector<at::Tensor>& slots, ReplayRandom* random) const {
+  try {
+    torch::jit::Stack stack = template_;
+    FillHoles(slots, &stack);
+    torch::jit::Stack arguments;
+    if (widening_ != Widening::kNone) arguments = stack;
+    if (is_random_) {
+      random->Draw([&] { op_.callBoxed(stack); });
+    } else {
+      op_.callBoxed(stack);
+    }
+    if (widening_ != Widening::kNone) CopyBack(slots, arguments);
+    return Flatten(std::move(stack));
+  } catch (const c10::NotImplementedError& error) {
+    FailReplay(Failure::kInfraError, step_->line, "{} does not run on the CPU: {}", step_->op,
+               FirstLine(error));
+  } catch (const c10::OutOfMemoryError& error) {
+    FailReplay(Failure::kRuntimeError, step_->line, "{} ran out of memory: {}", step_->op, FirstLine(error));
+  } catch (const c10::Error& error) {
+    FailReplay(Failure::kRuntimeError, step_->line, "{} failed: {}", step_->op, FirstLine(error));
+  } catch (const std::exception& error) {
+    FailReplay(Failure::kRuntimeError, step_->line, "{} failed: {}", step_->op, error.what());
+  }
+}
+
+}  // namespace tritogen

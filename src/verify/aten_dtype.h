@@ -1,0 +1,19 @@
+// Dtypes of Plans as ATen's scalar types, and metas in words.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+at::ScalarType ToScalarType(Dtype dtype);
+// Nothing for types that Plans do not have (complex, quantised, …).
+std::optional<Dtype> FromScalarType(at::ScalarType type);
+
+// "float32[2, 3]"
+std::string Describe(at::ScalarType type, at::IntArrayRef sizes);
+
+}  // namespace tritogen

@@ -1,0 +1,171 @@
+#include "verify/replay.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "plan/lifetimes.h"
+#include "plan/visit.h"
+#include "verify/replay_bind.h"
+#include "verify/replay_engine.h"
+#include "verify/replay_error.h"
+#include "verify/replay_limit.h"
+
+namespace tritogen {
+namespace {
+
+using Failure = ReplayFailure::Kind;
+
+class SilentWarnings : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning&) override {}
+};
+
+// What holds while a Plan's steps run: bounded memory, no autograd, no output, the threads asked for.
+class ReplayScope {
+ public:
+  ReplayScope(const std::shared_ptr<MemoryBudget>& budget, int threads) : limit_(budget), quiet_(&silent_) {
+    int wanted = threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    if (at::get_num_threads() != wanted) at::set_num_threads(wanted);
+  }
+
+ private:
+  MemoryLimitScope limit_;
+  at::AutoDispatchBelowADInplaceOrView no_autograd_;
+  SilentWarnings silent_;
+  c10::WarningUtils::WarningHandlerGuard quiet_;
+};
+
+}  // namespace
+
+struct Replayer::Impl {
+  Impl(const Plan& plan, const ReplayOptions& options)
+      : plan(plan),
+        options(options),
+        budget(std::make_shared<MemoryBudget>(options.memory_bytes)),
+        engine(plan, options),
+        bind_points(FindBindPoints(plan)),
+        undefined_after_setup(options.order_seed),
+        peak_bytes(PeakBytes(plan)) {}
+
+  // Runs `body` as one public call, and turns whatever stops it into a value.
+  template <typename F>
+  std::optional<ReplayFailure> Guarded(uint64_t seed, const F& body) {
+    try {
+      if (peak_bytes > options.memory_bytes) {
+        FailReplay(Failure::kRuntimeError, 0,
+                   "the program needs {:.4g} GB of memory at once, {:.4g} GB are allowed", peak * 1e-9,
+                   options.memory_bytes * 1e-9);
+      }
+      ReplayScope scope(budget, options.threads);
+      engine.Start(seed);
+      body();
+      return std::nullopt;
+    } catch (const ReplayError& error) {
+      return error.failure;
+    } catch (const c10::OutOfMemoryError& error) {
+      return ReplayFailure{Failure::kRuntimeError, error.what_without_backtrace(), 0, std::nullopt};
+    } catch (const c10::Error& error) {
+      return ReplayFailure{Failure::kInfraError, error.what_without_backtrace(), 0, std::nullopt};
+    } catch (const std::bad_alloc&) {
+      return ReplayFailure{Failure::kRuntimeError, "out of memory", 0, std::nullopt};
+    }
+  }
+
+  void PlaceAll(const std::vector<Value>& leaves, const TensorList& tensors, const char* what) {
+    std::vector<TensorId> ids = TensorLeaves(leaves);
+    if (ids.size() != tensors.size()) {
+      FailReplay(Failure::kInfraError, 0, "{} {}s are needed, {} were given", ids.size(), what,
+                 tensors.size());
+    }
+    for (size_t i = 0; i < ids.size(); ++i) engine.Place(ids[i], tensors[i], fmt::format("{} {}", what, i));
+  }
+
+  TensorList Collect(const std::vector<Value>& leaves) const {
+    TensorList tensors;
+    ForEachTensor(leaves, [&](TensorId id) { tensors.push_back(engine.slot(id)); });
+    return tensors;
+  }
+
+  void Bind(const std::string& name, const at::Tensor& values) {
+    auto point = bind_points.find(name);
+    if (point == bind_points.end()) FailReplay(Failure::kInfraError, 0, "there is no state named {}", name);
+    const TensorMeta& meta = plan.tensors[point->second.view];
+    if (values.sizes() != at::IntArrayRef(meta.sizes)) {
+      FailReplay(Failure::kInfraError, 0, "the values for {} have another shape", name);
+    }
+    at::Tensor target = engine.slot(point->second.through).as_strided(meta.sizes, meta.strides, meta.offset);
+    target.copy_(values);
+    engine.undefined().Written(target);
+  }
+
+  const Plan& plan;
+  const ReplayOptions options;
+  std::shared_ptr<MemoryBudget> budget;
+  ReplayEngine engine;
+  std::unordered_map<std::string, BindPoint> bind_points;
+  UndefinedMemory undefined_after_setup;
+  const int64_t peak_bytes;
+};
+
+Replayer::Replayer(const Plan& plan, const ReplayOptions& options)
+    : impl_(std::make_unique<Impl>(plan, options)) {}
+Replayer::~Replayer() = default;
+
+std::optional<ReplayFailure> Replayer::Generate(uint64_t seed, TensorList* inputs, TensorList* init_inputs) {
+  return impl_->Guarded(seed, [&] {
+    impl_->engine.DropAll();
+    impl_->engine.Execute(Phase::kGenerate);
+    *inputs = impl_->Collect(impl_->plan.inputs);
+    *init_inputs = impl_->Collect(impl_->plan.init_inputs);
+    impl_->engine.DropAll();
+  });
+}
+
+std::optional<ReplayFailure> Replayer::Setup(uint64_t seed, const TensorList& init_inputs,
+                                             const TensorList& warmup,
+                                             const std::unordered_map<std::string, at::Tensor>& bindings) {
+  return impl_->Guarded(seed, [&] {
+    impl_->engine.DropAll();
+    impl_->PlaceAll(impl_->plan.init_inputs, init_inputs, "constructor input");
+    impl_->PlaceAll(impl_->plan.warmup_inputs, warmup, "first call's input");
+    auto bind_after = [&](int step) {
+      for (const auto& [name, values] : bindings) {
+        auto point = impl_->bind_points.find(name);
+        if (point == impl_->bind_points.end() ? step == -1 : point->second.step == step)
+          impl_->Bind(name, values);
+      }
+    };
+    bind_after(-1);
+    impl_->engine.Execute(Phase::kSetup, bindings.empty() ? nullptr : std::function<void(int)>(bind_after));
+    impl_->engine.state().Keep(impl_->engine.slots());
+    impl_->undefined_after_setup = impl_->engine.undefined();
+  });
+}
+
+std::map<std::string, at::Tensor> Replayer::State() const {
+  std::map<std::string, at::Tensor> state;
+  for (const StateEntry& entry : impl_->plan.state) state[entry.name] = impl_->engine.slot(entry.tensor);
+  return state;
+}
+
+std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t seed, TensorList* outputs) {
+  auto failure = impl_->Guarded(seed, [&] {
+    impl_->engine.state().Restore();
+    impl_->engine.undefined() = impl_->undefined_after_setup;
+    impl_->PlaceAll(impl_->plan.inputs, inputs, "input");
+    impl_->engine.Execute(Phase::kRun);
+    *outputs = impl_->Collect(impl_->plan.outputs);
+    for (at::Tensor& output : *outputs) {
+      if (impl_->engine.state().IsState(output)) output = output.clone();  // the next call restores the state
+    }
+  });
+  impl_->engine.DropCall();
+  return failure;
+}
+
+}  // namespace tritogen

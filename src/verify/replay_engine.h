@@ -1,0 +1,87 @@
+// Executes the phases of one Plan over one table of tensors. Replayer (replay.h) is its public face.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "plan/lifetimes.h"
+#include "plan/plan.h"
+#include "verify/aten_call.h"
+#include "verify/aten_random.h"
+#include "verify/replay.h"
+#include "verify/replay_launch.h"
+#include "verify/replay_memory.h"
+#include "verify/replay_state.h"
+
+namespace tritogen {
+
+class ReplayEngine {
+ public:
+  // Looks up operators and lowers kernels; what cannot be made ready fails when its step is reached.
+  ReplayEngine(const Plan& plan, const ReplayOptions& options);
+
+  // Starts the clock of a public call and seeds its random numbers.
+  void Start(uint64_t seed);
+  // Puts a tensor from outside into its slot, in the recorded layout (copied only when the layouts differ).
+  // Throws ReplayError.
+  void Place(TensorId id, const at::Tensor& tensor, const std::string& what);
+  // Runs all steps; `after_step(index)` is called behind each. Throws ReplayError.
+  void Execute(Phase phase, const std::function<void(int)>& after_step = nullptr);
+
+  const at::Tensor& slot(TensorId id) const { return slots_[id]; }
+  const std::vector<at::Tensor>& slots() const { return slots_; }
+  void DropAll();
+  // Drops what one call put into slots; what set-up left stays.
+  void DropCall();
+
+  UndefinedMemory& undefined() { return undefined_; }
+  StateGuard& state() { return state_; }
+
+ private:
+  struct MadeReady {
+    const Step* step;
+    std::variant<ReplayFailure, AtenCall, at::Tensor, LaunchCall> action;  // at::Tensor: a constant's value
+    std::vector<bool> in_place;   // ATen: for each result, whether it is one of the arguments
+    std::vector<TensorId> dying;  // not needed after this step
+  };
+
+  std::vector<MadeReady> MakeReady(Phase phase) const;
+  MadeReady MakeReady(const Step& step) const;
+  at::Tensor Constant(const ConstantStep& step) const;
+  at::ScalarType TypeOf(TensorId id) const;
+
+  void ExecuteStep(MadeReady& ready);
+  void CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call);
+  // The tensor as the Plan says it is: dtype and sizes must agree, other strides are copied into the recorded
+  // ones.
+  at::Tensor Conform(at::Tensor tensor, TensorId id, const std::string& what, int line,
+                     bool from_outside) const;
+  at::Tensor InRecordedLayout(const at::Tensor& tensor, TensorId id) const;
+  void Store(TensorId id, at::Tensor tensor, const std::string& what, int line);
+  double SecondsLeft() const;
+
+  const Plan& plan_;
+  const ReplayOptions options_;
+  std::vector<std::string> names_;  // of storages, for messages
+  std::array<std::vector<MadeReady>, 3> phases_;
+  std::vector<TensorId> call_tensors_;    // that a call is given or makes
+  std::vector<StorageId> call_storages_;  // the same of storages
+  std::vector<at::Tensor> slots_;         // by tensor id
+  std::vector<const c10::StorageImpl*>
+      storages_;  // by storage id: where its first tensor was put; null: nowhere yet
+  ReplayRandom random_;
+  UndefinedMemory undefined_;
+  StateGuard state_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// "input 0", "parameter gemm.weight", "output 1", "torch.empty at line 31", by storage id.
+std::vector<std::string> StorageNames(const Plan& plan);
+
+}  // namespace tritogen

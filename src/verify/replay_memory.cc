@@ -1,0 +1,91 @@
+#include "verify/replay_memory.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tritogen {
+namespace {
+
+double LargestOf(at::ScalarType type) {
+  switch (type) {
+    case at::kHalf:
+      return std::numeric_limits<c10::Half>::max();
+    case at::kBFloat16:
+      return std::numeric_limits<c10::BFloat16>::max();
+    case at::kFloat8_e4m3fn:
+      return std::numeric_limits<c10::Float8_e4m3fn>::max();
+    case at::kFloat8_e5m2:
+      return std::numeric_limits<c10::Float8_e5m2>::max();
+    case at::kFloat:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
+// Marks the bytes of a strided tensor, innermost dimensions last.
+void Mark(uint8_t* map, const at::Tensor& tensor, int64_t dim, int64_t element) {
+  int64_t bytes = tensor.element_size();
+  if (dim == tensor.dim()) {
+    std::memset(map + element * bytes, 1, bytes);
+    return;
+  }
+  for (int64_t i = 0; i < tensor.size(dim); ++i) Mark(map, tensor, dim + 1, element + i * tensor.stride(dim));
+}
+
+}  // namespace
+
+UndefinedMemory::Entry* UndefinedMemory::Find(const at::Tensor& tensor) {
+  const auto* storage = tensor.storage().unsafeGetStorageImpl();
+  for (Entry& entry : entries_) {
+    if (entry.storage.unsafeGetStorageImpl() == storage) return &entry;
+  }
+  return nullptr;
+}
+
+void UndefinedMemory::Born(const at::Tensor& fresh) {
+  if (fresh.numel() == 0) return;
+  if (at::isFloatingType(fresh.scalar_type())) {
+    fresh.fill_(poison_nan_ ? std::nan("") : LargestOf(fresh.scalar_type()));
+  } else if (fresh.scalar_type() == at::kBool) {
+    fresh.fill_(true);
+  } else {
+    // 0x7f…7f: a large index of either sign convention, and no valid one anywhere.
+    std::memset(fresh.storage().mutable_data(), 0x7f, fresh.storage().nbytes());
+  }
+  entries_.push_back({fresh.storage(), {}});
+}
+
+void UndefinedMemory::Written(const at::Tensor& tensor) {
+  if (entries_.empty() || tensor.numel() == 0) return;
+  Entry* entry = Find(tensor);
+  if (!entry) return;
+  size_t bytes = tensor.numel() * tensor.element_size();
+  if (tensor.is_non_overlapping_and_dense()) {
+    if (bytes == entry->storage.nbytes()) {
+      std::swap(*entry, entries_.back());
+      entries_.pop_back();
+      return;
+    }
+    std::memset(MapOf(tensor) + tensor.storage_offset() * tensor.element_size(), 1, bytes);
+    return;
+  }
+  Mark(MapOf(tensor), tensor, 0, tensor.storage_offset());
+}
+
+uint8_t* UndefinedMemory::MapOf(const at::Tensor& tensor) {
+  Entry* entry = entries_.empty() ? nullptr : Find(tensor);
+  if (!entry) return nullptr;
+  if (entry->defined.empty()) entry->defined.assign(entry->storage.nbytes(), 0);
+  return entry->defined.data();
+}
+
+void UndefinedMemory::Sweep() {
+  std::erase_if(entries_, [](const Entry& entry) { return entry.storage.use_count() == 1; });
+}
+
+}  // namespace tritogen

@@ -1,0 +1,38 @@
+// Memory that a program allocated and has not written: poisoned, and tracked for the tile machine's memory
+// checker.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tritogen {
+
+class UndefinedMemory {
+ public:
+  // The seed chooses the poison, so that a program that happens to survive one meets another: NaN or the
+  // largest number.
+  explicit UndefinedMemory(uint64_t seed) : poison_nan_(seed % 2 == 0) {}
+
+  // `fresh` owns memory that nobody wrote.
+  void Born(const at::Tensor& fresh);
+  // Every element of `tensor` has been written.
+  void Written(const at::Tensor& tensor);
+  // One byte for each byte of the storage, 1 where it holds a defined value; null when all of it does.
+  uint8_t* MapOf(const at::Tensor& tensor);
+  // Forgets storages that nobody else holds.
+  void Sweep();
+
+ private:
+  struct Entry {
+    c10::Storage storage;
+    std::vector<uint8_t> defined;  // empty: nothing is
+  };
+  Entry* Find(const at::Tensor& tensor);
+
+  bool poison_nan_;
+  std::vector<Entry> entries_;  // few: only what empty-like operators made and nobody filled
+};
+
+}  // namespace tritogen
