@@ -58,7 +58,7 @@ struct Replayer::Impl {
     try {
       if (peak_bytes > options.memory_bytes) {
         FailReplay(Failure::kRuntimeError, 0,
-                   "the program needs {:.4g} GB of memory at once, {:.4g} GB are allowed", peak * 1e-9,
+                   "the program needs {:.4g} GB of memory at once, {:.4g} GB are allowed", peak_bytes * 1e-9,
                    options.memory_bytes * 1e-9);
       }
       ReplayScope scope(budget, options.threads);
