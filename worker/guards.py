@@ -6,9 +6,12 @@ the line that caused it, because "Operation not permitted" from deep inside a li
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import sys
+import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -31,25 +34,8 @@ def reject(rule: str, message: str) -> NoReturn:
     """Raises `Rejected`; the first one is kept, so that a bare `except:` does not hide it either."""
     breach = Rejected(rule, message)
     if _State.active and _State.first is None:
-        # With its traceback, which is gone by the time a program has swallowed it.
-        try:
-            raise breach
-        except Rejected as caught:
-            caught.__traceback__ = _stack_as_traceback()
-            _State.first = caught
+        _State.first = breach
     raise breach
-
-
-def _stack_as_traceback() -> Any:
-    """The calling frames as a traceback, outermost first."""
-    import types
-
-    trace = None
-    frame = sys._getframe(2)
-    while frame is not None:
-        trace = types.TracebackType(trace, frame, frame.f_lasti, frame.f_lineno)
-        frame = frame.f_back
-    return trace
 
 
 def swallowed() -> Rejected | None:
@@ -90,8 +76,6 @@ _EVENTS = {
     "os.exec": ("process", _PROCESS),
     "os.system": ("process", _PROCESS),
     "os.kill": ("process", "sends a signal to a process; a program has no business with processes"),
-    "_thread.start_new_thread": ("thread", _THREAD),
-    "_thread.start_joinable_thread": ("thread", _THREAD),
     "socket.__new__": ("socket", _SOCKET),
     "socket.connect": ("socket", _SOCKET),
     "socket.getaddrinfo": ("socket", _SOCKET),
@@ -124,18 +108,26 @@ def _audit(event: str, args: tuple) -> None:
 
 def _harmless(path: Any) -> bool:
     text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
-    return text.startswith(_LIBRARIES) or text in ("/dev/null", "/dev/urandom")
+    return text.startswith(_LIBRARIES) or text in sys.path or text in ("/dev/null", "/dev/urandom")
 
 
 def install() -> None:
     """Puts the hooks in place, once per process; an audit hook cannot be taken out again."""
     sys.addaudithook(_audit)
+    _thread.start_new_thread = threading._start_new_thread = _start_thread  # has no audit event in Python 3.11
     _forbid_in_torch()
 
 
-def _forbid_in_torch() -> None:
-    import types
+_start_new_thread = _thread.start_new_thread
 
+
+def _start_thread(*args: Any) -> int:
+    if _State.active:
+        reject("thread", "the program " + _THREAD)
+    return _start_new_thread(*args)
+
+
+def _forbid_in_torch() -> None:
     import torch
     import triton.testing
 

@@ -74,7 +74,7 @@ def _look_up(function: Any) -> Traits:
         infer=meta_kernels.WHOLE.get(function, function),
         view=any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns),
         makes={"dtype", "device"} <= names,
-        dynamic=torch.Tag.dynamic_output_shape in function.tags,
+        dynamic=torch.Tag.dynamic_output_shape in function.tags and function is not aten.index.Tensor,
         mixes_devices=name.startswith(_MIXES_DEVICES),
         device_argument="device" in names,
         written_args=tuple(i for i, a in written if not a.kwarg_only),
@@ -88,15 +88,24 @@ def _foreign(function: Any) -> Callable[..., Any]:
     return lambda *args, **kwargs: function.redispatch(keys, *args, **kwargs)
 
 
+def device_kind(device: torch.device) -> str:
+    """`cpu` or `cuda`; an error of PyTorch's kind for a device that is not there."""
+    if device.type not in ("cpu", "cuda"):
+        reject("device", f"tensors on {device} are not supported; use cuda or cpu")
+    if device.index not in (None, 0):
+        raise RuntimeError("CUDA error: invalid device ordinal")
+    return device.type
+
+
 # --- rules of single operators ---------------------------------------------------------------------------------------
 
 
 def _read(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
-    from tensors import value_of
+    from tensors import read
 
     what = {"_local_scalar_dense": "item()", "item": "item()", "is_nonzero": "a tensor as a condition"}
     name = function.overloadpacket.__name__
-    real = [value_of(a, what.get(name, name)) if isinstance(a, torch.Tensor) else a for a in args]
+    real = [read(a, what.get(name, name)) if isinstance(a, torch.Tensor) else a for a in args]
     return function(*real, **kwargs)
 
 
@@ -132,7 +141,7 @@ def _to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     dtype, device = (other.dtype, other.device) if other is not None else (given.get("dtype"), given.get("device"))
     form = given.get("memory_format")
     form = torch.preserve_format if form is None else form
-    same = dtype in (None, x.dtype) and (device is None or device.type == x.device.type)
+    same = dtype in (None, x.dtype) and (device is None or device_kind(device) == x.device.type)
     if same and not given.get("copy") and (form is torch.preserve_format or x.is_contiguous(memory_format=form)):
         return x
     changes = {"dtype": dtype, "device": device, "memory_format": None if form is torch.preserve_format else form}
@@ -183,6 +192,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.item: _read,
     aten.is_nonzero: _read,
     aten.equal: _read,
+    aten.allclose: _read,
     aten.lift_fresh: _lift,
     aten.lift: _lift,
     aten.lift_fresh_copy: _lift,

@@ -20,6 +20,7 @@ class Call:
     """One recorded call of the program."""
 
     inputs: list[Any]  # as given to the program
+    mark: int = 0  # tensor ids from here on were made for this call or by it
     steps: list[Step] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
     structure: str = ""
@@ -58,26 +59,28 @@ def flatten_outputs(value: Any) -> tuple[list[Any], str]:
 
 
 class _Comparable:
-    """Steps of one call in a form in which equal calls are equal: tensors by their part in the call, no lines."""
+    """The steps of one call in a form in which equal calls are equal.
 
-    def __init__(self, tape: Tape, call: Call, previous: Call) -> None:
+    What the call made or was given is named by its place in the call, what an earlier call left behind by the order of
+    its use, and what is older by its id. Lines do not count.
+    """
+
+    def __init__(self, tape: Tape, call: Call, first: Call) -> None:
         self.tape = tape
-        self.names: dict[int, Any] = {}
-        self.storages: dict[int, Any] = {}
-        self._name("carried", previous)  # what an earlier call left behind, by its place in that call
-        self._name("made", call)
+        self.older = first.mark
+        self.names: dict[Any, Any] = {}
+        made = [out for step in call.steps for out in step.outs if out >= call.mark]
+        for place, tid in enumerate([t.tid for t in _leaves(call.inputs)] + made):
+            self.names.setdefault(tid, ("made", place))
+            self.names.setdefault(("storage", tape.tensors[tid].storage), ("made", place))
 
-    def _name(self, part: str, call: Call) -> None:
-        tids = [t.tid for t in _leaves(call.inputs)] + [out for step in call.steps for out in step.outs]
-        for place, tid in enumerate(tids):
-            if tid >= 0 and tid not in self.names:
-                self.names[tid] = (part, place)
-                self.storages.setdefault(self.tape.tensors[tid].storage, (part, place))
+    def _name(self, key: Any, old: bool) -> Any:
+        return self.names.setdefault(key, key if old else ("carried", len(self.names)))
 
     def tensor(self, tid: int) -> Any:
         info = self.tape.tensors[tid]
         meta = (info.dtype, info.sizes, info.strides, info.offset, info.device)
-        return self.names.get(tid, tid), self.storages.get(info.storage, info.storage), meta
+        return self._name(tid, tid < self.older), self._name(("storage", info.storage), tid < self.older), meta
 
     def call(self, call: Call) -> tuple:
         steps = [self.step(step) for step in call.steps]
@@ -111,7 +114,7 @@ def _check_steady(tape: Tape, calls: list[Call]) -> None:
     """Rejects a program whose third call differs from its second."""
     first, second, third = calls
     a = _Comparable(tape, second, first).call(second)
-    b = _Comparable(tape, third, second).call(third)
+    b = _Comparable(tape, third, first).call(third)
     if a == b:
         return
     place = next((i for i, (x, y) in enumerate(zip(a[0], b[0])) if x != y), min(len(a[0]), len(b[0])))
@@ -252,14 +255,13 @@ class PlanWriter:
         return {**map_tids(variant, self.tid), "kernel": self._kernel(variant["kernel"])}
 
     def _kernel(self, kernel: Any) -> int:
-        key = (kernel.name, kernel.ttir, tuple(kernel.options.items()))
-        if key not in self.kernels:
-            self.kernels[key] = len(self.kernels)
+        if kernel.key not in self.kernels:
+            self.kernels[kernel.key] = len(self.kernels)
             source, support = self.file.kernel(kernel.function)
             self.rendered_kernels.append(
                 {"name": kernel.name, "ttir": kernel.ttir, "source": source, "support": support, "options": kernel.options}
             )
-        return self.kernels[key]
+        return self.kernels[kernel.key]
 
 
 def _cannot(rule: str, message: str, line: int) -> None:

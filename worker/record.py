@@ -100,6 +100,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     file = f"{request['role']}.py"
     program = _Program(request, file)
     try:
+        program.compile()
         with guards.watching():
             phases = program.run()
             if breach := guards.swallowed():
@@ -119,7 +120,14 @@ class _Program:
         self.recording = Recording(file)
         self.module: ModuleType | None = None
 
+    def compile(self) -> None:
+        """Apart from `run`, because Python looks for the file when it reports a syntax error."""
+        source = self.request["source"]
+        linecache.cache[self.file] = (len(source), None, source.splitlines(keepends=True), self.file)
+        self.code = compile(source, self.file, "exec", dont_inherit=True)
+
     def run(self) -> Phases:
+        """Everything from the top level of the file to the third call."""
         capability = tuple(self.request.get("capability", (9, 0)))
         cuda_api.install(capability)
         triton_driver.install(capability)
@@ -145,13 +153,11 @@ class _Program:
 
     def _load(self) -> None:
         """Runs the top level of the file as a module of its own."""
-        source = self.request["source"]
-        linecache.cache[self.file] = (len(source), None, source.splitlines(keepends=True), self.file)
         module = ModuleType(self.file.removesuffix(".py"))
         module.__file__ = self.file
         module.__builtins__ = builtins
         self.module = sys.modules[module.__name__] = module
-        exec(compile(source, self.file, "exec", dont_inherit=True), vars(module))
+        exec(self.code, vars(module))
 
     def _entry(self, name: str) -> Any:
         found = vars(self.module).get(name)
@@ -203,11 +209,12 @@ class _Program:
         phases.calls = []
         tape = self.recording.tape
         for index in range(_CALLS):
+            mark = len(tape.tensors)
             if generated is None:
                 inputs = self._given(self.request.get("inputs", []))
             else:
                 inputs = generated if index == 1 else self._like(generated)
-            call = Call(list(inputs))
+            call = Call(list(inputs), mark)
             tape.given |= tape.storages_of(t.tid for t in _tensors(inputs))
             results: list[Any] = []
             call.steps = self._steps(lambda: results.append(callee(*inputs)))

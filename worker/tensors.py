@@ -74,20 +74,20 @@ class RecordingTensor(torch.Tensor):
         return memo[id(self)]
 
     def numpy(self, *, force: bool = False) -> Any:
-        return value_of(self, "numpy()").numpy()
+        return read(self, "numpy()").numpy()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        array = value_of(self, "a conversion to numpy").numpy()
+        array = read(self, "a conversion to numpy").numpy()
         return array if dtype is None else array.astype(dtype)
 
     def tolist(self) -> Any:
-        return value_of(self, "tolist()").tolist()
+        return read(self, "tolist()").tolist()
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return repr(value_of(self, "printing a tensor"))
+        return repr(read(self, "printing a tensor"))
 
     def __format__(self, spec: str) -> str:
-        return format(value_of(self, "printing a tensor"), spec)
+        return format(read(self, "printing a tensor"), spec)
 
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
         reject("host_read", "the program hands a tensor to another library (DLPack); only PyTorch and Triton may read it")
@@ -158,8 +158,8 @@ class Recording(TorchDispatchMode):
 
     def _known_result(self, function: Any, args: tuple, kwargs: dict[str, Any], device: str) -> Any:
         """A result whose size depends on values: possible only when the values are in the program's text."""
-        what = f"{function.name().removeprefix('aten::')} makes a tensor whose size depends on values"
-        real = _map(lambda t: value_of(t, what, rule="dynamic_shape"), args)
+        message = f"{function.name()} makes a tensor whose size depends on values; use masks or fixed sizes instead"
+        real = _map(lambda t: value_of(t, message, rule="dynamic_shape"), args)
         if "device" in kwargs:
             kwargs["device"] = _CPU
         return _map(lambda t: self.constant(t, device), function(*real, **kwargs), kind=torch.Tensor)
@@ -225,9 +225,11 @@ class _Call:
 
     def prepare(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments with recording tensors only, and without what has no meaning in a Plan."""
-        for name in ("pin_memory", "generator", "non_blocking", "layout"):
-            if name in kwargs and not (name == "layout" and kwargs[name] not in (None, torch.strided)):
-                del kwargs[name]
+        kwargs = {name: value for name, value in kwargs.items() if name not in ("pin_memory", "non_blocking", "generator")}
+        if kwargs.get("layout") is torch.strided:
+            del kwargs["layout"]
+        if self.traits.name.endswith("generator"):
+            kwargs["generator"] = None  # these overloads insist on the argument
         args = _map(self._take, args, kind=torch.Tensor)
         return args, {name: _map(self._take, value, kind=torch.Tensor) for name, value in kwargs.items()}
 
@@ -255,7 +257,7 @@ class _Call:
                 )
             else:
                 common = kind
-        return torch.device(asked).type if asked is not None else common or "cpu"
+        return operators.device_kind(torch.device(asked)) if asked is not None else common or "cpu"
 
     def inner(self, value: Any) -> Any:
         """Arguments for the meta kernel."""
@@ -331,18 +333,19 @@ def current() -> Recording:
     return _stack[-1]
 
 
-def value_of(tensor: torch.Tensor, what: str, rule: str = "host_read") -> torch.Tensor:
+def read(tensor: torch.Tensor, what: str) -> torch.Tensor:
+    """The value of a tensor that the program reads on the host."""
+    return value_of(tensor, f"{what} reads values on the host, so what runs would depend on data; keep them on the device")
+
+
+def value_of(tensor: torch.Tensor, message: str, rule: str = "host_read") -> torch.Tensor:
     """The real value of a tensor, when the program's text alone decides it; otherwise the program is rejected."""
     if not isinstance(tensor, RecordingTensor):
         return tensor
     with no_dispatch():
         value = current().tape.evaluate(tensor.tid)
     if value is None:
-        reject(
-            rule,
-            f"{what}: the values of a tensor are read on the host, so what runs would depend on data; "
-            "keep the computation on the device",
-        )
+        reject(rule, message)
     return value
 
 

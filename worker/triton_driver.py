@@ -73,6 +73,14 @@ class CompiledKernel:
     def _init_handles(self) -> None:
         """Nothing to load."""
 
+    @property
+    def key(self) -> tuple:
+        """Equal for kernels that do the same, whichever JITFunction they came from."""
+        return self.name, self.ttir, tuple(self.options.items())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CompiledKernel) and self.key == other.key
+
 
 class _Utils:
     def get_device_properties(self, device: int) -> dict[str, int]:

@@ -1,0 +1,321 @@
+"""Triton launches: what of them stands in the Plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from programs import candidate, line_of, ops, plan_of, tensor
+
+ADD = """
+@triton.jit
+def add(x_ptr, y_ptr, n, scale, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, x * scale, mask=i < n)
+"""
+
+
+def function(body: str, head: str = ADD) -> str:
+    return head + "\ndef f(x):\n" + "".join(f"    {line}\n" for line in body.strip().splitlines())
+
+
+def record(text: str, *inputs: dict) -> dict:
+    return candidate(text, list(inputs) or [tensor(1000)], entry="f", kind="function")
+
+
+def launches(text: str, *inputs: dict) -> list[dict]:
+    return [step for step in plan_of(record(text, *inputs))["run"] if step["op"] == "launch"]
+
+
+def test_a_launch_names_every_argument() -> None:
+    text = function("y = torch.empty_like(x)\nadd[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), 2.5, BLOCK=256)\nreturn y")
+    plan = plan_of(record(text))
+    (variant,) = plan["run"][1]["variants"]
+    x, y = plan["inputs"][0]["t"], plan["outputs"][0]["t"]
+    assert variant["grid"] == [4, 1, 1]
+    assert variant["args"] == [{"ptr": x}, {"ptr": y}, 1000, 2.5]
+    assert variant["call"] == [["x_ptr", {"t": x}], ["y_ptr", {"t": y}], ["n", 1000], ["scale", 2.5], ["BLOCK", 256]]
+    assert plan["run"][1]["line"] == line_of(text, "add[(triton")
+    kernel = plan["kernels"][variant["kernel"]]
+    assert kernel["name"] == "add" and "tt.func public @add" in kernel["ttir"]
+    assert f'loc("candidate.py":{line_of(text, "tl.store(y_ptr")}' in kernel["ttir"]
+    assert kernel["options"] == {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
+    assert kernel["source"] == ADD.strip() + "\n"
+    assert kernel["support"] == "import triton\nimport triton.language as tl\n"
+
+
+@pytest.mark.parametrize(
+    "grid, expected",
+    [
+        ("(4,)", [4, 1, 1]),
+        ("[2, 3]", [2, 3, 1]),
+        ("lambda meta: (triton.cdiv(x.shape[0], meta['BLOCK']), 2, 3)", [4, 2, 3]),
+        ("(x.shape[0] // 500, torch.Size([7])[0])", [2, 7, 1]),
+        ("(0,)", [0, 1, 1]),
+    ],
+)
+def test_grids(grid: str, expected: list[int]) -> None:
+    text = function(f"y = torch.empty_like(x)\nadd[{grid}](x, y, 1000, 1.0, BLOCK=256)\nreturn y")
+    assert launches(text)[0]["variants"][0]["grid"] == expected
+
+
+@pytest.mark.parametrize("grid", ["(1, 65536)", "(2.5,)", "(-1,)"])
+def test_grids_that_cuda_refuses(grid: str) -> None:
+    reply = record(function(f"y = torch.empty_like(x)\nadd[{grid}](x, y, 1000, 1.0, BLOCK=256)\nreturn y"))
+    assert reply["kind"] == "runtime_error"
+
+
+def test_specialised_arguments_have_no_parameter() -> None:
+    head = """
+@triton.jit
+def k(x_ptr, stride, flag, missing, big, size, B: tl.constexpr):
+    i = tl.arange(0, B)
+    if missing is None:
+        tl.store(x_ptr + i * stride, tl.where(flag, big, size).to(tl.float32))
+"""
+    (launch,) = launches(function("k[(1,)](x, 1, True, None, 2**40, 7, B=16)\nreturn x", head))
+    (variant,) = launch["variants"]
+    assert variant["args"][1:] == [1, 2**40, 7]  # the stride, which is 1, and None are constants
+    assert dict(map(tuple, variant["call"]))["missing"] is None and dict(map(tuple, variant["call"]))["stride"] == 1
+
+
+def test_options_and_constexprs_of_every_kind() -> None:
+    head = """
+@triton.jit
+def k(x_ptr, MODE: tl.constexpr, DTYPE: tl.constexpr, FLAG: tl.constexpr, SHAPE: tl.constexpr, B: tl.constexpr = 64):
+    i = tl.arange(0, B)
+    v = tl.load(x_ptr + i).to(DTYPE)
+    if MODE == "double":
+        v = v * SHAPE[0]
+    if FLAG:
+        tl.store(x_ptr + i, v)
+"""
+    text = function("k[(1,)](x, 'double', tl.bfloat16, True, (2, 3), num_warps=8, num_stages=2, maxnreg=128)\nreturn x", head)
+    plan = plan_of(record(text))
+    assert plan["kernels"][0]["options"] == {"num_warps": 8, "num_stages": 2, "num_ctas": 1, "maxnreg": 128}
+    call = dict(map(tuple, plan["run"][0]["variants"][0]["call"]))
+    assert call["MODE"] == "double" and call["DTYPE"] == {"dtype": "bfloat16"} and call["FLAG"] is True
+    assert call["SHAPE"] == [2, 3] and call["B"] == 64
+
+
+def test_three_calls_compile_once() -> None:
+    import triton_driver
+
+    compiled = []
+    original, triton_driver._compile = triton_driver._compile, lambda f, *a: compiled.append(f.__name__) or original(f, *a)
+    try:
+        plan_of(record(function("y = torch.empty_like(x)\nadd[(4,)](x, y, 1000, 1.0, BLOCK=256)\nreturn y")))
+    finally:
+        triton_driver._compile = original
+    assert compiled == ["add"]
+
+
+def test_helpers_constants_and_libdevice_are_support() -> None:
+    head = """
+from triton.language.extra import libdevice
+UNUSED = 3
+SCALE = tl.constexpr(0.5)
+OTHER = SCALE
+
+@triton.jit
+def inner(v):
+    return libdevice.tanh(v) * SCALE
+
+@triton.jit
+def unrelated(v):
+    return v
+
+@triton.jit(noinline=True)
+def outer(v):
+    return v + 1.0
+
+@triton.jit
+def k(x_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = inner(tl.load(x_ptr + i))
+    tl.store(x_ptr + i, v + outer(1.0) + tl.math.exp2(v))
+"""
+    plan = plan_of(record(function("k[(1,)](x, B=64)\nreturn x", head)))
+    (kernel,) = plan["kernels"]
+    support = kernel["support"]
+    for needed in ("import libdevice", "SCALE = tl.constexpr(0.5)", "def inner(v):", "@triton.jit(noinline=True)\ndef outer"):
+        assert needed in support
+    assert "UNUSED" not in support and "OTHER" not in support and "unrelated" not in support
+    assert support.index("SCALE") < support.index("def inner") < support.index("def outer")
+    assert "tt.call" in kernel["ttir"] and "__nv_tanhf" in kernel["ttir"]
+    assert 'loc("/' not in kernel["ttir"]  # no path of this machine
+
+
+def test_kernels_inside_functions_carry_their_constants() -> None:
+    head = """
+def make(width):
+    @triton.jit
+    def k(x_ptr, B: tl.constexpr):
+        tl.store(x_ptr + tl.arange(0, B), WIDTH)
+    WIDTH = tl.constexpr(width)
+    return k
+"""
+    (kernel,) = plan_of(record(function("make(3.0)[(1,)](x, B=16)\nreturn x", head)))["kernels"]
+    assert kernel["source"].startswith("@triton.jit\ndef k(") and "WIDTH = tl.constexpr(3.0)" in kernel["support"]
+
+
+AUTOTUNED = """
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": b}, num_warps=w) for b in (128, 256) for w in (4, 8)], key=["n"], PRUNE
+)
+@triton.heuristics({"EVEN": lambda a: a["n"] % a["BLOCK"] == 0})
+@triton.jit
+def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.static_assert(BLOCK != FORBIDDEN)
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n), mask=i < n)
+"""
+CALL = "y = torch.empty_like(x)\nk[lambda m: (triton.cdiv(1000, m['BLOCK']),)](x, y, 1000)\nreturn y"
+
+
+def autotuned(prune: str = "", forbidden: int = 0) -> str:
+    return function(CALL, AUTOTUNED.replace("PRUNE", prune).replace("FORBIDDEN", str(forbidden)))
+
+
+def test_autotune_is_one_launch_with_all_variants() -> None:
+    plan = plan_of(record(autotuned()))
+    assert ops(plan["run"]) == ["empty_like", "launch"]
+    variants = plan["run"][1]["variants"]
+    assert [v["grid"][0] for v in variants] == [8, 8, 4, 4]
+    assert [plan["kernels"][v["kernel"]]["options"]["num_warps"] for v in variants] == [4, 8, 4, 8]
+    assert [dict(map(tuple, v["call"]))["EVEN"] for v in variants] == [False] * 4
+    assert plan["kernels"][0]["source"].startswith("@triton.jit\ndef k(")
+
+
+def test_autotune_prunes_and_leaves_out_what_does_not_compile() -> None:
+    prune = "prune_configs_by={'early_config_prune': lambda configs, args, **kw: configs[:3]}"
+    assert len(launches(autotuned(prune))[0]["variants"]) == 3
+    assert len(launches(autotuned(forbidden=128))[0]["variants"]) == 2
+
+
+def test_autotune_resets_only_the_first_time_and_hooks_run_before_the_launch() -> None:
+    plan = plan_of(record(autotuned("reset_to_zero=['y_ptr']")))
+    assert ops(plan["run"]) == ["empty_like", "launch"]
+    head = AUTOTUNED.replace("num_warps=w)", "num_warps=w, pre_hook=lambda a: a['y_ptr'].zero_())")
+    text = function(CALL, head.replace("PRUNE", "").replace("FORBIDDEN", "0"))
+    assert ops(plan_of(record(text))["run"]) == ["empty_like", "zero_", "launch"]
+
+
+def test_host_descriptor() -> None:
+    head = """
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def k(src, dst, M: tl.constexpr, N: tl.constexpr):
+    dst.store([0, 0], src.load([0, 0]))
+"""
+    body = "y = torch.empty_like(x)\na, b = (TensorDescriptor.from_tensor(t, [16, 32]) for t in (x, y))\nk[(1,)](a, b, 16, 32)\nreturn y"
+    plan = plan_of(record(function(body, head), tensor(64, 32)))
+    (variant,) = plan["run"][1]["variants"]
+    x = plan["inputs"][0]["t"]
+    assert variant["args"][0] == {"desc": {"t": x, "shape": [64, 32], "strides": [32, 1], "block": [16, 32], "padding": "zero"}}
+    assert variant["call"][0] == ["src", {"t": x}] and len(variant["args"]) == 2
+
+
+def test_device_descriptor_and_allocator() -> None:
+    head = """
+@triton.jit
+def k(x_ptr, M, N, B: tl.constexpr):
+    d = tl.make_tensor_descriptor(x_ptr, shape=[M, N], strides=[N, 1], block_shape=[B, B])
+    d.store([0, 0], d.load([0, 0]) * 2)
+"""
+    body = "triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, device='cuda'))\n"
+    (launch,) = launches(function(body + "k[(1,)](x, 64, 32, B=16)\nreturn x", head), tensor(64, 32))
+    assert len(launch["variants"][0]["args"]) == 3
+
+
+def test_tuples_reinterpretation_and_inline_assembly() -> None:
+    head = """
+@triton.jit
+def k(pair, q_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.inline_asm_elementwise("mov.b32 $0, $1;", "=r,r", [tl.load(pair[0] + i)], dtype=tl.int32, is_pure=True, pack=1)
+    tl.store(pair[0] + i, v + pair[1])
+    tl.store(q_ptr + i, tl.load(q_ptr + i))
+"""
+    body = "i = torch.zeros(64, dtype=torch.int32, device=x.device)\nq = torch.empty(64, dtype=torch.int8, device=x.device)\n"
+    body += "k[(1,)]((i, 5), triton.reinterpret(q, tl.float8e5), B=64)\nreturn i"
+    (launch,) = launches(function(body, head))
+    args = launch["variants"][0]["args"]
+    assert "ptr" in args[0] and args[1] == 5 and "ptr" in args[2]
+
+
+def test_warmup_compiles_and_launches_nothing() -> None:
+    body = "k = add.warmup(x, x, 1000, 1.0, BLOCK=256, grid=(1,))\nk._init_handles()\n"
+    body += "n = 65536 // (k.n_regs * 32 * 4) + k.metadata.shared\nadd[(n,)](x, x, 1000, 1.0, BLOCK=256)\nreturn x"
+    assert len(launches(function(body))) == 1
+
+
+def test_device_properties_of_the_driver() -> None:
+    body = "p = triton.runtime.driver.active.utils.get_device_properties(x.device.index)\n"
+    body += "add[(p['multiprocessor_count'],)](x, x, 1000, 1.0, BLOCK=256)\nreturn x"
+    assert launches(function(body))[0]["variants"][0]["grid"][0] == 132
+
+
+def test_cpu_tensors_are_refused_as_triton_refuses_them() -> None:
+    reply = record(function("y = torch.empty(1000)\nadd[(4,)](x, y, 1000, 1.0, BLOCK=256)\nreturn x"))
+    assert reply["kind"] == "runtime_error" and "cpu tensor?" in reply["message"]
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("tl.store(y_ptr + i, undefined)", "undefined is not defined"),
+        ("tl.store(y_ptr + i, tl.dot(i, i))", ""),
+        ("tl.static_assert(BLOCK == 3, 'three')", "three"),
+        ("tl.store(y_ptr + tl.arange(0, 48), 1.0)", "power of 2"),
+        ("return helper(i)", "no_such_thing"),
+    ],
+)
+def test_compile_errors_name_the_line_and_what_triton_says(line: str, said: str) -> None:
+    head = f"""
+@triton.jit
+def helper(v):
+    return v + tl.no_such_thing(v)
+
+@triton.jit
+def bad(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    {line}
+"""
+    text = function("bad[(1,)](x, x, BLOCK=64)\nreturn x", head)
+    reply = record(text)
+    assert reply["kind"] == "compile_error" and said in reply["message"] and reply["message"].startswith("kernel bad: ")
+    assert reply["line"] == line_of(text, "tl.no_such_thing" if "helper" in line else line)
+    assert len(reply["message"]) < 300
+
+
+def test_a_fallback_after_a_compile_error_is_the_programs_choice() -> None:
+    head = "@triton.jit\ndef bad(x_ptr):\n    tl.store(x_ptr, undefined)\n"
+    body = "try:\n    bad[(1,)](x)\nexcept Exception:\n    pass\nreturn x + 1"
+    assert ops(plan_of(record(function(body, head)))["run"]) == ["add.Tensor"]
+
+
+def test_addresses_are_not_numbers() -> None:
+    reply = record(function("add[(1,)](x, x, x.data_ptr(), 1.0, BLOCK=256)\nreturn x"))
+    assert reply["rule"] == "raw_pointer"
+    reply = record(function("torch.tensor([x.data_ptr()], device='cuda')\nreturn x"))
+    assert reply["rule"] == "raw_pointer"
+    assert plan_of(record(function("assert x.data_ptr() % 16 == 0 and x[1:].data_ptr() % 16 == 4\nreturn x + 1")))
+
+
+def test_globals_that_change_are_an_error_as_in_triton() -> None:
+    head = ADD + "\nG = tl.constexpr(1)\n\n@triton.jit\ndef k(x_ptr):\n    tl.store(x_ptr, G)\n"
+    body = "global G\nk[(1,)](x)\nG = tl.constexpr(2)\nk[(1,)](x)\nreturn x"
+    reply = record(function(body, head))
+    assert reply["kind"] == "runtime_error" and "has changed since we compiled" in reply["message"]
+
+
+def test_launch_options_that_a_plan_cannot_hold() -> None:
+    reply = record(function("add[(1,)](x, x, 10, 1.0, BLOCK=256, launch_cooperative_grid=True)\nreturn x"))
+    assert reply["rule"] == "launch_option"
+
+
+def test_kernels_may_be_timed_by_nobody() -> None:
+    reply = record(function("triton.testing.do_bench(lambda: None)\nreturn x"))
+    assert reply["rule"] == "timing"
