@@ -21,14 +21,14 @@ std::string_view ControlName(Control control) {
     case Control::kRowMean: return "the means of its rows";
     case Control::kIdentity: return "an input";
     case Control::kStale: return "the answer for other inputs";
-    case Control::kHalf: return "the answer in half precision";
   }
   TRITOGEN_CHECK(false);
 }
 
-std::optional<at::Tensor> ControlOutput(Control control, const ControlView& view) {
-  const at::Tensor& exact = view.expected.exact();
-  const bool floating = at::isFloatingType(view.expected.dtype());
+std::optional<at::Tensor> ControlOutput(Control control, const Expectation& expected,
+                                        const std::vector<at::Tensor>& inputs, const at::Tensor& other) {
+  const at::Tensor& exact = expected.exact();
+  const bool floating = at::isFloatingType(expected.dtype());
   switch (control) {
     case Control::kZeros: return at::zeros_like(exact);
     case Control::kConstant:
@@ -39,18 +39,13 @@ std::optional<at::Tensor> ControlOutput(Control control, const ControlView& view
       if (!floating || exact.dim() < 2 || exact.size(-1) < 2 || exact.numel() == exact.size(-1)) return std::nullopt;
       return exact.mean({-1}, true).expand(exact.sizes());
     case Control::kIdentity:
-      for (const at::Tensor& input : view.inputs) {
+      for (const at::Tensor& input : inputs) {
         if (input.sizes() == exact.sizes() && at::isFloatingType(input.scalar_type()) == floating) {
-          return floating ? input : input.to(exact.scalar_type());
+          return input.to(exact.scalar_type());
         }
       }
       return std::nullopt;
-    case Control::kStale:
-      if (view.other == nullptr) return std::nullopt;
-      return *view.other;
-    case Control::kHalf:
-      if (view.half == nullptr || !view.half->defined()) return std::nullopt;
-      return *view.half;
+    case Control::kStale: return other;
   }
   return std::nullopt;
 }

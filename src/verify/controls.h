@@ -12,21 +12,15 @@
 
 namespace tritogen {
 
-enum class Control { kZeros, kConstant, kRowMean, kIdentity, kStale, kHalf };
-inline constexpr std::array<Control, 6> kControls = {Control::kZeros,    Control::kConstant, Control::kRowMean,
-                                                     Control::kIdentity, Control::kStale,    Control::kHalf};
-// As a reader of a verdict would name it: "zeros", "its mean", …
+enum class Control { kZeros, kConstant, kRowMean, kIdentity, kStale };
+inline constexpr std::array<Control, 5> kControls = {Control::kZeros, Control::kConstant, Control::kRowMean,
+                                                     Control::kIdentity, Control::kStale};
+// As a reader of a verdict would name it: "zeros", "its own mean", …
 std::string_view ControlName(Control control);
 
-// What a control may look at.
-struct ControlView {
-  const Expectation& expected;
-  const std::vector<at::Tensor>& inputs;  // of the trial
-  const at::Tensor* other = nullptr;      // the exact output of another trial
-  const at::Tensor* half = nullptr;       // the output for inputs and weights rounded to 11 bits, undefined below fp32
-};
-
-// The control's output; nothing where it makes no sense (no input of that shape, a single row, …).
-std::optional<at::Tensor> ControlOutput(Control control, const ControlView& view);
+// What the control returns in place of `expected`; nothing where it makes no sense (no input of that shape, a single row, …).
+// `inputs` are the trial's, `other` is the exact output of another trial.
+std::optional<at::Tensor> ControlOutput(Control control, const Expectation& expected,
+                                        const std::vector<at::Tensor>& inputs, const at::Tensor& other);
 
 }  // namespace tritogen

@@ -37,4 +37,7 @@ std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t 
 // Each float32 tensor rounded to the 11 significant bits that TF32 and fp16 keep, as fp64; others as they are.
 std::vector<at::Tensor> RoundToTf32(const std::vector<at::Tensor>& tensors);
 
+// Numbers that belong together but look unrelated: stream `index` of a secret seed.
+uint64_t SubSeed(uint64_t seed, uint64_t index);
+
 }  // namespace tritogen

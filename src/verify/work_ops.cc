@@ -21,6 +21,7 @@ OpTraits LookUp(const std::string& op) {
   if (!handle) return traits;
   traits.known = true;
   traits.pointwise = handle->hasTag(at::Tag::pointwise);
+  traits.random = handle->hasTag(at::Tag::nondeterministic_seeded);
   for (const c10::Argument& argument : handle->schema().arguments()) {
     const c10::AliasInfo* alias = argument.alias_info();
     traits.names.push_back(argument.name());

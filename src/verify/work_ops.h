@@ -20,6 +20,7 @@ enum class OpKind {
 struct OpTraits {
   bool known = false;      // libtorch has a schema for it
   bool pointwise = false;
+  bool random = false;     // draws random numbers
   bool view = false;       // some result aliases an argument that is not written
   std::vector<std::string> names;  // of the schema's arguments, positional order
   std::vector<bool> writes;        // of the schema's arguments: the call writes them

@@ -1,0 +1,51 @@
+#include "verify/precision.h"
+
+#include <algorithm>
+
+#include "verify/replay.h"
+
+namespace tritogen {
+namespace {
+
+// Rounding of activations between layers and of accumulators adds to rounding of inputs and weights.
+constexpr double kAccumulation = 8;
+constexpr double kBfloat16OverTf32 = 8;  // 8 significant bits against 11
+
+bool IsNarrow(Dtype dtype) { return IsFloating(dtype) && DtypeSize(dtype) < 4; }
+
+bool HasNarrowTensors(const Plan& plan) {
+  return std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& m) { return IsNarrow(m.dtype); });
+}
+
+// A tile or scalar of 16- or 8-bit floats in TTIR: "tensor<64x64xbf16>", ": f16", "f8E4M3FN".
+bool MentionsNarrow(const std::string& ttir) {
+  return ttir.find("bf16") != std::string::npos || ttir.find("xf16") != std::string::npos ||
+         ttir.find(" f16") != std::string::npos || ttir.find("f8E") != std::string::npos;
+}
+
+}  // namespace
+
+PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate) {
+  PrecisionTraces traces;
+  if (HasNarrowTensors(reference)) return traces;  // the contract allows it
+  traces.half = HasNarrowTensors(candidate);
+  for (const Kernel& kernel : candidate.kernels) {
+    traces.half |= MentionsNarrow(kernel.ttir);
+    try {
+      const tile::Features features = tile::Inspect(*KernelCache::Global().Get(kernel.ttir));
+      traces.tf32 |= features.tf32_dot;
+      traces.half |= features.half_dot_of_float;
+    } catch (const tile::TtirError&) {
+      // A kernel that does not load has a verdict of its own.
+    }
+  }
+  return traces;
+}
+
+std::string DowngradeRule(const PrecisionTraces& traces, double error_rms, double tf32_rms) {
+  if (traces.tf32 && error_rms <= kAccumulation * tf32_rms) return "tf32";
+  if (traces.half && error_rms <= kAccumulation * kBfloat16OverTf32 * tf32_rms) return "half";
+  return "";
+}
+
+}  // namespace tritogen

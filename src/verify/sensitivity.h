@@ -1,0 +1,19 @@
+// Sensitivity: every input and parameter that reaches the reference's output must reach the candidate's.
+#pragma once
+
+#include <optional>
+
+#include "verify/rules.h"
+#include "verify/verifier_task.h"
+
+namespace tritogen {
+
+// Finds the inputs and state entries of the task that its trials can see: redrawing one of them alone, in fp64, breaks the
+// budget of some trial. So a candidate that ignores one fails that trial. Fills sensitive_inputs and sensitive_state, and
+// notes what reaches an output without being seen, and what there was no time to measure.
+void FindSensitive(const Deadline& deadline, Task::Impl* task);
+
+// From the candidate's Plan alone: the first sensitive input or parameter that cannot reach any of its outputs.
+std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidate, const Flow& flow);
+
+}  // namespace tritogen

@@ -1,0 +1,379 @@
+// Judges a candidate: cheap findings first, then trials until one fails.
+#include "verify/verifier.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "plan/hash.h"
+#include "plan/visit.h"
+#include "verify/precision.h"
+#include "verify/sensitivity.h"
+#include "verify/verifier_judge.h"
+#include "verify/verifier_task.h"
+#include "verify/verifier_twice.h"
+
+namespace tritogen {
+namespace {
+
+Objection ObjectionOf(const ReplayFailure& failure) {
+  Objection objection{OutcomeOf(failure.kind), failure.message, ""};
+  if (failure.line > 0) objection.evidence["line"] = failure.line;
+  if (failure.fault) {
+    objection.evidence["fault"] = {{"message", failure.fault->message},
+                                   {"line", failure.fault->line},
+                                   {"program", failure.fault->program},
+                                   {"buffer", failure.fault->buffer},
+                                   {"offset", failure.fault->offset}};
+  }
+  return objection;
+}
+
+bool SameBits(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor x = a.contiguous(), y = b.contiguous();
+  return x.nbytes() == y.nbytes() && (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
+}
+
+std::vector<int64_t> Unravel(int64_t index, at::IntArrayRef sizes) {
+  std::vector<int64_t> place(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    place[d] = index % sizes[d];
+    index /= sizes[d];
+  }
+  return place;
+}
+
+bool SameMeta(const Plan& a, TensorId x, const Plan& b, TensorId y) {
+  return a.tensors[x].sizes == b.tensors[y].sizes && a.tensors[x].dtype == b.tensors[y].dtype;
+}
+
+const StateEntry* FindState(const Plan& plan, const std::string& name) {
+  const auto found = std::find_if(plan.state.begin(), plan.state.end(), [&](const StateEntry& e) { return e.name == name; });
+  return found == plan.state.end() ? nullptr : &*found;
+}
+
+// Parameters match strictly, one to one; buffers that were given other values must be there too.
+bool MatchesByName(const Task::Impl& task, const Plan& candidate) {
+  auto matches = [](const Plan& a, const StateEntry& entry, const Plan& b) {
+    const StateEntry* other = FindState(b, entry.name);
+    return other != nullptr && other->is_parameter == entry.is_parameter && SameMeta(a, entry.tensor, b, other->tensor);
+  };
+  for (const StateEntry& entry : task.plan.state) {
+    const bool replaced = std::find(task.replaced.begin(), task.replaced.end(), entry.name) != task.replaced.end();
+    const bool needed = entry.is_parameter || (replaced && task.flow.Reaches(task.plan, entry.tensor));
+    if (needed && !matches(task.plan, entry, candidate)) return false;
+  }
+  return std::all_of(candidate.state.begin(), candidate.state.end(), [&](const StateEntry& entry) {
+    return !entry.is_parameter || matches(candidate, entry, task.plan);
+  });
+}
+
+class Judgement {
+ public:
+  Judgement(const Task::Impl& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers)
+      : task_(task), plan_(candidate), options_(Resolved(options)), waivers_(waivers), deadline_(options.budget_seconds) {}
+
+  Verdict Run() {
+    verdict_.seed = options_.seed;
+    verdict_.plan_hash = PlanHash(plan_);
+    flow_ = FlowOf(plan_);
+    verdict_.work = ShareOf(task_.work, plan_, flow_);
+    auto objection = Examine();
+    if (!objection) objection = RunTrials();
+    if (!objection) objection = RunVariants();
+    if (!objection) objection = RunTwice();
+    if (!objection) objection = FindDecoys();
+    if (objection) {
+      verdict_.outcome = objection->outcome;
+      verdict_.reason = std::move(objection->reason);
+      verdict_.rule = std::move(objection->rule);
+      verdict_.evidence = std::move(objection->evidence);
+    } else {
+      verdict_.outcome = Outcome::kPassed;
+      verdict_.reason = fmt::format("right in {} trials", setting_->trials.size());
+    }
+    verdict_.seconds = deadline_.elapsed();
+    return std::move(verdict_);
+  }
+
+ private:
+  // From the Plan alone.
+  std::optional<Objection> Examine() {
+    if (auto objection = CheckContract(task_.plan, plan_)) return objection;
+    if (!waivers_.no_triton) {
+      if (auto objection = CheckTriton(plan_, flow_, options_.mode)) return objection;
+    }
+    if (auto objection = CheckAliasing(task_.plan, plan_)) return objection;
+    if (auto objection = CheckReach(task_, plan_, flow_)) return objection;
+    const bool by_name = MatchesByName(task_, plan_);
+    setting_ = by_name ? &task_.bound : task_.BySeed();
+    if (setting_ == nullptr) {
+      return Objection{Outcome::kInfraError, "the reference does not run with weights by seed alone", ""};
+    }
+    verdict_.notes = setting_->notes;
+    if (!by_name) verdict_.notes.push_back("weights matched by seed, not by name: affine parameters stay neutral");
+    return std::nullopt;
+  }
+
+  std::unique_ptr<Replayer> SetUp(const Plan& plan, const ReplayOptions& options, std::optional<Objection>* objection) {
+    auto replayer = std::make_unique<Replayer>(plan, options);
+    Bindings bindings;
+    for (const auto& [name, value] : setting_->bindings) {
+      const StateEntry* theirs = FindState(plan, name);
+      const StateEntry* ours = FindState(task_.plan, name);
+      if (theirs != nullptr && SameMeta(plan, theirs->tensor, task_.plan, ours->tensor)) bindings[name] = value;
+    }
+    const TensorList warmup = TensorLeaves(plan.warmup_inputs).empty() ? TensorList{} : CloneAll(task_.warmup);
+    if (auto failure = replayer->Setup(task_.weight_seed, CloneAll(task_.init_inputs), warmup, bindings)) {
+      *objection = ObjectionOf(*failure);
+      return nullptr;
+    }
+    return replayer;
+  }
+
+  ReplayOptions OptionsNow() const { return OptionsFor(options_, deadline_); }
+
+  // Another program order, another number of threads, another poison.
+  ReplayOptions OtherOptions() const {
+    ReplayOptions options = OptionsNow();
+    options.order_seed ^= 1;
+    options.threads = options.threads == 1 ? 2 : 1;
+    return options;
+  }
+
+  std::optional<Objection> OutOfTime() const {
+    if (deadline_.left() > 0) return std::nullopt;
+    return Objection{Outcome::kTimeout, fmt::format("the checks did not end within {} s", options_.budget_seconds), ""};
+  }
+
+  // One call; checks that inputs stay as they were and that outputs are right.
+  std::optional<Objection> RunTrial(Replayer& replayer, const Trial& trial) {
+    if (auto objection = OutOfTime()) return objection;
+    const TensorList inputs = CloneAll(trial.inputs);
+    TensorList outputs;
+    if (auto failure = replayer.Run(inputs, trial.run_seed, &outputs)) {
+      Objection objection = ObjectionOf(*failure);
+      objection.evidence["trial"] = trial.name();
+      return objection;
+    }
+    if (auto objection = CheckInputs(trial, inputs)) return objection;
+    return CheckOutputs(trial, outputs);
+  }
+
+  std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (task_.mutates_input[i] || SameBits(inputs[i], trial.inputs[i])) continue;
+      return Objection{Outcome::kRejected, fmt::format("input {} is changed by the call, the reference leaves it", i),
+                       "input_mutated", {{"input", i}, {"trial", trial.name()}}};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Objection> CheckOutputs(const Trial& trial, const TensorList& outputs) {
+    std::optional<Objection> objection;
+    for (size_t i = 0; i < trial.outputs.size(); ++i) {
+      const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], outputs[i]);
+      Record(static_cast<int>(i), trial, comparison);
+      if (!comparison.ok && !objection) objection = WrongValues(i, trial, comparison);
+    }
+    if (objection) failed_outputs_ = outputs;
+    return objection;
+  }
+
+  // Keeps the worst error of each output, and the smallest allclose share of inputs as the task makes them.
+  void Record(int output, const Trial& trial, const Comparison& comparison) {
+    auto& errors = verdict_.errors;
+    auto found = std::find_if(errors.begin(), errors.end(), [&](const OutputError& e) { return e.output == output; });
+    const double allclose = trial.distribution == Distribution::kGenerated ? comparison.allclose : 1;
+    const OutputError error{output, comparison.error, comparison.eager, comparison.budget, allclose, trial.name()};
+    if (found == errors.end()) {
+      errors.push_back(error);
+      return;
+    }
+    const double smallest = std::min(found->allclose, allclose);
+    if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget) *found = error;
+    found->allclose = smallest;
+  }
+
+  Objection WrongValues(size_t output, const Trial& trial, const Comparison& comparison) const {
+    const OutputCheck& check = trial.outputs[output];
+    nlohmann::json evidence = {{"output", output}, {"trial", trial.name()}, {"error", comparison.error}, {"budget", comparison.budget}};
+    std::string where = "in the root mean square";
+    if (comparison.index >= 0) {
+      evidence["index"] = Unravel(comparison.index, check.expected.exact().sizes());
+      evidence["expected"] = comparison.expected;
+      evidence["got"] = comparison.got;
+      where = fmt::format("at {}: expected {:.9g}, got {:.9g}", evidence["index"].dump(), comparison.expected, comparison.got);
+    }
+    std::string rule;
+    if (std::isfinite(comparison.error) && check.tf32_rms > 0) {
+      rule = DowngradeRule(TracesOf(task_.plan, plan_), comparison.rms, check.tf32_rms);
+    }
+    const std::string kind = rule.empty() ? "" : fmt::format(" (computed in {} under an fp32 contract)", rule);
+    return {Outcome::kWrongValues,
+            fmt::format("output {} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}", output,
+                        trial.name(), where, comparison.error, comparison.budget, kind),
+            rule, std::move(evidence)};
+  }
+
+  std::optional<Objection> RunTrials() {
+    std::optional<Objection> objection;
+    main_ = SetUp(plan_, OptionsNow(), &objection);
+    if (!main_) return objection;
+    // The last trial is part of RunTwice, unless random numbers keep two calls apart.
+    const size_t count = setting_->trials.size() - (task_.draws_random ? 0 : 1);
+    for (size_t t = 0; t < count; ++t) {
+      objection = RunTrial(*main_, setting_->trials[t]);
+      if (!objection) continue;
+      if (objection->outcome == Outcome::kWrongValues) return WrongOrUnsteady(setting_->trials[t], *objection);
+      return objection;
+    }
+    return std::nullopt;
+  }
+
+  // A wrong answer that another program order changes is a race or a read of undefined memory.
+  Objection WrongOrUnsteady(const Trial& trial, const Objection& wrong) {
+    std::optional<Objection> objection;
+    const auto replayer = SetUp(plan_, OtherOptions(), &objection);
+    TensorList again;
+    if (!replayer || replayer->Run(CloneAll(trial.inputs), trial.run_seed, &again)) return wrong;
+    for (size_t i = 0; i < again.size(); ++i) {
+      if (SameBits(again[i], failed_outputs_[i])) continue;
+      const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], again[i]);
+      const at::Tensor apart = again[i].to(at::kDouble) - failed_outputs_[i].to(at::kDouble);
+      const double largest = apart.abs().max().item<double>();
+      if (largest <= comparison.budget * trial.outputs[i].expected.scale()) continue;
+      return Unsteady(i, trial, wrong);
+    }
+    return wrong;
+  }
+
+  static Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong) {
+    Objection objection{Outcome::kNondeterministic,
+                        fmt::format("output {} depends on the order in which programs run, or on undefined memory", output), ""};
+    objection.evidence = {{"output", output}, {"trial", trial.name()}, {"once", wrong.reason}};
+    return objection;
+  }
+
+  std::optional<Objection> RunVariants() {
+    size_t most = 1;
+    for (const Step& step : plan_.run) {
+      if (const auto* launch = std::get_if<LaunchStep>(&step)) most = std::max(most, launch->variants.size());
+    }
+    for (size_t v = 1; v < most; ++v) {
+      ReplayOptions options = OptionsNow();
+      options.variant = static_cast<int>(v);
+      std::optional<Objection> objection;
+      const auto replayer = SetUp(plan_, options, &objection);
+      if (replayer) objection = RunTrial(*replayer, setting_->trials[0]);
+      if (!objection) continue;
+      objection->reason = fmt::format("autotuned variant {}: {}", v, objection->reason);
+      objection->evidence["variant"] = v;
+      return objection;
+    }
+    return std::nullopt;
+  }
+
+  const Trial& FirstGenerated() const {
+    return *std::find_if(setting_->trials.begin(), setting_->trials.end(),
+                         [](const Trial& t) { return t.distribution == Distribution::kGenerated; });
+  }
+
+  // Two calls in a row on one state, with other inputs, in another program order: catches what the first call leaves behind,
+  // and, since the first call's inputs were right before, dependence on order.
+  std::optional<Objection> RunTwice() {
+    if (auto objection = OutOfTime()) return objection;
+    const Trial &first = FirstGenerated(), &second = setting_->trials.back();
+    const Plan twice = task_.draws_random ? plan_ : TwoCalls(plan_);
+    std::optional<Objection> objection;
+    const auto replayer = SetUp(twice, OtherOptions(), &objection);
+    if (!replayer) return objection;
+    TensorList inputs = CloneAll(first.inputs), outputs;
+    if (!task_.draws_random) {
+      for (at::Tensor& input : CloneAll(second.inputs)) inputs.push_back(std::move(input));
+    }
+    if (auto failure = replayer->Run(inputs, first.run_seed, &outputs)) return ObjectionOf(*failure);
+    const auto middle = outputs.begin() + static_cast<int64_t>(first.outputs.size());
+    if (auto wrong = CheckOutputs(first, TensorList(outputs.begin(), middle))) {
+      return Unsteady(wrong->evidence["output"].get<size_t>(), first, *wrong);
+    }
+    if (task_.draws_random) return std::nullopt;
+    auto wrong = CheckOutputs(second, TensorList(middle, outputs.end()));
+    if (wrong && !RunTrial(*main_, second)) {
+      wrong->reason = "the second of two calls in a row goes wrong: " + wrong->reason;
+      wrong->evidence["call"] = 2;
+    }
+    return wrong;
+  }
+
+  // With ATen calls that compute, the launches may be for show: the answer is then right without them.
+  std::optional<Objection> FindDecoys() {
+    const Work aten = AtenWork(plan_, flow_);
+    if (waivers_.no_triton || (aten.flops <= 0 && aten.bytes <= 0)) return std::nullopt;
+    const Plan without = WithoutLaunches(plan_);
+    std::optional<Objection> unused;
+    const auto replayer = SetUp(without, OptionsNow(), &unused);
+    if (!replayer) return std::nullopt;
+    const std::vector<OutputError> errors = verdict_.errors;
+    const bool right = !RunTrial(*replayer, setting_->trials[0]) && !RunTrial(*replayer, FirstGenerated());
+    verdict_.errors = errors;
+    if (!right) return std::nullopt;
+    verdict_.work = {};
+    return Objection{Outcome::kRejected, "the outputs are the same without the Triton launches", "no_triton",
+                     {{"decoy", true}}};
+  }
+
+  const Task::Impl& task_;
+  const Plan& plan_;
+  const VerifyOptions options_;
+  const Waivers waivers_;
+  const Deadline deadline_;
+  Flow flow_;
+  const Setting* setting_ = nullptr;
+  std::unique_ptr<Replayer> main_;
+  TensorList failed_outputs_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers) {
+  try {
+    return Judgement(task.impl(), candidate, options, waivers).Run();
+  } catch (const std::exception& error) {  // a bug of ours or of libtorch must not take other candidates along
+    Verdict verdict;
+    verdict.outcome = Outcome::kInfraError;
+    verdict.reason = fmt::format("the verifier failed: {}", error.what());
+    verdict.seed = options.seed;
+    return verdict;
+  }
+}
+
+Verdict Verify(const Task& task, const Plan& candidate, const VerifyOptions& options) {
+  return Judge(task, candidate, options, Waivers{});
+}
+
+Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options) {
+  using Kind = RecordFailure::Kind;
+  Verdict verdict;
+  switch (failure.kind) {
+    case Kind::kCompileError: verdict.outcome = Outcome::kCompileError; break;
+    case Kind::kRuntimeError: verdict.outcome = Outcome::kRuntimeError; break;
+    case Kind::kRejected: verdict.outcome = Outcome::kRejected; break;
+    case Kind::kTimeout: verdict.outcome = Outcome::kTimeout; break;
+    case Kind::kKilled: verdict.outcome = Outcome::kKilled; break;
+    case Kind::kInfraError: verdict.outcome = Outcome::kInfraError; break;
+  }
+  verdict.reason = failure.message;
+  verdict.rule = failure.rule;
+  verdict.seed = options.seed;
+  if (failure.line > 0) verdict.evidence["line"] = failure.line;
+  if (!failure.trace.empty()) verdict.evidence["trace"] = failure.trace;
+  return verdict;
+}
+
+}  // namespace tritogen

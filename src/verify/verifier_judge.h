@@ -1,0 +1,16 @@
+// The verifier's one seam for tests: rules may be waived.
+#pragma once
+
+#include "verify/verifier.h"
+
+namespace tritogen {
+
+struct Waivers {
+  bool no_triton = false;  // a Plan of ATen calls alone may pass: stands in for kernels in tests of the other checks
+};
+Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers);
+
+// Options with the memory filled in.
+VerifyOptions Resolved(VerifyOptions options);
+
+}  // namespace tritogen

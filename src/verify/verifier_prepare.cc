@@ -1,0 +1,215 @@
+// Makes a Task: weights, trials, controls, sensitivity.
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "plan/visit.h"
+#include "verify/controls.h"
+#include "verify/sensitivity.h"
+#include "verify/verifier_judge.h"
+#include "verify/verifier_task.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+int64_t AvailableMemory() {
+  std::ifstream meminfo("/proc/meminfo");
+  std::string key, unit;
+  int64_t kib = 0;
+  while (meminfo >> key >> kib) {
+    if (key == "MemAvailable:") return kib * 1024;
+    std::getline(meminfo, unit);
+  }
+  return int64_t{4} << 30;
+}
+
+at::Tensor UniformLike(const at::Tensor& like, double low, double high, const at::Generator& random) {
+  return at::empty(like.sizes(), at::TensorOptions().dtype(at::kDouble)).uniform_(low, high, random);
+}
+
+// Values under which an affine parameter or a running statistic matters; nothing for state that already does.
+std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
+  if (!at::isFloatingType(value.scalar_type()) || value.numel() == 0) return std::nullopt;
+  const at::Generator random = at::detail::createCPUGenerator(seed);
+  at::Tensor changed;
+  if (entry.name.ends_with("running_var")) {
+    changed = UniformLike(value, 0.5, 2, random);
+  } else if (entry.name.ends_with("running_mean")) {
+    changed = UniformLike(value, -0.5, 0.5, random);
+  } else if (entry.is_parameter && value.eq(value.flatten()[0]).all().item<bool>()) {
+    const double constant = value.flatten()[0].to(at::kDouble).item<double>();
+    changed = constant == 0 ? UniformLike(value, -0.5, 0.5, random) : constant * UniformLike(value, 0.5, 1.5, random);
+  } else {
+    return std::nullopt;
+  }
+  return at::empty_like(value).copy_(changed);
+}
+
+struct Weights {
+  Bindings neutral, non_neutral;
+  std::vector<std::string> replaced;
+};
+
+std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
+  Replayer replayer(task.plan, OptionsFor(task.options, deadline));
+  if (auto failure = replayer.Setup(task.weight_seed, task.init_inputs, task.warmup, {})) {
+    return TaskFailure{OutcomeOf(failure->kind), "set-up of the reference: " + failure->message};
+  }
+  Weights weights;
+  const auto state = replayer.State();
+  uint64_t stream = 0;
+  for (const StateEntry& entry : task.plan.state) {
+    const auto found = state.find(entry.name);
+    if (found == state.end()) continue;
+    weights.neutral[entry.name] = weights.non_neutral[entry.name] = found->second.clone();
+    if (auto changed = NonNeutral(entry, found->second, SubSeed(task.weight_seed, ++stream))) {
+      weights.non_neutral[entry.name] = *changed;
+      weights.replaced.push_back(entry.name);
+    }
+  }
+  return weights;
+}
+
+bool AllFinite(const Setting& setting) {
+  for (const OutputCheck& output : setting.trials.back().outputs) {
+    if (!output.expected.exact().isfinite().all().item<bool>()) return false;
+  }
+  return true;
+}
+
+// The setting with weights bound by name, neutral ones only where the reference cannot bear others.
+std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* task) {
+  auto drawn = DrawWeights(*task, deadline);
+  if (auto* failure = std::get_if<TaskFailure>(&drawn)) return *failure;
+  Weights& weights = std::get<Weights>(drawn);
+  auto made = MakeSetting(*task, weights.non_neutral, deadline);
+  auto* setting = std::get_if<Setting>(&made);
+  if (!weights.replaced.empty() && (setting == nullptr || !AllFinite(*setting))) {
+    auto neutral = MakeSetting(*task, weights.neutral, deadline);
+    auto* other = std::get_if<Setting>(&neutral);
+    if (other != nullptr && (setting == nullptr || AllFinite(*other))) {
+      other->notes.push_back("affine parameters and running statistics stay neutral: others break the reference");
+      weights.replaced.clear();
+      made = std::move(neutral);
+      setting = std::get_if<Setting>(&made);
+    }
+  }
+  if (setting == nullptr) return std::get<TaskFailure>(made);
+  task->replaced = std::move(weights.replaced);
+  task->bound = std::move(*setting);
+  return std::nullopt;
+}
+
+// A control that every trial lets pass, as a reader would name it.
+using Passing = std::set<std::pair<size_t, std::string>>;
+
+Passing PassingControls(const Task::Impl& task) {
+  const std::vector<Trial>& trials = task.bound.trials;
+  Passing passing;
+  for (size_t o = 0; o < task.index_sources.size(); ++o) {
+    for (const Control control : kControls) {
+      bool tried = false, told = false;
+      for (size_t t = 0; t < trials.size() && !told; ++t) {
+        const OutputCheck& check = trials[t].outputs[o];
+        const at::Tensor& other = trials[(t + 1) % trials.size()].outputs[o].expected.exact();
+        const auto output = ControlOutput(control, check.expected, trials[t].inputs, other);
+        if (!output) continue;
+        tried = true;
+        told = !check.Compare(task.index_sources[o], *output).ok;
+      }
+      if (tried && !told) passing.emplace(o, ControlName(control));
+    }
+    const bool fp32 = trials[0].outputs[o].expected.dtype() == at::kFloat;
+    const bool told = std::any_of(trials.begin(), trials.end(), [o](const Trial& t) { return t.outputs[o].tells_half; });
+    if (fp32 && !told) passing.emplace(o, "the answer in half precision");
+  }
+  return passing;
+}
+
+void Harden(const Deadline& deadline, Task::Impl* task) {
+  Passing passing = PassingControls(*task);
+  if (passing.empty()) return;
+  if (!deadline.PastShare(0.5)) {
+    const Passing before = passing;
+    const int added = AddTrials(*task, {Distribution::kShifted, Distribution::kSpread},
+                                SubSeed(task->options.seed, 300), deadline, &task->bound);
+    passing = PassingControls(*task);
+    if (passing.size() < before.size()) {
+      task->bound.notes.push_back(fmt::format("inputs hardened by {} more trials: {} passed without them", added,
+                                              before.begin()->second));
+    }
+  }
+  for (const auto& [output, name] : passing) {
+    task->bound.notes.push_back(fmt::format("the task cannot tell {} from the answer (output {})", name, output));
+  }
+}
+
+// Static facts of the reference.
+void Inspect(Task::Impl* task) {
+  const Plan& plan = task->plan;
+  task->flow = FlowOf(plan);
+  task->work = AtenWork(plan, task->flow);
+  for (TensorId id : TensorLeaves(plan.outputs)) task->index_sources.push_back(IndexSourceOf(plan, id));
+  std::set<StorageId> written;
+  for (const Step& step : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr) continue;
+    for (TensorId id : WrittenArguments(*aten)) written.insert(plan.tensors[id].storage);
+    task->draws_random |= TraitsOf(aten->op).random;
+  }
+  for (TensorId id : TensorLeaves(plan.inputs)) {
+    task->mutates_input.push_back(written.contains(plan.tensors[id].storage));
+  }
+}
+
+// Warm-up sees inputs that no trial uses, so that what a program keeps from its first call is stale.
+std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) {
+  Replayer generator(task->plan, OptionsFor(task->options, deadline));
+  TensorList inputs;
+  if (auto failure = generator.Generate(SubSeed(task->options.seed, 3), &inputs, &task->init_inputs)) {
+    return TaskFailure{OutcomeOf(failure->kind), "get_inputs of the reference: " + failure->message};
+  }
+  task->init_inputs = CloneAll(task->init_inputs);
+  task->warmup = CloneAll(inputs);
+  return std::nullopt;
+}
+
+}  // namespace
+
+VerifyOptions Resolved(VerifyOptions options) {
+  if (options.memory_bytes <= 0) options.memory_bytes = AvailableMemory() / 4 * 3;
+  return options;
+}
+
+std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions& options) {
+  auto task = std::make_shared<Task::Impl>();
+  task->plan = std::move(reference);
+  task->options = Resolved(options);
+  task->weight_seed = SubSeed(options.seed, 2);
+  const Deadline deadline(options.budget_seconds);
+  const int64_t peak = 2 * PeakBytes(task->plan);  // fp64
+  if (peak > task->options.memory_bytes) {
+    return TaskFailure{Outcome::kInfraError,
+                       fmt::format("the reference needs {:.1f} GiB in fp64 and may have {:.1f}: use smaller shapes",
+                                   static_cast<double>(peak) / (1 << 30),
+                                   static_cast<double>(task->options.memory_bytes) / (1 << 30))};
+  }
+  if (TensorLeaves(task->plan.outputs).empty()) return TaskFailure{Outcome::kRuntimeError, "the reference returns no tensor"};
+  try {
+    Inspect(task.get());
+    if (auto failure = Generate(deadline, task.get())) return *failure;
+    if (auto failure = BindWeights(deadline, task.get())) return *failure;
+    Harden(deadline, task.get());
+    FindSensitive(deadline, task.get());
+  } catch (const std::exception& error) {  // libtorch's, or a bug of ours: either way no Task
+    return TaskFailure{Outcome::kInfraError, fmt::format("preparing the task failed: {}", error.what())};
+  }
+  return Task(std::move(task));
+}
+
+}  // namespace tritogen

@@ -1,0 +1,38 @@
+// The reference set up in every precision that a budget needs, under one set of weights.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "verify/verifier_task.h"
+
+namespace tritogen {
+
+class ReferenceRuns {
+ public:
+  // Outputs of the plan, and after them what its index outputs point into.
+  ReferenceRuns(const Task::Impl& task, const Deadline& deadline);
+
+  std::optional<ReplayFailure> Setup(const Bindings& bindings);
+
+  struct Results {
+    TensorList eager, exact, tf32;
+    std::vector<TensorList> wobbles;
+  };
+  // `exact_inputs`: the binary distribution, where rounding of inputs is no excuse: no wobbles.
+  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs, Results* results);
+  std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);
+
+  std::map<std::string, at::Tensor> State() const { return eager_.State(); }
+
+ private:
+  const Task::Impl& task_;
+  Plan plan_;  // with the extra outputs
+  Replayer eager_, exact_, tf32_;
+  std::vector<std::unique_ptr<Replayer>> wobbles_;
+};
+
+// The plan with more outputs: the tensors that index outputs point into, in order.
+Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources);
+
+}  // namespace tritogen

@@ -1,0 +1,234 @@
+#include "verify/verifier_task.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#include "plan/visit.h"
+#include "verify/verifier_reference.h"
+
+namespace tritogen {
+namespace {
+
+// Cheating programs rarely survive the first of these, so wrong candidates cost one run.
+constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kGenerated, Distribution::kFlipped,
+                                   Distribution::kShifted, Distribution::kSpikes, Distribution::kBinary,
+                                   Distribution::kNearOne};
+constexpr double kStrengths[] = {1.0, 0.25};
+
+// Makes trials one by one from a reference that is set up.
+class TrialMaker {
+ public:
+  TrialMaker(const Task::Impl& task, ReferenceRuns* runs, Replayer* generator)
+      : task_(task), runs_(*runs), generator_(*generator) {}
+
+  // Nothing and a reason when the reference breaks.
+  std::optional<Trial> Make(Distribution distribution, uint64_t seed, double strength, std::string* reason) {
+    TensorList generated, unused;
+    if (auto failure = generator_.Generate(seed, &generated, &unused)) {
+      *reason = failure->message;
+      outcome_ = OutcomeOf(failure->kind);
+      return std::nullopt;
+    }
+    Trial trial{distribution, Transform(distribution, generated, SubSeed(seed, 1), strength), SubSeed(seed, 2), {}};
+    ReferenceRuns::Results results;
+    const bool binary = distribution == Distribution::kBinary;
+    if (auto failure = runs_.Run(trial.inputs, trial.run_seed, binary, &results)) {
+      *reason = failure->message;
+      outcome_ = OutcomeOf(failure->kind);
+      return std::nullopt;
+    }
+    if (distribution != Distribution::kGenerated && BreaksDown(results)) {
+      *reason = "the reference gives NaN or Inf there";
+      return std::nullopt;
+    }
+    Fill(results, &trial);
+    if (distribution == Distribution::kGenerated && base_finite_.empty()) Remember(results);
+    return trial;
+  }
+
+  Outcome outcome() const { return outcome_; }
+
+ private:
+  void Remember(const ReferenceRuns::Results& results) {
+    for (size_t i = 0; i < task_.index_sources.size(); ++i) base_finite_.push_back(results.eager[i].isfinite());
+  }
+
+  // Some element is NaN or Inf where it is not for generated inputs, in the declared precision or in fp64.
+  bool BreaksDown(const ReferenceRuns::Results& results) const {
+    for (size_t i = 0; i < base_finite_.size(); ++i) {
+      const at::Tensor bad = results.eager[i].isfinite().logical_and(results.exact[i].isfinite()).logical_not();
+      if (bad.logical_and(base_finite_[i]).any().item<bool>()) return true;
+    }
+    return false;
+  }
+
+  static std::vector<at::Tensor> Column(const std::vector<TensorList>& lists, size_t i) {
+    std::vector<at::Tensor> column;
+    for (const TensorList& list : lists) column.push_back(list[i]);
+    return column;
+  }
+
+  void Fill(const ReferenceRuns::Results& results, Trial* trial) const {
+    const size_t count = task_.index_sources.size();
+    size_t extra = count;
+    for (size_t i = 0; i < count; ++i) {
+      OutputCheck check{Expectation(results.exact[i], results.eager[i], Column(results.wobbles, i)), std::nullopt};
+      if (task_.index_sources[i]) {
+        check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra));
+        ++extra;
+      }
+      const Comparison tf32 = check.Compare(task_.index_sources[i], results.tf32[i]);
+      check.tf32_rms = tf32.rms;
+      check.tells_half = !tf32.ok;
+      trial->outputs.push_back(std::move(check));
+    }
+  }
+
+  const Task::Impl& task_;
+  ReferenceRuns& runs_;
+  Replayer& generator_;
+  std::vector<at::Tensor> base_finite_;  // by output, for the first trial as generated
+  Outcome outcome_ = Outcome::kInfraError;
+};
+
+int64_t BytesOf(const Trial& trial) {
+  int64_t bytes = 0;
+  for (const at::Tensor& input : trial.inputs) bytes += static_cast<int64_t>(input.nbytes());
+  for (const OutputCheck& output : trial.outputs) {
+    bytes += static_cast<int64_t>(output.expected.exact().nbytes());
+    if (output.indexed) bytes += static_cast<int64_t>(output.indexed->exact().nbytes());
+  }
+  return bytes;
+}
+
+std::optional<Trial> MakeAtSomeStrength(TrialMaker* maker, Distribution distribution, uint64_t seed, std::string* reason) {
+  for (const double strength : kStrengths) {
+    if (auto trial = maker->Make(distribution, seed, strength, reason)) return trial;
+    if (distribution == Distribution::kGenerated) break;
+  }
+  return std::nullopt;
+}
+
+// The same call twice must agree within the budget, or no candidate can.
+std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial) {
+  TensorList again;
+  if (runs->RunEager(trial.inputs, trial.run_seed, &again)) return std::nullopt;
+  for (size_t i = 0; i < trial.outputs.size(); ++i) {
+    if (!trial.outputs[i].Compare(task.index_sources[i], again[i]).ok) {
+      return TaskFailure{Outcome::kNondeterministic,
+                         fmt::format("the reference gives two answers to the same call (output {})", i)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const {
+  Comparison result = expected.Compare(got);
+  if (result.ok || !source || !indexed) return result;
+  const double share = result.allclose;
+  result = CompareIndices(*source, *indexed, expected, got);
+  result.allclose = share;
+  return result;
+}
+
+TensorList CloneAll(const TensorList& tensors) {
+  TensorList copies;
+  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.clone());
+  return copies;
+}
+
+Outcome OutcomeOf(ReplayFailure::Kind kind) {
+  switch (kind) {
+    case ReplayFailure::Kind::kCompileError: return Outcome::kCompileError;
+    case ReplayFailure::Kind::kRuntimeError: return Outcome::kRuntimeError;
+    case ReplayFailure::Kind::kMemoryError: return Outcome::kMemoryError;
+    case ReplayFailure::Kind::kTimeout: return Outcome::kTimeout;
+    case ReplayFailure::Kind::kInfraError: return Outcome::kInfraError;
+  }
+  return Outcome::kInfraError;
+}
+
+ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline) {
+  ReplayOptions replay;
+  replay.threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  replay.deadline_seconds = std::max(0.05, deadline.left());
+  replay.memory_bytes = options.memory_bytes;
+  replay.order_seed = SubSeed(options.seed, 1);
+  return replay;
+}
+
+std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings, const Deadline& deadline) {
+  ReferenceRuns runs(task, deadline);
+  Replayer generator(task.plan, OptionsFor(task.options, deadline));
+  if (auto failure = runs.Setup(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
+  TrialMaker maker(task, &runs, &generator);
+  Setting setting;
+  setting.bindings = std::move(bindings);
+  std::string reason;
+  // The two as generated come first: what NaN and Inf mean is measured against them, and no task goes without them.
+  std::optional<Trial> pair[2];
+  for (uint64_t i = 0; i < 2; ++i) {
+    pair[i] = maker.Make(Distribution::kGenerated, SubSeed(task.options.seed, 100 + i), 1, &reason);
+    if (!pair[i]) return TaskFailure{maker.outcome(), reason};
+  }
+  if (auto failure = CheckDeterminism(task, &runs, *pair[0])) return *failure;
+  const int64_t most_bytes = task.options.memory_bytes / 4;
+  int64_t bytes = BytesOf(*pair[0]) + BytesOf(*pair[1]);
+  uint64_t stream = 200;
+  for (const Distribution distribution : kOrder) {
+    if (distribution == Distribution::kGenerated) {
+      setting.trials.push_back(std::move(*pair[0]));
+      continue;
+    }
+    if (deadline.PastShare(0.4) || bytes > most_bytes) {
+      setting.notes.push_back(fmt::format("no '{}' trial: {} ran short", DistributionName(distribution),
+                                          bytes > most_bytes ? "memory" : "time"));
+      continue;
+    }
+    auto trial = MakeAtSomeStrength(&maker, distribution, SubSeed(task.options.seed, ++stream), &reason);
+    if (!trial) {
+      setting.notes.push_back(fmt::format("no '{}' trial: {}", DistributionName(distribution), reason));
+      continue;
+    }
+    bytes += BytesOf(*trial);
+    setting.trials.push_back(std::move(*trial));
+  }
+  setting.trials.push_back(std::move(*pair[1]));
+  return setting;
+}
+
+int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,
+              const Deadline& deadline, Setting* setting) {
+  ReferenceRuns runs(task, deadline);
+  Replayer generator(task.plan, OptionsFor(task.options, deadline));
+  if (runs.Setup(setting->bindings)) return 0;
+  TrialMaker maker(task, &runs, &generator);
+  int added = 0;
+  std::string reason;
+  maker.Make(Distribution::kGenerated, SubSeed(seed, 0), 1, &reason);  // what is finite
+  for (const Distribution distribution : distributions) {
+    auto trial = MakeAtSomeStrength(&maker, distribution, SubSeed(seed, ++added), &reason);
+    if (trial) setting->trials.insert(setting->trials.begin(), std::move(*trial));
+    if (!trial) --added;
+  }
+  return added;
+}
+
+const Setting* Task::Impl::BySeed() const {
+  if (bound.bindings.empty()) return &bound;
+  std::call_once(by_seed_once_, [this] {
+    auto made = MakeSetting(*this, {}, Deadline(options.budget_seconds));
+    if (auto* setting = std::get_if<Setting>(&made)) by_seed_ = std::move(*setting);
+  });
+  return by_seed_ ? &*by_seed_ : nullptr;
+}
+
+const Plan& Task::plan() const { return impl_->plan; }
+
+}  // namespace tritogen

@@ -1,0 +1,100 @@
+// Inside of a Task: trials with their inputs, expected values and budgets, for each of the two ways to agree on weights.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "verify/budget.h"
+#include "verify/budget_index.h"
+#include "verify/inputs.h"
+#include "verify/replay.h"
+#include "verify/rules.h"
+#include "verify/verifier.h"
+#include "verify/work.h"
+
+namespace tritogen {
+
+using Bindings = std::unordered_map<std::string, at::Tensor>;
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : seconds_(seconds) {}
+  double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double left() const { return seconds_ - elapsed(); }
+  bool PastShare(double share) const { return elapsed() > share * seconds_; }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double seconds_;
+};
+
+// One output in one trial.
+struct OutputCheck {
+  Expectation expected;
+  std::optional<Expectation> indexed;  // what an index output points into
+  double tf32_rms = 0;      // root mean square of the errors that inputs and weights in TF32 bring about, absolute
+  bool tells_half = false;  // … and these errors are over budget
+
+  Comparison Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const;
+};
+
+struct Trial {
+  Distribution distribution;
+  TensorList inputs;  // never handed to a program, only clones
+  uint64_t run_seed;  // of random numbers that forward draws
+  std::vector<OutputCheck> outputs;
+
+  std::string name() const { return std::string(DistributionName(distribution)); }
+};
+
+// Weights, and the trials under them: the most discriminating one first. At least two are as generated, and one of these
+// comes last.
+struct Setting {
+  Bindings bindings;  // empty: reference and candidate agree by seed alone
+  std::vector<Trial> trials;
+  std::vector<std::string> notes;
+};
+
+struct Task::Impl {
+  Plan plan;
+  VerifyOptions options;
+  Flow flow;
+  Work work;
+  uint64_t weight_seed = 0;
+  TensorList init_inputs, warmup;
+  std::vector<std::optional<IndexSource>> index_sources;  // by output
+  bool draws_random = false;                 // forward draws random numbers
+  std::vector<bool> mutates_input;           // by tensor leaf of the inputs: the reference writes it
+  std::vector<int> sensitive_inputs;         // leaves that an output visibly depends on
+  std::vector<std::string> sensitive_state;  // entries that an output visibly depends on
+  std::vector<std::string> replaced;         // state entries that were made non-neutral
+  Setting bound;                             // state bound by name
+
+  // The setting for a candidate whose state names do not match: KernelBench's convention, the same seed on both sides. Made
+  // when first asked for. Nothing when the reference does not run that way in the time. Thread-safe.
+  const Setting* BySeed() const;
+
+ private:
+  mutable std::once_flag by_seed_once_;
+  mutable std::optional<Setting> by_seed_;
+};
+
+TensorList CloneAll(const TensorList& tensors);
+Outcome OutcomeOf(ReplayFailure::Kind kind);
+ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline);
+
+// Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early, with a note, when
+// time or memory runs short, but never before two trials as generated.
+std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings, const Deadline& deadline);
+
+// Adds trials to a setting from MakeSetting. Returns how many the reference could bear.
+int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,
+              const Deadline& deadline, Setting* setting);
+
+}  // namespace tritogen

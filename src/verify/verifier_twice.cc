@@ -1,0 +1,98 @@
+#include "verify/verifier_twice.h"
+
+#include "plan/visit.h"
+
+namespace tritogen {
+namespace {
+
+// Gives every tensor and storage that belongs to one call a second id.
+class Copier {
+ public:
+  explicit Copier(Plan* plan) : plan_(*plan), shared_tensor_(plan->tensors.size()), shared_storage_(plan->storages.size()) {
+    auto share = [this](TensorId id) {
+      shared_tensor_[id] = true;
+      shared_storage_[plan_.tensors[id].storage] = true;
+    };
+    for (const Step& step : plan_.setup) {
+      ForEachUse(step, share);
+      ForEachResult(step, share);
+    }
+    ForEachTensor(plan_.init_inputs, share);
+    ForEachTensor(plan_.warmup_inputs, share);
+    for (const StateEntry& entry : plan_.state) share(entry.tensor);
+    tensor_.assign(plan_.tensors.size(), kNoTensor);
+    storage_.assign(plan_.storages.size(), -1);
+  }
+
+  TensorId Map(TensorId id) {
+    if (id == kNoTensor || shared_tensor_[id]) return id;
+    if (tensor_[id] == kNoTensor) {
+      TensorMeta meta = plan_.tensors[id];
+      meta.storage = MapStorage(meta.storage);
+      tensor_[id] = static_cast<TensorId>(plan_.tensors.size());
+      plan_.tensors.push_back(std::move(meta));
+    }
+    return tensor_[id];
+  }
+
+  void Rename(Value* value) {
+    if (auto* tensor = std::get_if<TensorRef>(&value->v)) tensor->id = Map(tensor->id);
+    if (auto* list = std::get_if<Value::List>(&value->v)) Rename(list);
+  }
+  void Rename(std::vector<Value>* values) {
+    for (Value& value : *values) Rename(&value);
+  }
+
+  void Rename(AtenStep* step) {
+    Rename(&step->args);
+    for (auto& [name, value] : step->kwargs) Rename(&value);
+    for (TensorId& id : step->outs) id = Map(id);
+  }
+  void Rename(ConstantStep* step) { step->out = Map(step->out); }
+  void Rename(LaunchStep* step) {
+    for (LaunchVariant& variant : step->variants) {
+      for (KernelArg& arg : variant.args) {
+        if (auto* pointer = std::get_if<PointerArg>(&arg)) pointer->tensor = Map(pointer->tensor);
+        if (auto* desc = std::get_if<DescriptorArg>(&arg)) desc->tensor = Map(desc->tensor);
+      }
+      for (auto& [name, value] : variant.call) Rename(&value);
+    }
+  }
+
+ private:
+  StorageId MapStorage(StorageId id) {
+    if (shared_storage_[id]) return id;
+    if (storage_[id] < 0) {
+      storage_[id] = static_cast<StorageId>(plan_.storages.size());
+      plan_.storages.push_back(plan_.storages[id]);
+    }
+    return storage_[id];
+  }
+
+  Plan& plan_;
+  std::vector<bool> shared_tensor_, shared_storage_;
+  std::vector<TensorId> tensor_;
+  std::vector<StorageId> storage_;
+};
+
+}  // namespace
+
+Plan TwoCalls(const Plan& plan) {
+  Plan twice = plan;
+  Copier copier(&twice);
+  auto append = [&](const std::vector<Value>& from, std::vector<Value>* to) {
+    for (Value value : from) {
+      copier.Rename(&value);
+      to->push_back(std::move(value));
+    }
+  };
+  append(plan.inputs, &twice.inputs);
+  for (Step step : plan.run) {
+    std::visit([&](auto& s) { copier.Rename(&s); }, step);
+    twice.run.push_back(std::move(step));
+  }
+  append(plan.outputs, &twice.outputs);
+  return twice;
+}
+
+}  // namespace tritogen
