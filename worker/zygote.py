@@ -25,7 +25,11 @@ import tempfile
 import time
 import traceback
 
-sys.path.extend(argument for argument in sys.argv[1:] if argument.startswith("/"))  # the package folders
+# The interpreter is that of no environment; the folders with its packages are arguments. As in an environment,
+# sys.prefix is where they are: what is read from there is the libraries' own.
+_PACKAGES = [argument for argument in sys.argv[1:] if argument.startswith("/")]
+sys.path.extend(_PACKAGES)
+sys.prefix = os.path.commonpath(_PACKAGES)
 
 import msgpack  # noqa: E402
 import protocol  # noqa: E402
@@ -175,8 +179,9 @@ class Zygote:
             self.epoll.unregister(child.report)
 
     def _finish(self, child: Child) -> None:
-        """Reaps a child that ended and tells C++ how; nobody may be there to hear it."""
+        """Reaps a child that ended, cleans up, and tells C++ how it ended; nobody may be there to hear it."""
         _, status, usage = os.wait4(child.pid, 0)
+        self._remove_folder(child)
         setup = os.read(child.setup, 4096).decode(errors="replace")
         report = _report(status, child.killed_for, setup, usage.ru_utime + usage.ru_stime)
         try:
@@ -189,7 +194,6 @@ class Zygote:
         del self.children[child.pid], self.watched[child.pidfd]
         for fd in (child.pidfd, child.report, child.setup):
             os.close(fd)
-        self._remove_folder(child)
 
     def _remove_folder(self, child: Child) -> None:
         if child.folder:

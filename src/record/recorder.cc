@@ -1,5 +1,7 @@
 #include "record/recorder.h"
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/frame.h"
 #include "record/jail_probe.h"
@@ -73,9 +75,10 @@ JailSpec WorkerSpec(const RecorderOptions& options, bool weak) {
   spec.argv.push_back(options.recorder_module);
   for (size_t i = 0; i < python.packages.size(); ++i)
     spec.argv.push_back(weak ? python.packages[i] : fmt::format("/packages/{}", i));
-  spec.environment = {"HOME=/tmp",         "TMPDIR=/tmp",       "USER=user",         "LANG=C.UTF-8",
-                      "PYTHONHASHSEED=0",  "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1",
-                      "PATH=/nonexistent", "TRITON_HOME=/tmp"};
+  spec.environment = {"HOME=/tmp",         "USER=user",         "LANG=C.UTF-8",           "PYTHONHASHSEED=0",
+                      "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "PATH=/nonexistent",
+                      "TRITON_HOME=/tmp"};
+  spec.environment.push_back("TMPDIR=" + (weak ? std::filesystem::temp_directory_path().string() : "/tmp"));
   return spec;
 }
 

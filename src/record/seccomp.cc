@@ -144,6 +144,7 @@ class Filter {
     TRITOGEN_CHECK(fd.valid() && seccomp_export_bpf(context_.get(), fd.get()) == 0);
     TRITOGEN_CHECK(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) ==
                    0);
+    lseek(fd.get(), 0, SEEK_SET);
     return fd;
   }
 

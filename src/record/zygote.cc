@@ -143,6 +143,7 @@ struct Exchange {
   UniqueFd reply, output, report;
   ChildEnd end;
   std::string report_bytes;
+  bool overflowed = false;  // no reply is as long
 
   bool open() const { return reply.valid() || output.valid() || report.valid(); }
 
@@ -153,6 +154,7 @@ struct Exchange {
     if (polls[0].revents != 0 && !ReadAvailable(reply.get(), &end.reply)) reply.Reset();
     if (polls[1].revents != 0 && !ReadAvailable(output.get(), &end.output)) output.Reset();
     if (polls[2].revents != 0 && !ReadAvailable(report.get(), &report_bytes)) report.Reset();
+    overflowed = end.reply.size() > kFrameHeaderBytes + kMaxFrameBytes;
     if (end.output.size() > 2 * kMaxOutputBytes) end.output.erase(0, end.output.size() - kMaxOutputBytes);
     return true;
   }
@@ -270,7 +272,11 @@ Exchange Zygote::Impl::Begin(const ZygoteProcess& zygote, std::string_view reque
   Pipe reply = MakePipe(), output = MakePipe(), report = MakePipe();
   for (Pipe* pipe : {&reply, &output, &report}) SetNonBlocking(pipe->read.get());
   zygote.Send(bounds, {request_file.get(), reply.write.get(), output.write.get(), report.write.get()});
-  return {std::move(reply.read), std::move(output.read), std::move(report.read), {}, {}};
+  Exchange exchange;
+  exchange.reply = std::move(reply.read);
+  exchange.output = std::move(output.read);
+  exchange.report = std::move(report.read);
+  return exchange;
 }
 
 ChildEnd Zygote::Impl::RunOnce(std::string_view request, const ChildLimits& limits,
@@ -291,7 +297,7 @@ ChildEnd Zygote::Impl::RunOnce(std::string_view request, const ChildLimits& limi
       exchange.end.how = ChildEnd::How::kTimedOut;
       return std::move(exchange.end);
     }
-    if (exchange.end.reply.size() > kFrameHeaderBytes + kMaxFrameBytes) {
+    if (exchange.overflowed) {
       exchange.end.how =
           ChildEnd::How::kOverflowed;  // closing the report pipe tells the zygote to kill the child
       return std::move(exchange.end);

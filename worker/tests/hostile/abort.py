@@ -1,4 +1,5 @@
-# expect: runtime_error crashed
+# expect: runtime_error
+# says: crashed
 import os
 
 os.abort()

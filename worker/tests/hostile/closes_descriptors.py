@@ -1,4 +1,5 @@
-# expect: rejected exit
+# expect: rejected
+# rule: exit
 import os
 
 os.closerange(0, 100)

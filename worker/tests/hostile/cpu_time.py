@@ -1,3 +1,4 @@
-# expect: timeout CPU
+# expect: timeout
+# says: CPU
 while True:
     pass

@@ -1,4 +1,5 @@
-# expect: runtime_error crashed: signal 11
+# expect: runtime_error
+# says: crashed: signal 11
 import ctypes
 
 ctypes.string_at(0)

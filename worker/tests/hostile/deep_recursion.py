@@ -3,6 +3,6 @@ import sys
 
 sys.setrecursionlimit(1 << 30)
 nested = []
-for _ in range(1_000_000):
+for _ in range(50_000):
     nested = [nested]
 repr(nested)

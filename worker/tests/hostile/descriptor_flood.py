@@ -1,2 +1,3 @@
-# expect: runtime_error Too many open files
+# expect: runtime_error
+# says: Too many open files
 keep = [open("/dev/null") for _ in range(1000)]

@@ -1,4 +1,5 @@
-# expect: timeout longer than
+# expect: timeout
+# says: longer than
 # wall: 0.5
 import time
 

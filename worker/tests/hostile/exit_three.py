@@ -1,4 +1,6 @@
-# expect: rejected exit: exit status 3
+# expect: rejected
+# rule: exit
+# says: exit status 3
 import os
 
 os._exit(3)

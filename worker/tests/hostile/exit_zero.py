@@ -1,4 +1,6 @@
-# expect: rejected exit: exit status 0
+# expect: rejected
+# rule: exit
+# says: exit status 0
 import os
 
 os._exit(0)

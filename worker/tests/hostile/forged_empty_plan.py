@@ -1,2 +1,3 @@
-# expect: rejected forged_frame
+# expect: rejected
+# rule: forged_frame
 reply = {"ok": True, "plan": {}}

@@ -1,4 +1,5 @@
-# expect: rejected forged_frame
+# expect: rejected
+# rule: forged_frame
 import os
 import struct
 

@@ -1,4 +1,6 @@
-# expect: rejected forged_frame: more bytes
+# expect: rejected
+# rule: forged_frame
+# says: more bytes
 import os
 
 while True:

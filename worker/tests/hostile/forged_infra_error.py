@@ -1,2 +1,4 @@
-# expect: rejected forged_frame: infra_error
+# expect: rejected
+# rule: forged_frame
+# says: infra_error
 reply = {"ok": False, "kind": "infra_error", "message": "try me again"}

@@ -1,4 +1,5 @@
-# expect: runtime_error PermissionError
+# expect: runtime_error
+# says: PermissionError
 import os
 
 while True:

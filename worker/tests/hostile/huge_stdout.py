@@ -1,4 +1,5 @@
-# expect: runtime_error done
+# expect: runtime_error
+# says: done
 import sys
 
 for _ in range(200):

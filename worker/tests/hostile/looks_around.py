@@ -1,4 +1,5 @@
-# expect: runtime_error nothing to see
+# expect: runtime_error
+# says: nothing to see
 import os
 import socket
 import sys

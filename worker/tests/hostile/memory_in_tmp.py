@@ -1,4 +1,5 @@
-# expect: runtime_error Error
+# expect: runtime_error
+# says: Error
 for i in range(1000):
     with open(f"/tmp/{i}", "wb") as file:
         file.write(b"x" * (8 << 20))

@@ -1,4 +1,5 @@
-# expect: runtime_error Error
+# expect: runtime_error
+# says: Error
 import mmap
 
 keep = [mmap.mmap(-1, 1 << 30) for _ in range(100)]

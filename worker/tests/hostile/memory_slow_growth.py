@@ -1,4 +1,5 @@
-# expect: runtime_error MemoryError
+# expect: runtime_error
+# says: MemoryError
 blocks = []
 try:
     while True:

@@ -1,2 +1,3 @@
-# expect: runtime_error MemoryError
+# expect: runtime_error
+# says: MemoryError
 data = bytearray(10 << 40)

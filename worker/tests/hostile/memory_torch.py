@@ -1,4 +1,5 @@
-# expect: runtime_error can't allocate memory
+# expect: runtime_error
+# says: can't allocate memory
 import torch
 
 torch.zeros(10 << 40)

@@ -1,4 +1,5 @@
-# expect: runtime_error all denied
+# expect: runtime_error
+# says: all denied
 import ctypes
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,5 @@
-# expect: runtime_error Bad system call
+# expect: runtime_error
+# says: Bad system call
 import ctypes
 import mmap
 

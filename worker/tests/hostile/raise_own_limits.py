@@ -1,4 +1,5 @@
-# expect: runtime_error Error
+# expect: runtime_error
+# says: Error
 import resource
 
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

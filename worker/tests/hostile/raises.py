@@ -1,3 +1,4 @@
-# expect: runtime_error ValueError: line three
+# expect: runtime_error
+# says: ValueError: line three
 x = 1
 raise ValueError("line three")

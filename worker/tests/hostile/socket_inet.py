@@ -1,4 +1,5 @@
-# expect: runtime_error PermissionError
+# expect: runtime_error
+# says: PermissionError
 import socket
 
 socket.create_connection(("127.0.0.1", 80))

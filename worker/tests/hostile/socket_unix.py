@@ -1,4 +1,5 @@
-# expect: runtime_error PermissionError
+# expect: runtime_error
+# says: PermissionError
 import socket
 
 socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,4 +1,5 @@
-# expect: runtime_error can't start new thread
+# expect: runtime_error
+# says: can't start new thread
 import threading
 
 threading.Thread(target=print).start()

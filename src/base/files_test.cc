@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/process.h"
+#include "base/sha256.h"
+#include "base/temp_dir.h"
+#include "base/utf8.h"
+
+namespace tritogen {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(AtomicFileTest, ReplacesWholeFilesAndLeavesNoOthers) {
+  const TempDir folder;
+  const fs::path path = folder.path() / "file";
+  WriteFileAtomic(path, "first");
+  WriteFileAtomic(path, "second");
+  EXPECT_EQ(ReadFile(path), "second");
+  EXPECT_THROW(WriteFileAtomic(folder.path() / "no" / "file", "x"), UserError);
+  fs::create_directory(folder.path() / "folder");
+  EXPECT_THROW(WriteFileAtomic(folder.path() / "folder", "x"), UserError);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);
+}
+
+TEST(AtomicFileTest, KeepsTheModeOfTheFileItReplaces) {
+  const TempDir folder;
+  const fs::path path = folder.path() / "file";
+  WriteFileAtomic(path, "x");
+  fs::permissions(path, fs::perms(0640));
+  WriteFileAtomic(path, "y");
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms(0640));
+}
+
+TEST(ReadFileTest, NamesWhatIsWrong) {
+  const TempDir folder;
+  EXPECT_THROW(ReadFile(folder.path() / "missing"), UserError);
+  EXPECT_THROW(ReadFile(folder.path()), UserError);
+  EXPECT_THROW(ReadFile("/dev/zero"), UserError);
+  WriteFileAtomic(folder.path() / "long", std::string(100, 'x'));
+  EXPECT_THROW(ReadFile(folder.path() / "long", 99), UserError);
+  EXPECT_EQ(ReadFile(folder.path() / "long", 100).size(), 100);
+}
+
+TEST(TempDirTest, IsGoneWithItsContents) {
+  fs::path path;
+  {
+    const TempDir folder;
+    path = folder.path();
+    std::ofstream(path / "file") << "x";
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(Sha256Test, MatchesTheStandard) {
+  EXPECT_EQ(Sha256Hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(Sha256Hex(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  Sha256 parts;
+  for (int i = 0; i < 1000; ++i) parts.Update(std::string(i % 7, 'a'));
+  EXPECT_EQ(parts.Digest(), [] {
+    Sha256 whole;
+    whole.Update(std::string(2997, 'a'));
+    return whole.Digest();
+  }());
+}
+
+TEST(Utf8Test, KnowsWellFormedText) {
+  EXPECT_TRUE(IsUtf8("aä€😀"));
+  for (const char* bad : {"\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xff"})
+    EXPECT_FALSE(IsUtf8(bad));
+}
+
+TEST(Utf8Test, PrintsNothingATerminalObeys) {
+  EXPECT_EQ(PrintableText("a\x1b[2J\n\tü\xff\xc2\x9b", 100), "a?[2J\n\tü??");
+  EXPECT_LT(PrintableText(std::string(1000, 'x'), 100).size(), 120);
+}
+
+TEST(ProcessTest, GivesOutputAndStatus) {
+  const ProcessResult result = RunProcess({"sh", "-c", "echo out; echo err >&2; exit 3"});
+  EXPECT_EQ(result.output, "out\n");
+  EXPECT_EQ(result.error, "err\n");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(RunProcess({"sh", "-c", "kill -9 $$"}).signal, 9);
+  EXPECT_THROW(RunProcess({"/no/such/program"}), UserError);
+}
+
+TEST(ProcessTest, BoundsTimeAndOutput) {
+  EXPECT_TRUE(RunProcess({"sleep", "100"}, {.wall_seconds = 0.1}).timed_out);
+  EXPECT_EQ(RunProcess({"sh", "-c", "yes | head -c 100000"}, {.max_output_bytes = 1000}).output.size(), 1000);
+}
+
+TEST(FdTest, MemoryFilesAreSealed) {
+  const UniqueFd file = MakeMemoryFile("contents");
+  std::string text;
+  while (ReadAvailable(file.get(), &text)) {
+  }
+  EXPECT_EQ(text, "contents");
+}
+
+}  // namespace
+}  // namespace tritogen
