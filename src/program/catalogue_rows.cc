@@ -236,7 +236,7 @@ Rows Binary() {
        kResult,
        {{"rounding_mode=None", "{self} / {other}"},
         {"rounding_mode='floor'", "tl.floor({self} / {other})"},
-        {"rounding_mode='trunc'", "libdevice.trunc({self} / {other})"}},
+        {"", "libdevice.trunc({self} / {other})"}},
        "torch.div"},
       {"pow",
        kPointwise,

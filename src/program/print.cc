@@ -39,12 +39,6 @@ std::string Targets(const std::vector<std::string>& names, bool list) {
   return list && names.size() == 1 ? names[0] + "," : fmt::format("{}", fmt::join(names, ", "));
 }
 
-bool ReturnsList(const std::string& op) {
-  std::string name = FunctionalName(op);
-  name = name.substr(0, name.find('.'));
-  return name == "split" || name == "split_with_sizes" || name == "chunk" || name == "unbind";
-}
-
 class Printer {
  public:
   explicit Printer(const Program& program) : program_(program) {}
@@ -67,7 +61,7 @@ class Printer {
       if (node.kind != NodeKind::kOp) continue;
       std::vector<std::string> shapes;
       for (const Shape& shape : node.results) shapes.push_back(ShapeText(shape));
-      text += fmt::format("    {} = {}  # {}\n", Targets(names_[i], ReturnsList(node.op)),
+      text += fmt::format("    {} = {}  # {}\n", Targets(names_[i], ReturnsList(node)),
                           CallText(node, name, device), fmt::join(shapes, ", "));
     }
     return text + fmt::format("    return {}\n", ReturnText(name));
@@ -125,6 +119,12 @@ std::string CallText(const Node& node, const std::function<std::string(NodeRef)>
   }
   if (creates) parts.push_back("device=" + device);
   return fmt::format("{}({})", CalleeText(node), fmt::join(parts, ", "));
+}
+
+bool ReturnsList(const Node& node) {
+  std::string name = FunctionalName(node.op);
+  name = name.substr(0, name.find('.'));
+  return name == "split" || name == "split_with_sizes" || name == "chunk" || name == "unbind";
 }
 
 std::string FillStructure(const std::string& structure, const std::vector<std::string>& leaves) {

@@ -19,6 +19,9 @@ std::string PrintProgram(const Program& program);
 std::string CallText(const Node& node, const std::function<std::string(NodeRef)>& name,
                      const std::string& device);
 
+// Whether the operation returns a list, which one result must be unpacked from too.
+bool ReturnsList(const Node& node);
+
 // The returned structure with its leaves filled in, in order: "(*, *)" and {a, b} give "(a, b)". Empty when
 // the structure does not have exactly so many leaves.
 std::string FillStructure(const std::string& structure, const std::vector<std::string>& leaves);

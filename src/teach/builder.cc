@@ -1,0 +1,235 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// A result of so few elements from so many is better computed by more programs than it has elements.
+constexpr int64_t kFewRows = 64, kLongRow = 16384, kChunk = 4096;
+
+// The part of a long reduction that a first kernel does: the largest divisor of n that is at most kChunk, and 1 when
+// there is none worth it.
+int64_t ChunkOf(int64_t n) {
+  for (int64_t chunk = std::min(kChunk, n / 2); chunk >= 256; --chunk) {
+    if (n % chunk == 0) return chunk;
+  }
+  return 1;
+}
+
+bool CanSplit(ReduceOp op) { return op != ReduceOp::kArgMax && op != ReduceOp::kArgMin; }
+
+std::string_view ReduceName(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum: return "total";
+    case ReduceOp::kMax: return "maximum";
+    case ReduceOp::kMin: return "minimum";
+    case ReduceOp::kProd: return "product";
+    case ReduceOp::kArgMax: return "argmax";
+    case ReduceOp::kArgMin: return "argmin";
+  }
+  return "";
+}
+
+}  // namespace
+
+Value Builder::AddPointwise(Prim prim, const std::vector<Value>& in) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Value& value : in) shapes.push_back(value.sizes());
+  prim.sizes = BroadcastSizes(shapes);
+  for (const Value& value : in) prim.operands.push_back(Expand(value.view, prim.sizes));
+  if (prim.name != "cast") prim.held = ComputeDtype(prim.dtype);
+  prim.origin = origin;
+  Dtype dtype = prim.dtype;
+  PrimId id = graph.Add(std::move(prim));
+  return {graph.Whole(id), dtype};
+}
+
+Value Builder::Pointwise(std::string name, std::string expr, const std::vector<Value>& in, Dtype dtype, double flops) {
+  Prim prim;
+  prim.name = std::move(name);
+  prim.expr = std::move(expr);
+  prim.dtype = dtype;
+  prim.flops = flops;
+  for (const Value& value : in) prim.compute.push_back(ComputeDtype(value.dtype));
+  return AddPointwise(std::move(prim), in);
+}
+
+Value Builder::Op(std::string_view op, const std::vector<In>& in, std::optional<Dtype> dtype) {
+  const OpRow* row = FindOp(op);
+  TRITOGEN_CHECK(row != nullptr && row->kind == OpClass::kPointwise);
+  Node node;  // the call, with its tensors as references 0, 1, …
+  std::vector<Value> values;
+  for (const In& operand : in) {
+    if (const auto* number = std::get_if<double>(&operand)) {
+      node.args.push_back(Arg{*number});
+    } else {
+      node.args.push_back(Arg{NodeRef{static_cast<NodeId>(values.size())}});
+      values.push_back(std::get<Value>(operand));
+    }
+  }
+  auto args = BoundArgs::Bind(*row, node);
+  TRITOGEN_CHECK(args && !values.empty());
+  bool comparison = row->compute == Compute::kPromoted || row->name.starts_with("logical");
+  Dtype result = dtype ? *dtype : comparison ? Dtype::kBool : ComputeDtype(values.back().dtype);
+  return Apply(*row, *args, [&](NodeRef ref) { return values[ref.id]; }, result);
+}
+
+Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::function<Value(NodeRef)>& get,
+                     Dtype result) {
+  std::vector<Value> values;
+  std::vector<std::string> params;  // of the tensors
+  std::optional<Dtype> promoted;
+  for (const auto& [name, arg] : args.all()) {
+    const NodeRef* ref = AsRef(arg);
+    if (ref == nullptr) continue;
+    values.push_back(get(*ref));
+    params.push_back(name);
+    promoted = promoted ? PromoteTypes(*promoted, values.back().dtype) : values.back().dtype;
+  }
+  TRITOGEN_CHECK(!values.empty());
+  std::optional<Dtype> compute;
+  if (row.compute == Compute::kResult) compute = ComputeDtype(result);
+  if (row.compute == Compute::kPromoted) compute = ComputeDtype(*promoted);
+  auto chosen = std::find_if(row.cases.begin(), row.cases.end(), [&](const OpCase& c) { return args.Holds(c.when); });
+  std::string expr(chosen->triton);
+  for (const auto& [name, arg] : args.all()) {
+    auto at = std::find(params.begin(), params.end(), name);
+    auto number = AsNumber(arg);
+    std::string text = at != params.end() ? fmt::format("{{{}}}", at - params.begin())
+                       : number && compute && IsFloating(*compute) ? PythonLiteral(Arg{*number})
+                                                                   : PythonLiteral(arg);
+    expr = ReplaceAll(expr, "{" + name + "}", text);
+  }
+  Prim prim;
+  prim.name = row.name;
+  prim.expr = std::move(expr);
+  prim.flops = row.flops;
+  prim.dtype = result;
+  for (size_t i = 0; i < values.size(); ++i) {
+    // A condition selects; it is not converted.
+    bool condition = params[i] == "condition" || params[i] == "mask";
+    prim.compute.push_back(condition ? Dtype::kBool : compute ? *compute : ComputeDtype(values[i].dtype));
+  }
+  return AddPointwise(std::move(prim), values);
+}
+
+Value Builder::Cast(const Value& in, Dtype dtype) {
+  if (in.dtype == dtype) return in;
+  std::string to = dtype == Dtype::kBool ? "{0} != 0" : fmt::format("{{0}}.to(tl.{})", DtypeName(dtype));
+  // tl spells the 8-bit formats in its own way.
+  to = ReplaceAll(ReplaceAll(to, "tl.float8_e4m3fn", "tl.float8e4nv"), "tl.float8_e5m2", "tl.float8e5");
+  Prim prim;
+  prim.name = "cast";
+  prim.expr = to;
+  prim.dtype = prim.held = dtype;
+  prim.compute = {ComputeDtype(in.dtype)};
+  return AddPointwise(std::move(prim), {in});
+}
+
+Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim) {
+  int rank = in.view.rank();
+  std::vector<bool> reduced(rank, dims.empty());
+  for (int64_t dim : dims) {
+    if (rank > 0) reduced[WrapDim(dim, rank)] = true;
+  }
+  std::vector<int64_t> kept_sizes, final_sizes;
+  int64_t rows = 1, columns = 1;
+  for (int i = 0; i < rank; ++i) {
+    (reduced[i] ? columns : rows) *= in.sizes()[i];
+    if (!reduced[i]) kept_sizes.push_back(in.sizes()[i]);
+    if (!reduced[i] || keepdim) final_sizes.push_back(reduced[i] ? 1 : in.sizes()[i]);
+  }
+  bool index = op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
+  Dtype dtype = index ? Dtype::kInt64 : ComputeDtype(in.dtype);
+  if (columns == 1 && !index) return Reshape(in, final_sizes);
+  if (options_.split_reductions && CanSplit(op) && rows < kFewRows && columns >= kLongRow) {
+    int last = rank - 1;
+    while (!reduced[last] || in.sizes()[last] == 1) --last;
+    int64_t size = in.sizes()[last];
+    int64_t chunk = size <= 2 * kChunk && size < columns ? size : ChunkOf(size);
+    if (chunk > 1) {
+      std::vector<int64_t> sizes = in.sizes(), outer_dims;
+      if (chunk < size) {
+        sizes[last] = size / chunk;
+        sizes.insert(sizes.begin() + last + 1, chunk);
+      }
+      int64_t inner_dim = chunk < size ? last + 1 : last;
+      Value partial = Reduce(op, Reshape(in, sizes), {inner_dim}, false);
+      for (int i = 0; i < rank; ++i) {
+        if (reduced[i] && !(chunk == size && i == last)) outer_dims.push_back(i > last ? i - (chunk == size) : i);
+      }
+      return Reshape(Reduce(op, partial, outer_dims, false), final_sizes);
+    }
+  }
+  Prim prim;
+  prim.kind = PrimKind::kReduce;
+  prim.name = ReduceName(op);
+  prim.origin = origin;
+  prim.dtype = prim.held = dtype;
+  prim.sizes = kept_sizes;
+  prim.operands = {in.view};
+  prim.compute = {ComputeDtype(in.dtype)};
+  prim.reduce = op;
+  prim.space = in.sizes();
+  prim.reduced = reduced;
+  prim.flops = 1;
+  View view = graph.Whole(graph.Add(std::move(prim)));
+  return Reshape({view, dtype}, final_sizes);
+}
+
+Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim) {
+  Value sum = Reduce(ReduceOp::kSum, in, dims, keepdim);
+  double count = static_cast<double>(in.view.numel()) / static_cast<double>(sum.view.numel());
+  Value mean = Op("div", {sum, count}, sum.dtype);
+  graph.prims[mean.view.prim].name = "mean";
+  return mean;
+}
+
+Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
+  Prim prim;
+  prim.kind = PrimKind::kMatmul;
+  prim.name = "matmul";
+  prim.origin = origin;
+  prim.dtype = a.dtype;
+  prim.held = Dtype::kFloat32;
+  prim.batch_dims = batch_dims;
+  prim.sizes = {a.sizes().begin(), a.sizes().end() - 1};
+  prim.sizes.push_back(b.sizes().back());
+  prim.operands = {a.view, b.view};
+  prim.compute = {a.dtype, b.dtype};
+  prim.flops = 2.0 * static_cast<double>(a.sizes().back());
+  PrimId id = graph.Add(std::move(prim));
+  return {graph.Whole(id), a.dtype};
+}
+
+Value Builder::Reshape(const Value& in, const std::vector<int64_t>& sizes) {
+  if (auto view = teach::Reshape(in.view, sizes)) return {*view, in.dtype};
+  Value copy = Pointwise("copy", "{0}", {in}, in.dtype, 0);
+  return {*teach::Reshape(copy.view, sizes), in.dtype};
+}
+
+Value Builder::Index(const std::vector<int64_t>& sizes, int64_t dim) {
+  View view{kElementNumber, 0, sizes, std::vector<int64_t>(sizes.size(), 0), {}};
+  view.strides[WrapDim(dim, view.rank())] = 1;
+  return {view, Dtype::kInt32};
+}
+
+Value Builder::Tensor(const BoundArgs& args, std::string_view name) const {
+  const NodeRef* ref = AsRef(args[name]);
+  TRITOGEN_CHECK(ref != nullptr);
+  return Get(*ref);
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,89 @@
+#include "teach/graph.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace tritogen::teach {
+
+PrimId Graph::Add(Prim prim) {
+  if (prim.kind != PrimKind::kCall) {
+    auto work = [](const Prim& p) {  // all but the name
+      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.compute, p.held, p.reduce, p.space, p.reduced,
+                      p.batch_dims, p.node);
+    };
+    auto it = std::find_if(prims.begin(), prims.end(), [&](const Prim& other) { return work(other) == work(prim); });
+    if (it != prims.end()) return static_cast<PrimId>(it - prims.begin());
+  }
+  prims.push_back(std::move(prim));
+  return static_cast<PrimId>(prims.size()) - 1;
+}
+
+void Graph::RemoveUnused() {
+  std::vector<bool> needed(prims.size(), false);
+  for (const View& view : outputs) {
+    if (view.prim >= 0) needed[view.prim] = true;
+  }
+  for (size_t i = prims.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const View& view : prims[i].operands) {
+      if (view.prim >= 0) needed[view.prim] = true;
+    }
+  }
+  std::vector<PrimId> renamed(prims.size(), -1);
+  std::vector<Prim> kept;
+  for (size_t i = 0; i < prims.size(); ++i) {
+    if (!needed[i]) continue;
+    renamed[i] = static_cast<PrimId>(kept.size());
+    kept.push_back(std::move(prims[i]));
+    for (View& view : kept.back().operands) {
+      if (view.prim >= 0) view.prim = renamed[view.prim];
+    }
+  }
+  for (View& view : outputs) {
+    if (view.prim >= 0) view.prim = renamed[view.prim];
+  }
+  prims = std::move(kept);
+}
+
+Dtype ComputeDtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFloat16:
+    case Dtype::kBFloat16:
+    case Dtype::kFloat8E4M3:
+    case Dtype::kFloat8E5M2:
+      return Dtype::kFloat32;
+    default:
+      return dtype;
+  }
+}
+
+std::vector<int64_t> BroadcastSizes(const std::vector<std::vector<int64_t>>& shapes) {
+  size_t rank = 0;
+  for (const auto& shape : shapes) rank = std::max(rank, shape.size());
+  std::vector<int64_t> sizes(rank, 1);
+  for (const auto& shape : shapes) {
+    for (size_t i = 0; i < shape.size(); ++i) {
+      int64_t& size = sizes[rank - shape.size() + i];
+      if (shape[i] == 1 || shape[i] == size) continue;
+      TRITOGEN_CHECK(size == 1);
+      size = shape[i];
+    }
+  }
+  return sizes;
+}
+
+Dtype PromoteTypes(Dtype a, Dtype b) {
+  if (a == b) return a;
+  if (IsFloating(a) != IsFloating(b)) return IsFloating(a) ? a : b;
+  if (IsFloating(a)) {
+    size_t size = std::max(DtypeSize(a), DtypeSize(b));
+    return size == 2 && DtypeSize(a) == DtypeSize(b) ? Dtype::kFloat32 : DtypeSize(a) == size ? a : b;
+  }
+  if (a == Dtype::kBool || b == Dtype::kBool) return a == Dtype::kBool ? b : a;
+  if ((a == Dtype::kUint8) != (b == Dtype::kUint8) && DtypeSize(a) == DtypeSize(b)) return Dtype::kInt16;
+  return DtypeSize(a) >= DtypeSize(b) ? a : b;
+}
+
+}  // namespace tritogen::teach

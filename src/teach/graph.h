@@ -1,0 +1,71 @@
+// Graph: a program taken apart into what kernels are made of. Four kinds of work (pointwise, reduction, matrix product,
+// ATen call) on values in row-major order; layout operations have become Views. Softmax, norms and losses are gone:
+// they are reductions and pointwise steps here, so that one way of fusing serves them all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/program.h"
+#include "teach/view.h"
+
+namespace tritogen::teach {
+
+enum class PrimKind {
+  kSource,     // an input, parameter, buffer or constant
+  kPointwise,  // every element of `sizes` from one element of each operand
+  kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
+  kMatmul,     // operand 0 (batch…, m…, k) times operand 1 (batch…, k, n)
+  kCall,       // an ATen call; its operands are read as tensors
+};
+
+enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin };
+
+struct Prim {
+  PrimKind kind = PrimKind::kPointwise;
+  std::string name;            // what to call it in code
+  std::string origin;          // the operator of the program that it belongs to: "softmax"
+  Dtype dtype = Dtype::kFloat32;  // as stored in memory
+  std::vector<int64_t> sizes;  // its shape
+  std::vector<View> operands;  // pointwise: each of shape `sizes`
+
+  // kPointwise: Triton expression with {0}, {1}… for the operands.
+  std::string expr;
+  std::vector<Dtype> compute;  // per operand: the dtype the expression wants it in
+  Dtype held = Dtype::kFloat32;  // of the expression's value in registers
+  double flops = 0;            // per element
+
+  // kReduce
+  ReduceOp reduce = ReduceOp::kSum;
+  std::vector<int64_t> space;
+  std::vector<bool> reduced;
+
+  // kMatmul
+  int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m
+
+  // kSource and kCall
+  NodeRef node{-1, 0};
+};
+
+class Graph {
+ public:
+  std::vector<Prim> prims;  // operands come before their users
+  std::vector<View> outputs;
+
+  // Adds a prim, or finds an equal one that is there already.
+  PrimId Add(Prim prim);
+  const Prim& operator[](PrimId id) const { return prims[id]; }
+  View Whole(PrimId id) const { return ContiguousView(id, prims[id].sizes); }
+  // Drops prims that no output needs and renumbers the rest.
+  void RemoveUnused();
+};
+
+// The dtype that arithmetic on a dtype happens in: half types in float32.
+Dtype ComputeDtype(Dtype dtype);
+// Shape of an element-wise operation on these shapes. REQUIRES: they broadcast.
+std::vector<int64_t> BroadcastSizes(const std::vector<std::vector<int64_t>>& shapes);
+// The smallest dtype both can be converted to, as torch.promote_types.
+Dtype PromoteTypes(Dtype a, Dtype b);
+
+}  // namespace tritogen::teach

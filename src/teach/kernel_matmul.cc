@@ -1,0 +1,140 @@
+// Matrix products in tiles, with whatever is fused behind them computed on the accumulator.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "teach/kernel.h"
+#include "teach/kernel_text.h"
+
+namespace tritogen::teach {
+namespace {
+
+struct Tiles {
+  int64_t batch, m, n, k;
+  int64_t block_m, block_n, block_k;
+};
+
+int64_t Fit(int64_t wished, int64_t size) { return std::clamp<int64_t>(NextPowerOf2(size), 16, wished); }
+
+Tiles Choose(const Prim& product, const Group& group, const KernelOptions& options, int64_t k) {
+  Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k, 0, 0, 0};
+  bool half = product.compute[0] != Dtype::kFloat32;
+  int64_t large = half ? 128 : 64;
+  // Small products get small tiles, so that there are programs enough.
+  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < 132) large = half ? 64 : 32;
+  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large, t.m);
+  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large, t.n);
+  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : half ? 64 : 32, t.k);
+  return t;
+}
+
+class MatmulWriter {
+ public:
+  MatmulWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers, const Tiles& tiles,
+               const KernelOptions& options)
+      : graph_(graph), group_(group), t_(tiles), options_(options), code_(graph, group, buffers) {}
+
+  void Write() {
+    for (const char* used : {"pid", "batch", "pid_m", "pid_n", "offs_m", "offs_n", "offs_k", "acc", "a", "b", "start",
+                             "num_m", "num_n", "group_size", "first_m", "M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K",
+                             "GROUP_M"}) {
+      code_.Name(used);
+    }
+    code_.body = code_.outer = &lines_;
+    ProgramIds();
+    Dot();
+    PrimId product = group_.members[0];
+    code_.Bind(product, "acc", Dtype::kFloat32);
+    if (group_.members.size() > 1) lines_.Add("# What follows the product works on the tile in registers.");
+    for (size_t i = 1; i < group_.members.size(); ++i) code_.Member(group_.members[i]);
+    for (PrimId member : group_.stores) code_.Store(member);
+  }
+
+  TileCode& code() { return code_; }
+  const std::string& text() const { return lines_.text(); }
+
+ private:
+  void ProgramIds() {
+    lines_.Add(fmt::format("pid = tl.program_id(0){}", code_.wide() ? ".to(tl.int64)" : ""));
+    lines_.Add("num_m = tl.cdiv(M, BLOCK_M)");
+    lines_.Add("num_n = tl.cdiv(N, BLOCK_N)");
+    if (t_.batch > 1) {
+      lines_.Add("batch = pid // (num_m * num_n)");
+      lines_.Add("pid = pid % (num_m * num_n)");
+    }
+    lines_.Add("# Programs that run together share rows of the first operand and columns of the second in L2.");
+    lines_.Add("first_m = pid // (GROUP_M * num_n) * GROUP_M");
+    lines_.Add("group_size = min(num_m - first_m, GROUP_M)");
+    lines_.Add("pid_m = first_m + pid % (GROUP_M * num_n) % group_size");
+    lines_.Add("pid_n = pid % (GROUP_M * num_n) // group_size");
+    lines_.Add("offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]");
+    lines_.Add("offs_n = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)[None, :]");
+    code_.axes[AxisKind::kBatch] = {"batch", ""};
+    code_.axes[AxisKind::kM] = {"offs_m", t_.m % t_.block_m != 0 ? "(offs_m < M)" : ""};
+    code_.axes[AxisKind::kN] = {"offs_n", t_.n % t_.block_n != 0 ? "(offs_n < N)" : ""};
+  }
+
+  void Dot() {
+    const Prim& product = graph_[group_.members[0]];
+    auto axes = code_.axes;
+    bool k_mask = t_.k % t_.block_k != 0;
+    std::vector<Segment> a_domain = {{AxisKind::kBatch, t_.batch}, {AxisKind::kM, t_.m}, {AxisKind::kFlat, t_.k}};
+    std::vector<Segment> b_domain = {{AxisKind::kBatch, t_.batch}, {AxisKind::kFlat, t_.k}, {AxisKind::kN, t_.n}};
+    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    lines_.Add("for start in range(0, K, BLOCK_K):");
+    Lines inner(2);
+    inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
+    auto load = [&](const View& view, const std::vector<Segment>& domain, const char* index) {
+      code_.axes[AxisKind::kFlat] = {index, k_mask ? fmt::format("({} < K)", index) : ""};
+      return code_.Load(view, code_.PlaceOf(view, domain, false));
+    };
+    inner.Add("a = " + load(product.operands[0], a_domain, "offs_k[None, :]"));
+    inner.Add("b = " + load(product.operands[1], b_domain, "offs_k[:, None]"));
+    bool fp32 = product.compute[0] == Dtype::kFloat32;
+    inner.Add(fp32 ? fmt::format("acc = tl.dot(a, b, acc, input_precision=\"{}\")", options_.precision)
+                   : "acc = tl.dot(a, b, acc)");
+    lines_.AddDeeper(inner);
+    code_.axes = axes;
+  }
+
+  const Graph& graph_;
+  const Group& group_;
+  Tiles t_;
+  const KernelOptions& options_;
+  TileCode code_;
+  Lines lines_;
+};
+
+}  // namespace
+
+KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                             const KernelOptions& options, const std::string& name) {
+  const Prim& product = graph[group.members[0]];
+  TRITOGEN_CHECK(product.kind == PrimKind::kMatmul);
+  Tiles t = Choose(product, group, options, product.operands[0].sizes.back());
+  MatmulWriter writer(graph, group, buffers, t, options);
+  writer.Write();
+  KernelCode kernel;
+  kernel.name = name;
+  kernel.pointers = writer.code().pointers();
+  kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
+                             writer.text());
+  kernel.grid = fmt::format("({},)", t.batch * CeilDiv(t.m, t.block_m) * CeilDiv(t.n, t.block_n));
+  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", t.m, t.n, t.k,
+                                 t.block_m, t.block_n, t.block_k);
+  int64_t tile = t.block_m * t.block_n;
+  kernel.num_warps = options.num_warps > 0 ? options.num_warps : tile >= 128 * 128 ? 8 : 4;
+  kernel.num_stages = 3;
+  kernel.access = fmt::format("product of {}×{} and {}×{}{}; operands are read through their strides, so a transposed "
+                              "one needs no copy",
+                              t.m, t.k, t.k, t.n, t.batch > 1 ? fmt::format(", {} times", t.batch) : "");
+  kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}", t.block_m,
+                              t.block_n, kernel.grid);
+  kernel.compute = fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
+                               product.compute[0] == Dtype::kFloat32 ? " (" + options.precision + " dots)" : "",
+                               OperatorList(graph, group));
+  return kernel;
+}
+
+}  // namespace tritogen::teach

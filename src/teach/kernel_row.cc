@@ -1,0 +1,310 @@
+// Kernels over rows and columns. Either a program holds its rows in registers and every reduction is one line, or it
+// walks along them: one pass for each round of reductions that build on each other, and one to store full-sized results.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "teach/kernel.h"
+#include "teach/kernel_text.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr int64_t kHeldRow = 16384;    // columns that a program can hold in registers
+constexpr int64_t kTile = 2048;        // elements that a program of several rows works on
+constexpr int64_t kTileAcross = 4096;  // the same when rows, not columns, are neighbours in memory
+
+struct Shape2 {
+  int64_t rows, columns;        // of the domain
+  int64_t row_tile, col_tile;   // of one program
+  bool several_rows, loop;
+  bool row_mask, col_mask;
+};
+
+// Rows are neighbours in memory when the domain ends with rows.
+Shape2 Choose(const Group& group, const KernelOptions& options) {
+  Shape2 s{};
+  s.rows = group.Size(AxisKind::kRow);
+  s.columns = group.Size(AxisKind::kColumn);
+  bool across = group.domain.back().axis == AxisKind::kRow;
+  int64_t whole = NextPowerOf2(s.columns);
+  if (across) {
+    s.row_tile = options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
+    s.col_tile = std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
+  } else {
+    s.row_tile = options.rows_per_program > 0 ? options.rows_per_program : std::max<int64_t>(1, std::min<int64_t>(16, kTile / 2 / whole));
+    s.col_tile = std::min<int64_t>(whole, kHeldRow);
+    if (options.row_loop) s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
+  }
+  s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
+  s.loop = s.col_tile < whole;
+  s.several_rows = s.row_tile > 1;
+  s.row_mask = s.rows % s.row_tile != 0;
+  s.col_mask = s.columns % s.col_tile != 0;
+  return s;
+}
+
+std::string Lowest(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kUint8: return "0";
+    case Dtype::kInt8: return "-128";
+    case Dtype::kInt16: return "-32768";
+    case Dtype::kInt32: return "-2147483648";
+    case Dtype::kInt64: return "-9223372036854775808";
+    default: return "float(\"-inf\")";
+  }
+}
+
+std::string Highest(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kUint8: return "255";
+    case Dtype::kInt8: return "127";
+    case Dtype::kInt16: return "32767";
+    case Dtype::kInt32: return "2147483647";
+    case Dtype::kInt64: return "9223372036854775807";
+    default: return "float(\"inf\")";
+  }
+}
+
+// What a reduction starts from; elements outside the row count as this.
+std::string Neutral(ReduceOp op, Dtype dtype) {
+  switch (op) {
+    case ReduceOp::kSum: return IsFloating(dtype) ? "0.0" : "0";
+    case ReduceOp::kProd: return IsFloating(dtype) ? "1.0" : "1";
+    case ReduceOp::kMax:
+    case ReduceOp::kArgMax: return Lowest(dtype);
+    case ReduceOp::kMin:
+    case ReduceOp::kArgMin: return Highest(dtype);
+  }
+  return "";
+}
+
+class RowWriter {
+ public:
+  RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers, const Shape2& shape)
+      : graph_(graph), group_(group), s_(shape), code_(graph, group, buffers) {}
+
+  void Write() {
+    for (const char* used : {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start"}) {
+      code_.Name(used);
+    }
+    code_.body = code_.outer = &main_;
+    Header();
+    if (s_.loop) {
+      WriteLoops();
+    } else {
+      Columns(main_, "");
+      for (PrimId member : group_.members) {
+        if (graph_[member].kind == PrimKind::kReduce) {
+          ReduceHeld(member);
+        } else {
+          code_.Member(member);
+        }
+      }
+    }
+    for (PrimId member : group_.stores) {
+      if (!s_.loop || group_.per_row.at(member)) code_.Store(member);
+    }
+    if (s_.loop) StoreLoop();
+  }
+
+  TileCode& code() { return code_; }
+  const std::string& text() const { return main_.text(); }
+
+ private:
+  void Header() {
+    std::string wide = code_.wide() ? ".to(tl.int64)" : "";
+    if (s_.several_rows) {
+      main_.Add("# Each program handles ROWS rows.");
+      main_.Add(fmt::format("rows = tl.program_id(0){} * ROWS + tl.arange(0, ROWS)[:, None]", wide));
+      if (s_.row_mask) main_.Add("row_mask = rows < N_ROWS");
+      code_.axes[AxisKind::kRow] = {"rows", s_.row_mask ? "row_mask" : ""};
+    } else {
+      main_.Add(s_.rows == 1 ? "# One program handles everything." : "# Each program handles one row.");
+      if (s_.rows > 1) main_.Add(fmt::format("row = tl.program_id(0){}", wide));
+      code_.axes[AxisKind::kRow] = {"row", ""};
+    }
+    code_.axes[AxisKind::kColumn] = {"cols", s_.col_mask ? "col_mask" : ""};
+  }
+
+  void Columns(Lines& lines, const std::string& start) {
+    std::string range = "tl.arange(0, BLOCK)";
+    if (s_.several_rows) range += "[None, :]";
+    if (code_.wide()) range += ".to(tl.int64)";
+    lines.Add("cols = " + start + range);
+    if (s_.col_mask) lines.Add("col_mask = cols < N_COLS");
+  }
+
+  std::string Axis() const { return s_.several_rows ? "axis=1, keep_dims=True" : "axis=0"; }
+  std::string TileShape() const { return s_.several_rows ? "(ROWS, BLOCK)" : "(BLOCK,)"; }
+
+  // A reduction's operand as a full tile in which elements outside the row are neutral.
+  std::string Operand(PrimId id) {
+    const Prim& prim = graph_[id];
+    const View& view = prim.operands[0];
+    std::string value = code_.Read(view, false, prim.compute[0]);
+    bool columns = view.prim >= 0 && group_.per_row.count(view.prim) > 0
+                       ? code_.HasColumns(view.prim)
+                       : code_.PlaceOf(view, group_.domain, false).varies_by_column;
+    if (s_.col_mask) return fmt::format("tl.where(col_mask, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
+    if (!columns) return fmt::format("tl.where(cols >= 0, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
+    return value;
+  }
+
+  std::string Reduced(ReduceOp op, const std::string& tile) const {
+    switch (op) {
+      case ReduceOp::kSum: return fmt::format("tl.sum({}, {})", tile, Axis());
+      case ReduceOp::kMax: return fmt::format("tl.max({}, {})", tile, Axis());
+      case ReduceOp::kMin: return fmt::format("tl.min({}, {})", tile, Axis());
+      case ReduceOp::kProd: return fmt::format("tl.reduce({}, {}, multiply{})", tile, s_.several_rows ? 1 : 0,
+                                               s_.several_rows ? ", keep_dims=True" : "");
+      case ReduceOp::kArgMax: return fmt::format("tl.argmax({}, {}).to(tl.int64)", tile, Axis());
+      case ReduceOp::kArgMin: return fmt::format("tl.argmin({}, {}).to(tl.int64)", tile, Axis());
+    }
+    return "";
+  }
+
+  void ReduceHeld(PrimId id) {
+    const Prim& prim = graph_[id];
+    std::string tile = Operand(id);
+    std::string name = code_.Name(prim.name);
+    main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, tile)));
+    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held);
+  }
+
+  // Round in which a member can be computed: one after the last reduction that it builds on.
+  int Round(PrimId id) {
+    if (id < 0 || group_.per_row.count(id) == 0) return 0;
+    if (auto known = rounds_.find(id); known != rounds_.end()) return known->second;
+    int round = 0;
+    for (const View& view : graph_[id].operands) round = std::max(round, Round(view.prim));
+    return rounds_[id] = round + (graph_[id].kind == PrimKind::kReduce ? 1 : 0);
+  }
+
+  void WriteLoops() {
+    int last = 0;
+    for (PrimId member : group_.members) last = std::max(last, Round(member));
+    for (int round = 1; round <= last; ++round) {
+      std::vector<PrimId> reductions;
+      for (PrimId member : group_.members) {
+        if (graph_[member].kind == PrimKind::kReduce && Round(member) == round) reductions.push_back(member);
+      }
+      Loop([&](Lines& inner) {
+        for (PrimId id : reductions) Accumulate(id, inner);
+      });
+      for (PrimId id : reductions) Finish(id);
+    }
+    for (PrimId member : group_.members) {
+      if (group_.per_row.at(member)) code_.Member(member);
+    }
+  }
+
+  // Runs `write` with code going into a loop over the columns.
+  template <typename Write>
+  void Loop(Write write) {
+    Lines inner(2);
+    code_.body = &inner;
+    Columns(inner, "start + ");
+    write(inner);
+    code_.body = &main_;
+    code_.EndLoop();
+    main_.Add("for start in range(0, N_COLS, BLOCK):");
+    main_.AddDeeper(inner);
+  }
+
+  void Accumulate(PrimId id, Lines& inner) {
+    const Prim& prim = graph_[id];
+    std::string acc = accumulators_[id] = code_.Name(prim.name + "_acc");
+    std::string tile = Operand(id);
+    std::string dtype = TritonDtype(prim.compute[0]);
+    main_.Add(fmt::format("{} = tl.full({}, {}, dtype={})", acc, TileShape(), Neutral(prim.reduce, prim.compute[0]), dtype));
+    switch (prim.reduce) {
+      case ReduceOp::kSum: inner.Add(fmt::format("{} += {}", acc, tile)); break;
+      case ReduceOp::kProd: inner.Add(fmt::format("{} *= {}", acc, tile)); break;
+      case ReduceOp::kMax: inner.Add(fmt::format("{0} = tl.maximum({0}, {1})", acc, tile)); break;
+      case ReduceOp::kMin: inner.Add(fmt::format("{0} = tl.minimum({0}, {1})", acc, tile)); break;
+      case ReduceOp::kArgMax:
+      case ReduceOp::kArgMin: {
+        std::string where = acc + "_col", better = acc + "_better", candidate = acc + "_new";
+        main_.Add(fmt::format("{} = tl.full({}, N_COLS, dtype=tl.int32)", where, TileShape()));
+        inner.Add(fmt::format("{} = {}", candidate, tile));
+        inner.Add(fmt::format("{} = ({} {} {}) | ({} == N_COLS)", better, candidate,
+                              prim.reduce == ReduceOp::kArgMax ? ">" : "<", acc, where));
+        inner.Add(fmt::format("{0} = tl.where({1}, {2}, {0})", acc, better, candidate));
+        inner.Add(fmt::format("{0} = tl.where({1}, cols, {0})", where, better));
+        break;
+      }
+    }
+  }
+
+  void Finish(PrimId id) {
+    const Prim& prim = graph_[id];
+    const std::string& acc = accumulators_[id];
+    std::string name = code_.Name(prim.name);
+    if (prim.reduce == ReduceOp::kArgMax || prim.reduce == ReduceOp::kArgMin) {
+      ReduceOp value = prim.reduce == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin;
+      main_.Add(fmt::format("{}_best = {}", acc, Reduced(value, acc)));
+      main_.Add(fmt::format("{0} = tl.min(tl.where({1} == {1}_best, {1}_col, N_COLS), {2}).to(tl.int64)", name, acc, Axis()));
+    } else {
+      main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, acc)));
+    }
+    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held);
+  }
+
+  void StoreLoop() {
+    bool any = std::any_of(group_.stores.begin(), group_.stores.end(), [&](PrimId id) { return !group_.per_row.at(id); });
+    if (!any) return;
+    Loop([&](Lines&) {
+      for (PrimId id : group_.stores) {
+        if (!group_.per_row.at(id)) code_.Store(id);
+      }
+    });
+  }
+
+  const Graph& graph_;
+  const Group& group_;
+  Shape2 s_;
+  TileCode code_;
+  Lines main_;
+  std::map<PrimId, int> rounds_;
+  std::map<PrimId, std::string> accumulators_;
+};
+
+int Warps(const Shape2& s, const KernelOptions& options) {
+  if (options.num_warps > 0) return options.num_warps;
+  int64_t tile = s.row_tile * s.col_tile;
+  return tile >= 8192 ? 16 : tile >= 2048 ? 8 : 4;
+}
+
+}  // namespace
+
+KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                          const KernelOptions& options, const std::string& name) {
+  Shape2 s = Choose(group, options);
+  RowWriter writer(graph, group, buffers, s);
+  writer.Write();
+  KernelCode kernel;
+  kernel.name = name;
+  std::vector<std::string> constants;
+  auto constant = [&](const char* key, int64_t value) {
+    constants.push_back(key);
+    kernel.constants += fmt::format("{}{}={}", kernel.constants.empty() ? "" : ", ", key, value);
+  };
+  if (s.row_mask) constant("N_ROWS", s.rows);
+  if (s.col_mask || s.loop) constant("N_COLS", s.columns);
+  if (s.several_rows) constant("ROWS", s.row_tile);
+  constant("BLOCK", s.col_tile);
+  kernel.pointers = writer.code().pointers();
+  kernel.source = KernelText(name, writer.code(), constants, writer.text());
+  kernel.grid = fmt::format("({},)", CeilDiv(s.rows, s.row_tile));
+  kernel.num_warps = Warps(s, options);
+  kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program", s.rows, s.columns);
+  kernel.launch = fmt::format("{} row{} for each program, grid {}", s.row_tile, s.several_rows ? "s" : "", kernel.grid);
+  kernel.compute = fmt::format("{}, compute {}", s.loop ? fmt::format("walk along the row {} columns at a time", s.col_tile)
+                                                        : "load the row once and keep it in registers",
+                               OperatorList(graph, group));
+  return kernel;
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,70 @@
+#include "teach/kernel_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "teach/kernel.h"
+
+namespace tritogen::teach {
+
+std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
+                       const std::string& body) {
+  std::vector<std::string> params;
+  for (PrimId id : code.pointers()) params.push_back(code.Pointer(id));
+  for (const std::string& constant : constants) params.push_back(constant + ": tl.constexpr");
+  std::string line = fmt::format("def {}({}):\n", name, fmt::join(params, ", "));
+  if (line.size() > 100) line = fmt::format("def {}(\n    {},\n):\n", name, fmt::join(params, ",\n    "));
+  return "@triton.jit\n" + line + body;
+}
+
+std::vector<std::string> Operators(const Graph& graph, const Group& group) {
+  std::vector<std::string> names;
+  for (PrimId member : group.members) {
+    const std::string& name = graph[member].origin;
+    if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::string OperatorList(const Graph& graph, const Group& group) {
+  std::vector<std::string> names = Operators(graph, group);
+  if (names.empty()) return "a copy";
+  std::string last = names.back();
+  names.pop_back();
+  return names.empty() ? last : fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                       const KernelOptions& options, const std::string& name) {
+  if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);
+  if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
+  if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);
+  // The last dimension of the largest member as columns, where every member can be cut there.
+  const auto& sizes = graph[group.members.back()].sizes;
+  int64_t n = group.Size(AxisKind::kFlat);
+  Group rows = group;
+  rows.kind = GroupKind::kRows;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1 || sizes[i] == n) continue;
+    rows.domain = {{AxisKind::kRow, n / sizes[i]}, {AxisKind::kColumn, sizes[i]}};
+    bool fits = true;
+    for (PrimId member : group.members) {
+      for (const View& view : graph[member].operands) fits &= DigitsOf(view, rows.domain, false).has_value();
+    }
+    if (fits) return WriteRowKernel(graph, rows, buffers, options, name);
+    break;
+  }
+  return WriteFlatKernel(graph, group, buffers, options, name);
+}
+
+int64_t NextPowerOf2(int64_t n) {
+  int64_t power = 1;
+  while (power < n) power *= 2;
+  return power;
+}
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace tritogen::teach

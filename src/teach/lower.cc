@@ -1,0 +1,193 @@
+#include "teach/lower.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "program/catalogue.h"
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+void CollectRefs(const Arg& arg, std::vector<NodeRef>& refs) {
+  if (const NodeRef* ref = AsRef(arg)) refs.push_back(*ref);
+  if (const auto* list = std::get_if<Arg::List>(&arg.v)) {
+    for (const Arg& item : *list) CollectRefs(item, refs);
+  }
+}
+
+// "aten::_softmax" → "softmax", "aten::native_layer_norm" → "layer_norm", "aten::addmm" → "linear".
+std::string PlainName(std::string_view op) {
+  std::string name = FunctionalName(op);
+  name = name.substr(0, name.find('.'));
+  if (name.starts_with("_scaled_dot_product")) return "attention";
+  while (name.starts_with('_')) name.erase(0, 1);
+  if (name.starts_with("native_")) name.erase(0, 7);
+  return name == "addmm" ? "linear" : name == "mm" || name == "bmm" ? "matmul" : name;
+}
+
+bool IsFloatCompute(const Node& node) { return IsFloating(node.results[0].dtype); }
+
+// Pointwise operators whose expressions are right for integers too.
+bool FitsIntegers(std::string_view name) {
+  constexpr std::string_view kNames[] = {
+      "add", "sub", "rsub", "mul", "neg", "abs", "square", "maximum", "minimum", "max.other", "min.other", "clamp",
+      "clamp_min", "clamp_max", "where", "masked_fill", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+}  // namespace
+
+std::vector<NodeRef> TensorArguments(const Node& node) {
+  std::vector<NodeRef> refs;
+  for (const Arg& arg : node.args) CollectRefs(arg, refs);
+  for (const auto& [name, arg] : node.kwargs) CollectRefs(arg, refs);
+  return refs;
+}
+
+bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args) {
+  const Shape& result = node.results[0];
+  if (row.name == "_to_copy") {
+    b.Return({b.Cast(b.Tensor(args, "self"), result.dtype)});
+    return true;
+  }
+  bool tensor = false;
+  for (const auto& [name, arg] : args.all()) tensor |= AsRef(arg) != nullptr;
+  if (!tensor || (row.compute == Compute::kResult && !IsFloatCompute(node) && !FitsIntegers(row.name))) return false;
+  auto get = [&](NodeRef ref) { return b.Get(ref); };
+  if (row.name == "prelu" && b.Tensor(args, "weight").view.numel() > 1) return false;
+  b.Return({b.Apply(row, args, get, result.dtype)});
+  return true;
+}
+
+class Lowering {
+ public:
+  Lowering(const Program& program, const LowerOptions& options) : program_(program), b_(options) {}
+
+  std::optional<Graph> Run() {
+    for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes.size()); ++id) {
+      const Node& node = program_.nodes[id];
+      if (!IsSound(id)) return std::nullopt;
+      if (node.kind != NodeKind::kOp) {
+        b_.values_.push_back({Source(id)});
+      } else {
+        b_.results_.clear();
+        if (!LowerNode(node) || !Fits(id)) Call(id);
+        b_.values_.push_back(std::move(b_.results_));
+      }
+    }
+    for (NodeRef ref : program_.outputs) b_.graph.outputs.push_back(b_.Get(ref).view);
+    b_.graph.RemoveUnused();
+    return std::move(b_.graph);
+  }
+
+ private:
+  // Results are there and not empty; operands stand before.
+  bool IsSound(NodeId id) const {
+    const Node& node = program_.nodes[id];
+    if (node.results.empty()) return false;
+    for (const Shape& shape : node.results) {
+      if (shape.numel() == 0 && Used(id, static_cast<int>(&shape - node.results.data()))) return false;
+    }
+    for (NodeRef ref : TensorArguments(node)) {
+      if (ref.id < 0 || ref.id >= id || ref.result < 0) return false;
+      if (ref.result >= static_cast<int>(program_.nodes[ref.id].results.size())) return false;
+    }
+    return true;
+  }
+
+  bool Used(NodeId id, int result) const {
+    NodeRef wanted{id, result};
+    if (std::count(program_.outputs.begin(), program_.outputs.end(), wanted) > 0) return true;
+    for (const Node& node : program_.nodes) {
+      auto refs = TensorArguments(node);
+      if (std::count(refs.begin(), refs.end(), wanted) > 0) return true;
+    }
+    return false;
+  }
+
+  Value Source(NodeId id) {
+    const Node& node = program_.nodes[id];
+    Prim prim;
+    prim.kind = PrimKind::kSource;
+    prim.name = node.name;
+    prim.dtype = node.results[0].dtype;
+    prim.sizes = node.results[0].sizes;
+    prim.node = {id, 0};
+    return {b_.graph.Whole(b_.graph.Add(std::move(prim))), node.results[0].dtype};
+  }
+
+  bool LowerNode(const Node& node) {
+    const OpRow* row = FindOp(node.op);
+    if (row == nullptr) return false;
+    auto args = BoundArgs::Bind(*row, node);
+    if (!args) return false;
+    std::string_view op = row->name;
+    b_.origin = PlainName(node.op);
+    switch (row->kind) {
+      case OpClass::kPointwise: return LowerPointwise(b_, node, *row, *args);
+      case OpClass::kLayout: return LowerLayout(b_, node, op, *args);
+      case OpClass::kReduction: return LowerReduction(b_, node, op, *args);
+      case OpClass::kNorm: return LowerNorm(b_, node, op, *args);
+      case OpClass::kMatmul: return LowerMatmul(b_, node, op, *args);
+      case OpClass::kCreate:
+      case OpClass::kOther: return false;
+    }
+    return false;
+  }
+
+  // Gives each result the dtype that the program says. False when lowering gave fewer results than are used, or shapes
+  // other than recorded.
+  bool Fits(NodeId id) {
+    const Node& node = program_.nodes[id];
+    for (size_t r = 0; r < node.results.size(); ++r) {
+      if (r >= b_.results_.size()) {
+        if (Used(id, static_cast<int>(r))) return false;
+        continue;
+      }
+      Value& value = b_.results_[r];
+      if (value.sizes() != node.results[r].sizes) return false;
+      if (value.dtype != node.results[r].dtype) value = Store(value, node.results[r].dtype);
+    }
+    return true;
+  }
+
+  // What a kernel holds in float32 and a half-typed result needs no step of its own to be stored.
+  Value Store(const Value& value, Dtype dtype) {
+    if (value.view.prim >= 0) {
+      Prim& prim = b_.graph.prims[value.view.prim];
+      bool computed = prim.kind == PrimKind::kPointwise || prim.kind == PrimKind::kReduce;
+      if (computed && IsFloating(dtype) && prim.dtype == prim.held && prim.held == ComputeDtype(dtype)) {
+        prim.dtype = dtype;
+        return {value.view, dtype};
+      }
+    }
+    return b_.Cast(value, dtype);
+  }
+
+  void Call(NodeId id) {
+    const Node& node = program_.nodes[id];
+    std::vector<View> operands;
+    for (NodeRef ref : TensorArguments(node)) operands.push_back(b_.Get(ref).view);
+    b_.results_.clear();
+    for (size_t r = 0; r < node.results.size(); ++r) {
+      Prim prim;
+      prim.kind = PrimKind::kCall;
+      prim.name = prim.origin = PlainName(node.op);
+      prim.dtype = node.results[r].dtype;
+      prim.sizes = node.results[r].sizes;
+      prim.operands = operands;
+      prim.node = {id, static_cast<int>(r)};
+      b_.results_.push_back({b_.graph.Whole(b_.graph.Add(std::move(prim))), node.results[r].dtype});
+    }
+  }
+
+  const Program& program_;
+  Builder b_;
+};
+
+std::optional<Graph> Lower(const Program& program, const LowerOptions& options) {
+  return Lowering(program, options).Run();
+}
+
+}  // namespace tritogen::teach

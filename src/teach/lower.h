@@ -1,0 +1,20 @@
+// Program → Graph.
+#pragma once
+
+#include <optional>
+
+#include "program/program.h"
+#include "teach/graph.h"
+
+namespace tritogen::teach {
+
+struct LowerOptions {
+  // Reductions with few results and many elements are cut in two, so that many programs take part.
+  bool split_reductions = true;
+};
+
+// Takes a program apart. What the catalogue does not cover becomes a kCall. Nothing when the program holds something
+// that no candidate can be written for (an empty tensor, a malformed node).
+std::optional<Graph> Lower(const Program& program, const LowerOptions& options);
+
+}  // namespace tritogen::teach

@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+Value With(const Value& value, View view) { return {std::move(view), value.dtype}; }
+
+// Concatenation is a choice by index: element i comes from the part whose range holds i.
+Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim, const std::vector<int64_t>& sizes) {
+  dim = WrapDim(dim, static_cast<int64_t>(sizes.size()));
+  std::vector<Value> in;
+  std::string expr;
+  int64_t start = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    View view = parts[i].view;
+    int64_t length = view.sizes[dim];
+    view.sizes = sizes;
+    view.offset -= start * view.strides[dim];
+    view.guards.push_back({static_cast<int>(dim), start, start + length});
+    in.push_back(With(parts[i], view));
+    start += length;
+    if (i + 1 < parts.size()) expr += fmt::format("tl.where({{{}}} < {}, {{{}}}, ", parts.size(), start, i);
+  }
+  expr += fmt::format("{{{}}}{}", parts.size() - 1, std::string(parts.size() - 1, ')'));
+  in.push_back(b.Index(sizes, dim));
+  return b.Pointwise("cat", expr, in, parts[0].dtype, 0);
+}
+
+// Keeps the triangle below (or above) a diagonal of the last two dimensions.
+Value Triangle(Builder& b, const Value& x, int64_t diagonal, bool lower) {
+  Value row = b.Index(x.sizes(), -2), column = b.Index(x.sizes(), -1);
+  std::string expr = fmt::format("tl.where({{1}} - {{2}} {} {}, {{0}}, 0)", lower ? "<=" : ">=", diagonal);
+  return b.Pointwise(lower ? "tril" : "triu", expr, {x, column, row}, x.dtype, 1);
+}
+
+std::vector<Value> SplitParts(const Value& x, const std::vector<int64_t>& lengths, int64_t dim) {
+  std::vector<Value> parts;
+  int64_t start = 0;
+  for (int64_t length : lengths) {
+    parts.push_back(With(x, Slice(x.view, dim, start, length, 1)));
+    start += length;
+  }
+  return parts;
+}
+
+// Cutting ops and those with several operands.
+bool LowerCutting(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  if (op == "cat" || op == "stack") {
+    const auto* list = std::get_if<Arg::List>(&args["tensors"].v);
+    int64_t dim = AsInt(args["dim"]).value_or(0);
+    if (list == nullptr || list->empty() || list->size() > 8) return false;
+    std::vector<Value> parts;
+    for (const Arg& item : *list) {
+      if (AsRef(item) == nullptr) return false;
+      Value part = b.Get(*AsRef(item));
+      if (op == "stack") part = With(part, Unsqueeze(part.view, dim));
+      if (part.dtype != node.results[0].dtype || part.view.rank() == 0 || part.view.numel() == 0) return false;
+      if (!part.view.guards.empty()) return false;
+      parts.push_back(part);
+    }
+    b.Return({Concatenate(b, parts, dim, node.results[0].sizes)});
+    return true;
+  }
+  Value x = b.Tensor(args, "self");
+  int64_t dim = AsInt(args["dim"]).value_or(0);
+  if (op == "split" || op == "split_with_sizes" || op == "chunk") {
+    std::vector<int64_t> lengths;
+    for (const Shape& shape : node.results) lengths.push_back(shape.sizes[WrapDim(dim, x.view.rank())]);
+    b.Return(SplitParts(x, lengths, dim));
+    return true;
+  }
+  if (op == "unbind") {
+    std::vector<Value> parts;
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      parts.push_back(With(x, Select(x.view, dim, static_cast<int64_t>(i))));
+    }
+    b.Return(std::move(parts));
+    return true;
+  }
+  return false;
+}
+
+std::optional<View> SliceView(const View& view, const BoundArgs& args, const Shape& result) {
+  int64_t dim = WrapDim(AsInt(args["dim"]).value_or(0), view.rank());
+  int64_t step = AsInt(args["step"]).value_or(1), start = AsInt(args["start"]).value_or(0);
+  if (start < 0) start += view.sizes[dim];
+  start = std::clamp<int64_t>(start, 0, view.sizes[dim]);
+  return Slice(view, dim, start, result.sizes[dim], step);
+}
+
+// One tensor in, a view of it out.
+std::optional<View> ViewOf(const View& view, std::string_view op, const BoundArgs& args, const Shape& result) {
+  int64_t dim = AsInt(args["dim"]).value_or(0);
+  if (op == "t") return view.rank() < 2 ? view : Permute(view, {1, 0});
+  if (op == "transpose") {
+    std::vector<int64_t> dims(view.rank());
+    for (int i = 0; i < view.rank(); ++i) dims[i] = i;
+    if (dims.empty()) return view;
+    std::swap(dims[WrapDim(AsInt(args["dim0"]).value_or(0), view.rank())],
+              dims[WrapDim(AsInt(args["dim1"]).value_or(0), view.rank())]);
+    return Permute(view, dims);
+  }
+  if (op == "permute") {
+    auto dims = AsInts(args["dims"]);
+    return dims ? std::optional(Permute(view, *dims)) : std::nullopt;
+  }
+  if (op == "expand") return Expand(view, result.sizes);
+  if (op == "slice") return SliceView(view, args, result);
+  if (op == "narrow") {
+    return Slice(view, dim, AsInt(args["start"]).value_or(0), AsInt(args["length"]).value_or(1), 1);
+  }
+  if (op == "select") {
+    int64_t index = AsInt(args["index"]).value_or(0);
+    return Select(view, dim, index < 0 ? index + view.sizes[WrapDim(dim, view.rank())] : index);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  if (op == "dropout" || op == "native_dropout") {
+    Value x = b.Tensor(args, "input");
+    if (AsBool(args["train"], true) && AsNumber(args["p"]).value_or(1) > 0) return false;
+    b.Return({x});
+    return true;
+  }
+  if (op == "cat" || op == "stack" || op == "split" || op == "split_with_sizes" || op == "chunk" || op == "unbind") {
+    return LowerCutting(b, node, op, args);
+  }
+  Value x = b.Tensor(args, "self");
+  const Shape& result = node.results[0];
+  if (op == "detach" || op == "alias" || op == "lift_fresh" || op == "clone" || op == "contiguous") {
+    b.Return({x});
+  } else if (op == "tril" || op == "triu") {
+    b.Return({Triangle(b, x, AsInt(args["diagonal"]).value_or(0), op == "tril")});
+  } else if (auto view = ViewOf(x.view, op, args, result)) {
+    b.Return({With(x, *view)});
+  } else if (x.view.numel() == result.numel()) {
+    b.Return({b.Reshape(x, result.sizes)});  // view, reshape, flatten, squeeze, unsqueeze…
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <cmath>
+
+#include "program/catalogue.h"
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+bool FitsDot(Dtype dtype) {
+  return dtype == Dtype::kFloat32 || dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
+}
+
+// A product with one row or one column is a reduction: nothing is reused, so tiles of a dot would be empty work.
+Value Product(Builder& b, const Value& a, const Value& w, int batch_dims) {
+  int64_t k = a.sizes().back(), n = w.sizes().back(), m = 1;
+  for (size_t i = batch_dims; i + 1 < a.sizes().size(); ++i) m *= a.sizes()[i];
+  if (m > 1 && n > 1 && k > 1) return b.Matmul(a, w, batch_dims);
+  View left = Unsqueeze(a.view, -2);  // (batch…, m…, 1, k) · (batch…, 1…, n, k)
+  std::vector<int64_t> order;
+  for (int i = 0; i < batch_dims; ++i) order.push_back(i);
+  order.insert(order.end(), {batch_dims + 1, batch_dims});
+  View right = Permute(w.view, order);
+  for (int i = static_cast<int>(a.sizes().size()) - 1; i > batch_dims; --i) right = Unsqueeze(right, batch_dims);
+  Value products = b.Op("mul", {Value{left, a.dtype}, Value{right, w.dtype}}, ComputeDtype(a.dtype));
+  Value sums = b.Reduce(ReduceOp::kSum, products, {-1}, false);
+  return sums;
+}
+
+// beta·addend + alpha·product
+Value Add(Builder& b, Value product, const Value& addend, double beta, double alpha, Dtype dtype) {
+  if (alpha != 1) product = b.Op("mul", {product, alpha}, ComputeDtype(dtype));
+  if (beta == 0) return product;
+  return b.Op("add", {product, beta == 1 ? In{addend} : In{b.Op("mul", {addend, beta}, ComputeDtype(dtype))}}, dtype);
+}
+
+// torch.matmul for every rank: batch dimensions broadcast, vectors gain a dimension and lose it again.
+std::optional<Value> GeneralProduct(Builder& b, Value a, Value w, const std::vector<int64_t>& sizes) {
+  if (!a.view.guards.empty() || !w.view.guards.empty() || a.view.rank() == 0 || w.view.rank() == 0) return std::nullopt;
+  if (a.view.rank() == 1) a.view = Unsqueeze(a.view, 0);
+  if (w.view.rank() == 1) w.view = Unsqueeze(w.view, 1);
+  if (w.view.rank() == 2) return b.Reshape(Product(b, a, w, 0), sizes);
+  std::vector<int64_t> a_batch(a.sizes().begin(), a.sizes().end() - 2), w_batch(w.sizes().begin(), w.sizes().end() - 2);
+  std::vector<int64_t> batch = BroadcastSizes({a_batch, w_batch});
+  auto whole = [&](const Value& v) {
+    std::vector<int64_t> full = batch;
+    full.insert(full.end(), v.sizes().end() - 2, v.sizes().end());
+    return Value{Expand(v.view, full), v.dtype};
+  };
+  return b.Reshape(Product(b, whole(a), whole(w), static_cast<int>(batch.size())), sizes);
+}
+
+// Softmax(q·kᵀ·scale + mask)·v from its parts.
+bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
+  Value q = b.Tensor(args, "query"), k = b.Tensor(args, "key"), v = b.Tensor(args, "value");
+  if (AsNumber(args["dropout_p"]).value_or(0) > 0 || !FitsDot(q.dtype) || AsBool(args["enable_gqa"], false)) {
+    return false;
+  }
+  int rank = q.view.rank();
+  if (rank < 3 || k.view.rank() != rank || v.view.rank() != rank) return false;
+  double scale = AsNumber(args["scale"]).value_or(1.0 / std::sqrt(static_cast<double>(q.sizes().back())));
+  std::vector<int64_t> order(rank);
+  for (int i = 0; i < rank; ++i) order[i] = i;
+  std::swap(order[rank - 1], order[rank - 2]);
+  std::vector<int64_t> sizes = q.sizes();
+  sizes[rank - 1] = k.sizes()[rank - 2];
+  auto product = GeneralProduct(b, q, {Permute(k.view, order), k.dtype}, sizes);
+  if (!product) return false;
+  Value scores = b.Op("mul", {*product, scale}, Dtype::kFloat32);
+  if (AsBool(args["is_causal"], false)) {
+    Value row = b.Index(sizes, -2), column = b.Index(sizes, -1);
+    scores = b.Pointwise("causal", "tl.where({1} <= {2}, {0}, float(\"-inf\"))", {scores, column, row},
+                         Dtype::kFloat32, 1);
+  }
+  if (b.HasTensor(args, "attn_mask")) {
+    Value mask = b.Tensor(args, "attn_mask");
+    scores = mask.dtype == Dtype::kBool ? b.Op("where", {mask, scores, -INFINITY}, Dtype::kFloat32)
+                                        : b.Op("add", {scores, mask}, Dtype::kFloat32);
+  }
+  SoftmaxParts parts = Softmax(b, scores, -1);
+  Value weights = b.Op("div", {parts.exponentials, parts.sum});
+  auto result = GeneralProduct(b, b.Cast(weights, v.dtype), v, node.results[0].sizes);
+  if (!result) return false;
+  b.Return({*result});
+  return true;
+}
+
+}  // namespace
+
+bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  if (op.find("attention") != std::string_view::npos) return LowerAttention(b, node, args);
+  auto value = [&](std::string_view name) { return b.Tensor(args, name); };
+  const Shape& result = node.results[0];
+  if (!FitsDot(result.dtype)) return false;
+  double beta = AsNumber(args["beta"]).value_or(1), alpha = AsNumber(args["alpha"]).value_or(1);
+  std::optional<Value> out;
+  if (op == "linear") {
+    View weight = value("weight").view;
+    if (weight.rank() != 2) return false;
+    out = GeneralProduct(b, value("input"), {Permute(weight, {1, 0}), result.dtype}, result.sizes);
+    if (out && b.HasTensor(args, "bias")) out = Add(b, *out, value("bias"), 1, 1, result.dtype);
+  } else if (op == "addmm" || op == "baddbmm") {
+    bool batched = op == "baddbmm";
+    out = GeneralProduct(b, value(batched ? "batch1" : "mat1"), value(batched ? "batch2" : "mat2"), result.sizes);
+    if (out) out = Add(b, *out, value("self"), beta, alpha, result.dtype);
+  } else {
+    std::string_view second = op == "mv" ? "vec" : op == "dot" ? "tensor" : op == "matmul" ? "other" : "mat2";
+    out = GeneralProduct(b, value("self"), value(second), result.sizes);
+  }
+  if (!out) return false;
+  b.Return({*out});
+  return true;
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+// (x − mean) / sqrt(variance + eps) over `dims`.
+struct Normalized {
+  Value y, mean, rstd;
+};
+Normalized Normalize(Builder& b, const Value& x, const std::vector<int64_t>& dims, double eps) {
+  Value mean = b.Mean(x, dims, true);
+  Value centered = b.Op("sub", {x, mean}, mean.dtype);
+  Value variance = b.Mean(b.Op("square", {centered}), dims, true);
+  Value rstd = b.Op("rsqrt", {b.Op("add", {variance, eps})});
+  return {b.Op("mul", {centered, rstd}), mean, rstd};
+}
+
+// y·weight + bias, either of which may be missing; `shape` broadcasts them against y.
+Value Affine(Builder& b, Value y, const BoundArgs& args, const std::vector<int64_t>& shape) {
+  if (b.HasTensor(args, "weight")) y = b.Op("mul", {y, b.Reshape(b.Tensor(args, "weight"), shape)}, y.dtype);
+  if (b.HasTensor(args, "bias")) y = b.Op("add", {y, b.Reshape(b.Tensor(args, "bias"), shape)}, y.dtype);
+  return y;
+}
+
+std::vector<int64_t> LastDims(size_t count) {
+  std::vector<int64_t> dims(count);
+  for (size_t i = 0; i < count; ++i) dims[i] = -static_cast<int64_t>(count - i);
+  return dims;
+}
+
+bool LowerSoftmax(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  auto dim = AsInt(args["dim"]);
+  if (!dim || !IsFloating(x.dtype)) return false;
+  if (const auto* dtype = std::get_if<Dtype>(&args["dtype"].v)) x = b.Cast(x, *dtype);
+  SoftmaxParts parts = Softmax(b, x, *dim);
+  if (op.find("log") != std::string_view::npos) {
+    b.Return({b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})})});
+  } else {
+    b.Return({b.Op("div", {parts.exponentials, parts.sum})});
+  }
+  return true;
+}
+
+bool LowerLayerNorm(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "input");
+  auto shape = AsInts(args["normalized_shape"]);
+  if (!shape || !IsFloating(x.dtype)) return false;
+  auto dims = LastDims(shape->size());
+  if (op.find("rms") == std::string_view::npos) {
+    Normalized n = Normalize(b, x, dims, AsNumber(args["eps"]).value_or(1e-5));
+    b.Return({Affine(b, n.y, args, *shape), n.mean, n.rstd});
+    return true;
+  }
+  double eps = AsNumber(args["eps"]).value_or(x.dtype == Dtype::kFloat64 ? 0x1p-52 : 0x1p-23);
+  Value rstd = b.Op("rsqrt", {b.Op("add", {b.Mean(b.Op("square", {x}), dims, true), eps})});
+  b.Return({Affine(b, b.Op("mul", {x, rstd}, rstd.dtype), args, *shape), rstd});
+  return true;
+}
+
+bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "input");
+  auto groups = AsInt(args[op == "group_norm" ? "num_groups" : "group"]);
+  if (!groups || x.view.rank() < 2 || !IsFloating(x.dtype)) return false;
+  int64_t batch = x.sizes()[0], channels = x.sizes()[1];
+  int64_t inner = x.view.numel() / (batch * channels);
+  Value grouped = b.Reshape(x, {batch, *groups, channels / *groups, inner});
+  Normalized n = Normalize(b, grouped, {2, 3}, AsNumber(args["eps"]).value_or(1e-5));
+  Value y = Affine(b, n.y, args, {1, *groups, channels / *groups, 1});
+  std::vector<int64_t> stats = {batch, *groups};
+  b.Return({b.Reshape(y, x.sizes()), b.Reshape(n.mean, stats), b.Reshape(n.rstd, stats)});
+  return true;
+}
+
+// With running statistics BatchNorm is an affine map per channel. In training it also writes those statistics, which
+// stays with PyTorch; without any to write it is a normalisation over all but the channels.
+bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "input");
+  if (x.view.rank() < 2 || !IsFloating(x.dtype)) return false;
+  bool training = AsBool(args["training"], op != "_native_batch_norm_legit_no_training");
+  if (op == "_native_batch_norm_legit_no_training") training = false;
+  std::vector<int64_t> channel(x.view.rank(), 1), dims;
+  channel[1] = x.sizes()[1];
+  for (int i = 0; i < x.view.rank(); ++i) {
+    if (i != 1) dims.push_back(i);
+  }
+  double eps = AsNumber(args["eps"]).value_or(1e-5);
+  if (training) {
+    if (b.HasTensor(args, "running_mean")) return false;
+    Normalized n = Normalize(b, x, dims, eps);
+    b.Return({Affine(b, n.y, args, channel)});
+    return true;
+  }
+  if (!b.HasTensor(args, "running_mean") || !b.HasTensor(args, "running_var")) return false;
+  Value mean = b.Reshape(b.Tensor(args, "running_mean"), channel);
+  Value rstd = b.Op("rsqrt", {b.Op("add", {b.Reshape(b.Tensor(args, "running_var"), channel), eps})});
+  Value y = b.Op("mul", {b.Op("sub", {x, mean}, rstd.dtype), rstd});
+  b.Return({Affine(b, y, args, channel)});
+  return true;
+}
+
+// Mean, sum or neither of the elements, as `reduction` says.
+Value ReduceLoss(Builder& b, const Value& loss, int64_t reduction) {
+  if (reduction == 0) return loss;
+  return reduction == 1 ? b.Mean(loss, {}, false) : b.Reduce(ReduceOp::kSum, loss, {}, false);
+}
+
+bool LowerElementLoss(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  if (!IsFloating(x.dtype)) return false;
+  Value difference = b.Op("sub", {x, b.Tensor(args, "target")}, ComputeDtype(x.dtype));
+  Value loss = difference;
+  if (op == "mse_loss") {
+    loss = b.Op("square", {difference});
+  } else {
+    Value magnitude = b.Op("abs", {difference});
+    double beta = AsNumber(args["beta"]).value_or(AsNumber(args["delta"]).value_or(0));
+    loss = magnitude;
+    if (op != "l1_loss" && beta > 0) {
+      double scale = op == "huber_loss" ? beta : 1;
+      std::string expr = fmt::format("tl.where({{0}} < {0}, {1} * {{0}} * {{0}}, {2} * ({{0}} - {3}))",
+                                     PythonLiteral(Arg{beta}), PythonLiteral(Arg{0.5 * scale / beta}),
+                                     PythonLiteral(Arg{scale}), PythonLiteral(Arg{0.5 * beta}));
+      loss = b.Pointwise(std::string(op), expr, {magnitude}, magnitude.dtype, 4);
+    }
+  }
+  b.Return({ReduceLoss(b, loss, AsInt(args["reduction"]).value_or(1))});
+  return true;
+}
+
+// The log-probability of each row's target, found by comparing column numbers, so that it fuses with the softmax
+// before it.
+bool LowerNll(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
+  auto reduction = AsInt(args["reduction"]), ignore = AsInt(args["ignore_index"]);
+  if (x.view.rank() != 2 || b.HasTensor(args, "weight") || !reduction || !ignore) return false;
+  Value wanted{Unsqueeze(target.view, 1), target.dtype};
+  Value picked = b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted},
+                             ComputeDtype(x.dtype), 1);
+  Value log_probability = b.Reduce(ReduceOp::kSum, picked, {1}, false);
+  Value loss = b.Pointwise("loss", fmt::format("tl.where({{1}} == {}, 0.0, -{{0}})", *ignore),
+                           {log_probability, target}, log_probability.dtype, 1);
+  if (*reduction == 0) {
+    b.Return({loss});
+    return true;
+  }
+  Value counted = b.Pointwise("counted", fmt::format("tl.where({{0}} == {}, 0.0, 1.0)", *ignore), {target},
+                              loss.dtype, 1);
+  Value total = b.Reduce(ReduceOp::kSum, loss, {}, false), count = b.Reduce(ReduceOp::kSum, counted, {}, false);
+  b.Return({*reduction == 1 ? b.Op("div", {total, count}) : total, count});
+  return true;
+}
+
+}  // namespace
+
+bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  if (op.find("softmax") != std::string_view::npos) return LowerSoftmax(b, op, args);
+  if (op == "nll_loss_forward") return LowerNll(b, args);
+  if (op.ends_with("_loss")) return LowerElementLoss(b, op, args);
+  if (op.find("batch_norm") != std::string_view::npos) return LowerBatchNorm(b, op, args);
+  if (op.find("group_norm") != std::string_view::npos) return LowerGroupNorm(b, op, args);
+  return LowerLayerNorm(b, op, args);
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+struct Dims {
+  std::vector<int64_t> dims;  // all of them when the call names none
+  bool keepdim;
+};
+
+Dims DimsOf(const BoundArgs& args, int rank) {
+  std::vector<int64_t> dims = AsInts(args["dim"]).value_or(std::vector<int64_t>{});
+  if (dims.empty()) {
+    dims.resize(rank);
+    std::iota(dims.begin(), dims.end(), 0);
+  }
+  return {dims, AsBool(args["keepdim"], false)};
+}
+
+// Mean of the squared distances from the mean; `correction` is taken off the count.
+struct Moments {
+  Value mean, variance;
+};
+Moments VarianceOf(Builder& b, const Value& x, const Dims& d, double correction) {
+  Value mean = b.Mean(x, d.dims, true);
+  Value centered = b.Op("sub", {x, mean}, mean.dtype);
+  Value squares = b.Reduce(ReduceOp::kSum, b.Op("square", {centered}), d.dims, d.keepdim);
+  double count = static_cast<double>(x.view.numel()) / static_cast<double>(squares.view.numel());
+  Value variance = b.Op("div", {squares, std::max(0.0, count - correction)}, mean.dtype);
+  return {b.Reshape(mean, squares.sizes()), variance};
+}
+
+bool LowerVariance(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  if (!IsFloating(x.dtype)) return false;
+  double correction = AsNumber(args["correction"]).value_or(AsBool(args["unbiased"], true) ? 1 : 0);
+  Moments m = VarianceOf(b, x, DimsOf(args, x.view.rank()), correction);
+  Value result = op.starts_with("std") ? b.Op("sqrt", {m.variance}) : m.variance;
+  b.Return(op.starts_with("var_mean") ? std::vector<Value>{result, m.mean} : std::vector<Value>{result});
+  return true;
+}
+
+bool LowerVectorNorm(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  if (!IsFloating(x.dtype)) return false;
+  double p = AsNumber(args["ord"]).value_or(AsNumber(args["p"]).value_or(2));
+  Dims d = DimsOf(args, x.view.rank());
+  if (p == 2) {
+    Value squares = b.Op("square", {x});
+    b.Return({b.Op("sqrt", {b.Reduce(ReduceOp::kSum, squares, d.dims, d.keepdim)})});
+    return true;
+  }
+  Value magnitude = b.Op("abs", {x});
+  if (p == 1) {
+    b.Return({b.Reduce(ReduceOp::kSum, magnitude, d.dims, d.keepdim)});
+  } else if (std::isinf(p)) {
+    b.Return({b.Reduce(p > 0 ? ReduceOp::kMax : ReduceOp::kMin, magnitude, d.dims, d.keepdim)});
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  if (x.dtype == Dtype::kBool || x.dtype == Dtype::kFloat64) return false;
+  bool largest = op.find("max") != std::string_view::npos;
+  Dims d = DimsOf(args, x.view.rank());
+  if (op.starts_with("arg")) {
+    // Without a dimension the index counts the flattened elements.
+    b.Return({b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, d.dims, d.keepdim)});
+    return true;
+  }
+  Value value = b.Reduce(largest ? ReduceOp::kMax : ReduceOp::kMin, x, d.dims, d.keepdim);
+  std::vector<Value> results = {value};
+  if (node.results.size() == 2) {
+    results.push_back(b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, d.dims, d.keepdim));
+  }
+  b.Return(std::move(results));
+  return true;
+}
+
+}  // namespace
+
+SoftmaxParts Softmax(Builder& b, const Value& x, int64_t dim) {
+  Value maximum = b.Reduce(ReduceOp::kMax, x, {dim}, true);
+  Value shifted = b.Op("sub", {x, maximum}, maximum.dtype);
+  Value exponentials = b.Op("exp", {shifted});
+  return {maximum, shifted, exponentials, b.Reduce(ReduceOp::kSum, exponentials, {dim}, true)};
+}
+
+bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  if (op.starts_with("var") || op.starts_with("std")) return LowerVariance(b, op, args);
+  if (op == "norm" || op == "linalg_vector_norm") return LowerVectorNorm(b, args);
+  Value x = b.Tensor(args, "self");
+  Dims d = DimsOf(args, x.view.rank());
+  if (op == "any" || op == "all") {
+    Value truth = b.Cast(b.Cast(x, Dtype::kBool), Dtype::kInt32);
+    Value result = b.Reduce(op == "any" ? ReduceOp::kMax : ReduceOp::kMin, truth, d.dims, d.keepdim);
+    b.Return({b.Cast(result, Dtype::kBool)});
+    return true;
+  }
+  if (op == "sum" || op == "prod" || op == "mean") {
+    Value in = IsFloating(node.results[0].dtype) && IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
+    if (op == "mean") {
+      b.Return({b.Mean(in, d.dims, d.keepdim)});
+    } else {
+      b.Return({b.Reduce(op == "sum" ? ReduceOp::kSum : ReduceOp::kProd, in, d.dims, d.keepdim)});
+    }
+    return true;
+  }
+  if (op == "logsumexp") {
+    if (d.dims.size() != 1 || !IsFloating(x.dtype)) return false;
+    SoftmaxParts parts = Softmax(b, x, d.dims[0]);
+    Value result = b.Op("add", {b.Op("log", {parts.sum}), parts.maximum});
+    b.Return({b.Reshape(result, node.results[0].sizes)});
+    return true;
+  }
+  return LowerExtremum(b, node, op, args);
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,82 @@
+// What the lower_*.cc files share: the graph under construction and short ways to add to it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "program/catalogue.h"
+#include "teach/graph.h"
+#include "teach/lower.h"
+
+namespace tritogen::teach {
+
+// A tensor of the program while it is taken apart.
+struct Value {
+  View view;
+  Dtype dtype = Dtype::kFloat32;
+  const std::vector<int64_t>& sizes() const { return view.sizes; }
+};
+
+// An operand of Builder::Op: a tensor or a number.
+using In = std::variant<Value, double>;
+
+class Builder {
+ public:
+  explicit Builder(const LowerOptions& options) : options_(options) {}
+
+  // A pointwise operator of the catalogue on values and numbers, broadcast; arguments in the row's order. The result
+  // is `dtype`; when it is left out, the compute dtype of the first tensor (bool for comparisons).
+  Value Op(std::string_view op, const std::vector<In>& in, std::optional<Dtype> dtype = {});
+  // The same for a bound call; `get` gives the tensors that it refers to.
+  Value Apply(const OpRow& row, const BoundArgs& args, const std::function<Value(NodeRef)>& get, Dtype result);
+  // A pointwise value from an expression with {0}…, its operands in the dtype that each computes in.
+  Value Pointwise(std::string name, std::string expr, const std::vector<Value>& in, Dtype dtype, double flops);
+  // A reduction. `dims` as PyTorch gives them, empty for all. Sums of half types are float32 and so on.
+  Value Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim);
+  Value Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim);
+  // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
+  Value Matmul(const Value& a, const Value& b, int batch_dims);
+  Value Cast(const Value& in, Dtype dtype);
+  // The same elements in row-major order under a new shape; copies where strides do not allow a view.
+  Value Reshape(const Value& in, const std::vector<int64_t>& sizes);
+  // Index along one dimension, of shape `sizes`, int32 (int64 where it does not fit).
+  Value Index(const std::vector<int64_t>& sizes, int64_t dim);
+
+  // Arguments of the node under way.
+  Value Tensor(const BoundArgs& args, std::string_view name) const;  // REQUIRES: a tensor
+  bool HasTensor(const BoundArgs& args, std::string_view name) const { return AsRef(args[name]) != nullptr; }
+  Value Get(NodeRef ref) const { return values_[ref.id].at(ref.result); }
+
+  // Gives the node under way its results; missing ones may never be used.
+  void Return(std::vector<Value> results) { results_ = std::move(results); }
+
+  Graph graph;
+  std::string origin;  // what the node under way is called in names of kernels
+
+ private:
+  friend class Lowering;
+  Value AddPointwise(Prim prim, const std::vector<Value>& in);
+
+  const LowerOptions& options_;
+  std::vector<std::vector<Value>> values_;  // by node, by result
+  std::vector<Value> results_;
+};
+
+// Each handles the operators of its family; false for what it cannot express. Results go to Builder::Return.
+bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args);
+bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+
+// Softmax along a dimension before its division: max x, x − max, its exponentials and their sum; the dimension is kept.
+struct SoftmaxParts {
+  Value maximum, shifted, exponentials, sum;
+};
+SoftmaxParts Softmax(Builder& b, const Value& x, int64_t dim);
+
+}  // namespace tritogen::teach

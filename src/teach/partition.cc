@@ -1,0 +1,338 @@
+#include "teach/partition.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr size_t kMaxMembers = 64, kMaxPointers = 24;
+constexpr int kMaxInlined = 16;  // pointwise steps that may be repeated for one reader
+
+class Inliner {
+ public:
+  explicit Inliner(const Graph& graph) : graph_(graph) {}
+
+  Graph Run() {
+    std::vector<PrimId> moved;
+    for (Prim prim : graph_.prims) {
+      for (View& view : prim.operands) {
+        if (view.prim >= 0) view.prim = moved[view.prim];
+        bool tile = prim.kind == PrimKind::kPointwise || prim.kind == PrimKind::kReduce;
+        if (tile) view = Inline(view);
+      }
+      moved.push_back(out_.Add(std::move(prim)));
+    }
+    for (View view : graph_.outputs) {
+      if (view.prim >= 0) view.prim = moved[view.prim];
+      out_.outputs.push_back(view);
+    }
+    out_.RemoveUnused();
+    return std::move(out_);
+  }
+
+ private:
+  // Pointwise steps between the value and memory; more than allowed when a product or a reduction is among them.
+  int Cost(PrimId id) const {
+    if (id < 0) return 0;
+    const Prim& prim = out_[id];
+    if (prim.kind == PrimKind::kSource || prim.kind == PrimKind::kCall) return 0;
+    if (prim.kind != PrimKind::kPointwise) return kMaxInlined + 1;
+    int cost = 1;
+    for (const View& view : prim.operands) {
+      cost += Cost(view.prim);
+      if (cost > kMaxInlined) break;
+    }
+    return cost;
+  }
+
+  View Inline(const View& view) {
+    if (view.prim < 0 || out_[view.prim].kind != PrimKind::kPointwise || view.IsContiguous()) return view;
+    if (Cost(view.prim) > kMaxInlined) return view;
+    Prim copy = out_[view.prim];
+    copy.sizes = view.sizes;
+    for (View& operand : copy.operands) {
+      auto through = Compose(view, operand);
+      if (!through) return view;
+      operand = Inline(*through);
+    }
+    return out_.Whole(out_.Add(std::move(copy)));
+  }
+
+  const Graph& graph_;
+  Graph out_;
+};
+
+// Dimensions of a reduction as alternating stretches of rows and columns.
+std::vector<Segment> ReduceDomain(const Prim& prim) {
+  std::vector<Segment> domain;
+  for (size_t i = 0; i < prim.space.size(); ++i) {
+    if (prim.space[i] == 1) continue;
+    AxisKind axis = prim.reduced[i] ? AxisKind::kColumn : AxisKind::kRow;
+    if (!domain.empty() && domain.back().axis == axis) {
+      domain.back().size *= prim.space[i];
+    } else {
+      domain.push_back({axis, prim.space[i]});
+    }
+  }
+  return domain;
+}
+
+std::vector<Segment> MatmulDomain(const Prim& prim) {
+  int64_t batch = 1, m = 1;
+  for (int i = 0; i + 1 < static_cast<int>(prim.sizes.size()); ++i) (i < prim.batch_dims ? batch : m) *= prim.sizes[i];
+  return {{AxisKind::kBatch, batch}, {AxisKind::kM, m}, {AxisKind::kN, prim.sizes.back()}};
+}
+
+int64_t DomainSize(const std::vector<Segment>& domain) {
+  int64_t n = 1;
+  for (const Segment& segment : domain) n *= segment.size;
+  return n;
+}
+
+class Partitioner {
+ public:
+  explicit Partitioner(const Graph& graph) : graph_(graph), group_of_(graph.prims.size(), -1) {}
+
+  std::vector<Group> Run() {
+    for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
+      if (graph_[id].kind != PrimKind::kSource) Place(id);
+    }
+    FindStores();
+    return InOrder();
+  }
+
+ private:
+  void Place(PrimId id) {
+    const Prim& prim = graph_[id];
+    if (prim.kind == PrimKind::kCall) {
+      for (int g = 0; g < static_cast<int>(groups_.size()); ++g) {  // another result of the same call
+        if (groups_[g].kind == GroupKind::kCall && graph_[groups_[g].members[0]].node.id == prim.node.id) {
+          return Enter(id, g, false);
+        }
+      }
+    } else if (prim.kind != PrimKind::kMatmul) {
+      for (int g : Candidates(prim)) {
+        if (TryJoin(id, g)) return;
+      }
+    }
+    Open(id);
+  }
+
+  void Enter(PrimId id, int g, bool per_row) {
+    groups_[g].members.push_back(id);
+    groups_[g].per_row[id] = per_row;
+    group_of_[id] = g;
+  }
+
+  void Open(PrimId id) {
+    const Prim& prim = graph_[id];
+    Group group;
+    if (prim.kind == PrimKind::kCall) group.kind = GroupKind::kCall;
+    if (prim.kind == PrimKind::kMatmul) {
+      group.kind = GroupKind::kMatmul;
+      group.domain = MatmulDomain(prim);
+    } else if (prim.kind == PrimKind::kReduce) {
+      group.kind = GroupKind::kRows;
+      group.domain = ReduceDomain(prim);
+    } else if (prim.kind == PrimKind::kPointwise) {
+      group.domain = {{AxisKind::kFlat, ContiguousView(id, prim.sizes).numel()}};
+    }
+    groups_.push_back(std::move(group));
+    Enter(id, static_cast<int>(groups_.size()) - 1, prim.kind == PrimKind::kReduce);
+  }
+
+  // Kernels of the operands, newest first, then kernels that load one of them too.
+  std::vector<int> Candidates(const Prim& prim) const {
+    std::set<int, std::greater<>> makers, readers;
+    for (const View& view : prim.operands) {
+      if (view.prim < 0) continue;
+      if (group_of_[view.prim] >= 0) makers.insert(group_of_[view.prim]);
+      for (int g = 0; g < static_cast<int>(groups_.size()); ++g) {
+        if (groups_[g].kind != GroupKind::kFlat && groups_[g].kind != GroupKind::kRows) continue;
+        for (PrimId member : groups_[g].members) {
+          for (const View& read : graph_[member].operands) {
+            if (read == view) readers.insert(g);
+          }
+        }
+      }
+    }
+    std::vector<int> all(makers.begin(), makers.end());
+    for (int g : readers) {
+      if (makers.count(g) == 0) all.push_back(g);
+    }
+    return all;
+  }
+
+  bool TryJoin(PrimId id, int g) {
+    const Prim& prim = graph_[id];
+    const Group& group = groups_[g];
+    if (group.kind == GroupKind::kCall || group.members.size() >= kMaxMembers || Pointers(group) >= kMaxPointers) {
+      return false;
+    }
+    for (const View& view : prim.operands) {
+      int other = view.prim < 0 ? -1 : group_of_[view.prim];
+      if (other >= 0 && other != g && DependsOn(other, g)) return false;
+    }
+    if (prim.kind == PrimKind::kReduce) return TryJoinReduce(id, g);
+    int64_t numel = ContiguousView(id, prim.sizes).numel();
+    if (numel == DomainSize(group.domain) && Fits(prim, group, group.domain, false)) {
+      Enter(id, g, false);
+      return true;
+    }
+    if (group.kind == GroupKind::kRows && numel == group.Size(AxisKind::kRow) &&
+        Fits(prim, group, group.domain, true)) {
+      Enter(id, g, true);
+      return true;
+    }
+    return false;
+  }
+
+  bool TryJoinReduce(PrimId id, int g) {
+    const Prim& prim = graph_[id];
+    Group& group = groups_[g];
+    std::vector<Segment> domain = ReduceDomain(prim);
+    const View& in = prim.operands[0];
+    if (in.prim >= 0 && group_of_[in.prim] == g && (group.per_row.at(in.prim) || !in.IsContiguous())) return false;
+    if (!DigitsOf(in, domain, false)) return false;
+    if (group.kind == GroupKind::kRows && group.domain == domain) {
+      Enter(id, g, true);
+      return true;
+    }
+    // A pointwise kernel becomes one of rows and columns when all its members can be cut that way.
+    if (group.kind != GroupKind::kFlat || DomainSize(domain) != DomainSize(group.domain)) return false;
+    for (PrimId member : group.members) {
+      if (!Fits(graph_[member], group, domain, false)) return false;
+    }
+    group.kind = GroupKind::kRows;
+    group.domain = domain;
+    Enter(id, g, true);
+    return true;
+  }
+
+  // Whether a pointwise prim can work on these elements: its dimensions split at the domain's borders, and what it
+  // reads of the group is at the same place.
+  bool Fits(const Prim& prim, const Group& group, const std::vector<Segment>& domain, bool per_row) const {
+    for (const View& view : prim.operands) {
+      auto digits = DigitsOf(view, domain, per_row);
+      if (!digits) return false;
+      auto member = group.per_row.find(view.prim);
+      if (member == group.per_row.end()) continue;
+      if (member->second == per_row ? !view.IsContiguous() : per_row || !IsRowBroadcast(view, *digits, domain)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Reads the row's own element of a per-row value, the same for every column.
+  static bool IsRowBroadcast(const View& view, const std::vector<std::vector<Digit>>& digits,
+                             const std::vector<Segment>& domain) {
+    auto rows = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kRow));
+    auto columns = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kColumn));
+    bool own_row = rows.empty() || (rows.size() == 1 && rows[0].stride == 1);
+    return view.offset == 0 && view.guards.empty() && own_row && columns.size() == 1 && columns[0].stride == 0;
+  }
+
+  size_t Pointers(const Group& group) const {
+    std::set<PrimId> read;
+    for (PrimId member : group.members) {
+      for (const View& view : graph_[member].operands) {
+        if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
+      }
+    }
+    return read.size();
+  }
+
+  std::set<int> Needs(int g) const {
+    std::set<int> needs;
+    for (PrimId member : groups_[g].members) {
+      for (const View& view : graph_[member].operands) {
+        if (view.prim >= 0 && group_of_[view.prim] >= 0 && group_of_[view.prim] != g) needs.insert(group_of_[view.prim]);
+      }
+    }
+    return needs;
+  }
+
+  bool DependsOn(int g, int on) const {
+    std::set<int> seen;
+    std::vector<int> todo = {g};
+    while (!todo.empty()) {
+      int next = todo.back();
+      todo.pop_back();
+      if (next == on) return true;
+      if (!seen.insert(next).second) continue;
+      for (int need : Needs(next)) todo.push_back(need);
+    }
+    return false;
+  }
+
+  void FindStores() {
+    std::set<PrimId> stored;
+    for (const View& view : graph_.outputs) stored.insert(view.prim);
+    for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
+      for (const View& view : graph_[id].operands) {
+        if (view.prim >= 0 && group_of_[view.prim] != group_of_[id]) stored.insert(view.prim);
+      }
+    }
+    for (Group& group : groups_) {
+      for (PrimId member : group.members) {
+        if (stored.count(member) > 0) group.stores.push_back(member);
+      }
+    }
+  }
+
+  std::vector<Group> InOrder() {
+    std::vector<Group> ordered;
+    std::vector<bool> done(groups_.size(), false);
+    auto visit = [&](auto& self, int g) -> void {
+      if (done[g]) return;
+      done[g] = true;
+      for (int need : Needs(g)) self(self, need);
+      ordered.push_back(groups_[g]);
+    };
+    for (int g = 0; g < static_cast<int>(groups_.size()); ++g) visit(visit, g);
+    return ordered;
+  }
+
+  const Graph& graph_;
+  std::vector<int> group_of_;  // by prim; -1 for sources
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+int64_t Group::Size(AxisKind axis) const {
+  int64_t n = 1;
+  for (const Segment& segment : domain) n *= segment.axis == axis ? segment.size : 1;
+  return n;
+}
+
+Graph InlineViews(const Graph& graph) { return Inliner(graph).Run(); }
+
+std::vector<Group> Partition(const Graph& graph) { return Partitioner(graph).Run(); }
+
+std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
+                                                        bool per_row) {
+  std::vector<int64_t> sizes;
+  for (const Segment& segment : domain) {
+    if (!per_row || segment.axis == AxisKind::kRow) sizes.push_back(segment.size);
+  }
+  return SplitIntoAxes(view, sizes);
+}
+
+std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits, const std::vector<Segment>& domain,
+                              bool per_row, AxisKind axis) {
+  std::vector<Digit> joined;
+  size_t at = 0;
+  for (const Segment& segment : domain) {
+    if (per_row && segment.axis != AxisKind::kRow) continue;
+    if (segment.axis == axis) joined.insert(joined.end(), digits[at].begin(), digits[at].end());
+    ++at;
+  }
+  return MergeDigits(joined);
+}
+
+}  // namespace tritogen::teach

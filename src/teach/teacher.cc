@@ -1,0 +1,91 @@
+#include "teach/teacher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "teach/lower.h"
+#include "teach/module.h"
+
+namespace tritogen::teach {
+namespace {
+
+struct Strategy {
+  std::string name;
+  KernelOptions kernel;
+  LowerOptions lower;
+};
+
+// The ways to write this partition, most promising first.
+std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups) {
+  bool flat = false, rows = false, product = false, single = false;
+  for (const Group& group : groups) {
+    flat |= group.kind == GroupKind::kFlat;
+    rows |= group.kind == GroupKind::kRows;
+    product |= group.kind == GroupKind::kMatmul;
+    single |= group.kind == GroupKind::kMatmul && graph[group.members[0]].compute[0] == Dtype::kFloat32;
+  }
+  std::vector<Strategy> all = {{"fused", {}, {}}};
+  auto add = [&](std::string name, auto change) {
+    Strategy strategy{std::move(name), {}, {}};
+    change(strategy);
+    all.push_back(std::move(strategy));
+  };
+  if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
+  if (product) add("tiles 64x64x32", [](Strategy& s) { s.kernel.tile_m = s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
+  if (rows) add("row per program", [](Strategy& s) { s.kernel.rows_per_program = 1; });
+  if (rows) add("walk along rows", [](Strategy& s) { s.kernel.row_loop = true, s.kernel.row_block = 512; });
+  if (flat) add("rows of the last dimension", [](Strategy& s) { s.kernel.flat_rows = true; });
+  if (flat) add("BLOCK=256", [](Strategy& s) { s.kernel.flat_block = 256; });
+  if (product) add("tiles 128x64x32", [](Strategy& s) {
+    s.kernel.tile_m = 128, s.kernel.tile_n = 64, s.kernel.tile_k = 32;
+  });
+  if (rows) add("four rows per program", [](Strategy& s) { s.kernel.rows_per_program = 4; });
+  if (flat) add("BLOCK=4096", [](Strategy& s) { s.kernel.flat_block = 4096, s.kernel.num_warps = 8; });
+  if (rows) add("one stage reductions", [](Strategy& s) { s.lower.split_reductions = false; });
+  return all;
+}
+
+bool AllInTriton(const std::vector<Group>& groups) {
+  return std::none_of(groups.begin(), groups.end(), [](const Group& g) { return g.kind == GroupKind::kCall; });
+}
+
+bool AnyInTriton(const std::vector<Group>& groups) {
+  return std::any_of(groups.begin(), groups.end(), [](const Group& g) { return g.kind != GroupKind::kCall; });
+}
+
+struct Prepared {
+  Graph graph;
+  std::vector<Group> groups;
+};
+
+std::optional<Prepared> Prepare(const Program& program, const LowerOptions& options) {
+  auto graph = Lower(program, options);
+  if (!graph) return std::nullopt;
+  Prepared prepared{InlineViews(*graph), {}};
+  for (const View& view : prepared.graph.outputs) {
+    if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
+  }
+  prepared.groups = Partition(prepared.graph);
+  return prepared;
+}
+
+}  // namespace
+
+std::vector<Answer> Teach(const Request& request) {
+  auto first = Prepare(*request.program, {});
+  if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->groups))) return {};
+  std::vector<Answer> answers;
+  std::set<std::string> seen;
+  for (const Strategy& strategy : Strategies(first->graph, first->groups)) {
+    if (static_cast<int>(answers.size()) == request.count) break;
+    auto prepared = strategy.lower.split_reductions ? first : Prepare(*request.program, strategy.lower);
+    auto module = WriteModule(request, prepared->graph, prepared->groups, strategy.kernel);
+    if (!module || !seen.insert(module->source).second) continue;
+    answers.push_back({strategy.name, std::move(module->plan), std::move(module->source)});
+  }
+  return answers;
+}
+
+}  // namespace tritogen::teach

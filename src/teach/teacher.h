@@ -1,0 +1,34 @@
+// The teacher: writes Triton candidates for a program, in several strategies, each with its plan in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace tritogen::teach {
+
+struct Request {
+  const Program* program = nullptr;
+  std::string reference_source;  // kept in the candidate's file for the class that it extends
+  std::string entry;             // class or function name
+  bool is_function = false;
+  bool strict = false;  // only candidates whose work is all in Triton
+  int count = 8;        // at most so many
+  // Parameters of forward, and for each input of the program the expression that gives it. Empty: one parameter for
+  // each input, named after it.
+  std::vector<std::string> parameters, inputs;
+  // Nodes whose tensors may not be in row-major order; the wrapper asks for .contiguous().
+  std::vector<NodeId> strided;
+};
+
+struct Answer {
+  std::string strategy, plan, source;
+};
+
+// Most promising first, no two alike. Empty when nothing in the program can run in Triton, or, for strict requests,
+// when something cannot. A pure function of the request.
+std::vector<Answer> Teach(const Request& request);
+
+}  // namespace tritogen::teach

@@ -1,0 +1,209 @@
+"""Checks the teacher against PyTorch, independently of recorder and tile machine.
+
+A program is traced with a dispatch mode, teach_file writes candidates for it, and every candidate runs under Triton's
+interpreter on the CPU. Its outputs must agree with the program's in float64.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+os.environ["TRITON_INTERPRET"] = "1"
+import torch
+import torch.nn as nn
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
+
+TEACH_FILE = os.environ.get("TEACH_FILE", "")
+
+
+def patch_libdevice():
+    """The interpreter knows no libdevice; give it PyTorch's functions instead."""
+    import triton.language as tl
+    from triton.language.extra import libdevice
+    from triton.runtime.interpreter import TensorHandle
+
+    def stand_in(function):
+        def call(*args):
+            first = next(a for a in args if isinstance(a, tl.tensor))
+            data = [torch.from_numpy(a.handle.data) if isinstance(a, tl.tensor) else torch.tensor(a) for a in args]
+            result = function(*data).to(data[args.index(first)].dtype).numpy()
+            return tl.tensor(TensorHandle(result, first.handle.dtype), first.type)
+
+        return call
+
+    for name, function in {"tanh": torch.tanh, "log1p": torch.log1p, "expm1": torch.expm1, "pow": torch.pow,
+                           "nearbyint": torch.round, "trunc": torch.trunc, "erfc": torch.erfc, "tan": torch.tan,
+                           "atan": torch.atan, "sinh": torch.sinh, "cosh": torch.cosh, "log10": torch.log10,
+                           "asin": torch.asin, "acos": torch.acos, "atan2": torch.atan2,
+                           "fmod": torch.fmod}.items():
+        setattr(libdevice, name, stand_in(function))
+
+
+class Tracer(TorchDispatchMode):
+    """Turns the ATen calls of one run into a program; in-place calls become functional ones."""
+
+    IN_PLACE = {"aten::zero_": None}
+
+    def __init__(self):
+        super().__init__()
+        self.nodes, self.ids, self.alive = [], {}, []
+
+    def leaf(self, kind, name, tensor):
+        self.ids[id(tensor)] = (len(self.nodes), 0)
+        self.alive.append(tensor)
+        self.nodes.append({"kind": kind, "name": name, "op": "", "args": [], "kwargs": {}, "results": [meta(tensor)]})
+
+    def value(self, v):
+        if isinstance(v, torch.Tensor):
+            return {"ref": self.ids[id(v)]}
+        if isinstance(v, torch.dtype):
+            return {"dtype": str(v)[6:]}
+        if isinstance(v, (list, tuple)):
+            return [self.value(x) for x in v]
+        if isinstance(v, float):
+            return {"float": repr(v)}
+        return v if v is None or isinstance(v, (bool, int, str)) else str(v).replace("torch.", "")
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        node = {"kind": "op", "name": "", "op": func._schema.name + (f".{o}" if (o := func._overloadname) != "default" else ""),
+                "args": self.value(args), "kwargs": {k: self.value(v) for k, v in kwargs.items() if k != "device"}}
+        result = func(*args, **kwargs)
+        tensors = [t for t in pytree.tree_leaves(result) if isinstance(t, torch.Tensor)]
+        for i, tensor in enumerate(tensors):
+            self.ids[id(tensor)] = (len(self.nodes), i)
+            self.alive.append(tensor)
+        node["results"] = [meta(t) for t in tensors]
+        self.nodes.append(node)
+        return result
+
+
+def meta(tensor):
+    return [str(tensor.dtype)[6:], list(tensor.shape)]
+
+
+def structure(value):
+    if isinstance(value, torch.Tensor):
+        return "*"
+    if isinstance(value, dict):
+        return "{" + ",".join(f'"{k}":{structure(v)}' for k, v in value.items()) + "}"
+    inner = ",".join(map(structure, value))
+    return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+
+
+def trace(model, inputs, names):
+    tracer = Tracer()
+    for name, tensor in zip(names, inputs):
+        tracer.leaf("input", name, tensor)
+    if isinstance(model, nn.Module):
+        for name, tensor in model.named_parameters():
+            tracer.leaf("parameter", name, tensor)
+        for name, tensor in model.named_buffers():
+            tracer.leaf("buffer", name, tensor)
+    with torch.no_grad(), tracer:
+        result = model(*inputs)
+    leaves = pytree.tree_leaves(result)
+    used = {tuple(ref["ref"]) for n in tracer.nodes for ref in pytree.tree_leaves(
+        [n["args"], n["kwargs"]], is_leaf=lambda x: isinstance(x, dict) and "ref" in x) if isinstance(ref, dict)}
+    del used
+    return {"nodes": tracer.nodes, "outputs": [tracer.ids[id(t)] for t in leaves], "structure": structure(result)}, result
+
+
+def teach(program, source, entry, is_function, strict=False, count=16):
+    request = {"program": program, "reference_source": source, "entry": entry, "is_function": is_function,
+               "strict": strict, "count": count}
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(request, file)
+        file.flush()
+        done = subprocess.run([TEACH_FILE, file.name], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"teach_file failed: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def load(source, folder, name):
+    """Imports source as a file, which @triton.jit needs to find its own text."""
+    import importlib.util
+
+    path = os.path.join(folder, name + ".py")
+    with open(path, "w") as file:
+        file.write(source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def worst_error(got, want):
+    """Largest difference, relative to the size of the wanted values; infinite where shapes or dtypes differ."""
+    got, want = pytree.tree_leaves(got), pytree.tree_leaves(want)
+    if len(got) != len(want):
+        return float("inf")
+    worst = 0.0
+    for g, w in zip(got, want):
+        if g.shape != w.shape or g.dtype != w.dtype:
+            return float("inf")
+        g, w = g.double(), w.double()
+        same = (g == w) | (g.isnan() & w.isnan())
+        scale = w[w.isfinite()].abs().max().clamp(min=1e-3) if w.isfinite().any() else 1.0
+        difference = torch.where(same, 0.0, (g - w).abs() / scale)
+        worst = max(worst, float(torch.nan_to_num(difference, nan=float("inf")).max())) if g.numel() else worst
+    return worst
+
+
+def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5, count=16, show=False):
+    """Errors of all candidates for a file, by strategy; raises when one is wrong or the printed program is."""
+    patch_libdevice()
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        reference = load(source, folder, "reference")
+        init = reference.get_init_inputs() if hasattr(reference, "get_init_inputs") else []
+        target = getattr(reference, entry)
+        model = target if is_function else target(*init)
+        inputs = reference.get_inputs()
+        if not is_function:
+            for p in model.parameters():  # weights of ones and zeros would hide mistakes
+                p.data.add_(0.1 * torch.randn_like(p))
+            for b in model.buffers():
+                if b.is_floating_point():
+                    b.data.add_(0.1 * torch.rand_like(b))
+        names = [f"x{i}" for i in range(len(inputs))] if len(inputs) > 1 else ["x"]
+        program, want = trace(model, inputs, names)
+        told = teach(program, source, entry, is_function, strict, count)
+        if show:
+            print(told["printed"])
+        check_printed(told["printed"], model, inputs, want, folder)
+        errors = {}
+        for i, answer in enumerate(told["answers"]):
+            if show:
+                print("=" * 30, answer["strategy"], "\n" + answer["plan"], "\n" + answer["source"])
+            module = load(answer["source"], folder, f"candidate{i}")
+            candidate = module.ModelNew(*init)
+            if not is_function:
+                candidate.load_state_dict(model.state_dict())
+                candidate.train(model.training)
+            with torch.no_grad():
+                errors[answer["strategy"]] = worst_error(candidate(*inputs), want)
+        wrong = {k: e for k, e in errors.items() if not e <= tolerance}
+        assert not wrong, f"wrong: {wrong}"
+        return errors
+
+
+def check_printed(text, model, inputs, want, folder):
+    program = load(text, folder, "printed").program
+    state = [*dict(model.named_parameters()).values(), *dict(model.named_buffers()).values()] if isinstance(
+        model, nn.Module) else []
+    with torch.no_grad():
+        got = program(*inputs, *state)
+    for g, w in zip(pytree.tree_leaves(got), pytree.tree_leaves(want)):
+        assert torch.equal(g, w) or worst_error(g, w) < 1e-6, "the printed program differs"
+
+
+if __name__ == "__main__":
+    for path in sys.argv[1:]:
+        text = open(path).read()
+        function = "class Model" not in text
+        entry = os.path.basename(path)[:-3] if function else "Model"
+        print(path, check(text, entry, function, show=True))
