@@ -95,7 +95,7 @@ template <class From>
   TRITOGEN_IVDEP
   for (size_t i = 0; i < n; ++i) {
     if constexpr (__is_same(From, SignedBit))
-      out[i] = -static_cast<float>(x[i]);
+      out[i] = static_cast<float>(-static_cast<int>(x[i]));
     else
       out[i] = Sticky(x[i]);
   }
