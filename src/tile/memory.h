@@ -1,0 +1,106 @@
+// The buffers of one launch and every access to them: bounds, alignment, definedness and races are checked
+// here, tiles are moved in contiguous runs where their pointers allow it. Thread-safe: accesses that are
+// checked for races, and all atomics, hold the locks of the stripes they touch.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tile/checker.h"
+#include "tile/lanes/memory.h"
+#include "tile/pointer.h"
+#include "tile/program.h"
+
+namespace tritogen::tile {
+
+class SyncTracker;
+
+inline constexpr int kStripes = 64;
+
+struct LaunchBuffer {
+  std::byte* data = nullptr;
+  int64_t bytes = 0;
+  uint8_t* defined = nullptr;  // null: every byte is defined
+  std::string name;
+  uint64_t first = 0;  // encoded pointer to data
+  std::unique_ptr<Shadow> shadow;
+  std::unique_ptr<std::array<std::atomic_flag, kStripes>> locks;  // null: nobody else runs
+  int stripe_shift = 0;
+};
+
+// How the kernel may access a buffer, from the provenance of its instructions.
+struct BufferUse {
+  bool read = false, write = false, atomic = false;
+  int granule = 8;  // smallest access in bytes
+};
+
+class LaunchMemory {
+ public:
+  // `uses` has one entry per buffer. `tracker`: null when programs are not ordered. `parallel`: several
+  // threads may run.
+  LaunchMemory(std::span<Buffer> buffers, const std::vector<BufferUse>& uses, bool check, bool parallel,
+               SyncTracker* tracker);
+
+  // Reads or writes `n` lanes of `size` bytes through pointers p; mask null: all. Lanes that are off are not
+  // touched.
+  void Load(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
+            std::byte* out, size_t n);
+  void Store(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
+             const std::byte* in, size_t n);
+
+  // Atomic accesses: body(data, lane, count) works on `count` neighbours at a time while their stripes are
+  // locked.
+  using AtomicBody = std::function<void(std::byte* data, size_t lane, size_t count)>;
+  enum class AtomicKind { kRead, kChange };
+  void Atomic(const Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p,
+              const uint8_t* mask, int size, size_t n, const AtomicBody& body);
+
+ private:
+  class Guard;
+  // Both ends of the range lie in one buffer, aligned: then every pointer between does. Null otherwise.
+  LaunchBuffer* Find(const lanes::PointerRange& range, int size);
+  // The buffer of one lane's access; fails when it is not inside one.
+  LaunchBuffer& FindLane(const Context& c, const Instruction& at, std::string_view verb, uint64_t pointer,
+                         int size);
+  [[noreturn]] void FailBounds(const Context& c, const Instruction& at, std::string_view verb,
+                               uint64_t pointer, int size) const;
+
+  // Calls run(buffer, lane, offset, count) for contiguous lanes and scattered(buffer, lane, count) for the
+  // others.
+  template <class Run, class Scattered>
+  void Visit(const Context& c, const Instruction& at, std::string_view verb, const uint64_t* p,
+             const uint8_t* mask, int size, size_t n, bool locked, Run&& run, Scattered&& scattered);
+  void CheckLoad(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
+                 int64_t bytes);
+  void CheckDefined(const Context& c, const Instruction& at, std::string_view verb, LaunchBuffer& buffer,
+                    int64_t offset, int64_t bytes);
+  void CheckAtomic(const Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer,
+                   int64_t offset, int64_t bytes);
+  void CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
+                  int64_t bytes, const std::byte* in);
+
+  std::vector<LaunchBuffer> buffers_;
+  const lanes::MemoryKernels& kernels_ = lanes::Memory();
+};
+
+// Holds the locks of the stripes of a byte range; nothing when the buffer has none.
+class LaunchMemory::Guard {
+ public:
+  Guard() = default;
+  Guard(LaunchBuffer& buffer, int64_t begin, int64_t end);
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+  ~Guard();
+
+ private:
+  std::array<std::atomic_flag, kStripes>* locks_ = nullptr;
+  int first_ = 0, last_ = -1;
+};
+
+}  // namespace tritogen::tile

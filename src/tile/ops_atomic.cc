@@ -1,0 +1,223 @@
+// tt.atomic_rmw and tt.atomic_cas. Lanes take effect in order; each returns the value it found. An atomic on
+// one element orders programs as its "sem" says; tiles of atomics only change data.
+#include <algorithm>
+#include <type_traits>
+
+#include "tile/machine.h"
+#include "tile/tile_operands.h"
+
+namespace tritogen::tile {
+namespace {
+
+template <class T, class F>
+void RmwLoop(std::byte* data, const std::byte* values, std::byte* old, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    const T before = LoadAs<T>(data + i * sizeof(T));
+    StoreAs<T>(old + i * sizeof(T), before);
+    StoreAs<T>(data + i * sizeof(T), F()(before, LoadAs<T>(values + i * sizeof(T))));
+  }
+}
+
+struct And {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a & b;
+  }
+};
+struct Or {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+struct Xor {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a ^ b;
+  }
+};
+struct Add {
+  template <class T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a + b);
+  }
+};
+struct Exchange {
+  template <class T>
+  T operator()(T, T b) const {
+    return b;
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::max(a, b);
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::min(a, b);
+  }
+};
+template <class F>
+struct InHalf {
+  uint16_t operator()(uint16_t a, uint16_t b) const {
+    return lanes::FloatToHalf(F()(lanes::HalfToFloat(a), lanes::HalfToFloat(b)));
+  }
+};
+template <class F>
+struct InBFloat {
+  uint16_t operator()(uint16_t a, uint16_t b) const {
+    return lanes::FloatToBFloat(F()(lanes::BFloatToFloat(a), lanes::BFloatToFloat(b)));
+  }
+};
+
+template <class U>
+Rmw FindIntegerRmw(std::string_view kind) {
+  using S = std::make_signed_t<U>;
+  if (kind == "and") return &RmwLoop<U, And>;
+  if (kind == "or") return &RmwLoop<U, Or>;
+  if (kind == "xor") return &RmwLoop<U, Xor>;
+  if (kind == "add") return &RmwLoop<U, Add>;
+  if (kind == "exch") return &RmwLoop<U, Exchange>;
+  if (kind == "max") return &RmwLoop<S, Max>;
+  if (kind == "min") return &RmwLoop<S, Min>;
+  if (kind == "umax") return &RmwLoop<U, Max>;
+  if (kind == "umin") return &RmwLoop<U, Min>;
+  return nullptr;
+}
+
+template <class F>
+Rmw FindFloatRmw(Elem elem) {
+  switch (elem) {
+    case Elem::kF64:
+      return &RmwLoop<double, F>;
+    case Elem::kF32:
+      return &RmwLoop<float, F>;
+    case Elem::kF16:
+      return &RmwLoop<uint16_t, InHalf<F>>;
+    case Elem::kBF16:
+      return &RmwLoop<uint16_t, InBFloat<F>>;
+    default:
+      return nullptr;
+  }
+}
+
+// What both atomics share: sem, lanes, and the bookkeeping of programs that wait.
+class Atomic : public Instruction {
+ protected:
+  Atomic(std::string_view sem, int size, size_t lanes)
+      : acquires_(sem == "acquire" || sem == "acq_rel"),
+        releases_(sem == "release" || sem == "acq_rel"),
+        size_(size),
+        lanes_(lanes) {
+    memory = MemoryUse::kAtomic;
+    access_bytes = size;
+  }
+
+  template <class Change>
+  void Apply(Context& c, const uint8_t* mask, Change&& change) const {
+    const auto* pointers = reinterpret_cast<const uint64_t*>(operand(c, 0));
+    const bool watched = lanes_ == 1 || c.launch->kernel().spins;
+    c.launch->memory().Atomic(c, *this, LaunchMemory::AtomicKind::kChange, pointers, mask, size_, lanes_,
+                              [&](std::byte* data, size_t lane, size_t count) {
+                                std::byte* old = result(c) + lane * size_;
+                                if (acquires_ && lanes_ == 1) AcquireAt(c, pointers[0]);
+                                change(data, lane, count, old);
+                                // An update that changes nothing tells nobody anything.
+                                if (!watched || std::memcmp(data, old, count * size_) == 0) return;
+                                c.launch->NoteChange();
+                                if (releases_ && lanes_ == 1) ReleaseAt(c, pointers[0]);
+                              });
+  }
+
+  bool acquires_, releases_;
+  int size_;
+  size_t lanes_;
+};
+
+// Operands: pointers, values, [mask].
+class AtomicRmw final : public Atomic {
+ public:
+  AtomicRmw(Rmw rmw, std::string_view sem, Elem elem, Layout mask, size_t lanes)
+      : Atomic(sem, ElemBytes(elem), lanes), rmw_(rmw), undefined_(UndefinedBits(elem)), mask_(mask) {}
+
+  void Run(Context& c) const override {
+    const ActiveLanes active = FindActive(mask_, mask_ == Layout::kNone ? nullptr : operand(c, 2), lanes_);
+    if (!active.any || active.mask != nullptr) lanes::Memory().fill(&undefined_, size_, result(c), lanes_);
+    if (!active.any) return;
+    Apply(c, active.mask, [&](std::byte* data, size_t lane, size_t count, std::byte* old) {
+      rmw_(data, operand(c, 1) + lane * size_, old, count);
+    });
+  }
+
+ private:
+  Rmw rmw_;
+  uint64_t undefined_;
+  Layout mask_;
+};
+
+// Operands: pointers, compare, values.
+class AtomicCas final : public Atomic {
+ public:
+  AtomicCas(std::string_view sem, Elem elem, size_t lanes) : Atomic(sem, ElemBytes(elem), lanes) {}
+
+  void Run(Context& c) const override {
+    Apply(c, nullptr, [&](std::byte* data, size_t lane, size_t count, std::byte* old) {
+      std::memcpy(old, data, count * size_);
+      for (size_t i = 0; i < count; ++i) {
+        const size_t at = (lane + i) * size_;
+        if (std::memcmp(old + i * size_, operand(c, 1) + at, size_) == 0)
+          std::memcpy(data + i * size_, operand(c, 2) + at, size_);
+      }
+    });
+  }
+};
+
+}  // namespace
+
+Rmw FindRmw(std::string_view kind, Elem elem) {
+  if (IsFloat(elem) && kind != "exch") {
+    if (kind == "fadd") return FindFloatRmw<Add>(elem);
+    if (kind == "fmax") return FindFloatRmw<Max>(elem);
+    if (kind == "fmin") return FindFloatRmw<Min>(elem);
+    return nullptr;
+  }
+  switch (ElemBytes(elem)) {
+    case 1:
+      return elem == Elem::kI1 ? nullptr : FindIntegerRmw<uint8_t>(kind);
+    case 2:
+      return FindIntegerRmw<uint16_t>(kind);
+    case 4:
+      return FindIntegerRmw<uint32_t>(kind);
+    default:
+      return FindIntegerRmw<uint64_t>(kind);
+  }
+}
+
+bool LowerAtomic(Lowering& lowering, const Operation& op) {
+  if (op.code != OpCode::kAtomicRmw && op.code != OpCode::kAtomicCas) return false;
+  const Type& type = lowering.TypeOf(op.results[0]);
+  const size_t lanes = type.numel();
+  const std::string sem = op.Attr<std::string>("sem");
+  const size_t tiles = op.code == OpCode::kAtomicCas ? 3 : 2;
+  std::vector<Register> operands;
+  for (size_t i = 0; i < tiles; ++i) operands.push_back(lowering.Full(op.operands[i]));
+  const Register result = lowering.NewTile(type.elem, lanes);
+  if (op.code == OpCode::kAtomicCas) {
+    lowering.Emit<AtomicCas>({result}, operands, {}, sem, type.elem, lanes);
+  } else {
+    const Rmw rmw = FindRmw(op.Attr<std::string>("kind"), type.elem);
+    if (rmw == nullptr)
+      lowering.Unsupported(op, fmt::format("kind {} of {}", op.Attr<std::string>("kind"), TypeName(type)));
+    const Layout mask = LayoutOf(lowering, op, 2);
+    if (mask != Layout::kNone) operands.push_back(lowering.Use(op.operands[2]).reg);
+    lowering.Emit<AtomicRmw>({result}, operands, {}, rmw, sem, type.elem, mask, lanes);
+  }
+  lowering.executable().synchronises |= lanes == 1;
+  lowering.Define(op.results[0], {result, lanes == 1});
+  return true;
+}
+
+}  // namespace tritogen::tile
