@@ -128,8 +128,13 @@ def _manual_seed(seed: int) -> torch.Generator:
     return torch.default_generator
 
 
+def capability() -> tuple[int, int]:
+    """What the last `install` was given."""
+    return PROPERTIES.major, PROPERTIES.minor
+
+
 def install(capability: tuple[int, int]) -> None:
-    """Patches torch.cuda. Safe to call again with another capability."""
+    """Patches torch.cuda. May be called again with another capability."""
     PROPERTIES.major, PROPERTIES.minor = capability
     cuda = torch.cuda
     answers: dict[str, Any] = {

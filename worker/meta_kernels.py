@@ -162,6 +162,20 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn
     return torch.empty((batch, length, heads, features), dtype=query.dtype, device="meta").transpose(1, 2)
 
 
+def _recurrent(x: torch.Tensor, hidden: torch.Tensor, params: list[torch.Tensor], has_biases: bool, num_layers: int,
+               dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[torch.Tensor, ...]:  # fmt: skip
+    """Without running through the time steps. As cuDNN lays it out: time outermost."""
+    if params[0].shape[1] != x.shape[-1]:
+        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {params[0].shape[1]}, got {x.shape[-1]}")
+    outer = (x.shape[1], x.shape[0]) if batch_first else x.shape[:-1]
+    output = x.new_empty((*outer, hidden.shape[-1] * (2 if bidirectional else 1)))
+    return output.transpose(0, 1) if batch_first else output, _contiguous_like(hidden)
+
+
+def _lstm(x: torch.Tensor, hidden: list[torch.Tensor], *args: Any) -> tuple[torch.Tensor, ...]:
+    return *_recurrent(x, hidden[0], *args), _contiguous_like(hidden[1])
+
+
 _OURS = {
     aten.relu.default: _like,
     aten.hardtanh.default: _like,
@@ -186,6 +200,10 @@ _OURS = {
 
 # Composite operators that the tape holds whole; PyTorch allows no meta kernel for these.
 WHOLE = {
+    aten.lstm.input: _lstm,
+    aten.gru.input: _recurrent,
+    aten.rnn_tanh.input: _recurrent,
+    aten.rnn_relu.input: _recurrent,
     aten.rms_norm.default: _rms_norm,
     aten.scaled_dot_product_attention.default: _attention,
 }

@@ -133,11 +133,10 @@ def _from_first_call(tape: Tape, first: Call, run: Call) -> list[Step]:
 
     A state update that the steady call repeats (running statistics, a workspace that is written anew) stays out.
     """
-    made = {out for step in run.steps for out in step.outs} | {t.tid for t in _leaves(run.inputs)}
+    given = {t.tid for t in _leaves(run.inputs)}
     used = {tid for step in run.steps for tid in step.uses} | {t.tid for t in _leaves(run.outputs)}
-    needed = used - made
-    own = tape.storages_of(made - used) | {tape.tensors[t.tid].storage for t in _leaves(run.inputs)}
-    needed_storages = tape.storages_of(needed) - own
+    needed = {tid for tid in used if tid < run.mark} - given
+    needed_storages = tape.storages_of(needed) - tape.storages_of(given)
 
     def update(step: Step) -> tuple:
         lasting = sorted((step.writes & needed_storages))

@@ -6,6 +6,7 @@ kernel gets the TTIR that it would get on the GPU.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import triton
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
-from triton.compiler import ASTSource
+from triton.compiler import ASTSource, make_backend
 from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction, compute_cache_key
@@ -136,6 +137,7 @@ class RecordingDriver(DriverBase):
 
 
 def install(capability: tuple[int, int]) -> None:
+    os.environ["MLIR_DISABLE_MULTITHREADING"] = "1"  # the jail allows no threads, and they would not outlive a fork
     triton.runtime.driver.set_active(RecordingDriver(capability))
     JITFunction.run = _run
     Autotuner.run = _run_autotuned
@@ -171,15 +173,22 @@ def _check_globals(function: JITFunction) -> None:
             raise RuntimeError(f"Global variable {name} has changed since we compiled this kernel, from {value} to {now}")
 
 
+@functools.cache
+def _context() -> ir.context:
+    """One MLIR context for all kernels; a forked child inherits it with the dialects loaded."""
+    context = ir.context()
+    ir.load_dialects(context)
+    make_backend(triton.runtime.driver.active.get_current_target()).load_dialects(context)
+    return context
+
+
 def _compile(function: JITFunction, target: GPUTarget, backend: Any, options: Any, signature: dict, constexprs: dict,
              attrs: dict) -> CompiledKernel:  # fmt: skip
     for name, default in _NO_OTHER_OPTION.items():
         if getattr(options, name) != default:
             reject("launch_option", f"the launch option {name} is not part of a Plan")
     source = ASTSource(function, signature, constexprs, attrs)
-    context = ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
+    context = _context()
     stages: dict[str, Any] = {}
     backend.add_stages(stages, options, source.language)
     try:

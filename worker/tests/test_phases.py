@@ -81,6 +81,12 @@ def test_state_carried_from_call_to_call_is_steady() -> None:
     assert ops(p["setup"]) == ["zeros", "_to_copy", "add.Tensor", "tanh"]
 
 
+def test_carried_state_may_be_written_in_place() -> None:
+    p = plan("self.h = torch.zeros(8, 8)", "self.h.copy_(x)\nself.h = torch.tanh(self.h.to(x.device))\nreturn self.h * 1")
+    assert ops(p["run"]) == ["copy_", "tanh", "mul.Tensor"]
+    assert p["run"][0]["outs"] == p["setup"][-1]["outs"]
+
+
 def test_calls_that_differ_are_unsteady() -> None:
     for init, forward in [
         ("self.n = 0", "self.n += 1\nreturn x * self.n"),
