@@ -2,7 +2,6 @@
 
 #include <charconv>
 
-#include "tile/ir.h"
 #include "tile/lexer.h"
 #include "tile/tile.h"
 
@@ -10,26 +9,6 @@ namespace tritogen::tile {
 namespace {
 
 constexpr int kMaxDepth = 64;  // deeper call chains lose their line
-
-// Behind the bracket that closes the one at text[open], or the end of the text.
-size_t BehindBracket(std::string_view text, size_t open) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = open; i < text.size(); ++i) {
-    char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '(') {
-      ++depth;
-    } else if (c == ')' && --depth == 0) {
-      return i + 1;
-    }
-  }
-  return text.size();
-}
 
 }  // namespace
 
@@ -136,28 +115,6 @@ int LocationTable::Line(std::string_view inside) {
   } catch (const TtirError&) {
     return 0;
   }
-}
-
-std::string StripLocations(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (!in_string && (i == 0 || text[i - 1] == '\n') && text.substr(i, 4) == "#loc") {
-      i = text.find('\n', i);
-      if (i == std::string_view::npos) break;
-      continue;
-    }
-    if (!in_string && c == ' ' && text.substr(i, 5) == " loc(") {
-      i = BehindBracket(text, i + 4) - 1;
-      continue;
-    }
-    if (in_string && c == '\\' && i + 1 < text.size()) out += text[i++];
-    if (c == '"') in_string = !in_string;
-    out += text[i];
-  }
-  return out;
 }
 
 }  // namespace tritogen::tile

@@ -66,7 +66,7 @@ def loops(x, z, n, m, wide, B: tl.constexpr):
             if b == 5:
                 v = v - 2.0
     for a in range(0, wide):
-        total += a.to(tl.int32)
+        v += a * 0.5
     for a in range(n, 0, -2):
         v += a * 0.125
     for a in range(m, n):

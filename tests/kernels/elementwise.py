@@ -131,7 +131,7 @@ def libdevice_calls(x, i, d, y, j, e, B: tl.constexpr):
 
 
 @case(y=Out("fp32", 144), h=Out("fp16", 32), b=Out("bf16", 32), d=Out("fp64", 32), i=Out("i32", 32), p=Out("i1", 32),
-      e=Out("fp8e5", 16), B=16)
+      e=Out("fp8e5", 16), B=16, no_interpreter="no bf16 constants")
 @triton.jit
 def constants(y, h, b, d, i, p, e, B: tl.constexpr):
     r = tl.arange(0, B)
@@ -158,7 +158,7 @@ def constants(y, h, b, d, i, p, e, B: tl.constexpr):
 
 
 @case(x=InOut("fp32", 64), s=2.5, k=3, t=-1.25, big=1 << 40, flag=True, B=64,
-      scalar_types={"t": "fp64", "big": "i64", "flag": "i1"})
+      scalar_types={"t": "fp64", "big": "i64", "flag": "i1"}, no_interpreter="no i1 arguments")
 @triton.jit
 def scalar_arguments(x, s, k, t, big, flag, B: tl.constexpr):
     r = tl.arange(0, B)
