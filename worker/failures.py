@@ -1,4 +1,4 @@
-"""Why there is no Plan: one reply per exception, with the line in the program's file and a sentence a person can act on."""
+"""Why there is no Plan: one reply per exception, with the line in the program and a sentence a person can act on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def reply(error: BaseException, file: str, module: ModuleType | None) -> dict[st
     breach = error if isinstance(error, guards.Rejected) else guards.swallowed()
     if breach is not None:
         line = getattr(breach, "line", None)
-        return _failure("rejected", breach.rule, breach.message, _line(breach, file) if line is None else line, breach, file)
+        return _failure(
+            "rejected", breach.rule, breach.message, _line(breach, file) if line is None else line, breach, file
+        )
     if isinstance(error, SyntaxError):
         return _failure("compile_error", "", f"{type(error).__name__}: {error.msg}", error.lineno or 0, error, file)
     if isinstance(error, CompileError):
@@ -38,7 +40,9 @@ def reply(error: BaseException, file: str, module: ModuleType | None) -> dict[st
     if rule := guards.rule_of(error, files):
         return _failure("rejected", *rule, _line(error, file), error, file)
     if isinstance(error, SystemExit):
-        return _failure("runtime_error", "", f"the program called sys.exit({error.code!r})", _line(error, file), error, file)
+        return _failure(
+            "runtime_error", "", f"the program called sys.exit({error.code!r})", _line(error, file), error, file
+        )
     text = str(error).strip()
     message = type(error).__name__ + (f": {text}" if text else "")
     return _failure("runtime_error", "", message, _line(error, file), error, file)

@@ -136,6 +136,7 @@ def _forbid_in_torch() -> None:
     torch.nn.Module.compile = compiled
     torch.jit.script = lambda obj=None, *_, **__: obj  # same meaning without the compiler
     torch.jit.trace = forbid("torch_compile", "torch.jit.trace is not part of a Plan; call the function itself")
+    torch.save = torch.load = forbid("file", "the program saves or loads a file; there are no files here")
     inline = forbid("inline_cuda", "CUDA or C++ sources are not accepted; kernels must be Triton")
     extension = types.ModuleType("torch.utils.cpp_extension")  # in place of the real one, which looks for compilers
     for name in ("load", "load_inline", "CUDAExtension", "CppExtension", "BuildExtension"):
@@ -156,7 +157,7 @@ _NOT_PERMITTED = (
 
 
 def rule_of(error: BaseException, files: list[str]) -> tuple[str, str] | None:
-    """The rule behind an error of the operating system or of Python: what the jail refused. `files`: the traceback's."""
+    """The rule behind an error that means that the jail refused something. `files`: those of the traceback."""
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return "thread", "the program " + _THREAD
     if not isinstance(error, PermissionError):

@@ -52,7 +52,7 @@ def _needs_python(function: torch._ops.OpOverload) -> bool:
 
 
 def _bypass_dynamo() -> None:
-    """Stands in for torch's compiler, which its Python shape functions import (seconds, and files) only to switch it off."""
+    """Stands in for torch's compiler, which its Python shape functions import, for seconds, only to switch it off."""
     stand_in = ModuleType("torch._dynamo")
     stand_in.disable = lambda fn=None, *args, **kwargs: fn
     stand_in.is_compiling = lambda: False
@@ -73,7 +73,9 @@ def _scalar_like(x: torch.Tensor) -> torch.Tensor:
 
 def _where(condition: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     if condition.dtype not in (torch.bool, torch.uint8):
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
     return aten.add.Tensor(aten.add.Tensor(x, y), condition.to(torch.bool))
 
 
@@ -100,7 +102,9 @@ def _batch_norm(x: torch.Tensor, weight: Any, bias: Any, *args: Any) -> tuple[to
     return torch.empty_like(x), *saved
 
 
-def _batch_norm_eval(x: torch.Tensor, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float) -> Any:
+def _batch_norm_eval(
+    x: torch.Tensor, weight: Any, bias: Any, mean: Any, variance: Any, momentum: float, eps: float
+) -> Any:
     return _batch_norm(x, weight, bias, mean, variance, False, momentum, eps)
 
 
@@ -114,8 +118,8 @@ def _layer_norm(x: torch.Tensor, shape: list[int], weight: Any, bias: Any, eps: 
             )
     if list(x.shape[x.dim() - rank :]) != shape or rank == 0:
         raise RuntimeError(
-            f"Given normalized_shape={shape}, expected input with shape [*, {', '.join(map(str, shape))}], but got input "
-            f"of size{list(x.shape)}"
+            f"Given normalized_shape={shape}, expected input with shape [*, {', '.join(map(str, shape))}], "
+            f"but got input of size{list(x.shape)}"
         )
     outer = [*x.shape[: x.dim() - rank], *[1] * rank]
     saved = [torch.empty(outer, dtype=_statistics(x), device="meta") for _ in range(2)]
@@ -137,7 +141,7 @@ def _dropout(x: torch.Tensor, p: float, train: bool | None) -> tuple[torch.Tenso
 
 def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Any = None, dropout_p: float = 0.0,
                is_causal: bool = False, *, scale: Any = None, enable_gqa: bool = False) -> torch.Tensor:  # fmt: skip
-    """As the fused kernels of CUDA lay it out: with four dimensions, heads next to their features in memory."""
+    """Laid out as on a Hopper GPU: cuDNN's kernel (half types) keeps the layout of the query, others [B, L, H, D]."""
     if not query.dtype == key.dtype == value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
@@ -159,14 +163,27 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn
     if len(shape) != 4:
         return torch.empty(shape, dtype=query.dtype, device="meta")
     batch, heads, length, features = shape
+    if query.dtype in (torch.float16, torch.bfloat16) and query.stride(1) >= query.stride(2):
+        return torch.empty(shape, dtype=query.dtype, device="meta")
     return torch.empty((batch, length, heads, features), dtype=query.dtype, device="meta").transpose(1, 2)
+
+
+def _convolution(x: torch.Tensor, weight: torch.Tensor, *args: Any) -> torch.Tensor:
+    """PyTorch's shape, and the memory format that cuDNN takes: channels last when one of the two is."""
+    result = registrations.meta_conv(x, weight, *args)
+    form = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
+    if form is None or not any(not t.is_contiguous() and t.is_contiguous(memory_format=form) for t in (x, weight)):
+        return result
+    return torch.empty_like(result, memory_format=form)
 
 
 def _recurrent(x: torch.Tensor, hidden: torch.Tensor, params: list[torch.Tensor], has_biases: bool, num_layers: int,
                dropout: float, train: bool, bidirectional: bool, batch_first: bool) -> tuple[torch.Tensor, ...]:  # fmt: skip
     """Without running through the time steps. As cuDNN lays it out: time outermost."""
     if params[0].shape[1] != x.shape[-1]:
-        raise RuntimeError(f"input.size(-1) must be equal to input_size. Expected {params[0].shape[1]}, got {x.shape[-1]}")
+        raise RuntimeError(
+            f"input.size(-1) must be equal to input_size. Expected {params[0].shape[1]}, got {x.shape[-1]}"
+        )
     outer = (x.shape[1], x.shape[0]) if batch_first else x.shape[:-1]
     output = x.new_empty((*outer, hidden.shape[-1] * (2 if bidirectional else 1)))
     return output.transpose(0, 1) if batch_first else output, _contiguous_like(hidden)
@@ -196,6 +213,7 @@ _OURS = {
     aten.native_layer_norm.default: _layer_norm,
     aten.native_group_norm.default: _group_norm,
     aten.native_dropout.default: _dropout,
+    aten.convolution.default: _convolution,
 }
 
 # Composite operators that the tape holds whole; PyTorch allows no meta kernel for these.

@@ -1,4 +1,4 @@
-"""What the recorder knows about ATen operators: which stay whole, which fall into parts, which have a rule of their own.
+"""What the recorder knows about ATen operators: which stay whole, which fall into parts, which have their own rule.
 
 Everything on the tape must run on CPU tensors through libtorch's dispatcher, so nothing that only CUDA has is recorded.
 """

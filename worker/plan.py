@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +12,8 @@ from guards import Rejected
 from kernels import SourceFile
 from tape import DTYPE_NAMES, Step, Tape, Tid, map_tids
 from tensors import RecordingTensor
+
+RUN = 1  # which of the recorded calls becomes `run`: the first steady one
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Phases:
     setup: list[Step] = field(default_factory=list)
     init_inputs: list[Any] = field(default_factory=list)
     state: list[tuple[str, RecordingTensor, str]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)  # three; the second one is `run`
+    calls: list[Call] = field(default_factory=list)  # three
     training: bool = False
 
 
@@ -70,7 +71,7 @@ class _Comparable:
         self.older = first.mark
         self.names: dict[Any, Any] = {}
         made = [out for step in call.steps for out in step.outs if out >= call.mark]
-        for place, tid in enumerate([t.tid for t in _leaves(call.inputs)] + made):
+        for place, tid in enumerate([t.tid for t in tensor_leaves(call.inputs)] + made):
             self.names.setdefault(tid, ("made", place))
             self.names.setdefault(("storage", tape.tensors[tid].storage), ("made", place))
 
@@ -102,11 +103,11 @@ def _comparable_numbers(value: Any) -> Any:
     return value
 
 
-def _leaves(value: Any) -> list[RecordingTensor]:
+def tensor_leaves(value: Any) -> list[RecordingTensor]:
     if isinstance(value, RecordingTensor):
         return [value]
     if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in _leaves(item)]
+        return [leaf for item in value for leaf in tensor_leaves(item)]
     return []
 
 
@@ -122,7 +123,8 @@ def _check_steady(tape: Tape, calls: list[Call]) -> None:
     breach = Rejected(
         "unsteady",
         "the third call of forward does something else than the second; every call after the first must do the same "
-        "work" + (f" (first difference at step {place} of the call)" if a[0] != b[0] else " (it returns something else)"),
+        "work"
+        + (f" (first difference at step {place} of the call)" if a[0] != b[0] else " (it returns something else)"),
     )
     breach.line = step.line if step else 0
     raise breach
@@ -133,13 +135,13 @@ def _from_first_call(tape: Tape, first: Call, run: Call) -> list[Step]:
 
     A state update that the steady call repeats (running statistics, a workspace that is written anew) stays out.
     """
-    given = {t.tid for t in _leaves(run.inputs)}
-    used = {tid for step in run.steps for tid in step.uses} | {t.tid for t in _leaves(run.outputs)}
+    given = {t.tid for t in tensor_leaves(run.inputs)}
+    used = {tid for step in run.steps for tid in step.uses} | {t.tid for t in tensor_leaves(run.outputs)}
     needed = {tid for tid in used if tid < run.mark} - given
     needed_storages = tape.storages_of(needed) - tape.storages_of(given)
 
     def update(step: Step) -> tuple:
-        lasting = sorted((step.writes & needed_storages))
+        lasting = sorted(step.writes & needed_storages)
         return step.function, lasting, step.line, _kernel_names(step)
 
     repeated = [update(step) for step in run.steps if step.writes & needed_storages]
@@ -165,13 +167,15 @@ class PlanWriter:
 
     def plan(self, role: str, phases: Phases) -> dict[str, Any]:
         """The Plan. Raises Rejected with rule `unsteady`, or for an argument that a Plan cannot hold."""
-        first, run, _ = phases.calls
+        first, run = phases.calls[0], phases.calls[RUN]
         _check_steady(self.tape, phases.calls)
         packed = _from_first_call(self.tape, first, run)
-        lasting = {tensor.tid for _, tensor, _ in phases.state} | {t.tid for t in _leaves(run.outputs)}
+        lasting = {tensor.tid for _, tensor, _ in phases.state} | {t.tid for t in tensor_leaves(run.outputs)}
         setup = self._imported(phases.imported, phases.setup + packed + run.steps, lasting) + phases.setup + packed
         generate = self._imported(phases.imported, phases.generate) + phases.generate  # a candidate has neither
-        warmup = first.inputs if {t.tid for t in _leaves(first.inputs)} & {u for s in packed for u in s.uses} else []
+        warmup = (
+            first.inputs if {t.tid for t in tensor_leaves(first.inputs)} & {u for s in packed for u in s.uses} else []
+        )
         body = {
             "generate": [self.step(s) for s in generate],
             "init_inputs": self.value(phases.init_inputs, 0),
@@ -258,7 +262,13 @@ class PlanWriter:
             self.kernels[kernel.key] = len(self.kernels)
             source, support = self.file.kernel(kernel.function)
             self.rendered_kernels.append(
-                {"name": kernel.name, "ttir": kernel.ttir, "source": source, "support": support, "options": kernel.options}
+                {
+                    "name": kernel.name,
+                    "ttir": kernel.ttir,
+                    "source": source,
+                    "support": support,
+                    "options": kernel.options,
+                }
             )
         return self.kernels[kernel.key]
 

@@ -1,22 +1,24 @@
 """Records one program: runs its file with recording tensors and a recording Triton driver, and writes the Plan.
 
 `warm_up()` once per process, then `record(request)` in a child forked from it. Formats: docs/formats/worker.md and
-plan.md. This module runs code by anybody; it holds no data, no reference and no seed, and the jail around it is what
-keeps the program in.
+plan.md. This module runs code by anybody; it holds no data, no reference and no seed, and the jail around it is
+what keeps the program in.
 
 How the parts fit: `tensors` and `operators` put ATen calls on the `tape`, `triton_driver` puts launches there,
-`cuda_api` and `guards` answer or refuse the rest, `plan` and `kernels` write the Plan, `failures` says why there is none.
+`cuda_api`, `numpy_bridge` and `guards` answer or refuse the rest, `meta_kernels` makes it fast, `plan` and `kernels`
+write the Plan, `failures` says why there is none.
 """
 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import gc
 import linecache
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -30,14 +32,14 @@ import meta_kernels
 import numpy_bridge
 import triton_driver
 from kernels import SourceFile
-from plan import Call, Phases, PlanWriter, flatten_outputs
+from plan import RUN, Call, Phases, PlanWriter, flatten_outputs, tensor_leaves
 from tape import DTYPE_NAMES, Step
 from tensors import Recording, RecordingTensor
 
 _CALLS = 3
 _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
 
-_WARM_UP = '''
+_WARM_UP = """
 import torch, torch.nn as nn, torch.nn.functional as F, triton, triton.language as tl
 from triton.language.extra import libdevice
 
@@ -67,7 +69,7 @@ class Model(nn.Module):
         product[(1,)](x, y, z, 32, B=32)
         h = F.layer_norm(self.linear(torch.matmul(x, z.t())), (32,)).softmax(-1) * 2.0
         return self.norm(self.conv(h[None, None])).sum()
-'''
+"""
 
 
 def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
@@ -119,6 +121,7 @@ class _Program:
         self.file = file
         self.recording = Recording(file)
         self.module: ModuleType | None = None
+        self.generated: list[Any] | None = None  # what get_inputs() returned
 
     def compile(self) -> None:
         """Apart from `run`, because Python looks for the file when it reports a syntax error."""
@@ -136,21 +139,25 @@ class _Program:
         numpy.random.seed(0)
         phases = Phases()
         with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), self.recording:
-            phases.imported = self._steps(self._load)
-            if self.request["role"] == "reference":
-                phases.generate = self._steps(lambda: self._generate(phases))
-            else:
-                phases.init_inputs = self._given(self.request.get("init_inputs", []))
-            callee: list[Callable] = []
-            phases.setup = self._steps(lambda: callee.append(self._construct(phases)))
-            self._call(phases, callee[0])
+            with self._recorded() as phases.imported:
+                self._load()
+            with self._recorded() as phases.generate:
+                if self.request["role"] == "reference":
+                    self._generate(phases)
+                else:
+                    phases.init_inputs = self._given(self.request.get("init_inputs", []))
+            with self._recorded() as phases.setup:
+                callee = self._construct(phases)
+            phases.calls = [self._call(index, callee) for index in range(_CALLS)]
         return phases
 
-    def _steps(self, action: Callable[[], Any]) -> list[Step]:
-        """The steps that an action leaves on the tape."""
+    @contextlib.contextmanager
+    def _recorded(self) -> Iterator[list[Step]]:
+        """The list that it gives holds, at the end, the steps that the block left on the tape."""
+        steps: list[Step] = []
         mark = len(self.recording.tape.steps)
-        action()
-        return self.recording.tape.steps[mark:]
+        yield steps
+        steps += self.recording.tape.steps[mark:]
 
     def _load(self) -> None:
         """Runs the top level of the file as a module of its own."""
@@ -170,7 +177,7 @@ class _Program:
         """KernelBench's file contract: get_init_inputs() may be missing, get_inputs() may not."""
         if callable(vars(self.module).get("get_init_inputs")):
             phases.init_inputs = _to_cuda(_as_list(self._entry("get_init_inputs")(), "get_init_inputs"))
-        phases.calls = [Call(_to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs")))]
+        self.generated = _to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs"))
 
     def _given(self, descriptors: list[Any]) -> list[Any]:
         """Fresh inputs from descriptors of a request; they lie on the device."""
@@ -205,32 +212,33 @@ class _Program:
         tape.given |= tape.storages_of(tensor.tid for _, tensor, _ in phases.state)
         return module
 
-    def _call(self, phases: Phases, callee: Callable) -> None:
-        generated = phases.calls[0].inputs if phases.calls else None
-        phases.calls = []
+    def _call(self, index: int, callee: Callable) -> Call:
+        """One call with inputs of its own. The generated ones go to the call that becomes `run`."""
         tape = self.recording.tape
-        for index in range(_CALLS):
-            mark = len(tape.tensors)
-            if generated is None:
-                inputs = self._given(self.request.get("inputs", []))
-            else:
-                inputs = generated if index == 1 else self._like(generated)
-            call = Call(list(inputs), mark)
-            tape.given |= tape.storages_of(t.tid for t in _tensors(inputs))
-            results: list[Any] = []
-            call.steps = self._steps(lambda: results.append(callee(*inputs)))
-            call.steps += self._steps(lambda: self._take_outputs(call, results[0]))
-            phases.calls.append(call)
+        mark = len(tape.tensors)
+        if self.generated is None:
+            inputs = self._given(self.request.get("inputs", []))
+        else:
+            inputs = self.generated if index == RUN else self._like(self.generated)
+        call = Call(list(inputs), mark)
+        tape.given |= tape.storages_of(t.tid for t in tensor_leaves(inputs))
+        with self._recorded() as call.steps:
+            self._take_outputs(call, callee(*inputs))
+        return call
 
     def _take_outputs(self, call: Call, result: Any) -> None:
         leaves, call.structure = flatten_outputs(result)
         if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
-            guards.reject("no_output", f"{self.request['entry']} returned {type(result).__name__} without a tensor in it")
+            guards.reject(
+                "no_output", f"{self.request['entry']} returned {type(result).__name__} without a tensor in it"
+            )
         for leaf in leaves:
             real = isinstance(leaf, torch.Tensor) and not isinstance(leaf, RecordingTensor)
             call.outputs.append(self.recording.constant(leaf) if real else leaf)
             if not isinstance(leaf, (torch.Tensor, int, float, str, type(None))):
-                guards.reject("contract", f"{self.request['entry']} returned a {type(leaf).__name__}, which is not a tensor")
+                guards.reject(
+                    "contract", f"{self.request['entry']} returned a {type(leaf).__name__}, which is not a tensor"
+                )
 
     def _like(self, value: Any) -> Any:
         """Inputs of the same make as generated ones, with no step that makes them."""
@@ -249,12 +257,6 @@ class _Sequence(tuple):
 
     def __radd__(self, other: Any) -> _Sequence:
         return _Sequence((*other, *self))
-
-
-def _tensors(value: Any) -> list[RecordingTensor]:
-    if isinstance(value, RecordingTensor):
-        return [value]
-    return [leaf for item in value for leaf in _tensors(item)] if isinstance(value, (list, tuple)) else []
 
 
 def _as_list(value: Any, name: str) -> list[Any]:

@@ -54,7 +54,8 @@ class Step:
 DTYPE_NAMES = {
     getattr(torch, name): name
     for name in (
-        "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float8_e4m3fn float8_e5m2 float16 bfloat16 float32 float64"
+        "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 "
+        "float8_e4m3fn float8_e5m2 float16 bfloat16 float32 float64"
     ).split()
 }
 

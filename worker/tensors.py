@@ -90,7 +90,9 @@ class RecordingTensor(torch.Tensor):
         return format(read(self, "printing a tensor"), spec)
 
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any:
-        reject("host_read", "the program hands a tensor to another library (DLPack); only PyTorch and Triton may read it")
+        reject(
+            "host_read", "the program hands a tensor to another library (DLPack); only PyTorch and Triton may read it"
+        )
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         reject("file", "the program saves a tensor; there are no files here and tensors hold no data")
@@ -182,12 +184,14 @@ class Recording(TorchDispatchMode):
             reject(
                 "constant_size",
                 f"a tensor of {value.numel() * value.element_size() >> 20} MB comes from Python data; at most "
-                f"{_MAX_CONSTANT_BYTES >> 20} MB may: make it with torch functions (torch.rand, torch.arange, …) instead",
+                f"{_MAX_CONSTANT_BYTES >> 20} MB may: make it with torch.rand, torch.arange and the like",
             )
         with no_dispatch():
             inner = torch.empty(value.shape, dtype=value.dtype, device=_META)
             data = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
-            addresses = value.dtype in (torch.int64, torch.uint64) and (value.view(torch.int64) >= ADDRESS_BASE).any().item()
+            addresses = (
+                value.dtype in (torch.int64, torch.uint64) and (value.view(torch.int64) >= ADDRESS_BASE).any().item()
+            )
         if addresses:
             reject("raw_pointer", "the program puts addresses of tensors into a tensor; pass the tensors themselves")
         tensor = self.wrap(inner, "cpu")
@@ -225,7 +229,9 @@ class _Call:
 
     def prepare(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments with recording tensors only, and without what has no meaning in a Plan."""
-        kwargs = {name: value for name, value in kwargs.items() if name not in ("pin_memory", "non_blocking", "generator")}
+        kwargs = {
+            name: value for name, value in kwargs.items() if name not in ("pin_memory", "non_blocking", "generator")
+        }
         if kwargs.get("layout") is torch.strided:
             del kwargs["layout"]
         if self.traits.name.endswith("generator"):
@@ -287,7 +293,13 @@ class _Call:
         to_tid = lambda t: Tid(t.tid)
         self.tape.steps.append(
             Step(
-                outs, uses, owned, writes, self.recording.line(), function, _map(to_tid, args),
+                outs,
+                uses,
+                owned,
+                writes,
+                self.recording.line(),
+                function,
+                _map(to_tid, args),
                 {name: _map(to_tid, value) for name, value in kwargs.items()},
             )
         )
@@ -335,7 +347,9 @@ def current() -> Recording:
 
 def read(tensor: torch.Tensor, what: str) -> torch.Tensor:
     """The value of a tensor that the program reads on the host."""
-    return value_of(tensor, f"{what} reads values on the host, so what runs would depend on data; keep them on the device")
+    return value_of(
+        tensor, f"{what} reads values on the host, so what runs would depend on data; keep them on the device"
+    )
 
 
 def value_of(tensor: torch.Tensor, message: str, rule: str = "host_read") -> torch.Tensor:

@@ -1,7 +1,7 @@
 """Triton while a program is recorded: kernels are compiled to TTIR and no further, launches go on the tape.
 
-`JITFunction.run` and `Autotuner.run` are replaced; binding, specialisation and the front end are Triton's own, so that a
-kernel gets the TTIR that it would get on the GPU.
+`JITFunction.run` and `Autotuner.run` are replaced; binding, specialisation and the front end are Triton's own, so that
+a kernel gets the TTIR that it would get on the GPU.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from triton.compiler import ASTSource, make_backend
 from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction, compute_cache_key
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 import cuda_api
 from guards import reject
@@ -170,7 +169,9 @@ def _check_globals(function: JITFunction) -> None:
     missing = object()
     for (name, _), (value, scope) in function.used_global_vals.items():
         if (now := scope.get(name, missing)) != value:
-            raise RuntimeError(f"Global variable {name} has changed since we compiled this kernel, from {value} to {now}")
+            raise RuntimeError(
+                f"Global variable {name} has changed since we compiled this kernel, from {value} to {now}"
+            )
 
 
 @functools.cache
@@ -341,7 +342,7 @@ def _run_autotuned(self: Autotuner, *args: Any, grid: Any, warmup: bool, **kwarg
 
 
 def _reset_first_time(tuner: Autotuner, kwargs: dict[str, Any]) -> None:
-    """reset_to_zero as in Triton: the tensors are zero after tuning, so at the first launch of each key, and only then."""
+    """reset_to_zero as in Triton: the tensors are zero after tuning, so at the first launch of each key only."""
     everything = {**tuner.nargs, **kwargs}
     named = {name: value for name, value in everything.items() if name in tuner.arg_names}
     key = tuple(named[name] for name in tuner.keys if name in named)

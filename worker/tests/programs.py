@@ -28,7 +28,9 @@ def tensor(*sizes: int, dtype: str = "float32", strides: list[int] | None = None
     return {"tensor": [dtype, list(sizes), strides]}
 
 
-def candidate(text: str, inputs: list[Any], init: list[Any] = (), entry: str = "Model", kind: str = "class") -> dict[str, Any]:
+def candidate(
+    text: str, inputs: list[Any], init: list[Any] = (), entry: str = "Model", kind: str = "class"
+) -> dict[str, Any]:
     """The reply to a candidate's request."""
     import record
 
@@ -100,7 +102,7 @@ class Replay:
             return [self.value(item) for item in value]
         if not isinstance(value, dict):
             return value
-        (kind, inner), = value.items()
+        ((kind, inner),) = value.items()
         if kind == "t":
             return self.values[inner]
         if kind == "device":

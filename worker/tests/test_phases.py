@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from programs import candidate, ops, plan_of, reference, tensor, tensor as t
+from programs import candidate, ops, plan_of, reference
+from programs import tensor as t
 
 KERNEL = """
 @triton.jit
@@ -76,13 +77,17 @@ def test_updates_stay_out_of_setup_even_when_the_first_call_does_more() -> None:
 
 
 def test_state_carried_from_call_to_call_is_steady() -> None:
-    p = plan("self.h = torch.zeros(8, 8)", "self.h = self.h.to(x.device)\nself.h = torch.tanh(x + self.h)\nreturn self.h * 1")
+    p = plan(
+        "self.h = torch.zeros(8, 8)", "self.h = self.h.to(x.device)\nself.h = torch.tanh(x + self.h)\nreturn self.h * 1"
+    )
     assert ops(p["run"]) == ["add.Tensor", "tanh", "mul.Tensor"]
     assert ops(p["setup"]) == ["zeros", "_to_copy", "add.Tensor", "tanh"]
 
 
 def test_carried_state_may_be_written_in_place() -> None:
-    p = plan("self.h = torch.zeros(8, 8)", "self.h.copy_(x)\nself.h = torch.tanh(self.h.to(x.device))\nreturn self.h * 1")
+    p = plan(
+        "self.h = torch.zeros(8, 8)", "self.h.copy_(x)\nself.h = torch.tanh(self.h.to(x.device))\nreturn self.h * 1"
+    )
     assert ops(p["run"]) == ["copy_", "tanh", "mul.Tensor"]
     assert p["run"][0]["outs"] == p["setup"][-1]["outs"]
 
@@ -104,7 +109,9 @@ def test_nan_arguments_are_steady() -> None:
 
 
 def test_tensors_of_the_files_top_level_belong_to_setup() -> None:
-    text = "TABLE = torch.arange(8, dtype=torch.float32)\nUNUSED = torch.zeros(3)\n" + model("pass", "return x + TABLE.to(x.device)")
+    text = "TABLE = torch.arange(8, dtype=torch.float32)\nUNUSED = torch.zeros(3)\n" + model(
+        "pass", "return x + TABLE.to(x.device)"
+    )
     p = plan_of(candidate(text, [t(8, 8)]))
     assert ops(p["setup"]) == ["arange"] and ops(p["run"]) == ["_to_copy", "add.Tensor"]
 
@@ -143,7 +150,12 @@ def test_functions() -> None:
 
 
 def test_structures_of_outputs() -> None:
-    for result, structure in [("x", "*"), ("(x,)", "(*,)"), ("[x, (x, None)]", "[*,(*,*)]"), ("{'a\"b': x}", '{"a\\"b":*}')]:
+    for result, structure in [
+        ("x", "*"),
+        ("(x,)", "(*,)"),
+        ("[x, (x, None)]", "[*,(*,*)]"),
+        ("{'a\"b': x}", '{"a\\"b":*}'),
+    ]:
         assert plan("pass", f"return {result}")["structure"] == structure
 
 
@@ -194,7 +206,9 @@ def test_parameters_are_ordinary_to_the_program() -> None:
 
 
 def test_autograd_functions_and_functional_wrappers() -> None:
-    text = KERNEL + """
+    text = (
+        KERNEL
+        + """
 class Scale(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, k):
@@ -211,11 +225,14 @@ class Model(nn.Module):
     def forward(self, x):
         return Scale.apply(x, 3.0)
 """
+    )
     assert ops(plan_of(candidate(text, [t(8, 8)]))["run"]) == ["empty_like", "launch", "mul.Tensor"]
 
 
 def test_operators_that_the_program_registers() -> None:
-    text = KERNEL + """
+    text = (
+        KERNEL
+        + """
 @torch.library.custom_op("mine::scale", mutates_args=())
 def scale_op(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
@@ -226,6 +243,7 @@ class Model(nn.Module):
     def forward(self, x):
         return scale_op(x) + 1
 """
+    )
     assert ops(plan_of(candidate(text, [t(8, 8)]))["run"]) == ["empty_like", "launch", "add.Tensor"]
 
 
@@ -248,5 +266,10 @@ class Model(nn.Module):
     assert sorted(shapes) == [[2, 1], [4], [4], [4]]
     first = next(s for s in constants if p["tensors"][s["out"]][1] == "float32")
     assert torch.frombuffer(bytearray(first["data"]), dtype=torch.float32).tolist() == [0, 1, 2, 3]
-    reply = candidate("def f(x):\n    return x + torch.tensor([0.0] * 5_000_000, device=x.device).sum()\n", [t(4)], entry="f", kind="function")
+    reply = candidate(
+        "def f(x):\n    return x + torch.tensor([0.0] * 5_000_000, device=x.device).sum()\n",
+        [t(4)],
+        entry="f",
+        kind="function",
+    )
     assert reply["rule"] == "constant_size"

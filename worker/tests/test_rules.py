@@ -162,8 +162,15 @@ def test_errors_of_the_program() -> None:
     assert (reply["kind"], reply["message"], reply["line"]) == ("runtime_error", "ValueError: no luck", 11)
     assert 'File "candidate.py", line 11, in __init__' in reply["trace"] and "raise ValueError" in reply["trace"]
     assert "worker" not in reply["trace"] and "site-packages" not in reply["trace"]
-    reply = reply_to("class Model(nn.Module):\n    def forward(self, x):\n        return x @ torch.ones(5, 5, device=x.device)\n")
-    assert reply["kind"] == "runtime_error" and reply["line"] == 10 and "shapes cannot be multiplied" in reply["message"] or "size" in reply["message"]
+    reply = reply_to(
+        "class Model(nn.Module):\n    def forward(self, x):\n        return x @ torch.ones(5, 5, device=x.device)\n"
+    )
+    assert (
+        reply["kind"] == "runtime_error"
+        and reply["line"] == 10
+        and "shapes cannot be multiplied" in reply["message"]
+        or "size" in reply["message"]
+    )
     reply = reply_to("class Model(nn.Module):\n    def forward(self, x, y):\n        return x\n")
     assert reply["kind"] == "runtime_error" and "missing 1 required positional argument" in reply["message"]
     assert "sys.exit(3)" in reply_to("import sys\nsys.exit(3)\n")["message"]
@@ -173,11 +180,17 @@ def test_errors_of_the_program() -> None:
 
 @pytest.mark.parametrize("result", ["None", "3", "[]", "'text'", "{'a': 1}"])
 def test_no_output(result: str) -> None:
-    assert reply_to(f"class Model(nn.Module):\n    def forward(self, x):\n        return {result}\n")["rule"] == "no_output"
+    assert (
+        reply_to(f"class Model(nn.Module):\n    def forward(self, x):\n        return {result}\n")["rule"]
+        == "no_output"
+    )
 
 
 def test_outputs_that_are_no_tensors_among_tensors() -> None:
-    assert reply_to("class Model(nn.Module):\n    def forward(self, x):\n        return x, object()\n")["rule"] == "contract"
+    assert (
+        reply_to("class Model(nn.Module):\n    def forward(self, x):\n        return x, object()\n")["rule"]
+        == "contract"
+    )
 
 
 def test_numbers_beyond_64_bits() -> None:

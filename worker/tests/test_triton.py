@@ -28,7 +28,9 @@ def launches(text: str, *inputs: dict) -> list[dict]:
 
 
 def test_a_launch_names_every_argument() -> None:
-    text = function("y = torch.empty_like(x)\nadd[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), 2.5, BLOCK=256)\nreturn y")
+    text = function(
+        "y = torch.empty_like(x)\nadd[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), 2.5, BLOCK=256)\nreturn y"
+    )
     plan = plan_of(record(text))
     (variant,) = plan["run"][1]["variants"]
     x, y = plan["inputs"][0]["t"], plan["outputs"][0]["t"]
@@ -90,7 +92,9 @@ def k(x_ptr, MODE: tl.constexpr, DTYPE: tl.constexpr, FLAG: tl.constexpr, SHAPE:
     if FLAG:
         tl.store(x_ptr + i, v)
 """
-    text = function("k[(1,)](x, 'double', tl.bfloat16, True, (2, 3), num_warps=8, num_stages=2, maxnreg=128)\nreturn x", head)
+    text = function(
+        "k[(1,)](x, 'double', tl.bfloat16, True, (2, 3), num_warps=8, num_stages=2, maxnreg=128)\nreturn x", head
+    )
     plan = plan_of(record(text))
     assert plan["kernels"][0]["options"] == {"num_warps": 8, "num_stages": 2, "num_ctas": 1, "maxnreg": 128}
     call = dict(map(tuple, plan["run"][0]["variants"][0]["call"]))
@@ -102,7 +106,10 @@ def test_three_calls_compile_once() -> None:
     import triton_driver
 
     compiled = []
-    original, triton_driver._compile = triton_driver._compile, lambda f, *a: compiled.append(f.__name__) or original(f, *a)
+    original, triton_driver._compile = (
+        triton_driver._compile,
+        lambda f, *a: compiled.append(f.__name__) or original(f, *a),
+    )
     try:
         plan_of(record(function("y = torch.empty_like(x)\nadd[(4,)](x, y, 1000, 1.0, BLOCK=256)\nreturn y")))
     finally:
@@ -138,7 +145,12 @@ def k(x_ptr, B: tl.constexpr):
     plan = plan_of(record(function("k[(1,)](x, B=64)\nreturn x", head)))
     (kernel,) = plan["kernels"]
     support = kernel["support"]
-    for needed in ("import libdevice", "SCALE = tl.constexpr(0.5)", "def inner(v):", "@triton.jit(noinline=True)\ndef outer"):
+    for needed in (
+        "import libdevice",
+        "SCALE = tl.constexpr(0.5)",
+        "def inner(v):",
+        "@triton.jit(noinline=True)\ndef outer",
+    ):
         assert needed in support
     assert "UNUSED" not in support and "OTHER" not in support and "unrelated" not in support
     assert support.index("SCALE") < support.index("def inner") < support.index("def outer")
@@ -213,7 +225,9 @@ def k(src, dst, M: tl.constexpr, N: tl.constexpr):
     plan = plan_of(record(function(body, head), tensor(64, 32)))
     (variant,) = plan["run"][1]["variants"]
     x = plan["inputs"][0]["t"]
-    assert variant["args"][0] == {"desc": {"t": x, "shape": [64, 32], "strides": [32, 1], "block": [16, 32], "padding": "zero"}}
+    assert variant["args"][0] == {
+        "desc": {"t": x, "shape": [64, 32], "strides": [32, 1], "block": [16, 32], "padding": "zero"}
+    }
     assert variant["call"][0] == ["src", {"t": x}] and len(variant["args"]) == 2
 
 
