@@ -1,5 +1,7 @@
 #include "verify/sensitivity.h"
 
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,8 +41,8 @@ class Prober {
   std::unique_ptr<Replayer> SetUp(const Bindings& bindings) {
     ReplayOptions options = OptionsFor(task_.options, deadline_);
     options.in_float64 = true;
-    auto replayer = std::make_unique<Replayer>(plan_, options);
-    if (replayer->Setup(task_.weight_seed, task_.init_inputs, task_.warmup, bindings)) return nullptr;
+    auto replayer = std::make_unique<Replayer>(task_.plan, options);
+    if (tritogen::SetUp(task_, task_.plan, bindings, replayer.get())) return nullptr;
     return replayer;
   }
 
@@ -59,10 +61,13 @@ class Prober {
   }
 
   const Task::Impl& task_;
-  const Plan plan_ = task_.plan;
   const Deadline& deadline_;
   std::unique_ptr<Replayer> base_;
 };
+
+at::Tensor UniformLike(const at::Tensor& like, double low, double high, const at::Generator& random) {
+  return at::empty(like.sizes(), at::TensorOptions().dtype(at::kDouble)).uniform_(low, high, random);
+}
 
 Objection Ignored(const std::string& what) {
   return {Outcome::kWrongValues, fmt::format("{} cannot reach any output, but the reference's outputs depend on it", what),
@@ -117,6 +122,56 @@ std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidat
     }
   }
   return std::nullopt;
+}
+
+std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
+  if (!at::isFloatingType(value.scalar_type()) || value.numel() == 0) return std::nullopt;
+  const at::Generator random = at::detail::createCPUGenerator(seed);
+  at::Tensor changed;
+  if (entry.name.ends_with("running_var")) {
+    changed = UniformLike(value, 0.5, 2, random);
+  } else if (entry.name.ends_with("running_mean")) {
+    changed = UniformLike(value, -0.5, 0.5, random);
+  } else if (entry.is_parameter && value.eq(value.flatten()[0]).all().item<bool>()) {
+    const double constant = value.flatten()[0].to(at::kDouble).item<double>();
+    changed = constant == 0 ? UniformLike(value, -0.5, 0.5, random) : constant * UniformLike(value, 0.5, 1.5, random);
+  } else {
+    return std::nullopt;
+  }
+  return at::empty_like(value).copy_(changed);
+}
+
+std::optional<Objection> CheckNeutralState(const Task::Impl& task, const Setting& setting, const Plan& candidate,
+                                           const Flow& flow, const Deadline& deadline) {
+  int64_t needed = 0, found = 0;
+  for (const StateEntry& entry : task.plan.state) {
+    const auto in = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), entry.name) != names.end();
+    };
+    if (in(task.replaced) && in(task.sensitive_state)) needed += task.plan.tensors[entry.tensor].numel();
+  }
+  if (needed == 0) return std::nullopt;
+  const Trial& trial = setting.trials[0];
+  for (const StateEntry& entry : candidate.state) {
+    if (found >= needed) break;
+    if (!flow.Reaches(candidate, entry.tensor)) continue;
+    Replayer replayer(candidate, OptionsFor(task.options, deadline));
+    if (SetUp(task, candidate, {}, &replayer)) continue;
+    const auto changed = NonNeutral(entry, replayer.State().at(entry.name), task.weight_seed);
+    TensorList outputs;
+    if (!changed || SetUp(task, candidate, {{entry.name, *changed}}, &replayer)) continue;
+    if (replayer.Run(CloneAll(trial.inputs), trial.run_seed, &outputs)) continue;
+    for (size_t i = 0; i < trial.outputs.size(); ++i) {
+      if (trial.outputs[i].Compare(task.index_sources[i], outputs[i]).ok) continue;
+      found += candidate.tensors[entry.tensor].numel();
+      break;
+    }
+  }
+  if (found >= needed) return std::nullopt;
+  return Objection{Outcome::kRejected,
+                   fmt::format("'{}' and the like have no counterpart in the candidate's state (give parameters the "
+                               "reference's names)", task.replaced.front()),
+                   "neutral_parameters", {{"elements_needed", needed}, {"elements_found", found}}};
 }
 
 }  // namespace tritogen

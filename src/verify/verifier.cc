@@ -87,6 +87,7 @@ class Judgement {
     if (!objection) objection = RunVariants();
     if (!objection) objection = RunTwice();
     if (!objection) objection = FindDecoys();
+    if (!objection && setting_ != &task_.bound) objection = CheckNeutralState(task_, *setting_, plan_, flow_, deadline_);
     if (objection) {
       verdict_.outcome = objection->outcome;
       verdict_.reason = std::move(objection->reason);
@@ -127,8 +128,7 @@ class Judgement {
       const StateEntry* ours = FindState(task_.plan, name);
       if (theirs != nullptr && SameMeta(plan, theirs->tensor, task_.plan, ours->tensor)) bindings[name] = value;
     }
-    const TensorList warmup = TensorLeaves(plan.warmup_inputs).empty() ? TensorList{} : CloneAll(task_.warmup);
-    if (auto failure = replayer->Setup(task_.weight_seed, CloneAll(task_.init_inputs), warmup, bindings)) {
+    if (auto failure = tritogen::SetUp(task_, plan, bindings, replayer.get())) {
       *objection = ObjectionOf(*failure);
       return nullptr;
     }

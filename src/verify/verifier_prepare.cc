@@ -1,6 +1,5 @@
 // Makes a Task: weights, trials, controls, sensitivity.
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,28 +27,6 @@ int64_t AvailableMemory() {
   return int64_t{4} << 30;
 }
 
-at::Tensor UniformLike(const at::Tensor& like, double low, double high, const at::Generator& random) {
-  return at::empty(like.sizes(), at::TensorOptions().dtype(at::kDouble)).uniform_(low, high, random);
-}
-
-// Values under which an affine parameter or a running statistic matters; nothing for state that already does.
-std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
-  if (!at::isFloatingType(value.scalar_type()) || value.numel() == 0) return std::nullopt;
-  const at::Generator random = at::detail::createCPUGenerator(seed);
-  at::Tensor changed;
-  if (entry.name.ends_with("running_var")) {
-    changed = UniformLike(value, 0.5, 2, random);
-  } else if (entry.name.ends_with("running_mean")) {
-    changed = UniformLike(value, -0.5, 0.5, random);
-  } else if (entry.is_parameter && value.eq(value.flatten()[0]).all().item<bool>()) {
-    const double constant = value.flatten()[0].to(at::kDouble).item<double>();
-    changed = constant == 0 ? UniformLike(value, -0.5, 0.5, random) : constant * UniformLike(value, 0.5, 1.5, random);
-  } else {
-    return std::nullopt;
-  }
-  return at::empty_like(value).copy_(changed);
-}
-
 struct Weights {
   Bindings neutral, non_neutral;
   std::vector<std::string> replaced;
@@ -57,7 +34,7 @@ struct Weights {
 
 std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
   Replayer replayer(task.plan, OptionsFor(task.options, deadline));
-  if (auto failure = replayer.Setup(task.weight_seed, task.init_inputs, task.warmup, {})) {
+  if (auto failure = SetUp(task, task.plan, {}, &replayer)) {
     return TaskFailure{OutcomeOf(failure->kind), "set-up of the reference: " + failure->message};
   }
   Weights weights;

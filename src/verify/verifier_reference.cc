@@ -47,9 +47,7 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline)
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
-  auto setup = [&](Replayer& replayer, const Bindings& state) {
-    return replayer.Setup(task_.weight_seed, task_.init_inputs, task_.warmup, state);
-  };
+  auto setup = [&](Replayer& replayer, const Bindings& state) { return SetUp(task_, plan_, state, &replayer); };
   if (auto failure = setup(eager_, bindings)) return failure;
   // The other precisions get exactly the weights that the eager program has.
   const auto state = eager_.State();

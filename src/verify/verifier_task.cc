@@ -143,6 +143,12 @@ TensorList CloneAll(const TensorList& tensors) {
   return copies;
 }
 
+std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings, Replayer* replayer) {
+  const bool warms_up = !TensorLeaves(plan.warmup_inputs).empty();
+  return replayer->Setup(task.weight_seed, CloneAll(task.init_inputs), warms_up ? CloneAll(task.warmup) : TensorList{},
+                         bindings);
+}
+
 Outcome OutcomeOf(ReplayFailure::Kind kind) {
   switch (kind) {
     case ReplayFailure::Kind::kCompileError: return Outcome::kCompileError;

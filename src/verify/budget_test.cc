@@ -1,0 +1,165 @@
+#include "verify/budget.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "verify/inputs.h"
+
+namespace tritogen {
+namespace {
+
+using Program = std::function<at::Tensor(const std::vector<at::Tensor>&)>;
+
+Expectation Expect(const Program& program, const std::vector<at::Tensor>& inputs) {
+  std::vector<at::Tensor> wide, wobbles;
+  for (const at::Tensor& x : inputs) wide.push_back(x.to(at::kDouble));
+  for (uint64_t i = 0; i < 2; ++i) wobbles.push_back(program(Wobble(inputs, i)));
+  return Expectation(program(wide), program(inputs), wobbles);
+}
+
+at::Tensor SumInOrder(const at::Tensor& x, int64_t chunks) {  // sequential over chunks, as a kernel's loop
+  at::Tensor total = at::zeros_like(x.chunk(chunks, 1)[0]);
+  for (const at::Tensor& part : x.chunk(chunks, 1)) total = total + part;
+  return total.sum(1);
+}
+
+at::Tensor Tf32(const at::Tensor& x) { return RoundToTf32({x})[0].to(at::kFloat); }
+
+TEST(Budget, LetsHonestSumsPassInAnyOrder) {
+  for (const int64_t n : {64, 1024, 8192}) {
+    const at::Tensor x = at::randn({16, n});
+    const Expectation expected = Expect([](const auto& in) { return in[0].sum(1); }, {x});
+    EXPECT_TRUE(expected.Compare(SumInOrder(x, 64)).ok);
+    EXPECT_TRUE(expected.Compare(SumInOrder(x, n)).ok) << "one by one, " << n;
+    EXPECT_TRUE(expected.Compare(x.flip(1).sum(1)).ok);
+  }
+}
+
+TEST(Budget, LetsHonestMatmulsPassAndNotTf32OrHalf) {
+  for (const int64_t k : {16, 256, 4096}) {
+    for (const bool positive : {false, true}) {
+      const at::Tensor a = positive ? at::rand({32, k}) : at::randn({32, k});
+      const at::Tensor b = positive ? at::rand({k, 32}) : at::randn({k, 32});
+      const Expectation expected = Expect([](const auto& in) { return in[0].mm(in[1]); }, {a, b});
+      at::Tensor one_by_one = at::zeros({32, 32});
+      for (int64_t i = 0; i < k; ++i) one_by_one.addmm_(a.narrow(1, i, 1), b.narrow(0, i, 1));
+      EXPECT_TRUE(expected.Compare(one_by_one).ok) << k;
+      EXPECT_FALSE(expected.Compare(Tf32(a).mm(Tf32(b))).ok) << k;
+      EXPECT_FALSE(expected.Compare(a.to(at::kHalf).mm(b.to(at::kHalf)).to(at::kFloat)).ok) << k;
+      EXPECT_FALSE(expected.Compare(a.to(at::kBFloat16).to(at::kFloat).mm(b)).ok) << k;
+    }
+  }
+}
+
+TEST(Budget, LetsOnlineSoftmaxPassAndNotApproximateOnes) {
+  const at::Tensor x = at::randn({32, 1000}) * 5;
+  const Expectation expected = Expect([](const auto& in) { return at::softmax(in[0], 1); }, {x});
+  const at::Tensor left = x.narrow(1, 0, 300), right = x.narrow(1, 300, 700);
+  const at::Tensor ml = left.amax(1, true), mr = right.amax(1, true), m = at::maximum(ml, mr);
+  const at::Tensor sum = (left - ml).exp().sum(1, true) * (ml - m).exp() + (right - mr).exp().sum(1, true) * (mr - m).exp();
+  EXPECT_TRUE(expected.Compare((x - m).exp() / sum).ok);
+  EXPECT_TRUE(expected.Compare(at::exp2((x - m) * 1.44269504f) / sum).ok);
+  EXPECT_FALSE(expected.Compare(at::softmax(Tf32(x), 1)).ok);
+  EXPECT_FALSE(expected.Compare(at::full_like(x, 1e-3)).ok);
+}
+
+TEST(Budget, LetsWelfordPassForAWellConditionedVariance) {
+  const at::Tensor x = at::rand({16, 512});
+  const auto norm = [](const std::vector<at::Tensor>& in) { return at::layer_norm(in[0], {512}); };
+  const Expectation expected = Expect(norm, {x});
+  at::Tensor mean = at::zeros({16}), m2 = at::zeros({16});
+  for (int64_t i = 0; i < 512; ++i) {
+    const at::Tensor d = x.select(1, i) - mean;
+    mean = mean + d / static_cast<double>(i + 1);
+    m2 = m2 + d * (x.select(1, i) - mean);
+  }
+  EXPECT_TRUE(expected.Compare((x - mean.unsqueeze(1)) * (m2 / 512 + 1e-5).rsqrt().unsqueeze(1)).ok);
+  EXPECT_FALSE(expected.Compare((x - 0.5) * std::sqrt(12.0)).ok);
+}
+
+TEST(Budget, MeasuresEachRowByItsOwnScale) {
+  at::Tensor x = at::rand({64, 32});
+  x[5] *= 1e-6;
+  const Expectation expected = Expect([](const auto& in) { return in[0] * 2; }, {x});
+  at::Tensor got = x * 2;
+  EXPECT_TRUE(expected.Compare(got).ok);
+  got[5] *= 1.001;  // far inside any tolerance of the whole output
+  const Comparison comparison = expected.Compare(got);
+  EXPECT_FALSE(comparison.ok);
+  EXPECT_EQ(comparison.index / 32, 5);
+  EXPECT_EQ(comparison.allclose, 1);
+}
+
+TEST(Budget, SmallErrorsEverywhereAreOverTheRootMeanSquare) {
+  const at::Tensor x = at::rand({64, 1024}) + 1;
+  at::Tensor eager = x * 3;
+  eager[0][0] += 1e-4;  // one bad value of the eager program does not excuse its whole row's neighbours
+  const Expectation expected(x.to(at::kDouble) * 3, eager, {});
+  EXPECT_TRUE(expected.Compare(x * 3).ok);
+  EXPECT_FALSE(expected.Compare(x * 3 + 1e-4).ok);
+}
+
+TEST(Budget, NanAndInfMustStandWhereTheyShould) {
+  const at::Tensor x = at::rand({4, 16});
+  x[1][2] = -INFINITY;
+  x[2][3] = NAN;
+  const Expectation expected = Expect([](const auto& in) { return in[0] + 1; }, {x});
+  EXPECT_TRUE(expected.Compare(x + 1).ok);
+  at::Tensor got = x + 1;
+  got[1][2] = INFINITY;
+  EXPECT_FALSE(expected.Compare(got).ok);
+  got = x + 1;
+  got[2][3] = 0;
+  EXPECT_FALSE(expected.Compare(got).ok);
+  got = x + 1;
+  got[0][0] = NAN;
+  const Comparison comparison = expected.Compare(got);
+  EXPECT_FALSE(comparison.ok);
+  EXPECT_EQ(comparison.index, 0);
+}
+
+TEST(Budget, OverflowOfTheDeclaredPrecisionIsNoDuty) {
+  const at::Tensor x = at::full({1, 16}, 3e4, at::kHalf);
+  const Expectation expected = Expect([](const auto& in) { return in[0] * 4; }, {x});
+  EXPECT_TRUE(expected.Compare(x * 4).ok);                                  // Inf, like eager
+  EXPECT_TRUE(expected.Compare((x.to(at::kFloat) * 4).to(at::kDouble)).ok);  // the true value
+  EXPECT_FALSE(expected.Compare(at::zeros({1, 16})).ok);
+}
+
+TEST(Budget, IntegersAndBoolsAreExact) {
+  const at::Tensor x = at::arange(12).view({3, 4});
+  const Expectation expected(x, x, {});
+  EXPECT_TRUE(expected.Compare(x).ok);
+  at::Tensor got = x.clone();
+  got[1][2] = 7;
+  const Comparison comparison = expected.Compare(got);
+  EXPECT_FALSE(comparison.ok);
+  EXPECT_EQ(comparison.index, 6);
+  EXPECT_EQ(comparison.expected, 6);
+  EXPECT_EQ(comparison.got, 7);
+}
+
+TEST(Budget, HalfContractAllowsOneRoundingAndNotFloat8) {
+  for (const at::ScalarType dtype : {at::kHalf, at::kBFloat16}) {
+    const at::Tensor x = at::randn({32, 128}).to(dtype);
+    const Expectation expected = Expect([](const auto& in) { return at::silu(in[0]) * 2; }, {x});
+    EXPECT_TRUE(expected.Compare((at::silu(x.to(at::kFloat)) * 2).to(dtype)).ok);
+    const at::Tensor narrow = x.to(at::kFloat8_e4m3fn).to(at::kFloat);
+    EXPECT_FALSE(expected.Compare((at::silu(narrow) * 2).to(dtype)).ok);
+  }
+}
+
+TEST(Budget, ScalarsAndEmptyOutputsWork) {
+  const at::Tensor x = at::randn({1000});
+  const Expectation sum = Expect([](const auto& in) { return in[0].sum(); }, {x});
+  EXPECT_TRUE(sum.Compare(x.flip(0).sum()).ok);
+  EXPECT_FALSE(sum.Compare(x.sum() * 1.001).ok);
+  const Expectation empty = Expect([](const auto& in) { return in[0].narrow(0, 0, 0); }, {x});
+  EXPECT_TRUE(empty.Compare(at::empty({0})).ok);
+}
+
+}  // namespace
+}  // namespace tritogen
