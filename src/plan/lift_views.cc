@@ -1,0 +1,108 @@
+#include "plan/lift_views.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace tritogen {
+namespace {
+
+bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), BaseName(op)) != names.end();
+}
+
+const TensorRef* FirstTensor(const AtenStep& step) {
+  return step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+}
+
+// Integer argument by position, or the schema's default.
+int64_t IntAt(const AtenStep& step, size_t index, int64_t fallback) {
+  if (index >= step.args.size()) return fallback;
+  const auto* value = std::get_if<int64_t>(&step.args[index].v);
+  return value ? *value : fallback;
+}
+
+Arg ArgAt(const AtenStep& step, size_t index) {
+  if (index < step.args.size()) {
+    if (const auto* value = std::get_if<int64_t>(&step.args[index].v)) return {*value};
+  }
+  return {};
+}
+
+Arg Ints(const std::vector<int64_t>& values) {
+  Arg::List list;
+  for (int64_t value : values) list.push_back({value});
+  return {std::move(list)};
+}
+
+// dims of a permute, inverted; nothing when they are no permutation.
+std::optional<Arg> InversePermutation(const AtenStep& step, size_t rank) {
+  const auto* dims = step.args.size() > 1 ? std::get_if<Value::List>(&step.args[1].v) : nullptr;
+  if (!dims || dims->size() != rank) return std::nullopt;
+  std::vector<int64_t> inverse(rank, -1);
+  for (size_t i = 0; i < rank; ++i) {
+    const auto* dim = std::get_if<int64_t>(&(*dims)[i].v);
+    int64_t wrapped = dim ? (*dim < 0 ? *dim + static_cast<int64_t>(rank) : *dim) : -1;
+    if (wrapped < 0 || wrapped >= static_cast<int64_t>(rank) || inverse[wrapped] != -1) return std::nullopt;
+    inverse[wrapped] = static_cast<int64_t>(i);
+  }
+  return Ints(inverse);
+}
+
+}  // namespace
+
+std::string_view BaseName(std::string_view op) {
+  return op.substr(0, op.find('.'));
+}
+
+bool IsIdentity(const Plan& plan, const AtenStep& step) {
+  const TensorRef* source = FirstTensor(step);
+  if (!source || step.outs.size() != 1 || step.outs[0] == kNoTensor || step.outs[0] == source->id)
+    return false;
+  const TensorMeta& from = plan.tensors[source->id];
+  const TensorMeta& to = plan.tensors[step.outs[0]];
+  return IsOneOf(step.op, {"aten::detach", "aten::alias", "aten::lift_fresh", "aten::clone",
+                           "aten::contiguous", "aten::_to_copy", "aten::lift_fresh_copy"}) &&
+         from.dtype == to.dtype && from.sizes == to.sizes;
+}
+
+TensorId ViewedTensor(const Plan& plan, const AtenStep& step) {
+  const TensorRef* source = FirstTensor(step);
+  if (!source || step.outs.size() != 1 || step.outs[0] == kNoTensor || step.outs[0] == source->id)
+    return kNoTensor;
+  return plan.tensors[source->id].storage == plan.tensors[step.outs[0]].storage ? source->id : kNoTensor;
+}
+
+std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, NodeRef base_value,
+                                  NodeRef value) {
+  Node node;
+  node.results = {{base.dtype, base.sizes}};
+  auto op = [&](const char* name, std::vector<Arg> args) {
+    node.op = name;
+    node.args = std::move(args);
+    return node;
+  };
+  if (IsOneOf(view.op, {"aten::slice"})) {
+    return op(
+        "aten::slice_scatter",
+        {{base_value}, {value}, {IntAt(view, 1, 0)}, ArgAt(view, 2), ArgAt(view, 3), {IntAt(view, 4, 1)}});
+  }
+  if (IsOneOf(view.op, {"aten::select"}) && view.args.size() == 3) {
+    return op("aten::select_scatter", {{base_value}, {value}, ArgAt(view, 1), ArgAt(view, 2)});
+  }
+  if (IsOneOf(view.op, {"aten::t"})) return op("aten::t", {{value}});
+  if (IsOneOf(view.op, {"aten::transpose"}) && view.args.size() == 3) {
+    return op("aten::transpose.int", {{value}, ArgAt(view, 1), ArgAt(view, 2)});
+  }
+  if (IsOneOf(view.op, {"aten::permute"})) {
+    auto dims = InversePermutation(view, base.sizes.size());
+    return dims ? std::optional(op("aten::permute", {{value}, *dims})) : std::nullopt;
+  }
+  if (IsOneOf(view.op, {"aten::view", "aten::_unsafe_view", "aten::reshape", "aten::unsqueeze",
+                        "aten::squeeze", "aten::flatten", "aten::unflatten", "aten::_reshape_alias"}) &&
+      view.op != "aten::view.dtype") {
+    return op("aten::reshape", {{value}, Ints(base.sizes)});
+  }
+  return std::nullopt;
+}
+
+}  // namespace tritogen

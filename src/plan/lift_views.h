@@ -1,0 +1,26 @@
+// Views in a Program: which operation makes one, and how a write through it reaches the tensor it views.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "plan/plan.h"
+#include "program/program.h"
+
+namespace tritogen {
+
+// "aten::add_.Tensor" → "aten::add_".
+std::string_view BaseName(std::string_view op);
+
+// The result is the argument's value under another name.
+bool IsIdentity(const Plan& plan, const AtenStep& step);
+
+// The tensor that the step's single result is a view of; kNoTensor when it makes new memory or several views.
+TensorId ViewedTensor(const Plan& plan, const AtenStep& step);
+
+// The operation that gives `base` with `value` in the place of the view; nothing when there is no simple one.
+// `args` are the view's own arguments after the first.
+std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, NodeRef base_value,
+                                  NodeRef value);
+
+}  // namespace tritogen
