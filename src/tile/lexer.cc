@@ -68,6 +68,7 @@ bool Lexer::Finish(TokenKind kind, size_t skip_front, size_t end) {
 }
 
 void Lexer::Advance() {
+  previous_line_ = token_.line;
   SkipBlanks();
   start_ = next_;
   if (next_ == text_.size()) {

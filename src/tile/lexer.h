@@ -39,6 +39,7 @@ class Lexer {
   explicit Lexer(std::string_view text, int first_line = 1);
 
   const Token& token() const { return token_; }
+  int previous_line() const { return previous_line_; }  // of the token before
   void Advance();
 
   // At an integer such as the `16` of `16x32xf32`: appends 16, 32 and leaves `f32` as the next token.
@@ -63,6 +64,7 @@ class Lexer {
   size_t start_ = 0;  // of token_
   size_t next_ = 0;   // first character behind token_
   int line_;          // at next_
+  int previous_line_ = 1;
   Token token_;
 };
 

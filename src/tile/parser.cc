@@ -74,8 +74,8 @@ void Parser::Fail(const std::string& message) const {
 }
 
 void Parser::FailUnexpected(std::string_view wanted) const {
-  if (At(TokenKind::kEnd)) Fail(fmt::format("expected {}, but the text ends", wanted));
-  Fail(fmt::format("expected {}, found '{}'", wanted, token().text.substr(0, 60)));
+  if (At(TokenKind::kEnd)) FailHere(fmt::format("expected {}, but the text ends", wanted));
+  FailHere(fmt::format("expected {}, found '{}'", wanted, token().text.substr(0, 60)));
 }
 
 void Parser::FailUnsupported(const std::string& message) const {
@@ -199,7 +199,7 @@ Region Parser::ParseRegion(std::span<const NamedType> entry_arguments, bool impl
 void Parser::ParseLabelledBlock(Region& region) {
   int id = labels_->IdOf(token().text, token().line);
   Labels::Label& label = labels_->labels[id];
-  if (label.block >= 0) Fail(fmt::format("block ^{} is defined twice", label.name));
+  if (label.block >= 0) FailHere(fmt::format("block ^{} is defined twice", label.name));
   label.block = static_cast<int>(region.blocks.size());
   lexer_.Advance();
   std::vector<NamedType> arguments;
@@ -215,7 +215,7 @@ void Parser::ParseOperations(Block& block) {
     block.operations.push_back(ParseOperation());
     if (!IsTerminator(block.operations.back().code)) continue;
     if (!token().Is('}') && !At(TokenKind::kLabel)) {
-      Fail(fmt::format("an operation follows {}", OpName(block.operations.back().code)));
+      FailHere(fmt::format("an operation follows {}", OpName(block.operations.back().code)));
     }
   }
 }
@@ -321,14 +321,14 @@ ValueId Parser::Use() {
   std::string_view text = token().text;
   size_t hash = text.find('#');
   auto it = names_.find(text.substr(0, hash));
-  if (it == names_.end()) Fail(fmt::format("%{} is not defined here", text));
+  if (it == names_.end()) FailHere(fmt::format("%{} is not defined here", text));
   size_t index = 0;
   if (hash != std::string_view::npos) {
     for (char digit : text.substr(hash + 1)) index = std::min(index * 10 + (digit - '0'), kMaxResults);
   } else if (it->second.count != 1) {
-    Fail(fmt::format("%{} stands for {} values", text, it->second.count));
+    FailHere(fmt::format("%{} stands for {} values", text, it->second.count));
   }
-  if (index >= it->second.count) Fail(fmt::format("%{} does not exist", text));
+  if (index >= it->second.count) FailHere(fmt::format("%{} does not exist", text));
   lexer_.Advance();
   return it->second.first + static_cast<ValueId>(index);
 }

@@ -67,7 +67,8 @@ class Parser {
   void ExpectArrow();
   std::string_view TakeWord(std::string_view what);
   int64_t TakeInteger();                                            // with sign
-  [[noreturn]] void Fail(const std::string& message) const;         // at the current token
+  [[noreturn]] void Fail(const std::string& message) const;         // about what was just read
+  [[noreturn]] void FailHere(const std::string& message) const;     // about the next token
   [[noreturn]] void FailUnexpected(std::string_view wanted) const;  // "expected …, found …"
   [[noreturn]] void FailUnsupported(const std::string& message) const;
 

@@ -26,7 +26,7 @@ int64_t Parser::TakeInteger() {
   bool negative = Accept('-');
   if (!At(TokenKind::kInteger)) FailUnexpected("an integer");
   std::optional<uint64_t> magnitude = ParseMagnitude(token().text);
-  if (!magnitude || *magnitude > uint64_t{1} << 63) Fail("an integer does not fit in 64 bits");
+  if (!magnitude || *magnitude > uint64_t{1} << 63) FailHere("an integer does not fit in 64 bits");
   lexer_.Advance();
   return static_cast<int64_t>(negative ? 0 - *magnitude : *magnitude);
 }

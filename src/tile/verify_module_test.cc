@@ -47,7 +47,7 @@ void ExpectAllRefused(std::initializer_list<Broken> cases) {
 TEST(Refused, Names) {
   ExpectAllRefused({
       {"%0 = arith.addi %n, %zzz : i32", "%zzz is not defined"},
-      {"%n = arith.addi %n, %n : i32", "%n is defined twice", kFirstLine + 1},
+      {"%n = arith.addi %n, %n : i32", "%n is defined twice"},
       {"%0:2 = arith.addi %n, %n : i32", "1 results, but 2 are named"},
       {"%0 = tt.store %p, %f : !tt.ptr<f32>", "0 results, but 1 are named"},
       {"%0:4000 = arith.addi %n, %n : i32", "result pack"},
@@ -188,7 +188,8 @@ TEST(Refused, ControlFlow) {
   ExpectAllRefused({
       {"scf.if %n {\n}", "operand 0 is i32"},
       {"%0 = scf.if %c -> (f32) {\nscf.yield %f : f32\n}", "else branch"},
-      {"%0 = scf.if %c -> (f32) {\nscf.yield %f : f32\n} else {\n}", "passes 0 values, not 1"},
+      {"%0 = scf.if %c -> (f32) {\nscf.yield %f : f32\n} else {\n}", "passes 0 values, not 1",
+       kFirstLine + 2},
       {"scf.for %k = %f to %f step %f : f32 {\n}", "bounds must be scalar integers"},
       {"%0 = scf.for %k = %n to %n step %n iter_args(%a = %f) -> (f32) : i32 {\n}", "passes 0 values, not 1"},
       {"scf.while : () -> () {\nscf.condition(%c)\n} do {\n}", "does not end in a terminator"},
