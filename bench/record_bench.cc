@@ -1,9 +1,13 @@
 // What a jailed child costs: `record_bench [FILE CLASS]` prints start-up, latency and throughput of a program
 // that does nothing, and of recording FILE when one is given. The interpreter comes from TRITOGEN_PYTHON.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/atomic_file.h"
@@ -19,6 +23,22 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// CPU time of the zygote, the one child process here, and of all children it has waited for.
+double WorkerCpuSeconds() {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    int zygote = 0;
+    if (!(std::ifstream(thread.path() / "children") >> zygote)) continue;
+    std::ifstream stat(fmt::format("/proc/{}/stat", zygote));
+    std::string field;
+    double ticks = 0;
+    for (int i = 1; stat >> field; ++i) {
+      if (i >= 14 && i <= 17) ticks += std::stod(field);  // utime, stime, cutime, cstime
+    }
+    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  }
+  return 0;
+}
+
 // Records `count` times on `threads` threads and prints the median latency and the rate.
 void Measure(Recorder& recorder, const RecordRequest& request, int threads, int count) {
   std::vector<double> latencies(count);
@@ -30,14 +50,16 @@ void Measure(Recorder& recorder, const RecordRequest& request, int threads, int 
       latencies[i] = SecondsSince(start);
     }
   };
+  const double cpu_before = WorkerCpuSeconds();
   const auto start = Clock::now();
   std::vector<std::thread> pool;
   for (int i = 0; i < threads; ++i) pool.emplace_back(work);
   for (std::thread& thread : pool) thread.join();
   const double seconds = SecondsSince(start);
   std::sort(latencies.begin(), latencies.end());
-  fmt::print("  {} at once: median {:.1f} ms, fastest {:.1f} ms, {:.0f} a second\n", threads,
-             1e3 * latencies[count / 2], 1e3 * latencies[0], count / seconds);
+  fmt::print("  {} at once: median {:.1f} ms, fastest {:.1f} ms, {:.0f} a second, {:.1f} ms of CPU each\n",
+             threads, 1e3 * latencies[count / 2], 1e3 * latencies[0], count / seconds,
+             1e3 * (WorkerCpuSeconds() - cpu_before) / count);
 }
 
 void Run(const std::string& module, const RecordRequest& request, const std::string& title) {

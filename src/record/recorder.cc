@@ -75,9 +75,20 @@ JailSpec WorkerSpec(const RecorderOptions& options, bool weak) {
   spec.argv.push_back(options.recorder_module);
   for (size_t i = 0; i < python.packages.size(); ++i)
     spec.argv.push_back(weak ? python.packages[i] : fmt::format("/packages/{}", i));
-  spec.environment = {"HOME=/tmp",         "USER=user",         "LANG=C.UTF-8",           "PYTHONHASHSEED=0",
-                      "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "PATH=/nonexistent",
-                      "TRITON_HOME=/tmp"};
+  spec.environment = {
+      "HOME=/tmp",
+      "USER=user",
+      "LANG=C.UTF-8",
+      "PATH=/nonexistent",
+      "TRITON_HOME=/tmp",
+      "PYTHONHASHSEED=0",  // the same Plan from the same program, whatever order its sets have
+      "OMP_NUM_THREADS=1",
+      "MKL_NUM_THREADS=1",
+      "OPENBLAS_NUM_THREADS=1",
+      // One heap of huge pages: fork and exit walk its page tables in half the time (bench/record_bench.cc).
+      "PYTHONMALLOC=malloc",
+      "GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
+  };
   spec.environment.push_back("TMPDIR=" + (weak ? std::filesystem::temp_directory_path().string() : "/tmp"));
   return spec;
 }

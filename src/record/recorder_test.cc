@@ -17,6 +17,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/temp_dir.h"
 
 namespace tritogen {
@@ -30,9 +31,9 @@ RecorderOptions Options() {
   RecorderOptions options;
   options.python = python != nullptr ? python : TRITOGEN_SOURCE_DIR "/.venv/bin/python";
   options.worker_folder = kWorker;
-  options.wall_seconds = 30;
+  options.wall_seconds = 60;
   options.cpu_seconds = 2;
-  options.memory_bytes = int64_t{1} << 30;
+  options.memory_bytes = int64_t{1} << 29;
   options.recorder_module = "tests.run_source";
   return options;
 }
@@ -163,7 +164,7 @@ bool IsGone(pid_t pid) {
 }
 
 bool BecomesTrue(const std::function<bool()>& condition) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -200,18 +201,21 @@ int InChildProcess(const std::function<void()>& body) {
 }
 
 TEST(RecorderTest, NothingSurvivesACallerThatIsKilled) {
+  Pipe warm = MakePipe();
   const pid_t caller = fork();
   if (caller == 0) {
     Recorder recorder(Options());
+    warm.write.Reset();
     Fail(recorder, "while True: pass");
     _exit(0);
   }
-  std::vector<pid_t> zygotes, children;
-  EXPECT_TRUE(BecomesTrue([&] {
-    zygotes = ChildrenOf(caller);
-    if (!zygotes.empty()) children = ChildrenOf(zygotes[0]);
-    return !children.empty() && BecomesTrue([&] { return !ChildrenOf(zygotes[0]).empty(); });
-  }));
+  warm.write.Reset();
+  char nothing;
+  ASSERT_EQ(read(warm.read.get(), &nothing, 1), 0) << "waits for the end of the pipe";
+  const std::vector<pid_t> zygotes = ChildrenOf(caller);
+  ASSERT_EQ(zygotes.size(), 1);
+  std::vector<pid_t> children;
+  EXPECT_TRUE(BecomesTrue([&] { return !(children = ChildrenOf(zygotes[0])).empty(); }));
   kill(caller, SIGKILL);
   waitpid(caller, nullptr, 0);
   for (pid_t pid : zygotes) EXPECT_TRUE(BecomesTrue([&] { return IsGone(pid); }));

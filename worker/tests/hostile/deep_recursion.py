@@ -2,7 +2,10 @@
 import sys
 
 sys.setrecursionlimit(1 << 30)
-nested = []
-for _ in range(50_000):
-    nested = [nested]
-repr(nested)
+
+
+def dive(_=None):
+    return max([0], key=dive)  # through C, so that the machine's stack grows, too
+
+
+dive()

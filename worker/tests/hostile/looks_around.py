@@ -6,7 +6,7 @@ import sys
 
 seen = []
 allowed = {"HOME", "TMPDIR", "USER", "LANG", "PYTHONHASHSEED", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
-           "OPENBLAS_NUM_THREADS", "PATH", "TRITON_HOME", "LC_CTYPE"}
+           "OPENBLAS_NUM_THREADS", "PYTHONMALLOC", "GLIBC_TUNABLES", "PATH", "TRITON_HOME", "LC_CTYPE"}
 seen += [name for name in os.environ if name not in allowed and not name.startswith(("TORCH", "TRITON", "KMP", "CUDA"))]
 seen += [path for path in ("/proc/1/environ", "/proc/self/maps", "/sys/class/net", "/etc/passwd", "/etc/hostname", "/home",
                            "/work", "/var", "/mnt", "/old", "/run", "/dev/shm", "/bin/sh", "/usr/bin/env") if os.path.exists(path)]
