@@ -39,6 +39,12 @@ bool IsFactoryOfUndefinedMemory(std::string_view op) {
          name == "aten::empty_permuted" || name == "aten::new_empty" || name == "aten::new_empty_strided";
 }
 
+// By the schema; batch_norm and its like update their running statistics without saying so there.
+bool Writes(const c10::Argument& argument) {
+  const c10::AliasInfo* alias = argument.alias_info();
+  return (alias && alias->isWrite()) || argument.name() == "running_mean" || argument.name() == "running_var";
+}
+
 std::vector<at::Tensor> Flatten(torch::jit::Stack results) {
   std::vector<at::Tensor> tensors;
   for (c10::IValue& value : results) {
@@ -108,7 +114,7 @@ void AtenCall::AddArgument(size_t index, const Value& value, bool in_float64) {
     PreparedArgument prepared = PrepareArgument(argument, value, in_float64);
     template_[index] = std::move(prepared.constant);
     if (prepared.kind == Kind::kConstant) return;
-    if (argument.alias_info() && argument.alias_info()->isWrite()) {
+    if (Writes(argument)) {
       for (TensorId id : prepared.tensors) {
         if (id != kNoTensor) writes_.push_back(id);
       }
@@ -175,8 +181,7 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
 // What an operator wrote into an adapted copy goes back into the tensor.
 void AtenCall::CopyBack(const std::vector<at::Tensor>& slots, const torch::jit::Stack& arguments) const {
   for (const Hole& hole : holes_) {
-    const c10::AliasInfo* alias = op_.schema().arguments()[hole.argument].alias_info();
-    if (!alias || !alias->isWrite() || hole.kind != Kind::kTensor) continue;
+    if (!Writes(op_.schema().arguments()[hole.argument]) || hole.kind != Kind::kTensor) continue;
     const at::Tensor& target = slots[hole.tensors[0]];
     const at::Tensor& written = arguments[hole.argument].toTensor();
     if (!written.is_same(target)) target.copy_(written);

@@ -26,7 +26,7 @@ class AtenCall {
 
   // Results are memory that nobody has written.
   bool returns_undefined_memory() const { return returns_undefined_memory_; }
-  // Tensors that the call writes in place, by the schema.
+  // Tensors that the call writes in place.
   const std::vector<TensorId>& writes() const { return writes_; }
 
  private:
