@@ -1,0 +1,146 @@
+#include "plan/lift.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "plan/parse.h"
+#include "plan/test_plans.h"
+
+namespace tritogen {
+namespace {
+
+using nlohmann::json;
+
+json T(int id) {
+  return {{"t", id}};
+}
+
+json Aten(const char* op, json args, json outs, json kwargs = json::object()) {
+  return {{"op", op}, {"args", args}, {"kwargs", kwargs}, {"outs", outs}, {"line", 1}};
+}
+
+// A reference with one input x (id 0: float32[4, 6]), state w (id 1: float32[6]), and scratch ids 2… as
+// `tensors` says.
+Plan Reference(json tensors, json run, json outputs, json setup = json::array()) {
+  json map = SmallPlanMap();
+  map["role"] = "reference";
+  map["kernels"] = json::array();
+  map["storages"] = {96, 24};
+  map["tensors"] = {{0, "float32", {4, 6}, {6, 1}, 0, "cuda"}, {1, "float32", {6}, {1}, 0, "cuda"}};
+  for (json tensor : tensors) {
+    while (map["storages"].size() <= tensor[0].get<size_t>()) map["storages"].push_back(96);
+    tensor.push_back("cuda");
+    map["tensors"].push_back(tensor);
+  }
+  map["generate"] = {Aten("aten::randn", {{4, 6}}, {0})};
+  map["setup"] = {Aten("aten::ones", {{6}}, {1})};
+  for (const json& step : setup) map["setup"].push_back(step);
+  map["run"] = run;
+  map["init_inputs"] = json::array();
+  map["state"] = {{"w", 1, "parameter"}};
+  map["outputs"] = outputs;
+  std::string structure = "[";
+  for (size_t i = 0; i < outputs.size(); ++i) structure += i ? ",*" : "*";
+  map["structure"] = structure + "]";
+  return ParsePlan(map);
+}
+
+std::string Text(const Arg& arg) {
+  if (const auto* ref = std::get_if<NodeRef>(&arg.v)) {
+    return "%" + std::to_string(ref->id) + (ref->result ? "." + std::to_string(ref->result) : "");
+  }
+  if (const auto* i = std::get_if<int64_t>(&arg.v)) return std::to_string(*i);
+  if (const auto* list = std::get_if<Arg::List>(&arg.v)) {
+    std::string out = "[";
+    for (const Arg& item : *list) out += (out.size() > 1 ? " " : "") + Text(item);
+    return out + "]";
+  }
+  return "_";
+}
+
+// One line a node: "%2 = aten::relu(%0)".
+std::string Text(const Program& program) {
+  std::string out;
+  for (size_t id = 0; id < program.nodes.size(); ++id) {
+    const Node& node = program.nodes[id];
+    out += "%" + std::to_string(id) + " = " + (node.kind == NodeKind::kOp ? node.op : node.name) + "(";
+    for (size_t i = 0; i < node.args.size(); ++i) out += (i ? ", " : "") + Text(node.args[i]);
+    out += ")\n";
+  }
+  out += "return";
+  for (const NodeRef& output : program.outputs) out += " " + Text(Arg{output});
+  return out;
+}
+
+const json kFull = {2, "float32", {4, 6}, {6, 1}, 0};  // id 2, memory of its own
+
+TEST(LiftTest, LeavesComeFirstAndDeadOperationsGo) {
+  Plan plan = Reference({kFull, {3, "float32", {4, 6}, {6, 1}, 0}, {4, "float32", {4, 6}, {6, 1}, 0}},
+                        {Aten("aten::relu", {T(0)}, {2}), Aten("aten::neg", {T(0)}, {3}),
+                         Aten("aten::mul.Tensor", {T(2), T(1)}, {4})},
+                        {T(4)});
+  EXPECT_EQ(Text(Lift(plan)),
+            "%0 = x0()\n%1 = w()\n%2 = aten::relu(%0)\n%3 = aten::mul.Tensor(%2, %1)\nreturn %3");
+}
+
+TEST(LiftTest, WritesBecomeFunctional) {
+  Plan plan =
+      Reference({kFull, {3, "float32", {4, 6}, {6, 1}, 0}},
+                {Aten("aten::clone", {T(0)}, {2}), Aten("aten::relu_", {T(2)}, {2}),
+                 Aten("aten::add_.Tensor", {T(2), T(1)}, {2}), Aten("aten::mul.Tensor", {T(2), T(0)}, {3})},
+                {T(3)});
+  EXPECT_EQ(Text(Lift(plan)),
+            "%0 = x0()\n%1 = w()\n%2 = aten::relu(%0)\n%3 = aten::add.Tensor(%2, %1)\n"
+            "%4 = aten::mul.Tensor(%3, %0)\nreturn %4");
+}
+
+TEST(LiftTest, AWriteThroughAViewReachesItsBaseAndOtherViews) {
+  // y = empty; a = y[:, 0:3]; b = y.t(); a.copy_(x[:, 3:6]); returns y, b
+  Plan plan = Reference({kFull,
+                         {2, "float32", {4, 3}, {6, 1}, 0},
+                         {2, "float32", {6, 4}, {1, 6}, 0},
+                         {0, "float32", {4, 3}, {6, 1}, 3}},
+                        {Aten("aten::zeros", {{4, 6}}, {2}), Aten("aten::slice.Tensor", {T(2), 1, 0, 3}, {3}),
+                         Aten("aten::t", {T(2)}, {4}), Aten("aten::slice.Tensor", {T(0), 1, 3, 6}, {5}),
+                         Aten("aten::copy_", {T(3), T(5)}, {3})},
+                        {T(2), T(4)});
+  EXPECT_EQ(Text(Lift(plan)),
+            "%0 = x0()\n%1 = aten::zeros([4 6])\n%2 = aten::slice.Tensor(%0, 1, 3, 6)\n"
+            "%3 = aten::slice_scatter(%1, %2, 1, 0, 3, 1)\n%4 = aten::t(%3)\nreturn %3 %4");
+}
+
+TEST(LiftTest, CopyConvertsAndBroadcasts) {
+  Plan plan = Reference(
+      {{2, "float16", {4, 6}, {6, 1}, 0}},
+      {Aten("aten::empty.memory_format", {{4, 6}}, {2}), Aten("aten::copy_", {T(2), T(1)}, {2})}, {T(2)});
+  Program program = Lift(plan);
+  EXPECT_EQ(Text(program),
+            "%0 = x0()\n%1 = w()\n%2 = aten::_to_copy(%1)\n%3 = aten::expand(%2, [4 6])\nreturn %3");
+  EXPECT_EQ(program.nodes[3].results[0], (Shape{Dtype::kFloat16, {4, 6}}));
+}
+
+TEST(LiftTest, WhatHasNoFunctionalFormKeepsItsName) {
+  Plan plan =
+      Reference({kFull}, {Aten("aten::clone", {T(0)}, {2}), Aten("aten::normal_", {T(2)}, {2})}, {T(2)});
+  EXPECT_EQ(Lift(plan).nodes.back().op, "aten::normal_");
+}
+
+TEST(LiftTest, SetupValuesAreTracedToState) {
+  json constant = {
+      {"op", "constant"}, {"out", 4}, {"data", json::binary(std::vector<uint8_t>(24, 0))}, {"line", 1}};
+  Plan plan = Reference({{1, "float32", {6, 1}, {1, 1}, 0},  // 2: w.view(6, 1)
+                         {2, "float32", {6}, {1}, 0},        // 3: made by set-up
+                         {3, "float32", {6}, {1}, 0},        // 4: constant
+                         {4, "float32", {4, 1}, {1, 1}, 0},  // 5: x @ 2
+                         {5, "float32", {6}, {1}, 0}},       // 6: 3 + 4
+                        {Aten("aten::mm", {T(0), T(2)}, {5}), Aten("aten::add.Tensor", {T(3), T(4)}, {6})},
+                        {T(5), T(6)},
+                        {Aten("aten::view", {T(1), {6, 1}}, {2}), Aten("aten::rand", {{6}}, {3}), constant});
+  EXPECT_EQ(Text(Lift(plan)),
+            "%0 = x0()\n%1 = w()\n%2 = setup_3()\n%3 = constant_4()\n%4 = aten::view(%1, [6 1])\n"
+            "%5 = aten::mm(%0, %4)\n%6 = aten::add.Tensor(%2, %3)\nreturn %5 %6");
+}
+
+}  // namespace
+}  // namespace tritogen
