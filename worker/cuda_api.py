@@ -163,12 +163,24 @@ def install(capability: tuple[int, int]) -> None:
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         setattr(cuda.nvtx, name, lambda *args, **kwargs: 0)
     torch._C._cuda_getCurrentRawStream = lambda device: 0
+    _install_printed_by_inductor(torch._C._dynamo.guards)
     for name in ("manual_seed", "manual_seed_all", "seed", "seed_all"):
         setattr(cuda, name, _no_seed)
     torch.manual_seed = torch.random.manual_seed = _manual_seed
     torch.seed = torch.random.seed = lambda: 0
     torch.Generator = _Generator
     _install_accelerator()
+
+
+def _install_printed_by_inductor(helpers: Any) -> None:
+    """Functions that code printed by torch.compile calls instead of PyTorch's own; in C++ they would ask the driver."""
+    helpers._empty_strided_cuda = lambda size, stride, dtype: torch.empty_strided(
+        size, stride, dtype=dtype, device=DEVICE
+    )
+    helpers._empty_strided_cpu = lambda size, stride, dtype: torch.empty_strided(size, stride, dtype=dtype)
+    helpers._reinterpret_tensor = lambda base, size, stride, offset=0: torch.as_strided(
+        base, size, stride, base.storage_offset() + offset
+    )
 
 
 class _Generator(torch.Generator):

@@ -7,6 +7,7 @@ Python functions out, keeps those that have no C++ equal, and adds short ones fo
 
 from __future__ import annotations
 
+import os
 import sys
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import torch
 import torch._meta_registrations as registrations
 from torch._decomp import global_decomposition_table
+
+from guards import forbid
 
 aten = torch.ops.aten
 
@@ -52,11 +55,18 @@ def _needs_python(function: torch._ops.OpOverload) -> bool:
 
 
 def _bypass_dynamo() -> None:
-    """Stands in for torch's compiler, which its Python shape functions import, for seconds, only to switch it off."""
-    stand_in = ModuleType("torch._dynamo")
-    stand_in.disable = lambda fn=None, *args, **kwargs: fn
-    stand_in.is_compiling = lambda: False
-    sys.modules.setdefault("torch._dynamo", stand_in)
+    """Stands in for torch's compiler, which its Python shape functions import, for seconds, only to switch it off.
+
+    Inductor's package is there without its own start-up, for the kernels that it has printed import helpers from it.
+    """
+    dynamo = ModuleType("torch._dynamo")
+    dynamo.disable = lambda fn=None, *args, **kwargs: fn
+    dynamo.is_compiling = lambda: False
+    dynamo.is_dynamo_supported = dynamo.optimize = forbid("torch_compile", "torch's compiler is not part of a Plan")
+    inductor = ModuleType("torch._inductor")
+    inductor.__path__ = [os.path.join(os.path.dirname(torch.__file__), "_inductor")]
+    for stand_in in (dynamo, inductor):
+        sys.modules.setdefault(stand_in.__name__, stand_in)
 
 
 def _like(x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
@@ -168,13 +178,40 @@ def _attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn
     return torch.empty((batch, length, heads, features), dtype=query.dtype, device="meta").transpose(1, 2)
 
 
-def _convolution(x: torch.Tensor, weight: torch.Tensor, *args: Any) -> torch.Tensor:
-    """PyTorch's shape, and the memory format that cuDNN takes: channels last when one of the two is."""
-    result = registrations.meta_conv(x, weight, *args)
+def _convolution(x: torch.Tensor, weight: torch.Tensor, bias: Any, stride: list[int], padding: list[int],
+                 dilation: list[int], transposed: bool, output_padding: list[int], groups: int) -> torch.Tensor:  # fmt: skip
+    """The memory format is cuDNN's: channels last when the input or the weight is."""
+    rank = weight.dim() - 2
+    batched = x.dim() == weight.dim()
+    if not batched and x.dim() != weight.dim() - 1:
+        raise RuntimeError(f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input, got {list(x.shape)}")
+    channels, sizes = x.shape[-rank - 1], x.shape[-rank:]
+    expected = weight.shape[0] if transposed else weight.shape[1] * groups
+    if channels != expected:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(x.shape)} to have "
+            f"{expected} channels, but got {channels} channels instead"
+        )
+    if x.dtype != weight.dtype:
+        raise RuntimeError(f"Input type ({x.dtype}) and weight type ({weight.dtype}) should be the same")
+    each = [
+        values * rank if len(values) == 1 else list(values) for values in (stride, padding, dilation, output_padding)
+    ]
+    result = []
+    for size, kernel, step, pad, gap, extra in zip(sizes, weight.shape[2:], *each, strict=True):
+        reach = gap * (kernel - 1)
+        result.append(
+            (size - 1) * step - 2 * pad + reach + extra + 1 if transposed else (size + 2 * pad - reach - 1) // step + 1
+        )
+    if min(result) <= 0:
+        raise RuntimeError(
+            f"Kernel size can't be greater than actual input size (the result would be of size {result})"
+        )
+    made = weight.shape[1] * groups if transposed else weight.shape[0]
     form = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
-    if form is None or not any(not t.is_contiguous() and t.is_contiguous(memory_format=form) for t in (x, weight)):
-        return result
-    return torch.empty_like(result, memory_format=form)
+    last = form and any(not t.is_contiguous() and t.is_contiguous(memory_format=form) for t in (x, weight))
+    shape = [*x.shape[: x.dim() - rank - 1], made, *result]
+    return torch.empty(shape, dtype=x.dtype, device="meta", memory_format=form if last else torch.contiguous_format)
 
 
 def _recurrent(x: torch.Tensor, hidden: torch.Tensor, params: list[torch.Tensor], has_biases: bool, num_layers: int,

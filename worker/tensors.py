@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import operators
 from guards import reject
-from tape import Step, Tape, Tid, flatten_results
+from tape import DTYPE_NAMES, Step, Tape, Tid, flatten_results
 
 _META = torch.device("meta")
 _CUDA = torch.device("cuda", 0)
@@ -168,6 +168,8 @@ class Recording(TorchDispatchMode):
 
     def wrap(self, inner: torch.Tensor, device: str) -> RecordingTensor:
         """A recording tensor with an id of its own for a meta tensor."""
+        if inner.dtype not in DTYPE_NAMES:
+            reject("dtype", f"tensors of {inner.dtype} are not supported")
         return RecordingTensor(inner, self.tape.add_tensor(inner, device), device)
 
     def input(self, dtype: torch.dtype, sizes: Any, strides: Any, device: str) -> RecordingTensor:
@@ -283,7 +285,8 @@ class _Call:
         first_new = len(self.tape.tensors)
         wrapped = _map(lambda t: self._wrap_result(t, device), result, kind=torch.Tensor)
         outs = [t.tid if isinstance(t, torch.Tensor) else -1 for t in flatten_results(wrapped)]
-        if self.traits.view and len(outs) == 1 and self.tape.tensors[outs[0]] == self.tape.tensors[uses[0]]:
+        alone = self.traits.view and isinstance(wrapped, torch.Tensor)
+        if alone and self.tape.tensors[outs[0]] == self.tape.tensors[uses[0]]:
             wrapped.tid = uses[0]  # the very value it was taken from: no step
             return wrapped
         writes = {self.tape.tensors[t.tid].storage for t in self.written(args, kwargs)}

@@ -184,11 +184,52 @@ class Model(nn.Module):
         return y
 """
 
+INDUCTOR = """
+from torch._inductor.runtime import triton_helpers
+from torch._inductor.runtime.triton_helpers import libdevice, math as tl_math
+from torch._C import _cuda_getCurrentRawStream as get_raw_stream
+assert_size_stride = torch._C._dynamo.guards.assert_size_stride
+empty_strided_cuda = torch._C._dynamo.guards._empty_strided_cuda
+reinterpret_tensor = torch._C._dynamo.guards._reinterpret_tensor
+
+@triton.jit
+def triton_poi_fused_relu_0(in_out_ptr0, in_ptr0, xnumel, XBLOCK: tl.constexpr):
+    xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:]
+    xmask = xindex < xnumel
+    tmp0 = tl.load(in_out_ptr0 + xindex, xmask)
+    tmp1 = tl.load(in_ptr0 + xindex % 16, xmask, eviction_policy="evict_last")
+    tmp2 = triton_helpers.maximum(tl.full([1], 0, tl.int32), tmp0 + tmp1)
+    tl.store(in_out_ptr0 + xindex, libdevice.tanh(tmp2), xmask)
+
+def call(args):
+    primals_1, primals_2, primals_3 = args
+    args.clear()
+    assert_size_stride(primals_1, (4, 8), (8, 1))
+    with torch.cuda._DeviceGuard(0):
+        torch.cuda.set_device(0)
+        buf0 = empty_strided_cuda((4, 16), (16, 1), torch.float32)
+        extern = torch.mm(primals_1, reinterpret_tensor(primals_2, (8, 16), (1, 8), 0), out=buf0)
+        buf1 = buf0
+        del buf0
+        get_raw_stream(0)
+        triton_poi_fused_relu_0[(triton.cdiv(64, 64),)](buf1, primals_3, 64, XBLOCK=64, num_warps=1, num_stages=1)
+    return (buf1,)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 16)
+
+    def forward(self, x):
+        return call([x, self.fc.weight, self.fc.bias])[0]
+"""
+
 half = {"dtype": "float16"}
 CASES = {
     "softmax": (SOFTMAX, [tensor(1823, 781)], ["empty_like", "launch"]),
     "matmul": (MATMUL, [tensor(128, 64)], ["t", "empty.memory_format", "launch"]),
     "attention": (ATTENTION, [tensor(2, 3, 256, 64, **half)] * 3, ["empty_like", "launch"]),
+    "inductor": (INDUCTOR, [tensor(4, 8)], ["empty_strided", "as_strided", "mm.out", "launch"]),
     "batch_norm": (
         BATCH_NORM,
         [tensor(2, 4, 16, 16)],
