@@ -15,9 +15,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Floors, in unit roundoffs of the output's dtype times the row's largest magnitude: a handful of roundings of values as
 // large as the result that the eager program happened to get exactly right. Below fp32 one rounding at the end is all.
-double FloorFactor(at::ScalarType dtype) { return dtype == at::kFloat || dtype == at::kDouble ? 16 : 2; }
+double FloorFactor(bool narrow) { return narrow ? 2 : 16; }
 
-double AllcloseTolerance(at::ScalarType dtype) { return dtype == at::kFloat || dtype == at::kDouble ? 1e-4 : 1e-2; }
+double AllcloseTolerance(bool narrow) { return narrow ? 1e-2 : 1e-4; }
+
+bool IsNarrow(at::ScalarType dtype) { return dtype != at::kFloat && dtype != at::kDouble; }
 
 int64_t RowLength(const at::Tensor& tensor) {
   int64_t length = 1;
@@ -101,12 +103,13 @@ void Expectation::MeasureRows(const std::vector<const double*>& errors_of) {
   }
   // A row in which the eager program was lucky gets the error that a typical row has.
   const double typical = Median(std::move(relative));
-  const double floor = FloorFactor(dtype_) * UnitRoundoff(dtype_);
+  const double multiple = IsNarrow(dtype_) ? kNarrowMultiple : kMultiple;
+  const double floor = FloorFactor(IsNarrow(dtype_)) * UnitRoundoff(dtype_);
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) {
-    row_budget_[r] = kMultiple * std::max(row_eager_[r], typical * row_scale[r]) + floor * row_scale[r];
+    row_budget_[r] = multiple * std::max(row_eager_[r], typical * row_scale[r]) + floor * row_scale[r];
   }
-  rms_budget_ = kRmsMultiple * rms_eager_ + floor * std::sqrt(squares / std::max<double>(1, n));
+  rms_budget_ = multiple / 2 * rms_eager_ + floor * std::sqrt(squares / std::max<double>(1, n));
 }
 
 double Expectation::ErrorAt(int64_t index, double got) const {
@@ -125,7 +128,7 @@ Comparison Expectation::Compare(const at::Tensor& got) const {
   const at::Tensor values = AsDouble(got);
   const double *g = values.const_data_ptr<double>(), *e = exact_.const_data_ptr<double>();
   const int64_t n = exact_.numel();
-  const double tolerance = AllcloseTolerance(dtype_), unit = scale_ > 0 ? 1 / scale_ : 1;
+  const double tolerance = AllcloseTolerance(IsNarrow(dtype_)), unit = scale_ > 0 ? 1 / scale_ : 1;
   Comparison result;
   double worst = -1, squares = 0;
   int64_t close = 0;

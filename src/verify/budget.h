@@ -28,8 +28,9 @@ struct Comparison {
 // Integer and bool outputs: equal. A row is a run of trailing dimensions of at least kRowElements elements.
 class Expectation {
  public:
-  static constexpr double kMultiple = 16;    // of the eager program's largest error in the row
-  static constexpr double kRmsMultiple = 8;  // of the root mean square of its errors over the output
+  // Multiples of the eager program's largest error in the row; half as much of the root mean square over the output.
+  static constexpr double kMultiple = 16;
+  static constexpr double kNarrowMultiple = 8;  // below fp32
   static constexpr int64_t kRowElements = 16;
 
   // `exact`: the output in fp64 (integers in their own dtype). `eager`: in the declared dtype. `wobbles`: fp64 outputs for

@@ -53,7 +53,7 @@ nlohmann::json Verdict::ToJson() const {
                        {"error", Number(error.candidate)},
                        {"eager_error", Number(error.eager)},
                        {"budget", Number(error.budget)},
-                       {"allclose", error.allclose},
+                       {"allclose", Number(error.allclose)},
                        {"trial", error.trial}});
   }
   nlohmann::json json = {

@@ -23,7 +23,7 @@ struct OutputError {
   double candidate = 0;   // max |candidate − fp64| / scale
   double eager = 0;       // the same for the eager program in the declared precision
   double budget = 0;      // what candidate may be at most
-  double allclose = 0;    // share of elements inside KernelBench's tolerance
+  double allclose = 0;    // share of elements inside KernelBench's tolerance, inputs as generated; NaN: no such trial ran
   std::string trial;      // the input distribution in which it was worst
 };
 

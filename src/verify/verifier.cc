@@ -75,7 +75,7 @@ bool MatchesByName(const Task::Impl& task, const Plan& candidate) {
 class Judgement {
  public:
   Judgement(const Task::Impl& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers)
-      : task_(task), plan_(candidate), options_(Resolved(options)), waivers_(waivers), deadline_(options.budget_seconds) {}
+      : task_(task), plan_(candidate), options_(Resolved(options, task.plan)), waivers_(waivers), deadline_(options.budget_seconds) {}
 
   Verdict Run() {
     verdict_.seed = options_.seed;
@@ -137,11 +137,11 @@ class Judgement {
 
   ReplayOptions OptionsNow() const { return OptionsFor(options_, deadline_); }
 
-  // Another program order, another number of threads, another poison.
+  // Another program order, one thread, another poison.
   ReplayOptions OtherOptions() const {
     ReplayOptions options = OptionsNow();
     options.order_seed ^= 1;
-    options.threads = options.threads == 1 ? 2 : 1;
+    options.threads = 1;
     return options;
   }
 
@@ -188,13 +188,13 @@ class Judgement {
   void Record(int output, const Trial& trial, const Comparison& comparison) {
     auto& errors = verdict_.errors;
     auto found = std::find_if(errors.begin(), errors.end(), [&](const OutputError& e) { return e.output == output; });
-    const double allclose = trial.distribution == Distribution::kGenerated ? comparison.allclose : 1;
+    const double allclose = trial.distribution == Distribution::kGenerated ? comparison.allclose : std::nan("");
     const OutputError error{output, comparison.error, comparison.eager, comparison.budget, allclose, trial.name()};
     if (found == errors.end()) {
       errors.push_back(error);
       return;
     }
-    const double smallest = std::min(found->allclose, allclose);
+    const double smallest = std::fmin(found->allclose, allclose);  // of numbers, when one is none
     if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget) *found = error;
     found->allclose = smallest;
   }

@@ -17,7 +17,7 @@ enum class Mode { kStrict, kHybrid };  // strict: all compute in Triton; hybrid:
 struct VerifyOptions {
   Mode mode = Mode::kHybrid;
   uint64_t seed = 0;              // secret seed of inputs, weights and program order; 0: drawn by the caller
-  int threads = 0;                // of the tile machine and ATen; 0: all cores
+  int threads = 0;                // of the tile machine and ATen; 0: all cores, one where the task is small
   double budget_seconds = 120;    // for one candidate
   int64_t memory_bytes = 0;       // 0: three quarters of what is available
 };

@@ -41,7 +41,6 @@ TEST_P(VerifierCases, GivesTheVerdictsThatTheCasesDeserve) {
   const nlohmann::json golden = ReadCase(GetParam());
   VerifyOptions options;
   options.seed = 20240607;
-  options.threads = 2;
   auto prepared = PrepareTask(ParsePlan(golden["reference"]), options);
   if (auto* failure = std::get_if<TaskFailure>(&prepared)) FAIL() << failure->reason;
   const Task& task = std::get<Task>(prepared);

@@ -10,7 +10,7 @@ struct Waivers {
 };
 Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers);
 
-// Options with the memory filled in.
-VerifyOptions Resolved(VerifyOptions options);
+// Options with memory and threads filled in. `plan`: the reference.
+VerifyOptions Resolved(VerifyOptions options, const Plan& plan);
 
 }  // namespace tritogen

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <thread>
 
 #include "plan/visit.h"
 #include "verify/controls.h"
@@ -15,6 +16,8 @@
 
 namespace tritogen {
 namespace {
+
+constexpr int64_t kSmallTask = int64_t{4} << 20;
 
 int64_t AvailableMemory() {
   std::ifstream meminfo("/proc/meminfo");
@@ -158,15 +161,18 @@ std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) 
 
 }  // namespace
 
-VerifyOptions Resolved(VerifyOptions options) {
+VerifyOptions Resolved(VerifyOptions options, const Plan& plan) {
   if (options.memory_bytes <= 0) options.memory_bytes = AvailableMemory() / 4 * 3;
+  if (options.threads <= 0) {  // threads cost more than they give where all data fits into a cache
+    options.threads = PeakBytes(plan) < kSmallTask ? 1 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  }
   return options;
 }
 
 std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions& options) {
   auto task = std::make_shared<Task::Impl>();
   task->plan = std::move(reference);
-  task->options = Resolved(options);
+  task->options = Resolved(options, task->plan);
   task->weight_seed = SubSeed(options.seed, 2);
   const Deadline deadline(options.budget_seconds);
   const int64_t peak = 2 * PeakBytes(task->plan);  // fp64

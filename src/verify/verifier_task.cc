@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <thread>
 
 #include "plan/visit.h"
 #include "verify/verifier_reference.h"
@@ -162,7 +161,7 @@ Outcome OutcomeOf(ReplayFailure::Kind kind) {
 
 ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline) {
   ReplayOptions replay;
-  replay.threads = options.threads > 0 ? options.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  replay.threads = options.threads;
   replay.deadline_seconds = std::max(0.05, deadline.left());
   replay.memory_bytes = options.memory_bytes;
   replay.order_seed = SubSeed(options.seed, 1);

@@ -89,6 +89,7 @@ TensorList CloneAll(const TensorList& tensors);
 Outcome OutcomeOf(ReplayFailure::Kind kind);
 // Set-up with the task's seed, constructor inputs and first call; nothing of the task is handed to the program itself.
 std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings, Replayer* replayer);
+// `options` are resolved: threads and memory are positive.
 ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline);
 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early, with a note, when

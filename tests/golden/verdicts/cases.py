@@ -272,7 +272,7 @@ def relu_case() -> tuple:
     return reference, [
         candidate("triton", relu_call("relu_kernel", "return y"), "passed", strict=True),
         candidate("identity", relu_call("copy_kernel", "return y"), "wrong_values"),
-        candidate("returns_the_input", relu_call("relu_kernel", "return x"), "rejected", "no_triton"),
+        candidate("returns_the_input", relu_call("relu_kernel", "return x"), "rejected", "output_aliases"),
         candidate("in_place", "n = x.numel()\nrelu_kernel[(triton.cdiv(n, 256),)](x, x, n, B=256)\nreturn x", "rejected", "output_aliases"),
         candidate("mutates", "y = torch.empty_like(x)\nn = x.numel()\nrelu_kernel[(triton.cdiv(n, 256),)](x, x, n, B=256)\n"
                   "copy_kernel[(triton.cdiv(n, 256),)](x, y, n, B=256)\nreturn y", "rejected", "input_mutated"),

@@ -1,0 +1,61 @@
+#include "verify/budget_index.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+namespace tritogen {
+namespace {
+
+Comparison Judge(const at::Tensor& values, std::optional<int64_t> dim, const at::Tensor& want, const at::Tensor& got) {
+  return CompareIndices({0, dim}, Expectation(values.to(at::kDouble), values, {}), Expectation(want, want, {}), got);
+}
+
+TEST(Indices, TiesMayGoEitherWay) {
+  const at::Tensor x = at::tensor({1.0f, 5.0f, 5.0f, 2.0f, 7.0f, 0.0f, 7.0f, 3.0f}).view({2, 4});
+  const at::Tensor want = at::argmax(x, 1);
+  EXPECT_TRUE(Judge(x, 1, want, at::tensor({2, 2}, at::kLong)).ok);
+  EXPECT_TRUE(Judge(x, 1, want, at::tensor({1, 0}, at::kLong)).ok);
+  const Comparison wrong = Judge(x, 1, want, at::tensor({1, 3}, at::kLong));
+  EXPECT_FALSE(wrong.ok);
+  EXPECT_EQ(wrong.index, 1);
+  EXPECT_FALSE(Judge(x, 1, want, at::tensor({1, 4}, at::kLong)).ok) << "outside of the row";
+  EXPECT_FALSE(Judge(x, 1, want, at::tensor({-1, 0}, at::kLong)).ok);
+}
+
+TEST(Indices, AlongAnInnerDimensionAndFlattened) {
+  const at::Tensor x = at::rand({3, 5, 4});
+  EXPECT_TRUE(Judge(x, 1, at::argmax(x, 1), at::argmax(x, 1)).ok);
+  EXPECT_FALSE(Judge(x, 1, at::argmax(x, 1), at::argmin(x, 1)).ok);
+  EXPECT_TRUE(Judge(x, std::nullopt, at::argmax(x), at::argmax(x)).ok);
+  EXPECT_FALSE(Judge(x, std::nullopt, at::argmax(x), at::argmin(x)).ok);
+}
+
+TEST(Indices, NoIndexTwice) {
+  const at::Tensor x = at::tensor({3.0f, 3.0f, 3.0f, 1.0f}).view({1, 4});
+  const at::Tensor want = std::get<1>(at::topk(x, 2, 1));
+  EXPECT_TRUE(Judge(x, 1, want, at::tensor({2, 0}, at::kLong).view({1, 2})).ok);
+  EXPECT_FALSE(Judge(x, 1, want, at::tensor({1, 1}, at::kLong).view({1, 2})).ok);
+}
+
+TEST(Indices, SourceIsFoundBehindACast) {
+  Plan plan;
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt64, Dtype::kInt32}) {
+    plan.storages.push_back(32);
+    TensorMeta meta;
+    meta.storage = static_cast<StorageId>(plan.storages.size()) - 1;
+    meta.dtype = dtype;
+    meta.sizes = {2, 2};
+    meta.strides = {2, 1};
+    plan.tensors.push_back(meta);
+  }
+  plan.run.emplace_back(AtenStep{"aten::argmax", {Value{TensorRef{0}}, Value{int64_t{-1}}}, {}, {1}, 1});
+  plan.run.emplace_back(AtenStep{"aten::_to_copy", {Value{TensorRef{1}}}, {}, {2}, 1});
+  const auto source = IndexSourceOf(plan, 2);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->values, 0);
+  EXPECT_EQ(source->dim, 1);
+  EXPECT_FALSE(IndexSourceOf(plan, 0));
+}
+
+}  // namespace
+}  // namespace tritogen

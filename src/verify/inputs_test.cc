@@ -1,0 +1,91 @@
+#include "verify/inputs.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tritogen {
+namespace {
+
+constexpr Distribution kAll[] = {Distribution::kGenerated, Distribution::kSpread, Distribution::kFlipped, Distribution::kShifted,
+                                 Distribution::kSpikes,    Distribution::kBinary, Distribution::kNearOne};
+
+TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
+  const at::Tensor x = at::rand({6, 4}).t(), half = at::rand({8}).to(at::kBFloat16), i = at::arange(5), b = at::ones({40}, at::kBool);
+  const std::vector<at::Tensor> in = {x, half, i, b, at::rand({}), at::rand({0, 3}), at::rand({1, 3}).expand({5, 3})};
+  std::vector<at::Tensor> before;
+  for (const at::Tensor& t : in) before.push_back(t.clone());
+  for (const Distribution d : kAll) {
+    const auto out = Transform(d, in, 7, 1);
+    ASSERT_EQ(out.size(), in.size());
+    for (size_t k = 0; k < in.size(); ++k) {
+      EXPECT_EQ(out[k].sizes(), in[k].sizes());
+      EXPECT_EQ(out[k].strides(), in[k].strides()) << DistributionName(d) << " " << k;
+      EXPECT_EQ(out[k].scalar_type(), in[k].scalar_type());
+      EXPECT_TRUE(in[k].equal(before[k]));
+    }
+    EXPECT_TRUE(out[2].equal(i)) << "integers keep their meaning";
+  }
+}
+
+TEST(Inputs, AreTheSameForTheSameSeedAndOthersForAnother) {
+  const std::vector<at::Tensor> in = {at::rand({32, 32})};
+  for (const Distribution d : {Distribution::kSpread, Distribution::kShifted, Distribution::kSpikes, Distribution::kBinary}) {
+    EXPECT_TRUE(Transform(d, in, 1, 1)[0].equal(Transform(d, in, 1, 1)[0]));
+    EXPECT_FALSE(Transform(d, in, 1, 1)[0].equal(Transform(d, in, 2, 1)[0]));
+  }
+}
+
+TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
+  const std::vector<at::Tensor> in = {at::rand({64, 64})};
+  const at::Tensor spread = Transform(Distribution::kSpread, in, 3, 1)[0];
+  EXPECT_TRUE((spread < 0).any().item<bool>());
+  const at::Tensor rows = spread.abs().amax(1), columns = spread.abs().amax(0);
+  const double by_row = (rows.max() / rows.min()).item<double>(), by_column = (columns.max() / columns.min()).item<double>();
+  EXPECT_GT(std::max(by_row, by_column), 50);
+  EXPECT_TRUE(Transform(Distribution::kFlipped, in, 3, 1)[0].equal(-in[0]));
+  EXPECT_GT(std::abs(Transform(Distribution::kShifted, in, 3, 1)[0].mean().item<double>() - 0.5), 0.25);
+  const at::Tensor spikes = Transform(Distribution::kSpikes, in, 3, 1)[0];
+  const auto changed = spikes.ne(in[0]).sum().item<int64_t>();
+  EXPECT_GT(changed, 0);
+  EXPECT_LT(changed, 64);
+  const at::Tensor binary = Transform(Distribution::kBinary, in, 3, 1)[0];
+  EXPECT_TRUE((binary.eq(0) | binary.eq(1)).all().item<bool>());
+  EXPECT_LT((Transform(Distribution::kNearOne, in, 3, 1)[0] - 1).abs().max().item<double>(), 0.05);
+}
+
+TEST(Inputs, TwoValuedLabelsStayTwoValued) {
+  const at::Tensor labels = at::randint(0, 2, {100}).to(at::kFloat) * 2 - 1;
+  for (const Distribution d : kAll) {
+    const at::Tensor out = Transform(d, {at::rand({3}), labels}, 5, 1)[1];
+    EXPECT_TRUE((out.eq(1) | out.eq(-1)).all().item<bool>()) << DistributionName(d);
+  }
+}
+
+TEST(Inputs, RedrawChangesWhatCanBeChanged) {
+  for (const at::Tensor& x : {at::rand({10}), at::ones({10}), at::zeros({}), at::arange(10), at::zeros({3}, at::kBool)}) {
+    const auto other = Redraw(x, 1);
+    ASSERT_TRUE(other.has_value());
+    EXPECT_FALSE(other->equal(x));
+    EXPECT_EQ(other->scalar_type(), x.scalar_type());
+  }
+  EXPECT_FALSE(Redraw(at::full({4}, 3, at::kLong), 1).has_value());
+}
+
+TEST(Inputs, WobbleStaysWithinHalfAUnitInTheLastPlace) {
+  const at::Tensor x = at::randn({1000});
+  const at::Tensor moved = Wobble({x}, 1)[0];
+  EXPECT_EQ(moved.scalar_type(), at::kDouble);
+  EXPECT_TRUE(moved.to(at::kFloat).sub(x).abs().le(x.abs() * std::ldexp(1.0, -23)).all().item<bool>());
+  EXPECT_FALSE(moved.equal(x.to(at::kDouble)));
+}
+
+TEST(Inputs, Tf32KeepsElevenBits) {
+  const at::Tensor x = at::tensor({1.0f + 1.0f / 1024, 1.0f + 1.0f / 4096, 1.0f + 3.0f / 4096, -INFINITY});
+  const at::Tensor rounded = RoundToTf32({x})[0];
+  EXPECT_TRUE(rounded.equal(at::tensor({1.0 + 1.0 / 1024, 1.0, 1.0 + 1.0 / 1024, -INFINITY}, at::kDouble)));
+}
+
+}  // namespace
+}  // namespace tritogen

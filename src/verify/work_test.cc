@@ -1,0 +1,196 @@
+#include "verify/work.h"
+
+#include <gtest/gtest.h>
+
+#include "verify/rules.h"
+#include "verify/verifier_twice.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+// A Plan under construction: every tensor is contiguous and has a storage of its own unless it is a view.
+struct Builder {
+  Plan plan;
+
+  TensorId Tensor(std::vector<int64_t> sizes, StorageId storage = -1, Dtype dtype = Dtype::kFloat32) {
+    TensorMeta meta;
+    meta.sizes = sizes;
+    meta.strides.assign(sizes.size(), 1);
+    for (size_t d = sizes.size(); d-- > 1;) meta.strides[d - 1] = meta.strides[d] * sizes[d];
+    meta.dtype = dtype;
+    meta.storage = storage >= 0 ? storage : static_cast<StorageId>(plan.storages.size());
+    if (storage < 0) plan.storages.push_back(meta.numel() * static_cast<int64_t>(DtypeSize(dtype)));
+    plan.tensors.push_back(meta);
+    return static_cast<TensorId>(plan.tensors.size()) - 1;
+  }
+  TensorId Input(std::vector<int64_t> sizes) {
+    const TensorId id = Tensor(std::move(sizes));
+    plan.inputs.push_back(Ref(id));
+    return id;
+  }
+  static Value Ref(TensorId id) { return Value{TensorRef{id}}; }
+  AtenStep& Call(const std::string& op, const std::vector<TensorId>& args, std::vector<TensorId> outs) {
+    AtenStep step{op, {}, {}, std::move(outs), 1};
+    for (const TensorId id : args) step.args.push_back(Ref(id));
+    plan.run.emplace_back(step);
+    return std::get<AtenStep>(plan.run.back());
+  }
+  void Launch(const std::vector<TensorId>& buffers) {
+    LaunchVariant variant;
+    variant.kernel = 0;
+    for (const TensorId id : buffers) variant.args.emplace_back(PointerArg{id});
+    plan.run.emplace_back(LaunchStep{{variant}, 2});
+  }
+  Plan Return(TensorId id) {
+    plan.outputs = {Ref(id)};
+    plan.structure = "*";
+    return plan;
+  }
+};
+
+double Flops(const std::string& op, const std::vector<std::vector<int64_t>>& in, const std::vector<int64_t>& out) {
+  Builder b;
+  std::vector<TensorId> ids;
+  for (const auto& sizes : in) ids.push_back(b.Input(sizes));
+  const AtenStep step = b.Call(op, ids, {b.Tensor(out)});
+  return WorkOf(b.plan, step).flops;
+}
+
+TEST(Work, CountsTheOperatorsThatMatter) {
+  EXPECT_EQ(Flops("aten::mm", {{8, 16}, {16, 32}}, {8, 32}), 2 * 8 * 16 * 32);
+  EXPECT_EQ(Flops("aten::addmm", {{32}, {8, 16}, {16, 32}}, {8, 32}), 2 * 8 * 16 * 32);
+  EXPECT_EQ(Flops("aten::bmm", {{4, 8, 16}, {4, 16, 32}}, {4, 8, 32}), 4 * 2 * 8 * 16 * 32);
+  EXPECT_EQ(Flops("aten::linear", {{4, 8, 16}, {32, 16}, {32}}, {4, 8, 32}), 4 * 2 * 8 * 16 * 32);
+  EXPECT_EQ(Flops("aten::conv2d", {{2, 3, 10, 10}, {7, 3, 3, 3}}, {2, 7, 8, 8}), 2 * (2 * 7 * 8 * 8) * (3 * 3 * 3));
+  EXPECT_EQ(Flops("aten::conv_transpose2d", {{2, 3, 8, 8}, {3, 7, 3, 3}}, {2, 7, 10, 10}), 2 * (2 * 3 * 8 * 8) * (7 * 3 * 3));
+  EXPECT_EQ(Flops("aten::relu", {{8, 8}}, {8, 8}), 64);
+  EXPECT_EQ(Flops("aten::add.Tensor", {{8, 8}, {8, 8}}, {8, 8}), 64);
+  EXPECT_EQ(Flops("aten::view", {{8, 8}}, {64}), 0);
+}
+
+TEST(Work, ChargesUnknownOperatorsAsContractions) {
+  EXPECT_GE(Flops("aten::linalg_inv_ex", {{16, 16}}, {16, 16}), 2 * 16 * 16 * 16);
+  EXPECT_GE(Flops("nobody::knows", {{8, 16}, {16, 32}}, {8, 32}), 2 * 8 * 16 * 32);
+}
+
+TEST(Work, KindsOfOperators) {
+  Builder b;
+  const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4}), h = b.Tensor({4, 4}, -1, Dtype::kFloat16);
+  const TensorId v = b.Tensor({16}, b.plan.tensors[x].storage);
+  auto kind = [&](const std::string& op, const std::vector<TensorId>& in, TensorId out) { return KindOf(b.plan, AtenStep(b.Call(op, in, {out}))); };
+  EXPECT_EQ(kind("aten::empty.memory_format", {}, y), OpKind::kFactory);
+  EXPECT_EQ(kind("aten::zeros_like", {x}, y), OpKind::kFactory);
+  EXPECT_EQ(kind("aten::view", {x}, v), OpKind::kView);
+  EXPECT_EQ(kind("aten::clone", {x}, y), OpKind::kLayout);
+  EXPECT_EQ(kind("aten::_to_copy", {x}, h), OpKind::kCompute) << "a change of dtype computes";
+  EXPECT_EQ(kind("aten::relu_", {x}, x), OpKind::kCompute);
+  EXPECT_EQ(kind("aten::randn_like", {x}, y), OpKind::kCompute);
+  EXPECT_EQ(kind("nobody::knows", {x}, y), OpKind::kCompute);
+}
+
+TEST(Flow, DeadStepsAndOverwrittenResultsDoNotCount) {
+  Builder b;
+  const TensorId x = b.Input({4, 4}), w = b.Input({4, 4}), unused = b.Input({4, 4});
+  const TensorId scratch = b.Tensor({4, 4}), dead = b.Tensor({4, 4}), product = b.Tensor({4, 4});
+  b.Call("aten::empty_like", {x}, {scratch});
+  b.Call("aten::relu", {unused}, {dead});                 // 1: nobody reads it
+  b.Call("aten::add_.Tensor", {scratch, unused}, {scratch});  // 2: overwritten below
+  b.Call("aten::mm", {x, w}, {product});
+  b.Call("aten::copy_", {scratch, product}, {scratch});
+  const Plan plan = b.Return(scratch);
+  const Flow flow = FlowOf(plan);
+  EXPECT_EQ(flow.run, (std::vector<bool>{false, false, false, true, true}));
+  EXPECT_TRUE(flow.Reaches(plan, x));
+  EXPECT_TRUE(flow.Reaches(plan, w));
+  EXPECT_FALSE(flow.Reaches(plan, unused));
+  EXPECT_EQ(AtenWork(plan, flow).flops, 2 * 4 * 4 * 4);
+}
+
+Plan MatmulThenRelu(bool matmul_in_triton, bool relu_in_triton) {
+  Builder b;
+  const TensorId x = b.Input({64, 64}), w = b.Input({64, 64}), c = b.Tensor({64, 64}), y = b.Tensor({64, 64});
+  auto step = [&](bool triton, const std::string& op, std::vector<TensorId> in, TensorId out) {
+    if (!triton) {
+      b.Call(op, in, {out});
+      return;
+    }
+    b.Call("aten::empty_like", {x}, {out});
+    in.push_back(out);
+    b.Launch(in);
+  };
+  step(matmul_in_triton, "aten::mm", {x, w}, c);
+  step(relu_in_triton, "aten::relu", {c}, y);
+  return b.Return(y);
+}
+
+TEST(Work, ShareIsWhatTheLibraryDoesNotDo) {
+  const Plan reference = MatmulThenRelu(false, false);
+  const Work work = AtenWork(reference, FlowOf(reference));
+  auto share = [&](bool matmul, bool relu) {
+    const Plan candidate = MatmulThenRelu(matmul, relu);
+    return ShareOf(work, candidate, FlowOf(candidate));
+  };
+  EXPECT_EQ(share(true, true).share(), 1);
+  EXPECT_EQ(share(false, false).share(), 0);
+  EXPECT_LT(share(false, true).flops, 0.01) << "a fig leaf";
+  EXPECT_GT(share(true, false).flops, 0.99);
+}
+
+TEST(Rules, TritonMustReachAnOutputAndStrictAllowsNothingElse) {
+  const Plan all = MatmulThenRelu(true, true), part = MatmulThenRelu(false, true), none = MatmulThenRelu(false, false);
+  EXPECT_FALSE(CheckTriton(all, FlowOf(all), Mode::kStrict));
+  EXPECT_FALSE(CheckTriton(part, FlowOf(part), Mode::kHybrid));
+  const auto strict = CheckTriton(part, FlowOf(part), Mode::kStrict);
+  ASSERT_TRUE(strict);
+  EXPECT_EQ(strict->rule, "strict");
+  EXPECT_EQ(strict->evidence["op"], "aten::mm");
+  EXPECT_EQ(strict->evidence["line"], 1);
+  for (const Mode mode : {Mode::kStrict, Mode::kHybrid}) {
+    const auto objection = CheckTriton(none, FlowOf(none), mode);
+    ASSERT_TRUE(objection);
+    EXPECT_EQ(objection->rule, "no_triton");
+  }
+}
+
+TEST(Rules, WithoutLaunchesFillsWhatOnlyTheyWouldWrite) {
+  const Plan plan = WithoutLaunches(MatmulThenRelu(false, true));
+  ASSERT_EQ(plan.run.size(), 3u);
+  EXPECT_EQ(std::get<AtenStep>(plan.run[2]).op, "aten::fill_.Scalar");
+}
+
+TEST(Rules, ContractNamesTheFirstDifference) {
+  const Plan reference = MatmulThenRelu(false, false);
+  Plan candidate = reference;
+  EXPECT_FALSE(CheckContract(reference, candidate));
+  candidate.tensors[3].sizes = {64, 32};
+  EXPECT_EQ(CheckContract(reference, candidate)->outcome, Outcome::kWrongShape);
+  candidate = reference;
+  candidate.tensors[3].dtype = Dtype::kFloat16;
+  EXPECT_EQ(CheckContract(reference, candidate)->outcome, Outcome::kWrongDtype);
+  candidate = reference;
+  candidate.inputs.pop_back();
+  EXPECT_EQ(CheckContract(reference, candidate)->rule, "contract");
+  candidate = reference;
+  candidate.structure = "(*)";
+  EXPECT_EQ(CheckContract(reference, candidate)->outcome, Outcome::kWrongShape);
+}
+
+TEST(TwoCalls, ShareSetUpAndNothingElse) {
+  Builder b;
+  const TensorId x = b.Input({4}), w = b.Tensor({4}), y = b.Tensor({4});
+  b.plan.setup.emplace_back(AtenStep{"aten::ones", {}, {}, {w}, 1});
+  b.Call("aten::mul.Tensor", {x, w}, {y});
+  const Plan twice = TwoCalls(b.Return(y));
+  ASSERT_EQ(twice.run.size(), 2u);
+  ASSERT_EQ(twice.inputs.size(), 2u);
+  ASSERT_EQ(twice.outputs.size(), 2u);
+  const auto& second = std::get<AtenStep>(twice.run[1]);
+  EXPECT_EQ(second.args[0], twice.inputs[1]);
+  EXPECT_EQ(second.args[1], Value{TensorRef{w}});
+  EXPECT_EQ(twice.outputs[1], Value{TensorRef{second.outs[0]}});
+  EXPECT_NE(twice.tensors[second.outs[0]].storage, twice.tensors[y].storage);
+}
+
+}  // namespace
+}  // namespace tritogen
