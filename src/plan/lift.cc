@@ -231,7 +231,7 @@ class Lifter {
   }
 
   void LiftWrite(const AtenStep& step, TensorId written) {
-    std::string_view base = BaseName(step.op);
+    std::string_view base = WithoutOverload(step.op);
     if (base == "aten::copy_") return Write(written, Copied(step, written));
     std::string op = step.op;
     if (HasFunctionalForm(base) && KeepsDtype(step, written)) op.erase(base.size() - 1, 1);

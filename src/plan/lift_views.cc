@@ -1,4 +1,5 @@
 #include "plan/lift_views.h"
+#include "plan/visit.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -7,7 +8,7 @@ namespace tritogen {
 namespace {
 
 bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), BaseName(op)) != names.end();
+  return std::find(names.begin(), names.end(), WithoutOverload(op)) != names.end();
 }
 
 const TensorRef* FirstTensor(const AtenStep& step) {
@@ -49,10 +50,6 @@ std::optional<Arg> InversePermutation(const AtenStep& step, size_t rank) {
 }
 
 }  // namespace
-
-std::string_view BaseName(std::string_view op) {
-  return op.substr(0, op.find('.'));
-}
 
 bool IsIdentity(const Plan& plan, const AtenStep& step) {
   const TensorRef* source = FirstTensor(step);

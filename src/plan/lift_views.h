@@ -9,9 +9,6 @@
 
 namespace tritogen {
 
-// "aten::add_.Tensor" → "aten::add_".
-std::string_view BaseName(std::string_view op);
-
 // The result is the argument's value under another name.
 bool IsIdentity(const Plan& plan, const AtenStep& step);
 

@@ -8,6 +8,9 @@
 
 namespace tritogen {
 
+// "aten::add.Tensor" → "aten::add".
+inline std::string_view WithoutOverload(std::string_view op) { return op.substr(0, op.find('.')); }
+
 // Calls f(TensorId) for each tensor leaf, in order.
 template <typename F>
 void ForEachTensor(const Value& value, const F& f) {

@@ -70,6 +70,10 @@ std::string_view Parser::TakeWord(std::string_view what) {
 }
 
 void Parser::Fail(const std::string& message) const {
+  throw TtirError(lexer_.previous_line(), message);
+}
+
+void Parser::FailHere(const std::string& message) const {
   throw TtirError(token().line, message);
 }
 

@@ -17,10 +17,6 @@ namespace {
 using Failure = ReplayFailure::Kind;
 using Kind = PreparedArgument::Kind;
 
-std::string_view BaseName(std::string_view op) {
-  return op.substr(0, op.find('.'));
-}
-
 c10::OperatorHandle FindOperator(const AtenStep& step) {
   size_t dot = step.op.find('.');
   std::string name = step.op.substr(0, dot);
@@ -34,7 +30,7 @@ c10::OperatorHandle FindOperator(const AtenStep& step) {
 }
 
 bool IsFactoryOfUndefinedMemory(std::string_view op) {
-  std::string_view name = BaseName(op);
+  std::string_view name = WithoutOverload(op);
   return name == "aten::empty" || name == "aten::empty_like" || name == "aten::empty_strided" ||
          name == "aten::empty_permuted" || name == "aten::new_empty" || name == "aten::new_empty_strided";
 }

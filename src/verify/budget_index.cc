@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "verify/work_ops.h"
+#include "plan/visit.h"
 
 namespace tritogen {
 namespace {
@@ -61,7 +62,7 @@ std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output) {
   for (size_t i = plan.run.size(); i-- > 0;) {
     const auto* step = std::get_if<AtenStep>(&plan.run[i]);
     if (step == nullptr || std::find(step->outs.begin(), step->outs.end(), output) == step->outs.end()) continue;
-    if (BaseName(step->op) == "aten::_to_copy" && !step->args.empty()) {
+    if (WithoutOverload(step->op) == "aten::_to_copy" && !step->args.empty()) {
       const auto* from = std::get_if<TensorRef>(&step->args[0].v);
       if (from == nullptr || IsFloating(plan.tensors[from->id].dtype)) return std::nullopt;
       output = from->id;

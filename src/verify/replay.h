@@ -22,6 +22,8 @@ namespace tritogen {
 class KernelCache {
  public:
   std::shared_ptr<const tile::Executable> Get(const std::string& ttir);  // throws tile::TtirError
+  // By parameter of the TTIR function: may the kernel write what it points at?
+  std::vector<bool> Writes(const std::string& ttir);
   static KernelCache& Global();
 
  private:
@@ -31,8 +33,8 @@ class KernelCache {
 };
 
 struct ReplayOptions {
-  bool in_float64 =
-      false;  // every floating tensor of the Plan in fp64: the expected values (reference Plans only)
+  // Every floating tensor of the Plan in fp64: the expected values (reference Plans only).
+  bool in_float64 = false;
   int threads = 1;
   bool check_memory = true;  // the tile machine's memory checker
   uint64_t order_seed = 0;   // program order of launches; also what poison fresh memory gets

@@ -59,14 +59,21 @@ LaunchCall::LaunchCall(const Plan& plan, const LaunchStep& step, const ReplayOpt
   size_t index = static_cast<size_t>(std::max(options.variant, 0)) % step.variants.size();
   variant_ = &step.variants[index];
   const Kernel& kernel = plan.kernels[variant_->kernel];
+  std::vector<bool> written;
   try {
     kernel_ = KernelCache::Global().Get(kernel.ttir);
+    written = KernelCache::Global().Writes(kernel.ttir);
   } catch (const tile::TtirError& error) {
     FailReplay(Failure::kCompileError, step.line, "kernel {}: {}{} (line {} of its TTIR)", kernel.name,
                error.what(), error.unsupported() ? ": unsupported on the CPU" : "", error.line());
   }
+  size_t parameter = 0;
   for (const KernelArg& arg : variant_->args) {
-    if (TensorOf(arg) != kNoTensor) writes_.push_back(TensorOf(arg));
+    // Too few parameters: tile::Launch will say so, before anything is written.
+    bool writes = parameter < written.size() && written[parameter];
+    if (TensorOf(arg) != kNoTensor && writes) writes_.push_back(TensorOf(arg));
+    const auto* desc = std::get_if<DescriptorArg>(&arg);
+    parameter += desc ? 1 + 2 * desc->shape.size() : 1;
   }
 }
 

@@ -141,7 +141,7 @@ Plan WithoutLaunches(const Plan& candidate) {
   auto note = [&](const Step& step) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten != nullptr && KindOf(plan, *aten) == OpKind::kView) return;
-    const bool empty = aten != nullptr && BaseName(aten->op).find("empty") != std::string_view::npos;
+    const bool empty = aten != nullptr && WithoutOverload(aten->op).find("empty") != std::string_view::npos;
     if (!empty) ForEachResult(step, mark);
     if (aten == nullptr) ForEachUse(step, mark);
   };

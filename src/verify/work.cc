@@ -170,7 +170,7 @@ Work WorkOf(const Plan& plan, const AtenStep& step) {
   }
   for (const TensorMeta* meta : call.in) work.bytes += bytes(*meta);
   for (const TensorMeta* meta : call.out) work.bytes += bytes(*meta);
-  const auto formula = Formulas().find(BaseName(step.op));
+  const auto formula = Formulas().find(WithoutOverload(step.op));
   if (formula != Formulas().end()) {
     work.flops = formula->second(call);
   } else {

@@ -31,7 +31,7 @@ Access AccessOf(const Plan& plan, const AtenStep& step) {
     access.writes.push_back(storage(id));
     fresh = true;
   }
-  const std::string_view base = BaseName(step.op);
+  const std::string_view base = WithoutOverload(step.op);
   const bool fills = base == "aten::copy_" || base == "aten::zero_" || base == "aten::fill_";
   access.overwrites = written.empty() ? fresh
                                       : fills && written.size() == 1 &&

@@ -87,11 +87,9 @@ const OpTraits& TraitsOf(const std::string& op) {
   return cache.emplace(op, std::move(traits)).first->second;
 }
 
-std::string_view BaseName(std::string_view op) { return op.substr(0, op.find('.')); }
-
 OpKind KindOf(const Plan& plan, const AtenStep& step) {
   const OpTraits& traits = TraitsOf(step.op);
-  const std::string_view base = BaseName(step.op);
+  const std::string_view base = WithoutOverload(step.op);
   if (!traits.known) return OpKind::kCompute;
   if (OneOf(base, kCopies)) return SameDtype(plan, step) ? OpKind::kLayout : OpKind::kCompute;
   if (OneOf(base, kReshapes)) return OpKind::kLayout;
@@ -113,7 +111,7 @@ std::vector<TensorId> WrittenArguments(const AtenStep& step) {
 }
 
 std::vector<TensorId> ReadArguments(const AtenStep& step) {
-  const std::string_view base = BaseName(step.op);
+  const std::string_view base = WithoutOverload(step.op);
   std::vector<TensorId> ids;
   if (ReadsOnlyShape(base)) return ids;
   const bool overwrites = base == "aten::copy_" || OneOf(base, kConstantFills);

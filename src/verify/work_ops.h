@@ -29,9 +29,6 @@ struct OpTraits {
 // `op` as in a Plan, "aten::add.Tensor". Thread-safe; the reference stays valid.
 const OpTraits& TraitsOf(const std::string& op);
 
-// "aten::add" of "aten::add.Tensor".
-std::string_view BaseName(std::string_view op);
-
 OpKind KindOf(const Plan& plan, const AtenStep& step);
 
 // Tensors among the arguments that the call writes, and those whose values it reads.
