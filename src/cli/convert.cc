@@ -13,6 +13,7 @@
 #include "cli/files.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/verdict_view.h"
 #include "emit/emit.h"
 #include "judge/judge_pool.h"
 #include "plan/hash.h"
@@ -83,8 +84,7 @@ std::vector<const Judged*> BestFirst(const std::vector<Judged>& judged) {
     if (one.reply.outcome == "passed" && one.reply.plan) passed.push_back(&one);
   }
   std::stable_sort(passed.begin(), passed.end(), [](const Judged* a, const Judged* b) {
-    const double share_a = a->reply.verdict.value("work_share", 0.0),
-                 share_b = b->reply.verdict.value("work_share", 0.0);
+    const double share_a = WorkShareIn(a->reply.verdict), share_b = WorkShareIn(b->reply.verdict);
     if (share_a != share_b) return share_a > share_b;
     return a->reply.plan->run.size() < b->reply.plan->run.size();
   });

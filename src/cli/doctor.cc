@@ -26,8 +26,8 @@ std::string Gpu() {
   version(&driver);
   char text[128] = "";
   name(text, sizeof(text), 0);
-  return fmt::format("{} x {}, driver for CUDA {}.{} (this version does not use it yet)", devices, text, driver / 1000,
-                     driver % 1000 / 10);
+  return fmt::format("{} x {}, driver for CUDA {}.{} (this version does not use it yet)", devices, text,
+                     driver / 1000, driver % 1000 / 10);
 }
 
 std::string Processor() {

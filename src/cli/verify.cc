@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/batch.h"
 #include "cli/files.h"
+#include "cli/verdict_view.h"
 #include "judge/judge_pool.h"
 
 namespace tritogen {
@@ -14,17 +15,15 @@ namespace {
 using nlohmann::json;
 
 void PrintVerdict(const json& verdict) {
-  const std::string name = verdict.at("verdict");
-  fmt::print("{}", name);
-  if (const std::string rule = verdict.value("rule", ""); !rule.empty()) fmt::print(" ({})", rule);
-  fmt::print(": {}\n", verdict.value("reason", ""));
-  if (verdict.value("max_error", json()).is_number()) {
-    fmt::print("  error       {:.3g}, budget {:.3g}\n", verdict["max_error"].get<double>(),
-               verdict.value("error_budget", 0.0));
+  const std::string rule = TextIn(verdict, "rule");
+  fmt::print("{}{}: {}\n", TextIn(verdict, "verdict"), rule.empty() ? "" : fmt::format(" ({})", rule),
+             TextIn(verdict, "reason"));
+  if (const json worst = WorstOutputIn(verdict); !worst.empty()) {
+    fmt::print("  error       {} against fp64, the eager program's own {}, allowed {}\n",
+               NumberIn(worst, "error"), NumberIn(worst, "eager_error"), NumberIn(worst, "budget"));
   }
-  if (verdict.value("work_share", json()).is_number()) {
-    fmt::print("  work share  {:.0f}% of the reference's work runs in Triton\n",
-               100 * verdict["work_share"].get<double>());
+  if (!verdict.at("plan_hash").is_null()) {
+    fmt::print("  work share  {:.0f}% of the reference's work runs in Triton\n", 100 * WorkShareIn(verdict));
   }
   const json evidence = verdict.value("evidence", json::object());
   for (const auto& [key, value] : evidence.items()) {

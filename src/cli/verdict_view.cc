@@ -1,0 +1,31 @@
+#include "cli/verdict_view.h"
+
+#include <fmt/format.h>
+
+namespace tritogen {
+
+using nlohmann::json;
+
+std::string TextIn(const json& verdict, const char* key) {
+  const json value = verdict.value(key, json());
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+double WorkShareIn(const json& verdict) {
+  return verdict.value("/work_share/share"_json_pointer, 0.0);
+}
+
+json WorstOutputIn(const json& verdict) {
+  for (const json& output : verdict.value("outputs", json::array())) {
+    if (output.at("error") == verdict.at("max_error") && output.at("budget") == verdict.at("error_budget"))
+      return output;
+  }
+  return json::object();
+}
+
+std::string NumberIn(const json& object, const char* key) {
+  const json value = object.value(key, json());
+  return value.is_number() ? fmt::format("{:.2e}", value.get<double>()) : "-";
+}
+
+}  // namespace tritogen

@@ -1,0 +1,20 @@
+// Reads what commands show from a Verdict's JSON form (docs/formats/verdict.md), which is how verdicts leave
+// the judges.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace tritogen {
+
+// The text of a field; empty when it is null.
+std::string TextIn(const nlohmann::json& verdict, const char* key);
+// Share of the reference's work that runs in Triton, 0 to 1.
+double WorkShareIn(const nlohmann::json& verdict);
+// The output that came closest to its budget or exceeded it most; an empty object when nothing ran.
+nlohmann::json WorstOutputIn(const nlohmann::json& verdict);
+// A number with three digits, "-" for null.
+std::string NumberIn(const nlohmann::json& object, const char* key);
+
+}  // namespace tritogen
