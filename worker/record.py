@@ -206,6 +206,8 @@ class _Program:
         if not isinstance(module, torch.nn.Module):
             guards.reject("contract", f"{self.request['entry']} is not a torch.nn.Module")
         module = module.to(torch.device("cuda"))
+        if (mode := self.request.get("training")) is not None:
+            module.train(mode)
         phases.training = bool(module.training)
         phases.state = _state(module)
         tape = self.recording.tape

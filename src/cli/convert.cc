@@ -41,17 +41,34 @@ struct Judged {
   JudgeReply reply;
 };
 
+RecordRequest ReferenceRequest(const ConvertOptions& options, const std::string& source) {
+  return {.role = Role::kReference,
+          .source = source,
+          .entry = options.entry(),
+          .is_function = options.is_function()};
+}
+
 Plan RecordReference(Recorder* recorder, const ConvertOptions& options, const std::string& source) {
-  auto recorded = recorder->Record({.role = Role::kReference,
-                                    .source = source,
-                                    .entry = options.entry(),
-                                    .is_function = options.is_function()});
+  auto recorded = recorder->Record(ReferenceRequest(options, source));
   if (auto* plan = std::get_if<Plan>(&recorded)) return std::move(*plan);
   const auto& failure = std::get<RecordFailure>(recorded);
   const std::string where = failure.line ? fmt::format(":{}", failure.line) : "";
   const std::string what = fmt::format("{}{}: {}", options.file, where, failure.message);
   if (failure.kind == RecordFailure::Kind::kInfraError) throw InternalError(what);
   throw UserError(what);
+}
+
+// Whether training mode and evaluation mode are two programs (dropout, batch statistics).
+bool ModeMatters(Recorder* recorder, const ConvertOptions& options, const Plan& reference,
+                 const std::string& source) {
+  if (options.is_function()) return false;
+  RecordRequest request = ReferenceRequest(options, source);
+  request.training = !reference.training;
+  auto recorded = recorder->Record(request);
+  Plan* other = std::get_if<Plan>(&recorded);
+  if (other == nullptr) return true;
+  other->training = reference.training;
+  return PlanHash(*other) != PlanHash(reference);
 }
 
 std::vector<Judged> JudgeAll(JudgePool* pool, const ConvertOptions& options,
@@ -100,6 +117,7 @@ std::variant<std::string, EmitFailure> Ship(Recorder* recorder, const ConvertOpt
                             .reference_source = source,
                             .entry = options.entry(),
                             .is_function = options.is_function(),
+                            .mode_matters = ModeMatters(recorder, options, reference, source),
                             .header = ModuleHeader(options.file, best.candidate, best.reply.verdict)};
   auto emitted = EmitModule(request);
   if (std::holds_alternative<EmitFailure>(emitted)) return emitted;

@@ -157,7 +157,8 @@ std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
 
 std::string ClassText(const EmitRequest& request, const Body& body, const std::string& original) {
   const std::string separator = body.inputs.empty() ? "" : ", ";
-  std::string out = fmt::format(R"(
+  std::string out = fmt::format(
+      R"(
 _INPUTS = {}
 _STATE = {}
 
@@ -169,8 +170,7 @@ class {}({}):
         state = {}
         fits = (
             not kwargs
-            and self.training is {}
-            and _fits(args, _INPUTS)
+{}            and _fits(args, _INPUTS)
             and _fits(state, _STATE)
         )
         if not fits:
@@ -178,8 +178,10 @@ class {}({}):
         return self._run(*args)
 
 )",
-                                body.expected, body.state_meta, request.entry, original, request.entry,
-                                body.state, request.plan->training ? "True" : "False");
+      body.expected, body.state_meta, request.entry, original, request.entry, body.state,
+      request.mode_matters
+          ? fmt::format("            and self.training is {}\n", request.plan->training ? "True" : "False")
+          : "");
   if (!body.provided.empty()) {
     out += fmt::format(R"(    def _prepared(self):
         """Tensors made from the weights once, and again when a weight was changed."""

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "emit/python_text.h"
+#include "plan/visit.h"
 
 namespace tritogen {
 namespace {
@@ -25,20 +26,22 @@ const std::set<std::string_view> kListResults = {"aten::split.Tensor", "aten::sp
                                                  "aten::unbind.int", "aten::chunk",
                                                  "aten::unsafe_split.Tensor"};
 
-void VisitTensors(const Value& value, const std::function<void(TensorId)>& visit) {
-  if (const auto* ref = std::get_if<TensorRef>(&value.v)) visit(ref->id);
-  if (const auto* list = std::get_if<Value::List>(&value.v)) {
-    for (const Value& item : *list) VisitTensors(item, visit);
-  }
+// Where PyTorch's own spelling makes the very same call, it reads better than torch.ops.
+std::string Spelling(const std::string& op) {
+  if (op == "aten::empty.memory_format") return "torch.empty";
+  if (op == "aten::empty_like") return "torch.empty_like";
+  if (op == "aten::zeros") return "torch.zeros";
+  const std::string name = op.substr(op.find("::") + 2);
+  return "torch.ops.aten." + name + (name.find('.') == std::string::npos ? ".default" : "");
 }
 
 void VisitReads(const Step& step, const std::function<void(TensorId)>& visit) {
   if (const auto* aten = std::get_if<AtenStep>(&step)) {
-    for (const Value& value : aten->args) VisitTensors(value, visit);
-    for (const auto& [name, value] : aten->kwargs) VisitTensors(value, visit);
+    for (const Value& value : aten->args) ForEachTensor(value, visit);
+    for (const auto& [name, value] : aten->kwargs) ForEachTensor(value, visit);
   } else if (const auto* launch = std::get_if<LaunchStep>(&step)) {
     for (const LaunchVariant& variant : launch->variants) {
-      for (const auto& [name, value] : variant.call) VisitTensors(value, visit);
+      for (const auto& [name, value] : variant.call) ForEachTensor(value, visit);
     }
   }
 }
@@ -69,7 +72,7 @@ SetupSlice SliceSetup(const Plan& plan) {
   SetupSlice slice;
   std::set<StorageId> ready;  // inputs and state, and what the device copy of a state tensor was made from
   for (const Value& value : plan.inputs) {
-    VisitTensors(value, [&](TensorId id) { ready.insert(plan.tensors[id].storage); });
+    ForEachTensor(value, [&](TensorId id) { ready.insert(plan.tensors[id].storage); });
   }
   for (const StateEntry& entry : plan.state) ready.insert(plan.tensors[entry.tensor].storage);
 
@@ -89,7 +92,7 @@ SetupSlice SliceSetup(const Plan& plan) {
     if (const auto* aten = std::get_if<AtenStep>(&step)) made.insert(aten->outs.begin(), aten->outs.end());
   }
   for (const Value& value : plan.outputs) {
-    VisitTensors(value, [&](TensorId id) {
+    ForEachTensor(value, [&](TensorId id) {
       if (!made.count(id)) need(id);
     });
   }
@@ -146,10 +149,7 @@ std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
   for (const Value& value : step.args) arguments.push_back(Literal(value));
   for (const auto& [name, value] : step.kwargs)
     arguments.push_back(fmt::format("{}={}", name, Literal(value)));
-  std::string op = step.op.substr(step.op.find("::") + 2);
-  if (op.find('.') == std::string::npos) op += ".default";
-
-  const bool fresh = op.starts_with("empty") || op.starts_with("new_empty");
+  const bool fresh = step.op.starts_with("aten::empty") || step.op.starts_with("aten::new_empty");
   bool assigns = false;
   std::vector<std::string> targets;
   for (TensorId id : step.outs) {
@@ -167,7 +167,7 @@ std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
     const std::string joined = fmt::format("{}", fmt::join(targets, ", "));
     head = kListResults.count(step.op) ? fmt::format("[{}] = ", joined) : fmt::format("{} = ", joined);
   }
-  return FormatCall(fmt::format("{}torch.ops.aten.{}", head, op), arguments, indent);
+  return FormatCall(head + Spelling(step.op), arguments, indent);
 }
 
 std::string Wrapper::ConstantStatement(const ConstantStep& step, int indent) {

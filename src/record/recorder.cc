@@ -56,6 +56,7 @@ nlohmann::json RequestMap(const RecordRequest& request) {
                         {"entry", request.entry},
                         {"kind", request.is_function ? "function" : "class"},
                         {"capability", {9, 0}}};
+  if (request.training) map["training"] = *request.training;
   if (request.reference != nullptr) {
     map["init_inputs"] = ToJson(*request.reference, request.reference->init_inputs);
     map["inputs"] = ToJson(*request.reference, request.reference->inputs);

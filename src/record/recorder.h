@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,8 @@ struct RecordRequest {
   // Candidates only: the Plan of the reference, whose init_inputs and inputs (values and metas, nothing else)
   // are passed on.
   const Plan* reference = nullptr;
+  // Puts the module into this mode before it is called; without it the mode stays what the file leaves.
+  std::optional<bool> training;
   double wall_seconds = 0;  // 0: as in the options
 };
 
