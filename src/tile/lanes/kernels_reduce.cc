@@ -36,6 +36,7 @@ struct Steps {
   using Value = typename Kind::Value;
   void (*leaf)(const typename Kind::Storage* in, size_t rows, size_t stride, size_t width, Value* out);
   void (*combine)(Value* x, const Value* y, size_t n);  // x[i] = op(x[i], y[i])
+  void (*fold)(Value* lanes, size_t width);             // width a power of two, halved down to lanes[0]
 };
 
 template <class Op, class Kind, class T = typename Kind::Value>
@@ -67,11 +68,22 @@ void Leaf(const typename Kind::Storage* in, size_t rows, size_t stride, size_t w
   }
 }
 
+// Halves of a size known to the compiler.
+template <class Op, class Kind, size_t kHalf, class T = typename Kind::Value>
+void FoldFrom(T* lanes, size_t width) {
+  if (width > kHalf) {
+    for (size_t i = 0; i < kHalf; ++i) lanes[i] = Op::Apply(lanes[i], lanes[i + kHalf]);
+    Kind::Round(lanes, kHalf);
+  }
+  if constexpr (kHalf > 1) FoldFrom<Op, Kind, kHalf / 2>(lanes, width);
+}
+
 // Rows of `width` ≤ kWidth lanes that start `stride` elements apart: leaves, merged like the carries of a
 // binary counter.
 template <class Kind>
 void ReduceRows(const Steps<Kind>& steps, const typename Kind::Storage* in, size_t rows, size_t stride,
                 size_t width, typename Kind::Value* out) {
+  if (rows <= kLeafRows) return steps.leaf(in, rows, stride, width, out);
   typename Kind::Value levels[kLevels][kWidth];
   size_t depth = 0;
   for (size_t leaf = 0; leaf * kLeafRows < rows; ++leaf) {
@@ -86,12 +98,14 @@ void ReduceRows(const Steps<Kind>& steps, const typename Kind::Storage* in, size
   __builtin_memcpy(out, levels[0], width * sizeof(out[0]));
 }
 
-// One contiguous row → one element: lanes `width` apart first, then halves of what is left.
+// One contiguous row → one element: as leaves of kLeafRows rows with a power of two of lanes, which are then
+// folded.
 template <class Kind>
 void ReduceRow(const Steps<Kind>& steps, const typename Kind::Storage* in, size_t n,
                typename Kind::Storage* out) {
   typename Kind::Value lanes[kWidth];
-  size_t width = n >= kLeafRows * kWidth ? kWidth : n >= 16 ? 16 : 1;
+  size_t width = 1;
+  while (width < kWidth && 2 * width * kLeafRows <= n) width *= 2;
   const size_t rows = n / width, rest = n % width;
   ReduceRows(steps, in, rows, width, width, lanes);
   if (rest > 0) {
@@ -99,7 +113,7 @@ void ReduceRow(const Steps<Kind>& steps, const typename Kind::Storage* in, size_
     Kind::Load(in + rows * width, tail, rest);
     steps.combine(lanes, tail, rest);
   }
-  for (width /= 2; width > 0; width /= 2) steps.combine(lanes, lanes + width, width);
+  steps.fold(lanes, width);
   Kind::Store(lanes, out, 1);
 }
 
@@ -124,7 +138,8 @@ void ReduceArray(const Steps<Kind>& steps, const void* in, void* out, size_t out
 
 template <class Op, class Kind>
 void Reduce(const void* in, void* out, size_t outer, size_t axis, size_t inner) {
-  ReduceArray<Kind>({&Leaf<Op, Kind>, &Combine<Op, Kind>}, in, out, outer, axis, inner);
+  ReduceArray<Kind>({&Leaf<Op, Kind>, &Combine<Op, Kind>, &FoldFrom<Op, Kind, kWidth / 2>}, in, out, outer,
+                    axis, inner);
 }
 
 template <class Op>
