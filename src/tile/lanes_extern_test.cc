@@ -52,7 +52,6 @@ R Call(std::string_view symbol, Args... args) {
 TEST(LanesExtern, VectorFormsMatchThePlainOnes) {
   constexpr size_t kLanes = 4001;
   std::ifstream list(TRITOGEN_SOURCE_DIR "/tests/cases/libdevice_symbols.txt");
-  int vectorised = 0;
   for (std::string line; std::getline(list, line);) {
     const std::string symbol = line.substr(0, line.find(' '));
     const ExternFn plain = FindExtern(symbol, Isa::kGeneric);
@@ -70,14 +69,12 @@ TEST(LanesExtern, VectorFormsMatchThePlainOnes) {
     for (Isa isa : AllIsas()) {
       const ExternFn fast = FindExtern(symbol, isa);
       if (fast.call == plain.call) continue;
-      ++vectorised;
       fast.call(pointers, out.data(), kLanes);
       const int64_t at = FirstDifference(expected, out, 5);
       EXPECT_EQ(at, -1) << symbol << " isa " << static_cast<int>(isa) << " of "
                         << (at < 0 ? 0 : operands[0].Float(at));
     }
   }
-  RecordProperty("vectorised", vectorised);
 }
 
 // f(x) has to bracket the exact result: checked with the directed twins and with f64 (80 bits for f64)
