@@ -82,20 +82,18 @@ class Zygote:
                 if now >= child.deadline:
                     self._kill(child, "timeout")
 
-    def missing_features(self) -> list[str]:
+    def check_sandbox(self) -> None:
         """Builds one child's sandbox, for the kernel to refuse now what it would refuse later (raises OSError)."""
-        request, output = os.dup(self.null), os.dup(self.null)
-        report, report_end = os.pipe()
+        nothing = os.dup(self.null)
         limits = {"wall_seconds": 60, "cpu_seconds": 60, "address_bytes": 1 << 40}
-        child = self._fork(limits, request, output, output, report_end, probe=True)
+        child = self._fork(limits, nothing, nothing, nothing, report=-1, probe=True)
         os.waitpid(child.pid, 0)
         refusal = os.read(child.setup, 4096).decode()
-        for fd in (request, output, report, report_end, child.pidfd, child.setup):
+        for fd in (nothing, child.pidfd, child.setup):
             os.close(fd)
         self._remove_folder(child)
         if refusal:
             raise OSError(refusal)
-        return [] if self.landlock_abi > 0 else ["landlock"]
 
     def _seconds_to_next_deadline(self) -> float | None:
         # A child that was killed is on its way out; its deadline is infinite, so that nobody spins on it.
@@ -231,11 +229,11 @@ def main() -> int:
         seccomp = sandbox.SeccompFilter(file.read())
     try:
         zygote = Zygote(control, _warm(arguments.module), seccomp, arguments.weak)
-        missing = zygote.missing_features()
+        zygote.check_sandbox()
     except (ImportError, OSError) as error:
         control.send(msgpack.packb({"error": str(error)}))
         return 1
-    control.send(msgpack.packb({"missing": missing}))
+    control.send(msgpack.packb({"warm": True}))
     zygote.serve()
     return 0
 

@@ -78,7 +78,6 @@ class ZygoteProcess {
 
   int pidfd() const { return pidfd_.get(); }
   int64_t address_bytes() const { return address_bytes_; }
-  const std::vector<std::string>& missing() const { return missing_; }
   void Kill() const { kill(pid_, SIGKILL); }  // the pid stays ours until the destructor waits for it
 
   // Waits for the first message. Throws UserError with what the zygote said when it fails.
@@ -92,7 +91,6 @@ class ZygoteProcess {
     const nlohmann::json map = DecodeMessagePack(std::string_view(message, size));
     if (map.contains("error"))
       throw UserError("the Python worker cannot start: " + map["error"].get<std::string>());
-    missing_ = map.at("missing").get<std::vector<std::string>>();
     address_bytes_ = ReadAddressBytes();
   }
 
@@ -135,7 +133,6 @@ class ZygoteProcess {
   UniqueFd control_, log_, pidfd_;
   pid_t pid_ = -1;
   int64_t address_bytes_ = 0;
-  std::vector<std::string> missing_;
 };
 
 // C++'s ends of one request's pipes, and what came out of them.
@@ -321,11 +318,6 @@ ChildEnd Zygote::Run(std::string_view request, const ChildLimits& limits) {
   // Somebody else's program may have brought the zygote down; the second time it is this one's own fault.
   if (end.how == ChildEnd::How::kZygoteEnded) end = impl_->RunOnce(request, limits, &zygote);
   return end;
-}
-
-std::vector<std::string> Zygote::missing_features() const {
-  std::lock_guard lock(impl_->mutex);
-  return impl_->process != nullptr ? impl_->process->missing() : std::vector<std::string>{};
 }
 
 }  // namespace tritogen

@@ -45,9 +45,6 @@ class Zygote {
   // Runs one child on a request (one frame) and waits for its end. Thread-safe.
   ChildEnd Run(std::string_view request, const ChildLimits& limits);
 
-  // Jail features that the kernel lacks although the jail stands ("landlock").
-  std::vector<std::string> missing_features() const;
-
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
