@@ -44,7 +44,8 @@ class Mutator {
 
   std::string Run() {
     text_ = Donor();
-    for (size_t count = 1 + random_.Below(8); count > 0; --count) {
+    for (size_t count = 1 + random_.Below(1 + random_.Below(8)); count > 0;
+         --count) {  // rather few: deep paths
       if (text_.empty()) text_ = Donor();
       if (text_.empty()) text_ = " ";
       Step();
