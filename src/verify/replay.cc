@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <thread>
@@ -85,6 +86,16 @@ struct Replayer::Impl {
     for (size_t i = 0; i < ids.size(); ++i) engine.Place(ids[i], tensors[i], fmt::format("{} {}", what, i));
   }
 
+  // An output that the program left as it was allocated is a fault, whatever happens to lie there.
+  void CheckDefined(const TensorList& outputs) {
+    for (size_t i = 0; i < outputs.size() && options.check_memory; ++i) {
+      if (auto place = engine.undefined().FirstUndefined(outputs[i])) {
+        FailReplay(Failure::kMemoryError, 0, "output {} holds memory that nobody wrote, first at [{}]", i,
+                   fmt::join(*place, ", "));
+      }
+    }
+  }
+
   TensorList Collect(const std::vector<Value>& leaves) const {
     TensorList tensors;
     ForEachTensor(leaves, [&](TensorId id) { tensors.push_back(engine.slot(id)); });
@@ -160,6 +171,7 @@ std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t se
     impl_->PlaceAll(impl_->plan.inputs, inputs, "input");
     impl_->engine.Execute(Phase::kRun);
     *outputs = impl_->Collect(impl_->plan.outputs);
+    impl_->CheckDefined(*outputs);
     for (at::Tensor& output : *outputs) {
       if (impl_->engine.state().IsState(output)) output = output.clone();  // the next call restores the state
     }

@@ -37,6 +37,23 @@ void Mark(uint8_t* map, const at::Tensor& tensor, int64_t dim, int64_t element) 
   for (int64_t i = 0; i < tensor.size(dim); ++i) Mark(map, tensor, dim + 1, element + i * tensor.stride(dim));
 }
 
+// True when an undefined element was found; `place` then says where.
+bool FindUndefined(const uint8_t* map, const at::Tensor& tensor, int64_t element,
+                   std::vector<int64_t>& place) {
+  const int64_t dim = static_cast<int64_t>(place.size());
+  if (dim == tensor.dim()) {
+    const uint8_t* bytes = map + element * tensor.element_size();
+    return std::find(bytes, bytes + tensor.element_size(), 0) != bytes + tensor.element_size();
+  }
+  place.push_back(0);
+  for (int64_t i = 0; i < tensor.size(dim); ++i) {
+    place.back() = i;
+    if (FindUndefined(map, tensor, element + i * tensor.stride(dim), place)) return true;
+  }
+  place.pop_back();
+  return false;
+}
+
 }  // namespace
 
 UndefinedMemory::Entry* UndefinedMemory::Find(const at::Tensor& tensor) {
@@ -82,6 +99,17 @@ uint8_t* UndefinedMemory::MapOf(const at::Tensor& tensor) {
   if (!entry) return nullptr;
   if (entry->defined.empty()) entry->defined.assign(entry->storage.nbytes(), 0);
   return entry->defined.data();
+}
+
+std::optional<std::vector<int64_t>> UndefinedMemory::FirstUndefined(const at::Tensor& tensor) {
+  const uint8_t* map = MapOf(tensor);
+  if (!map || tensor.numel() == 0) return std::nullopt;
+  if (tensor.is_contiguous()) {  // the common case needs no walk
+    const uint8_t* begin = map + tensor.storage_offset() * tensor.element_size();
+    if (!std::memchr(begin, 0, tensor.numel() * tensor.element_size())) return std::nullopt;
+  }
+  std::vector<int64_t> place;
+  return FindUndefined(map, tensor, tensor.storage_offset(), place) ? std::optional(place) : std::nullopt;
 }
 
 void UndefinedMemory::Sweep() {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tritogen {
@@ -21,6 +22,8 @@ class UndefinedMemory {
   void Written(const at::Tensor& tensor);
   // One byte for each byte of the storage, 1 where it holds a defined value; null when all of it does.
   uint8_t* MapOf(const at::Tensor& tensor);
+  // Position of the first element of `tensor`, in row-major order, that holds no defined value.
+  std::optional<std::vector<int64_t>> FirstUndefined(const at::Tensor& tensor);
   // Forgets storages that nobody else holds.
   void Sweep();
 

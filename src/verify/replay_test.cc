@@ -257,13 +257,29 @@ TEST(ReplayTest, FreshMemoryIsPoisoned) {
   sketch.Output(y);
   sketch.Output(i);
   TensorList outputs;
-  ASSERT_FALSE(RunOnce(sketch.Build(), {}, &outputs));
+  ReplayOptions unchecked;
+  unchecked.check_memory = false;
+  ASSERT_FALSE(RunOnce(sketch.Build(), {}, &outputs, unchecked));
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
   EXPECT_EQ(outputs[1][0].item<int64_t>(), 0x7f7f7f7f7f7f7f7f);
-  ReplayOptions other;
-  other.order_seed = 1;
-  ASSERT_FALSE(RunOnce(sketch.Build(), {}, &outputs, other));
+  unchecked.order_seed = 1;
+  ASSERT_FALSE(RunOnce(sketch.Build(), {}, &outputs, unchecked));
   EXPECT_EQ(outputs[0][0].item<float>(), std::numeric_limits<float>::max());
+}
+
+TEST(ReplayTest, OutputsThatNobodyWroteAreAMemoryError) {
+  Sketch sketch;
+  int y = sketch.Tensor("float32", {2, 3}, {3, 1});
+  int row = sketch.Tensor("float32", {3}, {1}, 0);
+  sketch.Step("run", "aten::empty.memory_format", {json::array({2, 3})}, {y});
+  sketch.Step("run", "aten::select.int", {T(y), 0, 0}, {row});
+  sketch.Step("run", "aten::zero_", {T(row)}, {row});
+  sketch.Output(y);
+  TensorList outputs;
+  const auto failure = RunOnce(sketch.Build(), {}, &outputs);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, ReplayFailure::Kind::kMemoryError);
+  EXPECT_EQ(failure->message, "output 0 holds memory that nobody wrote, first at [1, 0]");
 }
 
 // One step that must fail; gives the failure.
