@@ -16,11 +16,13 @@ class TestLaunch {
  public:
   explicit TestLaunch(std::string_view ttir) : kernel_(Load(ttir)) {}
 
-  // The next argument: a pointer to a buffer with these values. `data` must stay; results are written back to it.
+  // The next argument: a pointer to a buffer with these values. `data` must stay; results are written back to
+  // it.
   template <class T>
   TestLaunch& Pointer(std::vector<T>& data, std::string name, bool defined = true, int64_t byte_offset = 0) {
     defined_.emplace_back(data.size() * sizeof(T), defined ? 1 : 0);
-    buffers_.push_back({reinterpret_cast<std::byte*>(data.data()), data.size() * sizeof(T), defined_.back().data(), std::move(name)});
+    buffers_.push_back({reinterpret_cast<std::byte*>(data.data()), data.size() * sizeof(T),
+                        defined_.back().data(), std::move(name)});
     arguments_.push_back(PointerArgument{static_cast<int>(buffers_.size()) - 1, byte_offset});
     return *this;
   }
@@ -57,12 +59,14 @@ class TestLaunch {
 };
 
 // "" when there was no fault, else the first message.
-inline std::string FirstFault(const LaunchReport& report) { return report.faults.empty() ? "" : report.faults[0].message; }
+inline std::string FirstFault(const LaunchReport& report) {
+  return report.faults.empty() ? "" : report.faults[0].message;
+}
 
 // module { tt.func @kernel(parameters) { body; tt.return } }
 inline std::string Kernel(std::string_view parameters, std::string_view body) {
-  return "module {\n  tt.func public @kernel(" + std::string(parameters) + ") attributes {noinline = false} {\n" + std::string(body) +
-         "\n    tt.return\n  }\n}\n";
+  return "module {\n  tt.func public @kernel(" + std::string(parameters) +
+         ") attributes {noinline = false} {\n" + std::string(body) + "\n    tt.return\n  }\n}\n";
 }
 
 // %r: 0…lanes-1 plus the program's first element; %px, %py: pointers to those elements of %x and %y.
@@ -79,7 +83,8 @@ inline std::string RangeBody(std::string_view elem) {
     %sy = tt.splat %y : !tt.ptr<T> -> tensor<16x!tt.ptr<T>>
     %py = tt.addptr %sy, %r : tensor<16x!tt.ptr<T>>, tensor<16xi32>
 )";
-  for (size_t at; (at = text.find("<T>")) != std::string::npos;) text.replace(at, 3, "<" + std::string(elem) + ">");
+  for (size_t at; (at = text.find("<T>")) != std::string::npos;)
+    text.replace(at, 3, "<" + std::string(elem) + ">");
   return text;
 }
 

@@ -139,7 +139,7 @@ void Lowering::LowerOperation(const Operation& op) {
       break;
   }
   using Family = bool (*)(Lowering&, const Operation&);
-  static constexpr Family kInRegions[] = {LowerElementwise, LowerShape};
+  static constexpr Family kInRegions[] = {LowerElementwise, LowerShape, LowerAssert};
   static constexpr Family kOutside[] = {LowerMemory,     LowerAtomic, LowerDescriptor,
                                         LowerCollective, LowerDot,    LowerMisc};
   for (Family family : kInRegions) {

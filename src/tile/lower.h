@@ -122,6 +122,7 @@ class Lowering {
 // Families. Each takes the operations it knows and returns false for the others. Throws TtirError.
 bool LowerElementwise(Lowering& lowering, const Operation& op);
 bool LowerShape(Lowering& lowering, const Operation& op);
+bool LowerAssert(Lowering& lowering, const Operation& op);
 bool LowerMemory(Lowering& lowering, const Operation& op);
 bool LowerAtomic(Lowering& lowering, const Operation& op);
 bool LowerDescriptor(Lowering& lowering, const Operation& op);

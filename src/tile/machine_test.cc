@@ -256,7 +256,10 @@ TEST(Machine, ArgumentsMustFitTheParameters) {
 }
 
 TEST(Machine, ParametersAndFeatures) {
-  const auto kernel = Load(Kernel("%x: !tt.ptr<f32>, %n: i64, %f: f32, %d: !tt.tensordesc<tensor<4x8xf16>>, %s0: i32, %s1: i32, %t0: i64, %t1: i64", R"(
+  const auto kernel =
+      Load(Kernel("%x: !tt.ptr<f32>, %n: i64, %f: f32, %d: !tt.tensordesc<tensor<4x8xf16>>, %s0: i32, %s1: "
+                  "i32, %t0: i64, %t1: i64",
+                  R"(
     %a = arith.constant dense<1.000000e+00> : tensor<16x16xf32>
     %h = arith.truncf %a : tensor<16x16xf32> to tensor<16x16xf16>
     %t = tt.trans %h {order = array<i32: 1, 0>} : tensor<16x16xf16> -> tensor<16x16xf16>

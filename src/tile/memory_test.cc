@@ -14,11 +14,13 @@ void ExpectFault(const LaunchReport& report, FaultKind kind, const std::vector<s
   ASSERT_FALSE(report.faults.empty());
   EXPECT_EQ(report.faults[0].kind, kind) << report.faults[0].message;
   for (const std::string& word : words) {
-    EXPECT_NE(report.faults[0].message.find(word), std::string::npos) << "'" << word << "' in: " << report.faults[0].message;
+    EXPECT_NE(report.faults[0].message.find(word), std::string::npos)
+        << "'" << word << "' in: " << report.faults[0].message;
   }
 }
 
-LaunchReport RunXY(const std::string& body, size_t x_size, size_t y_size, bool x_defined = true, int64_t programs = 1) {
+LaunchReport RunXY(const std::string& body, size_t x_size, size_t y_size, bool x_defined = true,
+                   int64_t programs = 1) {
   std::vector<float> x(x_size, 1.0f), y(y_size, -1.0f);
   TestLaunch launch(Kernel(kXY, body));
   return launch.Pointer(x, "input 0", x_defined).Pointer(y, "output 0", false).Run(programs);
@@ -26,14 +28,17 @@ LaunchReport RunXY(const std::string& body, size_t x_size, size_t y_size, bool x
 
 TEST(Bounds, StoreOnePastTheEnd) {
   const LaunchReport report = RunXY(RangeBody("f32") + std::string(kCopy), 64, 63, true, 4);
-  ExpectFault(report, FaultKind::kOutOfBounds, {"store in `kernel` line", "program (3,0,0)", "4 bytes at offset 252 of 'output 0' (252 bytes)", "one element past the end"});
+  ExpectFault(report, FaultKind::kOutOfBounds,
+              {"store in `kernel` line", "program (3,0,0)", "4 bytes at offset 252 of 'output 0' (252 bytes)",
+               "one element past the end"});
   EXPECT_EQ(report.faults[0].buffer, "output 0");
   EXPECT_EQ(report.faults[0].offset, 252);
   EXPECT_EQ(report.faults[0].program, (std::array<int64_t, 3>{3, 0, 0}));
 }
 
 TEST(Bounds, UnmaskedTailOfALoad) {
-  ExpectFault(RunXY(RangeBody("f32") + std::string(kCopy), 10, 16), FaultKind::kOutOfBounds, {"load", "offset 40 of 'input 0'"});
+  ExpectFault(RunXY(RangeBody("f32") + std::string(kCopy), 10, 16), FaultKind::kOutOfBounds,
+              {"load", "offset 40 of 'input 0'"});
 }
 
 TEST(Bounds, NegativeOffset) {
@@ -41,11 +46,14 @@ TEST(Bounds, NegativeOffset) {
     %c = arith.constant -2 : i32
     %p = tt.addptr %x, %c : !tt.ptr<f32>, i32
     %v = tt.load %p : !tt.ptr<f32>
-    tt.store %y, %v : !tt.ptr<f32>)", 16, 16), FaultKind::kOutOfBounds, {"offset -8 of 'input 0'", "2 elements before the start"});
+    tt.store %y, %v : !tt.ptr<f32>)",
+                    16, 16),
+              FaultKind::kOutOfBounds, {"offset -8 of 'input 0'", "2 elements before the start"});
 }
 
 TEST(Bounds, HugeOffsetsNeverReachAnotherBuffer) {
-  for (const char* offset : {"70368744177664", "140737488355328", "4611686018427387903", "-70368744177664", "-9223372036854775807"}) {
+  for (const char* offset : {"70368744177664", "140737488355328", "4611686018427387903", "-70368744177664",
+                             "-9223372036854775807"}) {
     const std::string body = "    %c = arith.constant " + std::string(offset) + R"( : i64
     %p = tt.addptr %x, %c : !tt.ptr<f32>, i64
     %v = tt.load %p : !tt.ptr<f32>
@@ -71,7 +79,8 @@ TEST(Bounds, PointersSurviveTheWayThroughIntegers) {
     %j = arith.addi %i, %c8 : i64
     %p = tt.int_to_ptr %j : i64 -> !tt.ptr<f32>
     %v = tt.load %p : !tt.ptr<f32>
-    tt.store %y, %v : !tt.ptr<f32>)", 16, 16);
+    tt.store %y, %v : !tt.ptr<f32>)",
+                                    16, 16);
   EXPECT_EQ(FirstFault(report), "");
 }
 
@@ -81,7 +90,8 @@ TEST(Bounds, LanesThatAreOffAreNotTouched) {
     %zero = arith.constant dense<0.000000e+00> : tensor<16xf32>
     %m = arith.cmpi slt, %lane, %c3 : tensor<16xi32>
     %v = tt.load %px, %m, %zero : tensor<16x!tt.ptr<f32>>
-    tt.store %py, %v, %m : tensor<16x!tt.ptr<f32>>)", 3, 3);
+    tt.store %py, %v, %m : tensor<16x!tt.ptr<f32>>)",
+                                    3, 3);
   EXPECT_EQ(FirstFault(report), "");
 }
 
@@ -93,18 +103,21 @@ TEST(Bounds, ScatteredLanes) {
     %v = tt.load %p : tensor<16x!tt.ptr<f32>>
     tt.store %py, %v : tensor<16x!tt.ptr<f32>>)";
   EXPECT_EQ(FirstFault(RunXY(body, 76, 16)), "");
-  ExpectFault(RunXY(body, 75, 16), FaultKind::kOutOfBounds, {"offset 300 of 'input 0'", "one element past the end"});
+  ExpectFault(RunXY(body, 75, 16), FaultKind::kOutOfBounds,
+              {"offset 300 of 'input 0'", "one element past the end"});
 }
 
 TEST(Alignment, ViewsMustBeMultiplesOfTheElement) {
   std::vector<float> x(17, 1.0f), y(16);
   TestLaunch launch(Kernel(kXY, RangeBody("f32") + std::string(kCopy)));
   launch.Pointer(x, "input 0", true, 2).Pointer(y, "output 0");
-  ExpectFault(launch.Run(), FaultKind::kMisaligned, {"4 bytes at offset 2 of 'input 0'", "not a multiple of 4"});
+  ExpectFault(launch.Run(), FaultKind::kMisaligned,
+              {"4 bytes at offset 2 of 'input 0'", "not a multiple of 4"});
 }
 
 TEST(Defined, ReadOfAnOutputNobodyWrote) {
-  ExpectFault(RunXY(RangeBody("f32") + std::string(kCopy), 16, 16, false), FaultKind::kUndefinedRead, {"load", "offset 0 of 'input 0'", "nobody has written"});
+  ExpectFault(RunXY(RangeBody("f32") + std::string(kCopy), 16, 16, false), FaultKind::kUndefinedRead,
+              {"load", "offset 0 of 'input 0'", "nobody has written"});
 }
 
 TEST(Defined, OwnWritesMayBeReadBack) {
@@ -113,7 +126,8 @@ TEST(Defined, OwnWritesMayBeReadBack) {
     tt.store %py, %v : tensor<16x!tt.ptr<f32>>
     %w = tt.load %py : tensor<16x!tt.ptr<f32>>
     %s = arith.addf %w, %v : tensor<16xf32>
-    tt.store %py, %s : tensor<16x!tt.ptr<f32>>)", 64, 64, true, 4);
+    tt.store %py, %s : tensor<16x!tt.ptr<f32>>)",
+                                    64, 64, true, 4);
   EXPECT_EQ(FirstFault(report), "");
 }
 
@@ -126,7 +140,8 @@ TEST(Defined, MaskedLanesWithoutOtherMustNotBeStored) {
     %w = arith.mulf %v, %two : tensor<16xf32>
 )";
   EXPECT_EQ(FirstFault(RunXY(load + "    tt.store %py, %w, %m : tensor<16x!tt.ptr<f32>>", 16, 16)), "");
-  ExpectFault(RunXY(load + "    tt.store %py, %w : tensor<16x!tt.ptr<f32>>", 16, 16), FaultKind::kUndefinedBehaviour, {"lane 3", "without `other`"});
+  ExpectFault(RunXY(load + "    tt.store %py, %w : tensor<16x!tt.ptr<f32>>", 16, 16),
+              FaultKind::kUndefinedBehaviour, {"lane 3", "without `other`"});
 }
 
 TEST(Undefined, LoopStepMustBePositive) {
@@ -138,7 +153,8 @@ TEST(Undefined, LoopStepMustBePositive) {
       tt.store %x, %i : !tt.ptr<i32>
     })"));
     std::vector<int32_t> x(1);
-    ExpectFault(launch.Pointer(x, "x").Int(step).Run(), FaultKind::kUndefinedBehaviour, {"the step of a loop is " + std::to_string(step)});
+    ExpectFault(launch.Pointer(x, "x").Int(step).Run(), FaultKind::kUndefinedBehaviour,
+                {"the step of a loop is " + std::to_string(step)});
   }
 }
 
@@ -150,7 +166,8 @@ TEST(Undefined, GatherAndHistogramOutOfRange) {
     %g = tt.gather %v[%i] {axis = 0 : i32} : (tensor<16xf32>, tensor<16xi32>) -> tensor<16xf32>
     tt.store %py, %g : tensor<16x!tt.ptr<f32>>)";
   ExpectFault(RunXY(gather, 16, 16), FaultKind::kUndefinedBehaviour, {"lane 15 gathers index 16 of 16"});
-  const std::string histogram = RangeBody("f32") + "    %h = tt.histogram %lane : tensor<16xi32> -> tensor<8xi32>";
+  const std::string histogram =
+      RangeBody("f32") + "    %h = tt.histogram %lane : tensor<16xi32> -> tensor<8xi32>";
   ExpectFault(RunXY(histogram, 16, 16), FaultKind::kUndefinedBehaviour, {"value 8", "8 bins"});
 }
 

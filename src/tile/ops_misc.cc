@@ -101,8 +101,9 @@ class Assert final : public Instruction {
  public:
   Assert(std::string message, size_t lanes) : message_(std::move(message)), lanes_(lanes) {}
   void Run(Context& c) const override {
-    const size_t good = lanes::Memory().prefix8(reinterpret_cast<const uint8_t*>(operand(c, 0)), 1, lanes_);
-    if (good < lanes_)
+    const size_t lanes = CountLanes(c, lanes_);
+    const size_t good = lanes::Memory().prefix8(reinterpret_cast<const uint8_t*>(operand(c, 0)), 1, lanes);
+    if (good < lanes)
       Fail(c, *this, FaultKind::kAssert, "assertion",
            fmt::format("\"{}\" is false in lane {}", message_, good));
   }
@@ -214,6 +215,15 @@ void LowerPrint(Lowering& lowering, const Operation& op) {
 
 }  // namespace
 
+bool LowerAssert(Lowering& lowering, const Operation& op) {
+  if (op.code == OpCode::kAssume) return true;
+  if (op.code != OpCode::kAssert) return false;
+  const Operand condition = lowering.Use(op.operands[0]);
+  const size_t lanes = condition.uniform ? 1 : lowering.LanesOf(lowering.TypeOf(op.operands[0]));
+  lowering.Emit<Assert>({}, {condition.reg}, {}, op.Attr<std::string>("message"), lanes);
+  return true;
+}
+
 bool LowerMisc(Lowering& lowering, const Operation& op) {
   switch (op.code) {
     case OpCode::kProgramId:
@@ -228,16 +238,8 @@ bool LowerMisc(Lowering& lowering, const Operation& op) {
       return LowerGather(lowering, op), true;
     case OpCode::kHistogram:
       return LowerHistogram(lowering, op), true;
-    case OpCode::kAssert: {
-      const Operand condition = lowering.Use(op.operands[0]);
-      const size_t lanes = condition.uniform ? 1 : lowering.TypeOf(op.operands[0]).numel();
-      lowering.Emit<Assert>({}, {condition.reg}, {}, op.Attr<std::string>("message"), lanes);
-      return true;
-    }
     case OpCode::kPrint:
       return LowerPrint(lowering, op), true;
-    case OpCode::kAssume:
-      return true;
     case OpCode::kInlineAsm:
       lowering.Unsupported(op, "inline assembly is not supported on the CPU");
     default:

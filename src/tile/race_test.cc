@@ -45,9 +45,13 @@ void Expect(std::optional<FaultKind> kind, const std::string& body, int64_t prog
   });
 }
 
-TEST(Race, DifferentValuesInOnePlace) { Expect(FaultKind::kWriteRace, "    tt.store %x, %pid : !tt.ptr<i32>"); }
+TEST(Race, DifferentValuesInOnePlace) {
+  Expect(FaultKind::kWriteRace, "    tt.store %x, %pid : !tt.ptr<i32>");
+}
 
-TEST(Race, EqualValuesInOnePlaceAreFine) { Expect(std::nullopt, "    tt.store %x, %n : !tt.ptr<i32>"); }
+TEST(Race, EqualValuesInOnePlaceAreFine) {
+  Expect(std::nullopt, "    tt.store %x, %n : !tt.ptr<i32>");
+}
 
 TEST(Race, ValuesThatBecomeEqualAreNot) {
   Expect(FaultKind::kWriteRace, R"(
@@ -102,7 +106,8 @@ TEST(Race, NeighboursInOneWordAreFine) {
 }
 
 TEST(Race, AtomicsOnOnePlaceAreFine) {
-  Expect(std::nullopt, "    %o = tt.atomic_rmw add, acq_rel, gpu, %x, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32");
+  Expect(std::nullopt,
+         "    %o = tt.atomic_rmw add, acq_rel, gpu, %x, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32");
 }
 
 TEST(Race, AtomicsMixedWithPlainAccesses) {
@@ -159,7 +164,11 @@ TEST(Sync, LastProgramReduces) {
     std::vector<int32_t> counter(1);
     std::iota(x.begin(), x.end(), 0.0f);
     TestLaunch launch(kLastReduces);
-    launch.Pointer(x, "x").Pointer(partial, "partial", false).Pointer(counter, "counter").Pointer(out, "out", false).Int(128);
+    launch.Pointer(x, "x")
+        .Pointer(partial, "partial", false)
+        .Pointer(counter, "counter")
+        .Pointer(out, "out", false)
+        .Int(128);
     EXPECT_EQ(FirstFault(launch.Run(8, seed, threads)), "");
     EXPECT_EQ(out[0], 127 * 64);
     EXPECT_EQ(counter[0], 0);
@@ -171,7 +180,10 @@ TEST(Sync, LockByCompareAndSwap) {
     std::vector<float> x(40, 1.0f), total(1);
     std::vector<int32_t> lock(1);
     TestLaunch launch(kCasLock);
-    EXPECT_EQ(FirstFault(launch.Pointer(x, "x").Pointer(lock, "lock").Pointer(total, "total").Run(40, seed, threads)), "");
+    EXPECT_EQ(
+        FirstFault(
+            launch.Pointer(x, "x").Pointer(lock, "lock").Pointer(total, "total").Run(40, seed, threads)),
+        "");
     EXPECT_EQ(total[0], 40);
   });
 }
@@ -180,7 +192,11 @@ TEST(Sync, BarrierAcrossTheGrid) {
   InEveryOrder([](uint64_t seed, int threads) {
     std::vector<int32_t> x(50), bar(1), out(50);
     TestLaunch launch(kGridBarrier);
-    EXPECT_EQ(FirstFault(launch.Pointer(x, "x", false).Pointer(bar, "bar").Pointer(out, "out", false).Run(50, seed, threads)), "");
+    EXPECT_EQ(FirstFault(launch.Pointer(x, "x", false)
+                             .Pointer(bar, "bar")
+                             .Pointer(out, "out", false)
+                             .Run(50, seed, threads)),
+              "");
     for (int i = 0; i < 50; ++i) EXPECT_EQ(out[i], (i + 1) % 50 * 10);
   });
 }
@@ -206,7 +222,11 @@ TEST(Sync, FlagsThroughVolatileLoads) {
   InEveryOrder([](uint64_t seed, int threads) {
     std::vector<int32_t> data(20), flags(20), out(1);
     TestLaunch launch(kVolatileFlags);
-    EXPECT_EQ(FirstFault(launch.Pointer(data, "data", false).Pointer(flags, "flags").Pointer(out, "out").Run(20, seed, threads)), "");
+    EXPECT_EQ(FirstFault(launch.Pointer(data, "data", false)
+                             .Pointer(flags, "flags")
+                             .Pointer(out, "out")
+                             .Run(20, seed, threads)),
+              "");
     for (int i = 0; i < 20; ++i) EXPECT_EQ(data[i], i + 1);
   });
 }
@@ -215,7 +235,10 @@ TEST(Sync, LookBackScan) {
   InEveryOrder([](uint64_t seed, int threads) {
     std::vector<int32_t> x(16 * 12, 2), out(16 * 12), flags(12);
     TestLaunch launch(kLookback);
-    EXPECT_EQ(FirstFault(launch.Pointer(x, "x").Pointer(out, "out", false).Pointer(flags, "flags").Run(12, seed, threads)), "");
+    EXPECT_EQ(
+        FirstFault(
+            launch.Pointer(x, "x").Pointer(out, "out", false).Pointer(flags, "flags").Run(12, seed, threads)),
+        "");
     for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 2 * static_cast<int>(i + 1));
   });
 }
@@ -231,10 +254,12 @@ TEST(Sync, WaitingForNobodyIsADeadlock) {
 }
 
 TEST(Sync, MessagesNameBothPrograms) {
-  TestLaunch launch(Kernel("%x: !tt.ptr<i32>", "    %pid = tt.get_program_id x : i32\n    tt.store %x, %pid : !tt.ptr<i32>"));
+  TestLaunch launch(Kernel("%x: !tt.ptr<i32>",
+                           "    %pid = tt.get_program_id x : i32\n    tt.store %x, %pid : !tt.ptr<i32>"));
   std::vector<int32_t> x(1);
   const std::string message = FirstFault(launch.Pointer(x, "output 0").Run(2));
-  for (const char* word : {"store in `kernel` line 4", "offset 0 of 'output 0'", "program (0,0,0)", "program (1,0,0)"}) {
+  for (const char* word :
+       {"store in `kernel` line 4", "offset 0 of 'output 0'", "program (0,0,0)", "program (1,0,0)"}) {
     EXPECT_NE(message.find(word), std::string::npos) << message;
   }
 }

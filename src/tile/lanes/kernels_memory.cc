@@ -8,6 +8,7 @@ namespace tritogen::tile::lanes::TRITOGEN_ISA {
 namespace {
 
 constexpr size_t kBlock = 64;
+constexpr uint64_t kFar = uint64_t{1} << (kOffsetBits - 2);  // elements
 
 template <class Offset, size_t kPointerStep, size_t kOffsetStep>
 void AddPointers(const uint64_t* p, const void* offsets, int64_t scale, uint64_t* out, size_t n) {
@@ -15,10 +16,11 @@ void AddPointers(const uint64_t* p, const void* offsets, int64_t scale, uint64_t
   TRITOGEN_IVDEP
   for (size_t i = 0; i < n; ++i) {
     const uint64_t from = p[i * kPointerStep];
-    const uint64_t delta =
-        static_cast<uint64_t>(static_cast<int64_t>(offset[i * kOffsetStep])) * static_cast<uint64_t>(scale);
-    const uint64_t to = from + delta;
-    out[i] = ((from ^ to) >> kOffsetBits) == 0 ? to : kWildPointer;
+    const int64_t steps = static_cast<int64_t>(offset[i * kOffsetStep]);
+    const uint64_t to = from + static_cast<uint64_t>(steps) * static_cast<uint64_t>(scale);
+    // Far offsets must not come back into the window by wrapping round.
+    const bool far = sizeof(Offset) == 8 && ((static_cast<uint64_t>(steps) + kFar) >> (kOffsetBits - 1)) != 0;
+    out[i] = ((from ^ to) >> kOffsetBits) == 0 && !far ? to : kWildPointer;
   }
 }
 
