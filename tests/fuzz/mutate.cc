@@ -44,8 +44,8 @@ class Mutator {
 
   std::string Run() {
     text_ = Donor();
-    for (size_t count = 1 + random_.Below(1 + random_.Below(8)); count > 0;
-         --count) {  // rather few: deep paths
+    const size_t most = 1 + random_.Below(8);  // rather few, so that many inputs get deep
+    for (size_t count = 1 + random_.Below(most); count > 0; --count) {
       if (text_.empty()) text_ = Donor();
       if (text_.empty()) text_ = " ";
       Step();
