@@ -4,6 +4,8 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "cli/files.h"
 
@@ -49,7 +51,8 @@ std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
 Recorder StartRecorder(const Environment& environment, const CommonOptions& options) {
   return Recorder({.python = environment.python,
                    .worker_folder = environment.root + "/worker",
-                   .allow_weak_jail = options.allow_weak_jail});
+                   .allow_weak_jail = options.allow_weak_jail,
+                   .wall_seconds = std::min(60.0, options.budget_seconds)});
 }
 
 int Cores() {

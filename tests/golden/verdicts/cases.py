@@ -277,7 +277,7 @@ def relu_case() -> tuple:
         candidate("mutates", "y = torch.empty_like(x)\nn = x.numel()\nrelu_kernel[(triton.cdiv(n, 256),)](x, x, n, B=256)\n"
                   "copy_kernel[(triton.cdiv(n, 256),)](x, y, n, B=256)\nreturn y", "rejected", "input_mutated"),
         candidate("beyond_the_end", relu_call("beyond_kernel", "return y"), "memory_error"),
-        candidate("half_the_grid", "y = torch.empty_like(x)\nn = x.numel()\nrelu_kernel[(4,)](x, y, n, B=256)\nreturn y", "nondeterministic"),
+        candidate("half_the_grid", "y = torch.empty_like(x)\nn = x.numel()\nrelu_kernel[(4,)](x, y, n, B=256)\nreturn y", "memory_error"),
         candidate("bad_variant", "y = torch.empty_like(x)\nn = x.numel()\n"
                   "tuned_kernel[lambda m: (triton.cdiv(n, m['B']),)](x, y, n)\nreturn y", "wrong_values"),
         candidate("wrong_shape", relu_call("relu_kernel", "return y.view(50, 40)"), "wrong_shape"),

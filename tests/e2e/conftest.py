@@ -1,0 +1,40 @@
+"""The program as its users meet it: the built binary, real files, exit codes, output."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BINARY = pathlib.Path(os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tritogen"))
+
+
+@pytest.fixture
+def tritogen(tmp_path):
+    """Runs a command in an empty folder; gives the finished process."""
+
+    def run(*arguments: str, timeout: float = 240) -> subprocess.CompletedProcess:
+        environment = {**os.environ, "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable}
+        command = [str(BINARY), *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout)
+
+    return run
+
+
+@pytest.fixture
+def judge(tritogen, tmp_path):
+    """Judges candidates in one batch: {id: (reference, candidate)} → {id: verdict}."""
+
+    def run(pairs: dict[str, tuple[str, str]], *options: str) -> dict[str, dict]:
+        batch = tmp_path / "batch.jsonl"
+        lines = [json.dumps({"id": name, "reference": r, "candidate": c}) for name, (r, c) in pairs.items()]
+        batch.write_text("\n".join(lines) + "\n")
+        finished = tritogen("verify", "--batch", batch, "--seed", "5", *options)
+        assert finished.returncode == 0, finished.stderr
+        verdicts = [json.loads(line) for line in finished.stdout.splitlines()]
+        return {verdict["id"]: verdict for verdict in verdicts}
+
+    return run

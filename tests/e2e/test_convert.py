@@ -1,0 +1,74 @@
+"""convert: what it writes can be imported in place of the original; what it refuses leaves no file."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from . import programs
+from .conftest import ROOT
+
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py") if not path.stem.endswith("_triton"))
+
+
+def converted(tritogen, tmp_path, name: str) -> pathlib.Path:
+    function = ["--function", "softplus_gate"] if name == "softplus_gate.py" else []
+    finished = tritogen("convert", ROOT / "examples" / name, "-o", "out.py", *function)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "passed" in finished.stdout
+    return tmp_path / "out.py"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_becomes_a_module(tritogen, tmp_path, name):
+    text = converted(tritogen, tmp_path, name).read_text()
+    assert "@triton.jit" in text
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.py"]
+
+
+def test_the_module_takes_the_originals_weights_and_falls_back_on_the_cpu(tritogen, tmp_path):
+    converted(tritogen, tmp_path, "mlp_gelu.py")
+    (tmp_path / "mlp_gelu.py").write_text((ROOT / "examples/mlp_gelu.py").read_text())
+    check = """
+import torch, mlp_gelu, out
+original, shipped = (m.Model(*m.get_init_inputs()) for m in (mlp_gelu, out))
+shipped.load_state_dict(original.state_dict())
+x = torch.randn(3, *mlp_gelu.get_inputs()[0].shape[1:], requires_grad=True)
+assert torch.equal(original(x), shipped(x))
+shipped(x).sum().backward()
+assert x.grad is not None and type(shipped).__name__ == "Model"
+"""
+    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+
+
+def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
+    finished = tritogen("convert", ROOT / "examples/rotary.py", "-o", "out.py", "--show-program")
+    program = finished.stdout[: finished.stdout.index("proposer")]
+    check = f"{program}\nimport sys; sys.path.insert(0, {str(ROOT / 'examples')!r})\nimport rotary\n" + (
+        "torch.manual_seed(0)\nmodel = rotary.Model(*rotary.get_init_inputs())\ninputs = rotary.get_inputs()\n"
+        "state = [*model.parameters(), *model.buffers()]\n"
+        "assert torch.allclose(program(*inputs, *state), model(*inputs), atol=1e-6)\n"
+    )
+    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (None, "No such file"),
+        ("", "empty"),
+        ("def (:\n", "1"),
+        (programs.REFERENCE.replace("get_inputs", "other"), "get_inputs"),
+        (programs.REFERENCE.replace("class Model", "class Other"), "Model"),
+        (programs.REFERENCE.replace("return torch.relu(x) * 2.0", "return x.item()"), ":5"),
+    ],
+    ids=["missing", "empty", "syntax", "no_get_inputs", "no_class", "host_read"],
+)
+def test_a_file_that_cannot_be_converted_is_named_and_nothing_is_written(tritogen, tmp_path, text, word):
+    if text is not None:
+        (tmp_path / "program.py").write_text(text)
+    finished = tritogen("convert", "program.py", "-o", "out.py")
+    assert finished.returncode == 2
+    assert "program.py" in finished.stderr and word in finished.stderr
+    assert not (tmp_path / "out.py").exists()

@@ -1,0 +1,82 @@
+"""verify: right and wrong candidates, hostile ones, batches that are interrupted."""
+
+import json
+import subprocess
+
+import pytest
+
+from . import programs
+
+
+def leftovers() -> str:
+    """Command lines of workers that are still running."""
+    return subprocess.run(["pgrep", "-af", "zygote.py"], capture_output=True, text=True).stdout
+
+
+def test_every_bad_candidate_gets_its_own_verdict_and_disturbs_nobody(judge, tmp_path):
+    pairs = {name: (programs.REFERENCE, text) for name, (text, _, _) in programs.BAD_CANDIDATES.items()}
+    pairs |= {name: (text, programs.candidate()) for name, (text, _) in programs.BAD_REFERENCES.items()}
+    pairs |= {f"right_{i}": (programs.REFERENCE, programs.candidate(top=f"# {i}")) for i in range(4)}
+    before = leftovers()
+    verdicts = judge(pairs, "--budget", "8")
+    assert verdicts.keys() == pairs.keys()
+    for name, (_, expected, word) in programs.BAD_CANDIDATES.items():
+        verdict = verdicts[name]
+        assert verdict["verdict"] in expected, (name, verdict)
+        assert word in f"{verdict['reason']} {verdict['rule']}", (name, verdict)
+    for name, (_, word) in programs.BAD_REFERENCES.items():
+        verdict = verdicts[name]
+        assert (verdict["verdict"], verdict["rule"]) == ("infra_error", "reference"), (name, verdict)
+        assert word in verdict["reason"], (name, verdict)
+    assert [verdicts[f"right_{i}"]["verdict"] for i in range(4)] == ["passed"] * 4
+    assert leftovers() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["batch.jsonl"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "reference.py").write_text(programs.REFERENCE)
+    (tmp_path / "right.py").write_text(programs.candidate())
+    (tmp_path / "wrong.py").write_text(programs.candidate().replace("* 2.0", "* 2.5"))
+    return tmp_path
+
+
+def test_exit_codes_and_json(tritogen, files):
+    passed = tritogen("verify", "reference.py", "right.py", "--json", "--seed", "3")
+    assert passed.returncode == 0, passed.stderr
+    verdict = json.loads(passed.stdout)
+    assert {"verdict", "reason", "evidence", "work_share", "max_error", "error_budget", "seed"} <= verdict.keys()
+    assert (verdict["verdict"], verdict["seed"], verdict["work_share"]["share"]) == ("passed", 3, 1)
+    assert verdict["max_error"] <= verdict["error_budget"]
+    wrong = tritogen("verify", "reference.py", "wrong.py")
+    assert wrong.returncode == 1
+    assert wrong.stdout.startswith("wrong_values")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ([], "REFERENCE"),
+        (["missing.py", "right.py"], "missing.py"),
+        (["reference.py", "."], "."),
+        (["--batch", "missing.jsonl"], "missing.jsonl"),
+        (["--seed", "x", "reference.py", "right.py"], "seed"),
+        (["--device", "cuda", "reference.py", "right.py"], "--device cpu"),
+    ],
+)
+def test_wrong_use_is_exit_code_2_and_says_what(tritogen, files, arguments, word):
+    finished = tritogen("verify", *arguments)
+    assert finished.returncode == 2
+    assert word in finished.stderr + finished.stdout
+
+
+def test_a_batch_goes_on_where_it_stopped(tritogen, files):
+    lines = [{"id": str(i), "reference": "reference.py", "candidate": "right.py"} for i in range(3)]
+    (files / "batch.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + "not json\n")
+    finished = json.dumps({"id": "0", "verdict": "passed"})
+    (files / "out.jsonl").write_text(finished + "\n" + '{"id": "1", "verd')  # cut off by a crash
+    assert tritogen("verify", "--batch", "batch.jsonl", "--out", "out.jsonl").returncode == 0
+    written = [json.loads(line) for line in (files / "out.jsonl").read_text().splitlines()]
+    assert written[0] == {"id": "0", "verdict": "passed"}
+    verdicts = {line["id"]: line["verdict"] for line in written}
+    assert verdicts == {"0": "passed", "1": "passed", "2": "passed", "line 4": "infra_error"}
