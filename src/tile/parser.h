@@ -27,7 +27,9 @@ namespace tritogen::tile {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text), locations_(text) {}
+  explicit Parser(std::string_view text) : lexer_(text), locations_(text) {
+    names_.reserve(text.size() / 64);
+  }
   Module Parse();
 
  private:
