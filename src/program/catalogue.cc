@@ -28,19 +28,21 @@ std::vector<std::string_view> SplitCommas(std::string_view text) {
   return parts;
 }
 
-std::string_view WithoutOverload(std::string_view name) {
+}  // namespace
+
+std::string_view WithoutNamespace(std::string_view aten_name) {
+  if (aten_name.starts_with("aten::")) aten_name.remove_prefix(6);
+  return aten_name;
+}
+
+std::string_view BaseName(std::string_view aten_name) {
+  std::string_view name = WithoutNamespace(aten_name);
   return name.substr(0, name.find('.'));
 }
 
-}  // namespace
-
-std::string FunctionalName(std::string_view aten_name) {
-  if (aten_name.starts_with("aten::")) aten_name.remove_prefix(6);
-  std::string base(WithoutOverload(aten_name));
-  std::string_view overload = aten_name.substr(base.size());
-  bool dunder = base.size() > 2 && base.ends_with("__");
-  if (base.size() > 1 && base.back() == '_' && !dunder) base.pop_back();
-  return base + std::string(overload);
+bool IsInPlace(std::string_view aten_name) {
+  std::string_view base = BaseName(aten_name);
+  return base.ends_with('_') && !base.ends_with("__");
 }
 
 const OpRow* FindOp(std::string_view aten_name) {
@@ -49,9 +51,9 @@ const OpRow* FindOp(std::string_view aten_name) {
     for (const OpRow& row : Catalogue()) TRITOGEN_CHECK(rows.emplace(row.name, &row).second);
     return rows;
   }();
-  std::string name = FunctionalName(aten_name);
+  std::string_view name = WithoutNamespace(aten_name);
   if (auto it = index.find(name); it != index.end()) return it->second;
-  if (auto it = index.find(WithoutOverload(name)); it != index.end()) return it->second;
+  if (auto it = index.find(BaseName(name)); it != index.end()) return it->second;
   return nullptr;
 }
 

@@ -37,8 +37,7 @@ struct OpCase {
 };
 
 struct OpRow {
-  std::string_view
-      name;  // ATen name without namespace, in-place mark and, mostly, overload: "add", "max.other"
+  std::string_view name;  // ATen name without namespace and, mostly, overload: "add", "max.other"
   OpClass kind = OpClass::kOther;
   std::string_view params;  // in schema order, with defaults: "self, other, alpha=1"
   double flops = 0;         // per element of the result (reductions, norms: of the first operand)
@@ -50,8 +49,12 @@ struct OpRow {
 // All rows, in file order.
 const std::vector<OpRow>& Catalogue();
 
-// "aten::relu_" → "relu", "aten::add_.Tensor" → "add.Tensor": the functional name, overload kept.
-std::string FunctionalName(std::string_view aten_name);
+// "aten::add.Tensor" → "add.Tensor".
+std::string_view WithoutNamespace(std::string_view aten_name);
+// "aten::add.Tensor" → "add".
+std::string_view BaseName(std::string_view aten_name);
+// Whether the operator writes one of its operands: "aten::relu_".
+bool IsInPlace(std::string_view aten_name);
 
 // The row of an ATen name: the one for exactly this overload where there is one, else the one for the base
 // name. Null for an operator that the catalogue does not know.

@@ -22,7 +22,7 @@ std::string ArgText(const Arg& arg, const std::function<std::string(NodeRef)>& n
 
 // "aten::add.Tensor" → "torch.ops.aten.add.Tensor".
 std::string QualifiedName(const std::string& op) {
-  std::string name = FunctionalName(op);
+  std::string name(WithoutNamespace(op));
   return "torch.ops.aten." + name + (name.find('.') == std::string::npos ? ".default" : "");
 }
 
@@ -70,10 +70,7 @@ class Printer {
  private:
   void Name(const Node& node) {
     std::string wish = node.name;
-    if (wish.empty()) {
-      wish = FunctionalName(node.op);
-      wish = wish.substr(0, wish.find('.'));
-    }
+    if (wish.empty()) wish = BaseName(node.op);
     std::vector<std::string> names;
     for (size_t r = 0; r < std::max<size_t>(1, node.results.size()); ++r)
       names.push_back(table_.Unique(wish));
@@ -82,7 +79,7 @@ class Printer {
 
   std::string ReturnText(const std::function<std::string(NodeRef)>& name) const {
     std::vector<std::string> leaves;
-    for (NodeRef ref : program_.outputs) leaves.push_back(name(ref));
+    for (NodeRef ref : program_.outputs) leaves.push_back(ref.id < 0 ? "None" : name(ref));
     std::string filled = FillStructure(program_.structure, leaves);
     return filled.empty() ? fmt::format("({},)", fmt::join(leaves, ", ")) : filled;
   }
@@ -122,8 +119,7 @@ std::string CallText(const Node& node, const std::function<std::string(NodeRef)>
 }
 
 bool ReturnsList(const Node& node) {
-  std::string name = FunctionalName(node.op);
-  name = name.substr(0, name.find('.'));
+  std::string_view name = BaseName(node.op);
   return name == "split" || name == "split_with_sizes" || name == "chunk" || name == "unbind";
 }
 

@@ -10,7 +10,7 @@ namespace tritogen {
 
 // The canonical program: a flat function `program(inputs…, parameters…, buffers…, constants…)` in plain
 // PyTorch, one operation a line, dtype and shape of each result in a comment. Running it gives what the
-// recorded program gives.
+// recorded program gives; an output that is no tensor (NodeRef{-1}) is None.
 std::string PrintProgram(const Program& program);
 
 // One operation as a PyTorch expression: "torch.relu(x)", "torch.ops.aten.convolution.default(x, w, …)".

@@ -63,9 +63,12 @@ TEST(Print, StructureOfOutputs) {
 }
 
 TEST(Catalogue, NamesAndOverloads) {
-  EXPECT_EQ(FunctionalName("aten::relu_"), "relu");
-  EXPECT_EQ(FunctionalName("aten::add_.Tensor"), "add.Tensor");
-  EXPECT_EQ(FunctionalName("aten::_softmax"), "_softmax");
+  EXPECT_EQ(BaseName("aten::add.Tensor"), "add");
+  EXPECT_EQ(WithoutNamespace("aten::add.Tensor"), "add.Tensor");
+  EXPECT_TRUE(IsInPlace("aten::add_.Tensor"));
+  EXPECT_FALSE(IsInPlace("aten::_softmax"));
+  EXPECT_FALSE(IsInPlace("aten::__and__.Tensor"));
+  EXPECT_EQ(FindOp("aten::relu_"), nullptr);
   EXPECT_EQ(FindOp("aten::max.other")->kind, OpClass::kPointwise);
   EXPECT_EQ(FindOp("aten::max.dim")->kind, OpClass::kReduction);
   EXPECT_EQ(FindOp("aten::no_such_op"), nullptr);

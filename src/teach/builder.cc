@@ -19,8 +19,8 @@ std::string ReplaceAll(std::string text, std::string_view from, std::string_view
 // A result of so few elements from so many is better computed by more programs than it has elements.
 constexpr int64_t kFewRows = 64, kLongRow = 16384, kChunk = 4096;
 
-// The part of a long reduction that a first kernel does: the largest divisor of n that is at most kChunk, and 1 when
-// there is none worth it.
+// The part of a long reduction that a first kernel does: the largest divisor of n that is at most kChunk, and
+// 1 when there is none worth it.
 int64_t ChunkOf(int64_t n) {
   for (int64_t chunk = std::min(kChunk, n / 2); chunk >= 256; --chunk) {
     if (n % chunk == 0) return chunk;
@@ -28,16 +28,24 @@ int64_t ChunkOf(int64_t n) {
   return 1;
 }
 
-bool CanSplit(ReduceOp op) { return op != ReduceOp::kArgMax && op != ReduceOp::kArgMin; }
+bool CanSplit(ReduceOp op) {
+  return op != ReduceOp::kArgMax && op != ReduceOp::kArgMin;
+}
 
 std::string_view ReduceName(ReduceOp op) {
   switch (op) {
-    case ReduceOp::kSum: return "total";
-    case ReduceOp::kMax: return "maximum";
-    case ReduceOp::kMin: return "minimum";
-    case ReduceOp::kProd: return "product";
-    case ReduceOp::kArgMax: return "argmax";
-    case ReduceOp::kArgMin: return "argmin";
+    case ReduceOp::kSum:
+      return "total";
+    case ReduceOp::kMax:
+      return "maximum";
+    case ReduceOp::kMin:
+      return "minimum";
+    case ReduceOp::kProd:
+      return "product";
+    case ReduceOp::kArgMax:
+      return "argmax";
+    case ReduceOp::kArgMin:
+      return "argmin";
   }
   return "";
 }
@@ -56,7 +64,8 @@ Value Builder::AddPointwise(Prim prim, const std::vector<Value>& in) {
   return {graph.Whole(id), dtype};
 }
 
-Value Builder::Pointwise(std::string name, std::string expr, const std::vector<Value>& in, Dtype dtype, double flops) {
+Value Builder::Pointwise(std::string name, std::string expr, const std::vector<Value>& in, Dtype dtype,
+                         double flops) {
   Prim prim;
   prim.name = std::move(name);
   prim.expr = std::move(expr);
@@ -83,7 +92,8 @@ Value Builder::Op(std::string_view op, const std::vector<In>& in, std::optional<
   TRITOGEN_CHECK(args && !values.empty());
   bool comparison = row->compute == Compute::kPromoted || row->name.starts_with("logical");
   Dtype result = dtype ? *dtype : comparison ? Dtype::kBool : ComputeDtype(values.back().dtype);
-  return Apply(*row, *args, [&](NodeRef ref) { return values[ref.id]; }, result);
+  return Apply(
+      *row, *args, [&](NodeRef ref) { return values[ref.id]; }, result);
 }
 
 Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::function<Value(NodeRef)>& get,
@@ -102,7 +112,8 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
   std::optional<Dtype> compute;
   if (row.compute == Compute::kResult) compute = ComputeDtype(result);
   if (row.compute == Compute::kPromoted) compute = ComputeDtype(*promoted);
-  auto chosen = std::find_if(row.cases.begin(), row.cases.end(), [&](const OpCase& c) { return args.Holds(c.when); });
+  auto chosen =
+      std::find_if(row.cases.begin(), row.cases.end(), [&](const OpCase& c) { return args.Holds(c.when); });
   std::string expr(chosen->triton);
   for (const auto& [name, arg] : args.all()) {
     auto at = std::find(params.begin(), params.end(), name);
@@ -168,7 +179,8 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
       int64_t inner_dim = chunk < size ? last + 1 : last;
       Value partial = Reduce(op, Reshape(in, sizes), {inner_dim}, false);
       for (int i = 0; i < rank; ++i) {
-        if (reduced[i] && !(chunk == size && i == last)) outer_dims.push_back(i > last ? i - (chunk == size) : i);
+        if (reduced[i] && !(chunk == size && i == last))
+          outer_dims.push_back(i > last ? i - (chunk == size) : i);
       }
       return Reshape(Reduce(op, partial, outer_dims, false), final_sizes);
     }

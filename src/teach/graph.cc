@@ -10,10 +10,11 @@ namespace tritogen::teach {
 PrimId Graph::Add(Prim prim) {
   if (prim.kind != PrimKind::kCall) {
     auto work = [](const Prim& p) {  // all but the name
-      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.compute, p.held, p.reduce, p.space, p.reduced,
-                      p.batch_dims, p.node);
+      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.compute, p.held, p.reduce, p.space,
+                      p.reduced, p.batch_dims, p.node);
     };
-    auto it = std::find_if(prims.begin(), prims.end(), [&](const Prim& other) { return work(other) == work(prim); });
+    auto it = std::find_if(prims.begin(), prims.end(),
+                           [&](const Prim& other) { return work(other) == work(prim); });
     if (it != prims.end()) return static_cast<PrimId>(it - prims.begin());
   }
   prims.push_back(std::move(prim));

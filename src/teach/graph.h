@@ -1,6 +1,7 @@
-// Graph: a program taken apart into what kernels are made of. Four kinds of work (pointwise, reduction, matrix product,
-// ATen call) on values in row-major order; layout operations have become Views. Softmax, norms and losses are gone:
-// they are reductions and pointwise steps here, so that one way of fusing serves them all.
+// Graph: a program taken apart into what kernels are made of. Four kinds of work (pointwise, reduction,
+// matrix product, ATen call) on values in row-major order; layout operations have become Views. Softmax,
+// norms and losses are gone: they are reductions and pointwise steps here, so that one way of fusing serves
+// them all.
 #pragma once
 
 #include <string>
@@ -24,17 +25,17 @@ enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin };
 
 struct Prim {
   PrimKind kind = PrimKind::kPointwise;
-  std::string name;            // what to call it in code
-  std::string origin;          // the operator of the program that it belongs to: "softmax"
+  std::string name;               // what to call it in code
+  std::string origin;             // the operator of the program that it belongs to: "softmax"
   Dtype dtype = Dtype::kFloat32;  // as stored in memory
-  std::vector<int64_t> sizes;  // its shape
-  std::vector<View> operands;  // pointwise: each of shape `sizes`
+  std::vector<int64_t> sizes;     // its shape
+  std::vector<View> operands;     // pointwise: each of shape `sizes`
 
   // kPointwise: Triton expression with {0}, {1}… for the operands.
   std::string expr;
-  std::vector<Dtype> compute;  // per operand: the dtype the expression wants it in
+  std::vector<Dtype> compute;    // per operand: the dtype the expression wants it in
   Dtype held = Dtype::kFloat32;  // of the expression's value in registers
-  double flops = 0;            // per element
+  double flops = 0;              // per element
 
   // kReduce
   ReduceOp reduce = ReduceOp::kSum;

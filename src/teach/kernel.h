@@ -11,21 +11,21 @@ namespace tritogen::teach {
 // What is left open by the partition. A strategy is one setting of these.
 struct KernelOptions {
   int64_t flat_block = 1024;
-  bool flat_rows = false;         // pointwise kernels over rows × columns of the last dimension
-  int64_t rows_per_program = 0;   // 0: by the row's length
-  bool row_loop = false;          // walk along every row instead of holding it
-  int64_t row_block = 0;          // columns at a time when walking; 0: by the row's length
+  bool flat_rows = false;                      // pointwise kernels over rows × columns of the last dimension
+  int64_t rows_per_program = 0;                // 0: by the row's length
+  bool row_loop = false;                       // walk along every row instead of holding it
+  int64_t row_block = 0;                       // columns at a time when walking; 0: by the row's length
   int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // 0: by the product's size
-  std::string precision = "ieee";  // of float32 dots: "ieee", "tf32x3"
-  int num_warps = 0;              // 0: by the tile
+  std::string precision = "ieee";              // of float32 dots: "ieee", "tf32x3"
+  int num_warps = 0;                           // 0: by the tile
 };
 
 struct KernelCode {
   std::string name;
-  std::string source;               // the decorated function
-  std::vector<PrimId> pointers;     // its tensor arguments, in order
-  std::string grid;                 // "(64,)"
-  std::string constants;            // "N=512, BLOCK=1024"; keyword arguments of the launch
+  std::string source;                 // the decorated function
+  std::vector<PrimId> pointers;       // its tensor arguments, in order
+  std::string grid;                   // "(64,)"
+  std::string constants;              // "N=512, BLOCK=1024"; keyword arguments of the launch
   int num_warps = 4, num_stages = 0;  // stages: 0 for Triton's default
   // In words, for the plan.
   std::string access, launch, compute;

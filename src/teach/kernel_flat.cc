@@ -19,7 +19,8 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   bool masked = n % block != 0;
   code.axes[AxisKind::kFlat] = {"offs", masked ? "mask" : ""};
   body.Add("# Each program computes BLOCK neighbouring elements.");
-  body.Add(fmt::format("offs = tl.program_id(0){} * BLOCK + tl.arange(0, BLOCK)", code.wide() ? ".to(tl.int64)" : ""));
+  body.Add(fmt::format("offs = tl.program_id(0){} * BLOCK + tl.arange(0, BLOCK)",
+                       code.wide() ? ".to(tl.int64)" : ""));
   if (masked) body.Add("mask = offs < N");
   for (PrimId member : group.members) code.Member(member);
   for (PrimId member : group.stores) code.Store(member);
@@ -30,12 +31,13 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   kernel.grid = fmt::format("({},)", CeilDiv(n, block));
   kernel.constants = masked ? fmt::format("N={}, BLOCK={}", n, block) : fmt::format("BLOCK={}", block);
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : block >= 2048 ? 8 : 4;
-  kernel.source = KernelText(name, code, masked ? std::vector<std::string>{"N", "BLOCK"} : std::vector<std::string>{"BLOCK"},
-                             body.text());
+  kernel.source = KernelText(
+      name, code, masked ? std::vector<std::string>{"N", "BLOCK"} : std::vector<std::string>{"BLOCK"},
+      body.text());
   kernel.access = fmt::format("{} elements, independent of each other and read in memory order", n);
   kernel.launch = fmt::format("one program for each {} elements, grid {}", block, kernel.grid);
-  kernel.compute = fmt::format("load the operands{}, compute {} in registers, store once", masked ? " under a tail mask" : "",
-                               OperatorList(graph, group));
+  kernel.compute = fmt::format("load the operands{}, compute {} in registers, store once",
+                               masked ? " under a tail mask" : "", OperatorList(graph, group));
   return kernel;
 }
 

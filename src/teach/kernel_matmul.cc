@@ -15,7 +15,9 @@ struct Tiles {
   int64_t block_m, block_n, block_k;
 };
 
-int64_t Fit(int64_t wished, int64_t size) { return std::clamp<int64_t>(NextPowerOf2(size), 16, wished); }
+int64_t Fit(int64_t wished, int64_t size) {
+  return std::clamp<int64_t>(NextPowerOf2(size), 16, wished);
+}
 
 Tiles Choose(const Prim& product, const Group& group, const KernelOptions& options, int64_t k) {
   Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k, 0, 0, 0};
@@ -31,14 +33,14 @@ Tiles Choose(const Prim& product, const Group& group, const KernelOptions& optio
 
 class MatmulWriter {
  public:
-  MatmulWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers, const Tiles& tiles,
-               const KernelOptions& options)
+  MatmulWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+               const Tiles& tiles, const KernelOptions& options)
       : graph_(graph), group_(group), t_(tiles), options_(options), code_(graph, group, buffers) {}
 
   void Write() {
-    for (const char* used : {"pid", "batch", "pid_m", "pid_n", "offs_m", "offs_n", "offs_k", "acc", "a", "b", "start",
-                             "num_m", "num_n", "group_size", "first_m", "M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K",
-                             "GROUP_M"}) {
+    for (const char* used : {"pid", "batch", "pid_m",   "pid_n",   "offs_m",  "offs_n",     "offs_k",  "acc",
+                             "a",   "b",     "start",   "num_m",   "num_n",   "group_size", "first_m", "M",
+                             "N",   "K",     "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"}) {
       code_.Name(used);
     }
     code_.body = code_.outer = &lines_;
@@ -63,7 +65,8 @@ class MatmulWriter {
       lines_.Add("batch = pid // (num_m * num_n)");
       lines_.Add("pid = pid % (num_m * num_n)");
     }
-    lines_.Add("# Programs that run together share rows of the first operand and columns of the second in L2.");
+    lines_.Add(
+        "# Programs that run together share rows of the first operand and columns of the second in L2.");
     lines_.Add("first_m = pid // (GROUP_M * num_n) * GROUP_M");
     lines_.Add("group_size = min(num_m - first_m, GROUP_M)");
     lines_.Add("pid_m = first_m + pid % (GROUP_M * num_n) % group_size");
@@ -79,8 +82,10 @@ class MatmulWriter {
     const Prim& product = graph_[group_.members[0]];
     auto axes = code_.axes;
     bool k_mask = t_.k % t_.block_k != 0;
-    std::vector<Segment> a_domain = {{AxisKind::kBatch, t_.batch}, {AxisKind::kM, t_.m}, {AxisKind::kFlat, t_.k}};
-    std::vector<Segment> b_domain = {{AxisKind::kBatch, t_.batch}, {AxisKind::kFlat, t_.k}, {AxisKind::kN, t_.n}};
+    std::vector<Segment> a_domain = {
+        {AxisKind::kBatch, t_.batch}, {AxisKind::kM, t_.m}, {AxisKind::kFlat, t_.k}};
+    std::vector<Segment> b_domain = {
+        {AxisKind::kBatch, t_.batch}, {AxisKind::kFlat, t_.k}, {AxisKind::kN, t_.n}};
     lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
     lines_.Add("for start in range(0, K, BLOCK_K):");
     Lines inner(2);
@@ -121,19 +126,21 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
                              writer.text());
   kernel.grid = fmt::format("({},)", t.batch * CeilDiv(t.m, t.block_m) * CeilDiv(t.n, t.block_n));
-  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", t.m, t.n, t.k,
-                                 t.block_m, t.block_n, t.block_k);
+  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", t.m, t.n,
+                                 t.k, t.block_m, t.block_n, t.block_k);
   int64_t tile = t.block_m * t.block_n;
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : tile >= 128 * 128 ? 8 : 4;
   kernel.num_stages = 3;
-  kernel.access = fmt::format("product of {}×{} and {}×{}{}; operands are read through their strides, so a transposed "
-                              "one needs no copy",
-                              t.m, t.k, t.k, t.n, t.batch > 1 ? fmt::format(", {} times", t.batch) : "");
-  kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}", t.block_m,
-                              t.block_n, kernel.grid);
-  kernel.compute = fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
-                               product.compute[0] == Dtype::kFloat32 ? " (" + options.precision + " dots)" : "",
-                               OperatorList(graph, group));
+  kernel.access = fmt::format(
+      "product of {}×{} and {}×{}{}; operands are read through their strides, so a transposed "
+      "one needs no copy",
+      t.m, t.k, t.k, t.n, t.batch > 1 ? fmt::format(", {} times", t.batch) : "");
+  kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}",
+                              t.block_m, t.block_n, kernel.grid);
+  kernel.compute =
+      fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
+                  product.compute[0] == Dtype::kFloat32 ? " (" + options.precision + " dots)" : "",
+                  OperatorList(graph, group));
   return kernel;
 }
 

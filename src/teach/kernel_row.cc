@@ -1,5 +1,6 @@
-// Kernels over rows and columns. Either a program holds its rows in registers and every reduction is one line, or it
-// walks along them: one pass for each round of reductions that build on each other, and one to store full-sized results.
+// Kernels over rows and columns. Either a program holds its rows in registers and every reduction is one
+// line, or it walks along them: one pass for each round of reductions that build on each other, and one to
+// store full-sized results.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +17,8 @@ constexpr int64_t kTile = 2048;        // elements that a program of several row
 constexpr int64_t kTileAcross = 4096;  // the same when rows, not columns, are neighbours in memory
 
 struct Shape2 {
-  int64_t rows, columns;        // of the domain
-  int64_t row_tile, col_tile;   // of one program
+  int64_t rows, columns;       // of the domain
+  int64_t row_tile, col_tile;  // of one program
   bool several_rows, loop;
   bool row_mask, col_mask;
 };
@@ -30,10 +31,13 @@ Shape2 Choose(const Group& group, const KernelOptions& options) {
   bool across = group.domain.back().axis == AxisKind::kRow;
   int64_t whole = NextPowerOf2(s.columns);
   if (across) {
-    s.row_tile = options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
+    s.row_tile =
+        options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
     s.col_tile = std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
   } else {
-    s.row_tile = options.rows_per_program > 0 ? options.rows_per_program : std::max<int64_t>(1, std::min<int64_t>(16, kTile / 2 / whole));
+    s.row_tile = options.rows_per_program > 0
+                     ? options.rows_per_program
+                     : std::max<int64_t>(1, std::min<int64_t>(16, kTile / 2 / whole));
     s.col_tile = std::min<int64_t>(whole, kHeldRow);
     if (options.row_loop) s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
   }
@@ -47,46 +51,64 @@ Shape2 Choose(const Group& group, const KernelOptions& options) {
 
 std::string Lowest(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kUint8: return "0";
-    case Dtype::kInt8: return "-128";
-    case Dtype::kInt16: return "-32768";
-    case Dtype::kInt32: return "-2147483648";
-    case Dtype::kInt64: return "-9223372036854775808";
-    default: return "float(\"-inf\")";
+    case Dtype::kUint8:
+      return "0";
+    case Dtype::kInt8:
+      return "-128";
+    case Dtype::kInt16:
+      return "-32768";
+    case Dtype::kInt32:
+      return "-2147483648";
+    case Dtype::kInt64:
+      return "-9223372036854775808";
+    default:
+      return "float(\"-inf\")";
   }
 }
 
 std::string Highest(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kUint8: return "255";
-    case Dtype::kInt8: return "127";
-    case Dtype::kInt16: return "32767";
-    case Dtype::kInt32: return "2147483647";
-    case Dtype::kInt64: return "9223372036854775807";
-    default: return "float(\"inf\")";
+    case Dtype::kUint8:
+      return "255";
+    case Dtype::kInt8:
+      return "127";
+    case Dtype::kInt16:
+      return "32767";
+    case Dtype::kInt32:
+      return "2147483647";
+    case Dtype::kInt64:
+      return "9223372036854775807";
+    default:
+      return "float(\"inf\")";
   }
 }
 
 // What a reduction starts from; elements outside the row count as this.
 std::string Neutral(ReduceOp op, Dtype dtype) {
   switch (op) {
-    case ReduceOp::kSum: return IsFloating(dtype) ? "0.0" : "0";
-    case ReduceOp::kProd: return IsFloating(dtype) ? "1.0" : "1";
+    case ReduceOp::kSum:
+      return IsFloating(dtype) ? "0.0" : "0";
+    case ReduceOp::kProd:
+      return IsFloating(dtype) ? "1.0" : "1";
     case ReduceOp::kMax:
-    case ReduceOp::kArgMax: return Lowest(dtype);
+    case ReduceOp::kArgMax:
+      return Lowest(dtype);
     case ReduceOp::kMin:
-    case ReduceOp::kArgMin: return Highest(dtype);
+    case ReduceOp::kArgMin:
+      return Highest(dtype);
   }
   return "";
 }
 
 class RowWriter {
  public:
-  RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers, const Shape2& shape)
+  RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+            const Shape2& shape)
       : graph_(graph), group_(group), s_(shape), code_(graph, group, buffers) {}
 
   void Write() {
-    for (const char* used : {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start"}) {
+    for (const char* used :
+         {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start"}) {
       code_.Name(used);
     }
     code_.body = code_.outer = &main_;
@@ -147,20 +169,28 @@ class RowWriter {
     bool columns = view.prim >= 0 && group_.per_row.count(view.prim) > 0
                        ? code_.HasColumns(view.prim)
                        : code_.PlaceOf(view, group_.domain, false).varies_by_column;
-    if (s_.col_mask) return fmt::format("tl.where(col_mask, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
-    if (!columns) return fmt::format("tl.where(cols >= 0, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
+    if (s_.col_mask)
+      return fmt::format("tl.where(col_mask, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
+    if (!columns)
+      return fmt::format("tl.where(cols >= 0, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
     return value;
   }
 
   std::string Reduced(ReduceOp op, const std::string& tile) const {
     switch (op) {
-      case ReduceOp::kSum: return fmt::format("tl.sum({}, {})", tile, Axis());
-      case ReduceOp::kMax: return fmt::format("tl.max({}, {})", tile, Axis());
-      case ReduceOp::kMin: return fmt::format("tl.min({}, {})", tile, Axis());
-      case ReduceOp::kProd: return fmt::format("tl.reduce({}, {}, multiply{})", tile, s_.several_rows ? 1 : 0,
-                                               s_.several_rows ? ", keep_dims=True" : "");
-      case ReduceOp::kArgMax: return fmt::format("tl.argmax({}, {}).to(tl.int64)", tile, Axis());
-      case ReduceOp::kArgMin: return fmt::format("tl.argmin({}, {}).to(tl.int64)", tile, Axis());
+      case ReduceOp::kSum:
+        return fmt::format("tl.sum({}, {})", tile, Axis());
+      case ReduceOp::kMax:
+        return fmt::format("tl.max({}, {})", tile, Axis());
+      case ReduceOp::kMin:
+        return fmt::format("tl.min({}, {})", tile, Axis());
+      case ReduceOp::kProd:
+        return fmt::format("tl.reduce({}, {}, multiply{})", tile, s_.several_rows ? 1 : 0,
+                           s_.several_rows ? ", keep_dims=True" : "");
+      case ReduceOp::kArgMax:
+        return fmt::format("tl.argmax({}, {}).to(tl.int64)", tile, Axis());
+      case ReduceOp::kArgMin:
+        return fmt::format("tl.argmin({}, {}).to(tl.int64)", tile, Axis());
     }
     return "";
   }
@@ -218,12 +248,21 @@ class RowWriter {
     std::string acc = accumulators_[id] = code_.Name(prim.name + "_acc");
     std::string tile = Operand(id);
     std::string dtype = TritonDtype(prim.compute[0]);
-    main_.Add(fmt::format("{} = tl.full({}, {}, dtype={})", acc, TileShape(), Neutral(prim.reduce, prim.compute[0]), dtype));
+    main_.Add(fmt::format("{} = tl.full({}, {}, dtype={})", acc, TileShape(),
+                          Neutral(prim.reduce, prim.compute[0]), dtype));
     switch (prim.reduce) {
-      case ReduceOp::kSum: inner.Add(fmt::format("{} += {}", acc, tile)); break;
-      case ReduceOp::kProd: inner.Add(fmt::format("{} *= {}", acc, tile)); break;
-      case ReduceOp::kMax: inner.Add(fmt::format("{0} = tl.maximum({0}, {1})", acc, tile)); break;
-      case ReduceOp::kMin: inner.Add(fmt::format("{0} = tl.minimum({0}, {1})", acc, tile)); break;
+      case ReduceOp::kSum:
+        inner.Add(fmt::format("{} += {}", acc, tile));
+        break;
+      case ReduceOp::kProd:
+        inner.Add(fmt::format("{} *= {}", acc, tile));
+        break;
+      case ReduceOp::kMax:
+        inner.Add(fmt::format("{0} = tl.maximum({0}, {1})", acc, tile));
+        break;
+      case ReduceOp::kMin:
+        inner.Add(fmt::format("{0} = tl.minimum({0}, {1})", acc, tile));
+        break;
       case ReduceOp::kArgMax:
       case ReduceOp::kArgMin: {
         std::string where = acc + "_col", better = acc + "_better", candidate = acc + "_new";
@@ -245,7 +284,8 @@ class RowWriter {
     if (prim.reduce == ReduceOp::kArgMax || prim.reduce == ReduceOp::kArgMin) {
       ReduceOp value = prim.reduce == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin;
       main_.Add(fmt::format("{}_best = {}", acc, Reduced(value, acc)));
-      main_.Add(fmt::format("{0} = tl.min(tl.where({1} == {1}_best, {1}_col, N_COLS), {2}).to(tl.int64)", name, acc, Axis()));
+      main_.Add(fmt::format("{0} = tl.min(tl.where({1} == {1}_best, {1}_col, N_COLS), {2}).to(tl.int64)",
+                            name, acc, Axis()));
     } else {
       main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, acc)));
     }
@@ -253,7 +293,8 @@ class RowWriter {
   }
 
   void StoreLoop() {
-    bool any = std::any_of(group_.stores.begin(), group_.stores.end(), [&](PrimId id) { return !group_.per_row.at(id); });
+    bool any = std::any_of(group_.stores.begin(), group_.stores.end(),
+                           [&](PrimId id) { return !group_.per_row.at(id); });
     if (!any) return;
     Loop([&](Lines&) {
       for (PrimId id : group_.stores) {
@@ -299,10 +340,13 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
   kernel.grid = fmt::format("({},)", CeilDiv(s.rows, s.row_tile));
   kernel.num_warps = Warps(s, options);
-  kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program", s.rows, s.columns);
-  kernel.launch = fmt::format("{} row{} for each program, grid {}", s.row_tile, s.several_rows ? "s" : "", kernel.grid);
-  kernel.compute = fmt::format("{}, compute {}", s.loop ? fmt::format("walk along the row {} columns at a time", s.col_tile)
-                                                        : "load the row once and keep it in registers",
+  kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program",
+                              s.rows, s.columns);
+  kernel.launch =
+      fmt::format("{} row{} for each program, grid {}", s.row_tile, s.several_rows ? "s" : "", kernel.grid);
+  kernel.compute = fmt::format("{}, compute {}",
+                               s.loop ? fmt::format("walk along the row {} columns at a time", s.col_tile)
+                                      : "load the row once and keep it in registers",
                                OperatorList(graph, group));
   return kernel;
 }

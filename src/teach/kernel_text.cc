@@ -65,6 +65,8 @@ int64_t NextPowerOf2(int64_t n) {
   return power;
 }
 
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t CeilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 }  // namespace tritogen::teach

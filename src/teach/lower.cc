@@ -18,21 +18,23 @@ void CollectRefs(const Arg& arg, std::vector<NodeRef>& refs) {
 
 // "aten::_softmax" → "softmax", "aten::native_layer_norm" → "layer_norm", "aten::addmm" → "linear".
 std::string PlainName(std::string_view op) {
-  std::string name = FunctionalName(op);
-  name = name.substr(0, name.find('.'));
+  std::string name(BaseName(op));
   if (name.starts_with("_scaled_dot_product")) return "attention";
   while (name.starts_with('_')) name.erase(0, 1);
   if (name.starts_with("native_")) name.erase(0, 7);
   return name == "addmm" ? "linear" : name == "mm" || name == "bmm" ? "matmul" : name;
 }
 
-bool IsFloatCompute(const Node& node) { return IsFloating(node.results[0].dtype); }
+bool IsFloatCompute(const Node& node) {
+  return IsFloating(node.results[0].dtype);
+}
 
 // Pointwise operators whose expressions are right for integers too.
 bool FitsIntegers(std::string_view name) {
   constexpr std::string_view kNames[] = {
-      "add", "sub", "rsub", "mul", "neg", "abs", "square", "maximum", "minimum", "max.other", "min.other", "clamp",
-      "clamp_min", "clamp_max", "where", "masked_fill", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"};
+      "add",     "sub",         "rsub",        "mul",        "neg",         "abs",        "square",
+      "maximum", "minimum",     "max.other",   "min.other",  "clamp",       "clamp_min",  "clamp_max",
+      "where",   "masked_fill", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -53,7 +55,8 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
   }
   bool tensor = false;
   for (const auto& [name, arg] : args.all()) tensor |= AsRef(arg) != nullptr;
-  if (!tensor || (row.compute == Compute::kResult && !IsFloatCompute(node) && !FitsIntegers(row.name))) return false;
+  if (!tensor || (row.compute == Compute::kResult && !IsFloatCompute(node) && !FitsIntegers(row.name)))
+    return false;
   auto get = [&](NodeRef ref) { return b.Get(ref); };
   if (row.name == "prelu" && b.Tensor(args, "weight").view.numel() > 1) return false;
   b.Return({b.Apply(row, args, get, result.dtype)});
@@ -76,16 +79,19 @@ class Lowering {
         b_.values_.push_back(std::move(b_.results_));
       }
     }
-    for (NodeRef ref : program_.outputs) b_.graph.outputs.push_back(b_.Get(ref).view);
+    for (NodeRef ref : program_.outputs) {
+      if (ref.id < 0) return std::nullopt;  // not a tensor
+      b_.graph.outputs.push_back(b_.Get(ref).view);
+    }
     b_.graph.RemoveUnused();
     return std::move(b_.graph);
   }
 
  private:
-  // Results are there and not empty; operands stand before.
+  // Results are there and not empty; operands stand before; nothing is written in place or launched.
   bool IsSound(NodeId id) const {
     const Node& node = program_.nodes[id];
-    if (node.results.empty()) return false;
+    if (node.results.empty() || IsInPlace(node.op) || node.op == "launch") return false;
     for (const Shape& shape : node.results) {
       if (shape.numel() == 0 && Used(id, static_cast<int>(&shape - node.results.data()))) return false;
     }
@@ -125,19 +131,25 @@ class Lowering {
     std::string_view op = row->name;
     b_.origin = PlainName(node.op);
     switch (row->kind) {
-      case OpClass::kPointwise: return LowerPointwise(b_, node, *row, *args);
-      case OpClass::kLayout: return LowerLayout(b_, node, op, *args);
-      case OpClass::kReduction: return LowerReduction(b_, node, op, *args);
-      case OpClass::kNorm: return LowerNorm(b_, node, op, *args);
-      case OpClass::kMatmul: return LowerMatmul(b_, node, op, *args);
+      case OpClass::kPointwise:
+        return LowerPointwise(b_, node, *row, *args);
+      case OpClass::kLayout:
+        return LowerLayout(b_, node, op, *args);
+      case OpClass::kReduction:
+        return LowerReduction(b_, node, op, *args);
+      case OpClass::kNorm:
+        return LowerNorm(b_, node, op, *args);
+      case OpClass::kMatmul:
+        return LowerMatmul(b_, node, op, *args);
       case OpClass::kCreate:
-      case OpClass::kOther: return false;
+      case OpClass::kOther:
+        return false;
     }
     return false;
   }
 
-  // Gives each result the dtype that the program says. False when lowering gave fewer results than are used, or shapes
-  // other than recorded.
+  // Gives each result the dtype that the program says. False when lowering gave fewer results than are used,
+  // or shapes other than recorded.
   bool Fits(NodeId id) {
     const Node& node = program_.nodes[id];
     for (size_t r = 0; r < node.results.size(); ++r) {

@@ -13,8 +13,9 @@ struct LowerOptions {
   bool split_reductions = true;
 };
 
-// Takes a program apart. What the catalogue does not cover becomes a kCall. Nothing when the program holds something
-// that no candidate can be written for (an empty tensor, a malformed node).
+// Takes a program apart. What the catalogue does not cover becomes a kCall. Nothing when the program holds
+// something that no candidate can be written for (an empty tensor, an output that is no tensor, an operation
+// in place, a launch).
 std::optional<Graph> Lower(const Program& program, const LowerOptions& options);
 
 }  // namespace tritogen::teach

@@ -8,10 +8,13 @@
 namespace tritogen::teach {
 namespace {
 
-Value With(const Value& value, View view) { return {std::move(view), value.dtype}; }
+Value With(const Value& value, View view) {
+  return {std::move(view), value.dtype};
+}
 
 // Concatenation is a choice by index: element i comes from the part whose range holds i.
-Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim, const std::vector<int64_t>& sizes) {
+Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim,
+                  const std::vector<int64_t>& sizes) {
   dim = WrapDim(dim, static_cast<int64_t>(sizes.size()));
   std::vector<Value> in;
   std::string expr;
@@ -59,7 +62,8 @@ bool LowerCutting(Builder& b, const Node& node, std::string_view op, const Bound
       if (AsRef(item) == nullptr) return false;
       Value part = b.Get(*AsRef(item));
       if (op == "stack") part = With(part, Unsqueeze(part.view, dim));
-      if (part.dtype != node.results[0].dtype || part.view.rank() == 0 || part.view.numel() == 0) return false;
+      if (part.dtype != node.results[0].dtype || part.view.rank() == 0 || part.view.numel() == 0)
+        return false;
       if (!part.view.guards.empty()) return false;
       parts.push_back(part);
     }
@@ -94,7 +98,8 @@ std::optional<View> SliceView(const View& view, const BoundArgs& args, const Sha
 }
 
 // One tensor in, a view of it out.
-std::optional<View> ViewOf(const View& view, std::string_view op, const BoundArgs& args, const Shape& result) {
+std::optional<View> ViewOf(const View& view, std::string_view op, const BoundArgs& args,
+                           const Shape& result) {
   int64_t dim = AsInt(args["dim"]).value_or(0);
   if (op == "t") return view.rank() < 2 ? view : Permute(view, {1, 0});
   if (op == "transpose") {
@@ -130,7 +135,8 @@ bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundA
     b.Return({x});
     return true;
   }
-  if (op == "cat" || op == "stack" || op == "split" || op == "split_with_sizes" || op == "chunk" || op == "unbind") {
+  if (op == "cat" || op == "stack" || op == "split" || op == "split_with_sizes" || op == "chunk" ||
+      op == "unbind") {
     return LowerCutting(b, node, op, args);
   }
   Value x = b.Tensor(args, "self");

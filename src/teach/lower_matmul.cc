@@ -11,7 +11,8 @@ bool FitsDot(Dtype dtype) {
   return dtype == Dtype::kFloat32 || dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
 }
 
-// A product with one row or one column is a reduction: nothing is reused, so tiles of a dot would be empty work.
+// A product with one row or one column is a reduction: nothing is reused, so tiles of a dot would be empty
+// work.
 Value Product(Builder& b, const Value& a, const Value& w, int batch_dims) {
   int64_t k = a.sizes().back(), n = w.sizes().back(), m = 1;
   for (size_t i = batch_dims; i + 1 < a.sizes().size(); ++i) m *= a.sizes()[i];
@@ -21,7 +22,8 @@ Value Product(Builder& b, const Value& a, const Value& w, int batch_dims) {
   for (int i = 0; i < batch_dims; ++i) order.push_back(i);
   order.insert(order.end(), {batch_dims + 1, batch_dims});
   View right = Permute(w.view, order);
-  for (int i = static_cast<int>(a.sizes().size()) - 1; i > batch_dims; --i) right = Unsqueeze(right, batch_dims);
+  for (int i = static_cast<int>(a.sizes().size()) - 1; i > batch_dims; --i)
+    right = Unsqueeze(right, batch_dims);
   Value products = b.Op("mul", {Value{left, a.dtype}, Value{right, w.dtype}}, ComputeDtype(a.dtype));
   Value sums = b.Reduce(ReduceOp::kSum, products, {-1}, false);
   return sums;
@@ -31,16 +33,19 @@ Value Product(Builder& b, const Value& a, const Value& w, int batch_dims) {
 Value Add(Builder& b, Value product, const Value& addend, double beta, double alpha, Dtype dtype) {
   if (alpha != 1) product = b.Op("mul", {product, alpha}, ComputeDtype(dtype));
   if (beta == 0) return product;
-  return b.Op("add", {product, beta == 1 ? In{addend} : In{b.Op("mul", {addend, beta}, ComputeDtype(dtype))}}, dtype);
+  return b.Op("add", {product, beta == 1 ? In{addend} : In{b.Op("mul", {addend, beta}, ComputeDtype(dtype))}},
+              dtype);
 }
 
 // torch.matmul for every rank: batch dimensions broadcast, vectors gain a dimension and lose it again.
 std::optional<Value> GeneralProduct(Builder& b, Value a, Value w, const std::vector<int64_t>& sizes) {
-  if (!a.view.guards.empty() || !w.view.guards.empty() || a.view.rank() == 0 || w.view.rank() == 0) return std::nullopt;
+  if (!a.view.guards.empty() || !w.view.guards.empty() || a.view.rank() == 0 || w.view.rank() == 0)
+    return std::nullopt;
   if (a.view.rank() == 1) a.view = Unsqueeze(a.view, 0);
   if (w.view.rank() == 1) w.view = Unsqueeze(w.view, 1);
   if (w.view.rank() == 2) return b.Reshape(Product(b, a, w, 0), sizes);
-  std::vector<int64_t> a_batch(a.sizes().begin(), a.sizes().end() - 2), w_batch(w.sizes().begin(), w.sizes().end() - 2);
+  std::vector<int64_t> a_batch(a.sizes().begin(), a.sizes().end() - 2),
+      w_batch(w.sizes().begin(), w.sizes().end() - 2);
   std::vector<int64_t> batch = BroadcastSizes({a_batch, w_batch});
   auto whole = [&](const Value& v) {
     std::vector<int64_t> full = batch;
@@ -101,7 +106,8 @@ bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundA
     if (out && b.HasTensor(args, "bias")) out = Add(b, *out, value("bias"), 1, 1, result.dtype);
   } else if (op == "addmm" || op == "baddbmm") {
     bool batched = op == "baddbmm";
-    out = GeneralProduct(b, value(batched ? "batch1" : "mat1"), value(batched ? "batch2" : "mat2"), result.sizes);
+    out = GeneralProduct(b, value(batched ? "batch1" : "mat1"), value(batched ? "batch2" : "mat2"),
+                         result.sizes);
     if (out) out = Add(b, *out, value("self"), beta, alpha, result.dtype);
   } else {
     std::string_view second = op == "mv" ? "vec" : op == "dot" ? "tensor" : op == "matmul" ? "other" : "mat2";

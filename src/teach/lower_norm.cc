@@ -77,8 +77,8 @@ bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   return true;
 }
 
-// With running statistics BatchNorm is an affine map per channel. In training it also writes those statistics, which
-// stays with PyTorch; without any to write it is a normalisation over all but the channels.
+// With running statistics BatchNorm is an affine map per channel. In training it also writes those
+// statistics, which stays with PyTorch; without any to write it is a normalisation over all but the channels.
 bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "input");
   if (x.view.rank() < 2 || !IsFloating(x.dtype)) return false;
@@ -133,8 +133,8 @@ bool LowerElementLoss(Builder& b, std::string_view op, const BoundArgs& args) {
   return true;
 }
 
-// The log-probability of each row's target, found by comparing column numbers, so that it fuses with the softmax
-// before it.
+// The log-probability of each row's target, found by comparing column numbers, so that it fuses with the
+// softmax before it.
 bool LowerNll(Builder& b, const BoundArgs& args) {
   Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
   auto reduction = AsInt(args["reduction"]), ignore = AsInt(args["ignore_index"]);
@@ -151,7 +151,8 @@ bool LowerNll(Builder& b, const BoundArgs& args) {
   }
   Value counted = b.Pointwise("counted", fmt::format("tl.where({{0}} == {}, 0.0, 1.0)", *ignore), {target},
                               loss.dtype, 1);
-  Value total = b.Reduce(ReduceOp::kSum, loss, {}, false), count = b.Reduce(ReduceOp::kSum, counted, {}, false);
+  Value total = b.Reduce(ReduceOp::kSum, loss, {}, false),
+        count = b.Reduce(ReduceOp::kSum, counted, {}, false);
   b.Return({*reduction == 1 ? b.Op("div", {total, count}) : total, count});
   return true;
 }

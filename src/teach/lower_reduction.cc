@@ -106,7 +106,8 @@ bool LowerReduction(Builder& b, const Node& node, std::string_view op, const Bou
     return true;
   }
   if (op == "sum" || op == "prod" || op == "mean") {
-    Value in = IsFloating(node.results[0].dtype) && IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
+    Value in =
+        IsFloating(node.results[0].dtype) && IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
     if (op == "mean") {
       b.Return({b.Mean(in, d.dims, d.keepdim)});
     } else {

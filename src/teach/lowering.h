@@ -28,13 +28,15 @@ class Builder {
  public:
   explicit Builder(const LowerOptions& options) : options_(options) {}
 
-  // A pointwise operator of the catalogue on values and numbers, broadcast; arguments in the row's order. The result
-  // is `dtype`; when it is left out, the compute dtype of the first tensor (bool for comparisons).
+  // A pointwise operator of the catalogue on values and numbers, broadcast; arguments in the row's order. The
+  // result is `dtype`; when it is left out, the compute dtype of the first tensor (bool for comparisons).
   Value Op(std::string_view op, const std::vector<In>& in, std::optional<Dtype> dtype = {});
   // The same for a bound call; `get` gives the tensors that it refers to.
-  Value Apply(const OpRow& row, const BoundArgs& args, const std::function<Value(NodeRef)>& get, Dtype result);
+  Value Apply(const OpRow& row, const BoundArgs& args, const std::function<Value(NodeRef)>& get,
+              Dtype result);
   // A pointwise value from an expression with {0}…, its operands in the dtype that each computes in.
-  Value Pointwise(std::string name, std::string expr, const std::vector<Value>& in, Dtype dtype, double flops);
+  Value Pointwise(std::string name, std::string expr, const std::vector<Value>& in, Dtype dtype,
+                  double flops);
   // A reduction. `dims` as PyTorch gives them, empty for all. Sums of half types are float32 and so on.
   Value Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim);
   Value Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim);
@@ -73,7 +75,8 @@ bool LowerReduction(Builder& b, const Node& node, std::string_view op, const Bou
 bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 
-// Softmax along a dimension before its division: max x, x − max, its exponentials and their sum; the dimension is kept.
+// Softmax along a dimension before its division: max x, x − max, its exponentials and their sum; the
+// dimension is kept.
 struct SoftmaxParts {
   Value maximum, shifted, exponentials, sum;
 };

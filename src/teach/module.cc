@@ -28,7 +28,8 @@ std::string StateText(const Node& node) {
     start = c == '.';
   }
   if (attributes) return "self." + node.name;
-  return fmt::format("self.get_{}(\"{}\")", node.kind == NodeKind::kBuffer ? "buffer" : "parameter", node.name);
+  return fmt::format("self.get_{}(\"{}\")", node.kind == NodeKind::kBuffer ? "buffer" : "parameter",
+                     node.name);
 }
 
 // Permutation of the dimensions that turns row-major order into these strides, if it is one.
@@ -55,6 +56,7 @@ class ModuleWriter {
       : request_(request), program_(*request.program), graph_(graph), groups_(groups), options_(options) {}
 
   std::optional<Module> Write() {
+    if (!HasEverySource()) return std::nullopt;
     NameValues();
     Inputs();
     for (const Group& group : groups_) {
@@ -73,11 +75,20 @@ class ModuleWriter {
   }
 
  private:
+  // Constants must come with their values.
+  bool HasEverySource() const {
+    return std::all_of(graph_.prims.begin(), graph_.prims.end(), [&](const Prim& prim) {
+      return prim.kind != PrimKind::kSource || program_.nodes[prim.node.id].kind != NodeKind::kConstant ||
+             request_.constants.count(prim.node.id) > 0;
+    });
+  }
+
   void NameValues() {
     for (const std::string& parameter : Parameters()) names_.Unique(parameter);
     for (const Prim& prim : graph_.prims) {
       bool input = prim.kind == PrimKind::kSource && program_.nodes[prim.node.id].kind == NodeKind::kInput;
-      buffers_.push_back(input && request_.inputs.empty() ? PythonIdentifier(prim.name) : names_.Unique(prim.name));
+      buffers_.push_back(input && request_.inputs.empty() ? PythonIdentifier(prim.name)
+                                                          : names_.Unique(prim.name));
     }
   }
 
@@ -100,7 +111,12 @@ class ModuleWriter {
         by_node[i] = request_.inputs.empty() ? PythonIdentifier(node.name) : request_.inputs.at(input);
         ++input;
       } else if (node.kind != NodeKind::kOp) {
+        auto constant = request_.constants.find(static_cast<NodeId>(i));
         by_node[i] = StateText(node);
+        if (constant != request_.constants.end()) {
+          init_.push_back(
+              fmt::format("self.register_buffer(\"{}\", {}, persistent=False)", node.name, constant->second));
+        }
       }
     }
     texts_.resize(graph_.prims.size());
@@ -134,7 +150,8 @@ class ModuleWriter {
     if (auto dims = AsPermutation(view, prim.sizes)) {
       return fmt::format("{}.permute({})", base, fmt::join(*dims, ", "));
     }
-    return fmt::format("{}.as_strided({}, {}, {})", base, TupleText(view.sizes), TupleText(view.strides), view.offset);
+    return fmt::format("{}.as_strided({}, {}, {})", base, TupleText(view.sizes), TupleText(view.strides),
+                       view.offset);
   }
 
   void Launch(const Group& group) {
@@ -177,7 +194,7 @@ class ModuleWriter {
       // Kernels and views take row-major order for granted; this costs nothing where it is so already.
       if (NeedsRowMajor(member)) forward_.push_back(fmt::format("{0} = {0}.contiguous()", buffers_[member]));
     }
-    calls_.push_back(std::string(FunctionalName(node.op)));
+    calls_.push_back(std::string(BaseName(node.op)));
   }
 
   bool NeedsRowMajor(PrimId id) const {
@@ -195,14 +212,20 @@ class ModuleWriter {
     for (const KernelCode& kernel : kernels_) kernels += "\n\n" + kernel.source;
     bool multiply = kernels.find(", multiply") != std::string::npos;
     std::string text = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n";
-    if (kernels.find("libdevice.") != std::string::npos) text += "from triton.language.extra import libdevice\n";
+    if (kernels.find("libdevice.") != std::string::npos)
+      text += "from triton.language.extra import libdevice\n";
     if (!request_.is_function) text = request_.reference_source + "\n\n" + text;
     if (multiply) text += "\n\n@triton.jit\ndef multiply(a, b):\n    return a * b\n";
     text += kernels;
     std::vector<std::string> parameters = Parameters();
     parameters.insert(parameters.begin(), "self");
-    text += fmt::format("\n\nclass ModelNew({}):\n    def forward({}):\n",
-                        request_.is_function ? "nn.Module" : request_.entry, fmt::join(parameters, ", "));
+    text += fmt::format("\n\nclass ModelNew({}):\n", request_.is_function ? "nn.Module" : request_.entry);
+    if (!init_.empty()) {
+      text += "    def __init__(self, *args):\n        super().__init__(*args)\n";
+      for (const std::string& line : init_) text += "        " + line + "\n";
+      text += "\n";
+    }
+    text += fmt::format("    def forward({}):\n", fmt::join(parameters, ", "));
     for (const std::string& line : forward_) text += "        " + line + "\n";
     return text;
   }
@@ -211,10 +234,11 @@ class ModuleWriter {
     std::string text;
     for (size_t i = 0; i < kernels_.size(); ++i) {
       const KernelCode& kernel = kernels_[i];
-      text += fmt::format("Kernel {} ({}).\n  Access: {}.\n  Launch: {}; {} warps.\n  Work: {}.\n", i + 1, kernel.name,
-                          kernel.access, kernel.launch, kernel.num_warps, kernel.compute);
+      text += fmt::format("Kernel {} ({}).\n  Access: {}.\n  Launch: {}; {} warps.\n  Work: {}.\n", i + 1,
+                          kernel.name, kernel.access, kernel.launch, kernel.num_warps, kernel.compute);
     }
-    text += fmt::format("Wrapper: allocate results, launch {} kernel{}", kernels_.size(), kernels_.size() == 1 ? "" : "s");
+    text += fmt::format("Wrapper: allocate results, launch {} kernel{}", kernels_.size(),
+                        kernels_.size() == 1 ? "" : "s");
     if (!calls_.empty()) text += fmt::format(", and leave {} to PyTorch", fmt::join(calls_, ", "));
     return text + "; parameters keep their names.\n";
   }
@@ -229,14 +253,14 @@ class ModuleWriter {
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
   std::string device_;
   bool device_from_input_ = false;
-  std::vector<std::string> forward_, calls_;
+  std::vector<std::string> init_, forward_, calls_;
   std::vector<KernelCode> kernels_;
 };
 
 }  // namespace
 
-std::optional<Module> WriteModule(const Request& request, const Graph& graph, const std::vector<Group>& groups,
-                                  const KernelOptions& options) {
+std::optional<Module> WriteModule(const Request& request, const Graph& graph,
+                                  const std::vector<Group>& groups, const KernelOptions& options) {
   return ModuleWriter(request, graph, groups, options).Write();
 }
 

@@ -34,7 +34,8 @@ class Inliner {
   }
 
  private:
-  // Pointwise steps between the value and memory; more than allowed when a product or a reduction is among them.
+  // Pointwise steps between the value and memory; more than allowed when a product or a reduction is among
+  // them.
   int Cost(PrimId id) const {
     if (id < 0) return 0;
     const Prim& prim = out_[id];
@@ -82,7 +83,8 @@ std::vector<Segment> ReduceDomain(const Prim& prim) {
 
 std::vector<Segment> MatmulDomain(const Prim& prim) {
   int64_t batch = 1, m = 1;
-  for (int i = 0; i + 1 < static_cast<int>(prim.sizes.size()); ++i) (i < prim.batch_dims ? batch : m) *= prim.sizes[i];
+  for (int i = 0; i + 1 < static_cast<int>(prim.sizes.size()); ++i)
+    (i < prim.batch_dims ? batch : m) *= prim.sizes[i];
   return {{AxisKind::kBatch, batch}, {AxisKind::kM, m}, {AxisKind::kN, prim.sizes.back()}};
 }
 
@@ -169,7 +171,8 @@ class Partitioner {
   bool TryJoin(PrimId id, int g) {
     const Prim& prim = graph_[id];
     const Group& group = groups_[g];
-    if (group.kind == GroupKind::kCall || group.members.size() >= kMaxMembers || Pointers(group) >= kMaxPointers) {
+    if (group.kind == GroupKind::kCall || group.members.size() >= kMaxMembers ||
+        Pointers(group) >= kMaxPointers) {
       return false;
     }
     for (const View& view : prim.operands) {
@@ -195,7 +198,8 @@ class Partitioner {
     Group& group = groups_[g];
     std::vector<Segment> domain = ReduceDomain(prim);
     const View& in = prim.operands[0];
-    if (in.prim >= 0 && group_of_[in.prim] == g && (group.per_row.at(in.prim) || !in.IsContiguous())) return false;
+    if (in.prim >= 0 && group_of_[in.prim] == g && (group.per_row.at(in.prim) || !in.IsContiguous()))
+      return false;
     if (!DigitsOf(in, domain, false)) return false;
     if (group.kind == GroupKind::kRows && group.domain == domain) {
       Enter(id, g, true);
@@ -212,15 +216,16 @@ class Partitioner {
     return true;
   }
 
-  // Whether a pointwise prim can work on these elements: its dimensions split at the domain's borders, and what it
-  // reads of the group is at the same place.
+  // Whether a pointwise prim can work on these elements: its dimensions split at the domain's borders, and
+  // what it reads of the group is at the same place.
   bool Fits(const Prim& prim, const Group& group, const std::vector<Segment>& domain, bool per_row) const {
     for (const View& view : prim.operands) {
       auto digits = DigitsOf(view, domain, per_row);
       if (!digits) return false;
       auto member = group.per_row.find(view.prim);
       if (member == group.per_row.end()) continue;
-      if (member->second == per_row ? !view.IsContiguous() : per_row || !IsRowBroadcast(view, *digits, domain)) {
+      if (member->second == per_row ? !view.IsContiguous()
+                                    : per_row || !IsRowBroadcast(view, *digits, domain)) {
         return false;
       }
     }
@@ -233,7 +238,8 @@ class Partitioner {
     auto rows = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kRow));
     auto columns = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kColumn));
     bool own_row = rows.empty() || (rows.size() == 1 && rows[0].stride == 1);
-    return view.offset == 0 && view.guards.empty() && own_row && columns.size() == 1 && columns[0].stride == 0;
+    return view.offset == 0 && view.guards.empty() && own_row && columns.size() == 1 &&
+           columns[0].stride == 0;
   }
 
   size_t Pointers(const Group& group) const {
@@ -250,7 +256,8 @@ class Partitioner {
     std::set<int> needs;
     for (PrimId member : groups_[g].members) {
       for (const View& view : graph_[member].operands) {
-        if (view.prim >= 0 && group_of_[view.prim] >= 0 && group_of_[view.prim] != g) needs.insert(group_of_[view.prim]);
+        if (view.prim >= 0 && group_of_[view.prim] >= 0 && group_of_[view.prim] != g)
+          needs.insert(group_of_[view.prim]);
       }
     }
     return needs;
@@ -310,9 +317,13 @@ int64_t Group::Size(AxisKind axis) const {
   return n;
 }
 
-Graph InlineViews(const Graph& graph) { return Inliner(graph).Run(); }
+Graph InlineViews(const Graph& graph) {
+  return Inliner(graph).Run();
+}
 
-std::vector<Group> Partition(const Graph& graph) { return Partitioner(graph).Run(); }
+std::vector<Group> Partition(const Graph& graph) {
+  return Partitioner(graph).Run();
+}
 
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
                                                         bool per_row) {
@@ -323,8 +334,8 @@ std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const 
   return SplitIntoAxes(view, sizes);
 }
 
-std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits, const std::vector<Segment>& domain,
-                              bool per_row, AxisKind axis) {
+std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
+                              const std::vector<Segment>& domain, bool per_row, AxisKind axis) {
   std::vector<Digit> joined;
   size_t at = 0;
   for (const Segment& segment : domain) {

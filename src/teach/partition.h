@@ -18,8 +18,8 @@ enum class GroupKind {
 
 enum class AxisKind { kFlat, kRow, kColumn, kBatch, kM, kN };
 
-// The elements of a group's full-sized members, in memory order, cut into stretches of dimensions. A reduction over a
-// middle dimension has rows, columns, rows.
+// The elements of a group's full-sized members, in memory order, cut into stretches of dimensions. A
+// reduction over a middle dimension has rows, columns, rows.
 struct Segment {
   AxisKind axis;
   int64_t size;
@@ -29,28 +29,28 @@ struct Segment {
 struct Group {
   GroupKind kind = GroupKind::kFlat;
   std::vector<Segment> domain;
-  std::vector<PrimId> members;       // in order of computation; for kMatmul the product comes first
-  std::map<PrimId, bool> per_row;    // member → one element for each row instead of the full domain
-  std::vector<PrimId> stores;        // members that others read or that are outputs
+  std::vector<PrimId> members;     // in order of computation; for kMatmul the product comes first
+  std::map<PrimId, bool> per_row;  // member → one element for each row instead of the full domain
+  std::vector<PrimId> stores;      // members that others read or that are outputs
 
   // Product of the sizes of all segments of this axis.
   int64_t Size(AxisKind axis) const;
 };
 
-// Repeats cheap pointwise work where it is read through a view (broadcast, transposed, concatenated), so that it can
-// be fused with its reader instead of being stored.
+// Repeats cheap pointwise work where it is read through a view (broadcast, transposed, concatenated), so that
+// it can be fused with its reader instead of being stored.
 Graph InlineViews(const Graph& graph);
 
-// Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements and
-// leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
+// Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
+// and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
 std::vector<Group> Partition(const Graph& graph);
 
-// The digits of `view` on each segment of the domain (of its row segments only when `per_row`); nothing when they do
-// not fit. See SplitIntoAxes.
+// The digits of `view` on each segment of the domain (of its row segments only when `per_row`); nothing when
+// they do not fit. See SplitIntoAxes.
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
                                                         bool per_row);
 // The digits that belong to one axis, joined.
-std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits, const std::vector<Segment>& domain,
-                              bool per_row, AxisKind axis);
+std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
+                              const std::vector<Segment>& domain, bool per_row, AxisKind axis);
 
 }  // namespace tritogen::teach

@@ -33,14 +33,15 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     all.push_back(std::move(strategy));
   };
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
-  if (product) add("tiles 64x64x32", [](Strategy& s) { s.kernel.tile_m = s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
+  if (product)
+    add("tiles 64x64x32", [](Strategy& s) { s.kernel.tile_m = s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
   if (rows) add("row per program", [](Strategy& s) { s.kernel.rows_per_program = 1; });
   if (rows) add("walk along rows", [](Strategy& s) { s.kernel.row_loop = true, s.kernel.row_block = 512; });
   if (flat) add("rows of the last dimension", [](Strategy& s) { s.kernel.flat_rows = true; });
   if (flat) add("BLOCK=256", [](Strategy& s) { s.kernel.flat_block = 256; });
-  if (product) add("tiles 128x64x32", [](Strategy& s) {
-    s.kernel.tile_m = 128, s.kernel.tile_n = 64, s.kernel.tile_k = 32;
-  });
+  if (product)
+    add("tiles 128x64x32",
+        [](Strategy& s) { s.kernel.tile_m = 128, s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
   if (rows) add("four rows per program", [](Strategy& s) { s.kernel.rows_per_program = 4; });
   if (flat) add("BLOCK=4096", [](Strategy& s) { s.kernel.flat_block = 4096, s.kernel.num_warps = 8; });
   if (rows) add("one stage reductions", [](Strategy& s) { s.lower.split_reductions = false; });
@@ -48,7 +49,8 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
 }
 
 bool AllInTriton(const std::vector<Group>& groups) {
-  return std::none_of(groups.begin(), groups.end(), [](const Group& g) { return g.kind == GroupKind::kCall; });
+  return std::none_of(groups.begin(), groups.end(),
+                      [](const Group& g) { return g.kind == GroupKind::kCall; });
 }
 
 bool AnyInTriton(const std::vector<Group>& groups) {

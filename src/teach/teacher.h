@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,19 +17,22 @@ struct Request {
   bool is_function = false;
   bool strict = false;  // only candidates whose work is all in Triton
   int count = 8;        // at most so many
-  // Parameters of forward, and for each input of the program the expression that gives it. Empty: one parameter for
-  // each input, named after it.
+  // Parameters of forward, and for each input of the program the expression that gives it. Empty: one
+  // parameter for each input, named after it.
   std::vector<std::string> parameters, inputs;
   // Nodes whose tensors may not be in row-major order; the wrapper asks for .contiguous().
   std::vector<NodeId> strided;
+  // Constants and the expression that makes each, on the CPU. A constant or buffer that is neither here nor
+  // in the state dict has no answer.
+  std::map<NodeId, std::string> constants;
 };
 
 struct Answer {
   std::string strategy, plan, source;
 };
 
-// Most promising first, no two alike. Empty when nothing in the program can run in Triton, or, for strict requests,
-// when something cannot. A pure function of the request.
+// Most promising first, no two alike. Empty when nothing in the program can run in Triton, or, for strict
+// requests, when something cannot. A pure function of the request.
 std::vector<Answer> Teach(const Request& request);
 
 }  // namespace tritogen::teach

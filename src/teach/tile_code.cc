@@ -42,18 +42,26 @@ bool AnyStride(const std::vector<Digit>& digits) {
   return std::any_of(digits.begin(), digits.end(), [](const Digit& d) { return d.stride != 0; });
 }
 
-bool IsColumn(AxisKind axis) { return axis == AxisKind::kColumn || axis == AxisKind::kFlat; }
+bool IsColumn(AxisKind axis) {
+  return axis == AxisKind::kColumn || axis == AxisKind::kFlat;
+}
 
 }  // namespace
 
-void Lines::Add(const std::string& line) { text_ += std::string(4 * indent_, ' ') + line + "\n"; }
+void Lines::Add(const std::string& line) {
+  text_ += std::string(4 * indent_, ' ') + line + "\n";
+}
 
 std::string TritonDtype(Dtype dtype) {
   switch (dtype) {
-    case Dtype::kBool: return "tl.int1";
-    case Dtype::kFloat8E4M3: return "tl.float8e4nv";
-    case Dtype::kFloat8E5M2: return "tl.float8e5";
-    default: return fmt::format("tl.{}", DtypeName(dtype));
+    case Dtype::kBool:
+      return "tl.int1";
+    case Dtype::kFloat8E4M3:
+      return "tl.float8e4nv";
+    case Dtype::kFloat8E5M2:
+      return "tl.float8e5";
+    default:
+      return fmt::format("tl.{}", DtypeName(dtype));
   }
 }
 
@@ -108,7 +116,8 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
     auto own = AxisDigits(*digits, domain, per_row, axis);
     for (std::string& term : DigitTerms(code.index, own)) terms.push_back(std::move(term));
     bool moves = false;
-    for (const View& each : looked) moves |= AnyStride(AxisDigits(*DigitsOf(each, domain, per_row), domain, per_row, axis));
+    for (const View& each : looked)
+      moves |= AnyStride(AxisDigits(*DigitsOf(each, domain, per_row), domain, per_row, axis));
     if (!moves) continue;
     if (!code.mask.empty()) masks.push_back(code.mask);
     place.varies_by_column |= IsColumn(axis);
@@ -140,7 +149,8 @@ TileCode::Variable TileCode::LoadOnce(const View& view, bool per_row) {
   const Prim& prim = graph_[view.prim];
   Variable variable{names_.Unique(buffers_[view.prim]), ComputeDtype(prim.dtype), place.varies_by_column};
   std::string text = Load(view, place);
-  (inside ? body : outer)->Add(fmt::format("{} = {}", variable.name, Converted(text, prim.dtype, variable.dtype)));
+  (inside ? body : outer)
+      ->Add(fmt::format("{} = {}", variable.name, Converted(text, prim.dtype, variable.dtype)));
   return (inside ? loads_in_loop_ : loads_kept_)[key] = variable;
 }
 
@@ -155,9 +165,13 @@ std::string TileCode::Read(const View& view, bool per_row, Dtype dtype) {
   return Converted(variable.name, variable.dtype, dtype);
 }
 
-std::string TileCode::Member(PrimId id) { return Emit(id).name; }
+std::string TileCode::Member(PrimId id) {
+  return Emit(id).name;
+}
 
-bool TileCode::HasColumns(PrimId id) const { return Find(id).columns; }
+bool TileCode::HasColumns(PrimId id) const {
+  return Find(id).columns;
+}
 
 TileCode::Variable TileCode::Emit(PrimId id) {
   if (IsBound(id)) return Find(id);

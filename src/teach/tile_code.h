@@ -1,5 +1,5 @@
-// Writes the body of one kernel: loads, expressions and stores of a group's members, once the kernel has said what its
-// axes are called. Flat, row and matrix kernels share it.
+// Writes the body of one kernel: loads, expressions and stores of a group's members, once the kernel has said
+// what its axes are called. Flat, row and matrix kernels share it.
 #pragma once
 
 #include <map>
@@ -38,8 +38,8 @@ class TileCode {
 
   std::map<AxisKind, AxisCode> axes;
 
-  // Variable of a member or of a loaded operand, emitting what it takes into `body`, what does not depend on columns
-  // into `outer`. `dtype`: what it shall be in.
+  // Variable of a member or of a loaded operand, emitting what it takes into `body`, what does not depend on
+  // columns into `outer`. `dtype`: what it shall be in.
   std::string Read(const View& view, bool per_row, Dtype dtype);
   std::string Member(PrimId id);
   void Store(PrimId id);
@@ -65,9 +65,9 @@ class TileCode {
   bool HasColumns(PrimId id) const;
 
   std::string Name(const std::string& wish) { return names_.Unique(wish); }
-  std::string Pointer(PrimId id);  // its parameter
+  std::string Pointer(PrimId id);                                    // its parameter
   const std::vector<PrimId>& pointers() const { return pointers_; }  // in order of the parameters
-  bool wide() const { return wide_; }  // offsets pass 2^31
+  bool wide() const { return wide_; }                                // offsets pass 2^31
 
  private:
   struct Variable {

@@ -29,7 +29,9 @@ std::vector<Range> UsedRanges(const View& view) {
 
 }  // namespace
 
-int64_t View::numel() const { return Product(sizes); }
+int64_t View::numel() const {
+  return Product(sizes);
+}
 
 bool View::IsContiguous() const {
   if (prim == kElementNumber || offset != 0 || !guards.empty()) return false;
@@ -144,7 +146,8 @@ std::optional<View> Reshape(const View& view, const std::vector<int64_t>& sizes)
   for (int i = 0; i < view.rank(); ++i) blocks.push_back({view.sizes[i], view.strides[i]});
   blocks = MergeDigits(blocks);
   // Every new dimension must lie inside one block; walk both from the innermost.
-  int64_t left = 1, stride = 0;  // of the present block: elements not yet covered, stride of the next dimension
+  int64_t left = 1,
+          stride = 0;  // of the present block: elements not yet covered, stride of the next dimension
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 1) continue;
     if (left == 1) {
@@ -176,7 +179,8 @@ std::optional<View> Compose(const View& outer, const View& inner) {
   int64_t first = outer.offset;
   for (int j = 0; j < outer.rank(); ++j) first += ranges[j].lo * outer.strides[j];
   if (first < 0 || first >= total) return std::nullopt;
-  View result{inner.prim, inner.offset, outer.sizes, std::vector<int64_t>(outer.sizes.size(), 0), outer.guards};
+  View result{inner.prim, inner.offset, outer.sizes, std::vector<int64_t>(outer.sizes.size(), 0),
+              outer.guards};
   for (size_t d = 0; d < dims.size(); ++d) {
     at[d] = last[d] = first / step[d] % dims[d].size;
     result.offset += at[d] * dims[d].stride;
@@ -197,7 +201,8 @@ std::optional<View> Compose(const View& outer, const View& inner) {
   return result;
 }
 
-std::optional<std::vector<std::vector<Digit>>> SplitIntoAxes(const View& view, const std::vector<int64_t>& axis_sizes) {
+std::optional<std::vector<std::vector<Digit>>> SplitIntoAxes(const View& view,
+                                                             const std::vector<int64_t>& axis_sizes) {
   std::vector<std::vector<Digit>> axes(axis_sizes.size());
   int dim = view.rank() - 1;
   int64_t size = dim >= 0 ? view.sizes[dim] : 1, stride = dim >= 0 ? view.strides[dim] : 0;

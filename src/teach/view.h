@@ -1,5 +1,6 @@
 // View: how one value is read by another. A value lies in row-major order, and a view reads element
-// offset + Σ index·stride of it, as torch.as_strided does. Layout operations are arithmetic on views and cost nothing.
+// offset + Σ index·stride of it, as torch.as_strided does. Layout operations are arithmetic on views and cost
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace tritogen::teach {
 
 using PrimId = int;
-// The view reads no memory: its value is the element number itself. Row and column numbers for masks and triangles.
+// The view reads no memory: its value is the element number itself. Row and column numbers for masks and
+// triangles.
 inline constexpr PrimId kElementNumber = -1;
 
 // Outside lo ≤ index[dim] < hi the reader does not use the value, and the view may point nowhere.
@@ -28,7 +30,8 @@ struct View {
   bool operator==(const View&) const = default;
   int64_t numel() const;
   int rank() const { return static_cast<int>(sizes.size()); }
-  // All of a value in its own order (its shape may differ). REQUIRES for a true answer: numel equals the value's.
+  // All of a value in its own order (its shape may differ). REQUIRES for a true answer: numel equals the
+  // value's.
   bool IsContiguous() const;
 };
 
@@ -47,9 +50,9 @@ View Expand(const View& view, const std::vector<int64_t>& sizes);
 std::optional<View> Reshape(const View& view, const std::vector<int64_t>& sizes);
 int64_t WrapDim(int64_t dim, int64_t rank);
 
-// Reads through a value to one of that value's operands: `outer` reads the elements of a value of shape `shape`, whose
-// element i is made from element i of `inner` (inner.sizes equals shape). Gives the view of inner's value that has
-// outer's sizes. Nothing when no strides express it.
+// Reads through a value to one of that value's operands: `outer` reads the elements of a value of shape
+// `shape`, whose element i is made from element i of `inner` (inner.sizes equals shape). Gives the view of
+// inner's value that has outer's sizes. Nothing when no strides express it.
 std::optional<View> Compose(const View& outer, const View& inner);
 
 // A dimension of an axis: index // (product of later digits) % size, times stride.
@@ -58,10 +61,11 @@ struct Digit {
   bool operator==(const Digit&) const = default;
 };
 
-// Splits the view's dimensions, in order, into axes of the given sizes; each axis gets digits, outermost first, merged
-// where their strides allow. Nothing when dimension borders and axis borders do not fit into each other.
-// REQUIRES: the product of axis_sizes equals view.numel().
-std::optional<std::vector<std::vector<Digit>>> SplitIntoAxes(const View& view, const std::vector<int64_t>& axis_sizes);
+// Splits the view's dimensions, in order, into axes of the given sizes; each axis gets digits, outermost
+// first, merged where their strides allow. Nothing when dimension borders and axis borders do not fit into
+// each other. REQUIRES: the product of axis_sizes equals view.numel().
+std::optional<std::vector<std::vector<Digit>>> SplitIntoAxes(const View& view,
+                                                             const std::vector<int64_t>& axis_sizes);
 
 // Merges neighbours that act as one dimension and drops those of size 1.
 std::vector<Digit> MergeDigits(const std::vector<Digit>& digits);

@@ -44,8 +44,6 @@ def patch_libdevice():
 class Tracer(TorchDispatchMode):
     """Turns the ATen calls of one run into a program; in-place calls become functional ones."""
 
-    IN_PLACE = {"aten::zero_": None}
-
     def __init__(self):
         super().__init__()
         self.nodes, self.ids, self.alive = [], {}, []
@@ -68,8 +66,9 @@ class Tracer(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        node = {"kind": "op", "name": "", "op": func._schema.name + (f".{o}" if (o := func._overloadname) != "default" else ""),
-                "args": self.value(args), "kwargs": {k: self.value(v) for k, v in kwargs.items() if k != "device"}}
+        overload = "" if func._overloadname == "default" else "." + func._overloadname
+        node = {"kind": "op", "name": "", "op": func._schema.name.removesuffix("_") + overload, "args": self.value(args),
+                "kwargs": {k: self.value(v) for k, v in kwargs.items() if k != "device"}}
         result = func(*args, **kwargs)
         tensors = [t for t in pytree.tree_leaves(result) if isinstance(t, torch.Tensor)]
         for i, tensor in enumerate(tensors):
@@ -105,9 +104,6 @@ def trace(model, inputs, names):
     with torch.no_grad(), tracer:
         result = model(*inputs)
     leaves = pytree.tree_leaves(result)
-    used = {tuple(ref["ref"]) for n in tracer.nodes for ref in pytree.tree_leaves(
-        [n["args"], n["kwargs"]], is_leaf=lambda x: isinstance(x, dict) and "ref" in x) if isinstance(ref, dict)}
-    del used
     return {"nodes": tracer.nodes, "outputs": [tracer.ids[id(t)] for t in leaves], "structure": structure(result)}, result
 
 

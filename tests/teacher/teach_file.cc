@@ -1,5 +1,7 @@
-// teach_file FILE: reads {"program": …, "reference_source", "entry", "is_function", "strict", "count"} and prints
-// {"printed": text, "answers": [{"strategy", "plan", "source"}]}. The JSON form of a program is oracle.py's own.
+// teach_file FILE: reads {"program": …, "reference_source", "entry", "is_function", "strict", "count"} and
+// prints
+// {"printed": text, "answers": [{"strategy", "plan", "source"}]}. The JSON form of a program is oracle.py's
+// own.
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -29,8 +31,10 @@ Arg ReadArg(const json& j) {
 }
 
 Program ReadProgram(const json& j) {
-  static const std::map<std::string, NodeKind> kinds = {{"input", NodeKind::kInput}, {"parameter", NodeKind::kParameter},
-                                                        {"buffer", NodeKind::kBuffer}, {"op", NodeKind::kOp}};
+  static const std::map<std::string, NodeKind> kinds = {{"input", NodeKind::kInput},
+                                                        {"parameter", NodeKind::kParameter},
+                                                        {"buffer", NodeKind::kBuffer},
+                                                        {"op", NodeKind::kOp}};
   Program program;
   for (const json& n : j["nodes"]) {
     Node node;
@@ -40,11 +44,13 @@ Program ReadProgram(const json& j) {
     for (const json& arg : n["args"]) node.args.push_back(ReadArg(arg));
     for (const auto& [key, value] : n["kwargs"].items()) node.kwargs.emplace_back(key, ReadArg(value));
     for (const json& shape : n["results"]) {
-      node.results.push_back({DtypeFromName(shape[0].get<std::string>()).value(), shape[1].get<std::vector<int64_t>>()});
+      node.results.push_back(
+          {DtypeFromName(shape[0].get<std::string>()).value(), shape[1].get<std::vector<int64_t>>()});
     }
     program.nodes.push_back(std::move(node));
   }
-  for (const json& output : j["outputs"]) program.outputs.push_back({output[0].get<NodeId>(), output[1].get<int>()});
+  for (const json& output : j["outputs"])
+    program.outputs.push_back({output[0].get<NodeId>(), output[1].get<int>()});
   program.structure = j["structure"];
   return program;
 }
@@ -67,7 +73,8 @@ int main(int argc, char** argv) {
   request.count = j["count"];
   json out = {{"printed", PrintProgram(program)}, {"answers", json::array()}};
   for (const teach::Answer& answer : teach::Teach(request)) {
-    out["answers"].push_back({{"strategy", answer.strategy}, {"plan", answer.plan}, {"source", answer.source}});
+    out["answers"].push_back(
+        {{"strategy", answer.strategy}, {"plan", answer.plan}, {"source", answer.source}});
   }
   std::cout << out << "\n";
 }

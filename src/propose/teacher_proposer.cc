@@ -1,0 +1,168 @@
+#include "propose/teacher_proposer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+
+#include "program/catalogue.h"
+#include "program/names.h"
+#include "teach/teacher.h"
+
+namespace tritogen {
+namespace {
+
+bool IsRowMajor(const TensorMeta& meta) {
+  int64_t expected = 1;
+  for (size_t i = meta.sizes.size(); i-- > 0;) {
+    if (meta.sizes[i] == 1) continue;
+    if (meta.strides[i] != expected) return false;
+    expected *= meta.sizes[i];
+  }
+  return true;
+}
+
+// Expressions for the tensor leaves of one argument, in order: "x", "states[0]", "states[1]".
+void Leaves(const Value& value, const std::string& text, std::vector<std::string>& leaves,
+            std::vector<TensorId>& tensors) {
+  if (const auto* tensor = std::get_if<TensorRef>(&value.v)) {
+    leaves.push_back(text);
+    tensors.push_back(tensor->id);
+  } else if (const auto* list = std::get_if<Value::List>(&value.v)) {
+    for (size_t i = 0; i < list->size(); ++i)
+      Leaves((*list)[i], fmt::format("{}[{}]", text, i), leaves, tensors);
+  }
+}
+
+// Parameters of forward and where each input of the program is found in them, as the recorded call says;
+// which tensors are not in row-major order.
+void DescribeCall(const Plan& plan, const Program& program, teach::Request& request) {
+  NameTable names{"self"};
+  std::vector<NodeId> input_nodes;
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
+    if (program.nodes[id].kind == NodeKind::kInput) input_nodes.push_back(id);
+  }
+  std::vector<TensorId> tensors;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    bool tensor = std::holds_alternative<TensorRef>(plan.inputs[i].v) && tensors.size() < input_nodes.size();
+    std::string wish = tensor ? program.nodes[input_nodes[tensors.size()]].name : fmt::format("arg{}", i);
+    request.parameters.push_back(names.Unique(wish));
+    Leaves(plan.inputs[i], request.parameters.back(), request.inputs, tensors);
+  }
+  for (size_t i = 0; i < std::min(tensors.size(), input_nodes.size()); ++i) {
+    if (!IsRowMajor(plan.tensors[tensors[i]])) request.strided.push_back(input_nodes[i]);
+  }
+  std::unordered_map<std::string_view, TensorId> state;
+  for (const StateEntry& entry : plan.state) state.emplace(entry.name, entry.tensor);
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
+    const Node& node = program.nodes[id];
+    if (node.kind != NodeKind::kParameter && node.kind != NodeKind::kBuffer) continue;
+    auto found = state.find(node.name);
+    if (found != state.end() && !IsRowMajor(plan.tensors[found->second])) request.strided.push_back(id);
+  }
+}
+
+// One value of a constant as Python writes it; nothing for the 8-bit formats.
+std::optional<std::string> ElementText(const uint8_t* data, Dtype dtype) {
+  auto read = [data]<typename T>(T value) {
+    std::memcpy(&value, data, sizeof(T));
+    return value;
+  };
+  switch (dtype) {
+    case Dtype::kBool:
+      return *data != 0 ? "True" : "False";
+    case Dtype::kUint8:
+      return fmt::format("{}", *data);
+    case Dtype::kInt8:
+      return fmt::format("{}", read(int8_t{}));
+    case Dtype::kInt16:
+      return fmt::format("{}", read(int16_t{}));
+    case Dtype::kInt32:
+      return fmt::format("{}", read(int32_t{}));
+    case Dtype::kInt64:
+      return fmt::format("{}", read(int64_t{}));
+    case Dtype::kFloat32:
+      return PythonLiteral(Arg{static_cast<double>(read(float{}))});
+    case Dtype::kFloat64:
+      return PythonLiteral(Arg{read(double{})});
+    default:
+      return std::nullopt;
+  }
+}
+
+// torch.tensor(…) of a constant; nothing where it is too long to write down.
+std::optional<std::string> ConstantText(const Plan& plan, const ConstantStep& step) {
+  constexpr int64_t kLongest = 4096;
+  const TensorMeta& meta = plan.tensors[step.out];
+  if (meta.numel() > kLongest) return std::nullopt;
+  std::vector<std::string> elements;
+  for (int64_t i = 0; i < meta.numel(); ++i) {
+    auto text = ElementText(step.data.data() + i * DtypeSize(meta.dtype), meta.dtype);
+    if (!text) return std::nullopt;
+    elements.push_back(*text);
+  }
+  return fmt::format("torch.tensor([{}], dtype=torch.{}).view([{}])", fmt::join(elements, ", "),
+                     DtypeName(meta.dtype), fmt::join(meta.sizes, ", "));
+}
+
+// Values that stood in the file: nodes named constant_<tensor id>.
+void DescribeConstants(const Plan& plan, const Program& program, teach::Request& request) {
+  std::unordered_map<std::string, const ConstantStep*> by_name;
+  for (const auto* steps : {&plan.generate, &plan.setup, &plan.run}) {
+    for (const Step& step : *steps) {
+      if (const auto* constant = std::get_if<ConstantStep>(&step)) {
+        by_name[fmt::format("constant_{}", constant->out)] = constant;
+      }
+    }
+  }
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
+    auto found = by_name.find(program.nodes[id].name);
+    if (program.nodes[id].kind != NodeKind::kConstant || found == by_name.end()) continue;
+    if (auto text = ConstantText(plan, *found->second)) request.constants[id] = *text;
+  }
+}
+
+// A buffer that set-up computed without registering it (setup_<tensor id>) has no name that a candidate could
+// use.
+bool HasNamelessState(const Plan& plan, const Program& program) {
+  return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& node) {
+    auto named = [&](const StateEntry& entry) { return entry.name == node.name; };
+    return (node.kind == NodeKind::kBuffer || node.kind == NodeKind::kParameter) &&
+           std::none_of(plan.state.begin(), plan.state.end(), named);
+  });
+}
+
+size_t InputCount(const Program& program) {
+  size_t count = 0;
+  for (const Node& node : program.nodes) count += node.kind == NodeKind::kInput;
+  return count;
+}
+
+}  // namespace
+
+std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
+  teach::Request lesson;
+  lesson.program = request.program;
+  lesson.reference_source = request.reference_source;
+  lesson.entry = request.entry;
+  lesson.is_function = request.is_function;
+  lesson.strict = request.strict;
+  lesson.count = request.count;
+  if (request.reference != nullptr) {
+    DescribeCall(*request.reference, *request.program, lesson);
+    DescribeConstants(*request.reference, *request.program, lesson);
+    if (HasNamelessState(*request.reference, *request.program)) return {};
+    if (lesson.inputs.size() != InputCount(*request.program)) return {};
+  }
+  std::vector<Candidate> candidates;
+  for (teach::Answer& answer : teach::Teach(lesson)) {
+    candidates.push_back(
+        {"teacher", std::move(answer.strategy), std::move(answer.plan), std::move(answer.source)});
+  }
+  return candidates;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,195 @@
+// What the teacher's parts promise. Whether its kernels are right is checked by running them: tests/teacher.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "teach/lower.h"
+#include "teach/partition.h"
+#include "teach/teacher.h"
+#include "teach/view.h"
+
+namespace tritogen::teach {
+namespace {
+
+Arg Ref(NodeId id) {
+  return Arg{NodeRef{id}};
+}
+
+class Maker {
+ public:
+  NodeId Leaf(NodeKind kind, std::string name, std::vector<int64_t> sizes, Dtype dtype = Dtype::kFloat32) {
+    Node node;
+    node.kind = kind;
+    node.name = std::move(name);
+    node.results = {{dtype, std::move(sizes)}};
+    return Push(std::move(node));
+  }
+  NodeId Op(std::string op, std::vector<Arg> args, std::vector<int64_t> sizes,
+            Dtype dtype = Dtype::kFloat32) {
+    Node node;
+    node.op = std::move(op);
+    node.args = std::move(args);
+    node.results = {{dtype, std::move(sizes)}};
+    return Push(std::move(node));
+  }
+  Program Finish(NodeId output) {
+    program_.outputs = {{output}};
+    program_.structure = "*";
+    return program_;
+  }
+
+ private:
+  NodeId Push(Node node) {
+    program_.nodes.push_back(std::move(node));
+    return static_cast<NodeId>(program_.nodes.size()) - 1;
+  }
+  Program program_;
+};
+
+std::vector<Group> Groups(const Program& program) {
+  return Partition(InlineViews(*Lower(program, {})));
+}
+
+std::vector<Answer> TeachFunction(const Program& program, bool strict = false) {
+  Request request;
+  request.program = &program;
+  request.entry = "f";
+  request.is_function = true;
+  request.strict = strict;
+  request.count = 16;
+  return Teach(request);
+}
+
+TEST(View, ReshapeFollowsStridesOrRefuses) {
+  View x = ContiguousView(0, {2, 3, 4});
+  EXPECT_EQ(Reshape(x, {6, 4})->strides, (std::vector<int64_t>{4, 1}));
+  View turned = Permute(x, {0, 2, 1});
+  EXPECT_EQ(turned.strides, (std::vector<int64_t>{12, 1, 4}));
+  EXPECT_FALSE(Reshape(turned, {24}));
+  EXPECT_EQ(Reshape(turned, {2, 2, 2, 3})->strides, (std::vector<int64_t>{12, 2, 1, 4}));
+  EXPECT_EQ(Reshape(Expand(ContiguousView(0, {1, 4}), {3, 4}), {3, 2, 2})->strides,
+            (std::vector<int64_t>{0, 2, 1}));
+}
+
+TEST(View, ComposeReadsThroughAValue) {
+  // value[i, j] = source[j] over a 4×6 value, read transposed and sliced.
+  View inner = Expand(ContiguousView(7, {6}), {4, 6});
+  View outer = Slice(Permute(ContiguousView(3, {4, 6}), {1, 0}), 0, 2, 3, 1);
+  auto through = Compose(outer, inner);
+  ASSERT_TRUE(through);
+  EXPECT_EQ(through->prim, 7);
+  EXPECT_EQ(through->offset, 2);
+  EXPECT_EQ(through->strides, (std::vector<int64_t>{1, 0}));
+  // A diagonal walks along two dimensions at once, which merge where the source is contiguous.
+  View diagonal{3, 0, {4}, {7}, {}};
+  EXPECT_FALSE(Compose(diagonal, inner));
+}
+
+TEST(View, SplitIntoAxesCutsAndMerges) {
+  auto axes = SplitIntoAxes(ContiguousView(0, {2, 3, 4}), {6, 4});
+  ASSERT_TRUE(axes);
+  EXPECT_EQ((*axes)[0], (std::vector<Digit>{{6, 4}}));
+  EXPECT_EQ((*axes)[1], (std::vector<Digit>{{4, 1}}));
+  EXPECT_EQ((*SplitIntoAxes(ContiguousView(0, {24}), {6, 4}))[0], (std::vector<Digit>{{6, 4}}));
+  EXPECT_FALSE(SplitIntoAxes(ContiguousView(0, {3, 8}), {4, 6}));
+}
+
+TEST(Partition, SoftmaxWithScaleAndMaskIsOneKernel) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 8, 128}), mask = m.Leaf(NodeKind::kInput, "mask", {8, 128});
+  NodeId scaled = m.Op("aten::mul.Tensor", {Ref(x), Arg{0.5}}, {4, 8, 128});
+  NodeId added = m.Op("aten::add.Tensor", {Ref(scaled), Ref(mask)}, {4, 8, 128});
+  NodeId out = m.Op("aten::_softmax", {Ref(added), Arg{int64_t{-1}}, Arg{false}}, {4, 8, 128});
+  auto groups = Groups(m.Finish(out));
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].kind, GroupKind::kRows);
+  EXPECT_EQ(groups[0].Size(AxisKind::kRow), 32);
+  EXPECT_EQ(groups[0].Size(AxisKind::kColumn), 128);
+  EXPECT_EQ(groups[0].stores.size(), 1u);
+}
+
+TEST(Partition, LinearWithEpilogueIsOneKernel) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 32}), w = m.Leaf(NodeKind::kParameter, "w", {48, 32});
+  NodeId bias = m.Leaf(NodeKind::kParameter, "b", {48});
+  NodeId t = m.Op("aten::t", {Ref(w)}, {32, 48});
+  NodeId y = m.Op("aten::addmm", {Ref(bias), Ref(x), Ref(t)}, {64, 48});
+  NodeId out = m.Op("aten::relu", {Ref(y)}, {64, 48});
+  auto groups = Groups(m.Finish(out));
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].kind, GroupKind::kMatmul);
+}
+
+TEST(Partition, NoCircularWait) {
+  // a feeds a call whose result joins a again: the last add must not enter a's kernel.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 8});
+  NodeId a = m.Op("aten::exp", {Ref(x)}, {8, 8});
+  NodeId sorted = m.Op("aten::cumsum", {Ref(a), Arg{int64_t{1}}}, {8, 8});
+  NodeId out = m.Op("aten::add.Tensor", {Ref(a), Ref(sorted)}, {8, 8});
+  auto groups = Groups(m.Finish(out));
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[1].kind, GroupKind::kCall);
+}
+
+TEST(Partition, LongReductionToAScalarIsCutInTwo) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {1024, 1024});
+  auto groups = Groups(m.Finish(m.Op("aten::sum", {Ref(x)}, {})));
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_GE(groups[0].Size(AxisKind::kRow), 64);
+  EXPECT_EQ(groups[1].Size(AxisKind::kRow), 1);
+}
+
+TEST(Teach, StrictRefusesCallsAndHybridKeepsThem) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 16});
+  NodeId sums = m.Op("aten::cumsum", {Ref(x), Arg{int64_t{1}}}, {8, 16});
+  Program program = m.Finish(m.Op("aten::relu", {Ref(sums)}, {8, 16}));
+  EXPECT_TRUE(TeachFunction(program, true).empty());
+  auto answers = TeachFunction(program);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("torch.ops.aten.cumsum.default(x, 1)"), std::string::npos);
+}
+
+TEST(Teach, NothingForWritesInPlaceAndEmptyTensors) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8});
+  EXPECT_TRUE(TeachFunction(m.Finish(m.Op("aten::relu_", {Ref(x)}, {8}))).empty());
+  Maker empty;
+  x = empty.Leaf(NodeKind::kInput, "x", {0, 8});
+  EXPECT_TRUE(TeachFunction(empty.Finish(empty.Op("aten::relu", {Ref(x)}, {0, 8}))).empty());
+}
+
+TEST(Teach, MasksOnlyWhereNeeded) {
+  for (int64_t n : {1024, 1000}) {
+    Maker m;
+    NodeId x = m.Leaf(NodeKind::kInput, "x", {n});
+    auto answers = TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {n})));
+    ASSERT_FALSE(answers.empty());
+    EXPECT_EQ(answers[0].source.find("mask=") != std::string::npos, n == 1000) << answers[0].source;
+  }
+}
+
+TEST(Teach, LargeTensorsUse64BitOffsets) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {1 << 16, 1 << 16});
+  auto answers = TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {1 << 16, 1 << 16})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("tl.int64"), std::string::npos);
+}
+
+TEST(Teach, AnswersDifferAndAreReproducible) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512});
+  Program program = m.Finish(m.Op("aten::_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, {64, 512}));
+  auto first = TeachFunction(program), second = TeachFunction(program);
+  ASSERT_GE(first.size(), 3u);
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(first[i].source, second[i].source);
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(first[i].source, first[j].source);
+  }
+}
+
+}  // namespace
+}  // namespace tritogen::teach

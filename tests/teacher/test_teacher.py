@@ -1,0 +1,155 @@
+"""Every candidate of the teacher, for a table of small programs, against PyTorch. Needs TEACH_FILE (the binary)."""
+import pytest
+import torch
+
+import oracle
+
+# name: (shapes of the inputs, body of f)
+POINTWISE = {
+    "chain": ("(3,37)", "torch.tanh(x * 2 + 1).abs().sqrt() - torch.exp(-x)"),
+    "activations": ("(5,33)", "F.relu(x) + F.gelu(x) + F.gelu(x, approximate='tanh') + F.silu(x) + torch.sigmoid(x)"),
+    "more_activations": ("(5,33)", "F.leaky_relu(x, 0.2) + F.elu(x) + F.selu(x) + F.softplus(x, 2, 3) + F.mish(x)"),
+    "hard_activations": ("(5,33)", "F.hardswish(4 * x) + F.hardsigmoid(4 * x) + F.hardtanh(x) + F.relu6(9 * x) + x.clamp(min=-0.5)"),
+    "broadcast": ("(4,1,6),(5,1),(6,)", "x * y + z"),
+    "transposed": ("(6,7),(7,6)", "x + y.t() * 2"),
+    "where": ("(9,9),(9,9)", "torch.where(x > y, x, y * 2).masked_fill(x < -1, 3.0)"),
+    "ternary": ("(40,),(40,),(40,)", "torch.addcmul(x, y, z, value=0.5) + torch.lerp(x, y, 0.3)"),
+    "powers": ("(33,)", "x ** 2 + x ** 3 + (x.abs() + 1) ** 0.5 + (x.abs() + 1) ** -1.7 + 2 - x"),
+    "maximum": ("(33,),(33,)", "torch.maximum(x, y) - torch.minimum(x, y) * x.neg().rsqrt().isnan()"),
+    "casts": ("(65,)", "(x * 3).to(torch.int32).to(torch.float32) + x.half().float()"),
+    "compare": ("(65,)", "((x > 0) & ~(x > 1)) | (x < -1)"),
+    "concatenate": ("(4,6),(4,3)", "torch.cat([x * 2, y + 1, x], 1).relu()"),
+    "triangle": ("(2,9,9)", "torch.tril(x, 1) + torch.triu(x, 2) * 3"),
+    "views": ("(4,6)", "(x.view(2, 2, 6) * 2).transpose(0, 2).reshape(24) + 1"),
+}
+ROWS = {
+    "softmax": ("(5,70)", "torch.softmax(x * 0.3, -1)"),
+    "softmax_middle": ("(3,10,6)", "torch.softmax(x, 1)"),
+    "log_softmax": ("(5,64)", "torch.log_softmax(x, 1) * 2"),
+    "sums": ("(4,5,6)", "(x.sum(-1), x.sum(1), x.sum((0, 2)), x.sum(), x.mean(0, keepdim=True))"),
+    "extrema": ("(4,5,6)", "(x.amax(-1), x.amin(1), x.max(), x.max(1).values, x.min(2).indices, x.argmax(), x.argmax(0))"),
+    "spread": ("(7,40)", "(x.var(1), x.std(0), x.var(1, unbiased=False, keepdim=True))"),
+    "norms": ("(7,40)", "(x.norm(), torch.linalg.vector_norm(x, dim=1, keepdim=True), x.norm(p=1, dim=0))"),
+    "normalize": ("(7,40)", "x / x.norm(dim=1, keepdim=True)"),
+    "logsumexp": ("(7,40)", "torch.logsumexp(x, 1)"),
+    "layer_norm": ("(2,5,48),(48,),(48,)", "F.layer_norm(x * 2, (48,), y, z)"),
+    "layer_norm_2d": ("(3,6,8)", "F.layer_norm(x, (6, 8)) + 1"),
+    "rms_norm": ("(6,48),(48,)", "x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * y"),
+    "group_norm": ("(2,6,5,4),(6,),(6,)", "F.group_norm(x, 3, y, z)"),
+    "instance_norm": ("(2,6,5,4)", "F.instance_norm(x)"),
+    "losses": ("(6,10),(6,10)", "(F.mse_loss(x, y), F.l1_loss(x, y, reduction='sum'), F.smooth_l1_loss(x, y), F.huber_loss(x, y, delta=0.5))"),
+    "long_sum": ("(300,128)", "(x * x).mean()"),
+    "truth": ("(5,9)", "((x > 1).any(1), (x > -9).all())"),
+    "product": ("(5,9)", "x.prod(1)"),
+}
+PRODUCTS = {
+    "mm": ("(33,20),(20,40)", "x @ y"),
+    "mm_transposed": ("(20,33),(40,20)", "x.t() @ y.t()"),
+    "linear": ("(2,17,20),(24,20),(24,)", "F.gelu(F.linear(x, y, z))"),
+    "bmm": ("(3,17,20),(3,20,18)", "torch.bmm(x, y) * 0.5"),
+    "matmul_broadcast": ("(2,3,17,20),(20,18)", "torch.relu(x @ y)"),
+    "heads": ("(2,3,17,16),(2,3,18,16)", "torch.matmul(x, y.transpose(-1, -2)) + 1"),
+    "residual": ("(32,32),(32,32)", "x + torch.relu(x @ y)"),
+    "vector": ("(33,20),(20,)", "torch.mv(x, y) + torch.matmul(x, y)"),
+    "baddbmm": ("(3,4,6),(3,4,5),(3,5,6)", "torch.baddbmm(x, y, z, beta=0.5, alpha=2)"),
+    "attention": ("(1,2,17,16),(1,2,17,16),(1,2,17,16)", "F.scaled_dot_product_attention(x, y, z, is_causal=True)"),
+    "product_softmax": ("(20,16),(16,24)", "torch.softmax(x @ y, 1)"),
+}
+HYBRID = {
+    "pool": ("(2,3,8,8)", "F.max_pool2d(F.relu(x), 2) + 1"),
+    "sorted": ("(4,16)", "torch.sort(x * 2, 1).values.sum(1)"),
+    "cumulative": ("(4,16)", "torch.cumsum(x, 1) * 2"),
+}
+
+
+def file_of(shapes, body):
+    count = shapes.count("(")
+    names = "xyz"[:count]
+    return (f"import torch\nimport torch.nn.functional as F\n\n\ndef f({', '.join(names)}):\n    return {body}\n\n\n"
+            f"def get_inputs():\n    return [torch.randn(s) for s in ({shapes},)]\n")
+
+
+@pytest.mark.parametrize("name", list(POINTWISE | ROWS | PRODUCTS))
+def test_all_in_triton(name):
+    shapes, body = (POINTWISE | ROWS | PRODUCTS)[name]
+    torch.manual_seed(0)
+    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True)
+
+
+@pytest.mark.parametrize("name", list(HYBRID))
+def test_hybrid(name):
+    shapes, body = HYBRID[name]
+    assert oracle.check(file_of(shapes, body), "f", is_function=True)
+
+
+MODULE = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(width, 24), nn.ReLU(), nn.Linear(24, width))
+        self.norm = nn.LayerNorm(width)
+        self.register_buffer("shift", torch.ones(width))
+
+    def forward(self, x):
+        return {"y": self.norm(x + self.net(x)) + self.shift, "parts": [x.sum()]}
+
+
+def get_inputs():
+    return [torch.randn(17, 20)]
+
+
+def get_init_inputs():
+    return [20]
+"""
+
+
+def test_module_with_numbered_children_and_a_structure():
+    assert oracle.check(MODULE, strict=True)
+
+
+CROSS_ENTROPY = """
+import torch
+import torch.nn.functional as F
+
+
+def f(logits, labels):
+    return F.cross_entropy(logits, labels)
+
+
+def get_inputs():
+    labels = torch.randint(0, 30, (9,))
+    labels[3] = -100
+    return [torch.randn(9, 30), labels]
+"""
+
+
+def test_cross_entropy_ignores_marked_rows():
+    assert oracle.check(CROSS_ENTROPY, "f", is_function=True, strict=True)
+
+
+BATCH_NORM = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bn = nn.BatchNorm2d(3)
+        self.eval()
+
+    def forward(self, x):
+        return torch.relu(self.bn(x))
+
+
+def get_inputs():
+    return [torch.randn(2, 3, 5, 5)]
+"""
+
+
+def test_batch_norm_with_running_statistics():
+    assert oracle.check(BATCH_NORM, strict=True)
