@@ -232,6 +232,7 @@ def _lstm(x: torch.Tensor, hidden: list[torch.Tensor], *args: Any) -> tuple[torc
 
 _OURS = {
     aten.relu.default: _like,
+    aten.abs.default: _like,
     aten.hardtanh.default: _like,
     aten.hardswish.default: _like,
     aten.flip.default: _like,

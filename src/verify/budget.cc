@@ -13,13 +13,20 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Floors, in unit roundoffs of the output's dtype times the row's largest magnitude: a handful of roundings of values as
-// large as the result that the eager program happened to get exactly right. Below fp32 one rounding at the end is all.
-double FloorFactor(bool narrow) { return narrow ? 2 : 16; }
+// Floors, in unit roundoffs of the output's dtype times the row's largest magnitude: a handful of roundings
+// of values as large as the result that the eager program happened to get exactly right. Below fp32 one
+// rounding at the end is all.
+double FloorFactor(bool narrow) {
+  return narrow ? 2 : 16;
+}
 
-double AllcloseTolerance(bool narrow) { return narrow ? 1e-2 : 1e-4; }
+double AllcloseTolerance(bool narrow) {
+  return narrow ? 1e-2 : 1e-4;
+}
 
-bool IsNarrow(at::ScalarType dtype) { return dtype != at::kFloat && dtype != at::kDouble; }
+bool IsNarrow(at::ScalarType dtype) {
+  return dtype != at::kFloat && dtype != at::kDouble;
+}
 
 int64_t RowLength(const at::Tensor& tensor) {
   int64_t length = 1;
@@ -27,9 +34,13 @@ int64_t RowLength(const at::Tensor& tensor) {
   return std::max<int64_t>(length, 1);
 }
 
-at::Tensor AsDouble(const at::Tensor& tensor) { return tensor.to(at::kDouble).contiguous(); }
+at::Tensor AsDouble(const at::Tensor& tensor) {
+  return tensor.to(at::kDouble).contiguous();
+}
 
-bool SamePattern(double a, double b) { return (std::isnan(a) && std::isnan(b)) || a == b; }
+bool SamePattern(double a, double b) {
+  return (std::isnan(a) && std::isnan(b)) || a == b;
+}
 
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -42,17 +53,25 @@ double Median(std::vector<double> values) {
 
 double UnitRoundoff(at::ScalarType dtype) {
   switch (dtype) {
-    case at::kDouble: return std::ldexp(1.0, -53);
-    case at::kFloat: return std::ldexp(1.0, -24);
-    case at::kHalf: return std::ldexp(1.0, -11);
-    case at::kBFloat16: return std::ldexp(1.0, -8);
-    case at::kFloat8_e4m3fn: return std::ldexp(1.0, -4);
-    case at::kFloat8_e5m2: return std::ldexp(1.0, -3);
-    default: return 0;
+    case at::kDouble:
+      return std::ldexp(1.0, -53);
+    case at::kFloat:
+      return std::ldexp(1.0, -24);
+    case at::kHalf:
+      return std::ldexp(1.0, -11);
+    case at::kBFloat16:
+      return std::ldexp(1.0, -8);
+    case at::kFloat8_e4m3fn:
+      return std::ldexp(1.0, -4);
+    case at::kFloat8_e5m2:
+      return std::ldexp(1.0, -3);
+    default:
+      return 0;
   }
 }
 
-Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles)
+Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
+                         const std::vector<at::Tensor>& wobbles)
     : dtype_(eager.scalar_type()) {
   TRITOGEN_CHECK(exact.sizes() == eager.sizes());
   if (!at::isFloatingType(dtype_)) {
@@ -68,7 +87,8 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager, const
   MeasureRows(data);
   const double* e = exact_.const_data_ptr<double>();
   for (int64_t i = 0; i < exact_.numel(); ++i) {
-    if (std::isfinite(e[i]) != std::isfinite(data[0][i]) || (!std::isfinite(e[i]) && !SamePattern(e[i], data[0][i]))) {
+    if (std::isfinite(e[i]) != std::isfinite(data[0][i]) ||
+        (!std::isfinite(e[i]) && !SamePattern(e[i], data[0][i]))) {
       eager_ = others[0];
       break;
     }
@@ -116,7 +136,8 @@ double Expectation::ErrorAt(int64_t index, double got) const {
   const double e = exact_.const_data_ptr<double>()[index];
   if (eager_.defined()) {  // the declared precision overflows where fp64 does not, or the other way round
     const double eager = eager_.const_data_ptr<double>()[index];
-    if (SamePattern(got, eager) || (std::isfinite(eager) && !std::isfinite(e) && std::isfinite(got))) return 0;
+    if (SamePattern(got, eager) || (std::isfinite(eager) && !std::isfinite(e) && std::isfinite(got)))
+      return 0;
   }
   if (!std::isfinite(e)) return SamePattern(got, e) ? 0 : kInfinity;
   return std::isfinite(got) ? std::abs(got - e) : kInfinity;

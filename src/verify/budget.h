@@ -1,5 +1,5 @@
-// The error budget of one output in one trial, and the comparison of a candidate's output with it. docs/verdicts.md says
-// why the constants are what they are.
+// The error budget of one output in one trial, and the comparison of a candidate's output with it.
+// docs/verdicts.md says why the constants are what they are.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,27 +15,31 @@ double UnitRoundoff(at::ScalarType dtype);
 // Errors are relative to the output's scale, its largest finite expected magnitude.
 struct Comparison {
   bool ok = true;
-  double error = 0;     // where the error is largest in terms of its budget; infinite where NaN or Inf do not match
-  double budget = 0;    // what it may be there
-  double eager = 0;     // what the eager program's is there
-  double allclose = 1;  // share of elements inside KernelBench's tolerance (1e-4 in fp32 and fp64, 1e-2 below)
-  double rms = 0;       // root mean square of the finite errors, absolute
-  int64_t index = -1;   // flat index of that place; -1: the root mean square over the whole output decides
+  double error =
+      0;  // where the error is largest in terms of its budget; infinite where NaN or Inf do not match
+  double budget = 0;  // what it may be there
+  double eager = 0;   // what the eager program's is there
+  double allclose =
+      1;               // share of elements inside KernelBench's tolerance (1e-4 in fp32 and fp64, 1e-2 below)
+  double rms = 0;      // root mean square of the finite errors, absolute
+  int64_t index = -1;  // flat index of that place; -1: the root mean square over the whole output decides
   double expected = 0, got = 0;  // there
 };
 
-// Floating outputs: |got − exact| within the row's budget, and its root mean square over the output within its own.
-// Integer and bool outputs: equal. A row is a run of trailing dimensions of at least kRowElements elements.
+// Floating outputs: |got − exact| within the row's budget, and its root mean square over the output within
+// its own. Integer and bool outputs: equal. A row is a run of trailing dimensions of at least kRowElements
+// elements.
 class Expectation {
  public:
-  // Multiples of the eager program's largest error in the row; half as much of the root mean square over the output.
+  // Multiples of the eager program's largest error in the row; half as much of the root mean square over the
+  // output.
   static constexpr double kMultiple = 16;
   static constexpr double kNarrowMultiple = 8;  // below fp32
   static constexpr int64_t kRowElements = 16;
 
-  // `exact`: the output in fp64 (integers in their own dtype). `eager`: in the declared dtype. `wobbles`: fp64 outputs for
-  // inputs and weights moved by half a unit in the last place at random: what no program in that precision can see; they
-  // count as errors of the eager program.
+  // `exact`: the output in fp64 (integers in their own dtype). `eager`: in the declared dtype. `wobbles`:
+  // fp64 outputs for inputs and weights moved by half a unit in the last place at random: what no program in
+  // that precision can see; they count as errors of the eager program.
   Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles);
 
   // `got` has the output's shape and dtype, or any floating dtype when that is floating.
@@ -44,7 +48,9 @@ class Expectation {
   const at::Tensor& exact() const { return exact_; }  // contiguous; double, or as declared for integers
   at::ScalarType dtype() const { return dtype_; }
   double scale() const { return scale_; }
-  double AllowedAt(int64_t flat_index) const { return row_budget_[flat_index / row_length_]; }  // absolute, floating only
+  double AllowedAt(int64_t flat_index) const {
+    return row_budget_[flat_index / row_length_];
+  }  // absolute, floating only
 
  private:
   void MeasureRows(const std::vector<const double*>& errors_of);

@@ -8,16 +8,16 @@
 #include <limits>
 #include <string_view>
 
-#include "verify/work_ops.h"
 #include "plan/visit.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
 
 struct IndexOp {
   std::string_view op;
-  size_t result;          // which result holds the indices
-  bool dim_may_be_none;   // then the tensor is flattened
+  size_t result;         // which result holds the indices
+  bool dim_may_be_none;  // then the tensor is flattened
 };
 constexpr std::array<IndexOp, 9> kIndexOps = {{
     {"aten::argmax", 0, true},
@@ -41,8 +41,10 @@ const Value* FindArgument(const AtenStep& step, const std::string& name) {
 }
 
 std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, TensorId output) {
-  const auto row = std::find_if(kIndexOps.begin(), kIndexOps.end(), [&](const IndexOp& r) { return r.op == step.op; });
-  if (row == kIndexOps.end() || step.outs.size() <= row->result || step.outs[row->result] != output) return std::nullopt;
+  const auto row =
+      std::find_if(kIndexOps.begin(), kIndexOps.end(), [&](const IndexOp& r) { return r.op == step.op; });
+  if (row == kIndexOps.end() || step.outs.size() <= row->result || step.outs[row->result] != output)
+    return std::nullopt;
   const auto* self = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
   if (self == nullptr || !IsFloating(plan.tensors[self->id].dtype)) return std::nullopt;
   const auto rank = static_cast<int64_t>(plan.tensors[self->id].sizes.size());
@@ -61,7 +63,8 @@ std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, Tens
 std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output) {
   for (size_t i = plan.run.size(); i-- > 0;) {
     const auto* step = std::get_if<AtenStep>(&plan.run[i]);
-    if (step == nullptr || std::find(step->outs.begin(), step->outs.end(), output) == step->outs.end()) continue;
+    if (step == nullptr || std::find(step->outs.begin(), step->outs.end(), output) == step->outs.end())
+      continue;
     if (WithoutOverload(step->op) == "aten::_to_copy" && !step->args.empty()) {
       const auto* from = std::get_if<TensorRef>(&step->args[0].v);
       if (from == nullptr || IsFloating(plan.tensors[from->id].dtype)) return std::nullopt;
@@ -79,7 +82,8 @@ Comparison CompareIndices(const IndexSource& source, const Expectation& values, 
   int64_t outer = 1, length = v.numel(), inner = 1;
   if (source.dim) {
     length = v.size(*source.dim);
-    for (int64_t d = 0; d < v.dim(); ++d) (d < *source.dim ? outer : inner) *= d == *source.dim ? 1 : v.size(d);
+    for (int64_t d = 0; d < v.dim(); ++d)
+      (d < *source.dim ? outer : inner) *= d == *source.dim ? 1 : v.size(d);
   }
   const at::Tensor want = indices.exact().to(at::kLong).contiguous(), have = got.to(at::kLong).contiguous();
   const int64_t per_slice = outer * inner > 0 ? have.numel() / (outer * inner) : 0;
@@ -96,8 +100,10 @@ Comparison CompareIndices(const IndexSource& source, const Expectation& values, 
         double error = std::numeric_limits<double>::infinity(), allowed = 0;
         if (valid) {
           seen[h[at]] = true;
-          const int64_t expected = (o * length + w[at]) * inner + i, chosen = (o * length + h[at]) * inner + i;
-          error = h[at] == w[at] || data[expected] == data[chosen] ? 0 : std::abs(data[expected] - data[chosen]);
+          const int64_t expected = (o * length + w[at]) * inner + i,
+                        chosen = (o * length + h[at]) * inner + i;
+          error =
+              h[at] == w[at] || data[expected] == data[chosen] ? 0 : std::abs(data[expected] - data[chosen]);
           allowed = values.AllowedAt(expected);
         }
         if (error <= allowed) continue;

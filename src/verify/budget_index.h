@@ -1,5 +1,5 @@
-// Outputs that are indices into something that was computed (argmax, topk, sort): where two candidates for the place tie
-// within rounding, either index is right.
+// Outputs that are indices into something that was computed (argmax, topk, sort): where two candidates for
+// the place tie within rounding, either index is right.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,12 @@ struct IndexSource {
   std::optional<int64_t> dim;  // nothing: into the flattened tensor
 };
 
-// What the tensor `output` of the reference indexes; nothing when it does not come straight from such an operator.
+// What the tensor `output` of the reference indexes; nothing when it does not come straight from such an
+// operator.
 std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output);
 
-// Judges indices by the values they point at: each must be within the budget of the value that the expected index points
-// at, and no index may come twice in one slice.
+// Judges indices by the values they point at: each must be within the budget of the value that the expected
+// index points at, and no index may come twice in one slice.
 Comparison CompareIndices(const IndexSource& source, const Expectation& values, const Expectation& indices,
                           const at::Tensor& got);
 

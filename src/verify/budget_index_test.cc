@@ -6,8 +6,10 @@
 namespace tritogen {
 namespace {
 
-Comparison Judge(const at::Tensor& values, std::optional<int64_t> dim, const at::Tensor& want, const at::Tensor& got) {
-  return CompareIndices({0, dim}, Expectation(values.to(at::kDouble), values, {}), Expectation(want, want, {}), got);
+Comparison Judge(const at::Tensor& values, std::optional<int64_t> dim, const at::Tensor& want,
+                 const at::Tensor& got) {
+  return CompareIndices({0, dim}, Expectation(values.to(at::kDouble), values, {}),
+                        Expectation(want, want, {}), got);
 }
 
 TEST(Indices, TiesMayGoEitherWay) {

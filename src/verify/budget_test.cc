@@ -26,7 +26,9 @@ at::Tensor SumInOrder(const at::Tensor& x, int64_t chunks) {  // sequential over
   return total.sum(1);
 }
 
-at::Tensor Tf32(const at::Tensor& x) { return RoundToTf32({x})[0].to(at::kFloat); }
+at::Tensor Tf32(const at::Tensor& x) {
+  return RoundToTf32({x})[0].to(at::kFloat);
+}
 
 TEST(Budget, LetsHonestSumsPassInAnyOrder) {
   for (const int64_t n : {64, 1024, 8192}) {
@@ -59,7 +61,8 @@ TEST(Budget, LetsOnlineSoftmaxPassAndNotApproximateOnes) {
   const Expectation expected = Expect([](const auto& in) { return at::softmax(in[0], 1); }, {x});
   const at::Tensor left = x.narrow(1, 0, 300), right = x.narrow(1, 300, 700);
   const at::Tensor ml = left.amax(1, true), mr = right.amax(1, true), m = at::maximum(ml, mr);
-  const at::Tensor sum = (left - ml).exp().sum(1, true) * (ml - m).exp() + (right - mr).exp().sum(1, true) * (mr - m).exp();
+  const at::Tensor sum =
+      (left - ml).exp().sum(1, true) * (ml - m).exp() + (right - mr).exp().sum(1, true) * (mr - m).exp();
   EXPECT_TRUE(expected.Compare((x - m).exp() / sum).ok);
   EXPECT_TRUE(expected.Compare(at::exp2((x - m) * 1.44269504f) / sum).ok);
   EXPECT_FALSE(expected.Compare(at::softmax(Tf32(x), 1)).ok);
@@ -124,7 +127,7 @@ TEST(Budget, NanAndInfMustStandWhereTheyShould) {
 TEST(Budget, OverflowOfTheDeclaredPrecisionIsNoDuty) {
   const at::Tensor x = at::full({1, 16}, 3e4, at::kHalf);
   const Expectation expected = Expect([](const auto& in) { return in[0] * 4; }, {x});
-  EXPECT_TRUE(expected.Compare(x * 4).ok);                                  // Inf, like eager
+  EXPECT_TRUE(expected.Compare(x * 4).ok);                                   // Inf, like eager
   EXPECT_TRUE(expected.Compare((x.to(at::kFloat) * 4).to(at::kDouble)).ok);  // the true value
   EXPECT_FALSE(expected.Compare(at::zeros({1, 16})).ok);
 }

@@ -16,11 +16,16 @@ at::Tensor FiniteMean(const at::Tensor& values) {
 
 std::string_view ControlName(Control control) {
   switch (control) {
-    case Control::kZeros: return "zeros";
-    case Control::kConstant: return "its own mean";
-    case Control::kRowMean: return "the means of its rows";
-    case Control::kIdentity: return "an input";
-    case Control::kStale: return "the answer for other inputs";
+    case Control::kZeros:
+      return "zeros";
+    case Control::kConstant:
+      return "its own mean";
+    case Control::kRowMean:
+      return "the means of its rows";
+    case Control::kIdentity:
+      return "an input";
+    case Control::kStale:
+      return "the answer for other inputs";
   }
   TRITOGEN_CHECK(false);
 }
@@ -30,13 +35,15 @@ std::optional<at::Tensor> ControlOutput(Control control, const Expectation& expe
   const at::Tensor& exact = expected.exact();
   const bool floating = at::isFloatingType(expected.dtype());
   switch (control) {
-    case Control::kZeros: return at::zeros_like(exact);
+    case Control::kZeros:
+      return at::zeros_like(exact);
     case Control::kConstant:
       if (exact.numel() < 2) return std::nullopt;  // its mean is the answer itself
       if (!floating) return exact.flatten()[0].expand(exact.sizes());
       return FiniteMean(exact).expand(exact.sizes());
     case Control::kRowMean:
-      if (!floating || exact.dim() < 2 || exact.size(-1) < 2 || exact.numel() == exact.size(-1)) return std::nullopt;
+      if (!floating || exact.dim() < 2 || exact.size(-1) < 2 || exact.numel() == exact.size(-1))
+        return std::nullopt;
       return exact.mean({-1}, true).expand(exact.sizes());
     case Control::kIdentity:
       for (const at::Tensor& input : inputs) {
@@ -45,7 +52,8 @@ std::optional<at::Tensor> ControlOutput(Control control, const Expectation& expe
         }
       }
       return std::nullopt;
-    case Control::kStale: return other;
+    case Control::kStale:
+      return other;
   }
   return std::nullopt;
 }

@@ -1,4 +1,5 @@
-// Negative controls: outputs of programs that do not do the work. Each must fail the checks that a candidate has to pass.
+// Negative controls: outputs of programs that do not do the work. Each must fail the checks that a candidate
+// has to pass.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,8 +19,8 @@ inline constexpr std::array<Control, 5> kControls = {Control::kZeros, Control::k
 // As a reader of a verdict would name it: "zeros", "its own mean", …
 std::string_view ControlName(Control control);
 
-// What the control returns in place of `expected`; nothing where it makes no sense (no input of that shape, a single row, …).
-// `inputs` are the trial's, `other` is the exact output of another trial.
+// What the control returns in place of `expected`; nothing where it makes no sense (no input of that shape, a
+// single row, …). `inputs` are the trial's, `other` is the exact output of another trial.
 std::optional<at::Tensor> ControlOutput(Control control, const Expectation& expected,
                                         const std::vector<at::Tensor>& inputs, const at::Tensor& other);
 

@@ -16,7 +16,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kNames = {"generated", "spread", "flipped", "shifted",
                                                     "spikes",    "binary", "near_one"};
 
-at::TensorOptions DoubleOptions() { return at::TensorOptions().dtype(at::kDouble); }
+at::TensorOptions DoubleOptions() {
+  return at::TensorOptions().dtype(at::kDouble);
+}
 
 // Uniform in [low, high).
 at::Tensor Uniform(at::IntArrayRef sizes, double low, double high, const at::Generator& random) {
@@ -63,16 +65,19 @@ at::Tensor Permuted(const at::Tensor& x, const at::Generator& random) {
 }
 
 // Changed values of a floating tensor, in fp64.
-at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double strength, const at::Generator& random) {
+at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double strength,
+                          const at::Generator& random) {
   const auto sizes = x.sizes();
   switch (distribution) {
-    case Distribution::kGenerated: return x;
+    case Distribution::kGenerated:
+      return x;
     case Distribution::kSpread: {
       const double decades = 1.5 * strength;
       const at::Tensor scale = at::pow(10.0, Uniform(SliceSizes(sizes, random), -decades, decades, random));
       return x * scale * Signs(sizes, random);
     }
-    case Distribution::kFlipped: return x.neg();
+    case Distribution::kFlipped:
+      return x.neg();
     case Distribution::kShifted: {
       const double shift = UniformNumber(2, 6, random) * (UniformNumber(0, 1, random) < 0.5 ? -1 : 1);
       const at::Tensor slices = Uniform(SliceSizes(sizes, random), -1, 1, random);
@@ -83,13 +88,16 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
       const at::Tensor size = Uniform(sizes, 10, 100, random) * (strength * Spread(x));
       return at::where(Uniform(sizes, 0, 1, random) < share, size * Signs(sizes, random), x);
     }
-    case Distribution::kBinary: return (Uniform(sizes, 0, 1, random) < 0.5).to(at::kDouble);
-    case Distribution::kNearOne: return 1 + (x - x.mean()) * (0.01 / Spread(x));
+    case Distribution::kBinary:
+      return (Uniform(sizes, 0, 1, random) < 0.5).to(at::kDouble);
+    case Distribution::kNearOne:
+      return 1 + (x - x.mean()) * (0.01 / Spread(x));
   }
   return x;
 }
 
-at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double strength, const at::Generator& random) {
+at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double strength,
+                        const at::Generator& random) {
   if (distribution == Distribution::kGenerated || x.numel() == 0) return x;
   at::Tensor changed;
   if (x.scalar_type() == at::kBool) {
@@ -99,7 +107,8 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
     return x;
   } else {
     const at::Tensor values = x.to(at::kDouble);
-    changed = IsTwoValued(values) ? Permuted(values, random) : TransformFloat(distribution, values, strength, random);
+    changed = IsTwoValued(values) ? Permuted(values, random)
+                                  : TransformFloat(distribution, values, strength, random);
   }
   if (!x.is_non_overlapping_and_dense()) return x;  // expanded tensors have no strided copy
   return at::empty_like(x).copy_(changed);
@@ -107,10 +116,12 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
 
 }  // namespace
 
-std::string_view DistributionName(Distribution distribution) { return kNames[static_cast<size_t>(distribution)]; }
+std::string_view DistributionName(Distribution distribution) {
+  return kNames[static_cast<size_t>(distribution)];
+}
 
-std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated, uint64_t seed,
-                                  double strength) {
+std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
+                                  uint64_t seed, double strength) {
   const at::Generator random = at::detail::createCPUGenerator(seed);
   std::vector<at::Tensor> inputs;
   // Which inputs are flipped: a random set that is not empty.

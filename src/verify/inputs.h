@@ -21,20 +21,23 @@ enum class Distribution {
 };
 std::string_view DistributionName(Distribution distribution);
 
-// New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed. `strength` in
-// (0, 1] tames scales, shifts and spikes. Integer tensors stay as generated; of bool tensors some elements are redrawn.
-// Floating tensors that hold at most two different values (masks, labels) are only permuted.
-std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated, uint64_t seed,
-                                  double strength);
+// New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
+// `strength` in (0, 1] tames scales, shifts and spikes. Integer tensors stay as generated; of bool tensors
+// some elements are redrawn. Floating tensors that hold at most two different values (masks, labels) are only
+// permuted.
+std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
+                                  uint64_t seed, double strength);
 
-// Other values for one tensor of the same kind, far enough from the old ones to matter; nothing when there are none (an
-// integer tensor with one value). Integers are permuted, bools flipped, floats redrawn from a distribution like theirs.
+// Other values for one tensor of the same kind, far enough from the old ones to matter; nothing when there
+// are none (an integer tensor with one value). Integers are permuted, bools flipped, floats redrawn from a
+// distribution like theirs.
 std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed);
 
 // Each floating tensor moved by up to half a unit in the last place of its own dtype, as fp64.
 std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t seed);
 
-// Each float32 tensor rounded to the 11 significant bits that TF32 and fp16 keep, as fp64; others as they are.
+// Each float32 tensor rounded to the 11 significant bits that TF32 and fp16 keep, as fp64; others as they
+// are.
 std::vector<at::Tensor> RoundToTf32(const std::vector<at::Tensor>& tensors);
 
 // Numbers that belong together but look unrelated: stream `index` of a secret seed.

@@ -8,12 +8,15 @@
 namespace tritogen {
 namespace {
 
-constexpr Distribution kAll[] = {Distribution::kGenerated, Distribution::kSpread, Distribution::kFlipped, Distribution::kShifted,
-                                 Distribution::kSpikes,    Distribution::kBinary, Distribution::kNearOne};
+constexpr Distribution kAll[] = {Distribution::kGenerated, Distribution::kSpread, Distribution::kFlipped,
+                                 Distribution::kShifted,   Distribution::kSpikes, Distribution::kBinary,
+                                 Distribution::kNearOne};
 
 TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
-  const at::Tensor x = at::rand({6, 4}).t(), half = at::rand({8}).to(at::kBFloat16), i = at::arange(5), b = at::ones({40}, at::kBool);
-  const std::vector<at::Tensor> in = {x, half, i, b, at::rand({}), at::rand({0, 3}), at::rand({1, 3}).expand({5, 3})};
+  const at::Tensor x = at::rand({6, 4}).t(), half = at::rand({8}).to(at::kBFloat16), i = at::arange(5),
+                   b = at::ones({40}, at::kBool);
+  const std::vector<at::Tensor> in = {
+      x, half, i, b, at::rand({}), at::rand({0, 3}), at::rand({1, 3}).expand({5, 3})};
   std::vector<at::Tensor> before;
   for (const at::Tensor& t : in) before.push_back(t.clone());
   for (const Distribution d : kAll) {
@@ -31,7 +34,8 @@ TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
 
 TEST(Inputs, AreTheSameForTheSameSeedAndOthersForAnother) {
   const std::vector<at::Tensor> in = {at::rand({32, 32})};
-  for (const Distribution d : {Distribution::kSpread, Distribution::kShifted, Distribution::kSpikes, Distribution::kBinary}) {
+  for (const Distribution d :
+       {Distribution::kSpread, Distribution::kShifted, Distribution::kSpikes, Distribution::kBinary}) {
     EXPECT_TRUE(Transform(d, in, 1, 1)[0].equal(Transform(d, in, 1, 1)[0]));
     EXPECT_FALSE(Transform(d, in, 1, 1)[0].equal(Transform(d, in, 2, 1)[0]));
   }
@@ -42,7 +46,8 @@ TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
   const at::Tensor spread = Transform(Distribution::kSpread, in, 3, 1)[0];
   EXPECT_TRUE((spread < 0).any().item<bool>());
   const at::Tensor rows = spread.abs().amax(1), columns = spread.abs().amax(0);
-  const double by_row = (rows.max() / rows.min()).item<double>(), by_column = (columns.max() / columns.min()).item<double>();
+  const double by_row = (rows.max() / rows.min()).item<double>(),
+               by_column = (columns.max() / columns.min()).item<double>();
   EXPECT_GT(std::max(by_row, by_column), 50);
   EXPECT_TRUE(Transform(Distribution::kFlipped, in, 3, 1)[0].equal(-in[0]));
   EXPECT_GT(std::abs(Transform(Distribution::kShifted, in, 3, 1)[0].mean().item<double>() - 0.5), 0.25);
@@ -64,7 +69,8 @@ TEST(Inputs, TwoValuedLabelsStayTwoValued) {
 }
 
 TEST(Inputs, RedrawChangesWhatCanBeChanged) {
-  for (const at::Tensor& x : {at::rand({10}), at::ones({10}), at::zeros({}), at::arange(10), at::zeros({3}, at::kBool)}) {
+  for (const at::Tensor& x :
+       {at::rand({10}), at::ones({10}), at::zeros({}), at::arange(10), at::zeros({3}, at::kBool)}) {
     const auto other = Redraw(x, 1);
     ASSERT_TRUE(other.has_value());
     EXPECT_FALSE(other->equal(x));

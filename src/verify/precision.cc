@@ -11,10 +11,13 @@ namespace {
 constexpr double kAccumulation = 8;
 constexpr double kBfloat16OverTf32 = 8;  // 8 significant bits against 11
 
-bool IsNarrow(Dtype dtype) { return IsFloating(dtype) && DtypeSize(dtype) < 4; }
+bool IsNarrow(Dtype dtype) {
+  return IsFloating(dtype) && DtypeSize(dtype) < 4;
+}
 
 bool HasNarrowTensors(const Plan& plan) {
-  return std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& m) { return IsNarrow(m.dtype); });
+  return std::any_of(plan.tensors.begin(), plan.tensors.end(),
+                     [](const TensorMeta& m) { return IsNarrow(m.dtype); });
 }
 
 // A tile or scalar of 16- or 8-bit floats in TTIR: "tensor<64x64xbf16>", ": f16", "f8E4M3FN".

@@ -14,8 +14,8 @@ struct PrecisionTraces {
 };
 PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate);
 
-// "tf32" or "half" when an error (root mean square, absolute) has both the trace and the size of that downgrade, else "".
-// `tf32_rms`: the error that rounding inputs and weights to TF32 alone brings about.
+// "tf32" or "half" when an error (root mean square, absolute) has both the trace and the size of that
+// downgrade, else "". `tf32_rms`: the error that rounding inputs and weights to TF32 alone brings about.
 std::string DowngradeRule(const PrecisionTraces& traces, double error_rms, double tf32_rms);
 
 }  // namespace tritogen

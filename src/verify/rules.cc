@@ -15,7 +15,9 @@ Objection Reject(std::string rule, std::string reason, nlohmann::json evidence =
   return {Outcome::kRejected, std::move(reason), std::move(rule), std::move(evidence)};
 }
 
-bool IsTensor(const Value& value) { return std::holds_alternative<TensorRef>(value.v); }
+bool IsTensor(const Value& value) {
+  return std::holds_alternative<TensorRef>(value.v);
+}
 
 std::optional<Objection> CompareOutput(int index, const TensorMeta& want, const TensorMeta& got) {
   const nlohmann::json place = {{"output", index}};
@@ -24,8 +26,8 @@ std::optional<Objection> CompareOutput(int index, const TensorMeta& want, const 
     evidence["expected"] = want.sizes;
     evidence["got"] = got.sizes;
     return Objection{Outcome::kWrongShape,
-                     fmt::format("output {} has shape {}, the reference's has {}", index, ShapeText(got.sizes),
-                                 ShapeText(want.sizes)),
+                     fmt::format("output {} has shape {}, the reference's has {}", index,
+                                 ShapeText(got.sizes), ShapeText(want.sizes)),
                      "", evidence};
   }
   if (want.dtype != got.dtype) {
@@ -33,8 +35,8 @@ std::optional<Objection> CompareOutput(int index, const TensorMeta& want, const 
     evidence["expected"] = DtypeName(want.dtype);
     evidence["got"] = DtypeName(got.dtype);
     return Objection{Outcome::kWrongDtype,
-                     fmt::format("output {} has dtype {}, the reference's has {}", index, DtypeName(got.dtype),
-                                 DtypeName(want.dtype)),
+                     fmt::format("output {} has dtype {}, the reference's has {}", index,
+                                 DtypeName(got.dtype), DtypeName(want.dtype)),
                      "", evidence};
   }
   return std::nullopt;
@@ -68,10 +70,13 @@ AtenStep FillWithConstant(const Plan& plan, TensorId id, int line) {
 
 }  // namespace
 
-std::string ShapeText(const std::vector<int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+std::string ShapeText(const std::vector<int64_t>& sizes) {
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
 
 std::optional<Objection> CheckContract(const Plan& reference, const Plan& candidate) {
-  const std::vector<TensorId> want_in = TensorLeaves(reference.inputs), got_in = TensorLeaves(candidate.inputs);
+  const std::vector<TensorId> want_in = TensorLeaves(reference.inputs),
+                              got_in = TensorLeaves(candidate.inputs);
   bool same_inputs = want_in.size() == got_in.size();
   for (size_t i = 0; same_inputs && i < want_in.size(); ++i) {
     const TensorMeta &want = reference.tensors[want_in[i]], &got = candidate.tensors[got_in[i]];
@@ -80,16 +85,20 @@ std::optional<Objection> CheckContract(const Plan& reference, const Plan& candid
   if (!same_inputs) return Reject("contract", "the candidate was not recorded with the reference's inputs");
 
   if (reference.structure != candidate.structure || reference.outputs.size() != candidate.outputs.size()) {
-    return Objection{Outcome::kWrongShape,
-                     fmt::format("returns {}, the reference returns {}", candidate.structure, reference.structure), "",
-                     {{"expected", reference.structure}, {"got", candidate.structure}}};
+    return Objection{
+        Outcome::kWrongShape,
+        fmt::format("returns {}, the reference returns {}", candidate.structure, reference.structure),
+        "",
+        {{"expected", reference.structure}, {"got", candidate.structure}}};
   }
   int index = 0;
   for (size_t i = 0; i < reference.outputs.size(); ++i) {
     const Value &want = reference.outputs[i], &got = candidate.outputs[i];
     if (IsTensor(want) != IsTensor(got) || (!IsTensor(want) && !(want == got))) {
       return Objection{IsTensor(want) == IsTensor(got) ? Outcome::kWrongValues : Outcome::kWrongDtype,
-                       fmt::format("leaf {} of the result is not what the reference returns", i), "", {{"leaf", i}}};
+                       fmt::format("leaf {} of the result is not what the reference returns", i),
+                       "",
+                       {{"leaf", i}}};
     }
     if (!IsTensor(want)) continue;
     auto objection = CompareOutput(index++, reference.tensors[std::get<TensorRef>(want.v).id],
@@ -104,7 +113,8 @@ std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candid
   for (size_t i = 0; i < got.size(); ++i) {
     const auto owner = Owner(candidate, got[i]);
     if (owner && !Owner(reference, want[i])) {
-      return Reject("output_aliases", fmt::format("output {} is {} itself, the reference makes a new tensor", i, *owner),
+      return Reject("output_aliases",
+                    fmt::format("output {} is {} itself, the reference makes a new tensor", i, *owner),
                     {{"output", i}, {"aliases", *owner}});
     }
   }
@@ -126,7 +136,8 @@ std::optional<Objection> CheckTriton(const Plan& candidate, const Flow& flow, Mo
   for (const Step& step : candidate.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten == nullptr || KindOf(candidate, *aten) != OpKind::kCompute) continue;
-    return Reject("strict", fmt::format("{} computes outside Triton", aten->op), {{"op", aten->op}, {"line", aten->line}});
+    return Reject("strict", fmt::format("{} computes outside Triton", aten->op),
+                  {{"op", aten->op}, {"line", aten->line}});
   }
   return std::nullopt;
 }

@@ -25,15 +25,16 @@ struct Objection {
 // Outcomes: rejected (rule "contract"), wrong_shape, wrong_dtype.
 std::optional<Objection> CheckContract(const Plan& reference, const Plan& candidate);
 
-// An output of the candidate is an input or a piece of its state where the reference's is not. Rule "output_aliases".
+// An output of the candidate is an input or a piece of its state where the reference's is not. Rule
+// "output_aliases".
 std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candidate);
 
-// Rules "no_triton" (no launch whose result can reach an output) and, in strict mode, "strict" (an ATen call of `run` is
-// neither factory, view nor layout copy).
+// Rules "no_triton" (no launch whose result can reach an output) and, in strict mode, "strict" (an ATen call
+// of `run` is neither factory, view nor layout copy).
 std::optional<Objection> CheckTriton(const Plan& candidate, const Flow& flow, Mode mode);
 
-// The candidate with every launch of `run` left out; buffers that only launches would have written hold an arbitrary
-// constant. When its outputs are still right, the launches were decoys.
+// The candidate with every launch of `run` left out; buffers that only launches would have written hold an
+// arbitrary constant. When its outputs are still right, the launches were decoys.
 Plan WithoutLaunches(const Plan& candidate);
 
 // The text of sizes: "[2, 3]".

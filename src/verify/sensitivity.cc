@@ -22,10 +22,10 @@ class Prober {
   bool SeesInput(size_t leaf) {
     if (!base_) base_ = SetUp(task_.bound.bindings);
     return base_ && Visible(*base_, [&](TensorList* inputs, uint64_t seed) {
-      auto redrawn = Redraw((*inputs)[leaf], seed);
-      if (redrawn) (*inputs)[leaf] = *redrawn;
-      return redrawn.has_value();
-    });
+             auto redrawn = Redraw((*inputs)[leaf], seed);
+             if (redrawn) (*inputs)[leaf] = *redrawn;
+             return redrawn.has_value();
+           });
   }
 
   bool SeesState(const std::string& name) {
@@ -52,7 +52,8 @@ class Prober {
       const Trial& trial = task_.bound.trials[t];
       TensorList inputs = CloneAll(trial.inputs), outputs;
       if (!change(&inputs, SubSeed(trial.run_seed, 7))) continue;
-      if (replayer.Run(inputs, trial.run_seed, &outputs)) return true;  // it matters enough to break the program
+      if (replayer.Run(inputs, trial.run_seed, &outputs))
+        return true;  // it matters enough to break the program
       for (size_t i = 0; i < trial.outputs.size(); ++i) {
         if (!trial.outputs[i].Compare(task_.index_sources[i], outputs[i]).ok) return true;
       }
@@ -70,8 +71,10 @@ at::Tensor UniformLike(const at::Tensor& like, double low, double high, const at
 }
 
 Objection Ignored(const std::string& what) {
-  return {Outcome::kWrongValues, fmt::format("{} cannot reach any output, but the reference's outputs depend on it", what),
-          "", {{"insensitive", what}}};
+  return {Outcome::kWrongValues,
+          fmt::format("{} cannot reach any output, but the reference's outputs depend on it", what),
+          "",
+          {{"insensitive", what}}};
 }
 
 }  // namespace
@@ -102,10 +105,12 @@ void FindSensitive(const Deadline& deadline, Task::Impl* task) {
     }
   }
   for (const std::string& what : unseen) {
-    task->bound.notes.push_back(fmt::format("no output depends visibly on {}: ignoring it is no error", what));
+    task->bound.notes.push_back(
+        fmt::format("no output depends visibly on {}: ignoring it is no error", what));
   }
   if (unmeasured > 0) {
-    task->bound.notes.push_back(fmt::format("time ran short: sensitivity to {} inputs and parameters not measured", unmeasured));
+    task->bound.notes.push_back(
+        fmt::format("time ran short: sensitivity to {} inputs and parameters not measured", unmeasured));
   }
 }
 
@@ -134,15 +139,17 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
     changed = UniformLike(value, -0.5, 0.5, random);
   } else if (entry.is_parameter && value.eq(value.flatten()[0]).all().item<bool>()) {
     const double constant = value.flatten()[0].to(at::kDouble).item<double>();
-    changed = constant == 0 ? UniformLike(value, -0.5, 0.5, random) : constant * UniformLike(value, 0.5, 1.5, random);
+    changed = constant == 0 ? UniformLike(value, -0.5, 0.5, random)
+                            : constant * UniformLike(value, 0.5, 1.5, random);
   } else {
     return std::nullopt;
   }
   return at::empty_like(value).copy_(changed);
 }
 
-std::optional<Objection> CheckNeutralState(const Task::Impl& task, const Setting& setting, const Plan& candidate,
-                                           const Flow& flow, const Deadline& deadline) {
+std::optional<Objection> CheckNeutralState(const Task::Impl& task, const Setting& setting,
+                                           const Plan& candidate, const Flow& flow,
+                                           const Deadline& deadline) {
   int64_t needed = 0, found = 0;
   for (const StateEntry& entry : task.plan.state) {
     const auto in = [&](const std::vector<std::string>& names) {
@@ -168,10 +175,13 @@ std::optional<Objection> CheckNeutralState(const Task::Impl& task, const Setting
     }
   }
   if (found >= needed) return std::nullopt;
-  return Objection{Outcome::kRejected,
-                   fmt::format("'{}' and the like have no counterpart in the candidate's state (give parameters the "
-                               "reference's names)", task.replaced.front()),
-                   "neutral_parameters", {{"elements_needed", needed}, {"elements_found", found}}};
+  return Objection{
+      Outcome::kRejected,
+      fmt::format("'{}' and the like have no counterpart in the candidate's state (give parameters the "
+                  "reference's names)",
+                  task.replaced.front()),
+      "neutral_parameters",
+      {{"elements_needed", needed}, {"elements_found", found}}};
 }
 
 }  // namespace tritogen

@@ -1,4 +1,5 @@
-// Precompiled header of src/verify: libtorch's headers cost ten seconds a file otherwise. Files include what they use all the same.
+// Precompiled header of src/verify: libtorch's headers cost ten seconds a file otherwise. Files include what
+// they use all the same.
 #pragma once
 
 #include <ATen/ATen.h>

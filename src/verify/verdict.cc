@@ -26,7 +26,9 @@ const OutputError* Worst(const std::vector<OutputError>& errors) {
 }
 
 // JSON has no infinities; null says "not a number at all".
-nlohmann::json Number(double value) { return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(); }
+nlohmann::json Number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json();
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Verdict: what the verifier says of a candidate, with evidence a person can act on. DESIGN §4. Its JSON form is
-// docs/formats/verdict.md.
+// Verdict: what the verifier says of a candidate, with evidence a person can act on. DESIGN §4. Its JSON form
+// is docs/formats/verdict.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,19 +12,30 @@
 namespace tritogen {
 
 enum class Outcome {
-  kPassed, kCompileError, kRuntimeError, kWrongShape, kWrongDtype, kWrongValues, kMemoryError, kNondeterministic,
-  kTimeout, kKilled, kRejected, kInfraError,
+  kPassed,
+  kCompileError,
+  kRuntimeError,
+  kWrongShape,
+  kWrongDtype,
+  kWrongValues,
+  kMemoryError,
+  kNondeterministic,
+  kTimeout,
+  kKilled,
+  kRejected,
+  kInfraError,
 };
 std::string_view OutcomeName(Outcome outcome);  // "passed", "compile_error", …
 
 // Error of one output against the reference in fp64, over all trials: the worst one.
 struct OutputError {
   int output = 0;
-  double candidate = 0;   // max |candidate − fp64| / scale
-  double eager = 0;       // the same for the eager program in the declared precision
-  double budget = 0;      // what candidate may be at most
-  double allclose = 0;    // share of elements inside KernelBench's tolerance, inputs as generated; NaN: no such trial ran
-  std::string trial;      // the input distribution in which it was worst
+  double candidate = 0;  // max |candidate − fp64| / scale
+  double eager = 0;      // the same for the eager program in the declared precision
+  double budget = 0;     // what candidate may be at most
+  double allclose =
+      0;  // share of elements inside KernelBench's tolerance, inputs as generated; NaN: no such trial ran
+  std::string trial;  // the input distribution in which it was worst
 };
 
 struct WorkShare {
@@ -35,15 +46,16 @@ struct WorkShare {
 
 struct Verdict {
   Outcome outcome = Outcome::kInfraError;
-  std::string reason;               // one sentence
-  std::string rule;                 // for kRejected; "tf32" or "half" for a precision downgrade
-  nlohmann::json evidence = nlohmann::json::object();  // which output, where, expected, got; which line; which control
+  std::string reason;  // one sentence
+  std::string rule;    // for kRejected; "tf32" or "half" for a precision downgrade
+  nlohmann::json evidence =
+      nlohmann::json::object();     // which output, where, expected, got; which line; which control
   std::vector<OutputError> errors;  // empty when it never ran
   WorkShare work;
   double max_error() const;     // worst candidate error relative to its budget's scale
   double error_budget() const;  // the budget of that output
   uint64_t seed = 0;
-  std::string plan_hash;  // of the candidate; empty when there is no Plan
+  std::string plan_hash;           // of the candidate; empty when there is no Plan
   std::vector<std::string> notes;  // weak jail, hardened inputs, neutral affine parameters, …
   double seconds = 0;
 

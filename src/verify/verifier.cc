@@ -14,6 +14,7 @@
 #include "verify/precision.h"
 #include "verify/sensitivity.h"
 #include "verify/verifier_judge.h"
+#include "verify/verifier_state.h"
 #include "verify/verifier_task.h"
 #include "verify/verifier_twice.h"
 
@@ -35,7 +36,8 @@ Objection ObjectionOf(const ReplayFailure& failure) {
 
 bool SameBits(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor x = a.contiguous(), y = b.contiguous();
-  return x.nbytes() == y.nbytes() && (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
+  return x.nbytes() == y.nbytes() &&
+         (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
 }
 
 std::vector<int64_t> Unravel(int64_t index, at::IntArrayRef sizes) {
@@ -47,35 +49,15 @@ std::vector<int64_t> Unravel(int64_t index, at::IntArrayRef sizes) {
   return place;
 }
 
-bool SameMeta(const Plan& a, TensorId x, const Plan& b, TensorId y) {
-  return a.tensors[x].sizes == b.tensors[y].sizes && a.tensors[x].dtype == b.tensors[y].dtype;
-}
-
-const StateEntry* FindState(const Plan& plan, const std::string& name) {
-  const auto found = std::find_if(plan.state.begin(), plan.state.end(), [&](const StateEntry& e) { return e.name == name; });
-  return found == plan.state.end() ? nullptr : &*found;
-}
-
-// Parameters match strictly, one to one; buffers that were given other values must be there too.
-bool MatchesByName(const Task::Impl& task, const Plan& candidate) {
-  auto matches = [](const Plan& a, const StateEntry& entry, const Plan& b) {
-    const StateEntry* other = FindState(b, entry.name);
-    return other != nullptr && other->is_parameter == entry.is_parameter && SameMeta(a, entry.tensor, b, other->tensor);
-  };
-  for (const StateEntry& entry : task.plan.state) {
-    const bool replaced = std::find(task.replaced.begin(), task.replaced.end(), entry.name) != task.replaced.end();
-    const bool needed = entry.is_parameter || (replaced && task.flow.Reaches(task.plan, entry.tensor));
-    if (needed && !matches(task.plan, entry, candidate)) return false;
-  }
-  return std::all_of(candidate.state.begin(), candidate.state.end(), [&](const StateEntry& entry) {
-    return !entry.is_parameter || matches(candidate, entry, task.plan);
-  });
-}
-
 class Judgement {
  public:
-  Judgement(const Task::Impl& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers)
-      : task_(task), plan_(candidate), options_(Resolved(options, task.plan)), waivers_(waivers), deadline_(options.budget_seconds) {}
+  Judgement(const Task::Impl& task, const Plan& candidate, const VerifyOptions& options,
+            const Waivers& waivers)
+      : task_(task),
+        plan_(candidate),
+        options_(Resolved(options, task.plan)),
+        waivers_(waivers),
+        deadline_(options.budget_seconds) {}
 
   Verdict Run() {
     verdict_.seed = options_.seed;
@@ -87,7 +69,8 @@ class Judgement {
     if (!objection) objection = RunVariants();
     if (!objection) objection = RunTwice();
     if (!objection) objection = FindDecoys();
-    if (!objection && setting_ != &task_.bound) objection = CheckNeutralState(task_, *setting_, plan_, flow_, deadline_);
+    if (!objection && setting_ != &task_.bound)
+      objection = CheckNeutralState(task_, *setting_, plan_, flow_, deadline_);
     if (objection) {
       verdict_.outcome = objection->outcome;
       verdict_.reason = std::move(objection->reason);
@@ -116,19 +99,15 @@ class Judgement {
       return Objection{Outcome::kInfraError, "the reference does not run with weights by seed alone", ""};
     }
     verdict_.notes = setting_->notes;
-    if (!by_name) verdict_.notes.push_back("weights matched by seed, not by name: affine parameters stay neutral");
+    if (!by_name)
+      verdict_.notes.push_back("weights matched by seed, not by name: affine parameters stay neutral");
     return std::nullopt;
   }
 
-  std::unique_ptr<Replayer> SetUp(const Plan& plan, const ReplayOptions& options, std::optional<Objection>* objection) {
+  std::unique_ptr<Replayer> SetUp(const Plan& plan, const ReplayOptions& options,
+                                  std::optional<Objection>* objection) {
     auto replayer = std::make_unique<Replayer>(plan, options);
-    Bindings bindings;
-    for (const auto& [name, value] : setting_->bindings) {
-      const StateEntry* theirs = FindState(plan, name);
-      const StateEntry* ours = FindState(task_.plan, name);
-      if (theirs != nullptr && SameMeta(plan, theirs->tensor, task_.plan, ours->tensor)) bindings[name] = value;
-    }
-    if (auto failure = tritogen::SetUp(task_, plan, bindings, replayer.get())) {
+    if (auto failure = tritogen::SetUp(task_, plan, BindingsFor(task_, *setting_, plan), replayer.get())) {
       *objection = ObjectionOf(*failure);
       return nullptr;
     }
@@ -147,7 +126,8 @@ class Judgement {
 
   std::optional<Objection> OutOfTime() const {
     if (deadline_.left() > 0) return std::nullopt;
-    return Objection{Outcome::kTimeout, fmt::format("the checks did not end within {} s", options_.budget_seconds), ""};
+    return Objection{Outcome::kTimeout,
+                     fmt::format("the checks did not end within {} s", options_.budget_seconds), ""};
   }
 
   // One call; checks that inputs stay as they were and that outputs are right.
@@ -167,8 +147,10 @@ class Judgement {
   std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (task_.mutates_input[i] || SameBits(inputs[i], trial.inputs[i])) continue;
-      return Objection{Outcome::kRejected, fmt::format("input {} is changed by the call, the reference leaves it", i),
-                       "input_mutated", {{"input", i}, {"trial", trial.name()}}};
+      return Objection{Outcome::kRejected,
+                       fmt::format("input {} is changed by the call, the reference leaves it", i),
+                       "input_mutated",
+                       {{"input", i}, {"trial", trial.name()}}};
     }
     return std::nullopt;
   }
@@ -187,36 +169,45 @@ class Judgement {
   // Keeps the worst error of each output, and the smallest allclose share of inputs as the task makes them.
   void Record(int output, const Trial& trial, const Comparison& comparison) {
     auto& errors = verdict_.errors;
-    auto found = std::find_if(errors.begin(), errors.end(), [&](const OutputError& e) { return e.output == output; });
-    const double allclose = trial.distribution == Distribution::kGenerated ? comparison.allclose : std::nan("");
-    const OutputError error{output, comparison.error, comparison.eager, comparison.budget, allclose, trial.name()};
+    auto found =
+        std::find_if(errors.begin(), errors.end(), [&](const OutputError& e) { return e.output == output; });
+    const double allclose =
+        trial.distribution == Distribution::kGenerated ? comparison.allclose : std::nan("");
+    const OutputError error{output,   comparison.error, comparison.eager, comparison.budget,
+                            allclose, trial.name()};
     if (found == errors.end()) {
       errors.push_back(error);
       return;
     }
     const double smallest = std::fmin(found->allclose, allclose);  // of numbers, when one is none
-    if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget) *found = error;
+    if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget)
+      *found = error;
     found->allclose = smallest;
   }
 
   Objection WrongValues(size_t output, const Trial& trial, const Comparison& comparison) const {
     const OutputCheck& check = trial.outputs[output];
-    nlohmann::json evidence = {{"output", output}, {"trial", trial.name()}, {"error", comparison.error}, {"budget", comparison.budget}};
+    nlohmann::json evidence = {{"output", output},
+                               {"trial", trial.name()},
+                               {"error", comparison.error},
+                               {"budget", comparison.budget}};
     std::string where = "in the root mean square";
     if (comparison.index >= 0) {
       evidence["index"] = Unravel(comparison.index, check.expected.exact().sizes());
       evidence["expected"] = comparison.expected;
       evidence["got"] = comparison.got;
-      where = fmt::format("at {}: expected {:.9g}, got {:.9g}", evidence["index"].dump(), comparison.expected, comparison.got);
+      where = fmt::format("at {}: expected {:.9g}, got {:.9g}", evidence["index"].dump(), comparison.expected,
+                          comparison.got);
     }
     std::string rule;
     if (std::isfinite(comparison.error) && check.tf32_rms > 0) {
       rule = DowngradeRule(TracesOf(task_.plan, plan_), comparison.rms, check.tf32_rms);
     }
-    const std::string kind = rule.empty() ? "" : fmt::format(" (computed in {} under an fp32 contract)", rule);
+    const std::string kind =
+        rule.empty() ? "" : fmt::format(" (computed in {} under an fp32 contract)", rule);
     return {Outcome::kWrongValues,
-            fmt::format("output {} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}", output,
-                        trial.name(), where, comparison.error, comparison.budget, kind),
+            fmt::format("output {} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}",
+                        output, trial.name(), where, comparison.error, comparison.budget, kind),
             rule, std::move(evidence)};
   }
 
@@ -229,7 +220,8 @@ class Judgement {
     for (size_t t = 0; t < count; ++t) {
       objection = RunTrial(*main_, setting_->trials[t]);
       if (!objection) continue;
-      if (objection->outcome == Outcome::kWrongValues) return WrongOrUnsteady(setting_->trials[t], *objection);
+      if (objection->outcome == Outcome::kWrongValues)
+        return WrongOrUnsteady(setting_->trials[t], *objection);
       return objection;
     }
     return std::nullopt;
@@ -253,8 +245,10 @@ class Judgement {
   }
 
   static Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong) {
-    Objection objection{Outcome::kNondeterministic,
-                        fmt::format("output {} depends on the order in which programs run, or on undefined memory", output), ""};
+    Objection objection{
+        Outcome::kNondeterministic,
+        fmt::format("output {} depends on the order in which programs run, or on undefined memory", output),
+        ""};
     objection.evidence = {{"output", output}, {"trial", trial.name()}, {"once", wrong.reason}};
     return objection;
   }
@@ -283,8 +277,8 @@ class Judgement {
                          [](const Trial& t) { return t.distribution == Distribution::kGenerated; });
   }
 
-  // Two calls in a row on one state, with other inputs, in another program order: catches what the first call leaves behind,
-  // and, since the first call's inputs were right before, dependence on order.
+  // Two calls in a row on one state, with other inputs, in another program order: catches what the first call
+  // leaves behind, and, since the first call's inputs were right before, dependence on order.
   std::optional<Objection> RunTwice() {
     if (auto objection = OutOfTime()) return objection;
     const Trial &first = FirstGenerated(), &second = setting_->trials.back();
@@ -323,7 +317,9 @@ class Judgement {
     verdict_.errors = errors;
     if (!right) return std::nullopt;
     verdict_.work = {};
-    return Objection{Outcome::kRejected, "the outputs are the same without the Triton launches", "no_triton",
+    return Objection{Outcome::kRejected,
+                     "the outputs are the same without the Triton launches",
+                     "no_triton",
                      {{"decoy", true}}};
   }
 
@@ -344,7 +340,8 @@ class Judgement {
 Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers) {
   try {
     return Judgement(task.impl(), candidate, options, waivers).Run();
-  } catch (const std::exception& error) {  // a bug of ours or of libtorch must not take other candidates along
+  } catch (
+      const std::exception& error) {  // a bug of ours or of libtorch must not take other candidates along
     Verdict verdict;
     verdict.outcome = Outcome::kInfraError;
     verdict.reason = fmt::format("the verifier failed: {}", error.what());
@@ -361,12 +358,24 @@ Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options) {
   using Kind = RecordFailure::Kind;
   Verdict verdict;
   switch (failure.kind) {
-    case Kind::kCompileError: verdict.outcome = Outcome::kCompileError; break;
-    case Kind::kRuntimeError: verdict.outcome = Outcome::kRuntimeError; break;
-    case Kind::kRejected: verdict.outcome = Outcome::kRejected; break;
-    case Kind::kTimeout: verdict.outcome = Outcome::kTimeout; break;
-    case Kind::kKilled: verdict.outcome = Outcome::kKilled; break;
-    case Kind::kInfraError: verdict.outcome = Outcome::kInfraError; break;
+    case Kind::kCompileError:
+      verdict.outcome = Outcome::kCompileError;
+      break;
+    case Kind::kRuntimeError:
+      verdict.outcome = Outcome::kRuntimeError;
+      break;
+    case Kind::kRejected:
+      verdict.outcome = Outcome::kRejected;
+      break;
+    case Kind::kTimeout:
+      verdict.outcome = Outcome::kTimeout;
+      break;
+    case Kind::kKilled:
+      verdict.outcome = Outcome::kKilled;
+      break;
+    case Kind::kInfraError:
+      verdict.outcome = Outcome::kInfraError;
+      break;
   }
   verdict.reason = failure.message;
   verdict.rule = failure.rule;

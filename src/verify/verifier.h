@@ -1,5 +1,6 @@
-// The verifier: a reference and a candidate in, a Verdict out. Both are Plans replayed with real data on the CPU executor
-// (ATen through libtorch, Triton launches on the tile machine). Nothing here runs anybody's Python.
+// The verifier: a reference and a candidate in, a Verdict out. Both are Plans replayed with real data on the
+// CPU executor (ATen through libtorch, Triton launches on the tile machine). Nothing here runs anybody's
+// Python.
 #pragma once
 
 #include <memory>
@@ -12,18 +13,22 @@
 
 namespace tritogen {
 
-enum class Mode { kStrict, kHybrid };  // strict: all compute in Triton; hybrid: library calls allowed and counted
+enum class Mode {
+  kStrict,
+  kHybrid
+};  // strict: all compute in Triton; hybrid: library calls allowed and counted
 
 struct VerifyOptions {
   Mode mode = Mode::kHybrid;
-  uint64_t seed = 0;              // secret seed of inputs, weights and program order; 0: drawn by the caller
-  int threads = 0;                // of the tile machine and ATen; 0: all cores, one where the task is small
-  double budget_seconds = 120;    // for one candidate
-  int64_t memory_bytes = 0;       // 0: three quarters of what is available
+  uint64_t seed = 0;            // secret seed of inputs, weights and program order; 0: drawn by the caller
+  int threads = 0;              // of the tile machine and ATen; 0: all cores, one where the task is small
+  double budget_seconds = 120;  // for one candidate
+  int64_t memory_bytes = 0;     // 0: three quarters of what is available
 };
 
-// A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's own error,
-// negative controls. Computed once, used for many candidates. Immutable after Prepare; thread-safe.
+// A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's
+// own error, negative controls. Computed once, used for many candidates. Immutable after Prepare;
+// thread-safe.
 class Task {
  public:
   struct Impl;

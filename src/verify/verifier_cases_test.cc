@@ -1,4 +1,5 @@
-// Honest and dishonest candidates, recorded by tests/golden/verdicts/record_cases.py, and the verdicts they must get.
+// Honest and dishonest candidates, recorded by tests/golden/verdicts/record_cases.py, and the verdicts they
+// must get.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path Folder() { return fs::path(TRITOGEN_SOURCE_DIR) / "tests/golden/verdicts"; }
+fs::path Folder() {
+  return fs::path(TRITOGEN_SOURCE_DIR) / "tests/golden/verdicts";
+}
 
 std::vector<std::string> CaseNames() {
   std::vector<std::string> names;
@@ -46,7 +49,9 @@ TEST_P(VerifierCases, GivesTheVerdictsThatTheCasesDeserve) {
   const Task& task = std::get<Task>(prepared);
   const std::vector<std::string>& notes = task.impl().bound.notes;
   for (const std::string want : golden["notes"]) {
-    const bool found = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return note.find(want) != std::string::npos; });
+    const bool found = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+      return note.find(want) != std::string::npos;
+    });
     EXPECT_TRUE(found) << "no note says '" << want << "': " << nlohmann::json(notes).dump(1);
   }
   for (const nlohmann::json& candidate : golden["candidates"]) {
@@ -55,9 +60,11 @@ TEST_P(VerifierCases, GivesTheVerdictsThatTheCasesDeserve) {
     const Plan plan = ParsePlan(candidate["plan"]);
     const Verdict verdict = Judge(task, plan, options, Waivers{.no_triton = candidate["waive"].get<bool>()});
     if (std::getenv("TRITOGEN_SHOW_VERDICTS") != nullptr) {
-      std::printf("%-28s %s %.4f s\n", candidate["name"].get<std::string>().c_str(), verdict.ToJson().dump().c_str(), verdict.seconds);
+      std::printf("%-28s %s %.4f s\n", candidate["name"].get<std::string>().c_str(),
+                  verdict.ToJson().dump().c_str(), verdict.seconds);
     }
-    EXPECT_EQ(OutcomeName(verdict.outcome), candidate["verdict"].get<std::string>()) << verdict.ToJson().dump(1);
+    EXPECT_EQ(OutcomeName(verdict.outcome), candidate["verdict"].get<std::string>())
+        << verdict.ToJson().dump(1);
     EXPECT_EQ(verdict.rule, candidate["rule"].get<std::string>()) << verdict.ToJson().dump(1);
   }
 }

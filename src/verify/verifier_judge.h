@@ -6,7 +6,8 @@
 namespace tritogen {
 
 struct Waivers {
-  bool no_triton = false;  // a Plan of ATen calls alone may pass: stands in for kernels in tests of the other checks
+  bool no_triton =
+      false;  // a Plan of ATen calls alone may pass: stands in for kernels in tests of the other checks
 };
 Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers);
 

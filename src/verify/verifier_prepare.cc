@@ -73,7 +73,8 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
     auto neutral = MakeSetting(*task, weights.neutral, deadline);
     auto* other = std::get_if<Setting>(&neutral);
     if (other != nullptr && (setting == nullptr || AllFinite(*other))) {
-      other->notes.push_back("affine parameters and running statistics stay neutral: others break the reference");
+      other->notes.push_back(
+          "affine parameters and running statistics stay neutral: others break the reference");
       weights.replaced.clear();
       made = std::move(neutral);
       setting = std::get_if<Setting>(&made);
@@ -105,7 +106,8 @@ Passing PassingControls(const Task::Impl& task) {
       if (tried && !told) passing.emplace(o, ControlName(control));
     }
     const bool fp32 = trials[0].outputs[o].expected.dtype() == at::kFloat;
-    const bool told = std::any_of(trials.begin(), trials.end(), [o](const Trial& t) { return t.outputs[o].tells_half; });
+    const bool told =
+        std::any_of(trials.begin(), trials.end(), [o](const Trial& t) { return t.outputs[o].tells_half; });
     if (fp32 && !told) passing.emplace(o, "the answer in half precision");
   }
   return passing;
@@ -120,12 +122,13 @@ void Harden(const Deadline& deadline, Task::Impl* task) {
                                 SubSeed(task->options.seed, 300), deadline, &task->bound);
     passing = PassingControls(*task);
     if (passing.size() < before.size()) {
-      task->bound.notes.push_back(fmt::format("inputs hardened by {} more trials: {} passed without them", added,
-                                              before.begin()->second));
+      task->bound.notes.push_back(fmt::format("inputs hardened by {} more trials: {} passed without them",
+                                              added, before.begin()->second));
     }
   }
   for (const auto& [output, name] : passing) {
-    task->bound.notes.push_back(fmt::format("the task cannot tell {} from the answer (output {})", name, output));
+    task->bound.notes.push_back(
+        fmt::format("the task cannot tell {} from the answer (output {})", name, output));
   }
 }
 
@@ -164,7 +167,9 @@ std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) 
 VerifyOptions Resolved(VerifyOptions options, const Plan& plan) {
   if (options.memory_bytes <= 0) options.memory_bytes = AvailableMemory() / 4 * 3;
   if (options.threads <= 0) {  // threads cost more than they give where all data fits into a cache
-    options.threads = PeakBytes(plan) < kSmallTask ? 1 : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    options.threads = PeakBytes(plan) < kSmallTask
+                          ? 1
+                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
   return options;
 }
@@ -177,12 +182,14 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
   const Deadline deadline(options.budget_seconds);
   const int64_t peak = 2 * PeakBytes(task->plan);  // fp64
   if (peak > task->options.memory_bytes) {
-    return TaskFailure{Outcome::kInfraError,
-                       fmt::format("the reference needs {:.1f} GiB in fp64 and may have {:.1f}: use smaller shapes",
-                                   static_cast<double>(peak) / (1 << 30),
-                                   static_cast<double>(task->options.memory_bytes) / (1 << 30))};
+    return TaskFailure{
+        Outcome::kInfraError,
+        fmt::format("the reference needs {:.1f} GiB in fp64 and may have {:.1f}: use smaller shapes",
+                    static_cast<double>(peak) / (1 << 30),
+                    static_cast<double>(task->options.memory_bytes) / (1 << 30))};
   }
-  if (TensorLeaves(task->plan.outputs).empty()) return TaskFailure{Outcome::kRuntimeError, "the reference returns no tensor"};
+  if (TensorLeaves(task->plan.outputs).empty())
+    return TaskFailure{Outcome::kRuntimeError, "the reference returns no tensor"};
   try {
     Inspect(task.get());
     if (auto failure = Generate(deadline, task.get())) return *failure;

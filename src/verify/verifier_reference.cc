@@ -14,7 +14,8 @@ ReplayOptions InFloat64(ReplayOptions options) {
 
 TensorList ToDouble(const TensorList& tensors) {
   TensorList wide;
-  for (const at::Tensor& t : tensors) wide.push_back(at::isFloatingType(t.scalar_type()) ? t.to(at::kDouble, false, true) : t.clone());
+  for (const at::Tensor& t : tensors)
+    wide.push_back(at::isFloatingType(t.scalar_type()) ? t.to(at::kDouble, false, true) : t.clone());
   return wide;
 }
 
@@ -47,7 +48,9 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline)
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
-  auto setup = [&](Replayer& replayer, const Bindings& state) { return SetUp(task_, plan_, state, &replayer); };
+  auto setup = [&](Replayer& replayer, const Bindings& state) {
+    return SetUp(task_, plan_, state, &replayer);
+  };
   if (auto failure = setup(eager_, bindings)) return failure;
   // The other precisions get exactly the weights that the eager program has.
   const auto state = eager_.State();
@@ -61,7 +64,8 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
   return std::nullopt;
 }
 
-std::optional<ReplayFailure> ReferenceRuns::RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs) {
+std::optional<ReplayFailure> ReferenceRuns::RunEager(const TensorList& inputs, uint64_t seed,
+                                                     TensorList* outputs) {
   return eager_.Run(CloneAll(inputs), seed, outputs);
 }
 

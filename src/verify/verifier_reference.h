@@ -20,7 +20,8 @@ class ReferenceRuns {
     std::vector<TensorList> wobbles;
   };
   // `exact_inputs`: the binary distribution, where rounding of inputs is no excuse: no wobbles.
-  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs, Results* results);
+  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
+                                   Results* results);
   std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
   std::map<std::string, at::Tensor> State() const { return eager_.State(); }

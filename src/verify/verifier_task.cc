@@ -13,8 +13,8 @@ namespace tritogen {
 namespace {
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run.
-constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kGenerated, Distribution::kFlipped,
-                                   Distribution::kShifted, Distribution::kSpikes, Distribution::kBinary,
+constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kGenerated, Distribution::kFlipped,
+                                   Distribution::kShifted, Distribution::kSpikes,    Distribution::kBinary,
                                    Distribution::kNearOne};
 constexpr double kStrengths[] = {1.0, 0.25};
 
@@ -32,7 +32,8 @@ class TrialMaker {
       outcome_ = OutcomeOf(failure->kind);
       return std::nullopt;
     }
-    Trial trial{distribution, Transform(distribution, generated, SubSeed(seed, 1), strength), SubSeed(seed, 2), {}};
+    Trial trial{
+        distribution, Transform(distribution, generated, SubSeed(seed, 1), strength), SubSeed(seed, 2), {}};
     ReferenceRuns::Results results;
     const bool binary = distribution == Distribution::kBinary;
     if (auto failure = runs_.Run(trial.inputs, trial.run_seed, binary, &results)) {
@@ -53,13 +54,15 @@ class TrialMaker {
 
  private:
   void Remember(const ReferenceRuns::Results& results) {
-    for (size_t i = 0; i < task_.index_sources.size(); ++i) base_finite_.push_back(results.eager[i].isfinite());
+    for (size_t i = 0; i < task_.index_sources.size(); ++i)
+      base_finite_.push_back(results.eager[i].isfinite());
   }
 
   // Some element is NaN or Inf where it is not for generated inputs, in the declared precision or in fp64.
   bool BreaksDown(const ReferenceRuns::Results& results) const {
     for (size_t i = 0; i < base_finite_.size(); ++i) {
-      const at::Tensor bad = results.eager[i].isfinite().logical_and(results.exact[i].isfinite()).logical_not();
+      const at::Tensor bad =
+          results.eager[i].isfinite().logical_and(results.exact[i].isfinite()).logical_not();
       if (bad.logical_and(base_finite_[i]).any().item<bool>()) return true;
     }
     return false;
@@ -75,7 +78,8 @@ class TrialMaker {
     const size_t count = task_.index_sources.size();
     size_t extra = count;
     for (size_t i = 0; i < count; ++i) {
-      OutputCheck check{Expectation(results.exact[i], results.eager[i], Column(results.wobbles, i)), std::nullopt};
+      OutputCheck check{Expectation(results.exact[i], results.eager[i], Column(results.wobbles, i)),
+                        std::nullopt};
       if (task_.index_sources[i]) {
         check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra));
         ++extra;
@@ -104,7 +108,8 @@ int64_t BytesOf(const Trial& trial) {
   return bytes;
 }
 
-std::optional<Trial> MakeAtSomeStrength(TrialMaker* maker, Distribution distribution, uint64_t seed, std::string* reason) {
+std::optional<Trial> MakeAtSomeStrength(TrialMaker* maker, Distribution distribution, uint64_t seed,
+                                        std::string* reason) {
   for (const double strength : kStrengths) {
     if (auto trial = maker->Make(distribution, seed, strength, reason)) return trial;
     if (distribution == Distribution::kGenerated) break;
@@ -142,19 +147,25 @@ TensorList CloneAll(const TensorList& tensors) {
   return copies;
 }
 
-std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings, Replayer* replayer) {
+std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings,
+                                   Replayer* replayer) {
   const bool warms_up = !TensorLeaves(plan.warmup_inputs).empty();
-  return replayer->Setup(task.weight_seed, CloneAll(task.init_inputs), warms_up ? CloneAll(task.warmup) : TensorList{},
-                         bindings);
+  return replayer->Setup(task.weight_seed, CloneAll(task.init_inputs),
+                         warms_up ? CloneAll(task.warmup) : TensorList{}, bindings);
 }
 
 Outcome OutcomeOf(ReplayFailure::Kind kind) {
   switch (kind) {
-    case ReplayFailure::Kind::kCompileError: return Outcome::kCompileError;
-    case ReplayFailure::Kind::kRuntimeError: return Outcome::kRuntimeError;
-    case ReplayFailure::Kind::kMemoryError: return Outcome::kMemoryError;
-    case ReplayFailure::Kind::kTimeout: return Outcome::kTimeout;
-    case ReplayFailure::Kind::kInfraError: return Outcome::kInfraError;
+    case ReplayFailure::Kind::kCompileError:
+      return Outcome::kCompileError;
+    case ReplayFailure::Kind::kRuntimeError:
+      return Outcome::kRuntimeError;
+    case ReplayFailure::Kind::kMemoryError:
+      return Outcome::kMemoryError;
+    case ReplayFailure::Kind::kTimeout:
+      return Outcome::kTimeout;
+    case ReplayFailure::Kind::kInfraError:
+      return Outcome::kInfraError;
   }
   return Outcome::kInfraError;
 }
@@ -168,7 +179,8 @@ ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline)
   return replay;
 }
 
-std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings, const Deadline& deadline) {
+std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
+                                               const Deadline& deadline) {
   ReferenceRuns runs(task, deadline);
   Replayer generator(task.plan, OptionsFor(task.options, deadline));
   if (auto failure = runs.Setup(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
@@ -176,11 +188,16 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
   Setting setting;
   setting.bindings = std::move(bindings);
   std::string reason;
-  // The two as generated come first: what NaN and Inf mean is measured against them, and no task goes without them.
+  // The two as generated come first: what NaN and Inf mean is measured against them, and no task goes without
+  // them. Nor without `spread`, which tells most shortcuts: [0, 1) inputs alone let ReLU pass for the
+  // identity.
   std::optional<Trial> pair[2];
   for (uint64_t i = 0; i < 2; ++i) {
     pair[i] = maker.Make(Distribution::kGenerated, SubSeed(task.options.seed, 100 + i), 1, &reason);
     if (!pair[i]) return TaskFailure{maker.outcome(), reason};
+    if (deadline.left() <= 0)
+      return TaskFailure{Outcome::kTimeout,
+                         "the reference takes too long on this machine: use smaller shapes"};
   }
   if (auto failure = CheckDeterminism(task, &runs, *pair[0])) return *failure;
   const int64_t most_bytes = task.options.memory_bytes / 4;
@@ -191,9 +208,10 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
       setting.trials.push_back(std::move(*pair[0]));
       continue;
     }
-    if (deadline.PastShare(0.4) || bytes > most_bytes) {
+    const bool short_of_time = deadline.PastShare(0.4), short_of_memory = bytes > most_bytes;
+    if (distribution != Distribution::kSpread && (short_of_time || short_of_memory)) {
       setting.notes.push_back(fmt::format("no '{}' trial: {} ran short", DistributionName(distribution),
-                                          bytes > most_bytes ? "memory" : "time"));
+                                          short_of_memory ? "memory" : "time"));
       continue;
     }
     auto trial = MakeAtSomeStrength(&maker, distribution, SubSeed(task.options.seed, ++stream), &reason);
@@ -234,6 +252,8 @@ const Setting* Task::Impl::BySeed() const {
   return by_seed_ ? &*by_seed_ : nullptr;
 }
 
-const Plan& Task::plan() const { return impl_->plan; }
+const Plan& Task::plan() const {
+  return impl_->plan;
+}
 
 }  // namespace tritogen

@@ -1,4 +1,5 @@
-// Inside of a Task: trials with their inputs, expected values and budgets, for each of the two ways to agree on weights.
+// Inside of a Task: trials with their inputs, expected values and budgets, for each of the two ways to agree
+// on weights.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,7 +26,9 @@ using Bindings = std::unordered_map<std::string, at::Tensor>;
 class Deadline {
  public:
   explicit Deadline(double seconds) : seconds_(seconds) {}
-  double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   double left() const { return seconds_ - elapsed(); }
   bool PastShare(double share) const { return elapsed() > share * seconds_; }
 
@@ -38,7 +41,8 @@ class Deadline {
 struct OutputCheck {
   Expectation expected;
   std::optional<Expectation> indexed;  // what an index output points into
-  double tf32_rms = 0;      // root mean square of the errors that inputs and weights in TF32 bring about, absolute
+  double tf32_rms =
+      0;  // root mean square of the errors that inputs and weights in TF32 bring about, absolute
   bool tells_half = false;  // … and these errors are over budget
 
   Comparison Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const;
@@ -53,8 +57,8 @@ struct Trial {
   std::string name() const { return std::string(DistributionName(distribution)); }
 };
 
-// Weights, and the trials under them: the most discriminating one first. At least two are as generated, and one of these
-// comes last.
+// Weights, and the trials under them: the most discriminating one first. At least two are as generated, and
+// one of these comes last.
 struct Setting {
   Bindings bindings;  // empty: reference and candidate agree by seed alone
   std::vector<Trial> trials;
@@ -69,15 +73,16 @@ struct Task::Impl {
   uint64_t weight_seed = 0;
   TensorList init_inputs, warmup;
   std::vector<std::optional<IndexSource>> index_sources;  // by output
-  bool draws_random = false;                 // forward draws random numbers
+  bool draws_random = false;                              // forward draws random numbers
   std::vector<bool> mutates_input;           // by tensor leaf of the inputs: the reference writes it
   std::vector<int> sensitive_inputs;         // leaves that an output visibly depends on
   std::vector<std::string> sensitive_state;  // entries that an output visibly depends on
   std::vector<std::string> replaced;         // state entries that were made non-neutral
   Setting bound;                             // state bound by name
 
-  // The setting for a candidate whose state names do not match: KernelBench's convention, the same seed on both sides. Made
-  // when first asked for. Nothing when the reference does not run that way in the time. Thread-safe.
+  // The setting for a candidate whose state names do not match: KernelBench's convention, the same seed on
+  // both sides. Made when first asked for. Nothing when the reference does not run that way in the time.
+  // Thread-safe.
   const Setting* BySeed() const;
 
  private:
@@ -87,14 +92,17 @@ struct Task::Impl {
 
 TensorList CloneAll(const TensorList& tensors);
 Outcome OutcomeOf(ReplayFailure::Kind kind);
-// Set-up with the task's seed, constructor inputs and first call; nothing of the task is handed to the program itself.
-std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings, Replayer* replayer);
+// Set-up with the task's seed, constructor inputs and first call; nothing of the task is handed to the
+// program itself.
+std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings,
+                                   Replayer* replayer);
 // `options` are resolved: threads and memory are positive.
 ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline);
 
-// Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early, with a note, when
-// time or memory runs short, but never before two trials as generated.
-std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings, const Deadline& deadline);
+// Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
+// with a note, when time or memory runs short, but never before two trials as generated and the `spread` one.
+std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
+                                               const Deadline& deadline);
 
 // Adds trials to a setting from MakeSetting. Returns how many the reference could bear.
 int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,

@@ -8,7 +8,8 @@ namespace {
 // Gives every tensor and storage that belongs to one call a second id.
 class Copier {
  public:
-  explicit Copier(Plan* plan) : plan_(*plan), shared_tensor_(plan->tensors.size()), shared_storage_(plan->storages.size()) {
+  explicit Copier(Plan* plan)
+      : plan_(*plan), shared_tensor_(plan->tensors.size()), shared_storage_(plan->storages.size()) {
     auto share = [this](TensorId id) {
       shared_tensor_[id] = true;
       shared_storage_[plan_.tensors[id].storage] = true;

@@ -5,8 +5,8 @@
 
 namespace tritogen {
 
-// Inputs and outputs: those of the first call, then those of the second. What set-up made is shared by both; everything that
-// a call makes, or takes as input, exists twice.
+// Inputs and outputs: those of the first call, then those of the second. What set-up made is shared by both;
+// everything that a call makes, or takes as input, exists twice.
 Plan TwoCalls(const Plan& plan);
 
 }  // namespace tritogen

@@ -21,17 +21,21 @@ struct Call {
   Metas out;  // defined results
 };
 
-double Count(const TensorMeta* meta) { return static_cast<double>(meta->numel()); }
+double Count(const TensorMeta* meta) {
+  return static_cast<double>(meta->numel());
+}
 double Total(const Metas& metas) {
   double total = 0;
   for (const TensorMeta* meta : metas) total += Count(meta);
   return total;
 }
-double Last(const TensorMeta* meta) { return meta->sizes.empty() ? 1 : static_cast<double>(meta->sizes.back()); }
+double Last(const TensorMeta* meta) {
+  return meta->sizes.empty() ? 1 : static_cast<double>(meta->sizes.back());
+}
 
-// What the tensors of a call could hold at most if it were one contraction: for A[m,k] B[k,n] → C[m,n] the product of
-// the three counts is (m n k)². Matrix inverses and the like (n³ from n²) come out right as well. It is what operators
-// without a formula are charged, so that an exotic operator never hides work.
+// What the tensors of a call could hold at most if it were one contraction: for A[m,k] B[k,n] → C[m,n] the
+// product of the three counts is (m n k)². Matrix inverses and the like (n³ from n²) come out right as well.
+// It is what operators without a formula are charged, so that an exotic operator never hides work.
 double ContractionBound(const Call& call) {
   std::vector<double> counts;
   for (const TensorMeta* meta : call.in) counts.push_back(Count(meta));
@@ -41,28 +45,30 @@ double ContractionBound(const Call& call) {
   return std::max(2 * std::sqrt(a * b * std::max(1.0, Total(call.out))), Total(call.out));
 }
 
-// Matrix products: 2 m n k, as torch.utils.flop_counter and everybody else counts them (a fused multiply-add is two).
-// `a` is the argument whose last dimension is contracted.
+// Matrix products: 2 m n k, as torch.utils.flop_counter and everybody else counts them (a fused multiply-add
+// is two). `a` is the argument whose last dimension is contracted.
 double Product(const Call& call, size_t a) {
   if (call.in.size() <= a || call.out.empty()) return ContractionBound(call);
   return 2 * Count(call.out[0]) * Last(call.in[a]);
 }
 
-// Convolutions: 2 × outputs × (weights per output channel); transposed: 2 × inputs × (weights per input channel).
-// The weight is [out, in / groups, …], transposed [in, out / groups, …].
+// Convolutions: 2 × outputs × (weights per output channel); transposed: 2 × inputs × (weights per input
+// channel). The weight is [out, in / groups, …], transposed [in, out / groups, …].
 double Convolution(const Call& call, bool transposed) {
   if (call.in.size() < 2 || call.out.empty() || call.in[1]->sizes.empty()) return ContractionBound(call);
   const double per_channel = Count(call.in[1]) / std::max<double>(1, call.in[1]->sizes[0]);
   return 2 * Count(transposed ? call.in[0] : call.out[0]) * per_channel;
 }
 
-bool IsTransposed(const AtenStep& step) {  // aten::convolution(input, weight, bias, stride, padding, dilation, transposed, …)
+bool IsTransposed(const AtenStep& step) {  // aten::convolution(input, weight, bias, stride, padding,
+                                           // dilation, transposed, …)
   if (step.args.size() <= 6) return false;
   const auto* flag = std::get_if<bool>(&step.args[6].v);
   return flag != nullptr && *flag;
 }
 
-// Attention: q kᵀ and p v, 2 b h s t d each, and 5 per score for the softmax (max, subtract, exp, sum, divide).
+// Attention: q kᵀ and p v, 2 b h s t d each, and 5 per score for the softmax (max, subtract, exp, sum,
+// divide).
 double Attention(const Call& call) {
   if (call.in.size() < 3 || call.in[1]->sizes.size() < 2) return ContractionBound(call);
   const auto& k = call.in[1]->sizes;
@@ -93,11 +99,14 @@ const std::unordered_map<std::string_view, Formula>& Formulas() {
     auto set = [&map](std::initializer_list<std::string_view> names, const Formula& formula) {
       for (std::string_view name : names) map[name] = formula;
     };
-    set({"aten::mm", "aten::bmm", "aten::matmul", "aten::mv", "aten::dot", "aten::linear", "aten::inner"}, ProductOf(0));
-    set({"aten::addmm", "aten::baddbmm", "aten::addmv", "aten::_addmm_activation", "aten::addmm_"}, ProductOf(1));
+    set({"aten::mm", "aten::bmm", "aten::matmul", "aten::mv", "aten::dot", "aten::linear", "aten::inner"},
+        ProductOf(0));
+    set({"aten::addmm", "aten::baddbmm", "aten::addmv", "aten::_addmm_activation", "aten::addmm_"},
+        ProductOf(1));
     set({"aten::convolution", "aten::_convolution"},
         [](const Call& call) { return Convolution(call, IsTransposed(call.step)); });
-    set({"aten::conv1d", "aten::conv2d", "aten::conv3d"}, [](const Call& call) { return Convolution(call, false); });
+    set({"aten::conv1d", "aten::conv2d", "aten::conv3d"},
+        [](const Call& call) { return Convolution(call, false); });
     set({"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"},
         [](const Call& call) { return Convolution(call, true); });
     set({"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention",
@@ -106,40 +115,73 @@ const std::unordered_map<std::string_view, Formula>& Formulas() {
          "aten::_scaled_dot_product_fused_attention_overrideable"},
         Attention);
     // Reductions: one operation per element that is read.
-    set({"aten::sum", "aten::mean", "aten::prod", "aten::max", "aten::min", "aten::amax", "aten::amin", "aten::argmax",
-         "aten::argmin", "aten::any", "aten::all", "aten::cumsum", "aten::cumprod", "aten::cummax", "aten::cummin",
-         "aten::aminmax", "aten::count_nonzero", "aten::trace"},
+    set({"aten::sum", "aten::mean", "aten::prod", "aten::max", "aten::min", "aten::amax", "aten::amin",
+         "aten::argmax", "aten::argmin", "aten::any", "aten::all", "aten::cumsum", "aten::cumprod",
+         "aten::cummax", "aten::cummin", "aten::aminmax", "aten::count_nonzero", "aten::trace"},
         PerInput(1));
     // Square, add (norms); mean and squared distance (variances).
     set({"aten::norm", "aten::linalg_vector_norm", "aten::frobenius_norm"}, PerInput(2));
     set({"aten::var", "aten::std", "aten::var_mean", "aten::std_mean"}, PerInput(4));
     // Max, subtract, exp, sum, divide.
-    set({"aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax", "aten::logsumexp"}, PerInput(5));
+    set({"aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax", "aten::logsumexp"},
+        PerInput(5));
     // Mean 1, variance 3, normalise 2, affine 2.
     set({"aten::layer_norm", "aten::native_layer_norm", "aten::group_norm", "aten::native_group_norm",
          "aten::batch_norm", "aten::native_batch_norm", "aten::_native_batch_norm_legit",
-         "aten::_native_batch_norm_legit_no_training", "aten::cudnn_batch_norm", "aten::_batch_norm_with_update",
-         "aten::instance_norm", "aten::rms_norm", "aten::_fused_rms_norm"},
+         "aten::_native_batch_norm_legit_no_training", "aten::cudnn_batch_norm",
+         "aten::_batch_norm_with_update", "aten::instance_norm", "aten::rms_norm", "aten::_fused_rms_norm"},
         PerInput(8));
-    // Pooling reads each window's element once; overlapping windows are a small factor and the same for both sides.
+    // Pooling reads each window's element once; overlapping windows are a small factor and the same for both
+    // sides.
     set({"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d", "aten::max_pool2d_with_indices",
          "aten::max_pool3d_with_indices", "aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d",
          "aten::adaptive_avg_pool1d", "aten::adaptive_avg_pool2d", "aten::_adaptive_avg_pool2d",
          "aten::adaptive_avg_pool3d", "aten::_adaptive_avg_pool3d", "aten::adaptive_max_pool2d"},
         PerInput(1));
-    set({"aten::cross_entropy_loss", "aten::nll_loss", "aten::nll_loss_forward", "aten::mse_loss", "aten::kl_div",
-         "aten::smooth_l1_loss", "aten::huber_loss", "aten::binary_cross_entropy",
+    set({"aten::cross_entropy_loss", "aten::nll_loss", "aten::nll_loss_forward", "aten::mse_loss",
+         "aten::kl_div", "aten::smooth_l1_loss", "aten::huber_loss", "aten::binary_cross_entropy",
          "aten::binary_cross_entropy_with_logits", "aten::hinge_embedding_loss", "aten::l1_loss"},
         PerInput(5));
     set({"aten::sort", "aten::topk", "aten::argsort", "aten::kthvalue", "aten::median", "aten::msort"}, Sort);
     // Moves with a change of place or dtype, and pointwise operators that have no tag.
-    set({"aten::cat", "aten::stack", "aten::constant_pad_nd", "aten::pad", "aten::gather", "aten::index",
-         "aten::index_select", "aten::embedding", "aten::flip", "aten::roll", "aten::repeat", "aten::scatter",
-         "aten::scatter_add", "aten::tril", "aten::triu", "aten::one_hot", "aten::_to_copy", "aten::to", "aten::copy_",
-         "aten::copy", "aten::masked_fill", "aten::masked_fill_", "aten::dropout", "aten::native_dropout",
-         "aten::bernoulli", "aten::upsample_nearest2d", "aten::upsample_bilinear2d", "aten::pixel_shuffle",
-         "aten::reflection_pad2d", "aten::replication_pad2d", "aten::repeat_interleave",
-         "aten::where", "aten::silu", "aten::gelu", "aten::mish", "aten::relu", "aten::sigmoid", "aten::tanh"},
+    set({"aten::cat",
+         "aten::stack",
+         "aten::constant_pad_nd",
+         "aten::pad",
+         "aten::gather",
+         "aten::index",
+         "aten::index_select",
+         "aten::embedding",
+         "aten::flip",
+         "aten::roll",
+         "aten::repeat",
+         "aten::scatter",
+         "aten::scatter_add",
+         "aten::tril",
+         "aten::triu",
+         "aten::one_hot",
+         "aten::_to_copy",
+         "aten::to",
+         "aten::copy_",
+         "aten::copy",
+         "aten::masked_fill",
+         "aten::masked_fill_",
+         "aten::dropout",
+         "aten::native_dropout",
+         "aten::bernoulli",
+         "aten::upsample_nearest2d",
+         "aten::upsample_bilinear2d",
+         "aten::pixel_shuffle",
+         "aten::reflection_pad2d",
+         "aten::replication_pad2d",
+         "aten::repeat_interleave",
+         "aten::where",
+         "aten::silu",
+         "aten::gelu",
+         "aten::mish",
+         "aten::relu",
+         "aten::sigmoid",
+         "aten::tanh"},
         PerOutput(1));
     return map;
   }();
@@ -163,7 +205,9 @@ Work WorkOf(const Plan& plan, const AtenStep& step) {
   if (KindOf(plan, step) != OpKind::kCompute) return {};
   Call call{step, {}, {}};
   Work work;
-  auto bytes = [](const TensorMeta& meta) { return Count(&meta) * static_cast<double>(DtypeSize(meta.dtype)); };
+  auto bytes = [](const TensorMeta& meta) {
+    return Count(&meta) * static_cast<double>(DtypeSize(meta.dtype));
+  };
   ForEachUse(Step(step), [&](TensorId id) { call.in.push_back(&plan.tensors[id]); });
   for (TensorId id : step.outs) {
     if (id != kNoTensor) call.out.push_back(&plan.tensors[id]);

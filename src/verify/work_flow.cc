@@ -13,7 +13,9 @@ struct Access {
   bool overwrites = false;  // what the written storages held before is gone
 };
 
-int64_t BytesOf(const TensorMeta& meta) { return meta.numel() * static_cast<int64_t>(DtypeSize(meta.dtype)); }
+int64_t BytesOf(const TensorMeta& meta) {
+  return meta.numel() * static_cast<int64_t>(DtypeSize(meta.dtype));
+}
 
 Access AccessOf(const Plan& plan, const AtenStep& step) {
   Access access;
@@ -33,9 +35,10 @@ Access AccessOf(const Plan& plan, const AtenStep& step) {
   }
   const std::string_view base = WithoutOverload(step.op);
   const bool fills = base == "aten::copy_" || base == "aten::zero_" || base == "aten::fill_";
-  access.overwrites = written.empty() ? fresh
-                                      : fills && written.size() == 1 &&
-                                            BytesOf(plan.tensors[written[0]]) >= plan.storages[storage(written[0])];
+  access.overwrites = written.empty()
+                          ? fresh
+                          : fills && written.size() == 1 &&
+                                BytesOf(plan.tensors[written[0]]) >= plan.storages[storage(written[0])];
   return access;
 }
 
@@ -52,7 +55,8 @@ Access AccessOf(const Plan& plan, const Step& step) {
   return access;
 }
 
-// Walks `steps` backwards. `live`: storages whose contents matter after the last step, and then before the first.
+// Walks `steps` backwards. `live`: storages whose contents matter after the last step, and then before the
+// first.
 void Trace(const Plan& plan, const std::vector<Step>& steps, std::vector<bool>* live, std::vector<bool>* ever,
            std::vector<bool>* reaches) {
   reaches->assign(steps.size(), false);

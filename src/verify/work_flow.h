@@ -1,5 +1,6 @@
-// How values flow through a Plan, by storage: which steps and which inputs and parameters can reach the outputs.
-// Everything here errs on the side of "reaches": a launch is taken to read and write every buffer it is given.
+// How values flow through a Plan, by storage: which steps and which inputs and parameters can reach the
+// outputs. Everything here errs on the side of "reaches": a launch is taken to read and write every buffer it
+// is given.
 #pragma once
 
 #include <vector>

@@ -41,8 +41,9 @@ bool OneOf(std::string_view name, const std::array<std::string_view, N>& names) 
 
 // Writes of these depend on nothing the written tensor held before.
 constexpr std::array<std::string_view, 2> kConstantFills = {"aten::zero_", "aten::fill_"};
-constexpr std::array<std::string_view, 7> kCopies = {"aten::clone",   "aten::contiguous", "aten::copy_", "aten::_to_copy",
-                                                     "aten::to",      "aten::copy",       "aten::_reshape_copy"};
+constexpr std::array<std::string_view, 7> kCopies = {"aten::clone",        "aten::contiguous", "aten::copy_",
+                                                     "aten::_to_copy",     "aten::to",         "aten::copy",
+                                                     "aten::_reshape_copy"};
 // Composite operators that give a view when they can and a copy of the same values otherwise.
 constexpr std::array<std::string_view, 3> kReshapes = {"aten::reshape", "aten::flatten", "aten::reshape_as"};
 

@@ -1,5 +1,5 @@
-// What kind of thing an ATen operator does, from libtorch's own schemas and tags: whether it makes a tensor from nothing,
-// gives a view, only moves data, or computes; and which arguments it writes.
+// What kind of thing an ATen operator does, from libtorch's own schemas and tags: whether it makes a tensor
+// from nothing, gives a view, only moves data, or computes; and which arguments it writes.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ enum class OpKind {
 };
 
 struct OpTraits {
-  bool known = false;      // libtorch has a schema for it
+  bool known = false;  // libtorch has a schema for it
   bool pointwise = false;
-  bool random = false;     // draws random numbers
-  bool view = false;       // some result aliases an argument that is not written
+  bool random = false;             // draws random numbers
+  bool view = false;               // some result aliases an argument that is not written
   std::vector<std::string> names;  // of the schema's arguments, positional order
   std::vector<bool> writes;        // of the schema's arguments: the call writes them
 };

@@ -49,7 +49,8 @@ struct Builder {
   }
 };
 
-double Flops(const std::string& op, const std::vector<std::vector<int64_t>>& in, const std::vector<int64_t>& out) {
+double Flops(const std::string& op, const std::vector<std::vector<int64_t>>& in,
+             const std::vector<int64_t>& out) {
   Builder b;
   std::vector<TensorId> ids;
   for (const auto& sizes : in) ids.push_back(b.Input(sizes));
@@ -62,8 +63,10 @@ TEST(Work, CountsTheOperatorsThatMatter) {
   EXPECT_EQ(Flops("aten::addmm", {{32}, {8, 16}, {16, 32}}, {8, 32}), 2 * 8 * 16 * 32);
   EXPECT_EQ(Flops("aten::bmm", {{4, 8, 16}, {4, 16, 32}}, {4, 8, 32}), 4 * 2 * 8 * 16 * 32);
   EXPECT_EQ(Flops("aten::linear", {{4, 8, 16}, {32, 16}, {32}}, {4, 8, 32}), 4 * 2 * 8 * 16 * 32);
-  EXPECT_EQ(Flops("aten::conv2d", {{2, 3, 10, 10}, {7, 3, 3, 3}}, {2, 7, 8, 8}), 2 * (2 * 7 * 8 * 8) * (3 * 3 * 3));
-  EXPECT_EQ(Flops("aten::conv_transpose2d", {{2, 3, 8, 8}, {3, 7, 3, 3}}, {2, 7, 10, 10}), 2 * (2 * 3 * 8 * 8) * (7 * 3 * 3));
+  EXPECT_EQ(Flops("aten::conv2d", {{2, 3, 10, 10}, {7, 3, 3, 3}}, {2, 7, 8, 8}),
+            2 * (2 * 7 * 8 * 8) * (3 * 3 * 3));
+  EXPECT_EQ(Flops("aten::conv_transpose2d", {{2, 3, 8, 8}, {3, 7, 3, 3}}, {2, 7, 10, 10}),
+            2 * (2 * 3 * 8 * 8) * (7 * 3 * 3));
   EXPECT_EQ(Flops("aten::relu", {{8, 8}}, {8, 8}), 64);
   EXPECT_EQ(Flops("aten::add.Tensor", {{8, 8}, {8, 8}}, {8, 8}), 64);
   EXPECT_EQ(Flops("aten::view", {{8, 8}}, {64}), 0);
@@ -78,7 +81,9 @@ TEST(Work, KindsOfOperators) {
   Builder b;
   const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4}), h = b.Tensor({4, 4}, -1, Dtype::kFloat16);
   const TensorId v = b.Tensor({16}, b.plan.tensors[x].storage);
-  auto kind = [&](const std::string& op, const std::vector<TensorId>& in, TensorId out) { return KindOf(b.plan, AtenStep(b.Call(op, in, {out}))); };
+  auto kind = [&](const std::string& op, const std::vector<TensorId>& in, TensorId out) {
+    return KindOf(b.plan, AtenStep(b.Call(op, in, {out})));
+  };
   EXPECT_EQ(kind("aten::empty.memory_format", {}, y), OpKind::kFactory);
   EXPECT_EQ(kind("aten::zeros_like", {x}, y), OpKind::kFactory);
   EXPECT_EQ(kind("aten::view", {x}, v), OpKind::kView);
@@ -94,7 +99,7 @@ TEST(Flow, DeadStepsAndOverwrittenResultsDoNotCount) {
   const TensorId x = b.Input({4, 4}), w = b.Input({4, 4}), unused = b.Input({4, 4});
   const TensorId scratch = b.Tensor({4, 4}), dead = b.Tensor({4, 4}), product = b.Tensor({4, 4});
   b.Call("aten::empty_like", {x}, {scratch});
-  b.Call("aten::relu", {unused}, {dead});                 // 1: nobody reads it
+  b.Call("aten::relu", {unused}, {dead});                     // 1: nobody reads it
   b.Call("aten::add_.Tensor", {scratch, unused}, {scratch});  // 2: overwritten below
   b.Call("aten::mm", {x, w}, {product});
   b.Call("aten::copy_", {scratch, product}, {scratch});
@@ -138,7 +143,8 @@ TEST(Work, ShareIsWhatTheLibraryDoesNotDo) {
 }
 
 TEST(Rules, TritonMustReachAnOutputAndStrictAllowsNothingElse) {
-  const Plan all = MatmulThenRelu(true, true), part = MatmulThenRelu(false, true), none = MatmulThenRelu(false, false);
+  const Plan all = MatmulThenRelu(true, true), part = MatmulThenRelu(false, true),
+             none = MatmulThenRelu(false, false);
   EXPECT_FALSE(CheckTriton(all, FlowOf(all), Mode::kStrict));
   EXPECT_FALSE(CheckTriton(part, FlowOf(part), Mode::kHybrid));
   const auto strict = CheckTriton(part, FlowOf(part), Mode::kStrict);

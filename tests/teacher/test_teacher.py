@@ -42,6 +42,15 @@ ROWS = {
     "truth": ("(5,9)", "((x > 1).any(1), (x > -9).all())"),
     "product": ("(5,9)", "x.prod(1)"),
 }
+# Rows too long for one step of a walk, and columns that are not neighbours in memory.
+LONG = {
+    "softmax": ("(3,1100)", "torch.softmax(x, -1)"),
+    "layer_norm": ("(3,1100),(1100,),(1100,)", "F.layer_norm(x, (1100,), y, z)"),
+    "extrema": ("(3,1100)", "(x.argmax(1), x.min(1).values, x.min(1).indices, (x * 0).argmax(1))"),
+    "down_columns": ("(2,300,70)", "(x.sum(1), x.argmin(1), torch.softmax(x, 1))"),
+    "over_channels": ("(40,3,70)", "(x.mean((0, 2)), x.var((0, 2)))"),
+    "product": ("(2,700)", "(x * 0.01 + 1).prod(1)"),
+}
 PRODUCTS = {
     "mm": ("(33,20),(20,40)", "x @ y"),
     "mm_transposed": ("(20,33),(40,20)", "x.t() @ y.t()"),
@@ -72,8 +81,29 @@ def file_of(shapes, body):
 @pytest.mark.parametrize("name", list(POINTWISE | ROWS | PRODUCTS))
 def test_all_in_triton(name):
     shapes, body = (POINTWISE | ROWS | PRODUCTS)[name]
-    torch.manual_seed(0)
     assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True)
+
+
+@pytest.mark.parametrize("name", list(LONG))
+def test_long_rows(name):
+    shapes, body = LONG[name]
+    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True)
+
+
+HALF = {
+    "chain": ("(3,37),(37,)", "F.gelu(x * 2 + y)"),
+    "softmax": ("(5,70)", "torch.softmax(x * 0.3, -1)"),
+    "layer_norm": ("(5,48),(48,),(48,)", "F.layer_norm(x, (48,), y, z)"),
+    "linear": ("(17,32),(24,32),(24,)", "F.relu(F.linear(x, y, z))"),
+    "mixed": ("(6,40)", "x.float().pow(2).mean(-1, keepdim=True).half() * x"),
+}
+
+
+@pytest.mark.parametrize("name", list(HALF))
+def test_half_computes_in_float32(name):
+    shapes, body = HALF[name]
+    source = file_of(shapes, body).replace("torch.randn(s)", "torch.randn(s).half()")
+    assert oracle.check(source, "f", is_function=True, strict=True, tolerance=2e-3)
 
 
 @pytest.mark.parametrize("name", list(HYBRID))
