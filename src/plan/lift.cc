@@ -1,10 +1,10 @@
 #include "plan/lift.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
-
-#include <fmt/format.h>
 
 #include "base/error.h"
 #include "plan/lift_views.h"

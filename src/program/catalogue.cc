@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "program/catalogue_rows.h"
 
 namespace tritogen {
 namespace {
@@ -29,6 +30,15 @@ std::vector<std::string_view> SplitCommas(std::string_view text) {
 }
 
 }  // namespace
+
+const std::vector<OpRow>& Catalogue() {
+  static const std::vector<OpRow> rows = [] {
+    std::vector<OpRow> all = PointwiseRows();
+    for (const OpRow& row : CompoundRows()) all.push_back(row);
+    return all;
+  }();
+  return rows;
+}
 
 std::string_view WithoutNamespace(std::string_view aten_name) {
   if (aten_name.starts_with("aten::")) aten_name.remove_prefix(6);

@@ -1,5 +1,5 @@
 // Catalogue of operators: one row says everything that printer and teacher need to know about an ATen
-// operator. The rows themselves stand in catalogue_rows.cc, grouped by class.
+// operator. The rows stand in catalogue_pointwise.cc and catalogue_compound.cc.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// Program: the canonical form of what a PyTorch file computes, a DAG of typed, shaped ATen-level operations in
-// topological order. Built from a reference Plan (plan/lift.h), printed as a flat functional PyTorch function.
+// Program: the canonical form of what a PyTorch file computes, a DAG of typed, shaped ATen-level operations
+// in topological order. Built from a reference Plan (plan/lift.h), printed as a flat functional PyTorch
+// function.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,11 @@ struct Shape {
   int64_t numel() const;
 };
 
-struct NodeRef { NodeId id; int result = 0; bool operator==(const NodeRef&) const = default; };
+struct NodeRef {
+  NodeId id;
+  int result = 0;
+  bool operator==(const NodeRef&) const = default;
+};
 
 // An argument of an operation: another node's result or a literal. Lists nest.
 struct Arg {

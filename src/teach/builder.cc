@@ -53,7 +53,7 @@ std::string_view ReduceName(ReduceOp op) {
 }  // namespace
 
 Value Builder::AddPointwise(Prim prim, const std::vector<Value>& in) {
-  std::vector<std::vector<int64_t>> shapes;
+  std::vector<std::vector<int64_t>> shapes = {prim.sizes};
   for (const Value& value : in) shapes.push_back(value.sizes());
   prim.sizes = BroadcastSizes(shapes);
   for (const Value& value : in) prim.operands.push_back(Expand(value.view, prim.sizes));
@@ -99,14 +99,22 @@ Value Builder::Op(std::string_view op, const std::vector<In>& in, std::optional<
 Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::function<Value(NodeRef)>& get,
                      Dtype result) {
   std::vector<Value> values;
-  std::vector<std::string> params;  // of the tensors
+  std::vector<std::string> params;           // of the tensors
+  std::map<std::string, double> filled;      // of tensors that hold one number throughout
+  std::vector<std::vector<int64_t>> shapes;  // theirs
   std::optional<Dtype> promoted;
   for (const auto& [name, arg] : args.all()) {
     const NodeRef* ref = AsRef(arg);
     if (ref == nullptr) continue;
-    values.push_back(get(*ref));
+    Value value = get(*ref);
+    promoted = promoted ? PromoteTypes(*promoted, value.dtype) : value.dtype;
+    if (auto found = fill_.find(value.view.prim); found != fill_.end()) {
+      filled[name] = found->second;
+      shapes.push_back(value.sizes());
+      continue;
+    }
+    values.push_back(value);
     params.push_back(name);
-    promoted = promoted ? PromoteTypes(*promoted, values.back().dtype) : values.back().dtype;
   }
   TRITOGEN_CHECK(!values.empty());
   std::optional<Dtype> compute;
@@ -117,10 +125,11 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
   std::string expr(chosen->triton);
   for (const auto& [name, arg] : args.all()) {
     auto at = std::find(params.begin(), params.end(), name);
-    auto number = AsNumber(arg);
+    auto number = filled.count(name) > 0 ? std::optional(filled[name]) : AsNumber(arg);
     std::string text = at != params.end() ? fmt::format("{{{}}}", at - params.begin())
-                       : number && compute && IsFloating(*compute) ? PythonLiteral(Arg{*number})
-                                                                   : PythonLiteral(arg);
+                       : number && (filled.count(name) > 0 || (compute && IsFloating(*compute)))
+                           ? PythonLiteral(Arg{*number})
+                           : PythonLiteral(arg);
     expr = ReplaceAll(expr, "{" + name + "}", text);
   }
   Prim prim;
@@ -128,6 +137,7 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
   prim.expr = std::move(expr);
   prim.flops = row.flops;
   prim.dtype = result;
+  prim.sizes = BroadcastSizes(shapes);
   for (size_t i = 0; i < values.size(); ++i) {
     // A condition selects; it is not converted.
     bool condition = params[i] == "condition" || params[i] == "mask";

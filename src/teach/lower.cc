@@ -54,7 +54,8 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
     return true;
   }
   bool tensor = false;
-  for (const auto& [name, arg] : args.all()) tensor |= AsRef(arg) != nullptr;
+  for (const auto& [name, arg] : args.all())
+    tensor |= AsRef(arg) != nullptr && !b.IsFilled(b.Tensor(args, name));
   if (!tensor || (row.compute == Compute::kResult && !IsFloatCompute(node) && !FitsIntegers(row.name)))
     return false;
   auto get = [&](NodeRef ref) { return b.Get(ref); };
@@ -192,6 +193,19 @@ class Lowering {
       prim.node = {id, static_cast<int>(r)};
       b_.results_.push_back({b_.graph.Whole(b_.graph.Add(std::move(prim))), node.results[r].dtype});
     }
+    RememberFill(node);
+  }
+
+  void RememberFill(const Node& node) {
+    const OpRow* row = FindOp(node.op);
+    auto args = row != nullptr && row->kind == OpClass::kCreate ? BoundArgs::Bind(*row, node) : std::nullopt;
+    if (!args || !IsFloating(node.results[0].dtype)) return;
+    std::optional<double> fill;
+    if (row->name.starts_with("zeros")) fill = 0;
+    if (row->name.starts_with("ones")) fill = 1;
+    if (row->name.starts_with("full")) fill = AsNumber((*args)["fill_value"]);
+    if (row->name == "scalar_tensor") fill = AsNumber((*args)["s"]);
+    if (fill) b_.fill_[b_.results_[0].view.prim] = *fill;
   }
 
   const Program& program_;

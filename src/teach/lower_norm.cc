@@ -42,7 +42,12 @@ bool LowerSoftmax(Builder& b, std::string_view op, const BoundArgs& args) {
   if (op.find("log") != std::string_view::npos) {
     b.Return({b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})})});
   } else {
-    b.Return({b.Op("div", {parts.exponentials, parts.sum})});
+    Value weights = b.Op("div", {parts.exponentials, parts.sum});
+    if (op == "_safe_softmax") {  // a row of -inf alone, all of it masked, gives zeros
+      weights = b.Pointwise("weights", "tl.where({0} == float(\"-inf\"), 0.0, {1})", {parts.maximum, weights},
+                            weights.dtype, 1);
+    }
+    b.Return({weights});
   }
   return true;
 }
@@ -135,10 +140,11 @@ bool LowerElementLoss(Builder& b, std::string_view op, const BoundArgs& args) {
 
 // The log-probability of each row's target, found by comparing column numbers, so that it fuses with the
 // softmax before it.
-bool LowerNll(Builder& b, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
+bool LowerNll(Builder& b, Value x, const BoundArgs& args) {
+  Value target = b.Tensor(args, "target");
   auto reduction = AsInt(args["reduction"]), ignore = AsInt(args["ignore_index"]);
-  if (x.view.rank() != 2 || b.HasTensor(args, "weight") || !reduction || !ignore) return false;
+  if (x.view.rank() != 2 || target.view.rank() != 1 || b.HasTensor(args, "weight") || !reduction || !ignore)
+    return false;
   Value wanted{Unsqueeze(target.view, 1), target.dtype};
   Value picked = b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted},
                              ComputeDtype(x.dtype), 1);
@@ -157,11 +163,27 @@ bool LowerNll(Builder& b, const BoundArgs& args) {
   return true;
 }
 
+Value LogSoftmax(Builder& b, const Value& x, int64_t dim) {
+  SoftmaxParts parts = Softmax(b, x, dim);
+  return b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})});
+}
+
+// Targets as class indices, without label smoothing.
+bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  const double smoothing = AsNumber(args["label_smoothing"]).value_or(0);
+  if (smoothing != 0 || !IsFloating(x.dtype) || IsFloating(b.Tensor(args, "target").dtype) ||
+      x.view.rank() != 2)
+    return false;
+  return LowerNll(b, LogSoftmax(b, x, 1), args);
+}
+
 }  // namespace
 
 bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op.find("softmax") != std::string_view::npos) return LowerSoftmax(b, op, args);
-  if (op == "nll_loss_forward") return LowerNll(b, args);
+  if (op == "nll_loss_forward") return LowerNll(b, b.Tensor(args, "self"), args);
+  if (op == "cross_entropy_loss") return LowerCrossEntropy(b, args);
   if (op.ends_with("_loss")) return LowerElementLoss(b, op, args);
   if (op.find("batch_norm") != std::string_view::npos) return LowerBatchNorm(b, op, args);
   if (op.find("group_norm") != std::string_view::npos) return LowerGroupNorm(b, op, args);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ class Builder {
   // Arguments of the node under way.
   Value Tensor(const BoundArgs& args, std::string_view name) const;  // REQUIRES: a tensor
   bool HasTensor(const BoundArgs& args, std::string_view name) const { return AsRef(args[name]) != nullptr; }
+  // Whether the tensor holds one number throughout, which expressions then name instead of loading it.
+  bool IsFilled(const Value& value) const { return fill_.count(value.view.prim) > 0; }
   Value Get(NodeRef ref) const { return values_[ref.id].at(ref.result); }
 
   // Gives the node under way its results; missing ones may never be used.
@@ -64,6 +67,7 @@ class Builder {
   Value AddPointwise(Prim prim, const std::vector<Value>& in);
 
   const LowerOptions& options_;
+  std::map<PrimId, double> fill_;           // floating-point tensors that hold one number throughout
   std::vector<std::vector<Value>> values_;  // by node, by result
   std::vector<Value> results_;
 };

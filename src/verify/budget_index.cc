@@ -31,15 +31,6 @@ constexpr std::array<IndexOp, 9> kIndexOps = {{
     {"aten::argsort.stable", 0, false},
 }};
 
-const Value* FindArgument(const AtenStep& step, const std::string& name) {
-  for (const auto& [key, value] : step.kwargs) {
-    if (key == name) return &value;
-  }
-  const auto& names = TraitsOf(step.op).names;
-  const auto at = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-  return at < step.args.size() ? &step.args[at] : nullptr;
-}
-
 std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, TensorId output) {
   const auto row =
       std::find_if(kIndexOps.begin(), kIndexOps.end(), [&](const IndexOp& r) { return r.op == step.op; });

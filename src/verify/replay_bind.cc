@@ -10,7 +10,7 @@ namespace tritogen {
 namespace {
 
 bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  std::string_view base = op.substr(0, op.find('.'));
+  std::string_view base = WithoutOverload(op);
   return std::find(names.begin(), names.end(), base) != names.end();
 }
 

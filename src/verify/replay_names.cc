@@ -9,9 +9,8 @@ namespace {
 
 std::string MadeBy(const Step& step) {
   if (std::holds_alternative<ConstantStep>(step)) return fmt::format("constant at line {}", LineOf(step));
-  const std::string& op = std::get<AtenStep>(step).op;
-  size_t start = op.find("::") + 2;
-  return fmt::format("torch.{} at line {}", op.substr(start, op.find('.') - start), LineOf(step));
+  std::string_view op = WithoutOverload(std::get<AtenStep>(step).op);
+  return fmt::format("torch.{} at line {}", op.substr(op.find("::") + 2), LineOf(step));
 }
 
 }  // namespace

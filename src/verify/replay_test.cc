@@ -3,84 +3,15 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
-#include "base/frame.h"
-#include "plan/parse.h"
 #include "plan/visit.h"
+#include "verify/test_sketch.h"
 
 namespace tritogen {
 namespace {
 
-using nlohmann::json;
 using Kind = ReplayFailure::Kind;
-
-// A Plan under construction: tensors get storages of their own unless told otherwise.
-struct Sketch {
-  json map = {{"version", 1},
-              {"role", "candidate"},
-              {"storages", json::array()},
-              {"tensors", json::array()},
-              {"kernels", json::array()},
-              {"generate", json::array()},
-              {"setup", json::array()},
-              {"run", json::array()},
-              {"init_inputs", json::array()},
-              {"inputs", json::array()},
-              {"warmup_inputs", json::array()},
-              {"state", json::array()},
-              {"outputs", json::array()},
-              {"structure", "()"},
-              {"training", false}};
-
-  int Tensor(const char* dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides, int storage = -1) {
-    int64_t elements = 1;
-    for (int64_t size : sizes) elements *= size;
-    if (storage < 0) {
-      storage = static_cast<int>(map["storages"].size());
-      map["storages"].push_back(elements * static_cast<int64_t>(DtypeSize(*DtypeFromName(dtype))));
-    }
-    map["tensors"].push_back({storage, dtype, sizes, strides, 0, "cuda"});
-    return static_cast<int>(map["tensors"].size()) - 1;
-  }
-
-  int Input(const char* dtype, std::vector<int64_t> sizes, std::vector<int64_t> strides) {
-    int id = Tensor(dtype, sizes, strides);
-    map["inputs"].push_back({{"t", id}});
-    return id;
-  }
-
-  void Step(const char* phase, const char* op, json args, std::vector<int> outs,
-            json kwargs = json::object()) {
-    int line = static_cast<int>(map[phase].size()) + 1;
-    map[phase].push_back({{"op", op}, {"args", args}, {"kwargs", kwargs}, {"outs", outs}, {"line", line}});
-  }
-
-  void Output(int id) {
-    map["outputs"].push_back({{"t", id}});
-    size_t count = map["outputs"].size();
-    std::string stars = "(";
-    for (size_t i = 0; i < count; ++i) stars += i ? ",*" : "*";
-    map["structure"] = stars + ")";
-  }
-
-  Plan Build() const { return ParsePlan(map); }
-};
-
-json T(int id) {
-  return {{"t", id}};
-}
-
-// Set-up without bindings, then one call.
-std::optional<ReplayFailure> RunOnce(const Plan& plan, const TensorList& inputs, TensorList* outputs,
-                                     ReplayOptions options = {}) {
-  Replayer replayer(plan, options);
-  if (auto failure = replayer.Setup(1, {}, {}, {})) return failure;
-  return replayer.Run(inputs, 2, outputs);
-}
 
 TEST(ReplayTest, RunsAtenStepsInOrder) {
   Sketch sketch;
@@ -282,116 +213,6 @@ TEST(ReplayTest, OutputsThatNobodyWroteAreAMemoryError) {
   EXPECT_EQ(failure->message, "output 0 holds memory that nobody wrote, first at [1, 0]");
 }
 
-// One step that must fail; gives the failure.
-ReplayFailure FailureOf(const char* op, const json& args, const json& kwargs = json::object(),
-                        ReplayOptions options = {}) {
-  Sketch sketch;
-  int x = sketch.Input("float32", {2, 3}, {3, 1});
-  int y = sketch.Tensor("float32", {2, 3}, {3, 1});
-  json with_input = args;
-  if (!with_input.empty() && with_input[0] == "x") with_input[0] = T(x);
-  sketch.Step("run", op, with_input, {y}, kwargs);
-  sketch.Output(y);
-  TensorList outputs;
-  auto failure = RunOnce(sketch.Build(), {at::ones({2, 3})}, &outputs, options);
-  EXPECT_TRUE(failure) << op << " ran";
-  return failure.value_or(ReplayFailure{});
-}
-
-TEST(ReplayTest, RefusesWhatIsNoComputation) {
-  for (const char* op :
-       {"aten::from_file", "aten::_print", "aten::record_stream", "aten::set_.source_Tensor", "aten::item",
-        "aten::_local_scalar_dense", "aten::resize_", "aten::to_sparse", "aten::quantize_per_tensor",
-        "aten::equal", "aten::_unsafe_index.Tensor", "prim::device", "quantized::linear",
-        "aten::no_such_operator", "aten::add.no_such_overload", "profiler::_record_function_enter"}) {
-    ReplayFailure failure = FailureOf(op, json::array({"x"}));
-    EXPECT_EQ(failure.kind, Kind::kRuntimeError) << op;
-    EXPECT_NE(failure.message.find(op), std::string::npos) << failure.message;
-    EXPECT_EQ(failure.line, 1);
-  }
-}
-
-TEST(ReplayTest, NamesArgumentsThatDoNotFit) {
-  EXPECT_EQ(FailureOf("aten::relu", json::array()).message, "aten::relu: argument 'self' is missing");
-  EXPECT_EQ(FailureOf("aten::relu", {"x", 1}).message, "aten::relu: too many arguments");
-  EXPECT_EQ(FailureOf("aten::relu", json::array({"x"}), {{"inplace", true}}).message,
-            "aten::relu: argument 'inplace' is unknown or given twice");
-  EXPECT_NE(FailureOf("aten::sum.dim_IntList", {"x", "all"}).message.find("argument 'dim'"),
-            std::string::npos);
-  EXPECT_NE(FailureOf("aten::sum.dim_IntList", {"x", {0.5}}).message.find("argument 'dim'"),
-            std::string::npos);
-}
-
-TEST(ReplayTest, ResultsMustBeWhatThePlanSays) {
-  ReplayFailure shape = FailureOf("aten::t", json::array({"x"}));
-  EXPECT_EQ(shape.kind, Kind::kInfraError);
-  EXPECT_EQ(shape.message, "aten::t gave float32[3, 2], the Plan says float32[2, 3]");
-  ReplayFailure dtype = FailureOf("aten::eq.Scalar", {"x", 1});
-  EXPECT_EQ(dtype.message, "aten::eq.Scalar gave bool[2, 3], the Plan says float32[2, 3]");
-  EXPECT_EQ(FailureOf("aten::max.dim", {"x", 0}).message, "aten::max.dim gave 2 tensors, the Plan says 1");
-}
-
-TEST(ReplayTest, ViewsStayInsideTheirStorage) {
-  FailureOf("aten::as_strided", {"x", {2, 3}, {3, 1}, 1});
-  FailureOf("aten::as_strided", {"x", {2, 3}, {3, 1}, -1});
-  FailureOf("aten::as_strided", {"x", {2, 3}, {int64_t{1} << 40, 1}});
-  FailureOf("aten::_reshape_alias", {"x", {2, 3}, {int64_t{1} << 40, 1}});
-}
-
-TEST(ReplayTest, MemoryIsBounded) {
-  Sketch sketch;
-  int y = sketch.Tensor("float32", {1'000'000, 2'500'000}, {2'500'000, 1});
-  sketch.Step("run", "aten::zeros", json::array({{1'000'000, 2'500'000}}), {y});
-  sketch.Output(y);
-  TensorList outputs;
-  auto failure = RunOnce(sketch.Build(), {}, &outputs);
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->message, "the program needs 1e+04 GB of memory at once, 8.59 GB are allowed");
-
-  // A Plan that hides what an operator allocates.
-  ReplayOptions small;
-  small.memory_bytes = 1 << 20;
-  ReplayFailure hidden = FailureOf("aten::zeros", json::array({{1'000'000}}), json::object(), small);
-  EXPECT_EQ(hidden.kind, Kind::kRuntimeError);
-  EXPECT_NE(hidden.message.find("ran out of memory"), std::string::npos) << hidden.message;
-}
-
-TEST(ReplayTest, MemoryComesBack) {
-  Sketch sketch;
-  int x = sketch.Input("float32", {1024}, {1});
-  int last = x;
-  for (int i = 0; i < 50; ++i) {  // 50 temporaries of 4 KiB, two at a time
-    int next = sketch.Tensor("float32", {1024}, {1});
-    sketch.Step("run", "aten::neg", json::array({T(last)}), {next});
-    last = next;
-  }
-  sketch.Output(last);
-  ReplayOptions small;
-  small.memory_bytes = 16 << 10;
-  Plan plan = sketch.Build();
-  Replayer replayer(plan, small);
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
-  for (int call = 0; call < 20; ++call) {
-    TensorList outputs;
-    auto failure = replayer.Run({at::ones({1024})}, 1, &outputs);
-    ASSERT_FALSE(failure) << failure->message;
-  }
-}
-
-TEST(ReplayTest, DeadlineEndsAReplay) {
-  Sketch sketch;
-  int x = sketch.Input("float32", {2}, {1});
-  int y = sketch.Tensor("float32", {2}, {1});
-  sketch.Step("run", "aten::neg", json::array({T(x)}), {y});
-  sketch.Output(y);
-  ReplayOptions options;
-  options.deadline_seconds = 0;
-  TensorList outputs;
-  auto failure = RunOnce(sketch.Build(), {at::ones({2})}, &outputs, options);
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->kind, Kind::kTimeout);
-}
-
 TEST(ReplayTest, ListsOptionalsAndConstants) {
   Sketch sketch;
   int x = sketch.Input("float32", {3, 2}, {2, 1});
@@ -417,87 +238,6 @@ TEST(ReplayTest, ListsOptionalsAndConstants) {
   ASSERT_FALSE(failure) << failure->message;
   EXPECT_TRUE(at::equal(outputs[0], input));
   EXPECT_TRUE(at::equal(outputs[1], input.flip(1)));
-}
-
-Plan GoldenPlan(const std::string& name) {
-  std::ifstream file(TRITOGEN_SOURCE_DIR "/tests/golden/plans/" + name + ".msgpack", std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return ParsePlan(DecodeMessagePack(bytes));
-}
-
-// y[i, :] = x[i, :] * weight by a Triton kernel; arguments x, weight, y, n.
-class LaunchTest : public testing::Test {
- protected:
-  std::vector<KernelArg>& arguments() { return std::get<LaunchStep>(plan_.run[1]).variants[0].args; }
-
-  std::optional<ReplayFailure> Run(TensorList* outputs) {
-    Replayer replayer(plan_, {});
-    if (auto failure = replayer.Setup(1, {}, {}, {{"weight", weight_}})) return failure;
-    return replayer.Run({input_}, 1, outputs);
-  }
-
-  Plan plan_ = GoldenPlan("scale_rows");
-  at::Tensor input_ = at::rand({4, 96});
-  at::Tensor weight_ = at::rand({96});
-};
-
-TEST_F(LaunchTest, LaunchesRunOnTheTileMachine) {
-  TensorList outputs;
-  auto failure = Run(&outputs);
-  ASSERT_FALSE(failure) << failure->message;
-  EXPECT_TRUE(at::equal(outputs[0], input_ * weight_));
-}
-
-TEST_F(LaunchTest, AccessOutsideABufferIsAMemoryError) {
-  arguments()[3] = int64_t{97};
-  std::get<LaunchStep>(plan_.run[1]).variants[0].grid = {1, 1, 1};  // row 0 of x goes on, the weight ends
-  TensorList outputs;
-  auto failure = Run(&outputs);
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->kind, Kind::kMemoryError);
-  ASSERT_TRUE(failure->fault);
-  EXPECT_EQ(failure->fault->kind, tile::FaultKind::kOutOfBounds);
-  EXPECT_EQ(failure->fault->buffer, "parameter weight");
-  EXPECT_EQ(failure->line, 11);
-}
-
-TEST_F(LaunchTest, ReadingMemoryThatNobodyWroteIsAMemoryError) {
-  arguments()[0] = arguments()[2];
-  TensorList outputs;
-  auto failure = Run(&outputs);
-  ASSERT_TRUE(failure);
-  ASSERT_TRUE(failure->fault) << failure->message;
-  EXPECT_EQ(failure->fault->kind, tile::FaultKind::kUndefinedRead);
-  EXPECT_EQ(failure->fault->buffer, "output 0");
-}
-
-TEST_F(LaunchTest, WritesIntoStateAreUndone) {
-  arguments()[0] = arguments()[2] = arguments()[1];  // weight *= weight, in one program
-  std::get<LaunchStep>(plan_.run[1]).variants[0].grid = {1, 1, 1};
-  Replayer replayer(plan_, {.check_memory = false});  // the output stays unwritten
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {{"weight", weight_}}));
-  for (int call = 0; call < 2; ++call) {
-    TensorList outputs;
-    auto failure = replayer.Run({input_}, 1, &outputs);
-    ASSERT_FALSE(failure) << failure->message;
-    EXPECT_TRUE(at::equal(replayer.State()["weight"], weight_ * weight_));
-  }
-}
-
-TEST_F(LaunchTest, BrokenKernelsAreCompileErrors) {
-  plan_.kernels[0].ttir = "module { tt.func public @k(";
-  TensorList outputs;
-  auto failure = Run(&outputs);
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->kind, Kind::kCompileError);
-}
-
-TEST_F(LaunchTest, ArgumentsMustFitTheKernel) {
-  arguments().pop_back();
-  TensorList outputs;
-  auto failure = Run(&outputs);
-  ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->kind, Kind::kRuntimeError);
 }
 
 TEST(ReplayTest, RecordedReferencesAgreeWithTheirFloat64Selves) {

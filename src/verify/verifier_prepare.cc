@@ -143,7 +143,7 @@ void Inspect(Task::Impl* task) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten == nullptr) continue;
     for (TensorId id : WrittenArguments(*aten)) written.insert(plan.tensors[id].storage);
-    task->draws_random |= TraitsOf(aten->op).random;
+    task->draws_random |= DrawsRandom(*aten);
   }
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->mutates_input.push_back(written.contains(plan.tensors[id].storage));

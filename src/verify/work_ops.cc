@@ -103,6 +103,31 @@ OpKind KindOf(const Plan& plan, const AtenStep& step) {
   return OpKind::kCompute;
 }
 
+const Value* FindArgument(const AtenStep& step, const std::string& name) {
+  for (const auto& [key, value] : step.kwargs) {
+    if (key == name) return &value;
+  }
+  const auto& names = TraitsOf(step.op).names;
+  const auto at = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  return at < step.args.size() ? &step.args[at] : nullptr;
+}
+
+bool DrawsRandom(const AtenStep& step) {
+  const OpTraits& traits = TraitsOf(step.op);
+  if (!traits.random) return false;
+  for (const char* name : {"train", "training"}) {
+    const Value* flag = FindArgument(step, name);
+    if (flag != nullptr && flag->v == Value{false}.v) return false;
+  }
+  if (WithoutOverload(step.op).starts_with("aten::bernoulli")) return true;  // its p is a probability of ones
+  for (const char* name : {"dropout_p", "dropout", "p"}) {
+    if (std::find(traits.names.begin(), traits.names.end(), name) == traits.names.end()) continue;
+    const Value* chance = FindArgument(step, name);  // zero where it has a default
+    return chance != nullptr && chance->v != Value{0.0}.v && chance->v != Value{int64_t{0}}.v;
+  }
+  return true;
+}
+
 std::vector<TensorId> WrittenArguments(const AtenStep& step) {
   std::vector<TensorId> ids;
   ForEachArgument(step, [&](TensorId id, bool written) {

@@ -20,7 +20,7 @@ enum class OpKind {
 struct OpTraits {
   bool known = false;  // libtorch has a schema for it
   bool pointwise = false;
-  bool random = false;             // draws random numbers
+  bool random = false;             // may draw random numbers
   bool view = false;               // some result aliases an argument that is not written
   std::vector<std::string> names;  // of the schema's arguments, positional order
   std::vector<bool> writes;        // of the schema's arguments: the call writes them
@@ -30,6 +30,14 @@ struct OpTraits {
 const OpTraits& TraitsOf(const std::string& op);
 
 OpKind KindOf(const Plan& plan, const AtenStep& step);
+
+// The argument with this name in the operator's schema, given by place or by name; null when it is left to
+// its default.
+const Value* FindArgument(const AtenStep& step, const std::string& name);
+
+// The call draws random numbers. An operator that could (attention, recurrent layers, dropout) does not when
+// its dropout is zero or it is not in training.
+bool DrawsRandom(const AtenStep& step);
 
 // Tensors among the arguments that the call writes, and those whose values it reads.
 std::vector<TensorId> WrittenArguments(const AtenStep& step);

@@ -94,6 +94,26 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("nobody::knows", {x}, y), OpKind::kCompute);
 }
 
+TEST(Work, ZeroDropoutDrawsNothing) {
+  Builder b;
+  const TensorId x = b.Input({2, 4, 8}), y = b.Tensor({2, 4, 8});
+  AtenStep attention = b.Call("aten::scaled_dot_product_attention", {x, x, x}, {y});
+  EXPECT_FALSE(DrawsRandom(attention));
+  attention.kwargs = {{"dropout_p", Value{0.1}}};
+  EXPECT_TRUE(DrawsRandom(attention));
+  AtenStep dropout = b.Call("aten::dropout", {x}, {y});
+  dropout.args.push_back(Value{0.5});
+  dropout.args.push_back(Value{true});
+  EXPECT_TRUE(DrawsRandom(dropout));
+  dropout.args.back() = Value{false};
+  EXPECT_FALSE(DrawsRandom(dropout));
+  EXPECT_TRUE(DrawsRandom(b.Call("aten::randn_like", {x}, {y})));
+  AtenStep bernoulli = b.Call("aten::bernoulli.p", {x}, {y});
+  bernoulli.args.push_back(Value{0.5});
+  EXPECT_TRUE(DrawsRandom(bernoulli));
+  EXPECT_FALSE(DrawsRandom(b.Call("aten::relu", {x}, {y})));
+}
+
 TEST(Flow, DeadStepsAndOverwrittenResultsDoNotCount) {
   Builder b;
   const TensorId x = b.Input({4, 4}), w = b.Input({4, 4}), unused = b.Input({4, 4});

@@ -41,7 +41,7 @@ def divide(x, y, z, B: tl.constexpr):
     tl.store(z + 2 * B + r, tl.div_rn(a, b) + tl.fdiv(a, b))
 
 
-@case(x=Tensor("fp32", 16, SPECIAL), y=Tensor("fp32", 16, SPECIAL[::-1]), z=Out("fp32", 96), B=16)
+@case(x=Tensor("fp32", 16, SPECIAL), y=Tensor("fp32", 16, SPECIAL[::-1]), z=Out("fp32", 96), B=16, no_interpreter="minnum gives NaN where TTIR says the other operand")
 @triton.jit
 def min_max_nan(x, y, z, B: tl.constexpr):
     r = tl.arange(0, B)

@@ -61,6 +61,7 @@ PRODUCTS = {
     "residual": ("(32,32),(32,32)", "x + torch.relu(x @ y)"),
     "vector": ("(33,20),(20,)", "torch.mv(x, y) + torch.matmul(x, y)"),
     "baddbmm": ("(3,4,6),(3,4,5),(3,5,6)", "torch.baddbmm(x, y, z, beta=0.5, alpha=2)"),
+    "masked_attention": ("(1,2,17,16),(1,2,17,16),(17,17)", "F.scaled_dot_product_attention(x, y, y, attn_mask=(z > 0) & (z < 1))"),
     "attention": ("(1,2,17,16),(1,2,17,16),(1,2,17,16)", "F.scaled_dot_product_attention(x, y, z, is_causal=True)"),
     "product_softmax": ("(20,16),(16,24)", "torch.softmax(x @ y, 1)"),
 }

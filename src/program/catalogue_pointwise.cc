@@ -1,18 +1,17 @@
-// The rows of the operator catalogue. Adding an operator: one row here; a pointwise one is then known to the
-// printer and to the teacher. Reductions, norms and layout operators also need their lowering in
-// src/teach/lower_*.cc.
-#include "program/catalogue.h"
+// Catalogue rows of pointwise operators. One row here is all that the printer and the teacher need.
+#include "program/catalogue_rows.h"
 
 namespace tritogen {
 namespace {
 
-constexpr OpClass kPointwise = OpClass::kPointwise, kReduction = OpClass::kReduction, kNorm = OpClass::kNorm,
-                  kMatmul = OpClass::kMatmul, kLayout = OpClass::kLayout, kCreate = OpClass::kCreate;
-constexpr Compute kResult = Compute::kResult, kPromoted = Compute::kPromoted, kAsIs = Compute::kAsIs;
-
 using Rows = std::vector<OpRow>;
 
-// Maxima and minima by comparison keep NaN as PyTorch does: a comparison with NaN is false.
+constexpr OpClass kPointwise = OpClass::kPointwise;
+constexpr Compute kResult = Compute::kResult, kPromoted = Compute::kPromoted, kAsIs = Compute::kAsIs;
+
+// Limits by comparison keep NaN as PyTorch does: a comparison with NaN is false, and then {self} is chosen.
+// clang-format off: a row is as few lines as it fits on
+
 Rows Activations() {
   return {
       {"relu", kPointwise, "self", 1, kResult, {{"", "tl.where({self} < 0, 0.0, {self})"}}, "torch.relu"},
@@ -197,8 +196,7 @@ Rows Unary() {
       // The teacher fills {dtype}; see lower.cc.
       {"_to_copy",
        kPointwise,
-       "self, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, "
-       "memory_format=None",
+       "self, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None",
        0,
        kAsIs,
        {{"", "{self}.to({dtype})"}}},
@@ -388,345 +386,15 @@ Rows Ternary() {
   };
 }
 
-Rows Reductions() {
-  return {
-      {"sum", kReduction, "self, dim=None, keepdim=False, dtype=None", 1, kResult, {}, "torch.sum"},
-      {"mean", kReduction, "self, dim=None, keepdim=False, dtype=None", 1, kResult, {}, "torch.mean"},
-      {"amax", kReduction, "self, dim=[], keepdim=False", 1, kResult, {}, "torch.amax"},
-      {"amin", kReduction, "self, dim=[], keepdim=False", 1, kResult, {}, "torch.amin"},
-      {"max", kReduction, "self, dim=None, keepdim=False", 1, kResult, {}, "torch.max"},
-      {"min", kReduction, "self, dim=None, keepdim=False", 1, kResult, {}, "torch.min"},
-      {"argmax", kReduction, "self, dim=None, keepdim=False", 1, kResult, {}, "torch.argmax"},
-      {"argmin", kReduction, "self, dim=None, keepdim=False", 1, kResult, {}, "torch.argmin"},
-      {"prod", kReduction, "self, dim=None, keepdim=False, dtype=None", 1, kResult, {}, "torch.prod"},
-      {"any", kReduction, "self, dim=None, keepdim=False", 1, kResult, {}, "torch.any"},
-      {"all", kReduction, "self, dim=None, keepdim=False", 1, kResult, {}, "torch.all"},
-      {"logsumexp", kReduction, "self, dim, keepdim=False", 4, kResult, {}, "torch.logsumexp"},
-      {"var", kReduction, "self, unbiased=True", 4, kResult, {}, "torch.var"},
-      {"var.dim", kReduction, "self, dim, unbiased=True, keepdim=False", 4, kResult, {}},
-      {"var.correction",
-       kReduction,
-       "self, dim=None, correction=None, keepdim=False",
-       4,
-       kResult,
-       {},
-       "torch.var"},
-      {"std", kReduction, "self, unbiased=True", 4, kResult, {}, "torch.std"},
-      {"std.dim", kReduction, "self, dim, unbiased=True, keepdim=False", 4, kResult, {}},
-      {"std.correction",
-       kReduction,
-       "self, dim=None, correction=None, keepdim=False",
-       4,
-       kResult,
-       {},
-       "torch.std"},
-      {"var_mean.correction",
-       kReduction,
-       "self, dim=None, correction=None, keepdim=False",
-       4,
-       kResult,
-       {},
-       "torch.var_mean"},
-      {"norm", kReduction, "self, p=2, dim=None, keepdim=False, dtype=None", 2, kResult, {}},
-      {"linalg_vector_norm",
-       kReduction,
-       "self, ord=2, dim=None, keepdim=False, dtype=None",
-       2,
-       kResult,
-       {},
-       "torch.linalg.vector_norm"},
-  };
-}
-
-Rows Norms() {
-  return {
-      {"_softmax", kNorm, "self, dim, half_to_float", 5, kResult, {}},
-      {"_log_softmax", kNorm, "self, dim, half_to_float", 5, kResult, {}},
-      {"softmax", kNorm, "self, dim, dtype=None", 5, kResult, {}, "torch.softmax"},
-      {"log_softmax", kNorm, "self, dim, dtype=None", 5, kResult, {}, "torch.log_softmax"},
-      {"native_layer_norm",
-       kNorm,
-       "input, normalized_shape, weight, bias, eps",
-       8,
-       kResult,
-       {},
-       "torch.native_layer_norm"},
-      {"layer_norm",
-       kNorm,
-       "input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True",
-       8,
-       kResult,
-       {}},
-      {"rms_norm", kNorm, "input, normalized_shape, weight=None, eps=None", 5, kResult, {}, "torch.rms_norm"},
-      {"_fused_rms_norm", kNorm, "input, normalized_shape, weight, eps", 5, kResult, {}},
-      {"native_group_norm",
-       kNorm,
-       "input, weight, bias, N, C, HxW, group, eps",
-       8,
-       kResult,
-       {},
-       "torch.native_group_norm"},
-      {"group_norm",
-       kNorm,
-       "input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True",
-       8,
-       kResult,
-       {}},
-      {"native_batch_norm",
-       kNorm,
-       "input, weight, bias, running_mean, running_var, training, momentum, eps",
-       4,
-       kResult,
-       {},
-       "torch.native_batch_norm"},
-      {"_native_batch_norm_legit",
-       kNorm,
-       "input, weight, bias, running_mean, running_var, training, momentum, eps",
-       4,
-       kResult,
-       {}},
-      {"_native_batch_norm_legit_functional",
-       kNorm,
-       "input, weight, bias, running_mean, running_var, training, momentum, eps",
-       4,
-       kResult,
-       {}},
-      {"_native_batch_norm_legit.no_stats",
-       kNorm,
-       "input, weight, bias, training, momentum, eps",
-       8,
-       kResult,
-       {}},
-      {"_native_batch_norm_legit_no_training",
-       kNorm,
-       "input, weight, bias, running_mean, running_var, momentum, eps",
-       4,
-       kResult,
-       {}},
-      {"cudnn_batch_norm",
-       kNorm,
-       "input, weight, bias, running_mean, running_var, training, exponential_average_factor, eps",
-       4,
-       kResult,
-       {}},
-      {"batch_norm",
-       kNorm,
-       "input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled",
-       4,
-       kResult,
-       {},
-       "torch.batch_norm"},
-      {"nll_loss_forward", kNorm, "self, target, weight, reduction, ignore_index", 2, kResult, {}},
-      {"mse_loss", kNorm, "self, target, reduction=1", 3, kResult, {}},
-      {"l1_loss", kNorm, "self, target, reduction=1", 3, kResult, {}},
-      {"smooth_l1_loss", kNorm, "self, target, reduction=1, beta=1.0", 5, kResult, {}},
-      {"huber_loss", kNorm, "self, target, reduction=1, delta=1.0", 5, kResult, {}},
-  };
-}
-
-Rows Matmuls() {
-  return {
-      {"mm", kMatmul, "self, mat2", 2, kResult, {}, "torch.mm"},
-      {"bmm", kMatmul, "self, mat2", 2, kResult, {}, "torch.bmm"},
-      {"matmul", kMatmul, "self, other", 2, kResult, {}, "torch.matmul"},
-      {"mv", kMatmul, "self, vec", 2, kResult, {}, "torch.mv"},
-      {"dot", kMatmul, "self, tensor", 2, kResult, {}, "torch.dot"},
-      {"linear", kMatmul, "input, weight, bias=None", 2, kResult, {}, "torch.nn.functional.linear"},
-      {"addmm", kMatmul, "self, mat1, mat2, beta=1, alpha=1", 2, kResult, {}, "torch.addmm"},
-      {"baddbmm", kMatmul, "self, batch1, batch2, beta=1, alpha=1", 2, kResult, {}, "torch.baddbmm"},
-      {"scaled_dot_product_attention",
-       kMatmul,
-       "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False",
-       4,
-       kResult,
-       {},
-       "torch.nn.functional.scaled_dot_product_attention"},
-      {"_scaled_dot_product_attention_math",
-       kMatmul,
-       "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, scale=None, "
-       "enable_gqa=False",
-       4,
-       kResult,
-       {}},
-      {"_scaled_dot_product_flash_attention",
-       kMatmul,
-       "query, key, value, dropout_p=0.0, is_causal=False, return_debug_mask=False, scale=None",
-       4,
-       kResult,
-       {}},
-      {"_scaled_dot_product_flash_attention_for_cpu",
-       kMatmul,
-       "query, key, value, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None",
-       4,
-       kResult,
-       {}},
-      {"_scaled_dot_product_efficient_attention",
-       kMatmul,
-       "query, key, value, attn_mask, compute_log_sumexp, dropout_p=0.0, is_causal=False, scale=None",
-       4,
-       kResult,
-       {}},
-      {"_scaled_dot_product_cudnn_attention",
-       kMatmul,
-       "query, key, value, attn_mask, compute_log_sumexp, dropout_p=0.0, is_causal=False, "
-       "return_debug_mask=False, "
-       "scale=None",
-       4,
-       kResult,
-       {}},
-      {"_scaled_dot_product_fused_attention_overrideable",
-       kMatmul,
-       "query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, return_debug_mask=False, "
-       "scale=None",
-       4,
-       kResult,
-       {}},
-  };
-}
-
-Rows Layouts() {
-  return {
-      {"view", kLayout, "self, size"},
-      {"_unsafe_view", kLayout, "self, size"},
-      {"reshape", kLayout, "self, shape", 0, kResult, {}, "torch.reshape"},
-      {"flatten", kLayout, "self, start_dim=0, end_dim=-1", 0, kResult, {}, "torch.flatten"},
-      {"view_as", kLayout, "self, other"},
-      {"unflatten", kLayout, "self, dim, sizes"},
-      {"t", kLayout, "self", 0, kResult, {}, "torch.t"},
-      {"transpose", kLayout, "self, dim0, dim1", 0, kResult, {}, "torch.transpose"},
-      {"permute", kLayout, "self, dims", 0, kResult, {}, "torch.permute"},
-      {"unsqueeze", kLayout, "self, dim", 0, kResult, {}, "torch.unsqueeze"},
-      {"squeeze", kLayout, "self, dim=None", 0, kResult, {}, "torch.squeeze"},
-      {"expand", kLayout, "self, size, implicit=False"},
-      {"slice", kLayout, "self, dim=0, start=None, end=None, step=1"},
-      {"narrow", kLayout, "self, dim, start, length", 0, kResult, {}, "torch.narrow"},
-      {"select", kLayout, "self, dim, index", 0, kResult, {}, "torch.select"},
-      {"split", kLayout, "self, split_size, dim=0"},
-      {"split_with_sizes", kLayout, "self, split_sizes, dim=0"},
-      {"chunk", kLayout, "self, chunks, dim=0"},
-      {"unbind", kLayout, "self, dim=0", 0, kResult, {}, "torch.unbind"},
-      {"cat", kLayout, "tensors, dim=0", 0, kResult, {}, "torch.cat"},
-      {"stack", kLayout, "tensors, dim=0", 0, kResult, {}, "torch.stack"},
-      {"tril", kLayout, "self, diagonal=0", 0, kResult, {}, "torch.tril"},
-      {"triu", kLayout, "self, diagonal=0", 0, kResult, {}, "torch.triu"},
-      {"detach", kLayout, "self"},
-      {"alias", kLayout, "self"},
-      {"lift_fresh", kLayout, "self"},
-      {"clone", kLayout, "self, memory_format=None"},
-      {"contiguous", kLayout, "self, memory_format=None"},
-      {"dropout", kLayout, "input, p, train", 0, kResult, {}, "torch.dropout"},
-      {"native_dropout", kLayout, "input, p, train", 0, kResult, {}, "torch.native_dropout"},
-  };
-}
-
-Rows Creators() {
-  return {
-      {"full",
-       kCreate,
-       "size, fill_value, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.full"},
-      {"zeros",
-       kCreate,
-       "size, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.zeros"},
-      {"ones",
-       kCreate,
-       "size, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.ones"},
-      {"empty",
-       kCreate,
-       "size, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None",
-       0,
-       kResult,
-       {},
-       "torch.empty"},
-      {"arange",
-       kCreate,
-       "end, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.arange"},
-      {"arange.start",
-       kCreate,
-       "start, end, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.arange"},
-      {"arange.start_step",
-       kCreate,
-       "start, end, step=1, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.arange"},
-      {"eye",
-       kCreate,
-       "n, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.eye"},
-      {"scalar_tensor",
-       kCreate,
-       "s, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.scalar_tensor"},
-      {"linspace",
-       kCreate,
-       "start, end, steps, dtype=None, layout=None, device=None, pin_memory=None",
-       0,
-       kResult,
-       {},
-       "torch.linspace"},
-      {"full_like",
-       kCreate,
-       "self, fill_value, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None",
-       0,
-       kResult,
-       {},
-       "torch.full_like"},
-      {"zeros_like",
-       kCreate,
-       "self, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None",
-       0,
-       kResult,
-       {},
-       "torch.zeros_like"},
-      {"ones_like",
-       kCreate,
-       "self, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None",
-       0,
-       kResult,
-       {},
-       "torch.ones_like"},
-  };
-}
+// clang-format on
 
 }  // namespace
 
-const std::vector<OpRow>& Catalogue() {
-  static const std::vector<OpRow> rows = [] {
-    std::vector<OpRow> all;
-    for (const Rows& part : {Activations(), Unary(), Binary(), Ternary(), Reductions(), Norms(), Matmuls(),
-                             Layouts(), Creators()}) {
-      all.insert(all.end(), part.begin(), part.end());
-    }
-    return all;
-  }();
-  return rows;
+Rows PointwiseRows() {
+  Rows all;
+  for (const Rows& part : {Activations(), Unary(), Binary(), Ternary()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
 }
 
 }  // namespace tritogen
