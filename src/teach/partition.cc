@@ -265,13 +265,13 @@ class Partitioner {
 
   bool DependsOn(int g, int on) const {
     std::set<int> seen;
-    std::vector<int> todo = {g};
-    while (!todo.empty()) {
-      int next = todo.back();
-      todo.pop_back();
+    std::vector<int> pending = {g};
+    while (!pending.empty()) {
+      int next = pending.back();
+      pending.pop_back();
       if (next == on) return true;
       if (!seen.insert(next).second) continue;
-      for (int need : Needs(next)) todo.push_back(need);
+      for (int need : Needs(next)) pending.push_back(need);
     }
     return false;
   }
