@@ -10,6 +10,7 @@
 #include "verify/aten_dtype.h"
 #include "verify/aten_policy.h"
 #include "verify/replay_error.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
@@ -73,7 +74,7 @@ AtenCall::AtenCall(const Plan& plan, const AtenStep& step, bool in_float64)
 
 void AtenCall::Prepare(const AtenStep& step, bool in_float64) {
   const auto& arguments = op_.schema().arguments();
-  is_random_ = op_.hasTag(at::Tag::nondeterministic_seeded);
+  is_random_ = DrawsRandom(step);  // the tag alone also marks attention and LSTM without dropout
   returns_undefined_memory_ = IsFactoryOfUndefinedMemory(step.op);
   widening_ = DecideWidening(step, in_float64);
   bool widen_dtypes = in_float64 && widening_ != Widening::kRecordedPrecision;
