@@ -159,6 +159,13 @@ Value Builder::Cast(const Value& in, Dtype dtype) {
   return AddPointwise(std::move(prim), {in});
 }
 
+Value Builder::Once(std::string name, const Value& in) {
+  TRITOGEN_CHECK(in.view.prim >= 0 && in.view.IsContiguous());
+  graph.prims[in.view.prim].once = true;
+  graph.prims[in.view.prim].name = std::move(name);
+  return in;
+}
+
 Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim) {
   int rank = in.view.rank();
   std::vector<bool> reduced(rank, dims.empty());

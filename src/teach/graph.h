@@ -35,6 +35,7 @@ struct Prim {
   std::string expr;
   std::vector<Dtype> compute;    // per operand: the dtype the expression wants it in
   Dtype held = Dtype::kFloat32;  // of the expression's value in registers
+  bool once = false;             // stored rather than computed again by every reader
   double flops = 0;              // per element
 
   // kReduce

@@ -102,10 +102,18 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
     return true;
   }
   if (!b.HasTensor(args, "running_mean") || !b.HasTensor(args, "running_var")) return false;
-  Value mean = b.Reshape(b.Tensor(args, "running_mean"), channel);
-  Value rstd = b.Op("rsqrt", {b.Op("add", {b.Reshape(b.Tensor(args, "running_var"), channel), eps})});
-  Value y = b.Op("mul", {b.Op("sub", {x, mean}, rstd.dtype), rstd});
-  b.Return({Affine(b, y, args, channel)});
+  // Scale and shift of each channel, computed once and in float64 as PyTorch does on a CPU.
+  constexpr Dtype kExact = Dtype::kFloat64;
+  const Dtype compute = ComputeDtype(x.dtype);
+  Value variance = b.Cast(b.Tensor(args, "running_var"), kExact);
+  Value scale = b.Op("rsqrt", {b.Op("add", {variance, eps})});
+  if (b.HasTensor(args, "weight")) scale = b.Op("mul", {scale, b.Tensor(args, "weight")}, kExact);
+  Value shift = b.Op("neg", {b.Op("mul", {b.Tensor(args, "running_mean"), scale}, kExact)});
+  if (b.HasTensor(args, "bias")) shift = b.Op("add", {shift, b.Tensor(args, "bias")}, kExact);
+  scale = b.Once("scale", b.Cast(scale, compute));
+  shift = b.Once("shift", b.Cast(shift, compute));
+  Value scaled = b.Op("mul", {x, b.Reshape(scale, channel)}, compute);
+  b.Return({b.Op("add", {scaled, b.Reshape(shift, channel)}, compute)});
   return true;
 }
 

@@ -44,6 +44,8 @@ class Builder {
   // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
   Value Matmul(const Value& a, const Value& b, int batch_dims);
   Value Cast(const Value& in, Dtype dtype);
+  // The same value, named, and stored rather than computed again by every reader.
+  Value Once(std::string name, const Value& in);
   // The same elements in row-major order under a new shape; copies where strides do not allow a view.
   Value Reshape(const Value& in, const std::vector<int64_t>& sizes);
   // Index along one dimension, of shape `sizes`, int32 (int64 where it does not fit).

@@ -40,7 +40,7 @@ class Inliner {
     if (id < 0) return 0;
     const Prim& prim = out_[id];
     if (prim.kind == PrimKind::kSource || prim.kind == PrimKind::kCall) return 0;
-    if (prim.kind != PrimKind::kPointwise) return kMaxInlined + 1;
+    if (prim.kind != PrimKind::kPointwise || prim.once) return kMaxInlined + 1;
     int cost = 1;
     for (const View& view : prim.operands) {
       cost += Cost(view.prim);
@@ -117,7 +117,9 @@ class Partitioner {
       }
     } else if (prim.kind != PrimKind::kMatmul) {
       for (int g : Candidates(prim)) {
-        if (TryJoin(id, g)) return;
+        if (!TryJoin(id, g)) continue;
+        AbsorbMakers(prim, g);
+        return;
       }
     }
     Open(id);
@@ -191,6 +193,35 @@ class Partitioner {
       return true;
     }
     return false;
+  }
+
+  // The pointwise kernels of the other operands come along where they can, so that nothing is stored between.
+  void AbsorbMakers(const Prim& prim, int g) {
+    for (const View& view : prim.operands) {
+      int maker = view.prim < 0 ? -1 : group_of_[view.prim];
+      if (maker >= 0 && maker != g && groups_[maker].kind == GroupKind::kFlat) TryAbsorb(maker, g);
+    }
+  }
+
+  void TryAbsorb(int flat, int g) {
+    Group& from = groups_[flat];
+    Group& to = groups_[g];
+    if (DomainSize(from.domain) != DomainSize(to.domain)) return;
+    if (from.members.size() + to.members.size() > kMaxMembers || Pointers(from) + Pointers(to) > kMaxPointers)
+      return;
+    for (PrimId member : from.members) {
+      if (!Fits(graph_[member], from, to.domain, false)) return;
+    }
+    for (int need : Needs(flat)) {
+      if (need != g && DependsOn(need, g)) return;
+    }
+    for (int need : Needs(g)) {
+      if (need != flat && DependsOn(need, flat)) return;
+    }
+    for (PrimId member : from.members) Enter(member, g, false);
+    from.members.clear();
+    // In program order again; a product stays in front.
+    std::sort(to.members.begin() + (to.kind == GroupKind::kMatmul ? 1 : 0), to.members.end());
   }
 
   bool TryJoinReduce(PrimId id, int g) {
@@ -298,7 +329,7 @@ class Partitioner {
       if (done[g]) return;
       done[g] = true;
       for (int need : Needs(g)) self(self, need);
-      ordered.push_back(groups_[g]);
+      if (!groups_[g].members.empty()) ordered.push_back(groups_[g]);  // else absorbed by another
     };
     for (int g = 0; g < static_cast<int>(groups_.size()); ++g) visit(visit, g);
     return ordered;

@@ -120,6 +120,14 @@ TEST(Partition, LinearWithEpilogueIsOneKernel) {
   EXPECT_EQ(groups[0].kind, GroupKind::kMatmul);
 }
 
+TEST(Partition, PointwiseOperandsComeAlong) {
+  // exp(x) and the broadcast sin(y) start as kernels of their own; their product brings them together.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 16}), y = m.Leaf(NodeKind::kInput, "y", {16});
+  NodeId a = m.Op("aten::exp", {Ref(x)}, {8, 16}), c = m.Op("aten::sin", {Ref(y)}, {16});
+  EXPECT_EQ(Groups(m.Finish(m.Op("aten::mul.Tensor", {Ref(a), Ref(c)}, {8, 16}))).size(), 1u);
+}
+
 TEST(Partition, NoCircularWait) {
   // a feeds a call whose result joins a again: the last add must not enter a's kernel.
   Maker m;
