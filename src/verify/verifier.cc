@@ -13,10 +13,10 @@
 #include "plan/visit.h"
 #include "verify/precision.h"
 #include "verify/sensitivity.h"
-#include "verify/verifier_judge.h"
 #include "verify/verifier_state.h"
 #include "verify/verifier_task.h"
 #include "verify/verifier_twice.h"
+#include "verify/verifier_waivers.h"
 
 namespace tritogen {
 namespace {
@@ -337,7 +337,8 @@ class Judgement {
 
 }  // namespace
 
-Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers) {
+Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyOptions& options,
+                          const Waivers& waivers) {
   try {
     return Judgement(task.impl(), candidate, options, waivers).Run();
   } catch (
@@ -351,7 +352,7 @@ Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& opti
 }
 
 Verdict Verify(const Task& task, const Plan& candidate, const VerifyOptions& options) {
-  return Judge(task, candidate, options, Waivers{});
+  return VerifyWithWaivers(task, candidate, options, Waivers{});
 }
 
 Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options) {

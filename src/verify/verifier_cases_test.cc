@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/parse.h"
-#include "verify/verifier_judge.h"
 #include "verify/verifier_task.h"
+#include "verify/verifier_waivers.h"
 
 namespace tritogen {
 namespace {
@@ -58,7 +58,8 @@ TEST_P(VerifierCases, GivesTheVerdictsThatTheCasesDeserve) {
     SCOPED_TRACE(candidate["name"].get<std::string>());
     options.mode = candidate["strict"] ? Mode::kStrict : Mode::kHybrid;
     const Plan plan = ParsePlan(candidate["plan"]);
-    const Verdict verdict = Judge(task, plan, options, Waivers{.no_triton = candidate["waive"].get<bool>()});
+    const Verdict verdict =
+        VerifyWithWaivers(task, plan, options, Waivers{.no_triton = candidate["waive"].get<bool>()});
     if (std::getenv("TRITOGEN_SHOW_VERDICTS") != nullptr) {
       std::printf("%-28s %s %.4f s\n", candidate["name"].get<std::string>().c_str(),
                   verdict.ToJson().dump().c_str(), verdict.seconds);

@@ -10,7 +10,7 @@
 #include "plan/visit.h"
 #include "verify/controls.h"
 #include "verify/sensitivity.h"
-#include "verify/verifier_judge.h"
+#include "verify/verifier_waivers.h"
 #include "verify/verifier_task.h"
 #include "verify/work_ops.h"
 

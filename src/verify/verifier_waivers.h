@@ -9,7 +9,8 @@ struct Waivers {
   bool no_triton =
       false;  // a Plan of ATen calls alone may pass: stands in for kernels in tests of the other checks
 };
-Verdict Judge(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers);
+Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyOptions& options,
+                          const Waivers& waivers);
 
 // Options with memory and threads filled in. `plan`: the reference.
 VerifyOptions Resolved(VerifyOptions options, const Plan& plan);
