@@ -1,0 +1,79 @@
+// The clock. A sample is: persisting L2 lines reset, L2 flushed, start event, the program, end event, so
+// every program starts with a cold, clean L2 and an idle GPU behind it. Programs take turns in the order A B
+// … B A, so that drift of clock and temperature meets all alike.
+//
+// Resolution: CUDA events tick at about 0.5 µs, and recording them adds a constant of about 1-2 µs that is
+// equal for all programs. Since each repetition needs a cold L2, a short program is not repeated inside a
+// sample; its median over many samples is what can be had. Times under about 5 µs are mostly launch.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cuda/device.h"
+#include "cuda/nvml.h"
+#include "cuda/statistics.h"
+
+namespace tritogen::cuda {
+
+// What to time: puts one run on the stream. It is called many times, and may throw.
+struct Timed {
+  std::string name;
+  std::function<void(CUstream)> run;
+};
+
+struct TimingOptions {
+  size_t min_samples = 20;
+  size_t max_samples = 1000;    // of each program
+  double target_error = 0.002;  // stop when every median's standard error is under this share of it
+  double budget_seconds = 2;    // wall clock of TimeInterleaved; min_samples are taken all the same
+  size_t warmup_window = 5;     // warm-up ends when the rolling median moves by less than …
+  double warmup_tolerance = 0.01;
+  size_t max_warmup_samples = 50;  // … or after so many
+  double hang_seconds = 30;        // one sample that takes longer hangs
+  bool cold_l2 = true;
+};
+
+struct Timing {
+  std::string name;
+  Summary summary;              // microseconds
+  std::vector<double> samples;  // microseconds, in the order they were taken
+  size_t warmup_samples = 0;
+  bool stable = false;  // warm-up ended because the median stood still
+};
+
+struct TimingReport {
+  std::vector<Timing> timings;  // in the order of the programs
+  ClockReport clocks;
+  bool reached_target = false;
+  double wall_seconds = 0;
+};
+
+// A sample did not end in time. The process has to end: see SynchronizeWithin.
+class Hang : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Not thread-safe; nothing else should run on the GPU meanwhile. REQUIRES: the context is current.
+class Timer {
+ public:
+  Timer(const Driver& driver, const DeviceInfo& device);  // takes 2 × L2 of device memory; throws Error
+  ~Timer();
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+  CUstream stream() const;  // the one that `run` is called with
+
+  // Throws Error, Hang, and whatever a program throws.
+  TimingReport TimeInterleaved(const std::vector<Timed>& programs, const TimingOptions& options);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tritogen::cuda
