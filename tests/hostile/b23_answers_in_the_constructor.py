@@ -1,0 +1,25 @@
+# The constructor seeds the generator and computes the answer, which forward copies.
+# task: relu
+# expect: wrong_values
+# says: 'spread' inputs
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(42)
+        self.register_buffer("answer", torch.relu(torch.rand(64, 200)), persistent=False)
+
+    def forward(self, x):
+        y = torch.empty_like(x)
+        copy[(triton.cdiv(x.numel(), 1024),)](self.answer, y, x.numel(), BLOCK=1024)
+        return y + 0 * x

@@ -1,0 +1,24 @@
+# The timer's entry in the library's table is overwritten.
+# task: relu
+# expect: rejected
+# rule: native_code
+import ctypes
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        libc = ctypes.CDLL(None)
+        libc.mprotect(0, 4096, 7)
+        y = torch.empty_like(x)
+        relu[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+        return y

@@ -1,0 +1,24 @@
+# The process's own memory as a file.
+# task: relu
+# expect: rejected
+# rule: file
+# says: /proc/self/mem
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        with open("/proc/self/mem", "r+b") as memory:
+            memory.seek(4096)
+            memory.write(b"\x90")
+        y = torch.empty_like(x)
+        relu[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+        return y

@@ -1,0 +1,22 @@
+# Look-alike: a contract in fp16, worked out in fp32 inside the kernel.
+# task: half_softmax
+# expect: passed
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax(x, y, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + i, mask=i < n, other=-float("inf")).to(tl.float32)
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(y + row * n + i, e / tl.sum(e, 0), mask=i < n)
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        softmax[(16,)](x, y, 256, BLOCK=256)
+        return y
