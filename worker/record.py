@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import gc
 import linecache
 import os
 import random
@@ -93,8 +92,6 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
     reply = record({**request, "inputs": inputs, "capability": list(capability)})
     if not reply["ok"]:
         raise RuntimeError(f"the recorder does not work with this PyTorch and Triton: {reply}")
-    gc.collect()
-    gc.freeze()  # a child's collections leave the pages it shares with its parent alone
 
 
 def record(request: dict[str, Any]) -> dict[str, Any]:

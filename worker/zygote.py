@@ -1,8 +1,9 @@
-"""The zygote: imports torch and Triton once, then forks one jailed child per request.
+"""The zygote: imports what every child needs once, then forks one jailed child per request.
 
 Started by src/record/zygote.cc as
     zygote.py [--weak] MODULE PACKAGE_FOLDER...
-MODULE is `record` (tests name others); it has `record(request: dict) -> dict`, and may have `warm_up()`.
+MODULE is `record` or `compile` (tests name others); it has `record(request: dict) -> dict`, and may have `warm_up()` and
+`PROGRAMS`, the files that a child may start (the filter must allow that, too).
 Descriptor 3 is the control socket, descriptor 4 the seccomp filter. docs/formats/worker.md describes the messages.
 
 The zygote never reads a request or a reply: it hands the child its descriptors and says how the child ended.
@@ -10,6 +11,7 @@ The zygote never reads a request or a reply: it hands the child its descriptors 
 
 import argparse
 import array
+import contextlib
 import dataclasses
 import fcntl
 import gc
@@ -31,6 +33,7 @@ _PACKAGES = [argument for argument in sys.argv[1:] if argument.startswith("/")]
 sys.path.extend(_PACKAGES)
 sys.prefix = os.path.commonpath(_PACKAGES)
 
+import huge_pages  # noqa: E402
 import msgpack  # noqa: E402
 import protocol  # noqa: E402
 import sandbox  # noqa: E402
@@ -54,6 +57,7 @@ class Zygote:
     def __init__(self, control: socket.socket, record, seccomp, weak: bool):
         self.control = control
         self.record = record
+        self.programs = getattr(record, "PROGRAMS", ())
         self.seccomp = seccomp
         self.weak = weak
         self.landlock_abi = sandbox.landlock_abi()
@@ -153,7 +157,7 @@ class Zygote:
                     os.chdir(folder)
                     os.environ["TMPDIR"] = os.environ["HOME"] = folder
                 bounds = sandbox.Limits(limits["cpu_seconds"], limits["address_bytes"])
-                sandbox.enter(bounds, self.seccomp, self.weak, self.landlock_abi)
+                sandbox.enter(bounds, self.seccomp, self.weak, self.landlock_abi, self.programs)
             except OSError as error:
                 os.write(setup, str(error).encode())
                 raise
@@ -178,6 +182,9 @@ class Zygote:
 
     def _finish(self, child: Child) -> None:
         """Reaps a child that ended, cleans up, and tells C++ how it ended; nobody may be there to hear it."""
+        if self.weak and self.programs:  # no pid namespace ends what the child started
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
         _, status, usage = os.wait4(child.pid, 0)
         self._remove_folder(child)
         setup = os.read(child.setup, 4096).decode(errors="replace")
@@ -204,16 +211,19 @@ def _report(status: int = 0, killed_for: str = "", setup: str = "", cpu_seconds:
 
 def _warm(module: str):
     """Imports what every child needs. One thread only: fork copies no others."""
-    import torch
     import triton  # noqa: F401
     import triton.backends.nvidia.compiler  # noqa: F401
 
-    torch.set_num_threads(1)
+    if module != "compile":  # which has no tensors
+        import torch
+
+        torch.set_num_threads(1)
     record = importlib.import_module(module)
     if hasattr(record, "warm_up"):
         record.warm_up()
     # What lives now lives in every child: moving it out of the collector's sight keeps its pages shared.
     gc.collect()
+    huge_pages.collapse()
     gc.freeze()
     return record
 
