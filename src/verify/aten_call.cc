@@ -63,41 +63,44 @@ std::string FirstLine(const c10::Error& error) {
 
 }  // namespace
 
-AtenCall::AtenCall(const Plan& plan, const AtenStep& step, bool in_float64)
-    : plan_(&plan), step_(&step), op_(FindOperator(step)) {
+AtenCall::AtenCall(const Plan& plan, const AtenStep& step, const ReplayTarget& target)
+    : plan_(&plan), step_(&step), target_(target), op_(FindOperator(step)) {
   try {
-    Prepare(step, in_float64);
+    Prepare(step);
   } catch (const ArgumentError& error) {
     FailReplay(Failure::kRuntimeError, step.line, "{}: {}", step.op, error.what());
   }
 }
 
-void AtenCall::Prepare(const AtenStep& step, bool in_float64) {
+void AtenCall::Prepare(const AtenStep& step) {
   const auto& arguments = op_.schema().arguments();
   is_random_ = DrawsRandom(step);  // the tag alone also marks attention and LSTM without dropout
   returns_undefined_memory_ = IsFactoryOfUndefinedMemory(step.op);
-  widening_ = DecideWidening(step, in_float64);
-  bool widen_dtypes = in_float64 && widening_ != Widening::kRecordedPrecision;
+  widening_ = DecideWidening(step);
+  const bool in_float64 = target_.in_float64;
+  const bool widen_dtypes = in_float64 && widening_ != Widening::kRecordedPrecision;
+  const ReplayTarget target{target_.device, widen_dtypes};
   if (step.args.size() > arguments.size()) throw ArgumentError("too many arguments");
   std::vector<bool> given(arguments.size(), false);
   for (const c10::Argument& argument : arguments) {
     template_.push_back(argument.default_value().value_or(c10::IValue()));
   }
   for (size_t i = 0; i < step.args.size(); ++i) {
-    AddArgument(i, step.args[i], widen_dtypes);
+    AddArgument(i, step.args[i], target);
     given[i] = true;
   }
   for (const auto& [name, value] : step.kwargs) {
     auto index = op_.schema().argumentIndexWithName(name);
     if (!index || given[*index])
       throw ArgumentError(fmt::format("argument '{}' is unknown or given twice", name));
-    AddArgument(*index, value, widen_dtypes);
+    AddArgument(*index, value, target);
     given[*index] = true;
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!given[i] && !arguments[i].default_value()) {
       throw ArgumentError(fmt::format("argument '{}' is missing", arguments[i].name()));
     }
+    if (arguments[i].name() == "device" && holes_.empty() && !given[i]) template_[i] = target_.device;
     if (in_float64 && arguments[i].name() == "half_to_float") template_[i] = false;
     if (widen_dtypes && arguments[i].name() == "dtype" && template_[i].isNone() && DtypeIsImplied(step)) {
       template_[i] = static_cast<int64_t>(at::kDouble);
@@ -105,10 +108,10 @@ void AtenCall::Prepare(const AtenStep& step, bool in_float64) {
   }
 }
 
-void AtenCall::AddArgument(size_t index, const Value& value, bool in_float64) {
+void AtenCall::AddArgument(size_t index, const Value& value, const ReplayTarget& target) {
   const c10::Argument& argument = op_.schema().arguments()[index];
   try {
-    PreparedArgument prepared = PrepareArgument(argument, value, in_float64);
+    PreparedArgument prepared = PrepareArgument(argument, value, target);
     template_[index] = std::move(prepared.constant);
     if (prepared.kind == Kind::kConstant) return;
     if (Writes(argument)) {
@@ -128,8 +131,8 @@ bool AtenCall::DtypeIsImplied(const AtenStep& step) const {
          IsFloating(plan_->tensors[step.outs[0]].dtype);
 }
 
-AtenCall::Widening AtenCall::DecideWidening(const AtenStep& step, bool in_float64) const {
-  if (!in_float64) return Widening::kNone;
+AtenCall::Widening AtenCall::DecideWidening(const AtenStep& step) const {
+  if (!target_.in_float64) return Widening::kNone;
   if (is_random_) return Widening::kRecordedPrecision;
   bool floating_in = false, floating_out = false, integer_in = false;
   ForEachUse(Step(step), [&](TensorId id) {
@@ -199,8 +202,8 @@ std::vector<at::Tensor> AtenCall::Call(const std::vector<at::Tensor>& slots, Rep
     if (widening_ != Widening::kNone) CopyBack(slots, arguments);
     return Flatten(std::move(stack));
   } catch (const c10::NotImplementedError& error) {
-    FailReplay(Failure::kInfraError, step_->line, "{} does not run on the CPU: {}", step_->op,
-               FirstLine(error));
+    FailReplay(Failure::kInfraError, step_->line, "{} does not run on the {}: {}", step_->op,
+               target_.device.is_cpu() ? "CPU" : "GPU", FirstLine(error));
   } catch (const c10::OutOfMemoryError& error) {
     FailReplay(Failure::kRuntimeError, step_->line, "{} ran out of memory: {}", step_->op, FirstLine(error));
   } catch (const c10::Error& error) {

@@ -19,7 +19,7 @@ class AtenCall {
  public:
   // Throws ReplayError: kRuntimeError for an operator that is unknown or refused and for arguments that do
   // not fit, kInfraError for what float64 cannot express.
-  AtenCall(const Plan& plan, const AtenStep& step, bool in_float64);
+  AtenCall(const Plan& plan, const AtenStep& step, const ReplayTarget& target);
 
   // Tensor results in schema order, lists flattened. `slots` by tensor id. Throws ReplayError.
   std::vector<at::Tensor> Call(const std::vector<at::Tensor>& slots, ReplayRandom* random) const;
@@ -42,9 +42,9 @@ class AtenCall {
     kRecordedPrecision  // random numbers: drawn in the recorded dtypes, so that they are the same numbers
   };
 
-  void Prepare(const AtenStep& step, bool in_float64);
-  void AddArgument(size_t index, const Value& value, bool in_float64);
-  Widening DecideWidening(const AtenStep& step, bool in_float64) const;
+  void Prepare(const AtenStep& step);
+  void AddArgument(size_t index, const Value& value, const ReplayTarget& target);
+  Widening DecideWidening(const AtenStep& step) const;
   bool DtypeIsImplied(const AtenStep& step) const;
   at::Tensor Adapt(const at::Tensor& tensor, TensorId id) const;
   void FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack* stack) const;
@@ -52,6 +52,7 @@ class AtenCall {
 
   const Plan* plan_;
   const AtenStep* step_;
+  ReplayTarget target_;
   c10::OperatorHandle op_;
   torch::jit::Stack template_;  // every argument; holes are None
   std::vector<Hole> holes_;

@@ -27,8 +27,12 @@ void CopyState(const at::Generator& from, at::Generator to) {
 
 ReplayRandom::ReplayRandom() : generator_(at::make_generator<at::CPUGeneratorImpl>()) {}
 
-void ReplayRandom::Seed(uint64_t seed) {
+void ReplayRandom::Seed(uint64_t seed, at::Device device) {
   generator_.set_current_seed(seed);
+  if (device.is_cpu()) return;
+  at::Generator generator = at::globalContext().defaultGenerator(device);
+  const std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
 }
 
 ReplayRandom::Exchange::Exchange(at::Generator& own) : own_(own) {

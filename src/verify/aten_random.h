@@ -1,8 +1,9 @@
-// The random numbers of one replay: what torch.manual_seed(seed) would give on a CPU, whatever other replays
-// draw meanwhile.
+// The random numbers of one replay: what torch.manual_seed(seed) would give on its device, on a CPU whatever
+// other replays draw meanwhile.
 #pragma once
 
 #include <ATen/core/Generator.h>
+#include <c10/core/Device.h>
 
 #include <cstdint>
 
@@ -11,7 +12,8 @@ namespace tritogen {
 class ReplayRandom {
  public:
   ReplayRandom();
-  void Seed(uint64_t seed);
+  // A GPU's own generator is seeded, too: one replay at a time runs there.
+  void Seed(uint64_t seed, at::Device device);
 
   // Runs `draw` while the process's default CPU generator stands in for this one. Most operators draw from
   // the default generator without a parameter for another, so all go this way; one replay draws at a time.

@@ -99,11 +99,11 @@ c10::IValue ConvertList(const c10::Type& list, const Value& value, std::optional
 }
 
 c10::IValue Convert(const c10::Type& type, const Value& value, std::optional<int32_t> length,
-                    bool in_float64) {
+                    const ReplayTarget& target) {
   switch (type.kind()) {
     case c10::TypeKind::OptionalType:
       if (std::holds_alternative<std::monostate>(value.v)) return {};
-      return Convert(ElementOf(type), value, length, in_float64);
+      return Convert(ElementOf(type), value, length, target);
     case c10::TypeKind::NumberType:
       return ScalarOf(value, type);
     case c10::TypeKind::IntType:
@@ -119,9 +119,9 @@ c10::IValue Convert(const c10::Type& type, const Value& value, std::optional<int
       if (const auto* text = std::get_if<std::string>(&value.v)) return *text;
       Mismatch(type);
     case c10::TypeKind::ScalarTypeType:
-      return DtypeOf(value, type, in_float64);
+      return DtypeOf(value, type, target.in_float64);
     case c10::TypeKind::DeviceObjType:
-      if (std::holds_alternative<DeviceValue>(value.v)) return c10::Device(at::kCPU);
+      if (std::holds_alternative<DeviceValue>(value.v)) return target.device;
       Mismatch(type);
     case c10::TypeKind::LayoutType:
       return LayoutOf(value, type);
@@ -171,7 +171,8 @@ bool IsTensor(const c10::Type& type) {
 
 }  // namespace
 
-PreparedArgument PrepareArgument(const c10::Argument& argument, const Value& value, bool in_float64) {
+PreparedArgument PrepareArgument(const c10::Argument& argument, const Value& value,
+                                 const ReplayTarget& target) {
   const c10::Type* type = argument.real_type().get();
   if (type->kind() == c10::TypeKind::OptionalType) {
     if (std::holds_alternative<std::monostate>(value.v)) return {};
@@ -180,7 +181,7 @@ PreparedArgument PrepareArgument(const c10::Argument& argument, const Value& val
   if (type->kind() == c10::TypeKind::TensorType) return PrepareTensor(*type, value);
   if (type->kind() == c10::TypeKind::ListType && IsTensor(ElementOf(*type)))
     return PrepareTensorList(*type, value);
-  return {Convert(*type, value, argument.N(), in_float64), Kind::kConstant, {}};
+  return {Convert(*type, value, argument.N(), target), Kind::kConstant, {}};
 }
 
 }  // namespace tritogen

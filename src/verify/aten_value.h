@@ -3,6 +3,7 @@
 
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
+#include <c10/core/Device.h>
 
 #include <optional>
 #include <stdexcept>
@@ -26,8 +27,14 @@ struct PreparedArgument {
   std::vector<TensorId> tensors;  // kTensor: one; lists: kNoTensor for None
 };
 
-// in_float64: floating dtypes become float64. Devices become the CPU; generators must be absent (the replay
-// has its own). Throws ArgumentError.
-PreparedArgument PrepareArgument(const c10::Argument& argument, const Value& value, bool in_float64);
+// Where and in which precision a Plan is replayed. Every device that a Plan names becomes this one.
+struct ReplayTarget {
+  at::Device device = at::kCPU;
+  bool in_float64 = false;  // floating dtypes become float64
+};
+
+// Generators must be absent (the replay has its own). Throws ArgumentError.
+PreparedArgument PrepareArgument(const c10::Argument& argument, const Value& value,
+                                 const ReplayTarget& target);
 
 }  // namespace tritogen

@@ -13,21 +13,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Floors, in unit roundoffs of the output's dtype times the row's largest magnitude: a handful of roundings
-// of values as large as the result that the eager program happened to get exactly right. Below fp32 one
-// rounding at the end is all.
-double FloorFactor(bool narrow) {
-  return narrow ? 2 : 16;
-}
-
-double AllcloseTolerance(bool narrow) {
-  return narrow ? 1e-2 : 1e-4;
-}
-
-bool IsNarrow(at::ScalarType dtype) {
-  return dtype != at::kFloat && dtype != at::kDouble;
-}
-
 int64_t RowLength(const at::Tensor& tensor) {
   int64_t length = 1;
   for (int64_t d = tensor.dim(); d-- > 0 && length < Expectation::kRowElements;) length *= tensor.size(d);
@@ -70,9 +55,19 @@ double UnitRoundoff(at::ScalarType dtype) {
   }
 }
 
+Expectation::Rule Expectation::RuleFor(at::ScalarType dtype) {
+  const bool narrow = dtype != at::kFloat && dtype != at::kDouble;
+  return {narrow ? kNarrowMultiple : kMultiple, (narrow ? 2 : 16) * UnitRoundoff(dtype),
+          narrow ? 1e-2 : 1e-4};
+}
+
 Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
                          const std::vector<at::Tensor>& wobbles)
-    : dtype_(eager.scalar_type()) {
+    : Expectation(exact, eager, wobbles, exact.device().is_cpu() ? Way::kLoops : Way::kTensorOps) {}
+
+Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
+                         const std::vector<at::Tensor>& wobbles, Way way)
+    : dtype_(eager.scalar_type()), way_(way) {
   TRITOGEN_CHECK(exact.sizes() == eager.sizes());
   if (!at::isFloatingType(dtype_)) {
     exact_ = exact.to(dtype_).contiguous();
@@ -80,6 +75,11 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
   }
   exact_ = AsDouble(exact);
   row_length_ = RowLength(exact_);
+  if (way_ == Way::kTensorOps) {
+    std::vector<at::Tensor> errors_of = {eager.contiguous()};
+    for (const at::Tensor& wobble : wobbles) errors_of.push_back(wobble.contiguous());
+    return MeasureRowsByOps(errors_of);
+  }
   std::vector<at::Tensor> others = {AsDouble(eager)};
   for (const at::Tensor& wobble : wobbles) others.push_back(AsDouble(wobble));
   std::vector<const double*> data;
@@ -123,13 +123,13 @@ void Expectation::MeasureRows(const std::vector<const double*>& errors_of) {
   }
   // A row in which the eager program was lucky gets the error that a typical row has.
   const double typical = Median(std::move(relative));
-  const double multiple = IsNarrow(dtype_) ? kNarrowMultiple : kMultiple;
-  const double floor = FloorFactor(IsNarrow(dtype_)) * UnitRoundoff(dtype_);
+  const Rule rule = RuleFor(dtype_);
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) {
-    row_budget_[r] = multiple * std::max(row_eager_[r], typical * row_scale[r]) + floor * row_scale[r];
+    row_budget_[r] =
+        rule.multiple * std::max(row_eager_[r], typical * row_scale[r]) + rule.floor * row_scale[r];
   }
-  rms_budget_ = multiple / 2 * rms_eager_ + floor * std::sqrt(squares / std::max<double>(1, n));
+  rms_budget_ = rule.multiple / 2 * rms_eager_ + rule.floor * std::sqrt(squares / std::max<double>(1, n));
 }
 
 double Expectation::ErrorAt(int64_t index, double got) const {
@@ -146,10 +146,11 @@ double Expectation::ErrorAt(int64_t index, double got) const {
 Comparison Expectation::Compare(const at::Tensor& got) const {
   TRITOGEN_CHECK(got.sizes() == exact_.sizes());
   if (!at::isFloatingType(dtype_)) return CompareIntegers(got);
+  if (way_ == Way::kTensorOps) return CompareByOps(got.contiguous());
   const at::Tensor values = AsDouble(got);
   const double *g = values.const_data_ptr<double>(), *e = exact_.const_data_ptr<double>();
   const int64_t n = exact_.numel();
-  const double tolerance = AllcloseTolerance(IsNarrow(dtype_)), unit = scale_ > 0 ? 1 / scale_ : 1;
+  const double tolerance = RuleFor(dtype_).allclose, unit = scale_ > 0 ? 1 / scale_ : 1;
   Comparison result;
   double worst = -1, squares = 0;
   int64_t close = 0;
@@ -165,22 +166,32 @@ Comparison Expectation::Compare(const at::Tensor& got) const {
   }
   if (n == 0) return result;
   const int64_t at = result.index;
-  result.ok = worst <= 1;
   result.allclose = static_cast<double>(close) / static_cast<double>(n);
   result.error = ErrorAt(at, g[at]) * unit;
   result.budget = row_budget_[at / row_length_] * unit;
   result.eager = row_eager_[at / row_length_] * unit;
   result.expected = e[at];
   result.got = g[at];
-  result.rms = std::sqrt(squares / static_cast<double>(n));
-  if (result.ok && result.rms > rms_budget_) {
-    result.ok = false;
-    result.error = result.rms * unit;
-    result.budget = rms_budget_ * unit;
-    result.eager = rms_eager_ * unit;
-    result.index = -1;
-  }
+  Judge(worst, std::sqrt(squares / static_cast<double>(n)), &result);
   return result;
+}
+
+// Every row first; where all are well, the whole.
+void Expectation::Judge(double worst, double rms, Comparison* result) const {
+  result->ok = worst <= 1;
+  result->rms = rms;
+  if (!result->ok || rms <= rms_budget_) return;
+  const double unit = scale_ > 0 ? 1 / scale_ : 1;
+  result->ok = false;
+  result->error = rms * unit;
+  result->budget = rms_budget_ * unit;
+  result->eager = rms_eager_ * unit;
+  result->index = -1;
+}
+
+double Expectation::AllowedAt(int64_t flat_index) const {
+  const int64_t row = flat_index / row_length_;
+  return way_ == Way::kLoops ? row_budget_[row] : budget_rows_[row].item<double>();
 }
 
 Comparison Expectation::CompareIntegers(const at::Tensor& got) const {

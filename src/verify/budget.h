@@ -42,18 +42,35 @@ class Expectation {
   // that precision can see; they count as errors of the eager program.
   Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles);
 
+  // The same by one loop over the elements (kLoops; on the CPU, where it is the faster way) or by tensor
+  // operations a block of rows at a time (kTensorOps; the way for a GPU).
+  enum class Way { kLoops, kTensorOps };
+  Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles,
+              Way way);
+
   // `got` has the output's shape and dtype, or any floating dtype when that is floating.
   Comparison Compare(const at::Tensor& got) const;
 
   const at::Tensor& exact() const { return exact_; }  // contiguous; double, or as declared for integers
   at::ScalarType dtype() const { return dtype_; }
   double scale() const { return scale_; }
-  double AllowedAt(int64_t flat_index) const {
-    return row_budget_[flat_index / row_length_];
-  }  // absolute, floating only
+  // Absolute, floating only. On a GPU each call waits for it.
+  double AllowedAt(int64_t flat_index) const;
 
  private:
+  struct Rule {
+    double multiple;
+    // Of the row's largest magnitude: a handful of roundings of values as large as the result that the eager
+    // program happened to get exactly right. Below fp32 one rounding at the end is all.
+    double floor;
+    double allclose;  // KernelBench's tolerance
+  };
+  static Rule RuleFor(at::ScalarType dtype);
+
   void MeasureRows(const std::vector<const double*>& errors_of);
+  void MeasureRowsByOps(const std::vector<at::Tensor>& errors_of);
+  Comparison CompareByOps(const at::Tensor& got) const;
+  void Judge(double worst, double rms, Comparison* result) const;
   Comparison CompareIntegers(const at::Tensor& got) const;
   double ErrorAt(int64_t index, double got) const;  // absolute
 
@@ -61,7 +78,9 @@ class Expectation {
   at::Tensor eager_;  // contiguous double; kept only when eager and exact differ in which elements are finite
   at::ScalarType dtype_;
   int64_t row_length_ = 1;
-  std::vector<double> row_budget_, row_eager_;  // absolute
+  Way way_ = Way::kLoops;
+  std::vector<double> row_budget_, row_eager_;  // absolute; kLoops
+  at::Tensor budget_rows_, eager_rows_;         // the same; kTensorOps
   double rms_budget_ = 0, rms_eager_ = 0;
   double scale_ = 0;
 };

@@ -164,5 +164,51 @@ TEST(Budget, ScalarsAndEmptyOutputsWork) {
   EXPECT_TRUE(empty.Compare(at::empty({0})).ok);
 }
 
+// The two ways to the same numbers.
+void ExpectSame(const Comparison& a, const Comparison& b) {
+  EXPECT_EQ(a.ok, b.ok);
+  EXPECT_EQ(a.index, b.index);
+  EXPECT_EQ(a.allclose, b.allclose);
+  const auto near = [](double x, double y) {
+    EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= 1e-12 * std::abs(x))
+        << x << " " << y;
+  };
+  near(a.error, b.error);
+  near(a.budget, b.budget);
+  near(a.eager, b.eager);
+  near(a.rms, b.rms);
+  near(a.expected, b.expected);
+  near(a.got, b.got);
+}
+
+TEST(Budget, TensorOpsAgreeWithLoops) {
+  at::manual_seed(7);
+  for (const at::ScalarType dtype : {at::kFloat, at::kHalf}) {
+    for (const std::vector<int64_t>& sizes :
+         std::vector<std::vector<int64_t>>{{}, {5}, {3, 7}, {64, 33}, {2, 3, 40}}) {
+      const at::Tensor exact = at::randn(sizes, at::kDouble) * 1000;
+      at::Tensor special = exact.clone();
+      if (exact.numel() > 3) {
+        special.flatten()[1] = INFINITY;
+        special.flatten()[2] = NAN;
+        special.flatten()[3] = 1e5;  // infinite in half precision
+      }
+      for (const at::Tensor& x : {exact, special, at::zeros(sizes, at::kDouble)}) {
+        const at::Tensor eager = x.to(dtype);
+        const std::vector<at::Tensor> wobbles = {x * (1 + 1e-6)};
+        const Expectation loops(x, eager, wobbles, Expectation::Way::kLoops);
+        const Expectation ops(x, eager, wobbles, Expectation::Way::kTensorOps);
+        EXPECT_EQ(loops.scale(), ops.scale());
+        for (const double relative : {0.0, 1e-7, 1e-4, 1e-1}) {
+          const at::Tensor got = (x * (1 + relative * at::randn(sizes, at::kDouble))).to(dtype);
+          ExpectSame(loops.Compare(got), ops.Compare(got));
+          if (x.numel() > 0) EXPECT_EQ(loops.AllowedAt(x.numel() - 1), ops.AllowedAt(x.numel() - 1));
+        }
+        ExpectSame(loops.Compare(at::full(sizes, NAN)), ops.Compare(at::full(sizes, NAN)));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tritogen

@@ -1,6 +1,7 @@
 #include "verify/replay.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
@@ -29,9 +30,14 @@ class SilentWarnings : public c10::WarningHandler {
 // What holds while a Plan's steps run: bounded memory, no autograd, no output, the threads asked for.
 class ReplayScope {
  public:
-  ReplayScope(const std::shared_ptr<MemoryBudget>& budget, int threads) : limit_(budget), quiet_(&silent_) {
-    int wanted = threads > 0 ? threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ReplayScope(const std::shared_ptr<MemoryBudget>& budget, const ReplayOptions& options)
+      : limit_(budget), quiet_(&silent_) {
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int wanted = options.threads > 0 ? options.threads : cores;
     if (at::get_num_threads() != wanted) at::set_num_threads(wanted);
+    if (!options.on_gpu) return;
+    at::globalContext().setAllowTF32CuBLAS(options.allow_tf32);
+    at::globalContext().setAllowTF32CuDNN(options.allow_tf32);
   }
 
  private:
@@ -62,18 +68,49 @@ struct Replayer::Impl {
                    "the program needs {:.4g} GB of memory at once, {:.4g} GB are allowed", peak_bytes * 1e-9,
                    options.memory_bytes * 1e-9);
       }
-      ReplayScope scope(budget, options.threads);
+      ReplayScope scope(budget, options);
       engine.Start(seed);
       body();
+      if (options.on_gpu) FinishOnGpu();
       return std::nullopt;
     } catch (const ReplayError& error) {
-      return error.failure;
+      return options.on_gpu ? WhatTheGpuSays(error.failure) : error.failure;
+    } catch (const cuda::Error& error) {
+      return FailureOf(error);
+    } catch (const cuda::Hang& hang) {
+      return ReplayFailure{Failure::kTimeout, hang.what(), 0, std::nullopt};
     } catch (const c10::OutOfMemoryError& error) {
       return ReplayFailure{Failure::kRuntimeError, error.what_without_backtrace(), 0, std::nullopt};
     } catch (const c10::Error& error) {
       return ReplayFailure{Failure::kInfraError, error.what_without_backtrace(), 0, std::nullopt};
     } catch (const std::bad_alloc&) {
       return ReplayFailure{Failure::kRuntimeError, "out of memory", 0, std::nullopt};
+    }
+  }
+
+  // Launches and ATen steps are only queued until here.
+  void FinishOnGpu() {
+    Gpu& gpu = *Gpu::Current();
+    gpu.Synchronize(std::max(1.0, engine.SecondsLeft()));
+    if (auto found = gpu.guards().Broken())
+      FailReplay(Failure::kMemoryError, 0, "a kernel wrote outside its buffers: {}", *found);
+  }
+
+  static ReplayFailure FailureOf(const cuda::Error& error) {
+    const bool assertion = error.result() == CUDA_ERROR_ASSERT;
+    const Failure kind = assertion        ? Failure::kRuntimeError
+                         : error.sticky() ? Failure::kMemoryError
+                                          : Failure::kRuntimeError;
+    return {kind, error.what(), 0, std::nullopt};
+  }
+
+  // A step that failed because an earlier launch had killed the context did nothing wrong itself.
+  static ReplayFailure WhatTheGpuSays(const ReplayFailure& failure) {
+    try {
+      Gpu::Current()->Probe();
+      return failure;
+    } catch (const cuda::Error& error) {
+      return FailureOf(error);
     }
   }
 

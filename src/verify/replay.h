@@ -1,6 +1,7 @@
-// Replays a Plan with real data on the CPU: ATen steps through libtorch's boxed dispatcher, launches on the
-// tile machine. One Replayer owns the tensors of one Plan; it is not thread-safe, several may run side by
-// side.
+// Replays a Plan with real data: ATen steps through libtorch's boxed dispatcher, launches on the tile
+// machine, or all of it on the GPU. Every tensor lives on the one device of the replay, whatever the program
+// believed. One Replayer owns the tensors of one Plan; it is not thread-safe, several may run side by side on
+// the CPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -33,6 +34,8 @@ class KernelCache {
 };
 
 struct ReplayOptions {
+  bool on_gpu = false;      // Gpu::Current(), which must be open
+  bool allow_tf32 = false;  // GPU: libraries may compute float32 products in TF32
   // Every floating tensor of the Plan in fp64: the expected values (reference Plans only).
   bool in_float64 = false;
   int threads = 1;

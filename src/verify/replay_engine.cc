@@ -44,7 +44,12 @@ const c10::StorageImpl* const kAnyStorage =
 }  // namespace
 
 ReplayEngine::ReplayEngine(const Plan& plan, const ReplayOptions& options)
-    : plan_(plan), options_(options), names_(StorageNames(plan)), undefined_(options.order_seed) {
+    : plan_(plan),
+      options_(options),
+      target_{options.on_gpu ? Gpu::Current()->device() : at::kCPU, options.in_float64},
+      names_(StorageNames(plan)),
+      undefined_(options.order_seed) {
+  if (options.on_gpu) loaded_ = Gpu::Current()->Load(plan.kernels);
   for (Phase phase : {Phase::kGenerate, Phase::kSetup, Phase::kRun}) {
     phases_[static_cast<size_t>(phase)] = MakeReady(phase);
   }
@@ -81,16 +86,21 @@ ReplayEngine::MadeReady ReplayEngine::MakeReady(const Step& step) const {
       std::unordered_set<TensorId> used;
       ForEachUse(step, [&](TensorId id) { used.insert(id); });
       for (TensorId id : aten->outs) ready.in_place.push_back(used.count(id) > 0);
-      ready.action.emplace<AtenCall>(plan_, *aten, options_.in_float64);
+      ready.action.emplace<AtenCall>(plan_, *aten, target_);
     } else if (const auto* constant = std::get_if<ConstantStep>(&step)) {
       ready.action.emplace<at::Tensor>(Constant(*constant));
     } else {
-      ready.action.emplace<LaunchCall>(plan_, std::get<LaunchStep>(step), options_, names_);
+      ready.action = MakeLaunch(std::get<LaunchStep>(step));
     }
   } catch (const ReplayError& error) {
     ready.action = error.failure;
   }
   return ready;
+}
+
+std::unique_ptr<LaunchCall> ReplayEngine::MakeLaunch(const LaunchStep& step) const {
+  if (options_.on_gpu) return MakeGpuLaunch(plan_, step, options_, loaded_);
+  return MakeTileLaunch(plan_, step, options_, names_);
 }
 
 at::ScalarType ReplayEngine::TypeOf(TensorId id) const {
@@ -102,12 +112,12 @@ at::Tensor ReplayEngine::Constant(const ConstantStep& step) const {
   const TensorMeta& meta = plan_.tensors[step.out];
   at::Tensor tensor = at::empty(meta.sizes, ToScalarType(meta.dtype));
   if (!step.data.empty()) std::memcpy(tensor.mutable_data_ptr(), step.data.data(), step.data.size());
-  return tensor.to(TypeOf(step.out));
+  return tensor.to(target_.device, TypeOf(step.out));
 }
 
 void ReplayEngine::Start(uint64_t seed) {
   start_ = std::chrono::steady_clock::now();
-  random_.Seed(seed);
+  random_.Seed(seed, target_.device);
 }
 
 double ReplayEngine::SecondsLeft() const {
@@ -154,15 +164,20 @@ void ReplayEngine::ExecuteStep(MadeReady& ready) {
   } else if (auto* value = std::get_if<at::Tensor>(&ready.action)) {
     Store(std::get<ConstantStep>(*ready.step).out, value->clone(), "constant", line);
   } else {
-    auto& launch = std::get<LaunchCall>(ready.action);
-    for (TensorId id : launch.writes()) state_.BeforeWrite(slots_[id]);
-    launch.Call(slots_, &undefined_, SecondsLeft());
+    const auto& launch = std::get<std::unique_ptr<LaunchCall>>(ready.action);
+    for (TensorId id : launch->writes()) state_.BeforeWrite(slots_[id]);
+    launch->Call(slots_, &undefined_, SecondsLeft());
   }
 }
 
 void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call) {
   for (TensorId id : call.writes()) state_.BeforeWrite(slots_[id]);
-  std::vector<at::Tensor> results = call.Call(slots_, &random_);
+  std::vector<at::Tensor> results;
+  if (options_.on_gpu && call.returns_undefined_memory()) {
+    results.push_back(Fresh(step.outs.at(0)));
+  } else {
+    results = call.Call(slots_, &random_);
+  }
   if (results.size() != step.outs.size()) {
     FailReplay(Failure::kInfraError, step.line, "{} gave {} tensors, the Plan says {}", step.op,
                results.size(), step.outs.size());
@@ -181,6 +196,16 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
   }
 }
 
+at::Tensor ReplayEngine::Fresh(TensorId id) const {
+  const TensorMeta& meta = plan_.tensors[id];
+  const at::ScalarType type = TypeOf(id);
+  const int64_t elements = plan_.storages[meta.storage] / static_cast<int64_t>(DtypeSize(meta.dtype));
+  const int64_t bytes = elements * static_cast<int64_t>(c10::elementSize(type));
+  const at::Tensor memory = Gpu::Current()->guards().Allocate(bytes, target_.device);
+  const auto options = at::TensorOptions().dtype(type).device(target_.device);
+  return at::empty({0}, options).set_(memory.storage(), meta.offset, meta.sizes, meta.strides);
+}
+
 at::Tensor ReplayEngine::InRecordedLayout(const at::Tensor& tensor, TensorId id) const {
   const TensorMeta& meta = plan_.tensors[id];
   int64_t elements = plan_.storages[meta.storage] / static_cast<int64_t>(DtypeSize(meta.dtype));
@@ -191,8 +216,12 @@ at::Tensor ReplayEngine::InRecordedLayout(const at::Tensor& tensor, TensorId id)
 at::Tensor ReplayEngine::Conform(at::Tensor tensor, TensorId id, const std::string& what, int line,
                                  bool from_outside) const {
   const TensorMeta& meta = plan_.tensors[id];
-  if (tensor.layout() != at::kStrided || !tensor.device().is_cpu()) {
+  if (tensor.layout() != at::kStrided) {
     FailReplay(Failure::kInfraError, line, "{} gave a tensor of an unknown kind", what);
+  }
+  if (tensor.device() != target_.device) {
+    if (!from_outside) FailReplay(Failure::kInfraError, line, "{} gave a tensor on another device", what);
+    tensor = tensor.to(target_.device);
   }
   at::ScalarType type = TypeOf(id);
   bool may_copy = from_outside || OwnsItsMemory(tensor);

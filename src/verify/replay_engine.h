@@ -34,6 +34,8 @@ class ReplayEngine {
   // Runs all steps; `after_step(index)` is called behind each. Throws ReplayError.
   void Execute(Phase phase, const std::function<void(int)>& after_step = nullptr);
 
+  double SecondsLeft() const;
+
   const at::Tensor& slot(TensorId id) const { return slots_[id]; }
   const std::vector<at::Tensor>& slots() const { return slots_; }
   void DropAll();
@@ -46,29 +48,34 @@ class ReplayEngine {
  private:
   struct MadeReady {
     const Step* step;
-    std::variant<ReplayFailure, AtenCall, at::Tensor, LaunchCall> action;  // at::Tensor: a constant's value
+    std::variant<ReplayFailure, AtenCall, at::Tensor, std::unique_ptr<LaunchCall>>
+        action;                   // at::Tensor: a constant's value
     std::vector<bool> in_place;   // ATen: for each result, whether it is one of the arguments
     std::vector<TensorId> dying;  // not needed after this step
   };
 
   std::vector<MadeReady> MakeReady(Phase phase) const;
   MadeReady MakeReady(const Step& step) const;
+  std::unique_ptr<LaunchCall> MakeLaunch(const LaunchStep& step) const;
   at::Tensor Constant(const ConstantStep& step) const;
   at::ScalarType TypeOf(TensorId id) const;
 
   void ExecuteStep(MadeReady& ready);
   void CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call);
+  // What empty and its like give on a GPU: undefined memory between guard bands.
+  at::Tensor Fresh(TensorId id) const;
   // The tensor as the Plan says it is: dtype and sizes must agree, other strides are copied into the recorded
   // ones.
   at::Tensor Conform(at::Tensor tensor, TensorId id, const std::string& what, int line,
                      bool from_outside) const;
   at::Tensor InRecordedLayout(const at::Tensor& tensor, TensorId id) const;
   void Store(TensorId id, at::Tensor tensor, const std::string& what, int line);
-  double SecondsLeft() const;
 
   const Plan& plan_;
   const ReplayOptions options_;
-  std::vector<std::string> names_;  // of storages, for messages
+  const ReplayTarget target_;
+  std::vector<Gpu::Loaded> loaded_;  // by kernel; empty on the CPU
+  std::vector<std::string> names_;   // of storages, for messages
   std::array<std::vector<MadeReady>, 3> phases_;
   std::vector<TensorId> call_tensors_;    // that a call is given or makes
   std::vector<StorageId> call_storages_;  // the same of storages

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tile/tile.h"
 #include "verify/replay_error.h"
 
 namespace tritogen {
@@ -51,39 +52,36 @@ class BufferTable {
   throw ReplayError{{kind, fault.message, fault.line ? fault.line : line, fault}};
 }
 
-}  // namespace
-
-LaunchCall::LaunchCall(const Plan& plan, const LaunchStep& step, const ReplayOptions& options,
-                       const std::vector<std::string>& names)
-    : plan_(&plan), step_(&step), options_(&options), names_(&names) {
-  size_t index = static_cast<size_t>(std::max(options.variant, 0)) % step.variants.size();
-  variant_ = &step.variants[index];
-  const Kernel& kernel = plan.kernels[variant_->kernel];
-  std::vector<bool> written;
-  try {
-    kernel_ = KernelCache::Global().Get(kernel.ttir);
-    written = KernelCache::Global().Writes(kernel.ttir);
-  } catch (const tile::TtirError& error) {
-    FailReplay(Failure::kCompileError, step.line, "kernel {}: {}{} (line {} of its TTIR)", kernel.name,
-               error.what(), error.unsupported() ? ": unsupported on the CPU" : "", error.line());
+class TileLaunch final : public LaunchCall {
+ public:
+  TileLaunch(const Plan& plan, const LaunchStep& step, const ReplayOptions& options,
+             const std::vector<std::string>& names)
+      : LaunchCall(plan, step, options), options_(&options), names_(&names) {
+    try {
+      executable_ = KernelCache::Global().Get(kernel().ttir);
+      FindWrites(KernelCache::Global().Writes(kernel().ttir));
+    } catch (const tile::TtirError& error) {
+      FailReplay(Failure::kCompileError, step.line, "kernel {}: {}{} (line {} of its TTIR)", kernel().name,
+                 error.what(), error.unsupported() ? ": unsupported on the CPU" : "", error.line());
+    }
   }
-  size_t parameter = 0;
-  for (const KernelArg& arg : variant_->args) {
-    // Too few parameters: tile::Launch will say so, before anything is written.
-    bool writes = parameter < written.size() && written[parameter];
-    if (TensorOf(arg) != kNoTensor && writes) writes_.push_back(TensorOf(arg));
-    const auto* desc = std::get_if<DescriptorArg>(&arg);
-    parameter += desc ? 1 + 2 * desc->shape.size() : 1;
-  }
-}
 
-void LaunchCall::Call(const std::vector<at::Tensor>& slots, UndefinedMemory* undefined,
+  void Call(const std::vector<at::Tensor>& slots, UndefinedMemory* undefined,
+            double seconds_left) const override;
+
+ private:
+  const ReplayOptions* options_;
+  const std::vector<std::string>* names_;
+  std::shared_ptr<const tile::Executable> executable_;
+};
+
+void TileLaunch::Call(const std::vector<at::Tensor>& slots, UndefinedMemory* undefined,
                       double seconds_left) const {
   BufferTable table(slots, undefined);
   std::vector<tile::Argument> arguments;
-  for (const KernelArg& arg : variant_->args) {
+  for (const KernelArg& arg : variant().args) {
     TensorId id = TensorOf(arg);
-    int buffer = id == kNoTensor ? -1 : table.Add(id, (*names_)[plan_->tensors[id].storage]);
+    int buffer = id == kNoTensor ? -1 : table.Add(id, (*names_)[plan().tensors[id].storage]);
     int64_t offset = id == kNoTensor ? 0 : slots[id].storage_offset() * slots[id].element_size();
     if (const auto* desc = std::get_if<DescriptorArg>(&arg)) {
       arguments.push_back(
@@ -97,18 +95,41 @@ void LaunchCall::Call(const std::vector<at::Tensor>& slots, UndefinedMemory* und
     }
   }
   tile::LaunchOptions launch;
-  launch.grid = variant_->grid;
+  launch.grid = variant().grid;
   launch.order_seed = options_->order_seed;
   launch.threads = options_->threads;
   launch.check_memory = options_->check_memory;
   launch.deadline_seconds = seconds_left;
   try {
-    tile::LaunchReport report = tile::Launch(*kernel_, arguments, table.buffers(), launch);
-    if (!report.faults.empty()) FailWith(report.faults.front(), step_->line);
+    tile::LaunchReport report = tile::Launch(*executable_, arguments, table.buffers(), launch);
+    if (!report.faults.empty()) FailWith(report.faults.front(), line());
   } catch (const tile::TtirError& error) {
-    FailReplay(Failure::kRuntimeError, step_->line, "launch of {}: {}", plan_->kernels[variant_->kernel].name,
-               error.what());
+    FailReplay(Failure::kRuntimeError, line(), "launch of {}: {}", kernel().name, error.what());
   }
+}
+
+}  // namespace
+
+LaunchCall::LaunchCall(const Plan& plan, const LaunchStep& step, const ReplayOptions& options)
+    : plan_(&plan),
+      variant_(&step.variants[static_cast<size_t>(std::max(options.variant, 0)) % step.variants.size()]),
+      line_(step.line) {}
+
+void LaunchCall::FindWrites(const std::vector<bool>& written) {
+  size_t parameter = 0;
+  for (const KernelArg& arg : variant_->args) {
+    // Too few parameters: the launch will say so, before anything is written.
+    const bool writes = parameter < written.size() && written[parameter];
+    if (TensorOf(arg) != kNoTensor && writes) writes_.push_back(TensorOf(arg));
+    const auto* desc = std::get_if<DescriptorArg>(&arg);
+    parameter += desc ? 1 + 2 * desc->shape.size() : 1;
+  }
+}
+
+std::unique_ptr<LaunchCall> MakeTileLaunch(const Plan& plan, const LaunchStep& step,
+                                           const ReplayOptions& options,
+                                           const std::vector<std::string>& names) {
+  return std::make_unique<TileLaunch>(plan, step, options, names);
 }
 
 }  // namespace tritogen

@@ -1,4 +1,4 @@
-// One launch step made ready: the kernel lowered, its arguments checked against the tensors' places.
+// One launch step made ready: the kernel lowered or compiled, so that a call only packs arguments.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "tile/tile.h"
+#include "verify/gpu.h"
 #include "verify/replay.h"
 #include "verify/replay_memory.h"
 
@@ -17,26 +17,43 @@ namespace tritogen {
 
 class LaunchCall {
  public:
-  // `names` by storage id, for messages. Throws ReplayError (kCompileError) when the kernel cannot be
-  // lowered.
-  LaunchCall(const Plan& plan, const LaunchStep& step, const ReplayOptions& options,
-             const std::vector<std::string>& names);
+  virtual ~LaunchCall() = default;
 
   // Tensors whose memory the kernel may write.
   const std::vector<TensorId>& writes() const { return writes_; }
 
   // Throws ReplayError: kMemoryError and kTimeout with the fault, kRuntimeError for arguments that do not fit
-  // the kernel.
-  void Call(const std::vector<at::Tensor>& slots, UndefinedMemory* undefined, double seconds_left) const;
+  // the kernel. On a GPU the launch is only put on the stream, and faults are heard of later.
+  virtual void Call(const std::vector<at::Tensor>& slots, UndefinedMemory* undefined,
+                    double seconds_left) const = 0;
+
+ protected:
+  LaunchCall(const Plan& plan, const LaunchStep& step, const ReplayOptions& options);
+
+  const Plan& plan() const { return *plan_; }
+  const LaunchVariant& variant() const { return *variant_; }
+  const Kernel& kernel() const { return plan_->kernels[variant_->kernel]; }
+  int line() const { return line_; }
+  // Fills writes() from what each parameter of the TTIR function may be used for.
+  void FindWrites(const std::vector<bool>& written);
 
  private:
   const Plan* plan_;
-  const LaunchStep* step_;
   const LaunchVariant* variant_;
-  const ReplayOptions* options_;
-  const std::vector<std::string>* names_;
-  std::shared_ptr<const tile::Executable> kernel_;
+  int line_;
   std::vector<TensorId> writes_;
 };
+
+// On the tile machine. `names` by storage id, for messages; they and `options` must outlive the call. Throws
+// ReplayError (kCompileError) when the kernel cannot be lowered.
+std::unique_ptr<LaunchCall> MakeTileLaunch(const Plan& plan, const LaunchStep& step,
+                                           const ReplayOptions& options,
+                                           const std::vector<std::string>& names);
+
+// On the GPU. `loaded`: by kernel of the Plan. Throws ReplayError (kCompileError) when the compiler gave the
+// kernel up.
+std::unique_ptr<LaunchCall> MakeGpuLaunch(const Plan& plan, const LaunchStep& step,
+                                          const ReplayOptions& options,
+                                          const std::vector<Gpu::Loaded>& loaded);
 
 }  // namespace tritogen

@@ -56,6 +56,11 @@ bool FindUndefined(const uint8_t* map, const at::Tensor& tensor, int64_t element
 
 }  // namespace
 
+at::Tensor BytesOf(const c10::Storage& storage) {
+  const auto options = at::TensorOptions().dtype(at::kByte).device(storage.device());
+  return at::empty({0}, options).set_(storage, 0, {static_cast<int64_t>(storage.nbytes())}, {1});
+}
+
 UndefinedMemory::Entry* UndefinedMemory::Find(const at::Tensor& tensor) {
   const auto* storage = tensor.storage().unsafeGetStorageImpl();
   for (Entry& entry : entries_) {
@@ -72,8 +77,9 @@ void UndefinedMemory::Born(const at::Tensor& fresh) {
     fresh.fill_(true);
   } else {
     // 0x7f…7f: a large index of either sign convention, and no valid one anywhere.
-    std::memset(fresh.storage().mutable_data(), 0x7f, fresh.storage().nbytes());
+    BytesOf(fresh.storage()).fill_(0x7f);
   }
+  if (!fresh.device().is_cpu()) return;  // poison is all there is on a GPU
   entries_.push_back({fresh.storage(), {}});
 }
 

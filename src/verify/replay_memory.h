@@ -1,5 +1,5 @@
-// Memory that a program allocated and has not written: poisoned, and tracked for the tile machine's memory
-// checker.
+// Memory that a program allocated and has not written: poisoned, and on the CPU tracked for the tile
+// machine's memory checker.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,6 +9,9 @@
 #include <vector>
 
 namespace tritogen {
+
+// All bytes of a storage: one dimension, uint8.
+at::Tensor BytesOf(const c10::Storage& storage);
 
 class UndefinedMemory {
  public:

@@ -1,6 +1,8 @@
 #include "verify/replay_state.h"
 
-#include <cstring>
+#include <ATen/ATen.h>
+
+#include "verify/replay_memory.h"
 
 namespace tritogen {
 
@@ -21,16 +23,12 @@ void StateGuard::BeforeWrite(const at::Tensor& tensor) {
   if (found == kept_.end()) return;
   Kept& kept = found->second;
   kept.written = true;
-  if (!kept.copy.empty() || kept.storage.nbytes() == 0) return;
-  const auto* data = static_cast<const std::byte*>(kept.storage.data());
-  kept.copy.assign(data, data + kept.storage.nbytes());
+  if (!kept.copy.defined()) kept.copy = BytesOf(kept.storage).clone();
 }
 
 void StateGuard::Restore() {
   for (auto& [storage, kept] : kept_) {
-    if (kept.written && !kept.copy.empty()) {
-      std::memcpy(kept.storage.mutable_data(), kept.copy.data(), kept.copy.size());
-    }
+    if (kept.written) BytesOf(kept.storage).copy_(kept.copy);
     kept.written = false;
   }
 }

@@ -24,7 +24,7 @@ class StateGuard {
  private:
   struct Kept {
     c10::Storage storage;
-    std::vector<std::byte> copy;  // empty: never written
+    at::Tensor copy;  // of all bytes; undefined: never written
     bool written = false;
   };
   std::unordered_map<const c10::StorageImpl*, Kept> kept_;

@@ -1,0 +1,125 @@
+#include "verify/gpu.h"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "base/error.h"
+
+namespace tritogen {
+namespace {
+
+constexpr size_t kMostLoaded = 1024;  // kernels kept in the context; each takes a few KiB of the device
+
+c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
+  return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));
+}
+
+const cuda::Driver& LoadDriver() {
+  std::string why;
+  const cuda::Driver* driver = cuda::Driver::Load(&why);
+  if (driver == nullptr) throw UserError(fmt::format("there is no usable GPU: {}", why));
+  return *driver;
+}
+
+}  // namespace
+
+std::unique_ptr<Gpu> Gpu::current_;
+
+void Gpu::LoadLibraries() {
+  if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    throw UserError(fmt::format("libtorch's CUDA half cannot be loaded: {}", dlerror()));
+  }
+}
+
+Gpu& Gpu::Open(int ordinal, cuda::KernelCompiler* compiler) {
+  TRITOGEN_CHECK(!current_);
+  LoadLibraries();
+  current_.reset(new Gpu(LoadDriver(), ordinal, compiler));
+  return *current_;
+}
+
+Gpu::Gpu(const cuda::Driver& driver, int ordinal, cuda::KernelCompiler* compiler)
+    : driver_(&driver),
+      info_(cuda::ReadDevice(driver, ordinal)),
+      context_(driver, ordinal),
+      compiler_(compiler),
+      timer_(std::make_unique<cuda::Timer>(driver, info_)) {
+  try {
+    at::globalContext().lazyInitDevice(at::kCUDA);
+    const c10::impl::VirtualGuardImpl guard(at::kCUDA);
+    guard.setDevice(device());
+    // A stream that libtorch did not make is named by its own address.
+    guard.exchangeStream(
+        c10::Stream(c10::Stream::UNSAFE, device(), reinterpret_cast<c10::StreamId>(timer_->stream())));
+  } catch (const c10::Error& error) {
+    throw UserError(fmt::format("libtorch cannot use the GPU: {}", error.what_without_backtrace()));
+  }
+}
+
+std::vector<Gpu::Loaded> Gpu::Load(const std::vector<Kernel>& kernels) {
+  std::vector<Loaded> loaded;
+  if (loaded_.size() > kMostLoaded) loaded_.clear();
+  for (cuda::CompileResult& result : compiler_->Compile(kernels, info_.target())) {
+    if (auto* failure = std::get_if<cuda::CompileFailure>(&result)) {
+      loaded.emplace_back(std::move(*failure));
+      continue;
+    }
+    auto& compiled = std::get<std::shared_ptr<const cuda::CompiledKernel>>(result);
+    auto& kernel = loaded_[compiled->key];
+    try {
+      if (!kernel) kernel = std::make_shared<const cuda::LoadedKernel>(*driver_, info_, compiled);
+      loaded.emplace_back(kernel);
+    } catch (const cuda::LaunchMismatch& error) {
+      loaded.emplace_back(cuda::CompileFailure{cuda::CompileFailure::Reason::kSharedMemory, error.what()});
+      loaded_.erase(compiled->key);
+    }
+  }
+  return loaded;
+}
+
+void Gpu::Synchronize(double seconds) {
+  try {
+    if (cuda::SynchronizeWithin(*driver_, stream(), seconds)) return;
+  } catch (const cuda::Error& error) {
+    lost_ |= error.sticky();
+    throw;
+  }
+  lost_ = true;
+  throw cuda::Hang(fmt::format("the GPU did not finish within {:.3g} s", seconds));
+}
+
+void Gpu::Probe() {
+  const CUresult result = driver_->cuStreamQuery(stream());
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY) return;
+  lost_ |= cuda::IsSticky(result);
+  throw cuda::Error(result, "the GPU");
+}
+
+GraphMemory::GraphMemory() {
+  static std::atomic<uint64_t> next = 1;
+  pool_ = {0, next++ | uint64_t{1} << 40};  // away from the numbers that libtorch gives its own graphs
+}
+
+void GraphMemory::Allocating(const Gpu& gpu, const std::function<void()>& body) {
+  device_ = gpu.device();
+  const auto ours = reinterpret_cast<cudaStream_t>(gpu.stream());
+  Allocator()->beginAllocateToPool(device_->index(), pool_, [ours](cudaStream_t s) { return s == ours; });
+  try {
+    body();
+  } catch (...) {
+    Allocator()->endAllocateToPool(device_->index(), pool_);
+    throw;
+  }
+  Allocator()->endAllocateToPool(device_->index(), pool_);
+}
+
+GraphMemory::~GraphMemory() {
+  if (device_) Allocator()->releasePool(device_->index(), pool_);
+}
+
+}  // namespace tritogen

@@ -1,0 +1,85 @@
+// The GPU of this process: libtorch's CUDA half, loaded at run time, and the driver on one context and one
+// stream, so that ATen steps and Triton launches of a Plan follow each other.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cuda/compiler.h"
+#include "cuda/device.h"
+#include "cuda/launch.h"
+#include "cuda/timer.h"
+#include "plan/plan.h"
+#include "verify/guard_bands.h"
+
+namespace tritogen {
+
+class Gpu {
+ public:
+  // Loads libtorch's CUDA half, without touching a device: processes forked later find it there. Throws
+  // UserError when this libtorch has none.
+  static void LoadLibraries();
+
+  // Opens the device; once in a process, and never before a fork. `compiler` must outlive the Gpu. Throws
+  // UserError when there is no driver, no such device, or libtorch cannot use it.
+  static Gpu& Open(int ordinal, cuda::KernelCompiler* compiler);
+  static Gpu* Current() { return current_.get(); }  // null before Open
+
+  const cuda::Driver& driver() const { return *driver_; }
+  const cuda::DeviceInfo& info() const { return info_; }
+  at::Device device() const { return {at::kCUDA, static_cast<c10::DeviceIndex>(info_.ordinal)}; }
+  CUstream stream() const { return timer_->stream(); }
+  cuda::Timer& timer() { return *timer_; }
+  GuardBands& guards() { return guards_; }
+
+  // One result a kernel, compiled (or found) and loaded. Throws cuda::Error when the context is gone.
+  using Loaded = std::variant<std::shared_ptr<const cuda::LoadedKernel>, cuda::CompileFailure>;
+  std::vector<Loaded> Load(const std::vector<Kernel>& kernels);
+
+  // Waits for the stream. Throws cuda::Error with what the work ended with, cuda::Hang when it does not end.
+  void Synchronize(double seconds);
+  // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
+  bool lost() const { return lost_; }
+  // What the context itself says, for an error that libtorch reported in its own words. Throws cuda::Error.
+  void Probe();
+
+ private:
+  Gpu(const cuda::Driver& driver, int ordinal, cuda::KernelCompiler* compiler);
+
+  static std::unique_ptr<Gpu> current_;
+
+  const cuda::Driver* driver_;
+  cuda::DeviceInfo info_;
+  cuda::PrimaryContext context_;
+  cuda::KernelCompiler* compiler_;
+  std::unique_ptr<cuda::Timer> timer_;
+  GuardBands guards_;
+  std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;  // by content key
+  bool lost_ = false;
+};
+
+// Memory for the allocations of one captured graph, which stay where they are as long as this lives.
+class GraphMemory {
+ public:
+  GraphMemory();
+  ~GraphMemory();
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+
+  // While `body` runs, allocations on the stream come from here.
+  void Allocating(const Gpu& gpu, const std::function<void()>& body);
+
+ private:
+  std::pair<uint64_t, uint64_t> pool_;
+  std::optional<at::Device> device_;  // once something was allocated
+};
+
+}  // namespace tritogen

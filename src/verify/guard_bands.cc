@@ -1,0 +1,80 @@
+#include "verify/guard_bands.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <list>
+#include <random>
+
+namespace tritogen {
+namespace {
+
+constexpr uint8_t kPattern = 0xa5;
+constexpr int64_t kGranule = 512;   // of the caching allocator, and so of every tensor's address
+constexpr int64_t kMostShift = 64;  // in granules
+
+}  // namespace
+
+struct GuardBands::Registry {
+  struct Block {
+    at::Tensor front, back;  // the bands
+    int64_t bytes;           // between them
+  };
+  std::list<Block> blocks;
+  std::minstd_rand random{std::random_device{}()};
+};
+
+GuardBands::GuardBands() : registry_(std::make_shared<Registry>()) {}
+GuardBands::~GuardBands() = default;
+
+at::Tensor GuardBands::Allocate(int64_t bytes, at::Device device) {
+  const int64_t room = (bytes + kGranule - 1) / kGranule * kGranule;
+  const int64_t front = kBandBytes + static_cast<int64_t>(registry_->random() % kMostShift) * kGranule;
+  const auto options = at::TensorOptions().dtype(at::kByte).device(device);
+  const at::Tensor whole = at::empty({front + room + kBandBytes}, options);
+  Registry::Block block{whole.narrow(0, front - kBandBytes, kBandBytes),
+                        whole.narrow(0, front + bytes, room - bytes + kBandBytes), bytes};
+  block.front.fill_(kPattern);
+  block.back.fill_(kPattern);
+  registry_->blocks.push_back(std::move(block));
+  auto release = [registry = registry_, at = std::prev(registry_->blocks.end())](void*) {
+    registry->blocks.erase(at);
+  };
+  return at::from_blob(whole.mutable_data_ptr<uint8_t>() + front, {bytes}, std::move(release), options,
+                       device);
+}
+
+at::Tensor GuardBands::Copy(const at::Tensor& tensor) {
+  const at::Tensor source = tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
+  const at::Tensor memory = Allocate(static_cast<int64_t>(source.nbytes()), source.device());
+  at::Tensor copy = at::empty({0}, source.options());
+  copy.set_(memory.storage(), 0, source.sizes(), source.strides());
+  return copy.copy_(source);
+}
+
+std::optional<std::string> GuardBands::Broken() {
+  if (registry_->blocks.empty()) return std::nullopt;
+  std::vector<at::Tensor> bands;
+  for (const Registry::Block& block : registry_->blocks) {
+    bands.push_back(block.front);
+    bands.push_back(block.back);
+  }
+  if (!at::cat(bands).ne(kPattern).any().item<bool>()) return std::nullopt;
+  std::string found;
+  for (const Registry::Block& block : registry_->blocks) {
+    for (const bool behind : {false, true}) {
+      const at::Tensor& band = behind ? block.back : block.front;
+      const at::Tensor changed = band.ne(kPattern);
+      if (found.empty() && changed.any().item<bool>()) {
+        const int64_t first = changed.to(at::kByte).argmax().item<int64_t>();
+        found =
+            fmt::format("a write {} bytes {} a buffer of {} bytes", behind ? first + 1 : band.numel() - first,
+                        behind ? "behind the end of" : "in front of", block.bytes);
+      }
+      band.fill_(kPattern);
+    }
+  }
+  return found;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,38 @@
+// Bands of known bytes in front of and behind the buffers of a GPU replay. What a kernel writes outside its
+// buffer lands there and is found; the tile machine, which checks each access, needs none. Every buffer has
+// an address of its own choosing, so that none meets the last call's pointers.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tritogen {
+
+class GuardBands {
+ public:
+  static constexpr int64_t kBandBytes = 4096;
+
+  GuardBands();
+  ~GuardBands();
+
+  // A buffer between two bands: a one-dimensional uint8 tensor that owns it, contents undefined. Addresses
+  // are multiples of 512, as the allocator's are.
+  at::Tensor Allocate(int64_t bytes, at::Device device);
+
+  // The same values in a buffer between bands, in the same layout where that is dense.
+  at::Tensor Copy(const at::Tensor& tensor);
+
+  // Compares every band that is still there with what it held. After a finding all bands are renewed.
+  std::optional<std::string> Broken();
+
+ private:
+  struct Registry;
+  std::shared_ptr<Registry> registry_;  // shared with the deleters of the buffers
+};
+
+}  // namespace tritogen
