@@ -54,6 +54,7 @@ Value ParseTagged(const JsonCursor& at) {
   if (at.Has("device")) return {DeviceValue{ParseDevice(at["device"])}};
   if (at.Has("layout")) return {LayoutValue{at["layout"].String(limits::kNameBytes)}};
   if (at.Has("memory_format")) return {MemoryFormatValue{at["memory_format"].String(limits::kNameBytes)}};
+  if (at.Has("function")) return {FunctionValue{at["function"].String(limits::kNameBytes)}};
   at.Fail("unknown kind of value");
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/frame.h"
+#include "base/overloaded.h"
 #include "record/jail_probe.h"
 #include "record/python_environment.h"
 #include "record/reply.h"
@@ -11,11 +12,6 @@
 
 namespace tritogen {
 namespace {
-
-template <typename... Lambdas>
-struct Overloaded : Lambdas... {
-  using Lambdas::operator()...;
-};
 
 nlohmann::json ToJson(const Plan& plan, const std::vector<Value>& values);
 
@@ -39,6 +35,7 @@ nlohmann::json ToJson(const Plan& plan, const Value& value) {
                                [](const MemoryFormatValue& format) {
                                  return Json{{"memory_format", format.name}};
                                },
+                               [](const FunctionValue&) { return Json(); },  // launches alone have them
                                [&](const Value::List& list) { return ToJson(plan, list); },
                                [](const auto& plain) { return Json(plain); }},
                     value.v);
@@ -126,7 +123,7 @@ Recorder::~Recorder() = default;
 std::variant<Plan, RecordFailure> Recorder::Record(const RecordRequest& request) {
   ChildLimits limits{impl_->options.wall_seconds, impl_->options.cpu_seconds, impl_->options.memory_bytes};
   if (request.wall_seconds > 0) limits.wall_seconds = request.wall_seconds;
-  return JudgeReply(impl_->zygote->Run(EncodeFrame(RequestMap(request)), limits), limits);
+  return ReadChildEnd(impl_->zygote->Run(EncodeFrame(RequestMap(request)), limits), limits);
 }
 
 const std::vector<std::string>& Recorder::missing_features() const {
