@@ -30,10 +30,11 @@ from tape import Step, Tid
 from tensors import ADDRESS_BASE, RecordingTensor, current
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
-_PLAN_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-_NO_OTHER_OPTION = {
-    "launch_cooperative_grid": False, "launch_pdl": False, "ir_override": None, "ptx_options": None,
-}  # fmt: skip
+_PLAN_OPTIONS = (
+    "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "enable_reflect_ftz",
+    "launch_cooperative_grid",
+)  # fmt: skip
+_NO_OTHER_OPTION = {"launch_pdl": False, "ir_override": None, "ptx_options": None, "ptx_version": None}
 _SITE = re.compile(r'loc\("' + re.escape(os.path.dirname(os.path.dirname(triton.__file__))) + "/")
 
 _SUFFIX_DTYPES = {

@@ -106,6 +106,8 @@ using Step = std::variant<AtenStep, ConstantStep, LaunchStep>;
 struct KernelOptions {
   int num_warps = 4, num_stages = 3, num_ctas = 1;
   int maxnreg = 0;  // 0: no limit
+  bool enable_fp_fusion = true, enable_reflect_ftz = true;
+  bool launch_cooperative_grid = false, launch_pdl = false;
   bool operator==(const KernelOptions&) const = default;
 };
 

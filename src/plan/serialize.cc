@@ -104,17 +104,11 @@ json FromStep(const Step& step) {
 }
 
 json FromKernel(const Kernel& kernel) {
-  const KernelOptions& options = kernel.options;
-  json maxnreg = options.maxnreg ? json(options.maxnreg) : json(nullptr);
   return {{"name", kernel.name},
           {"ttir", kernel.ttir},
           {"source", kernel.source},
           {"support", kernel.support},
-          {"options",
-           {{"num_warps", options.num_warps},
-            {"num_stages", options.num_stages},
-            {"num_ctas", options.num_ctas},
-            {"maxnreg", std::move(maxnreg)}}}};
+          {"options", ToJson(kernel.options)}};
 }
 
 json FromState(const StateEntry& entry) {
@@ -122,6 +116,22 @@ json FromState(const StateEntry& entry) {
 }
 
 }  // namespace
+
+nlohmann::json ToJson(const KernelOptions& options) {
+  const KernelOptions defaults;
+  json map = {{"num_warps", options.num_warps},
+              {"num_stages", options.num_stages},
+              {"num_ctas", options.num_ctas},
+              {"maxnreg", options.maxnreg ? json(options.maxnreg) : json(nullptr)}};
+  auto write = [&](const char* name, bool KernelOptions::*option) {
+    if (options.*option != defaults.*option) map[name] = options.*option;
+  };
+  write("enable_fp_fusion", &KernelOptions::enable_fp_fusion);
+  write("enable_reflect_ftz", &KernelOptions::enable_reflect_ftz);
+  write("launch_cooperative_grid", &KernelOptions::launch_cooperative_grid);
+  write("launch_pdl", &KernelOptions::launch_pdl);
+  return map;
+}
 
 json ToJson(const Plan& plan) {
   return {{"version", 1},
