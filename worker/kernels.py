@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import textwrap
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -39,11 +40,12 @@ class SourceFile:
                 found.setdefault(name, []).append(index)
         return found
 
-    def kernel(self, function: JITFunction) -> tuple[str, str]:
-        """`source` and `support` of a kernel of this file."""
+    def kernel(self, function: JITFunction, helpers: Iterable[str] = ()) -> tuple[str, str]:
+        """`source` and `support` of a kernel of this file that is given `helpers`, functions, by name."""
         source = _without_tuning(textwrap.dedent("".join(function.raw_src)))
         constants = _closure_constants(function)
-        wanted = self._needed(_names(ast.parse(source)) - {function.__name__} - constants.keys(), function)
+        read = _names(ast.parse(source)) | set(helpers)
+        wanted = self._needed(read - {function.__name__} - constants.keys(), function)
         support = [self._text(self._statements[index]) for index in sorted(wanted)]
         support += [f"{name} = {text}" for name, text in sorted(constants.items())]
         return source.rstrip() + "\n", "".join(text.rstrip() + "\n" for text in support)

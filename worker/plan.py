@@ -260,7 +260,7 @@ class PlanWriter:
     def _kernel(self, kernel: Any) -> int:
         if kernel.key not in self.kernels:
             self.kernels[kernel.key] = len(self.kernels)
-            source, support = self.file.kernel(kernel.function)
+            source, support = self.file.kernel(kernel.function, kernel.helpers)
             self.rendered_kernels.append(
                 {
                     "name": kernel.name,

@@ -21,11 +21,12 @@ _SECCOMP_MODE_FILTER = 2
 _SIGKILL = 9
 _TMP_BYTES = 64 << 20
 _FILE_BYTES = 32 << 20
+_PROCESSES = 256  # of all children of a zygote whose children may start programs
 
 # The same numbers on every architecture that Triton runs on.
 _SYS_LANDLOCK_CREATE, _SYS_LANDLOCK_ADD, _SYS_LANDLOCK_RESTRICT = 444, 445, 446
 _LANDLOCK_RULE_PATH_BENEATH = 1
-_READ_FILE, _READ_FOLDER = 1 << 2, 1 << 3
+_EXECUTE, _READ_FILE, _READ_FOLDER = 1 << 0, 1 << 2, 1 << 3
 _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
 _EDIT_FOLDER = 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8  # remove folders and files, make folders and files
 _FILE_RIGHTS_KNOWN = {1: 13, 2: 14, 3: 15, 4: 15}  # bits by ABI; 16 from ABI 5 on
@@ -57,10 +58,13 @@ class SeccompFilter:
         _prctl("seccomp", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(self._fprog))
 
 
-def enter(limits: Limits, seccomp: SeccompFilter, weak: bool, landlock_abi: int) -> None:
+def enter(
+    limits: Limits, seccomp: SeccompFilter, weak: bool, landlock_abi: int, programs: tuple[str, ...] = ()
+) -> None:
     """Leaves the calling process with the descriptors it has, a private /tmp, and nothing else it could harm.
 
-    A weak jail lacks the namespaces, so there the working folder, made by the zygote, is the only one to write to."""
+    `programs` are the only files that it may start, where the filter allows that at all. A weak jail lacks the
+    namespaces, so there the working folder, made by the zygote, is the only one to write to."""
     _prctl("die with the zygote", _PR_SET_PDEATHSIG, _SIGKILL)
     os.setsid()
     if not weak:
@@ -70,11 +74,15 @@ def enter(limits: Limits, seccomp: SeccompFilter, weak: bool, landlock_abi: int)
         _check("private /tmp", _libc.mount(b"tmpfs", b"/tmp", b"tmpfs", flags, options))
         os.chdir("/tmp")
     _set_limits(limits)
+    if not programs:
+        resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+    elif not weak:  # without namespaces the user's other processes count, too
+        resource.setrlimit(resource.RLIMIT_NPROC, (_PROCESSES, _PROCESSES))
     _drop_capabilities()
     _prctl("not dumpable", _PR_SET_DUMPABLE, 0)
     _prctl("no new privileges", _PR_SET_NO_NEW_PRIVS, 1)
     if landlock_abi > 0:
-        _restrict_files(landlock_abi)
+        _restrict_files(landlock_abi, programs)
     seccomp.install()
 
 
@@ -98,7 +106,6 @@ def _set_limits(limits: Limits) -> None:
         (resource.RLIMIT_AS, limits.address_bytes),
         (resource.RLIMIT_CPU, limits.cpu_seconds),
         (resource.RLIMIT_FSIZE, _FILE_BYTES),
-        (resource.RLIMIT_NPROC, 1),
         (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
     ):
@@ -111,8 +118,9 @@ def _drop_capabilities() -> None:
     _check("capabilities", _libc.capset(header, bytes(24)))
 
 
-def _restrict_files(abi: int) -> None:
-    """Landlock: read what the jail shows; write and make files and folders in the working folder only."""
+def _restrict_files(abi: int, programs: tuple[str, ...]) -> None:
+    """Landlock: read what the jail shows; start `programs`; write and make files and folders in the working folder
+    only."""
     handled = (1 << _FILE_RIGHTS_KNOWN.get(abi, 16)) - 1
     attributes = struct.pack("=QQQ", handled, _NET_RIGHTS if abi >= 4 else 0, _SCOPES if abi >= 6 else 0)
     size = 8 if abi < 4 else 16 if abi < 6 else 24
@@ -122,6 +130,8 @@ def _restrict_files(abi: int) -> None:
     _allow(ruleset, "/", _READ_FILE | _READ_FOLDER)
     _allow(ruleset, os.getcwd(), write | _EDIT_FOLDER)
     _allow(ruleset, "/dev/null", write)
+    for program in programs:
+        _allow(ruleset, program, _EXECUTE | _READ_FILE)
     _check("Landlock", _libc.syscall(_SYS_LANDLOCK_RESTRICT, ruleset, ctypes.c_uint(0)))
     os.close(ruleset)
 

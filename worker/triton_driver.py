@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -29,10 +30,11 @@ from tape import Step, Tid
 from tensors import ADDRESS_BASE, RecordingTensor, current
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
-_PLAN_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-_NO_OTHER_OPTION = {
-    "launch_cooperative_grid": False, "launch_pdl": False, "ir_override": None, "ptx_options": None,
-}  # fmt: skip
+_PLAN_OPTIONS = (
+    "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "enable_reflect_ftz",
+    "launch_cooperative_grid",
+)  # fmt: skip
+_NO_OTHER_OPTION = {"launch_pdl": False, "ir_override": None, "ptx_options": None, "ptx_version": None}
 _SITE = re.compile(r'loc\("' + re.escape(os.path.dirname(os.path.dirname(triton.__file__))) + "/")
 
 _SUFFIX_DTYPES = {
@@ -62,6 +64,7 @@ class CompiledKernel:
     ttir: str
     options: dict[str, Any]
     signature: dict[str, Any]
+    helpers: tuple[str, ...] = ()  # names of the @triton.jit functions among its constexprs
     n_regs: int = 64
     n_spills: int = 0
     asm: dict[str, str] = field(default_factory=dict)
@@ -202,7 +205,18 @@ def _compile(function: JITFunction, target: GPUTarget, backend: Any, options: An
         raise CompileError(function, error) from error
     text = _SITE.sub('loc("', text)
     chosen = {name: getattr(options, name) for name in _PLAN_OPTIONS}
-    return CompiledKernel(function, text, chosen, signature, asm={"ttir": text})
+    return CompiledKernel(function, text, chosen, signature, _jit_functions(constexprs.values()), asm={"ttir": text})
+
+
+def _jit_functions(values: Iterable[Any]) -> tuple[str, ...]:
+    found: list[str] = []
+    for value in values:
+        value = getattr(value, "value", value) if isinstance(value, triton.language.constexpr) else value
+        if isinstance(value, JITFunction):
+            found.append(value.__name__)
+        elif isinstance(value, (tuple, list)):
+            found += _jit_functions(value)
+    return tuple(found)
 
 
 def _grid(grid: Any, bound: dict[str, Any]) -> list[int]:
@@ -294,7 +308,7 @@ def _encode_call_value(value: Any, name: str) -> Any:
     if isinstance(value, triton.language.dtype) and value.name in _SUFFIX_DTYPES:
         return {"dtype": _SUFFIX_DTYPES[value.name]}
     if isinstance(value, JITFunction):
-        return value.__name__
+        return {"function": value.__name__}
     if hasattr(value, "__index__"):
         number = value.__index__()
         if -(1 << 63) <= number < 1 << 63:

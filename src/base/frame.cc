@@ -130,12 +130,18 @@ std::string EncodeFrame(const nlohmann::json& map) {
   return frame;
 }
 
+size_t FrameBodyBytes(std::string_view header) {
+  TRITOGEN_CHECK(header.size() == kFrameHeaderBytes);
+  uint32_t size = 0;
+  for (size_t i = 0; i < kFrameHeaderBytes; ++i) size |= uint32_t{static_cast<uint8_t>(header[i])} << (8 * i);
+  if (size > kMaxFrameBytes) throw FormatError(fmt::format("frame: claims {} bytes", size));
+  return size;
+}
+
 nlohmann::json DecodeFrame(std::string_view bytes) {
   if (bytes.size() < kFrameHeaderBytes) throw FormatError("frame: cut off");
-  uint32_t size = 0;
-  for (size_t i = 0; i < kFrameHeaderBytes; ++i) size |= uint32_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+  const size_t size = FrameBodyBytes(bytes.substr(0, kFrameHeaderBytes));
   bytes.remove_prefix(kFrameHeaderBytes);
-  if (size > kMaxFrameBytes) throw FormatError(fmt::format("frame: claims {} bytes", size));
   if (bytes.size() != size)
     throw FormatError(fmt::format("frame: says {} bytes, has {}", size, bytes.size()));
   nlohmann::json map = DecodeMessagePack(bytes);

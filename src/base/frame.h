@@ -16,6 +16,10 @@ inline constexpr size_t kFrameHeaderBytes = 4;
 // REQUIRES: map is an object whose MessagePack fits into a frame.
 std::string EncodeFrame(const nlohmann::json& map);
 
+// Bytes of the MessagePack part that a header announces. REQUIRES: kFrameHeaderBytes of them. Throws
+// FormatError when no frame is that long.
+size_t FrameBodyBytes(std::string_view header);
+
 // `bytes` must be one whole frame and nothing after it.
 nlohmann::json DecodeFrame(std::string_view bytes);
 

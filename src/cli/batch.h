@@ -1,20 +1,17 @@
 // verify --batch: many candidates from a JSONL file, all cores busy, one JSON object a line as they finish.
 #pragma once
 
-#include <string>
-
+#include "cli/batch_file.h"
 #include "cli/session.h"
+#include "judge/judge_pool.h"
 
 namespace tritogen {
 
-struct BatchOptions {
-  std::string
-      file;  // JSONL with id, reference, candidate (each a path or inline source), and optional classes
-  std::string out;  // empty: stdout. A file is appended to, and ids that it already holds are skipped
-  std::string class_reference, class_candidate;
-};
-
 // Exit code: 0 all judged, 2 the file cannot be used, 130 interrupted.
 int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Environment& environment);
+
+// The same for lines that were read, with judges that are there already.
+int JudgeBatch(const std::vector<BatchLine>& lines, const BatchOptions& batch, const VerifyOptions& options,
+               JudgePool* pool);
 
 }  // namespace tritogen

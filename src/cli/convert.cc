@@ -180,7 +180,11 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
     WriteFileAtomic(report.out, std::get<std::string>(shipped));
     break;
   }
-  report.Print(options.common.json);
+  if (options.common.json) {
+    std::cout << report.ToJson().dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
+  } else {
+    fmt::print("{}", report.ToText());
+  }
   const bool infrastructure =
       !judged.empty() && std::all_of(judged.begin(), judged.end(),
                                      [](const Judged& one) { return one.reply.outcome == "infra_error"; });

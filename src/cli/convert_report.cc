@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 
 #include "cli/verdict_view.h"
 #include "cli/version.h"
@@ -14,52 +13,68 @@ namespace {
 
 using nlohmann::json;
 
-void PrintTable(const std::vector<ConvertReport::Row>& rows) {
+// The table, with times where a GPU took any.
+std::string TableText(const std::vector<ConvertReport::Row>& rows) {
   size_t width = 8;
   for (const auto& row : rows) width = std::max(width, row.candidate.strategy.size());
-  fmt::print("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>10}  {}\n", "proposer", "strategy", width, "verdict",
-             "error", "eager", "budget", "in Triton", "time");
+  const bool timed = std::any_of(rows.begin(), rows.end(), [](const auto& row) {
+    return MedianMicrosecondsIn(row.verdict).has_value();
+  });
+  std::string text = fmt::format("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", "proposer", "strategy",
+                                 width, "verdict", "error", "eager", "budget", "in Triton");
+  text += timed ? fmt::format("  {:>10}  {:>8}\n", "time", "vs eager") : "\n";
   for (const auto& row : rows) {
     const json worst = WorstOutputIn(row.verdict);
-    fmt::print("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>10}  {}\n", row.candidate.proposer,
-               row.candidate.strategy, width, row.verdict.value("verdict", "?"), NumberIn(worst, "error"),
-               NumberIn(worst, "eager_error"), NumberIn(worst, "budget"),
-               fmt::format("{:.0f}%", 100 * WorkShareIn(row.verdict)), "no GPU");
-    if (row.verdict.value("verdict", "") != "passed")
-      fmt::print("          {}\n", row.verdict.value("reason", ""));
+    text += fmt::format("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", row.candidate.proposer,
+                        row.candidate.strategy, width, TextIn(row.verdict, "verdict"),
+                        NumberIn(worst, "error"), NumberIn(worst, "eager_error"), NumberIn(worst, "budget"),
+                        fmt::format("{:.0f}%", 100 * WorkShareIn(row.verdict)));
+    if (timed) {
+      const auto median = MedianMicrosecondsIn(row.verdict), speedup = SpeedupIn(row.verdict, "eager fp32");
+      text += fmt::format("  {:>10}  {:>8}", median ? fmt::format("{:.1f} us", *median) : "-",
+                          speedup ? fmt::format("{:.2f}x", *speedup) : "-");
+    }
+    text += '\n';
+    if (TextIn(row.verdict, "verdict") != "passed")
+      text += fmt::format("          {}\n", TextIn(row.verdict, "reason"));
   }
+  return text;
+}
+
+// "CPU tile machine, seed 7. Not timed: no GPU took part."
+std::string WhereVerified(const json& verdict) {
+  const std::string seed = fmt::format("seed {}", verdict.value("seed", uint64_t{0}));
+  const auto median = MedianMicrosecondsIn(verdict);
+  if (!median) return fmt::format("CPU tile machine, {}. Not timed: no GPU took part.", seed);
+  const json& timing = verdict.at("timing");
+  const auto speedup = SpeedupIn(verdict, "eager fp32");
+  return fmt::format("{}, {}. Median time {:.1f} us{}.", TextIn(timing, "device"), seed, *median,
+                     speedup ? fmt::format(", {:.2f} times as fast as eager PyTorch in fp32", *speedup) : "");
 }
 
 }  // namespace
 
-void ConvertReport::Print(bool as_json) const {
-  if (as_json) {
-    json candidates = json::array();
-    for (const Row& row : rows) {
-      candidates.push_back({{"proposer", row.candidate.proposer},
-                            {"strategy", row.candidate.strategy},
-                            {"verdict", row.verdict}});
-    }
-    const json object = {{"file", file},
-                         {"out", out.empty() ? json() : json(out)},
-                         {"chosen", chosen.empty() ? json() : json(chosen)},
-                         {"seed", seed},
-                         {"candidates", candidates},
-                         {"remarks", remarks}};
-    std::cout << object.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
-    return;
+json ConvertReport::ToJson() const {
+  json candidates = json::array();
+  for (const Row& row : rows) {
+    candidates.push_back({{"proposer", row.candidate.proposer},
+                          {"strategy", row.candidate.strategy},
+                          {"verdict", row.verdict}});
   }
-  if (rows.empty()) {
-    fmt::print("no proposer had a candidate for {}\n", file);
-    return;
-  }
-  PrintTable(rows);
-  for (const std::string& remark : remarks) fmt::print("{}\n", remark);
-  if (out.empty()) {
-    fmt::print("\nnone was written (seed {})\n", seed);
-  } else {
-    fmt::print("\nwrote {}: {} (seed {})\n", out, chosen, seed);
-  }
+  return {{"file", file},
+          {"out", out.empty() ? json() : json(out)},
+          {"chosen", chosen.empty() ? json() : json(chosen)},
+          {"seed", seed},
+          {"candidates", candidates},
+          {"remarks", remarks}};
+}
+
+std::string ConvertReport::ToText() const {
+  if (rows.empty()) return fmt::format("no proposer had a candidate for {}\n", file);
+  std::string text = TableText(rows);
+  for (const std::string& remark : remarks) text += remark + "\n";
+  return text + (out.empty() ? fmt::format("\nnone was written (seed {})\n", seed)
+                             : fmt::format("\nwrote {}: {} (seed {})\n", out, chosen, seed));
 }
 
 std::vector<std::string> ModuleHeader(const std::string& file, const Candidate& candidate,
@@ -70,8 +85,7 @@ std::vector<std::string> ModuleHeader(const std::string& file, const Candidate& 
                   std::filesystem::path(file).filename().string(), kVersion),
       "",
       fmt::format("Written by: {} ({}).", candidate.proposer, candidate.strategy),
-      fmt::format("Verified on: CPU tile machine, seed {}. Not timed: no GPU took part.",
-                  verdict.value("seed", uint64_t{0})),
+      fmt::format("Verified on: {}", WhereVerified(verdict)),
       fmt::format("Error against fp64: {} (the eager program's own: {}; allowed: {}).",
                   NumberIn(worst, "error"), NumberIn(worst, "eager_error"), NumberIn(worst, "budget")),
   };

@@ -22,7 +22,8 @@ struct ConvertReport {
   std::string chosen;  // strategy of the candidate that was
   std::vector<std::string> remarks;
 
-  void Print(bool as_json) const;
+  nlohmann::json ToJson() const;
+  std::string ToText() const;
 };
 
 // Lines of the module's docstring: what was verified, how, with which seed and versions.

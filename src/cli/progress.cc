@@ -20,28 +20,32 @@ std::string Duration(double seconds) {
 
 }  // namespace
 
-Progress::Progress(std::string what, int64_t total)
+Screen StandardError() {
+  return {.out = stderr, .terminal = isatty(STDERR_FILENO) != 0};
+}
+
+Progress::Progress(std::string what, int64_t total, Screen screen)
     : what_(std::move(what)),
       total_(total),
-      terminal_(isatty(STDERR_FILENO)),
-      start_(std::chrono::steady_clock::now()),
+      screen_(std::move(screen)),
+      start_(screen_.now()),
       last_(start_) {}
 
 Progress::~Progress() {
-  if (drawn_) std::fputc('\n', stderr);
+  if (drawn_) std::fputc('\n', screen_.out);
 }
 
 void Progress::Set(int64_t done, const std::string& remark) {
   done_ = done;
-  const auto now = std::chrono::steady_clock::now();
-  const double pause = terminal_ ? 0.1 : 10;
+  const auto now = screen_.now();
+  const double pause = screen_.terminal ? 0.1 : 10;
   if (done_ < total_ && Seconds(now - last_) < pause) return;
   last_ = now;
   Draw(remark);
 }
 
 void Progress::Clear() {
-  if (terminal_ && drawn_) std::fputs("\r\033[K", stderr);
+  if (screen_.terminal && drawn_) std::fputs("\r\033[K", screen_.out);
   drawn_ = false;
 }
 
@@ -51,16 +55,16 @@ void Progress::Draw(const std::string& remark) {
   const double left = rate > 0 ? (total_ - done_) / rate : 0;
   std::string line =
       fmt::format("{} {}/{}  {:.1f}/s  {} left  {}", what_, done_, total_, rate, Duration(left), remark);
-  if (terminal_) {
+  if (screen_.terminal) {
     constexpr int kWidth = 24;
     const int full = total_ ? static_cast<int>(kWidth * done_ / total_) : kWidth;
     line = fmt::format("\r\033[K[{:#<{}}{:.<{}}] {}", "", full, "", kWidth - full, line);
   } else {
     line += '\n';
   }
-  std::fputs(line.c_str(), stderr);
-  std::fflush(stderr);
-  drawn_ = terminal_;
+  std::fputs(line.c_str(), screen_.out);
+  std::fflush(screen_.out);
+  drawn_ = screen_.terminal;
 }
 
 }  // namespace tritogen

@@ -23,6 +23,24 @@ json WorstOutputIn(const json& verdict) {
   return json::object();
 }
 
+namespace {
+
+std::optional<double> TimingNumber(const json& verdict, const json::json_pointer& path) {
+  const json timing = verdict.value("timing", json());
+  if (!timing.contains(path) || !timing.at(path).is_number()) return std::nullopt;
+  return timing.at(path).get<double>();
+}
+
+}  // namespace
+
+std::optional<double> MedianMicrosecondsIn(const json& verdict) {
+  return TimingNumber(verdict, "/candidate/median_us"_json_pointer);
+}
+
+std::optional<double> SpeedupIn(const json& verdict, const std::string& baseline) {
+  return TimingNumber(verdict, json::json_pointer("/speedup") / baseline);
+}
+
 std::string NumberIn(const json& object, const char* key) {
   const json value = object.value(key, json());
   return value.is_number() ? fmt::format("{:.2e}", value.get<double>()) : "-";

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 
 namespace tritogen {
@@ -14,6 +15,10 @@ std::string TextIn(const nlohmann::json& verdict, const char* key);
 double WorkShareIn(const nlohmann::json& verdict);
 // The output that came closest to its budget or exceeded it most; an empty object when nothing ran.
 nlohmann::json WorstOutputIn(const nlohmann::json& verdict);
+// Median time of the candidate where a GPU timed it.
+std::optional<double> MedianMicrosecondsIn(const nlohmann::json& verdict);
+// How many times as fast as a baseline ("eager fp32") it is.
+std::optional<double> SpeedupIn(const nlohmann::json& verdict, const std::string& baseline);
 // A number with three digits, "-" for null.
 std::string NumberIn(const nlohmann::json& object, const char* key);
 

@@ -27,9 +27,6 @@ struct Parameter {
   int rank = 0;                 // of descriptors, which are followed by rank shapes and rank strides
   bool has_tensor_map = false;  // descriptors only
   TensorMapLayout tensor_map;
-
-  int bytes()
-      const;  // in the kernel's parameter memory; a descriptor without tensor map is several parameters: 0
 };
 
 struct Scratch {
@@ -77,9 +74,10 @@ std::string_view ReasonName(CompileFailure::Reason reason);  // "shared_memory"
 
 using CompileOutcome = std::variant<CompiledKernel, CompileFailure>;
 
-// MessagePack; DecodeOutcome throws FormatError for anything that EncodeOutcome cannot have written, and for
-// a kernel whose parameters do not add up to the cubin's.
-std::string EncodeOutcome(const CompileOutcome& outcome);
+// What worker/compile.py answers, and what the cache keeps: one MessagePack map (docs/formats/worker.md).
+// Decoding throws FormatError for anything else, and for a kernel whose parameters do not add up to its
+// cubin's.
 CompileOutcome DecodeOutcome(std::string_view bytes);
+std::string EncodeFailure(const CompileFailure& failure);
 
 }  // namespace tritogen::cuda

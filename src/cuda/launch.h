@@ -30,6 +30,8 @@ class LoadedKernel {
   int64_t local_bytes() const { return local_bytes_; }  // spills and stack per thread
 
  private:
+  void Prepare();
+
   const Driver& driver_;
   const DeviceInfo device_;
   const std::shared_ptr<const CompiledKernel> kernel_;
@@ -52,7 +54,10 @@ struct LaunchShape {
 
   bool empty = false;  // some dimension is zero: nothing to launch
   CUlaunchConfig config{};
-  CUlaunchAttribute attributes[4];
+  CUlaunchAttribute attributes[4] = {};
+
+ private:
+  CUlaunchAttribute& Add(CUlaunchAttributeID id);
 };
 
 // Puts one launch on the stream; `address_of` is asked for each tensor. Throws LaunchMismatch before anything

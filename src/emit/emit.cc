@@ -80,17 +80,44 @@ std::vector<const StateEntry*> StateInOrder(const Plan& plan) {
   return entries;
 }
 
-std::string KernelTexts(const Plan& plan) {
-  std::string out;
-  std::set<std::string> seen;
-  auto add = [&](const std::string& text) {
-    if (!text.empty() && seen.insert(text).second) out += fmt::format("\n{}\n", text);
+bool IsImport(std::string_view statement) {
+  return statement.starts_with("import ") || statement.starts_with("from ");
+}
+
+bool TakesDescriptors(const Step& step) {
+  const auto* launch = std::get_if<LaunchStep>(&step);
+  return launch != nullptr &&
+         std::any_of(launch->variants.front().args.begin(), launch->variants.front().args.end(),
+                     [](const KernelArg& arg) { return std::holds_alternative<DescriptorArg>(arg); });
+}
+
+// The imports that the module itself needs.
+std::vector<std::string> OwnImports(const Plan& plan) {
+  std::vector<std::string> imports = {"import torch", "import triton", "import triton.language as tl"};
+  if (std::any_of(plan.run.begin(), plan.run.end(), TakesDescriptors) ||
+      std::any_of(plan.setup.begin(), plan.setup.end(), TakesDescriptors)) {
+    imports.push_back("from triton.tools.tensor_descriptor import TensorDescriptor");
+  }
+  return imports;
+}
+
+// Every kernel after what it needs; what several need, once. `imports` stand above already.
+std::string KernelTexts(const Plan& plan, const std::vector<std::string>& imports) {
+  std::string more_imports, definitions;
+  std::set<std::string> seen(imports.begin(), imports.end());
+  auto add = [&](std::string statement) {
+    if (statement.empty() || !seen.insert(statement).second) return;
+    if (IsImport(statement)) {
+      more_imports += statement + "\n";
+    } else {
+      definitions += fmt::format("\n{}\n", statement);
+    }
   };
   for (const Kernel& kernel : plan.kernels) {
-    add(kernel.support);
+    for (std::string& statement : TopLevelStatements(kernel.support)) add(std::move(statement));
     add(WithoutChoosers(kernel.source));
   }
-  return out;
+  return (more_imports.empty() ? "" : "\n" + more_imports) + definitions;
 }
 
 std::string Docstring(const EmitRequest& request) {
@@ -111,24 +138,43 @@ struct Body {
   std::string statements, outputs;
 };
 
-std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
-  Body body;
-  Wrapper wrapper(plan);
+std::string Tuple(const std::vector<std::string>& items) {
+  return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+}
+
+std::string TupleOfLines(const std::vector<std::string>& items) {
+  if (items.empty()) return "()";
+  std::string text = "(\n";
+  for (const std::string& item : items) text += fmt::format("    {},\n", item);
+  return text + ")";
+}
+
+// Names the arguments of the call and the entries of the state, and writes what guards compare them with.
+void WriteArguments(const Plan& plan, Wrapper* wrapper, Body* body) {
   std::vector<std::string> names, expected, states, metas;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     names.push_back(fmt::format("x{}", i));
-    NameInputs(plan.inputs[i], names.back(), &wrapper, &body.device);
-    expected.push_back(ExpectedText(plan, wrapper, plan.inputs[i]));
+    NameInputs(plan.inputs[i], names.back(), wrapper, &body->device);
+    expected.push_back(ExpectedText(plan, *wrapper, plan.inputs[i]));
   }
   for (const StateEntry* entry : StateInOrder(plan)) {
-    wrapper.Name(entry->tensor, StateExpression(entry->name));
-    states.push_back(wrapper.NameOf(entry->tensor));
+    wrapper->Name(entry->tensor, StateExpression(entry->name));
+    states.push_back(wrapper->NameOf(entry->tensor));
     metas.push_back(MetaText(plan.tensors[entry->tensor]));
   }
-  if (body.device.empty()) {
-    if (states.empty()) return EmitFailure{"the program has neither tensor inputs nor parameters"};
-    body.device = states.front();
-  }
+  if (body->device.empty() && !states.empty()) body->device = states.front();
+  body->inputs = fmt::format("{}", fmt::join(names, ", "));
+  body->expected = TupleOfLines(expected);
+  body->state = Tuple(states);
+  body->state_meta = TupleOfLines(metas);
+}
+
+std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
+  Body body;
+  Wrapper wrapper(plan);
+  WriteArguments(plan, &wrapper, &body);
+  if (body.device.empty()) return EmitFailure{"the program has neither tensor inputs nor parameters"};
+
   const SetupSlice slice = SliceSetup(plan);
   if (!slice.failure.empty()) return EmitFailure{slice.failure};
   body.setup = wrapper.Statements(slice.steps, indent);
@@ -137,21 +183,12 @@ std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
     if (wrapper.NameOf(id).empty()) return EmitFailure{"forward reads a tensor that no recorded step makes"};
     provided.push_back(wrapper.NameOf(id));
   }
+  if (!provided.empty()) body.provided = Tuple(provided);
+
   std::vector<const Step*> run;
   for (const Step& step : plan.run) run.push_back(&step);
   body.statements = wrapper.Statements(run, indent);
   body.outputs = wrapper.Outputs();
-  auto one_per_line = [&](const std::vector<std::string>& items) {
-    std::string text = "(\n";
-    for (const std::string& item : items) text += fmt::format("    {},\n", item);
-    return items.empty() ? std::string("()") : text + ")";
-  };
-  body.inputs = fmt::format("{}", fmt::join(names, ", "));
-  body.expected = one_per_line(expected);
-  body.state = fmt::format("({}{})", fmt::join(states, ", "), states.size() == 1 ? "," : "");
-  body.state_meta = one_per_line(metas);
-  body.provided = fmt::format("({}{})", fmt::join(provided, ", "), provided.size() == 1 ? "," : "");
-  if (provided.empty()) body.provided.clear();
   return body;
 }
 
@@ -259,9 +296,10 @@ std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   with_plan.plan = &plan;
   std::string out = Docstring(request);
   for (const std::string& line : futures) out += line + "\n";
-  out += "\nfrom typing import NamedTuple\n\nimport torch\nimport triton\nimport triton.language as tl\n";
+  const std::vector<std::string> imports = OwnImports(plan);
+  out += fmt::format("\nfrom typing import NamedTuple\n\n{}\n", fmt::join(imports, "\n"));
   out += fmt::format("\n# The original program, as it was handed in.\n\n{}\n# Triton kernels.\n{}", source,
-                     KernelTexts(plan));
+                     KernelTexts(plan, imports));
   out += kGuards;
   out += request.is_function ? FunctionText(with_plan, body, original) : ClassText(with_plan, body, original);
   return out;

@@ -84,7 +84,10 @@ TEST(EmitModule, ChoosesTheVariant) {
 
 TEST(EmitModule, PreparesWhatRunReadsFromSetup) {
   Plan plan = SmallPlan();
-  for (LaunchVariant& variant : std::get<LaunchStep>(plan.run[1]).variants) variant.call[1].second = Ref(2);
+  for (LaunchVariant& variant : std::get<LaunchStep>(plan.run[1]).variants) {
+    variant.args[1] = PointerArg{2};
+    variant.call[1].second = Ref(2);
+  }
   const auto emitted = EmitModule(RequestFor(plan));
   ASSERT_TRUE(std::holds_alternative<std::string>(emitted));
   const std::string& text = std::get<std::string>(emitted);
@@ -96,10 +99,54 @@ TEST(EmitModule, RefusesRandomTensorsThatNoStateDictHolds) {
   Plan plan = SmallPlan();
   plan.setup = {
       AtenStep{.op = "aten::randn", .args = {{Value::List{{int64_t{4}}, {int64_t{4}}}}}, .outs = {2}}};
-  std::get<LaunchStep>(plan.run[1]).variants[0].call[1].second = Ref(2);
+  std::get<LaunchStep>(plan.run[1]).variants[0].args[1] = PointerArg{2};
   const auto emitted = EmitModule(RequestFor(plan));
   ASSERT_TRUE(std::holds_alternative<EmitFailure>(emitted));
   EXPECT_NE(std::get<EmitFailure>(emitted).reason.find("aten::randn"), std::string::npos);
+}
+
+TEST(EmitModule, PrintsLaunchArgumentsAsTritonTakesThem) {
+  Plan plan = SmallPlan();
+  LaunchVariant& variant = std::get<LaunchStep>(plan.run[1]).variants[0];
+  variant.args[0] =
+      DescriptorArg{.tensor = 0, .shape = {4, 4}, .strides = {4, 1}, .block = {2, 4}, .pad_nan = true};
+  variant.call[3].second = {Dtype::kFloat8E4M3};
+  variant.call.push_back({"DIMS", {Value::List{{int64_t{4}}, {Dtype::kFloat16}}}});
+  variant.call.push_back({"ONE", {Value::List{{int64_t{4}}}}});
+  variant.call.push_back({"FN", {FunctionValue{"twice"}}});
+  variant.call.push_back({"WORD", {std::string("twice")}});
+  const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
+  for (const char* piece :
+       {"x=TensorDescriptor(x0, [4, 4], [4, 1], [2, 4], padding=\"nan\")", "w=self.linear.weight",
+        "out=buffer0", "N=tl.float8e4nv", "DIMS=(4, tl.float16)", "ONE=(4,)", "FN=twice", "WORD=\"twice\"",
+        "from triton.tools.tensor_descriptor import TensorDescriptor\n"}) {
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << " is not in\n" << text;
+  }
+}
+
+TEST(EmitModule, PrintsWhatKernelsShareOnce) {
+  Plan plan = SmallPlan();
+  Kernel other = plan.kernels[0];
+  other.name = "other";
+  other.source = "@triton.jit\ndef other():\n    pass\n";
+  const std::string imports =
+      "import triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n";
+  const std::string helper = "@triton.jit\ndef twice(x):\n    return x * 2\n";
+  plan.kernels[0].support = imports + helper;
+  other.support = imports + helper + "SCALE = 2\n";
+  plan.kernels.push_back(other);
+  const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
+  auto count = [&](const std::string& piece) {
+    int found = 0;
+    for (size_t at = text.find(piece); at != std::string::npos; at = text.find(piece, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("import triton\n"), 1) << text;
+  EXPECT_EQ(count("import triton.language as tl\n"), 1);
+  EXPECT_EQ(count("import libdevice\n"), 1);
+  EXPECT_EQ(count("def twice("), 1);
+  EXPECT_EQ(count("SCALE = 2\n"), 1);
+  EXPECT_LT(text.find("SCALE = 2"), text.find("def other("));
 }
 
 TEST(Wrapper, FillsTheStructureOutsideOfKeys) {

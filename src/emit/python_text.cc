@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 namespace tritogen {
 namespace {
@@ -48,10 +49,49 @@ std::vector<std::string_view> Lines(std::string_view text) {
   return lines;
 }
 
+// Lines with their line breaks; what a bracket or a string holds together is one.
+std::vector<std::string_view> LogicalLines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  size_t start = 0;
+  int depth = 0;
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    if (c == '#') {
+      i = std::min(text.find('\n', i), text.size());
+      continue;
+    }
+    if (c == '"' || c == '\'') {
+      i = std::min(SkipString(text, i), text.size());
+      continue;
+    }
+    depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+    i += c == '\\' ? 2 : 1;
+    if (c == '\n' && depth <= 0) {
+      lines.push_back(text.substr(start, i - start));
+      start = i;
+    }
+  }
+  if (start < text.size()) lines.push_back(text.substr(start));
+  return lines;
+}
+
 }  // namespace
 
 std::string PythonDtype(Dtype dtype) {
   return fmt::format("torch.{}", DtypeName(dtype));
+}
+
+std::string TritonDtype(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBool:
+      return "tl.int1";
+    case Dtype::kFloat8E4M3:
+      return "tl.float8e4nv";
+    case Dtype::kFloat8E5M2:
+      return "tl.float8e5";
+    default:
+      return fmt::format("tl.{}", DtypeName(dtype));
+  }
 }
 
 std::string PythonString(std::string_view text) {
@@ -128,6 +168,24 @@ std::string HoistFutures(std::string_view source, std::vector<std::string>* futu
     }
   }
   return out;
+}
+
+std::vector<std::string> TopLevelStatements(std::string_view source) {
+  static const std::set<std::string_view> kContinues = {"elif", "else", "except", "finally"};
+  std::vector<std::string> statements;
+  bool decorated = false;  // the function that a decorator stands before is still to come
+  for (std::string_view line : LogicalLines(source)) {
+    if (!IsNameStart(line[0]) && line[0] != '@') {  // indented, blank, a comment
+      if (!statements.empty() && line[0] != '#') statements.back() += line;
+      continue;
+    }
+    const std::string_view word = line.substr(0, line.find_first_of(" :(\n"));
+    if (statements.empty() || !(decorated || kContinues.count(word))) statements.emplace_back();
+    statements.back() += line;
+    decorated = line[0] == '@';
+  }
+  for (std::string& statement : statements) statement.erase(statement.find_last_not_of('\n') + 1);
+  return statements;
 }
 
 std::string WithoutChoosers(std::string_view kernel_source) {

@@ -12,6 +12,8 @@ namespace tritogen {
 
 // "torch.float32"
 std::string PythonDtype(Dtype dtype);
+// "tl.float32"
+std::string TritonDtype(Dtype dtype);
 // 'text' as a Python string literal, any bytes.
 std::string PythonString(std::string_view text);
 // Shortest literal that reads back as the same double: 0.5, 1e-05, float("inf"), float("nan").
@@ -26,6 +28,9 @@ std::string RenameIdentifier(std::string_view source, std::string_view from, std
 // Takes the `from __future__` lines out of the source and appends them to `futures`: they must stand first in
 // a file.
 std::string HoistFutures(std::string_view source, std::vector<std::string>* futures);
+// The statements of a file without their blank lines and comments between them; decorators go with their
+// function.
+std::vector<std::string> TopLevelStatements(std::string_view source);
 // The kernel's text from its @triton.jit line on: @triton.autotune and @triton.heuristics have already
 // chosen.
 std::string WithoutChoosers(std::string_view kernel_source);

@@ -24,6 +24,20 @@ TEST(RenameIdentifier, LeavesStringsCommentsAndAttributesAlone) {
             "ModelNew = Model_2 = xModel\n");
 }
 
+TEST(TopLevelStatements, KeepsWhatBelongsTogether) {
+  const std::vector<std::string> expected = {
+      "import a",
+      "N = (\n1,\n)",
+      "@triton.jit\n@other(\n    1)\ndef f(\nx,\n):\n    \"\"\"text\nnot a statement\n\"\"\"\n\n    return x",
+      "try:\n    import b\nexcept ImportError:\n    b = None",
+      "LAST = 'def g():'",
+  };
+  std::string source = "# a comment (\n";
+  for (const std::string& statement : expected) source += statement + "\n\n\n";
+  EXPECT_EQ(TopLevelStatements(source), expected);
+  EXPECT_TRUE(TopLevelStatements("").empty());
+}
+
 TEST(RenameIdentifier, SurvivesBrokenText) {
   for (const char* text : {"'", "\"\"\"Model", "'Model\nModel", "\\", "'\\", "1e5Model", ""}) {
     EXPECT_NO_THROW(RenameIdentifier(text, "Model", "X")) << text;

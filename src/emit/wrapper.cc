@@ -8,18 +8,12 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/overloaded.h"
 #include "emit/python_text.h"
 #include "plan/visit.h"
 
 namespace tritogen {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 // Operators whose result is one list, so that even a single tensor comes in brackets.
 const std::set<std::string_view> kListResults = {"aten::split.Tensor", "aten::split_with_sizes",
@@ -35,27 +29,13 @@ std::string Spelling(const std::string& op) {
   return "torch.ops.aten." + name + (name.find('.') == std::string::npos ? ".default" : "");
 }
 
-void VisitReads(const Step& step, const std::function<void(TensorId)>& visit) {
-  if (const auto* aten = std::get_if<AtenStep>(&step)) {
-    for (const Value& value : aten->args) ForEachTensor(value, visit);
-    for (const auto& [name, value] : aten->kwargs) ForEachTensor(value, visit);
-  } else if (const auto* launch = std::get_if<LaunchStep>(&step)) {
-    for (const LaunchVariant& variant : launch->variants) {
-      for (const auto& [name, value] : variant.call) ForEachTensor(value, visit);
-    }
-  }
-}
-
 // Storages that a step may change or create. A launch may write whatever it was given.
 void VisitWrites(const Plan& plan, const Step& step, const std::function<void(StorageId)>& visit) {
-  if (const auto* aten = std::get_if<AtenStep>(&step)) {
-    for (TensorId id : aten->outs) {
-      if (id != kNoTensor) visit(plan.tensors[id].storage);
-    }
-  } else if (const auto* constant = std::get_if<ConstantStep>(&step)) {
-    visit(plan.tensors[constant->out].storage);
+  auto visit_storage = [&](TensorId id) { visit(plan.tensors[id].storage); };
+  if (std::holds_alternative<LaunchStep>(step)) {
+    ForEachUse(step, visit_storage);
   } else {
-    VisitReads(step, [&](TensorId id) { visit(plan.tensors[id].storage); });
+    ForEachResult(step, visit_storage);
   }
 }
 
@@ -85,7 +65,7 @@ SetupSlice SliceSetup(const Plan& plan) {
   };
   std::set<TensorId> made;
   for (const Step& step : plan.run) {
-    VisitReads(step, [&](TensorId id) {
+    ForEachUse(step, [&](TensorId id) {
       if (!made.count(id)) need(id);
     });
     VisitWrites(plan, step, [&](StorageId storage) { ready.insert(storage); });
@@ -112,7 +92,7 @@ SetupSlice SliceSetup(const Plan& plan) {
           "dict; register it as a buffer",
           aten->op);
     }
-    VisitReads(*step, [&](TensorId id) { wanted.insert(plan.tensors[id].storage); });
+    ForEachUse(*step, [&](TensorId id) { wanted.insert(plan.tensors[id].storage); });
     slice.steps.push_back(&*step);
   }
   std::reverse(slice.steps.begin(), slice.steps.end());
@@ -136,6 +116,7 @@ std::string Wrapper::Literal(const Value& value) const {
                  [](DeviceValue v) -> std::string { return v.cuda ? "device" : "\"cpu\""; },
                  [](const LayoutValue& v) { return fmt::format("torch.{}", v.name); },
                  [](const MemoryFormatValue& v) { return fmt::format("torch.{}", v.name); },
+                 [](const FunctionValue& v) { return v.name; },
                  [&](const Value::List& v) {
                    std::vector<std::string> items;
                    for (const Value& item : v) items.push_back(Literal(item));
@@ -179,12 +160,37 @@ std::string Wrapper::ConstantStatement(const ConstantStep& step, int indent) {
                      PythonDtype(meta.dtype), PythonTuple(meta.sizes));
 }
 
+// As a launch takes it: Triton's dtypes, tuples, host descriptors. `args` are the launch's pointers and
+// descriptors, in the order of the tensors of its `call`; `next` is the first that is not yet spoken for.
+std::string Wrapper::LaunchLiteral(const Value& value, const std::vector<KernelArg>& args,
+                                   size_t* next) const {
+  if (const auto* dtype = std::get_if<Dtype>(&value.v)) return TritonDtype(*dtype);
+  if (const auto* list = std::get_if<Value::List>(&value.v)) {
+    std::vector<std::string> items;
+    for (const Value& item : *list) items.push_back(LaunchLiteral(item, args, next));
+    return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+  }
+  const auto* tensor = std::get_if<TensorRef>(&value.v);
+  if (tensor == nullptr) return Literal(value);
+  auto is_tensor = [](const KernelArg& arg) {
+    return std::holds_alternative<PointerArg>(arg) || std::holds_alternative<DescriptorArg>(arg);
+  };
+  while (*next < args.size() && !is_tensor(args[*next])) ++*next;
+  const auto* desc = *next < args.size() ? std::get_if<DescriptorArg>(&args[*next]) : nullptr;
+  ++*next;
+  if (desc == nullptr) return Literal(value);
+  return fmt::format("TensorDescriptor({}, [{}], [{}], [{}]{})", names_[tensor->id],
+                     fmt::join(desc->shape, ", "), fmt::join(desc->strides, ", "),
+                     fmt::join(desc->block, ", "), desc->pad_nan ? ", padding=\"nan\"" : "");
+}
+
 std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent) const {
   const LaunchVariant& variant = step.variants.front();
   const Kernel& kernel = plan_.kernels[variant.kernel];
   std::vector<std::string> arguments;
+  size_t next = 0;
   for (const auto& [name, value] : variant.call)
-    arguments.push_back(fmt::format("{}={}", name, Literal(value)));
+    arguments.push_back(fmt::format("{}={}", name, LaunchLiteral(value, variant.args, &next)));
   const KernelOptions defaults, &options = kernel.options;
   if (options.num_warps != defaults.num_warps)
     arguments.push_back(fmt::format("num_warps={}", options.num_warps));
@@ -193,6 +199,14 @@ std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent) const {
   if (options.num_ctas != defaults.num_ctas)
     arguments.push_back(fmt::format("num_ctas={}", options.num_ctas));
   if (options.maxnreg != defaults.maxnreg) arguments.push_back(fmt::format("maxnreg={}", options.maxnreg));
+  auto add_flag = [&](std::string_view name, bool KernelOptions::*option) {
+    if (options.*option == defaults.*option) return;
+    arguments.push_back(fmt::format("{}={}", name, options.*option ? "True" : "False"));
+  };
+  add_flag("enable_fp_fusion", &KernelOptions::enable_fp_fusion);
+  add_flag("enable_reflect_ftz", &KernelOptions::enable_reflect_ftz);
+  add_flag("launch_cooperative_grid", &KernelOptions::launch_cooperative_grid);
+  add_flag("launch_pdl", &KernelOptions::launch_pdl);
   const auto& grid = variant.grid;
   const std::string grid_text = grid[2] != 1   ? fmt::format("({}, {}, {})", grid[0], grid[1], grid[2])
                                 : grid[1] != 1 ? fmt::format("({}, {})", grid[0], grid[1])

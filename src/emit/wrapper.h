@@ -29,12 +29,14 @@ class Wrapper {
   std::string Statements(const std::vector<const Step*>& steps, int indent);
   // The returned structure: "(out0, out1)".
   std::string Outputs() const;
+  // As PyTorch's calls take it.
   std::string Literal(const Value& value) const;
 
  private:
   std::string AtenStatement(const AtenStep& step, int indent);
   std::string ConstantStatement(const ConstantStep& step, int indent);
   std::string LaunchStatement(const LaunchStep& step, int indent) const;
+  std::string LaunchLiteral(const Value& value, const std::vector<KernelArg>& args, size_t* next) const;
   std::string Fresh(TensorId id, std::string_view stem);
 
   const Plan& plan_;

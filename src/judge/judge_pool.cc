@@ -11,9 +11,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 
 #include "base/error.h"
 #include "base/frame.h"
+#include "base/process.h"
 #include "plan/parse.h"
 #include "plan/serialize.h"
 
@@ -22,10 +24,8 @@ namespace {
 
 using nlohmann::json;
 
-// Beyond its own budget a job gets this long before its judge is killed: recording has limits of its own.
-constexpr double kGraceSeconds = 90;
-
-// Blocking frames between the pool and its judges. False or nothing: the other end is gone.
+// Blocking frames between the pool and its judges. False or nothing: the other end is gone, or what came is
+// no frame.
 bool SendFrame(int fd, const json& message) {
   std::string frame = EncodeFrame(message);
   for (std::string_view rest = frame; !rest.empty();) {
@@ -52,9 +52,7 @@ bool ReadExactly(int fd, size_t bytes, std::string* out) {
 std::optional<json> ReceiveFrame(int fd) {
   std::string frame;
   if (!ReadExactly(fd, kFrameHeaderBytes, &frame)) return std::nullopt;
-  uint32_t bytes = 0;
-  for (size_t i = kFrameHeaderBytes; i-- > 0;) bytes = bytes << 8 | static_cast<uint8_t>(frame[i]);
-  if (bytes > kMaxFrameBytes || !ReadExactly(fd, bytes, &frame)) return std::nullopt;
+  if (!ReadExactly(fd, FrameBodyBytes(frame), &frame)) return std::nullopt;
   return DecodeFrame(frame);
 }
 
@@ -89,14 +87,14 @@ JudgeRequest RequestFrom(const json& message) {
 }
 
 // The life of a judge process: one job at a time until the pool closes its end.
-[[noreturn]] void ServeJobs(int fd, Recorder* recorder) {
+[[noreturn]] void ServeJobs(int fd, const JudgeMaker& make_judge) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGINT, SIG_IGN);  // the pool decides when to stop
-  Judge judge(recorder);
+  const JudgeFunction judge = make_judge();
   while (auto message = ReceiveFrame(fd)) {
     json reply;
     try {
-      const Judgement judgement = judge.Run(RequestFrom(*message));
+      const Judgement judgement = judge(RequestFrom(*message));
       reply = {{"verdict", judgement.verdict.ToJson()}, {"reference_failed", judgement.reference_failed}};
       if (message->at("want_plan") && judgement.plan) reply["plan"] = ToJson(*judgement.plan);
     } catch (const std::exception& error) {
@@ -109,16 +107,29 @@ JudgeRequest RequestFrom(const json& message) {
   _exit(0);
 }
 
-JudgeReply ReplyWith(std::string id, const Verdict& verdict) {
-  return {.id = std::move(id),
-          .verdict = verdict.ToJson(),
-          .outcome = std::string(OutcomeName(verdict.outcome)),
-          .plan = {}};
+JudgeReply ReplyFrom(std::string id, const json& message) {
+  JudgeReply reply{.id = std::move(id),
+                   .verdict = message.at("verdict"),
+                   .outcome = message.at("verdict").at("verdict"),
+                   .reference_failed = message.at("reference_failed"),
+                   .plan = {}};
+  if (message.contains("plan")) reply.plan = ParsePlan(message.at("plan"));
+  return reply;
 }
 
 }  // namespace
 
-JudgePool::JudgePool(Recorder* recorder, int judges) : recorder_(recorder), processes_(std::max(1, judges)) {
+JudgePool::JudgePool(Recorder* recorder, int judges)
+    : JudgePool(
+          [recorder]() -> JudgeFunction {
+            return [judge = std::make_shared<Judge>(recorder)](const JudgeRequest& request) {
+              return judge->Run(request);
+            };
+          },
+          judges) {}
+
+JudgePool::JudgePool(JudgeMaker make_judge, int judges, double grace_seconds)
+    : make_judge_(std::move(make_judge)), grace_seconds_(grace_seconds), processes_(std::max(1, judges)) {
   signal(SIGPIPE, SIG_IGN);
 }
 
@@ -148,21 +159,24 @@ void JudgePool::Start(Process* process) {
       if (other.fd >= 0) close(other.fd);
     }
     close(ends[0]);
-    ServeJobs(ends[1], recorder_);
+    ServeJobs(ends[1], make_judge_);
   }
   close(ends[1]);
   process->pid = pid;
   process->fd = ends[0];
 }
 
-void JudgePool::Stop(Process* process) {
+// Gives the status with which the process ended; one that ended by itself keeps its own.
+int JudgePool::Stop(Process* process) {
+  int status = 0;
   if (process->pid > 0) {
     kill(process->pid, SIGKILL);
-    waitpid(process->pid, nullptr, 0);
+    while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) continue;
     close(process->fd);
   }
   if (process->job) --busy_;
   *process = Process();
+  return status;
 }
 
 void JudgePool::Assign() {
@@ -172,7 +186,7 @@ void JudgePool::Assign() {
     process.job = std::move(waiting_.front());
     waiting_.pop_front();
     ++busy_;
-    const double limit = process.job->budget_seconds + kGraceSeconds;
+    const double limit = process.job->budget_seconds + grace_seconds_;
     process.deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(limit * 1000));
     SendFrame(process.fd, process.job->message);  // a judge that is gone shows when its reply is read
   }
@@ -188,7 +202,11 @@ std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
     std::vector<Process*> polled;
     for (Process& process : processes_) {
       if (!process.job) continue;
-      if (Clock::now() >= process.deadline) return Bury(&process, true);
+      if (Clock::now() >= process.deadline) {
+        return Bury(&process, Outcome::kTimeout,
+                    fmt::format("not done {:.0f} s after its budget of {:.0f} s; its judge was killed",
+                                grace_seconds_, process.job->budget_seconds));
+      }
       wake = std::min(wake, process.deadline);
       fds.push_back({process.fd, POLLIN, 0});
       polled.push_back(&process);
@@ -203,44 +221,33 @@ std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
   }
 }
 
+// A candidate may have overwritten its judge's memory, so what comes back may be anything.
 JudgeReply JudgePool::Collect(Process* process) {
-  const std::optional<json> message = ReceiveFrame(process->fd);
-  if (!message) return Bury(process, false);
-  JudgeReply reply{.id = std::move(process->job->id),
-                   .verdict = message->at("verdict"),
-                   .outcome = message->at("verdict").at("verdict"),
-                   .reference_failed = message->at("reference_failed"),
-                   .plan = {}};
-  if (message->contains("plan")) reply.plan = ParsePlan(message->at("plan"));
-  process->job.reset();
-  --busy_;
-  return reply;
+  std::string fault;
+  try {
+    if (const std::optional<json> message = ReceiveFrame(process->fd)) {
+      JudgeReply reply = ReplyFrom(process->job->id, *message);
+      process->job.reset();
+      --busy_;
+      return reply;
+    }
+  } catch (const std::exception& error) {
+    fault = fmt::format("the process that replayed it sent something that is no reply: {}", error.what());
+  }
+  return Bury(process, Outcome::kKilled, fault);
 }
 
-JudgeReply JudgePool::Bury(Process* process, bool timed_out) {
-  Verdict verdict;
-  verdict.seed = process->job->seed;
-  std::string id = process->job->id;
-  if (timed_out) {
-    verdict.outcome = Outcome::kTimeout;
-    verdict.reason = fmt::format("not done {:.0f} s after its budget of {:.0f} s; its judge was killed",
-                                 kGraceSeconds, process->job->budget_seconds);
-  } else {
-    int status = 0;
-    waitpid(process->pid, &status, 0);
-    verdict.outcome = Outcome::kKilled;
-    verdict.reason =
-        WIFSIGNALED(status)
-            ? fmt::format("the process that replayed it was ended by signal {} ({})", WTERMSIG(status),
-                          strsignal(WTERMSIG(status)))
-            : fmt::format("the process that replayed it ended with status {}", WEXITSTATUS(status));
+// The verdict of a job that took its judge with it. An empty reason: how the judge ended says it.
+JudgeReply JudgePool::Bury(Process* process, Outcome outcome, const std::string& reason) {
+  const Job job = std::move(*process->job);
+  const int status = Stop(process);
+  Verdict verdict{.outcome = outcome, .reason = reason, .seed = job.seed};
+  if (reason.empty()) {
+    verdict.reason = fmt::format("the process that replayed it ended: {}", DescribeWaitStatus(status));
     if (WIFSIGNALED(status)) verdict.evidence["signal"] = WTERMSIG(status);
-    close(process->fd);
-    process->pid = -1;  // already waited for
-    process->fd = -1;
   }
-  Stop(process);
-  return ReplyWith(std::move(id), verdict);
+  return {
+      .id = job.id, .verdict = verdict.ToJson(), .outcome = std::string(OutcomeName(outcome)), .plan = {}};
 }
 
 }  // namespace tritogen

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -23,9 +24,18 @@ struct JudgeReply {
   std::optional<Plan> plan;
 };
 
+// What a judge does with one request. Made in the judge's own process, so that what it keeps is its own.
+using JudgeFunction = std::function<Judgement(const JudgeRequest&)>;
+using JudgeMaker = std::function<JudgeFunction()>;
+
+// Beyond its own budget a job gets this long before its judge is killed: recording has limits of its own.
+inline constexpr double kGraceSeconds = 90;
+
 class JudgePool {
  public:
+  // Judges of class Judge. `recorder` must outlive the pool.
   JudgePool(Recorder* recorder, int judges);
+  JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
   ~JudgePool();  // kills the judges
   JudgePool(const JudgePool&) = delete;
 
@@ -54,12 +64,13 @@ class JudgePool {
   };
 
   void Start(Process* process);
-  void Stop(Process* process);
+  int Stop(Process* process);
   void Assign();
   JudgeReply Collect(Process* process);
-  JudgeReply Bury(Process* process, bool timed_out);
+  JudgeReply Bury(Process* process, Outcome outcome, const std::string& reason);
 
-  Recorder* recorder_;
+  JudgeMaker make_judge_;
+  double grace_seconds_;
   std::vector<Process> processes_;
   std::deque<Job> waiting_;
   int busy_ = 0;

@@ -59,9 +59,7 @@ class Canonicalizer {
   int KernelIndex(int index) {
     const Kernel& kernel = plan_.kernels[index];
     Kernel bare{kernel.name, StripLocations(kernel.ttir), "", "", kernel.options};
-    const KernelOptions& o = kernel.options;
-    std::string key =
-        fmt::format("{},{},{},{}\n{}", o.num_warps, o.num_stages, o.num_ctas, o.maxnreg, bare.ttir);
+    std::string key = fmt::format("{}\n{}", ToJson(kernel.options).dump(), bare.ttir);
     auto [found, is_new] = kernels_.emplace(std::move(key), static_cast<int>(canonical_.kernels.size()));
     if (is_new) canonical_.kernels.push_back(std::move(bare));
     return found->second;

@@ -54,6 +54,7 @@ Value ParseTagged(const JsonCursor& at) {
   if (at.Has("device")) return {DeviceValue{ParseDevice(at["device"])}};
   if (at.Has("layout")) return {LayoutValue{at["layout"].String(limits::kNameBytes)}};
   if (at.Has("memory_format")) return {MemoryFormatValue{at["memory_format"].String(limits::kNameBytes)}};
+  if (at.Has("function")) return {FunctionValue{at["function"].String(limits::kNameBytes)}};
   at.Fail("unknown kind of value");
 }
 
@@ -172,7 +173,7 @@ Step ParseStep(const JsonCursor& at) {
 }
 
 KernelOptions ParseOptions(const JsonCursor& at) {
-  at.ExpectObject();  // other options of Triton may stand here; these four change the code
+  at.ExpectObject();  // other options of Triton may stand here; these change the code or its launch
   KernelOptions options;
   options.num_warps = static_cast<int>(at["num_warps"].Int(1, 32));
   options.num_stages = static_cast<int>(at["num_stages"].Int(0, 64));
@@ -180,6 +181,13 @@ KernelOptions ParseOptions(const JsonCursor& at) {
   if (at.Has("maxnreg") && !at["maxnreg"].json().is_null()) {
     options.maxnreg = static_cast<int>(at["maxnreg"].Int(0, 255));
   }
+  auto read = [&at](std::string_view name, bool* option) {
+    if (at.Has(name)) *option = at[name].Bool();
+  };
+  read("enable_fp_fusion", &options.enable_fp_fusion);
+  read("enable_reflect_ftz", &options.enable_reflect_ftz);
+  read("launch_cooperative_grid", &options.launch_cooperative_grid);
+  read("launch_pdl", &options.launch_pdl);
   return options;
 }
 

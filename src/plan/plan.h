@@ -48,11 +48,17 @@ struct MemoryFormatValue {
   bool operator==(const MemoryFormatValue&) const = default;
 };
 
-// One argument of an ATen call, one leaf of the inputs or outputs.
+// A @triton.jit function that a launch passes to its kernel by name.
+struct FunctionValue {
+  std::string name;
+  bool operator==(const FunctionValue&) const = default;
+};
+
+// One argument of an ATen call, of a launch, one leaf of the inputs or outputs.
 struct Value {
   using List = std::vector<Value>;
   std::variant<std::monostate, bool, int64_t, double, std::string, TensorRef, Dtype, DeviceValue, LayoutValue,
-               MemoryFormatValue, List>
+               MemoryFormatValue, FunctionValue, List>
       v;
   bool operator==(const Value&) const = default;
 };
@@ -100,6 +106,8 @@ using Step = std::variant<AtenStep, ConstantStep, LaunchStep>;
 struct KernelOptions {
   int num_warps = 4, num_stages = 3, num_ctas = 1;
   int maxnreg = 0;  // 0: no limit
+  bool enable_fp_fusion = true, enable_reflect_ftz = true;
+  bool launch_cooperative_grid = false, launch_pdl = false;
   bool operator==(const KernelOptions&) const = default;
 };
 

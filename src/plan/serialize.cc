@@ -1,14 +1,11 @@
 #include "plan/serialize.h"
 
+#include "base/overloaded.h"
+
 namespace tritogen {
 namespace {
 
 using nlohmann::json;
-
-template <typename... F>
-struct Overload : F... {
-  using F::operator()...;
-};
 
 template <typename T, typename F>
 json List(const std::vector<T>& items, F convert) {
@@ -18,7 +15,7 @@ json List(const std::vector<T>& items, F convert) {
 }
 
 json FromValue(const Value& value) {
-  return std::visit(Overload{
+  return std::visit(Overloaded{
                         [](std::monostate) { return json(nullptr); },
                         [](bool v) { return json(v); },
                         [](int64_t v) { return json(v); },
@@ -38,6 +35,9 @@ json FromValue(const Value& value) {
                         },
                         [](const MemoryFormatValue& v) {
                           return json{{"memory_format", v.name}};
+                        },
+                        [](const FunctionValue& v) {
+                          return json{{"function", v.name}};
                         },
                         [](const Value::List& v) { return List(v, FromValue); },
                     },
@@ -59,7 +59,7 @@ json FromDescriptor(const DescriptorArg& desc) {
 }
 
 json FromKernelArg(const KernelArg& arg) {
-  return std::visit(Overload{
+  return std::visit(Overloaded{
                         [](PointerArg v) {
                           return json{{"ptr", v.tensor}};
                         },
@@ -91,7 +91,7 @@ json FromAten(const AtenStep& step) {
 
 json FromStep(const Step& step) {
   return std::visit(
-      Overload{
+      Overloaded{
           [](const AtenStep& s) { return FromAten(s); },
           [](const ConstantStep& s) {
             return json{{"op", "constant"}, {"out", s.out}, {"data", json::binary(s.data)}, {"line", s.line}};
@@ -104,17 +104,11 @@ json FromStep(const Step& step) {
 }
 
 json FromKernel(const Kernel& kernel) {
-  const KernelOptions& options = kernel.options;
-  json maxnreg = options.maxnreg ? json(options.maxnreg) : json(nullptr);
   return {{"name", kernel.name},
           {"ttir", kernel.ttir},
           {"source", kernel.source},
           {"support", kernel.support},
-          {"options",
-           {{"num_warps", options.num_warps},
-            {"num_stages", options.num_stages},
-            {"num_ctas", options.num_ctas},
-            {"maxnreg", std::move(maxnreg)}}}};
+          {"options", ToJson(kernel.options)}};
 }
 
 json FromState(const StateEntry& entry) {
@@ -122,6 +116,22 @@ json FromState(const StateEntry& entry) {
 }
 
 }  // namespace
+
+nlohmann::json ToJson(const KernelOptions& options) {
+  const KernelOptions defaults;
+  json map = {{"num_warps", options.num_warps},
+              {"num_stages", options.num_stages},
+              {"num_ctas", options.num_ctas},
+              {"maxnreg", options.maxnreg ? json(options.maxnreg) : json(nullptr)}};
+  auto write = [&](const char* name, bool KernelOptions::*option) {
+    if (options.*option != defaults.*option) map[name] = options.*option;
+  };
+  write("enable_fp_fusion", &KernelOptions::enable_fp_fusion);
+  write("enable_reflect_ftz", &KernelOptions::enable_reflect_ftz);
+  write("launch_cooperative_grid", &KernelOptions::launch_cooperative_grid);
+  write("launch_pdl", &KernelOptions::launch_pdl);
+  return map;
+}
 
 json ToJson(const Plan& plan) {
   return {{"version", 1},

@@ -10,4 +10,7 @@ namespace tritogen {
 // Data of constants becomes binary, so MessagePack keeps it compact; JSON text has no infinities and no NaN.
 nlohmann::json ToJson(const Plan& plan);
 
+// A kernel's options; flags only where they differ from Triton's defaults.
+nlohmann::json ToJson(const KernelOptions& options);
+
 }  // namespace tritogen

@@ -11,12 +11,13 @@ namespace {
 // A folder of packages is one that pip or the distribution fills; what else sys.path may hold (the project of
 // whoever calls, a folder with notes) stays outside.
 constexpr char kQuestion[] = R"python(
-import importlib.util, json, os, sys
+import importlib.metadata, importlib.util, json, os, sys
 interpreter = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 packages = [os.path.realpath(p) for p in sys.path if os.path.basename(p) in ("site-packages", "dist-packages")]
 missing = [name for name in ("torch", "triton", "msgpack") if importlib.util.find_spec(name) is None]
+triton = "" if "triton" in missing else importlib.metadata.version("triton")
 print(json.dumps({"interpreter": interpreter, "prefix": os.path.realpath(sys.base_prefix), "packages": packages,
-                  "missing": missing}))
+                  "missing": missing, "triton": triton}))
 )python";
 
 }  // namespace
@@ -45,6 +46,7 @@ PythonEnvironment FindPythonEnvironment(const std::string& python) {
   PythonEnvironment environment;
   environment.interpreter = answer["interpreter"];
   environment.packages = answer["packages"];
+  environment.triton_version = answer["triton"];
   environment.libraries = {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"};
   const std::string prefix = answer["prefix"];
   if (prefix != "/usr") {

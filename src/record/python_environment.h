@@ -16,6 +16,8 @@ struct PythonEnvironment {
   std::vector<std::string>
       packages;  // site-packages folders in the order of sys.path, shown as /packages/0, …
 
+  std::string triton_version;  // "3.6.0"
+
   std::vector<JailMount> Mounts(const std::string& worker_folder) const;
 };
 

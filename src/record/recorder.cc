@@ -1,21 +1,13 @@
 #include "record/recorder.h"
 
-#include <filesystem>
-
-#include "base/error.h"
 #include "base/frame.h"
-#include "record/jail_probe.h"
-#include "record/python_environment.h"
+#include "base/overloaded.h"
 #include "record/reply.h"
+#include "record/worker_spec.h"
 #include "record/zygote.h"
 
 namespace tritogen {
 namespace {
-
-template <typename... Lambdas>
-struct Overloaded : Lambdas... {
-  using Lambdas::operator()...;
-};
 
 nlohmann::json ToJson(const Plan& plan, const std::vector<Value>& values);
 
@@ -39,6 +31,7 @@ nlohmann::json ToJson(const Plan& plan, const Value& value) {
                                [](const MemoryFormatValue& format) {
                                  return Json{{"memory_format", format.name}};
                                },
+                               [](const FunctionValue&) { return Json(); },  // launches alone have them
                                [&](const Value::List& list) { return ToJson(plan, list); },
                                [](const auto& plain) { return Json(plain); }},
                     value.v);
@@ -64,36 +57,6 @@ nlohmann::json RequestMap(const RecordRequest& request) {
   return map;
 }
 
-// The worker inside the jail, or, in a weak one, where it lies outside. Nothing here tells of the caller.
-JailSpec WorkerSpec(const RecorderOptions& options, bool weak) {
-  const PythonEnvironment python = FindPythonEnvironment(options.python);
-  JailSpec spec;
-  spec.weak = weak;
-  spec.mounts = python.Mounts(options.worker_folder);
-  spec.argv = {python.interpreter, "-s", "-S", "-B",
-               (weak ? options.worker_folder : "/worker") + "/zygote.py"};
-  if (weak) spec.argv.push_back("--weak");
-  spec.argv.push_back(options.recorder_module);
-  for (size_t i = 0; i < python.packages.size(); ++i)
-    spec.argv.push_back(weak ? python.packages[i] : fmt::format("/packages/{}", i));
-  spec.environment = {
-      "HOME=/tmp",
-      "USER=user",
-      "LANG=C.UTF-8",
-      "PATH=/nonexistent",
-      "TRITON_HOME=/tmp",
-      "PYTHONHASHSEED=0",  // the same Plan from the same program, whatever order its sets have
-      "OMP_NUM_THREADS=1",
-      "MKL_NUM_THREADS=1",
-      "OPENBLAS_NUM_THREADS=1",
-      // One heap of huge pages: fork and exit walk its page tables in half the time (bench/record_bench.cc).
-      "PYTHONMALLOC=malloc",
-      "GLIBC_TUNABLES=glibc.malloc.hugetlb=1",
-  };
-  spec.environment.push_back("TMPDIR=" + (weak ? std::filesystem::temp_directory_path().string() : "/tmp"));
-  return spec;
-}
-
 }  // namespace
 
 struct Recorder::Impl {
@@ -103,21 +66,10 @@ struct Recorder::Impl {
 };
 
 Recorder::Recorder(RecorderOptions options) : impl_(std::make_unique<Impl>()) {
-  bool weak = false;
-  for (const JailFeature& feature : ProbeJail()) {
-    if (feature.available) continue;
-    impl_->missing.push_back(feature.name);
-    if (!feature.required) continue;
-    weak = true;
-    if (!options.allow_weak_jail) {
-      throw UserError(
-          fmt::format("the jail for other people's programs needs '{}', which is not to be had here: {}. "
-                      "--allow-weak-jail runs them with less protection, which is right only for programs "
-                      "you trust",
-                      feature.name, feature.detail));
-    }
-  }
-  impl_->zygote = std::make_unique<Zygote>(WorkerSpec(options, weak));
+  JailStrength jail = RequireJail(options.allow_weak_jail);
+  impl_->missing = std::move(jail.missing);
+  impl_->zygote = std::make_unique<Zygote>(WorkerSpec(
+      FindPythonEnvironment(options.python), options.worker_folder, options.recorder_module, jail.weak));
   impl_->options = std::move(options);
 }
 
@@ -126,7 +78,7 @@ Recorder::~Recorder() = default;
 std::variant<Plan, RecordFailure> Recorder::Record(const RecordRequest& request) {
   ChildLimits limits{impl_->options.wall_seconds, impl_->options.cpu_seconds, impl_->options.memory_bytes};
   if (request.wall_seconds > 0) limits.wall_seconds = request.wall_seconds;
-  return JudgeReply(impl_->zygote->Run(EncodeFrame(RequestMap(request)), limits), limits);
+  return ReadChildEnd(impl_->zygote->Run(EncodeFrame(RequestMap(request)), limits), limits);
 }
 
 const std::vector<std::string>& Recorder::missing_features() const {

@@ -96,7 +96,7 @@ std::variant<Plan, RecordFailure> ReadReply(const std::string& bytes) {
 
 }  // namespace
 
-std::variant<Plan, RecordFailure> JudgeReply(const ChildEnd& end, const ChildLimits& limits) {
+std::variant<Plan, RecordFailure> ReadChildEnd(const ChildEnd& end, const ChildLimits& limits) {
   switch (end.how) {
     case ChildEnd::How::kTimedOut:
       return Failure(Kind::kTimeout, fmt::format("the program ran longer than {} s", limits.wall_seconds));

@@ -9,6 +9,6 @@
 namespace tritogen {
 
 // Never throws on what the child wrote.
-std::variant<Plan, RecordFailure> JudgeReply(const ChildEnd& end, const ChildLimits& limits);
+std::variant<Plan, RecordFailure> ReadChildEnd(const ChildEnd& end, const ChildLimits& limits);
 
 }  // namespace tritogen

@@ -13,7 +13,7 @@ using Kind = RecordFailure::Kind;
 using testing::HasSubstr;
 
 RecordFailure Judge(const ChildEnd& end) {
-  auto result = JudgeReply(end, ChildLimits{.wall_seconds = 7, .cpu_seconds = 5});
+  auto result = ReadChildEnd(end, ChildLimits{.wall_seconds = 7, .cpu_seconds = 5});
   EXPECT_TRUE(std::holds_alternative<RecordFailure>(result));
   return std::get<RecordFailure>(result);
 }

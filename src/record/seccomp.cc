@@ -1,7 +1,9 @@
 #include "record/seccomp.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -38,6 +40,12 @@ constexpr const char* kAllowed[] = {
     // Harmless questions; their answers are about the jail.
     "getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getpgrp", "getsid", "getrlimit",
     "getrusage", "times", "uname",
+};
+
+// What it takes to start one program and wait for it, and what that program's own start takes.
+constexpr const char* kStartProgram[] = {
+    "vfork", "execve", "wait4", "waitid", "pipe2", "arch_prctl", "set_tid_address", "sched_get_priority_min",
+    "sched_get_priority_max",
 };
 // clang-format on
 
@@ -77,9 +85,14 @@ class Filter {
 
 }  // namespace
 
-UniqueFd MakeSeccompFilter() {
+UniqueFd MakeSeccompFilter(SeccompProfile profile) {
   Filter filter;
   for (const char* name : kAllowed) filter.Allow(name);
+  if (profile == SeccompProfile::kCompile) {
+    for (const char* name : kStartProgram) filter.Allow(name);
+    // vfork where it has no call of its own: no threads, no namespaces.
+    filter.Allow("clone", SCMP_A0(SCMP_CMP_EQ, CLONE_VM | CLONE_VFORK | SIGCHLD));
+  }
   // glibc falls back from clone3, whose arguments no filter can see, to clone only when it is missing
   // altogether.
   filter.Add(SCMP_ACT_ERRNO(ENOSYS), "clone3");

@@ -53,12 +53,12 @@ int MillisecondsUntil(Clock::time_point deadline) {
 class ZygoteProcess {
  public:
   // Starts it; the caller waits for Warm(). The thread that constructs must live as long as the zygote shall.
-  explicit ZygoteProcess(JailSpec spec) : log_(memfd_create("", MFD_CLOEXEC)) {
+  ZygoteProcess(JailSpec spec, SeccompProfile profile) : log_(memfd_create("", MFD_CLOEXEC)) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
       throw std::system_error(errno, std::generic_category(), "socketpair");
     control_.Reset(ends[0]);
-    const UniqueFd far_end(ends[1]), filter = MakeSeccompFilter(), null = OpenNull();
+    const UniqueFd far_end(ends[1]), filter = MakeSeccompFilter(profile), null = OpenNull();
     const timeval patience{5, 0};
     setsockopt(control_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     spec.fds = {null.get(), log_.get(), log_.get(), far_end.get(), filter.get()};
@@ -178,7 +178,8 @@ void ReadReport(Exchange* exchange) {
 // A keeper thread owns the process: it starts it, waits for its death and starts the next. (The kernel ties
 // the zygote's life to the thread that started it, so no caller's thread may do that.)
 struct Zygote::Impl {
-  explicit Impl(JailSpec jail) : spec(std::move(jail)), stop(eventfd(0, EFD_CLOEXEC)) {
+  Impl(JailSpec jail, SeccompProfile seccomp)
+      : spec(std::move(jail)), profile(seccomp), stop(eventfd(0, EFD_CLOEXEC)) {
     keeper = std::thread([this] { Keep(); });
   }
 
@@ -200,7 +201,7 @@ struct Zygote::Impl {
       std::shared_ptr<ZygoteProcess> started;
       std::string failure;
       try {
-        started = std::make_shared<ZygoteProcess>(spec);
+        started = std::make_shared<ZygoteProcess>(spec, profile);
         started->Warm();
       } catch (const std::exception& error) {
         failure = error.what();
@@ -248,6 +249,7 @@ struct Zygote::Impl {
                    std::shared_ptr<ZygoteProcess>* zygote);
 
   const JailSpec spec;
+  const SeccompProfile profile;
   const UniqueFd stop;  // wakes the keeper
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -305,7 +307,8 @@ ChildEnd Zygote::Impl::RunOnce(std::string_view request, const ChildLimits& limi
   return std::move(exchange.end);
 }
 
-Zygote::Zygote(JailSpec spec) : impl_(std::make_unique<Impl>(std::move(spec))) {
+Zygote::Zygote(JailSpec spec, SeccompProfile profile)
+    : impl_(std::make_unique<Impl>(std::move(spec), profile)) {
   std::string why;
   if (impl_->Get(nullptr, &why) == nullptr) throw UserError(why);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "record/jail.h"
+#include "record/seccomp.h"
 
 namespace tritogen {
 
@@ -39,7 +40,7 @@ class Zygote {
   // REQUIRES: spec starts worker/zygote.py; its fds are set here. Waits until the zygote is warm. Throws
   // UserError when the jail is refused or the zygote cannot warm up (no torch). A zygote that dies later is
   // started again by itself.
-  explicit Zygote(JailSpec spec);
+  explicit Zygote(JailSpec spec, SeccompProfile profile = SeccompProfile::kRecord);
   ~Zygote();  // kills the zygote and with it all children
 
   // Runs one child on a request (one frame) and waits for its end. Thread-safe.

@@ -117,6 +117,34 @@ def test_three_calls_compile_once() -> None:
     assert compiled == ["add"]
 
 
+def test_functions_dtypes_and_tuples_as_constexprs() -> None:
+    head = """
+@triton.jit
+def inner(v):
+    return v * 2
+
+@triton.jit
+def helper(v):
+    return inner(v)
+
+@triton.jit
+def k(x_ptr, FN: tl.constexpr, DTYPE: tl.constexpr, DIMS: tl.constexpr, WORD: tl.constexpr):
+    i = tl.arange(0, 64)
+    tl.store(x_ptr + i, FN(tl.load(x_ptr + i)).to(DTYPE) + DIMS[0])
+"""
+    text = function("k[(1,)](x, FN=helper, DTYPE=tl.float16, DIMS=(2, tl.int32), WORD='helper')\nreturn x", head)
+    plan = plan_of(record(text))
+    (variant,) = plan["run"][0]["variants"]
+    assert variant["call"][1:] == [
+        ["FN", {"function": "helper"}],
+        ["DTYPE", {"dtype": "float16"}],
+        ["DIMS", [2, {"dtype": "int32"}]],
+        ["WORD", "helper"],
+    ]
+    support = plan["kernels"][0]["support"]
+    assert support.index("def inner") < support.index("def helper")
+
+
 def test_helpers_constants_and_libdevice_are_support() -> None:
     head = """
 from triton.language.extra import libdevice
@@ -326,7 +354,7 @@ def test_globals_that_change_are_an_error_as_in_triton() -> None:
 
 
 def test_launch_options_that_a_plan_cannot_hold() -> None:
-    reply = record(function("add[(1,)](x, x, 10, 1.0, BLOCK=256, launch_cooperative_grid=True)\nreturn x"))
+    reply = record(function("add[(1,)](x, x, 10, 1.0, BLOCK=256, launch_pdl=True)\nreturn x"))
     assert reply["rule"] == "launch_option"
 
 

@@ -1,0 +1,159 @@
+#include "cli/batch.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/temp_dir.h"
+
+namespace tritogen {
+namespace {
+
+using nlohmann::json;
+
+// A judge that passes what says "good", and tells what it was given.
+Judgement Look(const JudgeRequest& request) {
+  Verdict verdict{.outcome = Outcome::kWrongValues};
+  if (request.candidate.text.starts_with("good")) verdict.outcome = Outcome::kPassed;
+  verdict.reason = request.reference.entry + "|" + request.reference.text + "|" + request.candidate.entry +
+                   "|" + request.candidate.text;
+  return {.verdict = verdict};
+}
+
+class BatchTest : public testing::Test {
+ protected:
+  std::filesystem::path File(const char* name) const { return folder_.path() / name; }
+  BatchOptions Options() const {
+    return {.file = File("batch.jsonl"),
+            .out = File("out.jsonl"),
+            .class_reference = "Model",
+            .class_candidate = "ModelNew"};
+  }
+  void Write(const std::string& lines) { WriteFileAtomic(File("batch.jsonl"), lines); }
+  // Judges what the batch file holds; the lines of the output by id, in which each id stands once.
+  std::map<std::string, json> Run(int* exit_code = nullptr) {
+    const BatchOptions options = Options();
+    JudgePool pool([] { return Look; }, 2);
+    const int code = JudgeBatch(ReadBatch(options.file), options, {.budget_seconds = 60}, &pool);
+    if (exit_code != nullptr) *exit_code = code;
+    return Output();
+  }
+  std::map<std::string, json> Output() const {
+    std::map<std::string, json> lines;
+    std::ifstream in(File("out.jsonl"));
+    for (std::string text; std::getline(in, text);) {
+      json object = json::parse(text);
+      const std::string id = object["id"];
+      EXPECT_TRUE(lines.emplace(id, std::move(object)).second) << id << " twice";
+    }
+    return lines;
+  }
+  std::string Refusal() const {
+    try {
+      ReadBatch(File("batch.jsonl"));
+      return "";
+    } catch (const UserError& error) {
+      return error.what();
+    }
+  }
+
+ private:
+  TempDir folder_;
+};
+
+std::string Entry(const std::string& id, const std::string& candidate) {
+  return json({{"id", id}, {"reference", "ref\n"}, {"candidate", candidate}}).dump() + "\n";
+}
+
+TEST_F(BatchTest, JudgesEveryLineOnce) {
+  Write(Entry("a", "good\n") + "\n  \n" + Entry("b", "bad\n") + Entry("c", "good\n"));
+  int code = -1;
+  const auto verdicts = Run(&code);
+  EXPECT_EQ(code, 0);
+  ASSERT_EQ(verdicts.size(), 3u);
+  EXPECT_EQ(verdicts.at("a")["verdict"], "passed");
+  EXPECT_EQ(verdicts.at("b")["verdict"], "wrong_values");
+  EXPECT_EQ(verdicts.at("a")["reason"], "Model|ref\n|ModelNew|good\n");
+}
+
+TEST_F(BatchTest, BadLinesAreVerdictsOfTheirOwn) {
+  Write("no json\n[1]\n" + Entry("fine", "good\n") + R"({"id": "lacks", "reference": "r\n"})" + "\n" +
+        R"({"id": "typed", "reference": "r\n", "candidate": 3})" + "\n" +
+        R"({"id": "gone", "reference": "r\n", "candidate": "no_such_file.py"})" + "\n" +
+        json({{"id", "long"}, {"reference", "r\n"}, {"candidate", std::string(100000, 'x')}}).dump() + "\n" +
+        R"({"id": 7, "reference": "r\n", "candidate": "good\n"})" + "\n");
+  auto verdicts = Run();
+  ASSERT_EQ(verdicts.size(), 8u);
+  EXPECT_EQ(verdicts.at("fine")["verdict"], "passed");
+  EXPECT_EQ(verdicts.at("7")["verdict"], "passed");
+  for (const auto& [id, word] : {std::pair("line 1", "JSON object"),
+                                 {"line 2", "JSON object"},
+                                 {"lacks", "'candidate'"},
+                                 {"typed", "'candidate'"},
+                                 {"gone", "no_such_file.py"},
+                                 {"long", "xxx"}}) {
+    EXPECT_EQ(verdicts.at(id)["verdict"], "infra_error") << id;
+    EXPECT_EQ(verdicts.at(id)["rule"], "batch_line") << id;
+    EXPECT_NE(verdicts.at(id)["reason"].get<std::string>().find(word), std::string::npos) << verdicts.at(id);
+  }
+}
+
+TEST_F(BatchTest, SourcesArePathsBesideTheBatchFileOrText) {
+  WriteFileAtomic(File("candidate.py"), "good from a file");
+  Write(
+      Entry("beside", "candidate.py") + Entry("absolute", File("candidate.py").string()) +
+      R"({"id": "classes", "reference": "r\n", "candidate": "c\n", "class_reference": "R", "class_candidate": "C"})" +
+      "\n");
+  auto verdicts = Run();
+  EXPECT_EQ(verdicts.at("beside")["reason"], "Model|ref\n|ModelNew|good from a file");
+  EXPECT_EQ(verdicts.at("absolute")["reason"], verdicts.at("beside")["reason"]);
+  EXPECT_EQ(verdicts.at("classes")["reason"], "R|r\n|C|c\n");
+}
+
+TEST_F(BatchTest, GoesOnAfterAnInterruptionInTheMiddleOfALine) {
+  Write(Entry("a", "good\n") + Entry("b", "bad\n") + Entry("c", "good\n"));
+  const std::string kept = "{\"id\":\"a\",\"verdict\":\"kept from the first run\"}\n";
+  std::ofstream(File("out.jsonl")) << kept << "{\"id\":\"b\",\"verd";
+  auto verdicts = Run();
+  ASSERT_EQ(verdicts.size(), 3u);
+  EXPECT_EQ(verdicts.at("a")["verdict"], "kept from the first run");
+  EXPECT_EQ(verdicts.at("b")["verdict"], "wrong_values");
+  const std::string all = ReadFile(File("out.jsonl"));
+  EXPECT_TRUE(all.starts_with(kept));
+  Run();
+  EXPECT_EQ(ReadFile(File("out.jsonl")), all) << "a third run has nothing to do";
+}
+
+TEST_F(BatchTest, RefusesAFileThatCannotBeUsed) {
+  EXPECT_NE(Refusal().find("batch.jsonl"), std::string::npos) << "missing";
+  Write("");
+  EXPECT_NE(Refusal().find("no candidate"), std::string::npos);
+  Write("\n \n");
+  EXPECT_NE(Refusal().find("no candidate"), std::string::npos);
+  Write(Entry("a", "good\n") + "\n" + Entry("b", "good\n") + Entry("a", "bad\n"));
+  EXPECT_NE(Refusal().find("lines 1 and 4 have the same id 'a'"), std::string::npos) << Refusal();
+}
+
+TEST_F(BatchTest, RefusesAnOutputThatCannotBeWritten) {
+  Write(Entry("a", "good\n"));
+  BatchOptions options = Options();
+  options.out = File("no_such_folder/out.jsonl");
+  JudgePool pool([] { return Look; }, 1);
+  EXPECT_THROW(JudgeBatch(ReadBatch(options.file), options, {}, &pool), UserError);
+}
+
+TEST_F(BatchTest, PrintsWhereThereIsNoOutputFile) {
+  Write(Entry("a", "good\n"));
+  BatchOptions options = Options();
+  options.out.clear();
+  JudgePool pool([] { return Look; }, 1);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(JudgeBatch(ReadBatch(options.file), options, {.budget_seconds = 60}, &pool), 0);
+  EXPECT_EQ(json::parse(testing::internal::GetCapturedStdout())["verdict"], "passed");
+}
+
+}  // namespace
+}  // namespace tritogen

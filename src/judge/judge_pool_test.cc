@@ -1,0 +1,211 @@
+#include "judge/judge_pool.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "plan/hash.h"
+#include "plan/parse.h"
+#include "plan/test_plans.h"
+
+namespace tritogen {
+namespace {
+
+void Sleep(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+// Writes into every socket this process has, as a judge whose memory a candidate has overwritten might.
+void WriteEverywhere(std::string_view bytes) {
+  for (int fd = 3; fd < 64; ++fd) (void)!write(fd, bytes.data(), bytes.size());
+}
+
+// A judge that does what the candidate's text says. Passes when that is nothing; the reason is its process
+// id.
+Judgement Act(const JudgeRequest& request) {
+  const std::string& text = request.candidate.text;
+  if (text == "abort") abort();
+  if (text == "segv") raise(SIGSEGV);
+  if (text == "kill") raise(SIGKILL);
+  if (text == "exit") _exit(3);
+  if (text == "no frame") WriteEverywhere(std::string("\x05\0\0\0hello", 9));
+  if (text == "endless frame") WriteEverywhere("\xff\xff\xff\xff");
+  if (text == "no reply") WriteEverywhere(std::string("\x05\0\0\0\x81\xa2ok\xc3", 9));
+  if (text == "throw") throw std::runtime_error("no luck");
+  if (text == "hang") Sleep(1000);
+  if (text == "slow") Sleep(0.5);
+  Judgement judgement;
+  judgement.verdict.outcome = Outcome::kPassed;
+  judgement.verdict.reason = std::to_string(getpid());
+  judgement.reference_failed = text == "bad reference";
+  judgement.plan = ParsePlan(SmallPlanMap());
+  return judgement;
+}
+
+JudgePool ActingPool(int judges, double grace_seconds = 60) {
+  return {[] { return Act; }, judges, grace_seconds};
+}
+
+JudgeRequest Ask(const std::string& text, double budget_seconds = 60) {
+  return {{}, {.text = text}, {.seed = 7, .budget_seconds = budget_seconds}};
+}
+
+std::map<std::string, JudgeReply> AllReplies(JudgePool* pool) {
+  std::map<std::string, JudgeReply> replies;
+  while (pool->unfinished() > 0) {
+    auto reply = pool->Next(30);
+    if (!reply || replies.count(reply->id)) break;  // a test of the count fails
+    std::string id = reply->id;
+    replies.emplace(std::move(id), std::move(*reply));
+  }
+  return replies;
+}
+
+TEST(JudgePool, AnswersEveryJobOnceInTheOrderOfFinishing) {
+  JudgePool pool = ActingPool(2);
+  pool.Submit("slow", Ask("slow"));
+  pool.Submit("first", Ask(""));
+  pool.Submit("second", Ask(""));
+  EXPECT_EQ(pool.unfinished(), 3);
+  std::vector<std::string> order;
+  while (auto reply = pool.Next(30)) order.push_back(reply->id);
+  EXPECT_EQ(order, (std::vector<std::string>{"first", "second", "slow"}));
+  EXPECT_EQ(pool.unfinished(), 0);
+  EXPECT_FALSE(pool.Next(30).has_value()) << "returns at once when no job is left";
+}
+
+TEST(JudgePool, GivesUpAfterItsTimeAndGoesOnLater) {
+  JudgePool pool = ActingPool(1);
+  pool.Submit("slow", Ask("slow"));
+  EXPECT_FALSE(pool.Next(0.02).has_value());
+  EXPECT_EQ(pool.unfinished(), 1);
+  EXPECT_EQ(pool.Next(30).value().id, "slow");
+}
+
+TEST(JudgePool, KeepsAJudgeForTheNextJob) {
+  JudgePool pool = ActingPool(1);
+  for (const char* id : {"1", "2", "3"}) pool.Submit(id, Ask(""));
+  auto replies = AllReplies(&pool);
+  EXPECT_EQ(replies.at("1").verdict["reason"], replies.at("3").verdict["reason"]);
+  EXPECT_NE(replies.at("1").verdict["reason"], std::to_string(getpid()));
+}
+
+struct Death {
+  const char* text;
+  const char* in_reason;
+};
+void PrintTo(const Death& death, std::ostream* out) {
+  *out << death.text;
+}
+
+class JudgePoolDeaths : public testing::TestWithParam<Death> {};
+
+TEST_P(JudgePoolDeaths, AreTheVerdictOfTheirJobAlone) {
+  for (int judges : {1, 3}) {
+    JudgePool pool = ActingPool(judges);
+    pool.Submit("before", Ask("slow"));
+    pool.Submit("dies", Ask(GetParam().text));
+    for (const char* id : {"a", "b", "c", "d"}) pool.Submit(id, Ask(""));
+    auto replies = AllReplies(&pool);
+    ASSERT_EQ(replies.size(), 6u);
+    for (const char* id : {"before", "a", "b", "c", "d"}) EXPECT_EQ(replies.at(id).outcome, "passed") << id;
+    const JudgeReply& dead = replies.at("dies");
+    EXPECT_EQ(dead.outcome, "killed");
+    EXPECT_EQ(dead.verdict["verdict"], "killed");
+    EXPECT_EQ(dead.verdict["seed"], 7);
+    EXPECT_NE(std::string(dead.verdict["reason"]).find(GetParam().in_reason), std::string::npos)
+        << dead.verdict["reason"];
+    pool.Submit("after", Ask(""));
+    EXPECT_EQ(pool.Next(30).value().outcome, "passed");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, JudgePoolDeaths,
+                         testing::Values(Death{"abort", "signal 6"}, Death{"segv", "signal 11"},
+                                         Death{"kill", "signal 9"}, Death{"exit", "exit status 3"},
+                                         Death{"no frame", "no reply"}, Death{"endless frame", "no reply"},
+                                         Death{"no reply", "no reply"}));
+
+TEST(JudgePool, KillsAJudgeThatHangs) {
+  JudgePool pool = ActingPool(2, /*grace_seconds=*/0.1);
+  pool.Submit("hangs", Ask("hang", /*budget_seconds=*/0.2));
+  pool.Submit("fine", Ask(""));
+  auto replies = AllReplies(&pool);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies.at("hangs").outcome, "timeout");
+  EXPECT_EQ(replies.at("fine").outcome, "passed");
+  pool.Submit("after", Ask(""));
+  EXPECT_EQ(pool.Next(30).value().outcome, "passed");
+}
+
+TEST(JudgePool, TurnsAnExceptionIntoAFaultOfOurs) {
+  JudgePool pool = ActingPool(1);
+  pool.Submit("throws", Ask("throw"));
+  const JudgeReply reply = pool.Next(30).value();
+  EXPECT_EQ(reply.outcome, "infra_error");
+  EXPECT_NE(std::string(reply.verdict["reason"]).find("no luck"), std::string::npos);
+}
+
+TEST(JudgePool, CancelEndsJudgesAndForgetsJobs) {
+  JudgePool pool = ActingPool(1);
+  pool.Submit("fine", Ask(""));
+  const int pid = std::stoi(std::string(pool.Next(30).value().verdict["reason"]));
+  pool.Submit("hangs", Ask("hang"));
+  pool.Submit("waits", Ask(""));
+  EXPECT_FALSE(pool.Next(0.02).has_value());
+  ASSERT_EQ(kill(pid, 0), 0);
+  pool.Cancel();
+  EXPECT_EQ(pool.unfinished(), 0);
+  EXPECT_EQ(kill(pid, 0), -1) << "its process is gone";
+  pool.Submit("after", Ask(""));
+  EXPECT_EQ(pool.Next(30).value().id, "after");
+}
+
+TEST(JudgePool, BringsThePlanOnlyWhenAsked) {
+  JudgePool pool = ActingPool(1);
+  pool.Submit("with", Ask(""), /*want_plan=*/true);
+  pool.Submit("without", Ask(""));
+  auto replies = AllReplies(&pool);
+  ASSERT_TRUE(replies.at("with").plan.has_value());
+  EXPECT_EQ(PlanHash(*replies.at("with").plan), PlanHash(ParsePlan(SmallPlanMap())));
+  EXPECT_FALSE(replies.at("without").plan.has_value());
+}
+
+TEST(JudgePool, SaysWhoseFaultItWas) {
+  JudgePool pool = ActingPool(1);
+  pool.Submit("bad", Ask("bad reference"));
+  pool.Submit("good", Ask(""));
+  auto replies = AllReplies(&pool);
+  EXPECT_TRUE(replies.at("bad").reference_failed);
+  EXPECT_FALSE(replies.at("good").reference_failed);
+}
+
+TEST(JudgePool, HandsTheWholeRequestOver) {
+  const JudgeRequest sent{{"reference \n\xc3\xa9", "Model", false},
+                          {"candidate", "relu", true},
+                          {.mode = Mode::kStrict,
+                           .seed = 1ull << 63,
+                           .threads = 3,
+                           .budget_seconds = 1.5,
+                           .memory_bytes = 1 << 20}};
+  auto show = [](const JudgeRequest& r) {
+    return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", r.reference.text, r.reference.entry,
+                       r.reference.is_function, r.candidate.text, r.candidate.entry, r.candidate.is_function,
+                       static_cast<int>(r.options.mode), r.options.seed, r.options.threads,
+                       r.options.budget_seconds, r.options.memory_bytes);
+  };
+  JudgePool pool(
+      [&] {
+        return [&](const JudgeRequest& request) { return Judgement{.verdict = {.reason = show(request)}}; };
+      },
+      1);
+  pool.Submit("job", sent);
+  EXPECT_EQ(pool.Next(30).value().verdict["reason"], show(sent));
+}
+
+}  // namespace
+}  // namespace tritogen
