@@ -13,10 +13,9 @@
 #include "cli/files.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/ship.h"
 #include "cli/verdict_view.h"
-#include "emit/emit.h"
 #include "judge/judge_pool.h"
-#include "plan/hash.h"
 #include "plan/lift.h"
 #include "program/print.h"
 #include "propose/teacher_proposer.h"
@@ -58,19 +57,6 @@ Plan RecordReference(Recorder* recorder, const ConvertOptions& options, const st
   throw UserError(what);
 }
 
-// Whether training mode and evaluation mode are two programs (dropout, batch statistics).
-bool ModeMatters(Recorder* recorder, const ConvertOptions& options, const Plan& reference,
-                 const std::string& source) {
-  if (options.is_function()) return false;
-  RecordRequest request = ReferenceRequest(options, source);
-  request.training = !reference.training;
-  auto recorded = recorder->Record(request);
-  Plan* other = std::get_if<Plan>(&recorded);
-  if (other == nullptr) return true;
-  other->training = reference.training;
-  return PlanHash(*other) != PlanHash(reference);
-}
-
 std::vector<Judged> JudgeAll(JudgePool* pool, const ConvertOptions& options,
                              const VerifyOptions& verification, const std::string& source,
                              std::vector<Candidate> candidates) {
@@ -108,37 +94,6 @@ std::vector<const Judged*> BestFirst(const std::vector<Judged>& judged) {
   return passed;
 }
 
-// The module's text when it can be printed and records to the verified Plan again; else why not.
-std::variant<std::string, EmitFailure> Ship(Recorder* recorder, const ConvertOptions& options,
-                                            const Plan& reference, const std::string& source,
-                                            const Judged& best) {
-  const EmitRequest request{.plan = &*best.reply.plan,
-                            .variant = 0,
-                            .reference_source = source,
-                            .entry = options.entry(),
-                            .is_function = options.is_function(),
-                            .mode_matters = ModeMatters(recorder, options, reference, source),
-                            .header = ModuleHeader(options.file, best.candidate, best.reply.verdict)};
-  auto emitted = EmitModule(request);
-  if (std::holds_alternative<EmitFailure>(emitted)) return emitted;
-  const std::string& text = std::get<std::string>(emitted);
-  auto recorded = recorder->Record({.role = Role::kCandidate,
-                                    .source = text,
-                                    .entry = options.entry(),
-                                    .is_function = options.is_function(),
-                                    .reference = &reference});
-  if (auto* failure = std::get_if<RecordFailure>(&recorded)) {
-    return EmitFailure{
-        fmt::format("the printed module does not record (line {}): {}", failure->line, failure->message)};
-  }
-  Plan verified = WithVariant(*best.reply.plan, 0);
-  if (options.is_function()) verified.training = std::get<Plan>(recorded).training;  // a function has no mode
-  if (PlanHash(std::get<Plan>(recorded)) != PlanHash(verified)) {
-    return EmitFailure{"the printed module records to another Plan than the verified one"};
-  }
-  return emitted;
-}
-
 std::string DefaultOut(const std::string& file) {
   const std::filesystem::path path(file);
   return (path.parent_path() / (path.stem().string() + "_triton.py")).string();
@@ -169,7 +124,9 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   ConvertReport report{.file = options.file, .seed = verification.seed};
   for (const Judged& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   for (const Judged* best : BestFirst(judged)) {
-    auto shipped = Ship(&recorder, options, reference, source, *best);
+    auto shipped = Ship(&recorder, ReferenceRequest(options, source), reference, *best->reply.plan,
+                        BestVariantIn(best->reply.verdict),
+                        ModuleHeader(options.file, best->candidate, best->reply.verdict));
     if (auto* failure = std::get_if<EmitFailure>(&shipped)) {
       report.remarks.push_back(
           fmt::format("{} was not written: {}", best->candidate.strategy, failure->reason));

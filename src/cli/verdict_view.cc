@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace tritogen {
 
 using nlohmann::json;
@@ -39,6 +41,20 @@ std::optional<double> MedianMicrosecondsIn(const json& verdict) {
 
 std::optional<double> SpeedupIn(const json& verdict, const std::string& baseline) {
   return TimingNumber(verdict, json::json_pointer("/speedup") / baseline);
+}
+
+int BestVariantIn(const json& verdict) {
+  const json timing = verdict.value("timing", json());
+  const json variants = timing.is_object() ? timing.value("variants", json::array()) : json::array();
+  int best = 0;
+  double best_median = HUGE_VAL;
+  for (const json& variant : variants) {
+    const double median = variant.at("median_us");
+    if (median >= best_median) continue;
+    best = variant.at("variant");
+    best_median = median;
+  }
+  return best;
 }
 
 std::string NumberIn(const json& object, const char* key) {

@@ -19,6 +19,8 @@ nlohmann::json WorstOutputIn(const nlohmann::json& verdict);
 std::optional<double> MedianMicrosecondsIn(const nlohmann::json& verdict);
 // How many times as fast as a baseline ("eager fp32") it is.
 std::optional<double> SpeedupIn(const nlohmann::json& verdict, const std::string& baseline);
+// Which variant of its autotuned launches was the fastest; 0, the first, where nothing was timed.
+int BestVariantIn(const nlohmann::json& verdict);
 // A number with three digits, "-" for null.
 std::string NumberIn(const nlohmann::json& object, const char* key);
 

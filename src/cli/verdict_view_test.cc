@@ -47,5 +47,15 @@ TEST(VerdictView, HasTimesOnlyWhereAGpuTookThem) {
   EXPECT_FALSE(SpeedupIn(TimedVerdict(), "torch.compile").has_value());
 }
 
+TEST(VerdictView, FindsTheFastestVariant) {
+  nlohmann::json verdict = TimedVerdict();
+  EXPECT_EQ(BestVariantIn(PassedVerdict()), 0);
+  EXPECT_EQ(BestVariantIn(verdict), 0);
+  verdict["timing"]["variants"] = {{{"variant", 0}, {"median_us", 5.0}},
+                                   {{"variant", 1}, {"median_us", 3.5}},
+                                   {{"variant", 2}, {"median_us", 4.0}}};
+  EXPECT_EQ(BestVariantIn(verdict), 1);
+}
+
 }  // namespace
 }  // namespace tritogen

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -83,6 +84,14 @@ Stream::Stream(const Driver& driver) : driver_(driver) {
 
 Stream::~Stream() {
   driver_.cuStreamDestroy(stream_);
+}
+
+DeviceMemory::DeviceMemory(const Driver& driver, size_t bytes) : driver_(driver), bytes_(bytes) {
+  Check(driver.cuMemAlloc(&address_, std::max<size_t>(bytes, 1)), fmt::format("allocate {} bytes", bytes));
+}
+
+DeviceMemory::~DeviceMemory() {
+  driver_.cuMemFree(address_);
 }
 
 bool SynchronizeWithin(const Driver& driver, CUstream stream, double seconds) {

@@ -71,6 +71,23 @@ class Stream {
   CUstream stream_ = nullptr;
 };
 
+// Device memory.
+class DeviceMemory {
+ public:
+  DeviceMemory(const Driver& driver, size_t bytes);  // throws Error
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  CUdeviceptr address() const { return address_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const Driver& driver_;
+  const size_t bytes_;
+  CUdeviceptr address_ = 0;
+};
+
 // The watchdog: waits until all work on the stream is done. False when the time is up: something hangs, and
 // since no launched kernel can be stopped, the process has to end (_exit: a normal exit would wait for the
 // GPU). Throws Error for what the work ended with, which is how an illegal address is heard of.

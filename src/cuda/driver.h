@@ -19,20 +19,20 @@ namespace tritogen::cuda {
   X(cuInit)                                                                                                \
   X(cuDriverGetVersion)                                                                                    \
   X(cuGetErrorName)                                                                                        \
-  X(cuGetErrorString) X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetAttribute)        \
-      X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetPCIBusId) X(cuDevicePrimaryCtxRetain)            \
-          X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize)           \
-              X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) X(cuMemAlloc) X(cuMemFree)                   \
-                  X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemsetD8Async) X(cuMemsetD32Async)         \
-                      X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuFuncGetAttribute) \
-                          X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx)                  \
-                              X(cuTensorMapEncodeTiled) X(cuStreamCreate) X(cuStreamDestroy)               \
-                                  X(cuStreamQuery) X(cuStreamSynchronize) X(cuStreamBeginCapture)          \
-                                      X(cuStreamEndCapture) X(cuStreamIsCapturing) X(cuGraphInstantiate)   \
-                                          X(cuGraphGetNodes) X(cuGraphLaunch) X(cuGraphDestroy)            \
-                                              X(cuGraphExecDestroy) X(cuEventCreate) X(cuEventDestroy)     \
-                                                  X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)   \
-                                                      X(cuEventElapsedTime)
+  X(cuGetErrorString)                                                                                      \
+  X(cuDeviceGet) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetUuid)         \
+      X(cuDeviceTotalMem) X(cuDeviceGetPCIBusId) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease)  \
+          X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxSynchronize) X(cuCtxSetLimit)                       \
+              X(cuCtxResetPersistingL2Cache) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoDAsync)               \
+                  X(cuMemcpyDtoHAsync) X(cuMemsetD8Async) X(cuMemsetD32Async) X(cuModuleLoadDataEx)        \
+                      X(cuModuleUnload) X(cuModuleGetFunction) X(cuFuncGetAttribute) X(cuFuncSetAttribute) \
+                          X(cuFuncGetParamInfo) X(cuLaunchKernelEx) X(cuTensorMapEncodeTiled)              \
+                              X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamQuery) X(cuStreamSynchronize) \
+                                  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamIsCapturing)     \
+                                      X(cuGraphInstantiate) X(cuGraphGetNodes) X(cuGraphLaunch)            \
+                                          X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuEventCreate)         \
+                                              X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)           \
+                                                  X(cuEventSynchronize) X(cuEventElapsedTime)
 
 class Driver {
  public:

@@ -45,8 +45,7 @@ double FlopsPerClockPerSm(int capability, Dtype dtype) {
     case Dtype::kBFloat16:
       return rates->half;
     default:
-      return rates
-          ->eight_bit;  // of fp8 and small integers; wider integers are slower, and a floor may be low
+      return rates->bytes;  // wider integers are slower; a floor may be low
   }
 }
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "cuda/device.h"
+#include "cuda/interleave.h"
 #include "cuda/nvml.h"
-#include "cuda/statistics.h"
 
 namespace tritogen::cuda {
 
@@ -25,30 +25,10 @@ struct Timed {
   std::function<void(CUstream)> run;
 };
 
-struct TimingOptions {
-  size_t min_samples = 20;
-  size_t max_samples = 1000;    // of each program
-  double target_error = 0.002;  // stop when every median's standard error is under this share of it
-  double budget_seconds = 2;    // wall clock of TimeInterleaved; min_samples are taken all the same
-  size_t warmup_window = 5;     // warm-up ends when the rolling median moves by less than …
-  double warmup_tolerance = 0.01;
-  size_t max_warmup_samples = 50;  // … or after so many
-  double hang_seconds = 30;        // one sample that takes longer hangs
-  bool cold_l2 = true;
-};
-
-struct Timing {
-  std::string name;
-  Summary summary;              // microseconds
-  std::vector<double> samples;  // microseconds, in the order they were taken
-  size_t warmup_samples = 0;
-  bool stable = false;  // warm-up ended because the median stood still
-};
-
 struct TimingReport {
   std::vector<Timing> timings;  // in the order of the programs
   ClockReport clocks;
-  bool reached_target = false;
+  bool reached_target = false;  // every median is known as well as was asked for
   double wall_seconds = 0;
 };
 
