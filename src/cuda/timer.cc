@@ -128,6 +128,7 @@ struct Timer::Impl {
 
 // Microseconds of one run.
 double Timer::Impl::Sample(const Timed& program, const TimingOptions& options) const {
+  if (program.prepare) program.prepare(stream.get());
   if (options.cold_l2) flush.Run(stream.get());
   start.Record(stream.get());
   program.run(stream.get());

@@ -23,6 +23,8 @@ namespace tritogen::cuda {
 struct Timed {
   std::string name;
   std::function<void(CUstream)> run;
+  // What belongs before a run but not to it (fresh inputs, a check of the last answer); may be empty.
+  std::function<void(CUstream)> prepare = {};
 };
 
 struct TimingReport {

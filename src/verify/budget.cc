@@ -78,7 +78,8 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
   if (way_ == Way::kTensorOps) {
     std::vector<at::Tensor> errors_of = {eager.contiguous()};
     for (const at::Tensor& wobble : wobbles) errors_of.push_back(wobble.contiguous());
-    return MeasureRowsByOps(errors_of);
+    MeasureRowsByOps(errors_of);
+    return;
   }
   std::vector<at::Tensor> others = {AsDouble(eager)};
   for (const at::Tensor& wobble : wobbles) others.push_back(AsDouble(wobble));

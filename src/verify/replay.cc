@@ -61,7 +61,7 @@ struct Replayer::Impl {
 
   // Runs `body` as one public call, and turns whatever stops it into a value.
   template <typename F>
-  std::optional<ReplayFailure> Guarded(uint64_t seed, const F& body) {
+  std::optional<ReplayFailure> Guarded(std::optional<uint64_t> seed, const F& body) {
     try {
       if (peak_bytes > options.memory_bytes) {
         FailReplay(Failure::kRuntimeError, 0,
@@ -69,9 +69,8 @@ struct Replayer::Impl {
                    options.memory_bytes * 1e-9);
       }
       ReplayScope scope(budget, options);
-      engine.Start(seed);
+      if (seed) engine.Start(*seed);
       body();
-      if (options.on_gpu) FinishOnGpu();
       return std::nullopt;
     } catch (const ReplayError& error) {
       return options.on_gpu ? WhatTheGpuSays(error.failure) : error.failure;
@@ -89,7 +88,8 @@ struct Replayer::Impl {
   }
 
   // Launches and ATen steps are only queued until here.
-  void FinishOnGpu() {
+  void Finish() {
+    if (!options.on_gpu) return;
     Gpu& gpu = *Gpu::Current();
     gpu.Synchronize(std::max(1.0, engine.SecondsLeft()));
     if (auto found = gpu.guards().Broken())
@@ -171,6 +171,7 @@ std::optional<ReplayFailure> Replayer::Generate(uint64_t seed, TensorList* input
     *inputs = impl_->Collect(impl_->plan.inputs);
     *init_inputs = impl_->Collect(impl_->plan.init_inputs);
     impl_->engine.DropAll();
+    impl_->Finish();
   });
 }
 
@@ -192,6 +193,7 @@ std::optional<ReplayFailure> Replayer::Setup(uint64_t seed, const TensorList& in
     impl_->engine.Execute(Phase::kSetup, bindings.empty() ? nullptr : std::function<void(int)>(bind_after));
     impl_->engine.state().Keep(impl_->engine.slots());
     impl_->undefined_after_setup = impl_->engine.undefined();
+    impl_->Finish();
   });
 }
 
@@ -207,6 +209,7 @@ std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t se
     impl_->engine.undefined() = impl_->undefined_after_setup;
     impl_->PlaceAll(impl_->plan.inputs, inputs, "input");
     impl_->engine.Execute(Phase::kRun);
+    impl_->Finish();
     *outputs = impl_->Collect(impl_->plan.outputs);
     impl_->CheckDefined(*outputs);
     for (at::Tensor& output : *outputs) {
@@ -215,6 +218,20 @@ std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t se
   });
   impl_->engine.DropCall();
   return failure;
+}
+
+std::optional<ReplayFailure> Replayer::Queue(const TensorList& inputs, TensorList* outputs) {
+  auto failure = impl_->Guarded(std::nullopt, [&] {
+    impl_->PlaceAll(impl_->plan.inputs, inputs, "input");
+    impl_->engine.Execute(Phase::kRun);
+    *outputs = impl_->Collect(impl_->plan.outputs);
+  });
+  impl_->engine.DropCall();
+  return failure;
+}
+
+void Replayer::RestoreState() {
+  impl_->engine.state().Restore();
 }
 
 }  // namespace tritogen

@@ -39,7 +39,7 @@ struct ReplayOptions {
   // Every floating tensor of the Plan in fp64: the expected values (reference Plans only).
   bool in_float64 = false;
   int threads = 1;
-  bool check_memory = true;  // the tile machine's memory checker
+  bool check_memory = true;  // the tile machine's memory checker; on a GPU guard bands and poison
   uint64_t order_seed = 0;   // program order of launches; also what poison fresh memory gets
   int variant = 0;           // which variant of an autotuned launch, modulo their number
   double deadline_seconds = 60;
@@ -79,6 +79,11 @@ class Replayer {
   // does so. The state after Setup is restored first, so calls are independent. Outputs: tensor leaves of
   // plan.outputs in order.
   std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, TensorList* outputs);
+
+  // GPU: puts one call on the stream and returns, for timing and for capture in a graph. The state is what
+  // the last call left. RestoreState puts back what Setup made, on the stream, too.
+  std::optional<ReplayFailure> Queue(const TensorList& inputs, TensorList* outputs);
+  void RestoreState();
 
  private:
   struct Impl;

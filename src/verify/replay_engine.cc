@@ -173,7 +173,7 @@ void ReplayEngine::ExecuteStep(MadeReady& ready) {
 void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call) {
   for (TensorId id : call.writes()) state_.BeforeWrite(slots_[id]);
   std::vector<at::Tensor> results;
-  if (options_.on_gpu && call.returns_undefined_memory()) {
+  if (options_.on_gpu && options_.check_memory && call.returns_undefined_memory()) {
     results.push_back(Fresh(step.outs.at(0)));
   } else {
     results = call.Call(slots_, &random_);
@@ -192,7 +192,8 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
     }
     if (!results[i].defined()) FailReplay(Failure::kInfraError, step.line, "{} gave no tensor", step.op);
     Store(id, std::move(results[i]), step.op, step.line);
-    if (call.returns_undefined_memory()) undefined_.Born(slots_[id]);
+    const bool poison = options_.check_memory || !options_.on_gpu;
+    if (poison && call.returns_undefined_memory()) undefined_.Born(slots_[id]);
   }
 }
 

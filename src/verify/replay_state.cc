@@ -28,7 +28,7 @@ void StateGuard::BeforeWrite(const at::Tensor& tensor) {
 
 void StateGuard::Restore() {
   for (auto& [storage, kept] : kept_) {
-    if (kept.written) BytesOf(kept.storage).copy_(kept.copy);
+    if (kept.copy.defined()) BytesOf(kept.storage).copy_(kept.copy);
     kept.written = false;
   }
 }

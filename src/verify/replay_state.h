@@ -18,7 +18,7 @@ class StateGuard {
   bool IsState(const at::Tensor& tensor) const;
   // Call before anything writes into the tensor's storage.
   void BeforeWrite(const at::Tensor& tensor);
-  // Undoes the writes since the last call.
+  // Undoes the writes since the last call, those of a replayed graph included.
   void Restore();
 
  private:

@@ -1,0 +1,324 @@
+#include "verify/timings.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+
+#include "cuda/graph.h"
+#include "cuda/roofline.h"
+#include "plan/visit.h"
+#include "verify/gpu.h"
+#include "verify/verifier_state.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int kWarmUps = 2;          // calls before a capture: libraries choose algorithms, kernels load
+constexpr double kFloorSlack = 0.8;  // a time this far under the floor cannot be explained by rounding
+
+// A timed call gave a wrong answer, or could not be made.
+struct TimingObjection {
+  Objection objection;
+};
+
+[[noreturn]] void Object(Outcome outcome, std::string reason, std::string rule = "") {
+  throw TimingObjection{{outcome, std::move(reason), std::move(rule)}};
+}
+
+// One Plan, set up, its inputs in place, and captured where that is possible.
+class TimedPlan {
+ public:
+  TimedPlan(std::string name, const Task::Impl& task, const Setting& setting, const Plan& plan,
+            const ReplayOptions& options)
+      : name_(std::move(name)), task_(task), setting_(setting), replayer_(plan, options) {
+    for (const Trial& trial : setting.trials) {
+      if (trial.distribution == Distribution::kGenerated) trials_.push_back(&trial);
+    }
+    Expect(SetUp(task, plan, BindingsFor(task, setting, plan), &replayer_), "set-up");
+    inputs_ = CloneAll(trials_[0]->inputs);
+    for (int i = 0; i < kWarmUps; ++i) {
+      Refresh();
+      Call();
+    }
+    Gpu::Current()->Synchronize(options.deadline_seconds);
+    Capture();
+  }
+
+  bool captured() const { return graph_.has_value(); }
+  const std::string& name() const { return name_; }
+
+  // `check`: the answers of this program are compared with the expected ones at random moments.
+  cuda::Timed Timed(bool by_graph, bool check) {
+    return {name_,
+            [this, by_graph](CUstream stream) {
+              if (by_graph) {
+                graph_->Launch(stream);
+                answer_ = &captured_;
+              } else {
+                Call();
+              }
+            },
+            [this, check](CUstream) {
+              if (check && answer_ != nullptr && random_() % 16 == 0) CheckAnswer();
+              if (random_() % 4 == 0 || mutates()) Refresh();
+            }};
+  }
+
+  // Throws TimingObjection when the last timed call gave a wrong answer.
+  void CheckAnswer() {
+    if (task_.draws_random || answer_ == nullptr) return;
+    for (size_t i = 0; i < answer_->size(); ++i) {
+      const Comparison comparison =
+          trials_[shown_]->outputs[i].Compare(task_.index_sources[i], (*answer_)[i]);
+      if (comparison.ok) continue;
+      Object(Outcome::kWrongValues,
+             fmt::format("output {} of a timed call is wrong: error {:.2g} of its scale, allowed {:.2g}", i,
+                         comparison.error, comparison.budget));
+    }
+  }
+
+ private:
+  static void Expect(const std::optional<ReplayFailure>& failure, const std::string& what) {
+    if (failure) Object(OutcomeOf(failure->kind), fmt::format("{} for timing: {}", what, failure->message));
+  }
+
+  bool mutates() const {
+    return std::any_of(task_.mutates_input.begin(), task_.mutates_input.end(), [](bool m) { return m; });
+  }
+
+  // Other values in the same places, and the state as set-up left it.
+  void Refresh() {
+    shown_ = random_() % trials_.size();
+    for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].copy_(trials_[shown_]->inputs[i]);
+    replayer_.RestoreState();
+    answer_ = nullptr;
+  }
+
+  void Call() {
+    called_.clear();
+    Expect(replayer_.Queue(inputs_, &called_), "a call");
+    answer_ = &called_;
+  }
+
+  void Capture() {
+    const Gpu& gpu = *Gpu::Current();
+    memory_.Allocating(gpu, [&] {
+      graph_ = cuda::Graph::Capture(
+          gpu.driver(), gpu.stream(),
+          [&] {
+            if (auto failure = replayer_.Queue(inputs_, &captured_))
+              throw std::runtime_error(failure->message);
+          },
+          &why_not_);
+    });
+    answer_ = nullptr;
+  }
+
+  const std::string name_;
+  const Task::Impl& task_;
+  const Setting& setting_;
+  std::vector<const Trial*> trials_;
+  Replayer replayer_;
+  TensorList inputs_, called_;
+  GraphMemory memory_;
+  TensorList captured_;  // outputs of the graph
+  std::optional<cuda::Graph> graph_;
+  std::string why_not_;
+  const TensorList* answer_ = nullptr;  // of the last call; null: none since the inputs changed
+  size_t shown_ = 0;                    // the trial whose inputs are in place
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+int MostVariants(const Plan& plan) {
+  size_t most = 1;
+  for (const Step& step : plan.run) {
+    if (const auto* launch = std::get_if<LaunchStep>(&step)) most = std::max(most, launch->variants.size());
+  }
+  return static_cast<int>(most);
+}
+
+class Stopwatch {
+ public:
+  Stopwatch(const Task::Impl& task, const Setting& setting, const VerifyOptions& options,
+            const TimingRequest& request)
+      : task_(task),
+        setting_(setting),
+        request_(request),
+        options_(OptionsFor(options, Deadline(options.budget_seconds))) {
+    options_.check_memory = false;
+  }
+
+  Timings Run(const Plan& candidate) {
+    Gpu& gpu = *Gpu::Current();
+    Timings timings;
+    timings.device = gpu.info().name;
+    timings.driver =
+        fmt::format("{}.{}", gpu.info().driver_version / 1000, gpu.info().driver_version % 1000 / 10);
+    ChooseVariant(candidate, &timings);
+    programs_.push_back(Make("candidate", candidate, timings.variant, false));
+    if (request_.baselines) {
+      programs_.push_back(Make("eager fp32", task_.plan, 0, false));
+      programs_.push_back(Make("eager tf32", task_.plan, 0, true));
+    }
+    timings.graphs =
+        std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
+    const cuda::TimingReport main = Measure(timings.graphs, request_.clock);
+    const cuda::TimingReport other = MeasureOther(timings.graphs);
+    for (size_t i = 0; i < programs_.size(); ++i) {
+      ProgramTimes times{programs_[i]->name(), main.timings[i], {}, {}};
+      (timings.graphs ? times.graph_median : times.replay_median) = main.timings[i].summary.median;
+      if (!other.timings.empty()) times.replay_median = other.timings[i].summary.median;
+      if (i == 0) timings.candidate = std::move(times);
+      if (i > 0) timings.baselines.push_back(std::move(times));
+    }
+    timings.clocks = main.clocks;
+    FillRoofline(&timings);
+    return timings;
+  }
+
+ private:
+  std::unique_ptr<TimedPlan> Make(std::string name, const Plan& plan, int variant, bool tf32) const {
+    ReplayOptions options = options_;
+    options.variant = variant;
+    options.allow_tf32 = tf32;
+    return std::make_unique<TimedPlan>(std::move(name), task_, setting_, plan, options);
+  }
+
+  // Programs take turns; the answers of the candidate are checked on the way and at the end.
+  cuda::TimingReport Measure(bool by_graph, const cuda::TimingOptions& clock) {
+    std::vector<cuda::Timed> timed;
+    for (auto& program : programs_) timed.push_back(program->Timed(by_graph, program == programs_.front()));
+    cuda::TimingReport report = Gpu::Current()->timer().TimeInterleaved(timed, clock);
+    programs_.front()->CheckAnswer();
+    return report;
+  }
+
+  // Step by step what was measured by graphs: what the launches themselves cost.
+  cuda::TimingReport MeasureOther(bool by_graph) {
+    if (!by_graph) return {};
+    cuda::TimingOptions brief = request_.clock;
+    brief.min_samples = std::min<size_t>(brief.min_samples, 10);
+    brief.max_samples = std::max<size_t>(brief.min_samples, 20);
+    brief.max_warmup_samples = std::min<size_t>(brief.max_warmup_samples, 5);
+    brief.budget_seconds /= 4;
+    return Measure(false, brief);
+  }
+
+  void ChooseVariant(const Plan& candidate, Timings* timings) {
+    const int count = MostVariants(candidate);
+    if (count == 1) return;
+    std::vector<std::unique_ptr<TimedPlan>> variants;
+    for (int v = 0; v < count; ++v)
+      variants.push_back(Make(fmt::format("variant {}", v), candidate, v, false));
+    const bool graphs =
+        std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
+    std::vector<cuda::Timed> timed;
+    for (auto& variant : variants) timed.push_back(variant->Timed(graphs, false));
+    const auto report = Gpu::Current()->timer().TimeInterleaved(timed, request_.clock);
+    for (const cuda::Timing& timing : report.timings) timings->variants.push_back(timing.summary.median);
+    const auto best = std::min_element(timings->variants.begin(), timings->variants.end());
+    timings->variant = static_cast<int>(best - timings->variants.begin());
+  }
+
+  // Reads that no program can avoid: what visibly reaches an output, from a cold L2. Of what is written, an
+  // L2 full may still lie there.
+  double UnavoidableBytes() const {
+    double read = 0, written = 0;
+    const std::vector<TensorId> inputs = TensorLeaves(task_.plan.inputs);
+    auto bytes = [&](TensorId id) {
+      const TensorMeta& meta = task_.plan.tensors[id];
+      return static_cast<double>(meta.numel()) * static_cast<double>(DtypeSize(meta.dtype));
+    };
+    for (const int leaf : task_.sensitive_inputs) read += bytes(inputs[leaf]);
+    for (TensorId id : TensorLeaves(task_.plan.outputs)) written += bytes(id);
+    const auto l2 = static_cast<double>(Gpu::Current()->info().l2_bytes);
+    return read + std::max(0.0, written - l2);
+  }
+
+  void FillRoofline(Timings* timings) const {
+    const cuda::DeviceInfo& info = Gpu::Current()->info();
+    const std::vector<TensorId> outputs = TensorLeaves(task_.plan.outputs);
+    const Dtype dtype = task_.plan.tensors[outputs.front()].dtype;
+    timings->flops = task_.work.flops;
+    timings->bytes = task_.work.bytes;
+    timings->peak_flops = cuda::FlopsPerClockPerSm(info.capability, dtype) * info.sm_count * info.sm_clock_hz;
+    timings->peak_bytes_per_s = info.memory_bandwidth;
+    timings->floor_us = 1e6 * cuda::RooflineFloor(0, UnavoidableBytes(), dtype, info);
+    const double fastest = timings->candidate.timing.summary.median;
+    if (fastest >= kFloorSlack * timings->floor_us) return;
+    Object(Outcome::kRejected,
+           fmt::format("{:.3g} us is less than the {:.3g} us that reading the inputs takes", fastest,
+                       timings->floor_us),
+           "roofline");
+  }
+
+  const Task::Impl& task_;
+  const Setting& setting_;
+  const TimingRequest& request_;
+  ReplayOptions options_;
+  std::vector<std::unique_ptr<TimedPlan>> programs_;
+};
+
+nlohmann::json TimesJson(const ProgramTimes& times) {
+  const cuda::Summary& summary = times.timing.summary;
+  auto optional = [](const std::optional<double>& value) {
+    return value ? nlohmann::json(*value) : nlohmann::json();
+  };
+  return {{"name", times.name},
+          {"median_us", summary.median},
+          {"q1_us", summary.lower_quartile},
+          {"q3_us", summary.upper_quartile},
+          {"samples_us", times.timing.samples},
+          {"graph_median_us", optional(times.graph_median)},
+          {"replay_median_us", optional(times.replay_median)}};
+}
+
+}  // namespace
+
+nlohmann::json Timings::ToJson() const {
+  nlohmann::json baseline_list = nlohmann::json::array(), speedup = nlohmann::json::object(),
+                 variant_list = nlohmann::json::array();
+  for (const ProgramTimes& baseline : baselines) {
+    baseline_list.push_back(TimesJson(baseline));
+    speedup[baseline.name] = baseline.timing.summary.median / candidate.timing.summary.median;
+  }
+  for (size_t v = 0; v < variants.size(); ++v)
+    variant_list.push_back({{"variant", v}, {"median_us", variants[v]}});
+  return {{"device", device},
+          {"driver", driver},
+          {"method", graphs ? "graph" : "replay"},
+          {"candidate", TimesJson(candidate)},
+          {"baselines", baseline_list},
+          {"speedup", speedup},
+          {"floor_us", floor_us},
+          {"floor_bound", "bytes"},
+          {"flops", flops},
+          {"bytes", bytes},
+          {"peak_flops", peak_flops},
+          {"peak_bytes_per_s", peak_bytes_per_s},
+          {"clocks",
+           {{"sm_mhz", {clocks.sm_mhz_minimum, clocks.sm_mhz_median, clocks.sm_mhz_maximum}},
+            {"memory_mhz", {clocks.memory_mhz_minimum, clocks.memory_mhz_median}},
+            {"throttle", cuda::ThrottleNames(clocks.throttle_reasons)}}},
+          {"variant", variant},
+          {"variants", variant_list}};
+}
+
+std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Setting& setting,
+                                               const Plan& candidate, const VerifyOptions& options,
+                                               const TimingRequest& request) {
+  try {
+    return Stopwatch(task, setting, options, request).Run(candidate);
+  } catch (const TimingObjection& wrong) {
+    return wrong.objection;
+  } catch (const cuda::Hang& hang) {
+    return Objection{Outcome::kTimeout, hang.what(), ""};
+  } catch (const cuda::Error& error) {
+    return Objection{Outcome::kRuntimeError, fmt::format("while being timed: {}", error.what()), ""};
+  }
+}
+
+}  // namespace tritogen
