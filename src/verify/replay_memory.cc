@@ -74,7 +74,11 @@ void UndefinedMemory::Born(const at::Tensor& fresh) {
     // 0x7f…7f: a large index of either sign convention, and no valid one anywhere.
     std::memset(fresh.storage().mutable_data(), 0x7f, fresh.storage().nbytes());
   }
-  entries_.push_back({fresh.storage(), {}});
+  if (Entry* known = Find(fresh)) {
+    known->defined.clear();
+  } else {
+    entries_.push_back({fresh.storage(), {}});
+  }
 }
 
 void UndefinedMemory::Written(const at::Tensor& tensor) {

@@ -26,6 +26,13 @@ void StateGuard::BeforeWrite(const at::Tensor& tensor) {
   kept.copy.assign(data, data + kept.storage.nbytes());
 }
 
+bool StateGuard::Changed(const at::Tensor& tensor) const {
+  const auto found = kept_.find(tensor.storage().unsafeGetStorageImpl());
+  if (found == kept_.end() || !found->second.written) return false;
+  const Kept& kept = found->second;
+  return std::memcmp(kept.storage.data(), kept.copy.data(), kept.copy.size()) != 0;
+}
+
 void StateGuard::Restore() {
   for (auto& [storage, kept] : kept_) {
     if (kept.written && !kept.copy.empty()) {

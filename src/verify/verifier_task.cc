@@ -14,8 +14,9 @@ namespace {
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run.
 constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kGenerated, Distribution::kFlipped,
-                                   Distribution::kShifted, Distribution::kSpikes,    Distribution::kBinary,
-                                   Distribution::kNearOne};
+                                   Distribution::kShifted, Distribution::kSpikes,    Distribution::kLarge,
+                                   Distribution::kBinary,  Distribution::kNearOne,   Distribution::kSwings,
+                                   Distribution::kPlanted};
 constexpr double kStrengths[] = {1.0, 0.25};
 
 // Makes trials one by one from a reference that is set up.
@@ -130,6 +131,18 @@ std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRun
   return std::nullopt;
 }
 
+// Integers stay as the generator makes them; those that never differ are the only ones that are tried.
+void NoteFixedInputs(const Task::Impl& task, const Trial& one, const Trial& other,
+                     std::vector<std::string>* notes) {
+  const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const at::ScalarType type = one.inputs[i].scalar_type();
+    if (!at::isIntegralType(type, /*includeBool=*/false) || !one.inputs[i].equal(other.inputs[i])) continue;
+    if (!task.flow.Reaches(task.plan, leaves[i])) continue;
+    notes->push_back(fmt::format("input {} is the same in every trial, as get_inputs makes it", i));
+  }
+}
+
 }  // namespace
 
 Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const {
@@ -200,6 +213,7 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
                          "the reference takes too long on this machine: use smaller shapes"};
   }
   if (auto failure = CheckDeterminism(task, &runs, *pair[0])) return *failure;
+  NoteFixedInputs(task, *pair[0], *pair[1], &setting.notes);
   const int64_t most_bytes = task.options.memory_bytes / 4;
   int64_t bytes = BytesOf(*pair[0]) + BytesOf(*pair[1]);
   uint64_t stream = 200;
@@ -214,7 +228,10 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
                                           short_of_memory ? "memory" : "time"));
       continue;
     }
-    auto trial = MakeAtSomeStrength(&maker, distribution, SubSeed(task.options.seed, ++stream), &reason);
+    ++stream;
+    // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
+    const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;
+    auto trial = MakeAtSomeStrength(&maker, distribution, SubSeed(task.options.seed, number), &reason);
     if (!trial) {
       setting.notes.push_back(fmt::format("no '{}' trial: {}", DistributionName(distribution), reason));
       continue;
@@ -246,8 +263,14 @@ int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distribut
 const Setting* Task::Impl::BySeed() const {
   if (bound.bindings.empty()) return &bound;
   std::call_once(by_seed_once_, [this] {
-    auto made = MakeSetting(*this, {}, Deadline(options.budget_seconds));
-    if (auto* setting = std::get_if<Setting>(&made)) by_seed_ = std::move(*setting);
+    Bindings non_neutral;
+    for (const std::string& name : replaced) non_neutral[name] = bound.bindings.at(name);
+    const Deadline deadline(options.budget_seconds);
+    auto made = MakeSetting(*this, std::move(non_neutral), deadline);
+    auto* setting = std::get_if<Setting>(&made);
+    if (setting == nullptr) return;
+    Harden(*this, deadline, setting);
+    by_seed_ = std::move(*setting);
   });
   return by_seed_ ? &*by_seed_ : nullptr;
 }
