@@ -100,6 +100,8 @@ def _comparable_numbers(value: Any) -> Any:
         return "nan"
     if isinstance(value, (list, tuple)):
         return [_comparable_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _comparable_numbers(item) for key, item in value.items()}
     return value
 
 

@@ -233,6 +233,10 @@ class _Program:
             )
         for leaf in leaves:
             real = isinstance(leaf, torch.Tensor) and not isinstance(leaf, RecordingTensor)
+            if real and type(leaf) not in (torch.Tensor, torch.nn.Parameter):
+                guards.reject(
+                    "contract", f"{self.request['entry']} returned a {type(leaf).__name__}, which is no plain tensor"
+                )
             call.outputs.append(self.recording.constant(leaf) if real else leaf)
             if not isinstance(leaf, (torch.Tensor, int, float, str, type(None))):
                 guards.reject(

@@ -25,6 +25,10 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
 
 }  // namespace
 
+Judge::Judge(Recorder* recorder, cuda::KernelCompiler* compiler) : recorder_(recorder) {
+  if (compiler != nullptr) Gpu::Open(0, compiler);
+}
+
 const Judge::Prepared& Judge::Prepare(const JudgeRequest& request) {
   const VerifyOptions& options = request.options;
   const std::string key = fmt::format("{}\n{}\n{}\n{}", request.reference.entry, options.seed,

@@ -31,8 +31,9 @@ struct Judgement {
 
 class Judge {
  public:
-  // `recorder` must outlive the Judge.
-  explicit Judge(Recorder* recorder) : recorder_(recorder) {}
+  // With a compiler the Judge opens the first GPU of the machine, for good, and runs requests there that say
+  // so. Both must outlive the Judge. Throws UserError when there is no usable GPU.
+  explicit Judge(Recorder* recorder, cuda::KernelCompiler* compiler = nullptr);
   Judgement Run(const JudgeRequest& request);
 
  private:

@@ -4,9 +4,13 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -14,6 +18,8 @@ namespace tritogen {
 namespace {
 
 constexpr size_t kMostLoaded = 1024;  // kernels kept in the context; each takes a few KiB of the device
+
+constexpr int64_t kMostIdleBytes = int64_t{4} << 30;
 
 c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
   return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));
@@ -98,6 +104,21 @@ void Gpu::Probe() {
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY) return;
   lost_ |= cuda::IsSticky(result);
   throw cuda::Error(result, "the GPU");
+}
+
+void Gpu::TrimMemory() {
+  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  const int64_t reserved = Allocator()->getDeviceStats(device().index()).reserved_bytes[kAll].current;
+  if (reserved > kMostIdleBytes) Allocator()->emptyCache();
+}
+
+// A file by the device's name, which all users share; the kernel frees the lock when its holder ends.
+GpuTurn::GpuTurn(const Gpu& gpu)
+    : lock_(open(fmt::format("/tmp/tritogen-{}.lock", gpu.info().uuid).c_str(),
+                 O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666)) {
+  int result = lock_.valid() ? EINTR : errno;
+  while (result == EINTR) result = flock(lock_.get(), LOCK_EX) == 0 ? 0 : errno;
+  if (result != 0) throw InternalError(fmt::format("cannot lock the GPU: {}", std::strerror(result)));
 }
 
 GraphMemory::GraphMemory() {

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/fd.h"
 #include "cuda/compiler.h"
 #include "cuda/device.h"
 #include "cuda/launch.h"
@@ -44,6 +45,12 @@ class Gpu {
   using Loaded = std::variant<std::shared_ptr<const cuda::LoadedKernel>, cuda::CompileFailure>;
   std::vector<Loaded> Load(const std::vector<Kernel>& kernels);
 
+  // Compiles only, so that Load finds all of them; may run while others have the GPU.
+  void Precompile(const std::vector<Kernel>& kernels) { compiler_->Compile(kernels, info_.target()); }
+
+  // Gives memory that nothing uses back to the device when it is much.
+  void TrimMemory();
+
   // Waits for the stream. Throws cuda::Error with what the work ended with, cuda::Hang when it does not end.
   void Synchronize(double seconds);
   // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
@@ -64,6 +71,15 @@ class Gpu {
   GuardBands guards_;
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;  // by content key
   bool lost_ = false;
+};
+
+// While one lives, no other process of this machine that takes turns too uses the GPU.
+class GpuTurn {
+ public:
+  explicit GpuTurn(const Gpu& gpu);  // waits. Throws InternalError when there is nowhere to keep the lock
+
+ private:
+  UniqueFd lock_;
 };
 
 // Memory for the allocations of one captured graph, which stay where they are as long as this lives.

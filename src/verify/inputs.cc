@@ -13,8 +13,8 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {"generated", "spread", "flipped", "shifted",
-                                                    "spikes",    "binary", "near_one"};
+constexpr std::array<std::string_view, 10> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
+                                                     "planted",   "large",  "binary",  "near_one", "swings"};
 
 at::TensorOptions DoubleOptions() {
   return at::TensorOptions().dtype(at::kDouble);
@@ -64,6 +64,48 @@ at::Tensor Permuted(const at::Tensor& x, const at::Generator& random) {
   return x.contiguous().flatten().index_select(0, order).view(x.sizes());
 }
 
+// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them.
+at::Tensor Planted(const at::Tensor& x, double strength, const at::Generator& random) {
+  const int64_t count = std::clamp<int64_t>(x.numel() / 4, 1, 4);
+  const auto options = at::TensorOptions().dtype(at::kLong);
+  const at::Tensor places = at::randint(x.numel(), {count}, random, options);
+  const double sign = UniformNumber(0, 1, random) < 0.5 ? -1 : 1;
+  const at::Tensor signs = sign * (1 - 2 * at::arange(count, DoubleOptions()).remainder(2));
+  const at::Tensor sizes = at::pow(10.0, Uniform({count}, 0.5, 2, random));
+  const at::Tensor values = signs * sizes * (strength * Spread(x));
+  return x.contiguous().flatten().index_put({places}, values).view(x.sizes());
+}
+
+// Magnitudes up to some hundreds, with slices along every dimension that stay ten times below.
+at::Tensor Large(const at::Tensor& x, double strength, const at::Generator& random) {
+  at::Tensor scaled = x * Signs(x.sizes(), random);
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    std::vector<int64_t> slices(x.dim(), 1);
+    slices[d] = x.size(d);
+    scaled = scaled * at::pow(10.0, Uniform(slices, -1, 0, random));
+  }
+  const double most = scaled.abs().max().item<double>();
+  return scaled * (UniformNumber(150, 500, random) * strength / (most > 0 ? most : 1));
+}
+
+// Powers of ten at random places of every line of elements: on one half of it, wherever that begins, they
+// are small, on the other large. About 24 jumps a line keep products within what fp32 can hold.
+at::Tensor Swings(const at::Tensor& near_one, double strength, const at::Generator& random) {
+  const auto sizes = near_one.sizes();
+  at::Tensor phase = Uniform({}, 0, 1, random);
+  int64_t longest = 1;
+  for (int64_t d = 0; d < near_one.dim(); ++d) {
+    std::vector<int64_t> line(sizes.size(), 1);
+    line[d] = sizes[d];
+    phase = phase + at::arange(sizes[d], DoubleOptions()).view(line) / static_cast<double>(sizes[d]);
+    longest = std::max(longest, sizes[d]);
+  }
+  const at::Tensor sign = at::where(phase.remainder(1) < 0.5, -1.0, 1.0);
+  const double share = std::min(0.25, 24 / static_cast<double>(longest));
+  const at::Tensor jumps = at::pow(10.0, sign * Uniform(sizes, 0, 3 * strength, random));
+  return at::where(Uniform(sizes, 0, 1, random) < share, near_one * jumps, near_one);
+}
+
 // Changed values of a floating tensor, in fp64.
 at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double strength,
                           const at::Generator& random) {
@@ -88,10 +130,16 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
       const at::Tensor size = Uniform(sizes, 10, 100, random) * (strength * Spread(x));
       return at::where(Uniform(sizes, 0, 1, random) < share, size * Signs(sizes, random), x);
     }
+    case Distribution::kPlanted:
+      return Planted(x, strength, random);
+    case Distribution::kLarge:
+      return Large(x, strength, random);
     case Distribution::kBinary:
       return (Uniform(sizes, 0, 1, random) < 0.5).to(at::kDouble);
     case Distribution::kNearOne:
       return 1 + (x - x.mean()) * (0.01 / Spread(x));
+    case Distribution::kSwings:
+      return Swings(1 + (x - x.mean()) * (0.01 / Spread(x)), strength, random);
   }
   return x;
 }
@@ -101,14 +149,18 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   if (distribution == Distribution::kGenerated || x.numel() == 0) return x;
   at::Tensor changed;
   if (x.scalar_type() == at::kBool) {
+    const double share = distribution == Distribution::kPlanted ? 4 / static_cast<double>(x.numel()) : 0.5;
     const at::Tensor redrawn = Uniform(x.sizes(), 0, 1, random) < 0.5;
-    changed = at::where(Uniform(x.sizes(), 0, 1, random) < 0.5, redrawn, x);
+    changed = at::where(Uniform(x.sizes(), 0, 1, random) < share, redrawn, x);
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
   } else {
     const at::Tensor values = x.to(at::kDouble);
-    changed = IsTwoValued(values) ? Permuted(values, random)
-                                  : TransformFloat(distribution, values, strength, random);
+    if (!IsTwoValued(values)) {
+      changed = TransformFloat(distribution, values, strength, random);
+    } else {
+      changed = distribution == Distribution::kPlanted ? values : Permuted(values, random);
+    }
   }
   if (!x.is_non_overlapping_and_dense()) return x;  // expanded tensors have no strided copy
   return at::empty_like(x).copy_(changed);

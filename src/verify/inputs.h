@@ -16,15 +16,18 @@ enum class Distribution {
   kFlipped,    // some of the inputs negated
   kShifted,    // per-slice offsets of a few standard deviations
   kSpikes,     // a few values of up to a hundred times the rest, at random places
+  kPlanted,    // as generated but for a handful of elements at random places
+  kLarge,      // magnitudes in the hundreds: exponentials overflow
   kBinary,     // zeros and ones: sums and products are exact
   kNearOne,    // one, give or take a percent: products neither vanish nor overflow
+  kSwings,     // near one, with jumps along every dimension: products shrink to nothing and grow back
 };
 std::string_view DistributionName(Distribution distribution);
 
 // New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
-// `strength` in (0, 1] tames scales, shifts and spikes. Integer tensors stay as generated; of bool tensors
-// some elements are redrawn. Floating tensors that hold at most two different values (masks, labels) are only
-// permuted.
+// `strength` in (0, 1] tames scales, shifts, spikes and jumps. Integer tensors stay as generated; of bool
+// tensors some elements are redrawn. Floating tensors that hold at most two different values (masks, labels)
+// are only permuted.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength);
 

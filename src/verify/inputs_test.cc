@@ -9,8 +9,9 @@ namespace tritogen {
 namespace {
 
 constexpr Distribution kAll[] = {Distribution::kGenerated, Distribution::kSpread, Distribution::kFlipped,
-                                 Distribution::kShifted,   Distribution::kSpikes, Distribution::kBinary,
-                                 Distribution::kNearOne};
+                                 Distribution::kShifted,   Distribution::kSpikes, Distribution::kPlanted,
+                                 Distribution::kLarge,     Distribution::kBinary, Distribution::kNearOne,
+                                 Distribution::kSwings};
 
 TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
   const at::Tensor x = at::rand({6, 4}).t(), half = at::rand({8}).to(at::kBFloat16), i = at::arange(5),
@@ -58,6 +59,32 @@ TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
   const at::Tensor binary = Transform(Distribution::kBinary, in, 3, 1)[0];
   EXPECT_TRUE((binary.eq(0) | binary.eq(1)).all().item<bool>());
   EXPECT_LT((Transform(Distribution::kNearOne, in, 3, 1)[0] - 1).abs().max().item<double>(), 0.05);
+  const at::Tensor large = Transform(Distribution::kLarge, in, 3, 1)[0].abs();
+  EXPECT_GT(large.max().item<double>(), 89) << "exp overflows in fp32";
+  for (int64_t d = 0; d < 2; ++d) {
+    const at::Tensor lines = large.amax(d);
+    EXPECT_GT((lines.max() / lines.min()).item<double>(), 4);
+  }
+}
+
+TEST(Inputs, PlantedChangesAHandfulOfElementsToEitherSide) {
+  const at::Tensor x = at::rand({64, 64});
+  const at::Tensor planted = Transform(Distribution::kPlanted, {x}, 3, 1)[0], changed = planted.ne(x);
+  const auto count = changed.sum().item<int64_t>();
+  EXPECT_GE(count, 2);
+  EXPECT_LE(count, 4);
+  EXPECT_LT(planted.min().item<double>(), 0);
+  EXPECT_GT(planted.max().item<double>(), 1);
+  EXPECT_FALSE(Transform(Distribution::kPlanted, {x}, 4, 1)[0].ne(x).equal(changed)) << "elsewhere each time";
+}
+
+TEST(Inputs, SwingsShrinkToNothingAndGrowBack) {
+  const at::Tensor x = Transform(Distribution::kSwings, {at::rand({64, 512})}, 3, 1)[0];
+  for (int64_t d = 0; d < 2; ++d) {
+    const at::Tensor products = at::cumprod(x.to(at::kDouble), d), lowest = std::get<0>(products.min(d));
+    EXPECT_TRUE((lowest < 1e-9 * products.select(d, -1)).any().item<bool>()) << d;
+    EXPECT_TRUE(at::cumprod(x, d).isfinite().all().item<bool>()) << d;
+  }
 }
 
 TEST(Inputs, TwoValuedLabelsStayTwoValued) {

@@ -203,10 +203,24 @@ std::map<std::string, at::Tensor> Replayer::State() const {
   return state;
 }
 
+std::vector<TensorId> Replayer::Changed() const {
+  std::vector<TensorId> changed;
+  std::vector<bool> seen(impl_->plan.storages.size(), false);
+  for (size_t id = 0; id < impl_->plan.tensors.size(); ++id) {
+    const StorageId storage = impl_->plan.tensors[id].storage;
+    const at::Tensor& tensor = impl_->engine.slot(static_cast<TensorId>(id));
+    if (seen[storage] || !tensor.defined() || !impl_->engine.state().Changed(tensor)) continue;
+    seen[storage] = true;
+    changed.push_back(static_cast<TensorId>(id));
+  }
+  return changed;
+}
+
 std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t seed, TensorList* outputs) {
   auto failure = impl_->Guarded(seed, [&] {
     impl_->engine.state().Restore();
     impl_->engine.undefined() = impl_->undefined_after_setup;
+    impl_->engine.Forget();
     impl_->PlaceAll(impl_->plan.inputs, inputs, "input");
     impl_->engine.Execute(Phase::kRun);
     impl_->Finish();

@@ -44,6 +44,9 @@ struct ReplayOptions {
   int variant = 0;           // which variant of an autotuned launch, modulo their number
   double deadline_seconds = 60;
   int64_t memory_bytes = int64_t{8} << 30;  // live tensors may not exceed it
+  // Memory that set-up made and that every call finds undefined: nothing may then read it, ATen calls
+  // included, before it is written (kMemoryError).
+  std::vector<TensorId> forgotten;
 };
 
 // Why a replay ended. Maps one to one to an Outcome.
@@ -74,6 +77,9 @@ class Replayer {
 
   // The module's state after set-up, by name, not copied.
   std::map<std::string, at::Tensor> State() const;
+
+  // Memory that set-up made and that the last Run left with other contents: one tensor each.
+  std::vector<TensorId> Changed() const;
 
   // One call: `inputs` are the tensor leaves of plan.inputs in order and are not modified unless the program
   // does so. The state after Setup is restored first, so calls are independent. Outputs: tensor leaves of

@@ -8,6 +8,7 @@
 #include "plan/visit.h"
 #include "verify/aten_dtype.h"
 #include "verify/replay_error.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
@@ -170,7 +171,29 @@ void ReplayEngine::ExecuteStep(MadeReady& ready) {
   }
 }
 
+void ReplayEngine::Forget() {
+  for (TensorId id : options_.forgotten) {
+    state_.BeforeWrite(slots_[id]);
+    undefined_.Born(slots_[id]);
+  }
+}
+
+// ATen calls may read memory that nobody wrote, as in eager PyTorch, but not what the call was to forget.
+void ReplayEngine::CheckReads(const AtenStep& step) {
+  if (options_.forgotten.empty() || KindOf(plan_, step) == OpKind::kView) return;
+  for (TensorId id : ReadArguments(step)) {
+    const StorageId storage = plan_.tensors[id].storage;
+    const bool forgotten = std::any_of(options_.forgotten.begin(), options_.forgotten.end(),
+                                       [&](TensorId f) { return plan_.tensors[f].storage == storage; });
+    if (forgotten && undefined_.FirstUndefined(slots_[id])) {
+      FailReplay(Failure::kMemoryError, step.line, "{} reads {}, which nobody wrote", step.op,
+                 names_[storage]);
+    }
+  }
+}
+
 void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call) {
+  CheckReads(step);
   for (TensorId id : call.writes()) state_.BeforeWrite(slots_[id]);
   std::vector<at::Tensor> results;
   if (options_.on_gpu && options_.check_memory && call.returns_undefined_memory()) {

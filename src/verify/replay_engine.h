@@ -42,6 +42,9 @@ class ReplayEngine {
   // Drops what one call put into slots; what set-up left stays.
   void DropCall();
 
+  // Makes the memory behind ReplayOptions::forgotten undefined.
+  void Forget();
+
   UndefinedMemory& undefined() { return undefined_; }
   StateGuard& state() { return state_; }
 
@@ -64,6 +67,7 @@ class ReplayEngine {
   void CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call);
   // What empty and its like give on a GPU: undefined memory between guard bands.
   at::Tensor Fresh(TensorId id) const;
+  void CheckReads(const AtenStep& step);
   // The tensor as the Plan says it is: dtype and sizes must agree, other strides are copied into the recorded
   // ones.
   at::Tensor Conform(at::Tensor tensor, TensorId id, const std::string& what, int line,

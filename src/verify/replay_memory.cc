@@ -80,7 +80,11 @@ void UndefinedMemory::Born(const at::Tensor& fresh) {
     BytesOf(fresh.storage()).fill_(0x7f);
   }
   if (!fresh.device().is_cpu()) return;  // poison is all there is on a GPU
-  entries_.push_back({fresh.storage(), {}});
+  if (Entry* known = Find(fresh)) {
+    known->defined.clear();
+  } else {
+    entries_.push_back({fresh.storage(), {}});
+  }
 }
 
 void UndefinedMemory::Written(const at::Tensor& tensor) {

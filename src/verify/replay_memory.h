@@ -19,7 +19,7 @@ class UndefinedMemory {
   // largest number.
   explicit UndefinedMemory(uint64_t seed) : poison_nan_(seed % 2 == 0) {}
 
-  // `fresh` owns memory that nobody wrote.
+  // `fresh` owns memory that nobody wrote, or whose contents are to be forgotten.
   void Born(const at::Tensor& fresh);
   // Every element of `tensor` has been written.
   void Written(const at::Tensor& tensor);

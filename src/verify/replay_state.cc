@@ -26,6 +26,13 @@ void StateGuard::BeforeWrite(const at::Tensor& tensor) {
   if (!kept.copy.defined()) kept.copy = BytesOf(kept.storage).clone();
 }
 
+bool StateGuard::Changed(const at::Tensor& tensor) const {
+  const auto found = kept_.find(tensor.storage().unsafeGetStorageImpl());
+  if (found == kept_.end() || !found->second.written) return false;
+  const Kept& kept = found->second;
+  return !BytesOf(kept.storage).equal(kept.copy);
+}
+
 void StateGuard::Restore() {
   for (auto& [storage, kept] : kept_) {
     if (kept.copy.defined()) BytesOf(kept.storage).copy_(kept.copy);

@@ -134,6 +134,40 @@ TEST(ReplayTest, CallsAreIndependent) {
   EXPECT_TRUE(at::equal(second[0], at::full({2}, 5.0)));
 }
 
+// A buffer that set-up made: `first` is what a call does with it before it counts it up.
+Plan Counter(const char* first, json args) {
+  Sketch sketch;
+  const int x = sketch.Input("float32", {2}, {1}), counter = sketch.Tensor("float32", {2}, {1});
+  const int y = sketch.Tensor("float32", {2}, {1});
+  sketch.Step("setup", "aten::zeros", {json::array({2})}, {counter});
+  args.insert(args.begin(), T(counter));
+  sketch.Step("run", first, args, {counter});
+  sketch.Step("run", "aten::add.Tensor", {T(x), T(counter)}, {y});
+  sketch.Output(y);
+  return sketch.Build();
+}
+
+TEST(ReplayTest, KnowsWhatACallLeavesChanged) {
+  TensorList outputs;
+  for (const double value : {0.0, 3.0}) {
+    const Plan plan = Counter("aten::fill_.Scalar", {value});
+    Replayer replayer(plan, {});
+    ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+    ASSERT_FALSE(replayer.Run({at::ones({2})}, 1, &outputs));
+    EXPECT_EQ(replayer.Changed(), value == 0 ? std::vector<TensorId>{} : std::vector<TensorId>{1});
+  }
+}
+
+TEST(ReplayTest, ForgottenMemoryMayBeWrittenAndNotRead) {
+  ReplayOptions options;
+  options.forgotten = {1};
+  TensorList outputs;
+  EXPECT_FALSE(RunOnce(Counter("aten::fill_.Scalar", {3.0}), {at::ones({2})}, &outputs, options));
+  const auto failure = RunOnce(Counter("aten::add_.Scalar", {1.0}), {at::ones({2})}, &outputs, options);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, ReplayFailure::Kind::kMemoryError);
+}
+
 TEST(ReplayTest, RunningStatisticsAreRestored) {
   Sketch sketch;
   int x = sketch.Input("float32", {4, 2}, {2, 1});

@@ -55,6 +55,22 @@ std::optional<std::string> Owner(const Plan& plan, TensorId id) {
   return std::nullopt;
 }
 
+// Memory that set-up made and that calls write: what one call returns there, the next one overwrites.
+bool IsKept(const Plan& plan, TensorId id) {
+  const StorageId storage = plan.tensors[id].storage;
+  auto is_it = [&](TensorId other) { return plan.tensors[other].storage == storage; };
+  bool made = false, written = false;
+  for (const Step& step : plan.setup) ForEachResult(step, [&](TensorId other) { made |= is_it(other); });
+  for (const Step& step : plan.run) {
+    if (const auto* aten = std::get_if<AtenStep>(&step)) {
+      for (TensorId other : WrittenArguments(*aten)) written |= is_it(other);
+    } else {
+      ForEachUse(step, [&](TensorId other) { written |= is_it(other); });
+    }
+  }
+  return made && written;
+}
+
 AtenStep FillWithConstant(const Plan& plan, TensorId id, int line) {
   const Dtype dtype = plan.tensors[id].dtype;
   Value value;
@@ -117,6 +133,26 @@ std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candid
                     fmt::format("output {} is {} itself, the reference makes a new tensor", i, *owner),
                     {{"output", i}, {"aliases", *owner}});
     }
+    if (!owner && IsKept(candidate, got[i]) && !IsKept(reference, want[i])) {
+      return Reject("output_aliases",
+                    fmt::format("output {} lies in memory that is kept from call to call: the next call "
+                                "overwrites it, the reference makes a new tensor",
+                                i),
+                    {{"output", i}});
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Objection> CheckAddresses(const Plan& candidate) {
+  for (const Kernel& kernel : candidate.kernels) {
+    if (kernel.ttir.find("tt.ptr_to_int") == std::string::npos) continue;
+    return Reject(
+        "raw_pointer",
+        fmt::format("kernel {} makes a number of a buffer's address, so that what it does could depend "
+                    "on where the buffer lies",
+                    kernel.name),
+        {{"kernel", kernel.name}});
   }
   return std::nullopt;
 }

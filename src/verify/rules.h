@@ -25,9 +25,13 @@ struct Objection {
 // Outcomes: rejected (rule "contract"), wrong_shape, wrong_dtype.
 std::optional<Objection> CheckContract(const Plan& reference, const Plan& candidate);
 
-// An output of the candidate is an input or a piece of its state where the reference's is not. Rule
-// "output_aliases".
+// An output of the candidate is an input, a piece of its state, or other memory that outlives the call, where
+// the reference's is not. Rule "output_aliases".
 std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candidate);
+
+// A kernel turns a pointer into a number: no other call's buffers lie where this one's do. Rule
+// "raw_pointer".
+std::optional<Objection> CheckAddresses(const Plan& candidate);
 
 // Rules "no_triton" (no launch whose result can reach an output) and, in strict mode, "strict" (an ATen call
 // of `run` is neither factory, view nor layout copy).

@@ -147,41 +147,4 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
   return at::empty_like(value).copy_(changed);
 }
 
-std::optional<Objection> CheckNeutralState(const Task::Impl& task, const Setting& setting,
-                                           const Plan& candidate, const Flow& flow,
-                                           const Deadline& deadline) {
-  int64_t needed = 0, found = 0;
-  for (const StateEntry& entry : task.plan.state) {
-    const auto in = [&](const std::vector<std::string>& names) {
-      return std::find(names.begin(), names.end(), entry.name) != names.end();
-    };
-    if (in(task.replaced) && in(task.sensitive_state)) needed += task.plan.tensors[entry.tensor].numel();
-  }
-  if (needed == 0) return std::nullopt;
-  const Trial& trial = setting.trials[0];
-  for (const StateEntry& entry : candidate.state) {
-    if (found >= needed) break;
-    if (!flow.Reaches(candidate, entry.tensor)) continue;
-    Replayer replayer(candidate, OptionsFor(task.options, deadline));
-    if (SetUp(task, candidate, {}, &replayer)) continue;
-    const auto changed = NonNeutral(entry, replayer.State().at(entry.name), task.weight_seed);
-    TensorList outputs;
-    if (!changed || SetUp(task, candidate, {{entry.name, *changed}}, &replayer)) continue;
-    if (replayer.Run(CloneAll(trial.inputs), trial.run_seed, &outputs)) continue;
-    for (size_t i = 0; i < trial.outputs.size(); ++i) {
-      if (trial.outputs[i].Compare(task.index_sources[i], outputs[i]).ok) continue;
-      found += candidate.tensors[entry.tensor].numel();
-      break;
-    }
-  }
-  if (found >= needed) return std::nullopt;
-  return Objection{
-      Outcome::kRejected,
-      fmt::format("'{}' and the like have no counterpart in the candidate's state (give parameters the "
-                  "reference's names)",
-                  task.replaced.front()),
-      "neutral_parameters",
-      {{"elements_needed", needed}, {"elements_found", found}}};
-}
-
 }  // namespace tritogen

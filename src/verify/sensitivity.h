@@ -18,13 +18,6 @@ void FindSensitive(const Deadline& deadline, Task::Impl* task);
 // outputs.
 std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidate, const Flow& flow);
 
-// For a candidate whose names do not match, so that its affine parameters and running statistics stay
-// neutral: a candidate without them would pass. Each neutral entry of its state is redrawn alone, and those
-// that change the first trial's outputs must have at least as many elements together as the reference's. Rule
-// "neutral_parameters".
-std::optional<Objection> CheckNeutralState(const Task::Impl& task, const Setting& setting,
-                                           const Plan& candidate, const Flow& flow, const Deadline& deadline);
-
 // Values under which an affine parameter or a running statistic matters; nothing for state that already does.
 std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed);
 

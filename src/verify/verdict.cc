@@ -69,6 +69,7 @@ nlohmann::json Verdict::ToJson() const {
       {"outputs", outputs},
       {"seed", seed},
       {"plan_hash", plan_hash.empty() ? nlohmann::json() : nlohmann::json(plan_hash)},
+      {"timing", timing},
       {"notes", notes},
       {"seconds", seconds},
   };

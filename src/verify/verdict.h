@@ -56,6 +56,7 @@ struct Verdict {
   double error_budget() const;  // the budget of that output
   uint64_t seed = 0;
   std::string plan_hash;           // of the candidate; empty when there is no Plan
+  nlohmann::json timing;           // docs/formats/verdict.md; null: nothing was timed
   std::vector<std::string> notes;  // weak jail, hardened inputs, neutral affine parameters, …
   double seconds = 0;
 

@@ -6,16 +6,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "plan/hash.h"
 #include "plan/visit.h"
 #include "verify/precision.h"
 #include "verify/sensitivity.h"
+#include "verify/timings.h"
+#include "verify/verifier_calls.h"
+#include "verify/verifier_carry.h"
 #include "verify/verifier_state.h"
 #include "verify/verifier_task.h"
-#include "verify/verifier_twice.h"
 #include "verify/verifier_waivers.h"
 
 namespace tritogen {
@@ -35,9 +36,8 @@ Objection ObjectionOf(const ReplayFailure& failure) {
 }
 
 bool SameBits(const at::Tensor& a, const at::Tensor& b) {
-  const at::Tensor x = a.contiguous(), y = b.contiguous();
-  return x.nbytes() == y.nbytes() &&
-         (x.nbytes() == 0 || std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0);
+  auto bytes = [](const at::Tensor& t) { return t.contiguous().flatten().view(at::kByte); };
+  return a.nbytes() == b.nbytes() && bytes(a).equal(bytes(b));
 }
 
 std::vector<int64_t> Unravel(int64_t index, at::IntArrayRef sizes) {
@@ -67,10 +67,10 @@ class Judgement {
     auto objection = Examine();
     if (!objection) objection = RunTrials();
     if (!objection) objection = RunVariants();
-    if (!objection) objection = RunTwice();
+    if (!objection) objection = FindCarried(*main_, OptionsNow());
+    if (!objection) objection = RunInARow();
     if (!objection) objection = FindDecoys();
-    if (!objection && setting_ != &task_.bound)
-      objection = CheckNeutralState(task_, *setting_, plan_, flow_, deadline_);
+    if (!objection && options_.on_gpu && options_.timing_samples > 0) objection = Time();
     if (objection) {
       verdict_.outcome = objection->outcome;
       verdict_.reason = std::move(objection->reason);
@@ -92,22 +92,32 @@ class Judgement {
       if (auto objection = CheckTriton(plan_, flow_, options_.mode)) return objection;
     }
     if (auto objection = CheckAliasing(task_.plan, plan_)) return objection;
+    if (auto objection = CheckAddresses(plan_)) return objection;
     if (auto objection = CheckReach(task_, plan_, flow_)) return objection;
-    const bool by_name = MatchesByName(task_, plan_);
-    setting_ = by_name ? &task_.bound : task_.BySeed();
+    return MatchWeights();
+  }
+
+  std::optional<Objection> MatchWeights() {
+    if (MatchesByName(task_, plan_)) {
+      setting_ = &task_.bound;
+      bindings_ = BindingsFor(task_, *setting_, plan_);
+      verdict_.notes = setting_->notes;
+      return std::nullopt;
+    }
+    setting_ = task_.BySeed();
     if (setting_ == nullptr) {
       return Objection{Outcome::kInfraError, "the reference does not run with weights by seed alone", ""};
     }
     verdict_.notes = setting_->notes;
-    if (!by_name)
-      verdict_.notes.push_back("weights matched by seed, not by name: affine parameters stay neutral");
-    return std::nullopt;
+    verdict_.notes.push_back(
+        "weights matched by seed, not by name; affine parameters and statistics by shape and order");
+    return PairNeutralState(task_, *setting_, plan_, OptionsNow(), &bindings_);
   }
 
   std::unique_ptr<Replayer> SetUp(const Plan& plan, const ReplayOptions& options,
                                   std::optional<Objection>* objection) {
     auto replayer = std::make_unique<Replayer>(plan, options);
-    if (auto failure = tritogen::SetUp(task_, plan, BindingsFor(task_, *setting_, plan), replayer.get())) {
+    if (auto failure = tritogen::SetUp(task_, plan, bindings_, replayer.get())) {
       *objection = ObjectionOf(*failure);
       return nullptr;
     }
@@ -215,8 +225,7 @@ class Judgement {
     std::optional<Objection> objection;
     main_ = SetUp(plan_, OptionsNow(), &objection);
     if (!main_) return objection;
-    // The last trial is part of RunTwice, unless random numbers keep two calls apart.
-    const size_t count = setting_->trials.size() - (task_.draws_random ? 0 : 1);
+    const size_t count = setting_->trials.size() - (Row().size() - 1);  // the last ones run in a row
     for (size_t t = 0; t < count; ++t) {
       objection = RunTrial(*main_, setting_->trials[t]);
       if (!objection) continue;
@@ -264,6 +273,7 @@ class Judgement {
       std::optional<Objection> objection;
       const auto replayer = SetUp(plan_, options, &objection);
       if (replayer) objection = RunTrial(*replayer, setting_->trials[0]);
+      if (!objection) objection = FindCarried(*replayer, options);
       if (!objection) continue;
       objection->reason = fmt::format("autotuned variant {}: {}", v, objection->reason);
       objection->evidence["variant"] = v;
@@ -277,31 +287,54 @@ class Judgement {
                          [](const Trial& t) { return t.distribution == Distribution::kGenerated; });
   }
 
-  // Two calls in a row on one state, with other inputs, in another program order: catches what the first call
-  // leaves behind, and, since the first call's inputs were right before, dependence on order.
-  std::optional<Objection> RunTwice() {
+  // Calls that run in a row: inputs as generated, the same but for a few elements (`planted`), others. One
+  // alone where random numbers keep two calls apart.
+  std::vector<const Trial*> Row() const {
+    std::vector<const Trial*> row = {&FirstGenerated()};
+    if (task_.draws_random) return row;
+    const std::vector<Trial>& trials = setting_->trials;
+    for (size_t t = trials.size() - 2; t < trials.size(); ++t) {
+      const bool last = t + 1 == trials.size();
+      if (last || trials[t].distribution == Distribution::kPlanted) row.push_back(&trials[t]);
+    }
+    return row;
+  }
+
+  // Whether what the replayer's last call left behind matters to the next.
+  std::optional<Objection> FindCarried(const Replayer& replayer, const ReplayOptions& options) const {
+    return CheckCarried(task_, bindings_, FirstGenerated(), plan_, replayer.Changed(), options);
+  }
+
+  // On one state, in another program order: catches what one call leaves behind for the next, and, since the
+  // first call's inputs were right before, dependence on order.
+  std::optional<Objection> RunInARow() {
     if (auto objection = OutOfTime()) return objection;
-    const Trial &first = FirstGenerated(), &second = setting_->trials.back();
-    const Plan twice = task_.draws_random ? plan_ : TwoCalls(plan_);
+    const std::vector<const Trial*> row = Row();
+    const Plan calls = CallsInARow(plan_, row.size());
     std::optional<Objection> objection;
-    const auto replayer = SetUp(twice, OtherOptions(), &objection);
+    const auto replayer = SetUp(calls, OtherOptions(), &objection);
     if (!replayer) return objection;
-    TensorList inputs = CloneAll(first.inputs), outputs;
-    if (!task_.draws_random) {
-      for (at::Tensor& input : CloneAll(second.inputs)) inputs.push_back(std::move(input));
+    TensorList inputs, outputs;
+    for (const Trial* trial : row) {
+      for (at::Tensor& input : CloneAll(trial->inputs)) inputs.push_back(std::move(input));
     }
-    if (auto failure = replayer->Run(inputs, first.run_seed, &outputs)) return ObjectionOf(*failure);
-    const auto middle = outputs.begin() + static_cast<int64_t>(first.outputs.size());
-    if (auto wrong = CheckOutputs(first, TensorList(outputs.begin(), middle))) {
-      return Unsteady(wrong->evidence["output"].get<size_t>(), first, *wrong);
+    if (auto failure = replayer->Run(inputs, row[0]->run_seed, &outputs)) return ObjectionOf(*failure);
+    auto begin = outputs.begin();
+    for (size_t call = 0; call < row.size(); ++call) {
+      const Trial& trial = *row[call];
+      const auto end = begin + static_cast<int64_t>(trial.outputs.size());
+      auto wrong = CheckOutputs(trial, TensorList(begin, end));
+      begin = end;
+      if (!wrong) continue;
+      if (call == 0) return Unsteady(wrong->evidence["output"].get<size_t>(), trial, *wrong);
+      if (!RunTrial(*main_, trial)) {
+        wrong->reason =
+            fmt::format("call {} of {} in a row goes wrong: {}", call + 1, row.size(), wrong->reason);
+        wrong->evidence["call"] = call + 1;
+      }
+      return wrong;
     }
-    if (task_.draws_random) return std::nullopt;
-    auto wrong = CheckOutputs(second, TensorList(middle, outputs.end()));
-    if (wrong && !RunTrial(*main_, second)) {
-      wrong->reason = "the second of two calls in a row goes wrong: " + wrong->reason;
-      wrong->evidence["call"] = 2;
-    }
-    return wrong;
+    return std::nullopt;
   }
 
   // With ATen calls that compute, the launches may be for show: the answer is then right without them.
@@ -323,6 +356,17 @@ class Judgement {
                      {{"decoy", true}}};
   }
 
+  std::optional<Objection> Time() {
+    main_.reset();
+    TimingRequest request;
+    request.clock.min_samples = options_.timing_samples;
+    request.clock.max_samples = std::max<size_t>(request.clock.max_samples, options_.timing_samples);
+    auto timed = TimeCandidate(task_, *setting_, plan_, options_, request);
+    if (auto* objection = std::get_if<Objection>(&timed)) return std::move(*objection);
+    verdict_.timing = std::get<Timings>(timed).ToJson();
+    return std::nullopt;
+  }
+
   const Task::Impl& task_;
   const Plan& plan_;
   const VerifyOptions options_;
@@ -330,6 +374,7 @@ class Judgement {
   const Deadline deadline_;
   Flow flow_;
   const Setting* setting_ = nullptr;
+  Bindings bindings_;  // of the candidate's state
   std::unique_ptr<Replayer> main_;
   TensorList failed_outputs_;
   Verdict verdict_;
@@ -353,37 +398,6 @@ Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyO
 
 Verdict Verify(const Task& task, const Plan& candidate, const VerifyOptions& options) {
   return VerifyWithWaivers(task, candidate, options, Waivers{});
-}
-
-Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options) {
-  using Kind = RecordFailure::Kind;
-  Verdict verdict;
-  switch (failure.kind) {
-    case Kind::kCompileError:
-      verdict.outcome = Outcome::kCompileError;
-      break;
-    case Kind::kRuntimeError:
-      verdict.outcome = Outcome::kRuntimeError;
-      break;
-    case Kind::kRejected:
-      verdict.outcome = Outcome::kRejected;
-      break;
-    case Kind::kTimeout:
-      verdict.outcome = Outcome::kTimeout;
-      break;
-    case Kind::kKilled:
-      verdict.outcome = Outcome::kKilled;
-      break;
-    case Kind::kInfraError:
-      verdict.outcome = Outcome::kInfraError;
-      break;
-  }
-  verdict.reason = failure.message;
-  verdict.rule = failure.rule;
-  verdict.seed = options.seed;
-  if (failure.line > 0) verdict.evidence["line"] = failure.line;
-  if (!failure.trace.empty()) verdict.evidence["trace"] = failure.trace;
-  return verdict;
 }
 
 }  // namespace tritogen

@@ -1,6 +1,6 @@
-// The verifier: a reference and a candidate in, a Verdict out. Both are Plans replayed with real data on the
-// CPU executor (ATen through libtorch, Triton launches on the tile machine). Nothing here runs anybody's
-// Python.
+// The verifier: a reference and a candidate in, a Verdict out. Both are Plans replayed with real data (ATen
+// through libtorch, Triton launches on the tile machine), or all of it on the GPU, where what passed is timed,
+// too. Nothing here runs anybody's Python.
 #pragma once
 
 #include <memory>
@@ -24,6 +24,8 @@ struct VerifyOptions {
   int threads = 0;              // of the tile machine and ATen; 0: all cores, one where the task is small
   double budget_seconds = 120;  // for one candidate
   int64_t memory_bytes = 0;     // 0: three quarters of what is available
+  bool on_gpu = false;          // Gpu::Current(), which must be open
+  int timing_samples = 100;     // of each program at the least; 0: nothing is timed. GPU only
 };
 
 // A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's

@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "plan/visit.h"
-#include "verify/controls.h"
+#include "verify/gpu.h"
 #include "verify/sensitivity.h"
-#include "verify/verifier_waivers.h"
 #include "verify/verifier_task.h"
+#include "verify/verifier_waivers.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -82,54 +82,9 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
   }
   if (setting == nullptr) return std::get<TaskFailure>(made);
   task->replaced = std::move(weights.replaced);
+  for (const std::string& name : task->replaced) task->neutral[name] = weights.neutral.at(name);
   task->bound = std::move(*setting);
   return std::nullopt;
-}
-
-// A control that every trial lets pass, as a reader would name it.
-using Passing = std::set<std::pair<size_t, std::string>>;
-
-Passing PassingControls(const Task::Impl& task) {
-  const std::vector<Trial>& trials = task.bound.trials;
-  Passing passing;
-  for (size_t o = 0; o < task.index_sources.size(); ++o) {
-    for (const Control control : kControls) {
-      bool tried = false, told = false;
-      for (size_t t = 0; t < trials.size() && !told; ++t) {
-        const OutputCheck& check = trials[t].outputs[o];
-        const at::Tensor& other = trials[(t + 1) % trials.size()].outputs[o].expected.exact();
-        const auto output = ControlOutput(control, check.expected, trials[t].inputs, other);
-        if (!output) continue;
-        tried = true;
-        told = !check.Compare(task.index_sources[o], *output).ok;
-      }
-      if (tried && !told) passing.emplace(o, ControlName(control));
-    }
-    const bool fp32 = trials[0].outputs[o].expected.dtype() == at::kFloat;
-    const bool told =
-        std::any_of(trials.begin(), trials.end(), [o](const Trial& t) { return t.outputs[o].tells_half; });
-    if (fp32 && !told) passing.emplace(o, "the answer in half precision");
-  }
-  return passing;
-}
-
-void Harden(const Deadline& deadline, Task::Impl* task) {
-  Passing passing = PassingControls(*task);
-  if (passing.empty()) return;
-  if (!deadline.PastShare(0.5)) {
-    const Passing before = passing;
-    const int added = AddTrials(*task, {Distribution::kShifted, Distribution::kSpread},
-                                SubSeed(task->options.seed, 300), deadline, &task->bound);
-    passing = PassingControls(*task);
-    if (passing.size() < before.size()) {
-      task->bound.notes.push_back(fmt::format("inputs hardened by {} more trials: {} passed without them",
-                                              added, before.begin()->second));
-    }
-  }
-  for (const auto& [output, name] : passing) {
-    task->bound.notes.push_back(
-        fmt::format("the task cannot tell {} from the answer (output {})", name, output));
-  }
 }
 
 // Static facts of the reference.
@@ -165,7 +120,8 @@ std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) 
 }  // namespace
 
 VerifyOptions Resolved(VerifyOptions options, const Plan& plan) {
-  if (options.memory_bytes <= 0) options.memory_bytes = AvailableMemory() / 4 * 3;
+  const int64_t available = options.on_gpu ? Gpu::Current()->info().memory_bytes : AvailableMemory();
+  if (options.memory_bytes <= 0) options.memory_bytes = available / 4 * 3;
   if (options.threads <= 0) {  // threads cost more than they give where all data fits into a cache
     options.threads = PeakBytes(plan) < kSmallTask
                           ? 1
@@ -194,7 +150,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
     Inspect(task.get());
     if (auto failure = Generate(deadline, task.get())) return *failure;
     if (auto failure = BindWeights(deadline, task.get())) return *failure;
-    Harden(deadline, task.get());
+    Harden(*task, deadline, &task->bound);
     FindSensitive(deadline, task.get());
   } catch (const std::exception& error) {  // libtorch's, or a bug of ours: either way no Task
     return TaskFailure{Outcome::kInfraError, fmt::format("preparing the task failed: {}", error.what())};

@@ -1,6 +1,10 @@
 #include "verify/verifier_state.h"
 
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 namespace tritogen {
 namespace {
@@ -13,6 +17,30 @@ const StateEntry* FindState(const Plan& plan, const std::string& name) {
   const auto found =
       std::find_if(plan.state.begin(), plan.state.end(), [&](const StateEntry& e) { return e.name == name; });
   return found == plan.state.end() ? nullptr : &*found;
+}
+
+std::string_view LastPart(std::string_view name) {
+  return name.substr(name.rfind('.') + 1);
+}
+
+bool SameValues(const at::Tensor& a, const at::Tensor& b) {
+  return a.numel() == b.numel() && a.scalar_type() == b.scalar_type() && a.flatten().equal(b.flatten());
+}
+
+// The entry of the candidate's state that stands for `name`, whose neutral values are `neutral`.
+const StateEntry* Counterpart(const Plan& candidate, const std::map<std::string, at::Tensor>& state,
+                              const Bindings& taken, const std::string& name, const at::Tensor& neutral) {
+  const StateEntry* best = nullptr;
+  int best_rank = 0;
+  for (const StateEntry& entry : candidate.state) {
+    if (taken.contains(entry.name) || !SameValues(state.at(entry.name), neutral)) continue;
+    const int rank = entry.name == name ? 3 : LastPart(entry.name) == LastPart(name) ? 2 : 1;
+    if (rank > best_rank) {
+      best = &entry;
+      best_rank = rank;
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -43,6 +71,32 @@ Bindings BindingsFor(const Task::Impl& task, const Setting& setting, const Plan&
       bindings[name] = value;
   }
   return bindings;
+}
+
+std::optional<Objection> PairNeutralState(const Task::Impl& task, const Setting& setting,
+                                          const Plan& candidate, const ReplayOptions& options,
+                                          Bindings* bindings) {
+  if (task.replaced.empty()) return std::nullopt;
+  Replayer replayer(candidate, options);
+  if (SetUp(task, candidate, {}, &replayer)) return std::nullopt;  // the trials will say what is wrong
+  const std::map<std::string, at::Tensor> state = replayer.State();
+  for (const std::string& name : task.replaced) {
+    const StateEntry* entry = Counterpart(candidate, state, *bindings, name, task.neutral.at(name));
+    if (entry != nullptr) {
+      (*bindings)[entry->name] = setting.bindings.at(name).reshape(state.at(entry->name).sizes());
+      continue;
+    }
+    const auto& seen = task.sensitive_state;
+    if (std::find(seen.begin(), seen.end(), name) == seen.end()) continue;
+    return Objection{
+        Outcome::kRejected,
+        fmt::format("'{}' has no counterpart in the candidate's state (give parameters the reference's "
+                    "names)",
+                    name),
+        "neutral_parameters",
+        {{"state", name}}};
+  }
+  return std::nullopt;
 }
 
 }  // namespace tritogen

@@ -12,4 +12,12 @@ bool MatchesByName(const Task::Impl& task, const Plan& candidate);
 // The setting's values for the state that the candidate has.
 Bindings BindingsFor(const Task::Impl& task, const Setting& setting, const Plan& candidate);
 
+// For a candidate whose names do not match: gives each affine parameter and running statistic of the setting
+// to an entry of the candidate's state with as many elements and the same neutral values, of the same name,
+// the same last part of the name, or else the first that is left. Rule "neutral_parameters" when one that the
+// outputs visibly depend on finds none: a candidate that leaves it out would pass.
+std::optional<Objection> PairNeutralState(const Task::Impl& task, const Setting& setting,
+                                          const Plan& candidate, const ReplayOptions& options,
+                                          Bindings* bindings);
+
 }  // namespace tritogen

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "plan/visit.h"
+#include "verify/gpu.h"
 #include "verify/verifier_reference.h"
 
 namespace tritogen {
@@ -14,8 +15,9 @@ namespace {
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run.
 constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kGenerated, Distribution::kFlipped,
-                                   Distribution::kShifted, Distribution::kSpikes,    Distribution::kBinary,
-                                   Distribution::kNearOne};
+                                   Distribution::kShifted, Distribution::kSpikes,    Distribution::kLarge,
+                                   Distribution::kBinary,  Distribution::kNearOne,   Distribution::kSwings,
+                                   Distribution::kPlanted};
 constexpr double kStrengths[] = {1.0, 0.25};
 
 // Makes trials one by one from a reference that is set up.
@@ -130,6 +132,18 @@ std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRun
   return std::nullopt;
 }
 
+// Integers stay as the generator makes them; those that never differ are the only ones that are tried.
+void NoteFixedInputs(const Task::Impl& task, const Trial& one, const Trial& other,
+                     std::vector<std::string>* notes) {
+  const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const at::ScalarType type = one.inputs[i].scalar_type();
+    if (!at::isIntegralType(type, /*includeBool=*/false) || !one.inputs[i].equal(other.inputs[i])) continue;
+    if (!task.flow.Reaches(task.plan, leaves[i])) continue;
+    notes->push_back(fmt::format("input {} is the same in every trial, as get_inputs makes it", i));
+  }
+}
+
 }  // namespace
 
 Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const {
@@ -143,7 +157,9 @@ Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const 
 
 TensorList CloneAll(const TensorList& tensors) {
   TensorList copies;
-  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.clone());
+  for (const at::Tensor& tensor : tensors) {
+    copies.push_back(tensor.device().is_cpu() ? tensor.clone() : Gpu::Current()->guards().Copy(tensor));
+  }
   return copies;
 }
 
@@ -172,6 +188,7 @@ Outcome OutcomeOf(ReplayFailure::Kind kind) {
 
 ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline) {
   ReplayOptions replay;
+  replay.on_gpu = options.on_gpu;
   replay.threads = options.threads;
   replay.deadline_seconds = std::max(0.05, deadline.left());
   replay.memory_bytes = options.memory_bytes;
@@ -200,6 +217,7 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
                          "the reference takes too long on this machine: use smaller shapes"};
   }
   if (auto failure = CheckDeterminism(task, &runs, *pair[0])) return *failure;
+  NoteFixedInputs(task, *pair[0], *pair[1], &setting.notes);
   const int64_t most_bytes = task.options.memory_bytes / 4;
   int64_t bytes = BytesOf(*pair[0]) + BytesOf(*pair[1]);
   uint64_t stream = 200;
@@ -214,7 +232,10 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
                                           short_of_memory ? "memory" : "time"));
       continue;
     }
-    auto trial = MakeAtSomeStrength(&maker, distribution, SubSeed(task.options.seed, ++stream), &reason);
+    ++stream;
+    // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
+    const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;
+    auto trial = MakeAtSomeStrength(&maker, distribution, SubSeed(task.options.seed, number), &reason);
     if (!trial) {
       setting.notes.push_back(fmt::format("no '{}' trial: {}", DistributionName(distribution), reason));
       continue;
@@ -246,8 +267,14 @@ int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distribut
 const Setting* Task::Impl::BySeed() const {
   if (bound.bindings.empty()) return &bound;
   std::call_once(by_seed_once_, [this] {
-    auto made = MakeSetting(*this, {}, Deadline(options.budget_seconds));
-    if (auto* setting = std::get_if<Setting>(&made)) by_seed_ = std::move(*setting);
+    Bindings non_neutral;
+    for (const std::string& name : replaced) non_neutral[name] = bound.bindings.at(name);
+    const Deadline deadline(options.budget_seconds);
+    auto made = MakeSetting(*this, std::move(non_neutral), deadline);
+    auto* setting = std::get_if<Setting>(&made);
+    if (setting == nullptr) return;
+    Harden(*this, deadline, setting);
+    by_seed_ = std::move(*setting);
   });
   return by_seed_ ? &*by_seed_ : nullptr;
 }

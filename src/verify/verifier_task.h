@@ -60,7 +60,7 @@ struct Trial {
 // Weights, and the trials under them: the most discriminating one first. At least two are as generated, and
 // one of these comes last.
 struct Setting {
-  Bindings bindings;  // empty: reference and candidate agree by seed alone
+  Bindings bindings;  // of the reference's state; what has none comes from the seed
   std::vector<Trial> trials;
   std::vector<std::string> notes;
 };
@@ -78,11 +78,12 @@ struct Task::Impl {
   std::vector<int> sensitive_inputs;         // leaves that an output visibly depends on
   std::vector<std::string> sensitive_state;  // entries that an output visibly depends on
   std::vector<std::string> replaced;         // state entries that were made non-neutral
+  Bindings neutral;                          // their values before that
   Setting bound;                             // state bound by name
 
   // The setting for a candidate whose state names do not match: KernelBench's convention, the same seed on
-  // both sides. Made when first asked for. Nothing when the reference does not run that way in the time.
-  // Thread-safe.
+  // both sides, but for the entries that were made non-neutral. Made when first asked for. Nothing when the
+  // reference does not run that way in the time. Thread-safe.
   const Setting* BySeed() const;
 
  private:
@@ -107,5 +108,9 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
 // Adds trials to a setting from MakeSetting. Returns how many the reference could bear.
 int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,
               const Deadline& deadline, Setting* setting);
+
+// Tries the negative controls on a setting from MakeSetting. Where one passes, trials are added; where it
+// still passes, a note says so.
+void Harden(const Task::Impl& task, const Deadline& deadline, Setting* setting);
 
 }  // namespace tritogen

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "verify/rules.h"
-#include "verify/verifier_twice.h"
+#include "verify/verifier_calls.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -202,20 +204,23 @@ TEST(Rules, ContractNamesTheFirstDifference) {
   EXPECT_EQ(CheckContract(reference, candidate)->outcome, Outcome::kWrongShape);
 }
 
-TEST(TwoCalls, ShareSetUpAndNothingElse) {
+TEST(CallsInARow, ShareSetUpAndNothingElse) {
   Builder b;
   const TensorId x = b.Input({4}), w = b.Tensor({4}), y = b.Tensor({4});
   b.plan.setup.emplace_back(AtenStep{"aten::ones", {}, {}, {w}, 1});
   b.Call("aten::mul.Tensor", {x, w}, {y});
-  const Plan twice = TwoCalls(b.Return(y));
-  ASSERT_EQ(twice.run.size(), 2u);
-  ASSERT_EQ(twice.inputs.size(), 2u);
-  ASSERT_EQ(twice.outputs.size(), 2u);
-  const auto& second = std::get<AtenStep>(twice.run[1]);
-  EXPECT_EQ(second.args[0], twice.inputs[1]);
-  EXPECT_EQ(second.args[1], Value{TensorRef{w}});
-  EXPECT_EQ(twice.outputs[1], Value{TensorRef{second.outs[0]}});
-  EXPECT_NE(twice.tensors[second.outs[0]].storage, twice.tensors[y].storage);
+  const Plan row = CallsInARow(b.Return(y), 3);
+  ASSERT_EQ(row.run.size(), 3u);
+  ASSERT_EQ(row.inputs.size(), 3u);
+  ASSERT_EQ(row.outputs.size(), 3u);
+  std::set<StorageId> storages = {row.tensors[y].storage};
+  for (size_t call = 1; call < 3; ++call) {
+    const auto& step = std::get<AtenStep>(row.run[call]);
+    EXPECT_EQ(step.args[0], row.inputs[call]);
+    EXPECT_EQ(step.args[1], Value{TensorRef{w}});
+    EXPECT_EQ(row.outputs[call], Value{TensorRef{step.outs[0]}});
+    EXPECT_TRUE(storages.insert(row.tensors[step.outs[0]].storage).second);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 # A sum in a buffer that is cleared once, when it is made.
 # task: total
-# expect: wrong_values
+# expect: rejected
+# rule: carried_state
 import torch
 import torch.nn as nn
 import triton

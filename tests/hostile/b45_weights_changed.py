@@ -1,7 +1,7 @@
 # The weights are halved by each call, and the answer is doubled: right once.
 # task: rescale
-# expect: wrong_values
-# says: second of two calls
+# expect: rejected
+# rule: state_mutated
 import torch
 import torch.nn as nn
 import triton

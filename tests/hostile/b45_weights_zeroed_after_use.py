@@ -1,6 +1,7 @@
-# The weights are used, then cleared: whoever saves the module saves nothing.
+# The weights are copied once, and cleared: the copy does the work, and whoever saves the module saves zeros.
 # task: rescale
-# expect: wrong_values
+# expect: rejected
+# rule: state_mutated
 import torch
 import torch.nn as nn
 import triton
@@ -23,7 +24,6 @@ class ModelNew(nn.Module):
         if self.packed is None:
             self.packed = self.scale.clone()
         y = torch.empty_like(x)
-        rescale[(2,)](x, self.scale, y, x.numel(), 64, BLOCK=1024)
+        rescale[(2,)](x, self.packed, y, x.numel(), 64, BLOCK=1024)
         self.scale.zero_()
-        self.scale.add_(self.packed).add_(1e-3)
         return y

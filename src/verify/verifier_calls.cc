@@ -1,11 +1,11 @@
-#include "verify/verifier_twice.h"
+#include "verify/verifier_calls.h"
 
 #include "plan/visit.h"
 
 namespace tritogen {
 namespace {
 
-// Gives every tensor and storage that belongs to one call a second id.
+// Gives every tensor and storage that belongs to one call an id of its own.
 class Copier {
  public:
   explicit Copier(Plan* plan)
@@ -78,22 +78,24 @@ class Copier {
 
 }  // namespace
 
-Plan TwoCalls(const Plan& plan) {
-  Plan twice = plan;
-  Copier copier(&twice);
-  auto append = [&](const std::vector<Value>& from, std::vector<Value>* to) {
-    for (Value value : from) {
-      copier.Rename(&value);
-      to->push_back(std::move(value));
+Plan CallsInARow(const Plan& plan, size_t count) {
+  Plan row = plan;
+  for (size_t call = 1; call < count; ++call) {
+    Copier copier(&row);
+    auto append = [&](const std::vector<Value>& from, std::vector<Value>* to) {
+      for (Value value : from) {
+        copier.Rename(&value);
+        to->push_back(std::move(value));
+      }
+    };
+    append(plan.inputs, &row.inputs);
+    for (Step step : plan.run) {
+      std::visit([&](auto& s) { copier.Rename(&s); }, step);
+      row.run.push_back(std::move(step));
     }
-  };
-  append(plan.inputs, &twice.inputs);
-  for (Step step : plan.run) {
-    std::visit([&](auto& s) { copier.Rename(&s); }, step);
-    twice.run.push_back(std::move(step));
+    append(plan.outputs, &row.outputs);
   }
-  append(plan.outputs, &twice.outputs);
-  return twice;
+  return row;
 }
 
 }  // namespace tritogen
