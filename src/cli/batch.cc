@@ -82,8 +82,8 @@ int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Envir
   const std::vector<BatchLine> lines = ReadBatch(batch.file);
   const VerifyOptions options = common.Verification(/*threads=*/1);
   CatchInterrupt();
-  Recorder recorder = StartRecorder(environment, common);
-  JudgePool pool(&recorder, Cores());
+  const Workers workers = StartWorkers(environment, common, options.on_gpu);
+  JudgePool pool(workers.recorder.get(), Cores(), workers.compiler.get());
   return JudgeBatch(lines, batch, options, &pool);
 }
 

@@ -79,14 +79,17 @@ std::vector<Judged> JudgeAll(JudgePool* pool, const ConvertOptions& options,
   return judged;
 }
 
-// Without a GPU there is no time to choose by: most work in Triton, then fewest steps, then the proposer's
-// own order.
+// The fastest first. Without a GPU there is no time to choose by: most work in Triton, then fewest steps,
+// then the proposer's own order.
 std::vector<const Judged*> BestFirst(const std::vector<Judged>& judged) {
   std::vector<const Judged*> passed;
   for (const Judged& one : judged) {
     if (one.reply.outcome == "passed" && one.reply.plan) passed.push_back(&one);
   }
   std::stable_sort(passed.begin(), passed.end(), [](const Judged* a, const Judged* b) {
+    const auto time_a = MedianMicrosecondsIn(a->reply.verdict),
+               time_b = MedianMicrosecondsIn(b->reply.verdict);
+    if (time_a && time_b) return *time_a < *time_b;
     const double share_a = WorkShareIn(a->reply.verdict), share_b = WorkShareIn(b->reply.verdict);
     if (share_a != share_b) return share_a > share_b;
     return a->reply.plan->run.size() < b->reply.plan->run.size();
@@ -103,8 +106,9 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::string source = ReadSource(options.file);
   const VerifyOptions verification = options.common.Verification(/*threads=*/1);
   CatchInterrupt();
-  Recorder recorder = StartRecorder(environment, options.common);
-  const Plan reference = RecordReference(&recorder, options, source);
+  const Workers workers = StartWorkers(environment, options.common, verification.on_gpu);
+  Recorder* recorder = workers.recorder.get();
+  const Plan reference = RecordReference(recorder, options, source);
   const Program program = Lift(reference);
   if (options.show_program) fmt::print("{}\n", PrintProgram(program));
 
@@ -117,14 +121,14 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
                                                        .strict = options.common.strict,
                                                        .seed = verification.seed,
                                                        .count = options.count});
-  JudgePool pool(&recorder, Cores());
+  JudgePool pool(recorder, Cores(), workers.compiler.get());
   const std::vector<Judged> judged = JudgeAll(&pool, options, verification, source, std::move(candidates));
   if (Interrupted()) return kInterruptedExit;
 
   ConvertReport report{.file = options.file, .seed = verification.seed};
   for (const Judged& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   for (const Judged* best : BestFirst(judged)) {
-    auto shipped = Ship(&recorder, ReferenceRequest(options, source), reference, *best->reply.plan,
+    auto shipped = Ship(recorder, ReferenceRequest(options, source), reference, *best->reply.plan,
                         BestVariantIn(best->reply.verdict),
                         ModuleHeader(options.file, best->candidate, best->reply.verdict));
     if (auto* failure = std::get_if<EmitFailure>(&shipped)) {

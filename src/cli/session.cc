@@ -1,18 +1,62 @@
 #include "cli/session.h"
 
 #include <fmt/format.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "cli/files.h"
+#include "cuda/device.h"
+#include "verify/gpu.h"
 
 namespace tritogen {
 namespace {
 
+constexpr int kTimingSamples = 100;
+
 volatile sig_atomic_t interrupted = 0;
+
+// Empty when there is a GPU. Asked in a process of its own: one that has used CUDA cannot fork judges.
+std::string WhyNoGpu() {
+  Pipe pipe = MakePipe();
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string why;
+    try {
+      if (const auto* driver = cuda::Driver::Load(&why)) cuda::ReadDevice(*driver);
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    if (why.size() > PIPE_BUF) why.resize(PIPE_BUF);
+    _exit(write(pipe.write.get(), why.data(), why.size()) < 0);
+  }
+  pipe.write.Reset();
+  char text[PIPE_BUF];
+  const ssize_t length = child > 0 ? read(pipe.read.get(), text, sizeof(text)) : 0;
+  const std::string why(text, std::max<ssize_t>(0, length));
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) return "the GPU's driver cannot be asked";
+  return why;
+}
+
+// Where compiled kernels are kept between runs.
+std::filesystem::path CacheFolder() {
+  for (const auto& [variable, folder] :
+       {std::pair("TRITOGEN_CACHE", ""), {"XDG_CACHE_HOME", "tritogen"}, {"HOME", ".cache/tritogen"}}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value == '/') return std::filesystem::path(value) / folder;
+  }
+  return std::filesystem::temp_directory_path() / fmt::format("tritogen-{}", getuid());
+}
 
 }  // namespace
 
@@ -26,17 +70,24 @@ void CommonOptions::AddTo(CLI::App* app) {
   app->add_option("--budget", budget_seconds, "seconds for one candidate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app->add_option("--samples", timing_samples, "GPU: timed calls of each program, at the least")
+      ->check(CLI::Range(5, 100000));
   app->add_flag("--json", json, "print JSON on stdout");
   app->add_flag("--allow-weak-jail", allow_weak_jail,
                 "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
 }
 
 VerifyOptions CommonOptions::Verification(int threads) const {
-  if (device == "cuda") throw UserError("this version verifies on the CPU only; use --device cpu or auto");
+  const std::string no_gpu = device == "cpu" ? "not asked for" : WhyNoGpu();
+  if (device == "cuda" && !no_gpu.empty()) {
+    throw UserError(fmt::format("--device cuda: {}; --device cpu verifies on the tile machine", no_gpu));
+  }
   return {.mode = strict ? Mode::kStrict : Mode::kHybrid,
           .seed = seed ? *seed : SecretSeed(),
           .threads = threads,
-          .budget_seconds = budget_seconds};
+          .budget_seconds = budget_seconds,
+          .on_gpu = no_gpu.empty(),
+          .timing_samples = timing_samples > 0 ? timing_samples : kTimingSamples};
 }
 
 std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
@@ -48,11 +99,27 @@ std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
   }
 }
 
-Recorder StartRecorder(const Environment& environment, const CommonOptions& options) {
-  return Recorder({.python = environment.python,
-                   .worker_folder = environment.root + "/worker",
-                   .allow_weak_jail = options.allow_weak_jail,
-                   .wall_seconds = std::min(60.0, options.budget_seconds)});
+Workers StartWorkers(const Environment& environment, const CommonOptions& options, bool on_gpu) {
+  Workers workers;
+  std::future<void> compiler_started;
+  if (on_gpu) {
+    workers.compiler = std::make_unique<cuda::KernelCompiler>(
+        cuda::CompilerOptions{.python = environment.python,
+                              .worker_folder = environment.root + "/worker",
+                              .cache_folder = CacheFolder() / "kernels",
+                              .allow_weak_jail = options.allow_weak_jail});
+    compiler_started = std::async(std::launch::async, [&workers] {
+      Gpu::LoadLibraries();
+      workers.compiler->Start();
+    });
+  }
+  workers.recorder =
+      std::make_unique<Recorder>(RecorderOptions{.python = environment.python,
+                                                 .worker_folder = environment.root + "/worker",
+                                                 .allow_weak_jail = options.allow_weak_jail,
+                                                 .wall_seconds = std::min(60.0, options.budget_seconds)});
+  if (compiler_started.valid()) compiler_started.get();
+  return workers;
 }
 
 int Cores() {

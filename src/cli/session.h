@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/command.h"
+#include "cuda/compiler.h"
 #include "record/recorder.h"
 #include "verify/verifier.h"
 
@@ -20,16 +22,23 @@ struct CommonOptions {
   bool json = false;
   bool allow_weak_jail = false;
 
+  int timing_samples = 0;  // 0: the command's own choice
+
   void AddTo(CLI::App* app);
-  // Options of one verification; draws the seed when none was given. Throws UserError for a device that is
-  // not there.
+  // Options of one verification; draws the seed when none was given. Throws UserError when a GPU is asked for
+  // and there is none. Call it once.
   VerifyOptions Verification(int threads) const;
 };
 
 // Parses argv; returns the exit code when the command must not go on (help, wrong use).
 std::optional<int> Parse(CLI::App* app, int argc, char** argv);
 
-Recorder StartRecorder(const Environment& environment, const CommonOptions& options);
+// The processes that judges share, started before the judges are.
+struct Workers {
+  std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<cuda::KernelCompiler> compiler;  // null: nothing runs on a GPU
+};
+Workers StartWorkers(const Environment& environment, const CommonOptions& options, bool on_gpu);
 
 // Cores this process may use.
 int Cores();

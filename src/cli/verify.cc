@@ -42,8 +42,8 @@ int ExitCode(const JudgeReply& reply) {
 
 int JudgeOne(const JudgeRequest& request, const CommonOptions& common, const Environment& environment) {
   CatchInterrupt();
-  Recorder recorder = StartRecorder(environment, common);
-  JudgePool pool(&recorder, 1);
+  const Workers workers = StartWorkers(environment, common, request.options.on_gpu);
+  JudgePool pool(workers.recorder.get(), 1, workers.compiler.get());
   pool.Submit("candidate", request);
   std::optional<JudgeReply> reply;
   while (!reply && !Interrupted()) reply = pool.Next(0.5);

@@ -310,6 +310,10 @@ void KernelCompiler::Impl::MakeAll(const std::vector<const Job*>& jobs, const Ta
 
 KernelCompiler::KernelCompiler(CompilerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
+void KernelCompiler::Start() {
+  impl_->Worker();
+}
+
 KernelCompiler::~KernelCompiler() = default;
 
 std::vector<CompileResult> KernelCompiler::Compile(std::span<const Kernel> kernels, const Target& target) {

@@ -36,6 +36,10 @@ class KernelCompiler {
   explicit KernelCompiler(CompilerOptions options);
   ~KernelCompiler();  // kills the compiler processes
 
+  // Starts the compiler processes now, for processes forked from this one to share. Throws UserError when a
+  // jail is needed and refused.
+  void Start();
+
   // One result per kernel, in order; equal kernels (locations aside) are compiled once, also across
   // concurrent calls. Thread-safe; blocks. Throws UserError when a jail is needed and refused.
   std::vector<CompileResult> Compile(std::span<const Kernel> kernels, const Target& target);

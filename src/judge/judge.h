@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "cuda/compiler.h"
 #include "record/recorder.h"
 #include "verify/verifier.h"
 
@@ -27,6 +28,7 @@ struct Judgement {
   bool reference_failed =
       false;  // the verdict tells what is wrong with the reference; nobody looked at the candidate
   std::optional<Plan> plan;  // of the candidate, when it could be recorded
+  bool last = false;         // this process has lost its GPU: another one must judge what follows
 };
 
 class Judge {
@@ -37,16 +39,18 @@ class Judge {
   Judgement Run(const JudgeRequest& request);
 
  private:
-  // What became of a reference: a task, or the Verdict that says why there is none.
-  struct Prepared {
+  struct Reference {
     std::string key;
-    std::optional<Task> task;
-    Verdict failure;
+    Plan plan;
+    std::optional<Task> task;        // once a candidate needed it
+    std::optional<Verdict> failure;  // it cannot be recorded, or cannot be made a task
   };
-  const Prepared& Prepare(const JudgeRequest& request);
+  Reference& Find(const JudgeRequest& request);
+  void Prepare(const VerifyOptions& options, Reference* reference);
+  Verdict Replay(const Plan& candidate, const VerifyOptions& options, Reference* reference);
 
   Recorder* recorder_;
-  std::list<Prepared> prepared_;  // most recently used first
+  std::list<Reference> references_;  // most recently used first
 };
 
 }  // namespace tritogen

@@ -73,6 +73,8 @@ json ToMessage(const JudgeRequest& request, bool want_plan) {
           {"threads", options.threads},
           {"budget_seconds", options.budget_seconds},
           {"memory_bytes", options.memory_bytes},
+          {"on_gpu", options.on_gpu},
+          {"timing_samples", options.timing_samples},
           {"want_plan", want_plan}};
 }
 
@@ -83,6 +85,8 @@ JudgeRequest RequestFrom(const json& message) {
   request.options.threads = message.at("threads");
   request.options.budget_seconds = message.at("budget_seconds");
   request.options.memory_bytes = message.at("memory_bytes");
+  request.options.on_gpu = message.at("on_gpu");
+  request.options.timing_samples = message.at("timing_samples");
   return request;
 }
 
@@ -95,12 +99,14 @@ JudgeRequest RequestFrom(const json& message) {
     json reply;
     try {
       const Judgement judgement = judge(RequestFrom(*message));
-      reply = {{"verdict", judgement.verdict.ToJson()}, {"reference_failed", judgement.reference_failed}};
+      reply = {{"verdict", judgement.verdict.ToJson()},
+               {"reference_failed", judgement.reference_failed},
+               {"last", judgement.last}};
       if (message->at("want_plan") && judgement.plan) reply["plan"] = ToJson(*judgement.plan);
     } catch (const std::exception& error) {
       Verdict verdict;
       verdict.reason = fmt::format("a fault of Tritogen: {}", error.what());
-      reply = {{"verdict", verdict.ToJson()}, {"reference_failed", false}};
+      reply = {{"verdict", verdict.ToJson()}, {"reference_failed", false}, {"last", false}};
     }
     if (!SendFrame(fd, reply)) break;
   }
@@ -119,10 +125,10 @@ JudgeReply ReplyFrom(std::string id, const json& message) {
 
 }  // namespace
 
-JudgePool::JudgePool(Recorder* recorder, int judges)
+JudgePool::JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler)
     : JudgePool(
-          [recorder]() -> JudgeFunction {
-            return [judge = std::make_shared<Judge>(recorder)](const JudgeRequest& request) {
+          [recorder, compiler]() -> JudgeFunction {
+            return [judge = std::make_shared<Judge>(recorder, compiler)](const JudgeRequest& request) {
               return judge->Run(request);
             };
           },
@@ -227,8 +233,12 @@ JudgeReply JudgePool::Collect(Process* process) {
   try {
     if (const std::optional<json> message = ReceiveFrame(process->fd)) {
       JudgeReply reply = ReplyFrom(process->job->id, *message);
-      process->job.reset();
-      --busy_;
+      if (message->value("last", false)) {
+        Stop(process);
+      } else {
+        process->job.reset();
+        --busy_;
+      }
       return reply;
     }
   } catch (const std::exception& error) {

@@ -33,8 +33,8 @@ inline constexpr double kGraceSeconds = 90;
 
 class JudgePool {
  public:
-  // Judges of class Judge. `recorder` must outlive the pool.
-  JudgePool(Recorder* recorder, int judges);
+  // Judges of class Judge, on the GPU with a compiler. Both must outlive the pool.
+  JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler = nullptr);
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
   ~JudgePool();  // kills the judges
   JudgePool(const JudgePool&) = delete;

@@ -202,7 +202,9 @@ TEST(Budget, TensorOpsAgreeWithLoops) {
         for (const double relative : {0.0, 1e-7, 1e-4, 1e-1}) {
           const at::Tensor got = (x * (1 + relative * at::randn(sizes, at::kDouble))).to(dtype);
           ExpectSame(loops.Compare(got), ops.Compare(got));
-          if (x.numel() > 0) EXPECT_EQ(loops.AllowedAt(x.numel() - 1), ops.AllowedAt(x.numel() - 1));
+          if (x.numel() > 0) {
+            EXPECT_EQ(loops.AllowedAt(x.numel() - 1), ops.AllowedAt(x.numel() - 1));
+          }
         }
         ExpectSame(loops.Compare(at::full(sizes, NAN)), ops.Compare(at::full(sizes, NAN)));
       }

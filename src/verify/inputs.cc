@@ -1,7 +1,6 @@
 #include "verify/inputs.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include <set>
 
 #include "verify/budget.h"
+#include "verify/random.h"
 
 namespace tritogen {
 namespace {
@@ -16,31 +16,18 @@ namespace {
 constexpr std::array<std::string_view, 10> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
                                                      "planted",   "large",  "binary",  "near_one", "swings"};
 
-at::TensorOptions DoubleOptions() {
-  return at::TensorOptions().dtype(at::kDouble);
-}
-
-// Uniform in [low, high).
-at::Tensor Uniform(at::IntArrayRef sizes, double low, double high, const at::Generator& random) {
-  return at::empty(sizes, DoubleOptions()).uniform_(low, high, random);
-}
-
-double UniformNumber(double low, double high, const at::Generator& random) {
-  return Uniform({}, low, high, random).item<double>();
-}
-
-at::Tensor Signs(at::IntArrayRef sizes, const at::Generator& random) {
-  return at::where(Uniform(sizes, 0, 1, random) < 0.5, -1.0, 1.0);
+at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
+  return tensors.empty() ? at::Device(at::kCPU) : tensors[0].device();
 }
 
 // Sizes of a tensor that broadcasts along everything but one dimension with more than one element.
-std::vector<int64_t> SliceSizes(at::IntArrayRef sizes, const at::Generator& random) {
+std::vector<int64_t> SliceSizes(at::IntArrayRef sizes, const Random& random) {
   std::vector<int64_t> wide, slices(sizes.size(), 1);
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] > 1) wide.push_back(static_cast<int64_t>(d));
   }
   if (wide.empty()) return slices;
-  const auto pick = static_cast<size_t>(UniformNumber(0, static_cast<double>(wide.size()), random));
+  const auto pick = static_cast<size_t>(random.Number(0, static_cast<double>(wide.size())));
   const int64_t d = wide[std::min(pick, wide.size() - 1)];
   slices[d] = sizes[d];
   return slices;
@@ -59,83 +46,82 @@ bool IsTwoValued(const at::Tensor& x) {
   return low.lt(high).item<bool>() && x.eq(low).logical_or(x.eq(high)).all().item<bool>();
 }
 
-at::Tensor Permuted(const at::Tensor& x, const at::Generator& random) {
-  const at::Tensor order = at::randperm(x.numel(), random, at::TensorOptions().dtype(at::kLong));
+at::Tensor Permuted(const at::Tensor& x, const Random& random) {
+  const at::Tensor order = random.Permutation(x.numel());
   return x.contiguous().flatten().index_select(0, order).view(x.sizes());
 }
 
 // Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them.
-at::Tensor Planted(const at::Tensor& x, double strength, const at::Generator& random) {
+at::Tensor Planted(const at::Tensor& x, double strength, const Random& random) {
   const int64_t count = std::clamp<int64_t>(x.numel() / 4, 1, 4);
-  const auto options = at::TensorOptions().dtype(at::kLong);
-  const at::Tensor places = at::randint(x.numel(), {count}, random, options);
-  const double sign = UniformNumber(0, 1, random) < 0.5 ? -1 : 1;
-  const at::Tensor signs = sign * (1 - 2 * at::arange(count, DoubleOptions()).remainder(2));
-  const at::Tensor sizes = at::pow(10.0, Uniform({count}, 0.5, 2, random));
+  const at::Tensor places = random.Indices(x.numel(), count);
+  const double sign = random.Number(0, 1) < 0.5 ? -1 : 1;
+  const at::Tensor signs = sign * (1 - 2 * at::arange(count, random.options()).remainder(2));
+  const at::Tensor sizes = at::pow(10.0, random.Uniform({count}, 0.5, 2));
   const at::Tensor values = signs * sizes * (strength * Spread(x));
   return x.contiguous().flatten().index_put({places}, values).view(x.sizes());
 }
 
 // Magnitudes up to some hundreds, with slices along every dimension that stay ten times below.
-at::Tensor Large(const at::Tensor& x, double strength, const at::Generator& random) {
-  at::Tensor scaled = x * Signs(x.sizes(), random);
+at::Tensor Large(const at::Tensor& x, double strength, const Random& random) {
+  at::Tensor scaled = x * random.Signs(x.sizes());
   for (int64_t d = 0; d < x.dim(); ++d) {
     std::vector<int64_t> slices(x.dim(), 1);
     slices[d] = x.size(d);
-    scaled = scaled * at::pow(10.0, Uniform(slices, -1, 0, random));
+    scaled = scaled * at::pow(10.0, random.Uniform(slices, -1, 0));
   }
   const double most = scaled.abs().max().item<double>();
-  return scaled * (UniformNumber(150, 500, random) * strength / (most > 0 ? most : 1));
+  return scaled * (random.Number(150, 500) * strength / (most > 0 ? most : 1));
 }
 
 // Powers of ten at random places of every line of elements: on one half of it, wherever that begins, they
 // are small, on the other large. About 24 jumps a line keep products within what fp32 can hold.
-at::Tensor Swings(const at::Tensor& near_one, double strength, const at::Generator& random) {
+at::Tensor Swings(const at::Tensor& near_one, double strength, const Random& random) {
   const auto sizes = near_one.sizes();
-  at::Tensor phase = Uniform({}, 0, 1, random);
+  at::Tensor phase = random.Uniform({}, 0, 1);
   int64_t longest = 1;
   for (int64_t d = 0; d < near_one.dim(); ++d) {
     std::vector<int64_t> line(sizes.size(), 1);
     line[d] = sizes[d];
-    phase = phase + at::arange(sizes[d], DoubleOptions()).view(line) / static_cast<double>(sizes[d]);
+    phase = phase + at::arange(sizes[d], random.options()).view(line) / static_cast<double>(sizes[d]);
     longest = std::max(longest, sizes[d]);
   }
   const at::Tensor sign = at::where(phase.remainder(1) < 0.5, -1.0, 1.0);
   const double share = std::min(0.25, 24 / static_cast<double>(longest));
-  const at::Tensor jumps = at::pow(10.0, sign * Uniform(sizes, 0, 3 * strength, random));
-  return at::where(Uniform(sizes, 0, 1, random) < share, near_one * jumps, near_one);
+  const at::Tensor jumps = at::pow(10.0, sign * random.Uniform(sizes, 0, 3 * strength));
+  return at::where(random.Uniform(sizes, 0, 1) < share, near_one * jumps, near_one);
 }
 
 // Changed values of a floating tensor, in fp64.
 at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double strength,
-                          const at::Generator& random) {
+                          const Random& random) {
   const auto sizes = x.sizes();
   switch (distribution) {
     case Distribution::kGenerated:
       return x;
     case Distribution::kSpread: {
       const double decades = 1.5 * strength;
-      const at::Tensor scale = at::pow(10.0, Uniform(SliceSizes(sizes, random), -decades, decades, random));
-      return x * scale * Signs(sizes, random);
+      const at::Tensor scale = at::pow(10.0, random.Uniform(SliceSizes(sizes, random), -decades, decades));
+      return x * scale * random.Signs(sizes);
     }
     case Distribution::kFlipped:
       return x.neg();
     case Distribution::kShifted: {
-      const double shift = UniformNumber(2, 6, random) * (UniformNumber(0, 1, random) < 0.5 ? -1 : 1);
-      const at::Tensor slices = Uniform(SliceSizes(sizes, random), -1, 1, random);
+      const double shift = random.Number(2, 6) * (random.Number(0, 1) < 0.5 ? -1 : 1);
+      const at::Tensor slices = random.Uniform(SliceSizes(sizes, random), -1, 1);
       return x + (slices + shift) * (strength * Spread(x));
     }
     case Distribution::kSpikes: {
       const double share = std::max(1.0 / 512, 2.0 / std::max<double>(2, x.numel()));
-      const at::Tensor size = Uniform(sizes, 10, 100, random) * (strength * Spread(x));
-      return at::where(Uniform(sizes, 0, 1, random) < share, size * Signs(sizes, random), x);
+      const at::Tensor size = random.Uniform(sizes, 10, 100) * (strength * Spread(x));
+      return at::where(random.Uniform(sizes, 0, 1) < share, size * random.Signs(sizes), x);
     }
     case Distribution::kPlanted:
       return Planted(x, strength, random);
     case Distribution::kLarge:
       return Large(x, strength, random);
     case Distribution::kBinary:
-      return (Uniform(sizes, 0, 1, random) < 0.5).to(at::kDouble);
+      return (random.Uniform(sizes, 0, 1) < 0.5).to(at::kDouble);
     case Distribution::kNearOne:
       return 1 + (x - x.mean()) * (0.01 / Spread(x));
     case Distribution::kSwings:
@@ -145,13 +131,13 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
 }
 
 at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double strength,
-                        const at::Generator& random) {
+                        const Random& random) {
   if (distribution == Distribution::kGenerated || x.numel() == 0) return x;
   at::Tensor changed;
   if (x.scalar_type() == at::kBool) {
     const double share = distribution == Distribution::kPlanted ? 4 / static_cast<double>(x.numel()) : 0.5;
-    const at::Tensor redrawn = Uniform(x.sizes(), 0, 1, random) < 0.5;
-    changed = at::where(Uniform(x.sizes(), 0, 1, random) < share, redrawn, x);
+    const at::Tensor redrawn = random.Uniform(x.sizes(), 0, 1) < 0.5;
+    changed = at::where(random.Uniform(x.sizes(), 0, 1) < share, redrawn, x);
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
   } else {
@@ -174,12 +160,12 @@ std::string_view DistributionName(Distribution distribution) {
 
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength) {
-  const at::Generator random = at::detail::createCPUGenerator(seed);
+  const Random random(seed, DeviceOf(generated));
   std::vector<at::Tensor> inputs;
   // Which inputs are flipped: a random set that is not empty.
-  const auto always = static_cast<size_t>(UniformNumber(0, static_cast<double>(generated.size()), random));
+  const auto always = static_cast<size_t>(random.Number(0, static_cast<double>(generated.size())));
   for (size_t i = 0; i < generated.size(); ++i) {
-    const bool chosen = i == always || UniformNumber(0, 1, random) < 0.5;
+    const bool chosen = i == always || random.Number(0, 1) < 0.5;
     const bool skip = distribution == Distribution::kFlipped && !chosen;
     inputs.push_back(skip ? generated[i] : TransformOne(distribution, generated[i], strength, random));
   }
@@ -187,7 +173,7 @@ std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<a
 }
 
 std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
-  const at::Generator random = at::detail::createCPUGenerator(seed);
+  const Random random(seed, tensor.device());
   at::Tensor changed;
   if (tensor.numel() == 0) return std::nullopt;
   if (tensor.scalar_type() == at::kBool) {
@@ -195,7 +181,7 @@ std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
   } else if (at::isFloatingType(tensor.scalar_type())) {
     const at::Tensor x = tensor.to(at::kDouble);
     changed = IsTwoValued(x) ? x.min() + x.max() - x
-                             : Permuted(x, random) + Uniform(x.sizes(), 0.5, 1.5, random) * Spread(x);
+                             : Permuted(x, random) + random.Uniform(x.sizes(), 0.5, 1.5) * Spread(x);
   } else {
     changed = tensor.flip(std::vector<int64_t>(tensor.dim() > 0 ? 1 : 0, 0));
     if (changed.equal(tensor)) changed = Permuted(tensor, random);
@@ -206,7 +192,7 @@ std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
 }
 
 std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t seed) {
-  const at::Generator random = at::detail::createCPUGenerator(seed);
+  const Random random(seed, DeviceOf(tensors));
   std::vector<at::Tensor> moved;
   for (const at::Tensor& tensor : tensors) {
     if (!at::isFloatingType(tensor.scalar_type())) {
@@ -214,7 +200,7 @@ std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t 
       continue;
     }
     const double u = UnitRoundoff(tensor.scalar_type());
-    moved.push_back(tensor.to(at::kDouble) * (1 + Uniform(tensor.sizes(), -u, u, random)));
+    moved.push_back(tensor.to(at::kDouble) * (1 + random.Uniform(tensor.sizes(), -u, u)));
   }
   return moved;
 }

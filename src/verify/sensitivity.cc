@@ -1,13 +1,13 @@
 #include "verify/sensitivity.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "plan/visit.h"
+#include "verify/random.h"
 #include "verify/verifier_reference.h"
 
 namespace tritogen {
@@ -65,10 +65,6 @@ class Prober {
   const Deadline& deadline_;
   std::unique_ptr<Replayer> base_;
 };
-
-at::Tensor UniformLike(const at::Tensor& like, double low, double high, const at::Generator& random) {
-  return at::empty(like.sizes(), at::TensorOptions().dtype(at::kDouble)).uniform_(low, high, random);
-}
 
 Objection Ignored(const std::string& what) {
   return {Outcome::kWrongValues,
@@ -131,16 +127,16 @@ std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidat
 
 std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
   if (!at::isFloatingType(value.scalar_type()) || value.numel() == 0) return std::nullopt;
-  const at::Generator random = at::detail::createCPUGenerator(seed);
+  const Random random(seed, value.device());
   at::Tensor changed;
   if (entry.name.ends_with("running_var")) {
-    changed = UniformLike(value, 0.5, 2, random);
+    changed = random.Uniform(value.sizes(), 0.5, 2);
   } else if (entry.name.ends_with("running_mean")) {
-    changed = UniformLike(value, -0.5, 0.5, random);
+    changed = random.Uniform(value.sizes(), -0.5, 0.5);
   } else if (entry.is_parameter && value.eq(value.flatten()[0]).all().item<bool>()) {
     const double constant = value.flatten()[0].to(at::kDouble).item<double>();
-    changed = constant == 0 ? UniformLike(value, -0.5, 0.5, random)
-                            : constant * UniformLike(value, 0.5, 1.5, random);
+    changed = constant == 0 ? random.Uniform(value.sizes(), -0.5, 0.5)
+                            : constant * random.Uniform(value.sizes(), 0.5, 1.5);
   } else {
     return std::nullopt;
   }

@@ -1,6 +1,6 @@
 // The verifier: a reference and a candidate in, a Verdict out. Both are Plans replayed with real data (ATen
-// through libtorch, Triton launches on the tile machine), or all of it on the GPU, where what passed is timed,
-// too. Nothing here runs anybody's Python.
+// through libtorch, Triton launches on the tile machine), or all of it on the GPU, where what passed is
+// timed, too. Nothing here runs anybody's Python.
 #pragma once
 
 #include <memory>

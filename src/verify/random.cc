@@ -1,0 +1,49 @@
+#include "verify/random.h"
+
+#include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <ATen/detail/AcceleratorHooksInterface.h>
+
+namespace tritogen {
+namespace {
+
+at::Generator OnDevice(uint64_t seed, at::Device device) {
+  at::Generator generator =
+      at::globalContext().getAcceleratorHooksInterface(device.type()).getNewGenerator(device.index());
+  generator.set_current_seed(seed);
+  return generator;
+}
+
+}  // namespace
+
+Random::Random(uint64_t seed, at::Device device)
+    : device_(device),
+      numbers_(at::detail::createCPUGenerator(seed)),
+      elements_(device.is_cpu() ? numbers_ : OnDevice(seed, device)) {}
+
+at::TensorOptions Random::options() const {
+  return at::TensorOptions().dtype(at::kDouble).device(device_);
+}
+
+at::Tensor Random::Uniform(at::IntArrayRef sizes, double low, double high) const {
+  return at::empty(sizes, options()).uniform_(low, high, elements_);
+}
+
+double Random::Number(double low, double high) const {
+  return at::empty({}, at::kDouble).uniform_(low, high, numbers_).item<double>();
+}
+
+at::Tensor Random::Signs(at::IntArrayRef sizes) const {
+  return at::where(Uniform(sizes, 0, 1) < 0.5, -1.0, 1.0);
+}
+
+at::Tensor Random::Permutation(int64_t n) const {
+  return at::randperm(n, elements_, options().dtype(at::kLong));
+}
+
+at::Tensor Random::Indices(int64_t end, int64_t count) const {
+  return at::randint(end, {count}, elements_, options().dtype(at::kLong));
+}
+
+}  // namespace tritogen

@@ -1,0 +1,31 @@
+// Random tensors from a seed, on the device where they are needed. The same seed gives the same numbers on
+// the same kind of device.
+#pragma once
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tritogen {
+
+class Random {
+ public:
+  Random(uint64_t seed, at::Device device);
+
+  // Uniform in [low, high), float64.
+  at::Tensor Uniform(at::IntArrayRef sizes, double low, double high) const;
+  double Number(double low, double high) const;
+  at::Tensor Signs(at::IntArrayRef sizes) const;         // 1 or -1, float64
+  at::Tensor Permutation(int64_t n) const;               // of 0 … n − 1, int64
+  at::Tensor Indices(int64_t end, int64_t count) const;  // in [0, end), int64, may repeat
+  at::TensorOptions options() const;                     // float64 on the device
+
+ private:
+  at::Device device_;
+  at::Generator numbers_;   // on the CPU: a single number must not wait for a GPU
+  at::Generator elements_;  // on the device
+};
+
+}  // namespace tritogen
