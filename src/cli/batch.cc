@@ -80,7 +80,7 @@ int JudgeBatch(const std::vector<BatchLine>& lines, const BatchOptions& batch, c
 
 int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Environment& environment) {
   const std::vector<BatchLine> lines = ReadBatch(batch.file);
-  const VerifyOptions options = common.Verification(/*threads=*/1);
+  const VerifyOptions options = common.Verification(/*threads=*/1, /*in_batch=*/true);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, options.on_gpu);
   JudgePool pool(workers.recorder.get(), Cores(), workers.compiler.get());

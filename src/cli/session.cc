@@ -21,8 +21,6 @@
 namespace tritogen {
 namespace {
 
-constexpr int kTimingSamples = 100;
-
 volatile sig_atomic_t interrupted = 0;
 
 // Empty when there is a GPU. Asked in a process of its own: one that has used CUDA cannot fork judges.
@@ -77,7 +75,7 @@ void CommonOptions::AddTo(CLI::App* app) {
                 "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
 }
 
-VerifyOptions CommonOptions::Verification(int threads) const {
+VerifyOptions CommonOptions::Verification(int threads, bool in_batch) const {
   const std::string no_gpu = device == "cpu" ? "not asked for" : WhyNoGpu();
   if (device == "cuda" && !no_gpu.empty()) {
     throw UserError(fmt::format("--device cuda: {}; --device cpu verifies on the tile machine", no_gpu));
@@ -87,7 +85,10 @@ VerifyOptions CommonOptions::Verification(int threads) const {
           .threads = threads,
           .budget_seconds = budget_seconds,
           .on_gpu = no_gpu.empty(),
-          .timing_samples = timing_samples > 0 ? timing_samples : kTimingSamples};
+          .timing_samples = timing_samples > 0 ? timing_samples
+                            : in_batch         ? 20
+                                               : 100,
+          .timing_seconds = in_batch ? 0.02 : 1.0};
 }
 
 std::optional<int> Parse(CLI::App* app, int argc, char** argv) {

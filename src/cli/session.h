@@ -27,7 +27,8 @@ struct CommonOptions {
   void AddTo(CLI::App* app);
   // Options of one verification; draws the seed when none was given. Throws UserError when a GPU is asked for
   // and there is none. Call it once.
-  VerifyOptions Verification(int threads) const;
+  // `in_batch`: many small measurements rather than a few long ones.
+  VerifyOptions Verification(int threads, bool in_batch = false) const;
 };
 
 // Parses argv; returns the exit code when the command must not go on (help, wrong use).

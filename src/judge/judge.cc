@@ -75,9 +75,11 @@ Verdict Judge::Replay(const Plan& candidate, const VerifyOptions& options, Refer
   }
   Gpu& gpu = *Gpu::Current();
   gpu.Precompile(candidate.kernels);  // others may have the GPU meanwhile
-  const GpuTurn turn(gpu);
+  GpuTurn turn(gpu);
+  gpu.turn = &turn;
   Prepare(options, reference);
   Verdict verdict = reference->failure ? *reference->failure : Verify(*reference->task, candidate, options);
+  gpu.turn = nullptr;
   if (!gpu.lost()) gpu.TrimMemory();
   return verdict;
 }

@@ -75,6 +75,7 @@ json ToMessage(const JudgeRequest& request, bool want_plan) {
           {"memory_bytes", options.memory_bytes},
           {"on_gpu", options.on_gpu},
           {"timing_samples", options.timing_samples},
+          {"timing_seconds", options.timing_seconds},
           {"want_plan", want_plan}};
 }
 
@@ -87,6 +88,7 @@ JudgeRequest RequestFrom(const json& message) {
   request.options.memory_bytes = message.at("memory_bytes");
   request.options.on_gpu = message.at("on_gpu");
   request.options.timing_samples = message.at("timing_samples");
+  request.options.timing_seconds = message.at("timing_seconds");
   return request;
 }
 

@@ -112,13 +112,47 @@ void Gpu::TrimMemory() {
   if (reserved > kMostIdleBytes) Allocator()->emptyCache();
 }
 
-// A file by the device's name, which all users share; the kernel frees the lock when its holder ends.
-GpuTurn::GpuTurn(const Gpu& gpu)
-    : lock_(open(fmt::format("/tmp/tritogen-{}.lock", gpu.info().uuid).c_str(),
-                 O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666)) {
-  int result = lock_.valid() ? EINTR : errno;
-  while (result == EINTR) result = flock(lock_.get(), LOCK_EX) == 0 ? 0 : errno;
-  if (result != 0) throw InternalError(fmt::format("cannot lock the GPU: {}", std::strerror(result)));
+namespace {
+
+// A file by the device's name, which all users share; the kernel frees its locks when the holder ends.
+UniqueFd OpenLock(const Gpu& gpu, std::string_view name) {
+  const std::string path = fmt::format("/tmp/tritogen-{}.{}", gpu.info().uuid, name);
+  UniqueFd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!fd.valid()) throw InternalError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  return fd;
+}
+
+void Flock(const UniqueFd& fd, int operation) {
+  while (flock(fd.get(), operation) != 0) {
+    if (errno != EINTR) throw InternalError(fmt::format("cannot lock the GPU: {}", std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+GpuTurn::GpuTurn(const Gpu& gpu) : gate_(OpenLock(gpu, "gate")), lock_(OpenLock(gpu, "lock")) {
+  Lock(LOCK_SH);
+}
+
+void GpuTurn::Lock(int operation) {
+  Flock(lock_, LOCK_UN);  // two that would not let go wait for each other
+  Flock(gate_, LOCK_EX);
+  Flock(lock_, operation);
+  Flock(gate_, LOCK_UN);
+}
+
+void GpuTurn::Alone(const std::function<void()>& body) {
+  Lock(LOCK_EX);
+  body();
+  Flock(lock_, LOCK_SH);  // from exclusive to shared: no need to wait
+}
+
+void Gpu::Alone(const std::function<void()>& body) {
+  if (turn != nullptr) {
+    turn->Alone(body);
+  } else {
+    body();
+  }
 }
 
 GraphMemory::GraphMemory() {

@@ -23,6 +23,8 @@
 
 namespace tritogen {
 
+class GpuTurn;
+
 class Gpu {
  public:
   // Loads libtorch's CUDA half, without touching a device: processes forked later find it there. Throws
@@ -53,6 +55,9 @@ class Gpu {
 
   // Waits for the stream. Throws cuda::Error with what the work ended with, cuda::Hang when it does not end.
   void Synchronize(double seconds);
+  // With nothing else on the GPU, as far as turns are taken.
+  void Alone(const std::function<void()>& body);
+  GpuTurn* turn = nullptr;  // the one that this process has, if any
   // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
   bool lost() const { return lost_; }
   // What the context itself says, for an error that libtorch reported in its own words. Throws cuda::Error.
@@ -73,13 +78,19 @@ class Gpu {
   bool lost_ = false;
 };
 
-// While one lives, no other process of this machine that takes turns too uses the GPU.
+// How the processes of this machine share one GPU: replays run side by side, a measurement has it alone.
 class GpuTurn {
  public:
-  explicit GpuTurn(const Gpu& gpu);  // waits. Throws InternalError when there is nowhere to keep the lock
+  explicit GpuTurn(
+      const Gpu& gpu);  // shared. Waits; throws InternalError when there is nowhere to keep locks
+
+  // Waits until no other turn runs, and keeps others waiting until the end of `body`.
+  void Alone(const std::function<void()>& body);
 
  private:
-  UniqueFd lock_;
+  void Lock(int operation);
+
+  UniqueFd gate_, lock_;  // who waits for the GPU alone holds the gate, so that nobody slips in before
 };
 
 // Memory for the allocations of one captured graph, which stay where they are as long as this lives.

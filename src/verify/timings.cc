@@ -165,8 +165,11 @@ class Stopwatch {
     }
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
-    const cuda::TimingReport main = Measure(timings.graphs, request_.clock);
-    const cuda::TimingReport other = MeasureOther(timings.graphs);
+    cuda::TimingReport main, other;
+    gpu.Alone([&] {
+      main = Measure(timings.graphs, request_.clock);
+      other = MeasureOther(timings.graphs);
+    });
     for (size_t i = 0; i < programs_.size(); ++i) {
       ProgramTimes times{programs_[i]->name(), main.timings[i], {}, {}};
       (timings.graphs ? times.graph_median : times.replay_median) = main.timings[i].summary.median;
@@ -217,7 +220,9 @@ class Stopwatch {
         std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
     std::vector<cuda::Timed> timed;
     for (auto& variant : variants) timed.push_back(variant->Timed(graphs, false));
-    const auto report = Gpu::Current()->timer().TimeInterleaved(timed, request_.clock);
+    cuda::TimingReport report;
+    Gpu& gpu = *Gpu::Current();
+    gpu.Alone([&] { report = gpu.timer().TimeInterleaved(timed, request_.clock); });
     for (const cuda::Timing& timing : report.timings) timings->variants.push_back(timing.summary.median);
     const auto best = std::min_element(timings->variants.begin(), timings->variants.end());
     timings->variant = static_cast<int>(best - timings->variants.begin());

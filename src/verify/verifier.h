@@ -26,6 +26,7 @@ struct VerifyOptions {
   int64_t memory_bytes = 0;     // 0: three quarters of what is available
   bool on_gpu = false;          // Gpu::Current(), which must be open
   int timing_samples = 100;     // of each program at the least; 0: nothing is timed. GPU only
+  double timing_seconds = 1;    // more samples are taken in this time where medians are not known well enough
 };
 
 // A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's
