@@ -14,7 +14,7 @@
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/ship.h"
-#include "cli/verdict_view.h"
+#include "report/verdict_view.h"
 #include "judge/judge_pool.h"
 #include "plan/lift.h"
 #include "program/print.h"

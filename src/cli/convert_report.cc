@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/verdict_view.h"
+#include "report/verdict_view.h"
 #include "cli/version.h"
 
 namespace tritogen {

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "cli/verdict_test_data.h"
+#include "report/verdict_test_data.h"
 
 namespace tritogen {
 namespace {

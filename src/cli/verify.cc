@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/batch.h"
 #include "cli/files.h"
-#include "cli/verdict_view.h"
+#include "report/verdict_view.h"
 #include "judge/judge_pool.h"
 
 namespace tritogen {
