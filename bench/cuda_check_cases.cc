@@ -175,8 +175,11 @@ class Tally {
     std::string problem;
     try {
       problem = Compare(gpu, test, &gpu_only);
+    } catch (const NotCompiled& error) {
+      not_compiled_[name] = std::string(error.what()).substr(0, 400);
+      return;
     } catch (const Error& error) {
-      if (error.sticky()) throw;
+      if (error.sticky()) throw std::runtime_error(fmt::format("{}: {}", name, error.what()));
       problem = error.what();
     } catch (const std::exception& error) {
       problem = error.what();
@@ -190,16 +193,13 @@ class Tally {
   }
 
   json Result() const {
-    return {{"ok", wrong_.empty()},
-            {"tried", tried_},
-            {"agree", agree_},
-            {"gpu_only", gpu_only_},
-            {"wrong", wrong_}};
+    return {{"ok", wrong_.empty()},          {"tried", tried_}, {"agree", agree_}, {"gpu_only", gpu_only_},
+            {"not_compiled", not_compiled_}, {"wrong", wrong_}};
   }
 
  private:
   int tried_ = 0, agree_ = 0;
-  json gpu_only_ = json::array(), wrong_ = json::object();
+  json gpu_only_ = json::array(), wrong_ = json::object(), not_compiled_ = json::object();
 };
 
 constexpr char kScalars[] = R"(
@@ -244,7 +244,7 @@ std::shared_ptr<const CompiledKernel> MustCompile(const Gpu& gpu, const std::str
   const Kernel kernel{"kernel", ttir, "", "", options};
   const CompileResult result = gpu.compiler.Compile(std::span(&kernel, 1), gpu.device.target())[0];
   if (const auto* failure = std::get_if<CompileFailure>(&result))
-    throw std::runtime_error(fmt::format("{}: {}", ReasonName(failure->reason), failure->detail));
+    throw NotCompiled(fmt::format("{}: {}", ReasonName(failure->reason), failure->detail));
   return std::get<0>(result);
 }
 
@@ -267,7 +267,7 @@ json CheckLaunchKinds(const Gpu& gpu, const json& cases) {
       tally.Run(gpu, fmt::format("{} {}", test.name, kind), changed);
     };
     run("num_ctas=2", [](KernelOptions* o) { o->num_ctas = 2; });
-    run("num_ctas=16", [](KernelOptions* o) { o->num_ctas = 16; });
+    run("num_ctas=16", [](KernelOptions* o) { o->num_ctas = 16; });  // more than the portable size
     run("cooperative", [](KernelOptions* o) { o->launch_cooperative_grid = true; });
     run("pdl", [](KernelOptions* o) { o->launch_pdl = true; });
     run("maxnreg=32", [](KernelOptions* o) { o->maxnreg = 32; });

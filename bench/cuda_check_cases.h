@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 
 #include "cuda/compiler.h"
@@ -18,7 +19,13 @@ struct Gpu {
   CUstream stream;
 };
 
-// Throws std::runtime_error with the reason when there is no cubin.
+// Triton has no cubin for this kernel on this GPU.
+class NotCompiled : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Throws NotCompiled with the reason.
 std::shared_ptr<const CompiledKernel> MustCompile(const Gpu& gpu, const std::string& ttir,
                                                   const KernelOptions& options = {});
 

@@ -35,6 +35,6 @@ def record(request: dict) -> dict:
         "fork": _attempt(os.fork),
         "thread": _attempt(_thread),
         "socket": _attempt(socket.socket),
-        "write outside": _attempt(lambda: open("/worker/compile.py", "a")),
+        "write outside": _attempt(lambda: open(__file__, "a")),
         "kill": _attempt(lambda: os.kill(os.getppid() or 1, 9)),
     }
