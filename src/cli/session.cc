@@ -27,6 +27,7 @@ void CommonOptions::AddTo(CLI::App* app) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app->add_flag("--json", json, "print JSON on stdout");
+  app->add_option("--html", html, "write a report to this file: one self-contained page");
   app->add_flag("--allow-weak-jail", allow_weak_jail,
                 "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
 }

@@ -18,6 +18,7 @@ struct CommonOptions {
   std::optional<uint64_t> seed;
   double budget_seconds = 120;
   bool json = false;
+  std::string html;  // where the report page goes; empty: none is written
   bool allow_weak_jail = false;
 
   void AddTo(CLI::App* app);

@@ -41,7 +41,7 @@ std::vector<Row> RowsOf(const json& outputs) {
 }
 
 std::string Remark(const Row& row) {
-  if (!row.error) return "NaN or Inf where the reference has none";
+  if (!row.error) return "NaN or Inf";
   if (row.budget == 0) return *row.error == 0 ? "equal, as it must be" : "must be equal";
   if (*row.error == 0) return "exact";
   const double used = row.used();
@@ -60,7 +60,7 @@ std::string DrawRow(const Row& row, const Axis& axis, double top) {
     out += SvgLine(end, y - 10, end, y + 10, "budget");
   }
   out += SvgLine(0, y, 100, y, "track");
-  out += SvgCircle(axis.Percent(row.eager), y, 5, "eager",
+  out += SvgCircle(axis.Percent(row.eager), y, 6.5, "eager",
                    "the eager program's own error: " + Number(row.eager));
   if (row.error) {
     out += SvgCircle(axis.Percent(*row.error), y, 5, over ? "candidate bad" : "candidate",

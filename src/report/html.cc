@@ -31,8 +31,7 @@ bool IsInvisible(std::string_view character) {
   return last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae);
 }
 
-std::string ThreeDigits(double value) {
-  std::string text = fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+std::string Trimmed(std::string text) {
   if (text.find('.') != std::string::npos) text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text;
@@ -74,11 +73,15 @@ std::string PowerOfTen(int exponent) {
   return out;
 }
 
+std::string Digits(double value) {
+  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
+
 std::string Number(double value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   if (value == 0) return "0";
   if (value < 0) return "−" + Number(-value);
-  if (value >= 0.01 && value < 10000) return ThreeDigits(value);
+  if (value >= 0.01 && value < 10000) return Trimmed(Digits(value));
   int exponent = static_cast<int>(std::floor(std::log10(value)));
   double mantissa = value / std::pow(10.0, exponent);
   if (mantissa >= 9.95) {
@@ -89,7 +92,7 @@ std::string Number(double value) {
 }
 
 std::string Microseconds(double value) {
-  return value < 1000 ? ThreeDigits(value) + " µs" : ThreeDigits(value / 1000) + " ms";
+  return value < 1000 ? Digits(value) + " µs" : Digits(value / 1000) + " ms";
 }
 
 std::string WithPrefix(double value) {
@@ -99,7 +102,7 @@ std::string WithPrefix(double value) {
     value /= 1000;
     ++prefix;
   }
-  return fmt::format("{} {}", ThreeDigits(value), kPrefixes[prefix]);
+  return fmt::format("{} {}", Trimmed(Digits(value)), kPrefixes[prefix]);
 }
 
 }  // namespace tritogen::report

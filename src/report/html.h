@@ -12,7 +12,9 @@ std::string Escape(std::string_view text);
 
 // Three digits: "0", "12.3", "4.5 × 10⁻⁴".
 std::string Number(double value);
-// "3.1 µs", "12.3 ms".
+// The same with zeros at its end, for figures that stand beside each other: "12.0".
+std::string Digits(double value);
+// "3.10 µs", "12.3 ms".
 std::string Microseconds(double value);
 // With an SI prefix: "51.2 T", "4.8 G".
 std::string WithPrefix(double value);

@@ -33,8 +33,8 @@ TEST(Number, KeepsThreeDigits) {
   EXPECT_EQ(Number(2e13), "2.0 × 10¹³");
   EXPECT_EQ(Number(-2), "−2");
   EXPECT_EQ(Number(NAN), "NaN");
-  EXPECT_EQ(Microseconds(12.34), "12.3 µs");
-  EXPECT_EQ(Microseconds(12340), "12.3 ms");
+  EXPECT_EQ(Microseconds(12.04), "12.0 µs");
+  EXPECT_EQ(Microseconds(7000), "7.00 ms");
   EXPECT_EQ(WithPrefix(4.8e12), "4.8 T");
   EXPECT_EQ(WithPrefix(999.7), "1 k");
 }

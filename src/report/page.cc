@@ -53,6 +53,12 @@ std::string OrDash(const std::optional<double>& value) {
   return value ? Number(*value) : "–";
 }
 
+// "62.5 %": the error of an output in terms of its budget.
+std::string OfBudget(const json& output) {
+  const auto error = NumberAt(output, "/error"), budget = NumberAt(output, "/budget");
+  return error && budget && *budget > 0 ? Number(100 * *error / *budget) + " %" : "–";
+}
+
 json ListIn(const json& object, const char* key) {
   return object.is_object() && object.contains(key) && object.at(key).is_array() ? object.at(key)
                                                                                  : json::array();
@@ -88,18 +94,21 @@ std::string TimeTable(const json& timing) {
   Table table({"program", "median µs", "middle half", "samples", "CUDA graph", "plain replay", "speed-up"},
               1);
   auto add = [&](const std::string& name, const json& times, const std::string& speedup, bool marked) {
+    auto time = [&](const char* path) {
+      const auto value = NumberAt(times, path);
+      return value ? Digits(*value) : std::string("–");
+    };
     const auto q1 = NumberAt(times, "/q1_us"), q3 = NumberAt(times, "/q3_us");
-    table.Row(
-        {name, OrDash(NumberAt(times, "/median_us")), q1 && q3 ? Number(*q1) + " – " + Number(*q3) : "–",
-         fmt::format("{}", ListIn(times, "samples_us").size()), OrDash(NumberAt(times, "/graph_median_us")),
-         OrDash(NumberAt(times, "/replay_median_us")), speedup},
-        marked);
+    table.Row({name, time("/median_us"), q1 && q3 ? Digits(*q1) + " – " + Digits(*q3) : "–",
+               fmt::format("{}", ListIn(times, "samples_us").size()), time("/graph_median_us"),
+               time("/replay_median_us"), speedup},
+              marked);
   };
   add("candidate", timing.value("candidate", json()), "", true);
   for (const json& baseline : ListIn(timing, "baselines")) {
     const std::string name = TextIn(baseline, "name");
     const auto speedup = SpeedupIn({{"timing", timing}}, name);
-    add(name, baseline, speedup ? Number(*speedup) + " ×" : "–", false);
+    add(name, baseline, speedup ? Digits(*speedup) + " ×" : "–", false);
   }
   return table.Html();
 }
@@ -135,19 +144,39 @@ std::string TimeConditions(const json& timing) {
   return "<dl class=\"facts\">\n" + out + "</dl>\n";
 }
 
-// A value of the evidence: texts with line breaks and objects keep their form.
+// Keys of the evidence from the most telling on; others follow.
+constexpr const char* kEvidenceOrder[] = {"message", "output", "index", "expected", "got",
+                                          "error",   "budget", "trial", "line",     "kernel",
+                                          "program", "buffer", "offset"};
+
+std::string EvidenceFacts(const json& evidence);
+
+// Texts with line breaks and objects keep their form.
 std::string EvidenceValue(const json& value) {
   if (value.is_string()) {
     const std::string text = value;
     return text.find('\n') == std::string::npos ? Escape(text) : "<pre>" + Escape(text) + "</pre>";
   }
-  if (value.is_number_float()) return Escape(Number(value));
-  if (value.is_object()) {
+  if (value.is_number_float()) return fmt::format("{:.7g}", value.get<double>());
+  if (value.is_object()) return EvidenceFacts(value);
+  if (value.is_array()) {
     std::string out;
-    for (const auto& [key, part] : value.items()) out += Entry(Spaced(key), EvidenceValue(part));
-    return "<dl class=\"facts\">\n" + out + "</dl>";
+    for (const json& item : value) out += (out.empty() ? "" : ", ") + EvidenceValue(item);
+    return "[" + out + "]";
   }
-  return Escape(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  return Escape(value.dump());
+}
+
+std::string EvidenceFacts(const json& evidence) {
+  std::string first, rest;
+  for (const char* key : kEvidenceOrder) {
+    if (evidence.contains(key)) first += Entry(key, EvidenceValue(evidence[key]));
+  }
+  for (const auto& [key, value] : evidence.items()) {
+    if (std::find(std::begin(kEvidenceOrder), std::end(kEvidenceOrder), key) == std::end(kEvidenceOrder))
+      rest += Entry(Spaced(key), EvidenceValue(value));
+  }
+  return "<dl class=\"facts\">\n" + first + rest + "</dl>\n";
 }
 
 // The line in the candidate that the evidence points at; 0: none.
@@ -174,7 +203,7 @@ std::string HeaderSection(const ReportInput& input) {
 std::string FiguresSection(const json& verdict) {
   std::string out;
   if (const auto speedup = SpeedupIn(verdict, "eager fp32"))
-    out += Figure("Speed-up", Number(*speedup) + " ×", "over eager PyTorch in fp32");
+    out += Figure("Speed-up", Digits(*speedup) + " ×", "over eager PyTorch in fp32");
   if (const auto median = MedianMicrosecondsIn(verdict))
     out += Figure("Time", Microseconds(*median), "median of a call");
   const json worst = WorstOutputIn(verdict);
@@ -192,22 +221,19 @@ std::string CandidatesSection(const ReportInput& input) {
   const bool timed = std::any_of(candidates.begin(), candidates.end(), [](const auto& one) {
     return MedianMicrosecondsIn(one.verdict).has_value();
   });
-  std::vector<std::string> titles = {"strategy", "proposer", "verdict", "error", "allowed", "in Triton"};
+  std::vector<std::string> titles = {"strategy", "proposer", "verdict", "error", "of budget", "in Triton"};
   if (timed) titles.insert(titles.end(), {"time", "speed-up"});
   Table table(titles, 3);
   for (const ReportCandidate& one : candidates) {
     const json worst = WorstOutputIn(one.verdict);
     const std::string outcome = TextIn(one.verdict, "verdict");
-    std::vector<std::string> cells = {one.strategy,
-                                      one.proposer,
-                                      Spaced(outcome),
-                                      OrDash(NumberAt(worst, "/error")),
-                                      OrDash(NumberAt(worst, "/budget")),
-                                      Number(100 * WorkShareIn(one.verdict)) + " %"};
+    std::vector<std::string> cells = {one.strategy,    one.proposer,
+                                      Spaced(outcome), OrDash(NumberAt(worst, "/error")),
+                                      OfBudget(worst), Number(100 * WorkShareIn(one.verdict)) + " %"};
     const auto median = MedianMicrosecondsIn(one.verdict), speedup = SpeedupIn(one.verdict, "eager fp32");
     if (timed) {
       cells.push_back(median ? Microseconds(*median) : "–");
-      cells.push_back(speedup ? Number(*speedup) + " ×" : "–");
+      cells.push_back(speedup ? Digits(*speedup) + " ×" : "–");
     }
     table.Row(cells, one.chosen);
     if (outcome != "passed") table.Remark(TextIn(one.verdict, "reason"));
@@ -246,7 +272,7 @@ std::string RooflineSection(const json& verdict) {
 std::string EvidenceSection(const json& verdict) {
   const json evidence = verdict.is_object() ? verdict.value("evidence", json()) : json();
   if (!evidence.is_object() || evidence.empty()) return "";
-  return Section("Evidence", EvidenceValue(evidence) + "\n");
+  return Section("Evidence", EvidenceFacts(evidence));
 }
 
 std::string MethodSection(const ReportInput& input) {

@@ -56,7 +56,7 @@ std::string DrawRow(const Row& row, const Axis& axis, double top, bool first) {
   const double y = top + kTrack, left = axis.Percent(row.q1), right = axis.Percent(row.q3);
   std::string out = SvgText(0, top + 14, "start", first ? "name first" : "name", row.name);
   out += SvgText(100, top + 14, "end", "value",
-                 fmt::format("{} ({} – {})", Microseconds(row.median), Number(row.q1), Number(row.q3)));
+                 fmt::format("{} ({} – {})", Microseconds(row.median), Digits(row.q1), Digits(row.q3)));
   out += SvgLine(0, y, 100, y, "track");
   const std::string kind = first ? " first" : "";
   const size_t step = row.samples.size() / kMaxDots + 1;
