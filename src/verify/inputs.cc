@@ -88,22 +88,26 @@ at::Tensor Large(const at::Tensor& x, double strength, const at::Generator& rand
   return scaled * (UniformNumber(150, 500, random) * strength / (most > 0 ? most : 1));
 }
 
-// Powers of ten at random places of every line of elements: on one half of it, wherever that begins, they
-// are small, on the other large. About 24 jumps a line keep products within what fp32 can hold.
+// Powers of ten in every line of elements, along whatever dimension: small ones on one half of it, wherever
+// that begins, large ones on the other. At most 24 of up to two decades each, evenly spaced, so that products
+// shrink and grow by 18 decades and stay within what fp32 can hold.
 at::Tensor Swings(const at::Tensor& near_one, double strength, const at::Generator& random) {
   const auto sizes = near_one.sizes();
+  const int64_t longest = sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end());
+  const int64_t apart = std::max<int64_t>(4, (longest + 23) / 24);
   at::Tensor phase = Uniform({}, 0, 1, random);
-  int64_t longest = 1;
+  at::Tensor place =
+      at::full({}, std::floor(UniformNumber(0, static_cast<double>(apart), random)), DoubleOptions());
   for (int64_t d = 0; d < near_one.dim(); ++d) {
     std::vector<int64_t> line(sizes.size(), 1);
     line[d] = sizes[d];
-    phase = phase + at::arange(sizes[d], DoubleOptions()).view(line) / static_cast<double>(sizes[d]);
-    longest = std::max(longest, sizes[d]);
+    const at::Tensor index = at::arange(sizes[d], DoubleOptions()).view(line);
+    phase = phase + index / static_cast<double>(sizes[d]);
+    place = place + index;
   }
   const at::Tensor sign = at::where(phase.remainder(1) < 0.5, -1.0, 1.0);
-  const double share = std::min(0.25, 24 / static_cast<double>(longest));
-  const at::Tensor jumps = at::pow(10.0, sign * Uniform(sizes, 0, 3 * strength, random));
-  return at::where(Uniform(sizes, 0, 1, random) < share, near_one * jumps, near_one);
+  const at::Tensor jumps = at::pow(10.0, sign * Uniform(sizes, strength, 2 * strength, random));
+  return at::where(place.remainder(apart) == 0, near_one * jumps, near_one);
 }
 
 // Changed values of a floating tensor, in fp64.
