@@ -40,23 +40,14 @@ def run_on_tile_machine(program, case, values, folder, **extra):
         names.append(name)
         return len(buffers) - 1
 
-    def add(name, value):
+    for name, value in case.launch_arguments(values):
         if isinstance(value, torch.Tensor):
             arguments.append({"buffer": add_tensor(name, value)})
-        elif isinstance(value, tuple) and value and isinstance(value[0], torch.Tensor) and isinstance(value[1], (tuple, list)):
+        elif isinstance(value, tuple):
             tensor = value[0]
             arguments.append({"buffer": add_tensor(name, tensor), "shape": list(tensor.shape), "strides": list(tensor.stride())})
-        elif isinstance(value, tuple):
-            for i, item in enumerate(value):
-                add(f"{name}.{i}", item)
-        elif isinstance(value, float):
-            arguments.append({"float": value})
-        elif value is not None:
-            arguments.append({"int": int(value)})
-
-    for name in case.kernel.arg_names:
-        if name not in case.constants:
-            add(name, values[name])
+        else:
+            arguments.append({"float": value} if isinstance(value, float) else {"int": int(value)})
     grid = list(case.grid) + [1] * (3 - len(case.grid))
     manifest = {"ttir": str(GOLDEN / f"{case.name}.ttir"), "grid": grid, "buffers": buffers, "arguments": arguments, **extra}
     path = folder / "manifest.json"

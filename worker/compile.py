@@ -52,7 +52,7 @@ def _loader(program: str) -> list[str]:
     """The dynamic loader that a program names near its head, which the kernel starts with it."""
     with open(program, "rb") as file:
         named = re.search(rb"/[\w./-]+/ld-[\w.-]+", file.read(4096))
-    return [os.path.realpath(named[0])] if named else []
+    return [os.path.realpath(os.fsdecode(named[0]))] if named else []
 
 
 PROGRAMS = (_OLDER.path, _BLACKWELL.path, *{*_loader(_OLDER.path), *_loader(_BLACKWELL.path)})
@@ -62,6 +62,7 @@ PROGRAMS = (_OLDER.path, _BLACKWELL.path, *{*_loader(_OLDER.path), *_loader(_BLA
 def _context() -> ir.context:
     """One MLIR context with all dialects; a forked child inherits it."""
     context = ir.context()
+    context.printOpOnDiagnostic(False)  # what is wrong, without the whole module
     ir.load_dialects(context)
     make_backend(GPUTarget("cuda", 90, 32)).load_dialects(context)
     return context
@@ -83,6 +84,7 @@ def record(request: dict) -> dict:
 
 def _compile(request: dict) -> dict:
     folder = os.getcwd()
+    os.environ["TRITON_REPRODUCER_PATH"] = os.path.join(folder, "reproducer")  # not to stderr
     ptx, metadata, options, signature = _lower(request, folder)
     cubin, log = _assemble(ptx, request["capability"], options, folder)
     name = metadata["name"]

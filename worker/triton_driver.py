@@ -30,10 +30,8 @@ from tape import Step, Tid
 from tensors import ADDRESS_BASE, RecordingTensor, current
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
-_PLAN_OPTIONS = (
-    "num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "enable_reflect_ftz",
-    "launch_cooperative_grid",
-)  # fmt: skip
+_PLAN_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_PLAN_FLAGS = {"enable_fp_fusion": True, "enable_reflect_ftz": True, "launch_cooperative_grid": False}
 _NO_OTHER_OPTION = {"launch_pdl": False, "ir_override": None, "ptx_options": None, "ptx_version": None}
 _SITE = re.compile(r'loc\("' + re.escape(os.path.dirname(os.path.dirname(triton.__file__))) + "/")
 
@@ -205,6 +203,7 @@ def _compile(function: JITFunction, target: GPUTarget, backend: Any, options: An
         raise CompileError(function, error) from error
     text = _SITE.sub('loc("', text)
     chosen = {name: getattr(options, name) for name in _PLAN_OPTIONS}
+    chosen |= {name: getattr(options, name) for name, usual in _PLAN_FLAGS.items() if getattr(options, name) != usual}
     return CompiledKernel(function, text, chosen, signature, _jit_functions(constexprs.values()), asm={"ttir": text})
 
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "cli/progress.h"
-#include "cli/verdict_view.h"
+#include "report/verdict_view.h"
 
 namespace tritogen {
 namespace {
@@ -30,7 +30,7 @@ class Output {
     if (!file_) throw UserError(fmt::format("cannot write to '{}'", path));
   }
   // One line, written whole and flushed, so that an interrupted run can be continued.
-  void Write(const std::string& id, json verdict) {
+  void Write(const std::string& id, const json& verdict) {
     json object = {{"id", id}};
     object.update(verdict);
     std::ostream& out = file_.is_open() ? file_ : std::cout;

@@ -14,11 +14,11 @@
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/ship.h"
-#include "cli/verdict_view.h"
 #include "judge/judge_pool.h"
 #include "plan/lift.h"
 #include "program/print.h"
 #include "propose/teacher_proposer.h"
+#include "report/verdict_view.h"
 
 namespace tritogen {
 namespace {
@@ -137,10 +137,12 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
       continue;
     }
     report.out = options.out.empty() ? DefaultOut(options.file) : options.out;
-    report.chosen = best->candidate.strategy;
-    WriteFileAtomic(report.out, std::get<std::string>(shipped));
+    report.chosen = best - judged.data();
+    report.module = std::get<std::string>(std::move(shipped));
+    WriteFileAtomic(report.out, report.module);
     break;
   }
+  if (!options.common.html.empty()) WriteFileAtomic(options.common.html, report.ToHtml(source));
   if (options.common.json) {
     std::cout << report.ToJson().dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
   } else {

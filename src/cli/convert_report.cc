@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "cli/verdict_view.h"
 #include "cli/version.h"
+#include "report/report.h"
+#include "report/verdict_view.h"
 
 namespace tritogen {
 namespace {
@@ -63,7 +64,7 @@ json ConvertReport::ToJson() const {
   }
   return {{"file", file},
           {"out", out.empty() ? json() : json(out)},
-          {"chosen", chosen.empty() ? json() : json(chosen)},
+          {"chosen", chosen ? json(ChosenStrategy()) : json()},
           {"seed", seed},
           {"candidates", candidates},
           {"remarks", remarks}};
@@ -74,7 +75,21 @@ std::string ConvertReport::ToText() const {
   std::string text = TableText(rows);
   for (const std::string& remark : remarks) text += remark + "\n";
   return text + (out.empty() ? fmt::format("\nnone was written (seed {})\n", seed)
-                             : fmt::format("\nwrote {}: {} (seed {})\n", out, chosen, seed));
+                             : fmt::format("\nwrote {}: {} (seed {})\n", out, ChosenStrategy(), seed));
+}
+
+std::string ConvertReport::ToHtml(const std::string& source) const {
+  ReportInput page{.command = "convert",
+                   .task = std::filesystem::path(file).filename().string(),
+                   .verdict = chosen ? rows.at(*chosen).verdict : json(),
+                   .remarks = remarks,
+                   .versions = Versions()};
+  for (size_t i = 0; i < rows.size(); ++i)
+    page.candidates.push_back(
+        {rows[i].candidate.proposer, rows[i].candidate.strategy, rows[i].verdict, chosen == i});
+  if (!module.empty()) page.sources.push_back({"Shipped module", module});
+  page.sources.push_back({"Original program", source, /*open=*/false});
+  return RenderReport(page);
 }
 
 std::vector<std::string> ModuleHeader(const std::string& file, const Candidate& candidate,

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,18 @@ struct ConvertReport {
   std::string file;
   uint64_t seed = 0;
   std::vector<Row> rows;
-  std::string out;     // empty: no module was written
-  std::string chosen;  // strategy of the candidate that was
+  std::string out;               // empty: no module was written
+  std::string module;            // its text
+  std::optional<size_t> chosen;  // the row that became the module
   std::vector<std::string> remarks;
 
   nlohmann::json ToJson() const;
   std::string ToText() const;
+  // The page that --html asks for. `source`: the program that was converted.
+  std::string ToHtml(const std::string& source) const;
+
+ private:
+  std::string ChosenStrategy() const { return rows.at(*chosen).candidate.strategy; }
 };
 
 // Lines of the module's docstring: what was verified, how, with which seed and versions.

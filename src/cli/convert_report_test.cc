@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "cli/verdict_test_data.h"
+#include "report/verdict_test_data.h"
 
 namespace tritogen {
 namespace {
@@ -28,7 +28,7 @@ std::vector<std::string> Lines(const std::string& text) {
 TEST(ConvertReport, ShowsErrorsBesideTheBudgetAndWhyACandidateFailed) {
   ConvertReport report = ReportOf({PassedVerdict(), FailedVerdict()});
   report.out = "mlp_triton.py";
-  report.chosen = "way 0";
+  report.chosen = 0;
   report.remarks = {"a remark"};
   const std::vector<std::string> lines = Lines(report.ToText());
   ASSERT_EQ(lines.size(), 7u) << report.ToText();
@@ -66,7 +66,24 @@ TEST(ConvertReport, JsonHoldsEveryVerdictWhole) {
   EXPECT_EQ(json["candidates"][0]["verdict"], PassedVerdict());
   EXPECT_EQ(json["candidates"][1]["strategy"], "way 1");
   report.out = "x.py";
+  report.chosen = 0;
   EXPECT_EQ(report.ToJson()["out"], "x.py");
+  EXPECT_EQ(report.ToJson()["chosen"], "way 0");
+}
+
+TEST(ConvertReport, HtmlShowsTheModuleOrThatThereIsNone) {
+  ConvertReport report = ReportOf({PassedVerdict(), FailedVerdict()});
+  std::string page = report.ToHtml("original = 1\n");
+  EXPECT_NE(page.find("No candidate passed"), std::string::npos);
+  EXPECT_EQ(page.find("Shipped module"), std::string::npos);
+  EXPECT_NE(page.find("original"), std::string::npos);
+  report.out = "mlp_triton.py";
+  report.module = "shipped = 1\n";
+  report.chosen = 0;
+  page = report.ToHtml("original = 1\n");
+  EXPECT_NE(page.find("badge good"), std::string::npos);
+  EXPECT_NE(page.find("Shipped module"), std::string::npos);
+  EXPECT_NE(page.find("way 1"), std::string::npos);
 }
 
 TEST(ModuleHeader, SaysHowItWasVerified) {

@@ -1,5 +1,4 @@
 // doctor: the part of ./tritogen doctor that needs the program: processor, GPU, driver, jail.
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <fstream>
@@ -7,27 +6,28 @@
 #include "cli/command.h"
 #include "cli/session.h"
 #include "cli/version.h"
+#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "record/jail_probe.h"
 
 namespace tritogen {
 namespace {
 
 std::string Gpu() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return "none: no NVIDIA driver (libcuda.so.1) here; candidates run on the CPU tile machine";
-  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
-  auto version = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDriverGetVersion"));
-  auto count = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDeviceGetCount"));
-  auto name = reinterpret_cast<int (*)(char*, int, int)>(dlsym(library, "cuDeviceGetName"));
-  int devices = 0, driver = 0;
-  if (!init || !version || !count || !name || init(0) != 0 || count(&devices) != 0 || devices == 0) {
-    return "none: the NVIDIA driver is there but shows no device; candidates run on the CPU tile machine";
+  std::string why;
+  const cuda::Driver* driver = cuda::Driver::Load(&why);
+  if (driver == nullptr) return fmt::format("none: {}; candidates run on the CPU tile machine", why);
+  try {
+    const cuda::DeviceInfo gpu = cuda::ReadDevice(*driver);
+    int devices = 0;
+    cuda::Check(driver->cuDeviceGetCount(&devices), "count the GPUs");
+    return fmt::format("{} x {}, compute capability {}.{}, {} SMs, {:.0f} GiB, driver for CUDA {}.{}",
+                       devices, gpu.name, gpu.capability / 10, gpu.capability % 10, gpu.sm_count,
+                       gpu.memory_bytes / 1073741824.0, gpu.driver_version / 1000,
+                       gpu.driver_version % 1000 / 10);
+  } catch (const cuda::Error& error) {
+    return fmt::format("not usable: {}; candidates run on the CPU tile machine", error.what());
   }
-  version(&driver);
-  char text[128] = "";
-  name(text, sizeof(text), 0);
-  return fmt::format("{} x {}, driver for CUDA {}.{} (this version does not use it yet)", devices, text,
-                     driver / 1000, driver % 1000 / 10);
 }
 
 std::string Processor() {

@@ -71,6 +71,7 @@ void CommonOptions::AddTo(CLI::App* app) {
   app->add_option("--samples", timing_samples, "GPU: timed calls of each program, at the least")
       ->check(CLI::Range(5, 100000));
   app->add_flag("--json", json, "print JSON on stdout");
+  app->add_option("--html", html, "write a report to this file: one self-contained page");
   app->add_flag("--allow-weak-jail", allow_weak_jail,
                 "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
 }

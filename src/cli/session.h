@@ -20,6 +20,7 @@ struct CommonOptions {
   std::optional<uint64_t> seed;
   double budget_seconds = 120;
   bool json = false;
+  std::string html;  // where the report page goes; empty: none is written
   bool allow_weak_jail = false;
 
   int timing_samples = 0;  // 0: the command's own choice

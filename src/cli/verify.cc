@@ -1,13 +1,17 @@
 // verify REFERENCE CANDIDATE: judges one candidate; verify --batch FILE.jsonl: judges many.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <iostream>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/batch.h"
 #include "cli/files.h"
-#include "cli/verdict_view.h"
+#include "cli/version.h"
 #include "judge/judge_pool.h"
+#include "report/report.h"
+#include "report/verdict_view.h"
 
 namespace tritogen {
 namespace {
@@ -40,7 +44,22 @@ int ExitCode(const JudgeReply& reply) {
   return reply.outcome == "infra_error" ? 3 : 1;
 }
 
-int JudgeOne(const JudgeRequest& request, const CommonOptions& common, const Environment& environment) {
+struct FileNames {
+  std::string reference, candidate;
+};
+
+std::string Html(const FileNames& names, const JudgeRequest& request, const json& verdict) {
+  auto name = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  return RenderReport({.command = "verify",
+                       .task = fmt::format("{} for {}", name(names.candidate), name(names.reference)),
+                       .verdict = verdict,
+                       .sources = {{"Candidate", request.candidate.text},
+                                   {"Reference", request.reference.text, /*open=*/false}},
+                       .versions = Versions()});
+}
+
+int JudgeOne(const FileNames& names, const JudgeRequest& request, const CommonOptions& common,
+             const Environment& environment) {
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, request.options.on_gpu);
   JudgePool pool(workers.recorder.get(), 1, workers.compiler.get());
@@ -48,6 +67,7 @@ int JudgeOne(const JudgeRequest& request, const CommonOptions& common, const Env
   std::optional<JudgeReply> reply;
   while (!reply && !Interrupted()) reply = pool.Next(0.5);
   if (!reply) return kInterruptedExit;
+  if (!common.html.empty()) WriteFileAtomic(common.html, Html(names, request, reply->verdict));
   if (common.json) {
     std::cout << reply->verdict.dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
   } else {
@@ -65,10 +85,11 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
       "./tritogen verify");
   CommonOptions common;
   BatchOptions batch{.class_reference = "Model", .class_candidate = "ModelNew"};
-  std::string reference, candidate, function;
+  FileNames names;
+  std::string function;
   common.AddTo(&app);
-  app.add_option("REFERENCE", reference, "PyTorch file with Model, get_inputs and get_init_inputs");
-  app.add_option("CANDIDATE", candidate, "file with ModelNew");
+  app.add_option("REFERENCE", names.reference, "PyTorch file with Model, get_inputs and get_init_inputs");
+  app.add_option("CANDIDATE", names.candidate, "file with ModelNew");
   app.add_option("--class-reference", batch.class_reference, "class in the reference")->capture_default_str();
   app.add_option("--class-candidate", batch.class_candidate, "class in the candidate")->capture_default_str();
   app.add_option("--function", function, "a plain function with this name in both files, instead of classes");
@@ -79,17 +100,18 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
   if (auto code = Parse(&app, argc, argv)) return *code;
 
   if (!batch.file.empty()) {
-    if (!reference.empty()) throw UserError("--batch takes no REFERENCE and CANDIDATE beside it");
+    if (!names.reference.empty()) throw UserError("--batch takes no REFERENCE and CANDIDATE beside it");
+    if (!common.html.empty()) throw UserError("--html shows one candidate; it does not go with --batch");
     return RunBatch(batch, common, environment);
   }
-  if (candidate.empty())
+  if (names.candidate.empty())
     throw UserError("give a REFERENCE and a CANDIDATE file, or --batch FILE.jsonl (--help says more)");
   const bool is_function = !function.empty();
   const JudgeRequest request{
-      {ReadSource(reference), is_function ? function : batch.class_reference, is_function},
-      {ReadSource(candidate), is_function ? function : batch.class_candidate, is_function},
+      {ReadSource(names.reference), is_function ? function : batch.class_reference, is_function},
+      {ReadSource(names.candidate), is_function ? function : batch.class_candidate, is_function},
       common.Verification(Cores())};
-  return JudgeOne(request, common, environment);
+  return JudgeOne(names, request, common, environment);
 }
 
 }  // namespace tritogen

@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -71,6 +72,23 @@ bool IsCrash(int status) {
          std::find(std::begin(kCrashes), std::end(kCrashes), WTERMSIG(status)) != std::end(kCrashes);
 }
 
+// The lines in which MLIR and LLVM say what they do not like.
+std::string Diagnostics(const std::string& output) {
+  constexpr size_t kMaxLines = 12;
+  std::istringstream lines(output);
+  std::string found;
+  size_t count = 0;
+  for (std::string line; count < kMaxLines && std::getline(lines, line);) {
+    const bool says = line.find("error: ") != std::string::npos ||
+                      line.find("Assertion") != std::string::npos ||
+                      line.find("LLVM ERROR") != std::string::npos;
+    if (!says) continue;
+    found += "\n" + line;
+    ++count;
+  }
+  return found;
+}
+
 Answer ReadChildEnd(const ChildEnd& end, double wall_seconds) {
   switch (end.how) {
     case ChildEnd::How::kTimedOut:
@@ -94,7 +112,10 @@ Answer ReadChildEnd(const ChildEnd& end, double wall_seconds) {
   try {
     DecodeFrame(end.reply);  // that it is one frame and no more
     std::string bytes = end.reply.substr(kFrameHeaderBytes);
-    return {DecodeOutcome(bytes), bytes};
+    CompileOutcome outcome = DecodeOutcome(bytes);
+    if (const auto* failure = std::get_if<CompileFailure>(&outcome))
+      return Fail(failure->reason, failure->detail + Diagnostics(end.output), /*keep=*/true);
+    return {std::move(outcome), std::move(bytes)};
   } catch (const FormatError& error) {
     return Fail(Reason::kInfrastructure, fmt::format("the compiler's answer is broken: {}", error.what()));
   }

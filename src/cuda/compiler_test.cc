@@ -213,6 +213,10 @@ TEST(Compiler, FailuresSayWhatFailed) {
   const CompileFailure text = Bad(CompileOne({"k", "hello", "", "", {}}));
   EXPECT_EQ(text.reason, Reason::kInvalid);
   EXPECT_THAT(text.detail, HasSubstr("does not parse"));
+  EXPECT_THAT(text.detail, HasSubstr("error: "));
+  const CompileFailure lowering = Bad(CompileOne(Golden("map_elements")));
+  EXPECT_EQ(lowering.reason, Reason::kLowering);
+  EXPECT_THAT(lowering.detail, HasSubstr("pack size must be a divisor"));
   const std::string nonsense =
       "%0 = tt.elementwise_inline_asm \"frobnicate $0;\" {constraints = \"=r\", packed_element = 1 : i32, "
       "pure = false} -> i32";

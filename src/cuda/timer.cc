@@ -73,7 +73,9 @@ class L2Flush {
     Check(driver.cuModuleLoadDataEx(&module_, kReadKernel, 0, nullptr, nullptr), "load the L2 flush");
     Check(driver.cuModuleGetFunction(&read_, module_, "read_all"), "find the L2 flush");
     if (device.max_persisting_l2_bytes > 0) {
-      Check(driver.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0), "forbid persisting L2 lines");
+      const CUresult result = driver.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
+      // Where the limit is not ours to set (a MIG slice), it is zero.
+      if (result != CUDA_ERROR_UNSUPPORTED_LIMIT) Check(result, "forbid persisting L2 lines");
     }
   }
   ~L2Flush() { driver_.cuModuleUnload(module_); }

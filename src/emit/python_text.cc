@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/python_tokens.h"
+
 namespace tritogen {
 namespace {
 
@@ -14,28 +16,6 @@ constexpr size_t kLineWidth = 100;
 
 bool IsNameStart(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
-}
-bool IsNameChar(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
-
-// Position after the string literal that starts at `i` (at its quote).
-size_t SkipString(std::string_view text, size_t i) {
-  const char quote = text[i];
-  const bool triple = text.substr(i, 3) == std::string(3, quote);
-  i += triple ? 3 : 1;
-  while (i < text.size()) {
-    if (text[i] == '\\') {
-      i += 2;
-    } else if (triple ? text.substr(i, 3) == std::string(3, quote) : text[i] == quote) {
-      return i + (triple ? 3 : 1);
-    } else if (!triple && text[i] == '\n') {
-      return i;  // unterminated: Python would have refused it
-    } else {
-      ++i;
-    }
-  }
-  return text.size();
 }
 
 std::vector<std::string_view> Lines(std::string_view text) {
@@ -52,26 +32,19 @@ std::vector<std::string_view> Lines(std::string_view text) {
 // Lines with their line breaks; what a bracket or a string holds together is one.
 std::vector<std::string_view> LogicalLines(std::string_view text) {
   std::vector<std::string_view> lines;
-  size_t start = 0;
+  const char* start = text.data();
   int depth = 0;
-  for (size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    if (c == '#') {
-      i = std::min(text.find('\n', i), text.size());
-      continue;
-    }
-    if (c == '"' || c == '\'') {
-      i = std::min(SkipString(text, i), text.size());
-      continue;
-    }
+  for (const PythonToken& token : PythonTokens(text)) {
+    if (token.kind != PythonToken::Kind::kOther) continue;
+    const char c = token.text[0];
     depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
-    i += c == '\\' ? 2 : 1;
-    if (c == '\n' && depth <= 0) {
-      lines.push_back(text.substr(start, i - start));
-      start = i;
-    }
+    if (c != '\n' || depth > 0) continue;
+    const char* end = token.text.data() + 1;
+    lines.emplace_back(start, end - start);
+    start = end;
   }
-  if (start < text.size()) lines.push_back(text.substr(start));
+  const char* end = text.data() + text.size();
+  if (start < end) lines.emplace_back(start, end - start);
   return lines;
 }
 
@@ -137,23 +110,10 @@ std::string StateExpression(std::string_view name) {
 std::string RenameIdentifier(std::string_view source, std::string_view from, std::string_view to) {
   std::string out;
   char before = '\n';  // last character that is not a blank
-  for (size_t i = 0; i < source.size();) {
-    size_t end = i + 1;
-    const char c = source[i];
-    if (c == '#') {
-      end = std::min(source.find('\n', i), source.size());
-    } else if (c == '"' || c == '\'') {
-      end = SkipString(source, i);
-    } else if (IsNameStart(c)) {
-      while (end < source.size() && IsNameChar(source[end])) ++end;
-    } else if (std::isdigit(static_cast<unsigned char>(c))) {
-      while (end < source.size() && (IsNameChar(source[end]) || source[end] == '.')) ++end;
-    }
-    end = std::min(end, source.size());
-    const std::string_view token = source.substr(i, end - i);
-    out += token == from && before != '.' ? to : token;
-    if (c != ' ' && c != '\t') before = source[end - 1];
-    i = end;
+  for (const PythonToken& token : PythonTokens(source)) {
+    const bool rename = token.kind == PythonToken::Kind::kName && token.text == from && before != '.';
+    out += rename ? to : token.text;
+    if (token.text[0] != ' ' && token.text[0] != '\t') before = token.text.back();
   }
   return out;
 }

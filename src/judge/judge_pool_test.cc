@@ -1,5 +1,6 @@
 #include "judge/judge_pool.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>

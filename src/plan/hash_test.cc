@@ -52,6 +52,9 @@ TEST(PlanHashTest, WhatAProgramComputesCounts) {
   EXPECT_NE(HashAfter("/run/2/variants/0/grid/0", 3), hash);
   EXPECT_NE(HashAfter("/run/2/variants/0/args/1/ptr", 1), hash);
   EXPECT_NE(HashAfter("/kernels/0/options/num_warps", 8), hash);
+  EXPECT_NE(HashAfter("/kernels/0/options/enable_fp_fusion", false), hash);
+  EXPECT_NE(HashAfter("/kernels/0/options/launch_cooperative_grid", true), hash);
+  EXPECT_EQ(HashAfter("/kernels/0/options/enable_fp_fusion", true), hash);
   EXPECT_NE(HashAfter("/kernels/0/ttir", "module { }"), hash);
   EXPECT_NE(HashAfter("/state/0/0", "bias"), hash);
   EXPECT_NE(HashAfter("/structure", "[*]"), hash);

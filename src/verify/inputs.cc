@@ -74,22 +74,25 @@ at::Tensor Large(const at::Tensor& x, double strength, const Random& random) {
   return scaled * (random.Number(150, 500) * strength / (most > 0 ? most : 1));
 }
 
-// Powers of ten at random places of every line of elements: on one half of it, wherever that begins, they
-// are small, on the other large. About 24 jumps a line keep products within what fp32 can hold.
+// Powers of ten in every line of elements, along whatever dimension: small ones on one half of it, wherever
+// that begins, large ones on the other. At most 24 of up to two decades each, evenly spaced, so that products
+// shrink and grow by 18 decades and stay within what fp32 can hold.
 at::Tensor Swings(const at::Tensor& near_one, double strength, const Random& random) {
   const auto sizes = near_one.sizes();
+  const int64_t longest = sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end());
+  const int64_t apart = std::max<int64_t>(4, (longest + 23) / 24);
   at::Tensor phase = random.Uniform({}, 0, 1);
-  int64_t longest = 1;
+  at::Tensor place = at::full({}, std::floor(random.Number(0, static_cast<double>(apart))), random.options());
   for (int64_t d = 0; d < near_one.dim(); ++d) {
     std::vector<int64_t> line(sizes.size(), 1);
     line[d] = sizes[d];
-    phase = phase + at::arange(sizes[d], random.options()).view(line) / static_cast<double>(sizes[d]);
-    longest = std::max(longest, sizes[d]);
+    const at::Tensor index = at::arange(sizes[d], random.options()).view(line);
+    phase = phase + index / static_cast<double>(sizes[d]);
+    place = place + index;
   }
   const at::Tensor sign = at::where(phase.remainder(1) < 0.5, -1.0, 1.0);
-  const double share = std::min(0.25, 24 / static_cast<double>(longest));
-  const at::Tensor jumps = at::pow(10.0, sign * random.Uniform(sizes, 0, 3 * strength));
-  return at::where(random.Uniform(sizes, 0, 1) < share, near_one * jumps, near_one);
+  const at::Tensor jumps = at::pow(10.0, sign * random.Uniform(sizes, strength, 2 * strength));
+  return at::where(place.remainder(apart) == 0, near_one * jumps, near_one);
 }
 
 // Changed values of a floating tensor, in fp64.

@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "plan/hash.h"
 #include "plan/visit.h"
-#include "verify/precision.h"
 #include "verify/sensitivity.h"
 #include "verify/timings.h"
 #include "verify/verifier_calls.h"
 #include "verify/verifier_carry.h"
+#include "verify/verifier_evidence.h"
 #include "verify/verifier_state.h"
 #include "verify/verifier_task.h"
 #include "verify/verifier_waivers.h"
@@ -22,32 +23,13 @@
 namespace tritogen {
 namespace {
 
-Objection ObjectionOf(const ReplayFailure& failure) {
-  Objection objection{OutcomeOf(failure.kind), failure.message, ""};
-  if (failure.line > 0) objection.evidence["line"] = failure.line;
-  if (failure.fault) {
-    objection.evidence["fault"] = {{"message", failure.fault->message},
-                                   {"line", failure.fault->line},
-                                   {"program", failure.fault->program},
-                                   {"buffer", failure.fault->buffer},
-                                   {"offset", failure.fault->offset}};
-  }
-  return objection;
-}
-
 bool SameBits(const at::Tensor& a, const at::Tensor& b) {
   auto bytes = [](const at::Tensor& t) { return t.contiguous().flatten().view(at::kByte); };
   return a.nbytes() == b.nbytes() && bytes(a).equal(bytes(b));
 }
 
-std::vector<int64_t> Unravel(int64_t index, at::IntArrayRef sizes) {
-  std::vector<int64_t> place(sizes.size());
-  for (size_t d = sizes.size(); d-- > 0;) {
-    place[d] = index % sizes[d];
-    index /= sizes[d];
-  }
-  return place;
-}
+// Trials that every autotuned variant runs however long it takes.
+constexpr size_t kTrialsOfVariants = 2;
 
 class Judgement {
  public:
@@ -66,8 +48,8 @@ class Judgement {
     verdict_.work = ShareOf(task_.work, plan_, flow_);
     auto objection = Examine();
     if (!objection) objection = RunTrials();
+    if (!objection) objection = FindCarried(OptionsNow());
     if (!objection) objection = RunVariants();
-    if (!objection) objection = FindCarried(*main_, OptionsNow());
     if (!objection) objection = RunInARow();
     if (!objection) objection = FindDecoys();
     if (!objection && options_.on_gpu && options_.timing_samples > 0) objection = Time();
@@ -150,8 +132,15 @@ class Judgement {
       objection.evidence["trial"] = trial.name();
       return objection;
     }
+    NoteChanges(replayer, trial);
     if (auto objection = CheckInputs(trial, inputs)) return objection;
     return CheckOutputs(trial, outputs);
+  }
+
+  void NoteChanges(const Replayer& replayer, const Trial& trial) {
+    const std::vector<TensorId> changed = replayer.Changed();
+    if (changed_.empty()) first_to_change_ = &trial;
+    changed_.insert(changed.begin(), changed.end());
   }
 
   std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const {
@@ -170,7 +159,7 @@ class Judgement {
     for (size_t i = 0; i < trial.outputs.size(); ++i) {
       const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], outputs[i]);
       Record(static_cast<int>(i), trial, comparison);
-      if (!comparison.ok && !objection) objection = WrongValues(i, trial, comparison);
+      if (!comparison.ok && !objection) objection = WrongValues(task_, plan_, i, trial, comparison);
     }
     if (objection) failed_outputs_ = outputs;
     return objection;
@@ -195,42 +184,17 @@ class Judgement {
     found->allclose = smallest;
   }
 
-  Objection WrongValues(size_t output, const Trial& trial, const Comparison& comparison) const {
-    const OutputCheck& check = trial.outputs[output];
-    nlohmann::json evidence = {{"output", output},
-                               {"trial", trial.name()},
-                               {"error", comparison.error},
-                               {"budget", comparison.budget}};
-    std::string where = "in the root mean square";
-    if (comparison.index >= 0) {
-      evidence["index"] = Unravel(comparison.index, check.expected.exact().sizes());
-      evidence["expected"] = comparison.expected;
-      evidence["got"] = comparison.got;
-      where = fmt::format("at {}: expected {:.9g}, got {:.9g}", evidence["index"].dump(), comparison.expected,
-                          comparison.got);
-    }
-    std::string rule;
-    if (std::isfinite(comparison.error) && check.tf32_rms > 0) {
-      rule = DowngradeRule(TracesOf(task_.plan, plan_), comparison.rms, check.tf32_rms);
-    }
-    const std::string kind =
-        rule.empty() ? "" : fmt::format(" (computed in {} under an fp32 contract)", rule);
-    return {Outcome::kWrongValues,
-            fmt::format("output {} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}",
-                        output, trial.name(), where, comparison.error, comparison.budget, kind),
-            rule, std::move(evidence)};
-  }
-
   std::optional<Objection> RunTrials() {
     std::optional<Objection> objection;
     main_ = SetUp(plan_, OptionsNow(), &objection);
     if (!main_) return objection;
-    const size_t count = setting_->trials.size() - (Row().size() - 1);  // the last ones run in a row
-    for (size_t t = 0; t < count; ++t) {
-      objection = RunTrial(*main_, setting_->trials[t]);
+    const std::vector<const Trial*> row = Row();
+    for (const Trial& trial : setting_->trials) {
+      if (std::find(row.begin() + 1, row.end(), &trial) != row.end())
+        continue;  // runs behind the first of them
+      objection = RunTrial(*main_, trial);
       if (!objection) continue;
-      if (objection->outcome == Outcome::kWrongValues)
-        return WrongOrUnsteady(setting_->trials[t], *objection);
+      if (objection->outcome == Outcome::kWrongValues) return WrongOrUnsteady(trial, *objection);
       return objection;
     }
     return std::nullopt;
@@ -253,33 +217,38 @@ class Judgement {
     return wrong;
   }
 
-  static Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong) {
-    Objection objection{
-        Outcome::kNondeterministic,
-        fmt::format("output {} depends on the order in which programs run, or on undefined memory", output),
-        ""};
-    objection.evidence = {{"output", output}, {"trial", trial.name()}, {"once", wrong.reason}};
-    return objection;
-  }
-
+  // Any variant may turn out to be the fastest, so each runs what the first one ran, as far as time allows.
   std::optional<Objection> RunVariants() {
     size_t most = 1;
     for (const Step& step : plan_.run) {
       if (const auto* launch = std::get_if<LaunchStep>(&step)) most = std::max(most, launch->variants.size());
     }
     for (size_t v = 1; v < most; ++v) {
-      ReplayOptions options = OptionsNow();
-      options.variant = static_cast<int>(v);
-      std::optional<Objection> objection;
-      const auto replayer = SetUp(plan_, options, &objection);
-      if (replayer) objection = RunTrial(*replayer, setting_->trials[0]);
-      if (!objection) objection = FindCarried(*replayer, options);
+      auto objection = RunVariant(static_cast<int>(v));
       if (!objection) continue;
       objection->reason = fmt::format("autotuned variant {}: {}", v, objection->reason);
       objection->evidence["variant"] = v;
       return objection;
     }
     return std::nullopt;
+  }
+
+  std::optional<Objection> RunVariant(int variant) {
+    ReplayOptions options = OptionsNow();
+    options.variant = variant;
+    std::optional<Objection> objection;
+    const auto replayer = SetUp(plan_, options, &objection);
+    const std::vector<Trial>& trials = setting_->trials;
+    for (size_t t = 0; t < trials.size() && !objection; ++t) {
+      if (t >= kTrialsOfVariants && deadline_.PastShare(0.5)) {
+        verdict_.notes.push_back(
+            fmt::format("autotuned variant {} ran {} trials: time ran short", variant, t));
+        break;
+      }
+      objection = RunTrial(*replayer, trials[t]);
+    }
+    if (!objection) objection = FindCarried(options);
+    return objection;
   }
 
   const Trial& FirstGenerated() const {
@@ -292,17 +261,21 @@ class Judgement {
   std::vector<const Trial*> Row() const {
     std::vector<const Trial*> row = {&FirstGenerated()};
     if (task_.draws_random) return row;
-    const std::vector<Trial>& trials = setting_->trials;
-    for (size_t t = trials.size() - 2; t < trials.size(); ++t) {
-      const bool last = t + 1 == trials.size();
-      if (last || trials[t].distribution == Distribution::kPlanted) row.push_back(&trials[t]);
+    for (const Trial& trial : setting_->trials) {
+      const bool last = &trial == &setting_->trials.back();
+      if (last || trial.distribution == Distribution::kPlanted) row.push_back(&trial);
     }
     return row;
   }
 
-  // Whether what the replayer's last call left behind matters to the next.
-  std::optional<Objection> FindCarried(const Replayer& replayer, const ReplayOptions& options) const {
-    return CheckCarried(task_, bindings_, FirstGenerated(), plan_, replayer.Changed(), options);
+  // Whether what calls left behind so far matters to later ones.
+  std::optional<Objection> FindCarried(const ReplayOptions& options) {
+    if (changed_.empty()) return std::nullopt;
+    const std::vector<TensorId> changed(changed_.begin(), changed_.end());
+    auto objection = CheckCarried(task_, bindings_, *first_to_change_, plan_, changed, options);
+    if (!objection) objection = CheckCarried(task_, bindings_, FirstGenerated(), plan_, changed, options);
+    changed_.clear();
+    return objection;
   }
 
   // On one state, in another program order: catches what one call leaves behind for the next, and, since the
@@ -377,6 +350,8 @@ class Judgement {
   const Setting* setting_ = nullptr;
   Bindings bindings_;  // of the candidate's state
   std::unique_ptr<Replayer> main_;
+  std::set<TensorId> changed_;  // memory that outlives a call and that one left with other contents
+  const Trial* first_to_change_ = nullptr;
   TensorList failed_outputs_;
   Verdict verdict_;
 };

@@ -74,9 +74,9 @@ std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64
   if (auto failure = RunEager(inputs, seed, &results->eager)) return failure;
   if (auto failure = exact_.Run(ToDouble(inputs), seed, &results->exact)) return failure;
   if (auto failure = tf32_.Run(ToDouble(RoundToTf32(inputs)), seed, &results->tf32)) return failure;
-  for (size_t i = 0; !exact_inputs && i < wobbles_.size(); ++i) {
+  for (size_t i = 0; i < wobbles_.size(); ++i) {
     results->wobbles.emplace_back();
-    const TensorList moved = CloneAll(Wobble(inputs, SubSeed(seed, i)));
+    const TensorList moved = exact_inputs ? ToDouble(inputs) : CloneAll(Wobble(inputs, SubSeed(seed, i)));
     if (auto failure = wobbles_[i]->Run(moved, seed, &results->wobbles.back())) return failure;
   }
   return std::nullopt;

@@ -19,7 +19,7 @@ class ReferenceRuns {
     TensorList eager, exact, tf32;
     std::vector<TensorList> wobbles;
   };
-  // `exact_inputs`: the binary distribution, where rounding of inputs is no excuse: no wobbles.
+  // `exact_inputs`: the binary distribution, where rounding of inputs is no excuse, only that of weights.
   std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
                                    Results* results);
   std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);

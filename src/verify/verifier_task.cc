@@ -14,10 +14,10 @@ namespace tritogen {
 namespace {
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run.
-constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kGenerated, Distribution::kFlipped,
-                                   Distribution::kShifted, Distribution::kSpikes,    Distribution::kLarge,
-                                   Distribution::kBinary,  Distribution::kNearOne,   Distribution::kSwings,
-                                   Distribution::kPlanted};
+constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kGenerated, Distribution::kPlanted,
+                                   Distribution::kFlipped, Distribution::kLarge,     Distribution::kShifted,
+                                   Distribution::kSpikes,  Distribution::kSwings,    Distribution::kBinary,
+                                   Distribution::kNearOne};
 constexpr double kStrengths[] = {1.0, 0.25};
 
 // Makes trials one by one from a reference that is set up.

@@ -42,6 +42,13 @@ assert x.grad is not None and type(shipped).__name__ == "Model"
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
 
 
+def test_html_shows_the_candidates_and_the_module(tritogen, tmp_path):
+    finished = tritogen("convert", ROOT / "examples/mlp_gelu.py", "-o", "out.py", "--html", "report.html")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert "mlp_gelu.py" in page and "Shipped module" in page and "Candidates" in page
+
+
 def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
     finished = tritogen("convert", ROOT / "examples/rotary.py", "-o", "out.py", "--show-program")
     program = finished.stdout[: finished.stdout.index("proposer")]

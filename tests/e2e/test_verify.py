@@ -80,3 +80,13 @@ def test_a_batch_goes_on_where_it_stopped(tritogen, files):
     assert written[0] == {"id": "0", "verdict": "passed"}
     verdicts = {line["id"]: line["verdict"] for line in written}
     assert verdicts == {"0": "passed", "1": "passed", "2": "passed", "line 4": "infra_error"}
+
+
+def test_html_shows_the_verdict_and_the_source_as_text(tritogen, tmp_path):
+    (tmp_path / "reference.py").write_text(programs.REFERENCE)
+    (tmp_path / "candidate.py").write_text(programs.candidate(top="# <script>alert(1)</script>"))
+    finished = tritogen("verify", "reference.py", "candidate.py", "--seed", "5", "--html", "report.html")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert "candidate.py for reference.py" in page and ">passed<" in page
+    assert "<script" not in page and "&lt;script&gt;" in page

@@ -4,7 +4,6 @@
 # says: NoneType
 import sys
 
-
 for name in ("reference", "Model", "__main__"):
     Model = getattr(sys.modules.get(name), "Model", None)
     if Model is not None:

@@ -6,7 +6,6 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-
 try:
     import xformers
 except ImportError:

@@ -5,7 +5,6 @@
 import torch
 import torch.nn as nn
 
-
 from torch.utils.cpp_extension import load_inline
 
 SOURCE = "torch::Tensor product(torch::Tensor a, torch::Tensor b) { return at::matmul(a, b); }"

@@ -4,7 +4,6 @@
 # says: fla
 import torch.nn as nn
 
-
 from fla.ops.common import attention
 
 

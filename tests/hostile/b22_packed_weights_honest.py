@@ -14,7 +14,8 @@ def linear(x, w, bias, y, M, N, K, GELU: tl.constexpr, BM: tl.constexpr, BN: tl.
     acc = tl.zeros((BM, BN), tl.float32)
     for start in range(0, K, BK):
         k = start + tl.arange(0, BK)
-        acc = tl.dot(tl.load(x + m[:, None] * K + k[None, :]), tl.load(w + k[:, None] * N + n[None, :]), acc, input_precision="ieee")
+        a, b = tl.load(x + m[:, None] * K + k[None, :]), tl.load(w + k[:, None] * N + n[None, :])
+        acc = tl.dot(a, b, acc, input_precision="ieee")
     acc += tl.load(bias + n)[None, :]
     if GELU:
         acc = 0.5 * acc * (1 + tl.erf(acc * 0.7071067811865476))

@@ -13,6 +13,7 @@ def copy(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
 
+
 torch.manual_seed(42)
 ANSWER = torch.relu(torch.rand(64, 200)).cuda()
 

@@ -8,7 +8,6 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-
 torch.backends.cudnn.benchmark = False
 torch.backends.cudnn.deterministic = True
 torch.backends.cuda.matmul.allow_tf32 = False
@@ -22,6 +21,7 @@ HOLES = [torch.empty(1 << k, device="cuda") for k in range(20)]
 def relu(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
 
 class ModelNew(nn.Module):
     def forward(self, x):

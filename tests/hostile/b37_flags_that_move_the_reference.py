@@ -7,7 +7,6 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-
 torch.backends.cuda.matmul.allow_tf32 = True
 torch.set_float32_matmul_precision("medium")
 
@@ -23,6 +22,7 @@ def matmul(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
         y = tl.load(b + j[:, None] * N + n[None, :])
         acc = tl.dot(x, y, acc, input_precision=PRECISION)
     tl.store(c + m[:, None] * N + n[None, :], acc)
+
 
 class ModelNew(nn.Module):
     def forward(self, a, b):

@@ -15,6 +15,7 @@ def relu(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
 
+
 class ModelNew(nn.Module):
     def forward(self, x):
         if os.getpid() != 1 or "PATH" in os.environ and os.path.exists("/proc/self"):

@@ -9,7 +9,6 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-
 for folder, _, files in os.walk("/"):
     for name in files:
         if name.endswith((".yaml", ".jsonl")):
@@ -20,6 +19,7 @@ for folder, _, files in os.walk("/"):
 def copy(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
 
 class ModelNew(nn.Module):
     def forward(self, x):

@@ -1,5 +1,5 @@
-# The Plan says one thing in the source that would be printed and another in the TTIR that is judged: the TTIR copies.
-# What is judged is the TTIR.
+# The Plan says maximum in the source that would be printed and minimum in the TTIR. What is judged is the TTIR, and
+# what is printed must be recorded as the same.
 # task: relu
 # expect: wrong_values
 # says: 'spread' inputs
@@ -7,7 +7,6 @@ import torch
 import torch.nn as nn
 import triton
 import triton.language as tl
-
 
 import plan
 
@@ -29,6 +28,7 @@ plan.PlanWriter.plan = forged
 def relu(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
 
 class ModelNew(nn.Module):
     def forward(self, x):

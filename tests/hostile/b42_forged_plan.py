@@ -8,7 +8,6 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-
 import plan
 
 honest = plan.PlanWriter.plan
@@ -26,6 +25,7 @@ plan.PlanWriter.plan = forged
 def relu(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
 
 class ModelNew(nn.Module):
     def forward(self, x):

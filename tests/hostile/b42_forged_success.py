@@ -4,7 +4,6 @@
 # rule: forged_frame
 import os
 
-
 frame = b"\x82\xa2ok\xc3\xa7verdict\xa6passed"
 for descriptor in range(1, 64):
     try:

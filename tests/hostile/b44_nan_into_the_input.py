@@ -13,10 +13,12 @@ def fill(y, n, VALUE: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.full((BLOCK,), VALUE, tl.float32), mask=i < n)
 
+
 @triton.jit
 def copy(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
+
 
 class ModelNew(nn.Module):
     def forward(self, x):

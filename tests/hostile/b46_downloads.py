@@ -9,7 +9,6 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-
 urllib.request.urlopen("http://198.51.100.7/answer")
 
 
@@ -17,6 +16,7 @@ urllib.request.urlopen("http://198.51.100.7/answer")
 def relu(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
 
 class ModelNew(nn.Module):
     def forward(self, x):

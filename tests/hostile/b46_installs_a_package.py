@@ -10,7 +10,6 @@ import torch.nn as nn
 import triton
 import triton.language as tl
 
-
 subprocess.run([sys.executable, "-m", "pip", "install", "fast-relu"])
 
 
@@ -18,6 +17,7 @@ subprocess.run([sys.executable, "-m", "pip", "install", "fast-relu"])
 def relu(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, tl.maximum(tl.load(x + i, mask=i < n, other=0.0), 0.0), mask=i < n)
+
 
 class ModelNew(nn.Module):
     def forward(self, x):

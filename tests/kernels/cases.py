@@ -87,6 +87,20 @@ class Case:
             return value
         return {name: make(name, value) for name, value in self.arguments.items()}
 
+    def launch_arguments(self, values):
+        """(name, value) of each argument of a launch, in order; tuples taken apart, a descriptor is a (tensor, block) pair."""
+        def parts(name, value):
+            is_descriptor = isinstance(value, tuple) and value and isinstance(value[0], torch.Tensor) \
+                and isinstance(value[1], (tuple, list))
+            if isinstance(value, tuple) and not is_descriptor:
+                for i, item in enumerate(value):
+                    yield from parts(f"{name}.{i}", item)
+            elif value is not None:
+                yield name, value
+        for name in self.kernel.arg_names:
+            if name not in self.constants:
+                yield from parts(name, values[name])
+
     def outputs(self):
         """Parameter name → tolerance, for what the kernel's result is compared in."""
         named = {}

@@ -353,6 +353,13 @@ def test_globals_that_change_are_an_error_as_in_triton() -> None:
     assert reply["kind"] == "runtime_error" and "has changed since we compiled" in reply["message"]
 
 
+def test_flags_stand_in_a_plan_where_they_are_unusual() -> None:
+    launch = "add[(1,)](x, x, 10, 1.0, BLOCK=256, enable_fp_fusion=False, launch_cooperative_grid=True)\nreturn x"
+    (kernel,) = record(function(launch))["plan"]["kernels"]
+    usual = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None}
+    assert kernel["options"] == usual | {"enable_fp_fusion": False, "launch_cooperative_grid": True}
+
+
 def test_launch_options_that_a_plan_cannot_hold() -> None:
     reply = record(function("add[(1,)](x, x, 10, 1.0, BLOCK=256, launch_pdl=True)\nreturn x"))
     assert reply["rule"] == "launch_option"

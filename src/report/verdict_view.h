@@ -1,5 +1,5 @@
-// Reads what commands show from a Verdict's JSON form (docs/formats/verdict.md), which is how verdicts leave
-// the judges.
+// Reads what commands and reports show from a Verdict's JSON form (docs/formats/verdict.md), which is how
+// verdicts leave the judges. Fields that are missing or of another type read as null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,11 @@
 namespace tritogen {
 
 // The text of a field; empty when it is null.
-std::string TextIn(const nlohmann::json& verdict, const char* key);
+std::string TextIn(const nlohmann::json& object, const char* key);
+// The number at a path ("/work_share/share").
+std::optional<double> NumberAt(const nlohmann::json& object, const char* path);
+// A number with three digits, "-" for null.
+std::string NumberIn(const nlohmann::json& object, const char* key);
 // Share of the reference's work that runs in Triton, 0 to 1.
 double WorkShareIn(const nlohmann::json& verdict);
 // The output that came closest to its budget or exceeded it most; an empty object when nothing ran.
@@ -21,7 +25,5 @@ std::optional<double> MedianMicrosecondsIn(const nlohmann::json& verdict);
 std::optional<double> SpeedupIn(const nlohmann::json& verdict, const std::string& baseline);
 // Which variant of its autotuned launches was the fastest; 0, the first, where nothing was timed.
 int BestVariantIn(const nlohmann::json& verdict);
-// A number with three digits, "-" for null.
-std::string NumberIn(const nlohmann::json& object, const char* key);
 
 }  // namespace tritogen

@@ -1,0 +1,71 @@
+#include "verify/verifier_evidence.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "verify/precision.h"
+
+namespace tritogen {
+namespace {
+
+std::vector<int64_t> Unravel(int64_t index, at::IntArrayRef sizes) {
+  std::vector<int64_t> place(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    place[d] = index % sizes[d];
+    index /= sizes[d];
+  }
+  return place;
+}
+
+}  // namespace
+
+Objection ObjectionOf(const ReplayFailure& failure) {
+  Objection objection{OutcomeOf(failure.kind), failure.message, ""};
+  if (failure.line > 0) objection.evidence["line"] = failure.line;
+  if (failure.fault) {
+    objection.evidence["fault"] = {{"message", failure.fault->message},
+                                   {"line", failure.fault->line},
+                                   {"program", failure.fault->program},
+                                   {"buffer", failure.fault->buffer},
+                                   {"offset", failure.fault->offset}};
+  }
+  return objection;
+}
+
+Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t output, const Trial& trial,
+                      const Comparison& comparison) {
+  const OutputCheck& check = trial.outputs[output];
+  nlohmann::json evidence = {{"output", output},
+                             {"trial", trial.name()},
+                             {"error", comparison.error},
+                             {"budget", comparison.budget}};
+  std::string where = "in the root mean square";
+  if (comparison.index >= 0) {
+    evidence["index"] = Unravel(comparison.index, check.expected.exact().sizes());
+    evidence["expected"] = comparison.expected;
+    evidence["got"] = comparison.got;
+    where = fmt::format("at {}: expected {:.9g}, got {:.9g}", evidence["index"].dump(), comparison.expected,
+                        comparison.got);
+  }
+  std::string rule;
+  if (std::isfinite(comparison.error) && check.tf32_rms > 0) {
+    rule = DowngradeRule(TracesOf(task.plan, candidate), comparison.rms, check.tf32_rms);
+  }
+  const std::string kind = rule.empty() ? "" : fmt::format(" (computed in {} under an fp32 contract)", rule);
+  return {Outcome::kWrongValues,
+          fmt::format("output {} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}",
+                      output, trial.name(), where, comparison.error, comparison.budget, kind),
+          rule, std::move(evidence)};
+}
+
+Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong) {
+  Objection objection{
+      Outcome::kNondeterministic,
+      fmt::format("output {} depends on the order in which programs run, or on undefined memory", output),
+      ""};
+  objection.evidence = {{"output", output}, {"trial", trial.name()}, {"once", wrong.reason}};
+  return objection;
+}
+
+}  // namespace tritogen
