@@ -128,7 +128,9 @@ TEST(Ship, RefusesWhatRecordsToAnotherPlan) {
   Plan other = reference;
   other.role = Role::kCandidate;
   other.generate.clear();
-  other.kernels.push_back({.name = "kernel", .ttir = "module {}", .source = "", .support = ""});
+  EXPECT_TRUE(
+      std::holds_alternative<std::string>(Ship(&Shared(), Reference(), reference, other, 0, {"Title."})));
+  other.training = !other.training;  // no module can say this
   auto shipped = Ship(&Shared(), Reference(), reference, other, 0, {"Title."});
   ASSERT_TRUE(std::holds_alternative<EmitFailure>(shipped));
   ExpectIn("another Plan", std::get<EmitFailure>(shipped).reason);
