@@ -25,6 +25,26 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
   return verdict;
 }
 
+// This process's turn on the GPU, where one is needed.
+class GpuShare {
+ public:
+  explicit GpuShare(bool on_gpu) {
+    if (!on_gpu) return;
+    turn_.emplace(*Gpu::Current());
+    Gpu::Current()->turn = &*turn_;
+  }
+  ~GpuShare() {
+    if (!turn_) return;
+    Gpu::Current()->turn = nullptr;
+    if (!Gpu::Current()->lost()) Gpu::Current()->TrimMemory();
+  }
+  GpuShare(const GpuShare&) = delete;
+  GpuShare& operator=(const GpuShare&) = delete;
+
+ private:
+  std::optional<GpuTurn> turn_;
+};
+
 }  // namespace
 
 Judge::Judge(Recorder* recorder, cuda::KernelCompiler* compiler) : recorder_(recorder) {
@@ -60,7 +80,7 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
 
 void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
   if (reference->task || reference->failure) return;
-  auto made = PrepareTask(reference->plan, options);
+  auto made = PrepareTask(std::move(reference->plan), options);
   if (auto* failure = std::get_if<TaskFailure>(&made)) {
     reference->failure = ReferenceFailure(failure->outcome, failure->reason, options);
   } else {
@@ -68,26 +88,20 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
   }
 }
 
-Verdict Judge::Replay(const Plan& candidate, const VerifyOptions& options, Reference* reference) {
-  if (!options.on_gpu) {
-    Prepare(options, reference);
-    return reference->failure ? *reference->failure : Verify(*reference->task, candidate, options);
-  }
-  Gpu& gpu = *Gpu::Current();
-  gpu.Precompile(candidate.kernels);  // others may have the GPU meanwhile
-  GpuTurn turn(gpu);
-  gpu.turn = &turn;
-  Prepare(options, reference);
-  Verdict verdict = reference->failure ? *reference->failure : Verify(*reference->task, candidate, options);
-  gpu.turn = nullptr;
-  if (!gpu.lost()) gpu.TrimMemory();
-  return verdict;
+Verdict Judge::Replay(const Task& task, const Plan& candidate, const VerifyOptions& options) {
+  if (options.on_gpu) Gpu::Current()->Precompile(candidate.kernels);  // others may have the GPU meanwhile
+  const GpuShare share(options.on_gpu);
+  return Verify(task, candidate, options);
 }
 
 Judgement Judge::Run(const JudgeRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   Judgement judgement;
   Reference& reference = Find(request);
+  {
+    const GpuShare share(request.options.on_gpu);
+    Prepare(request.options, &reference);
+  }
   if (reference.failure) {
     judgement.verdict = *reference.failure;
   } else {
@@ -95,12 +109,12 @@ Judgement Judge::Run(const JudgeRequest& request) {
                                        .source = request.candidate.text,
                                        .entry = request.candidate.entry,
                                        .is_function = request.candidate.is_function,
-                                       .reference = &reference.plan});
+                                       .reference = &reference.task->plan()});
     if (auto* failure = std::get_if<RecordFailure>(&recorded)) {
       judgement.verdict = VerdictOf(*failure, request.options);
     } else {
       judgement.plan = std::get<Plan>(std::move(recorded));
-      judgement.verdict = Replay(*judgement.plan, request.options, &reference);
+      judgement.verdict = Replay(*reference.task, *judgement.plan, request.options);
     }
   }
   judgement.reference_failed = reference.failure.has_value();
