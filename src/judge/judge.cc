@@ -4,12 +4,15 @@
 
 #include <chrono>
 
+#include "plan/lifetimes.h"
 #include "verify/gpu.h"
 
 namespace tritogen {
 namespace {
 
 constexpr size_t kKeptReferences = 8;  // a task holds the inputs and expected values of its trials
+
+constexpr int64_t kMostBytesOnCpu = int64_t{4} << 20;  // of a task that the GPU judges: more takes seconds
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -23,6 +26,12 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
   verdict.evidence["reference"] = OutcomeName(outcome);
   verdict.seed = options.seed;
   return verdict;
+}
+
+VerifyOptions OnCpu(VerifyOptions options) {
+  options.on_gpu = false;
+  options.threads = 1;  // judges share the cores
+  return options;
 }
 
 // This process's turn on the GPU, where one is needed.
@@ -80,7 +89,12 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
 
 void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
   if (reference->task || reference->failure) return;
-  auto made = PrepareTask(std::move(reference->plan), options);
+  if (options.on_gpu && PeakBytes(reference->plan) <= kMostBytesOnCpu) {
+    auto made = PrepareTask(reference->plan, OnCpu(options));
+    if (auto* task = std::get_if<Task>(&made)) reference->on_cpu = std::move(*task);
+  }
+  const GpuShare share(options.on_gpu);
+  auto made = PrepareTask(reference->plan, options);
   if (auto* failure = std::get_if<TaskFailure>(&made)) {
     reference->failure = ReferenceFailure(failure->outcome, failure->reason, options);
   } else {
@@ -88,20 +102,30 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
   }
 }
 
-Verdict Judge::Replay(const Task& task, const Plan& candidate, const VerifyOptions& options) {
-  if (options.on_gpu) Gpu::Current()->Precompile(candidate.kernels);  // others may have the GPU meanwhile
-  const GpuShare share(options.on_gpu);
-  return Verify(task, candidate, options);
+Verdict Judge::Replay(const Reference& reference, const Plan& candidate, const VerifyOptions& options) {
+  if (!options.on_gpu) return Verify(*reference.task, candidate, options);
+  // The tile machine sees each access, the GPU what really happens.
+  std::string note =
+      "accesses to memory were not checked one by one: the task is too large for the tile machine";
+  if (reference.on_cpu) {
+    Verdict verdict = Verify(*reference.on_cpu, candidate, OnCpu(options));
+    if (verdict.outcome != Outcome::kPassed && verdict.outcome != Outcome::kInfraError) return verdict;
+    note = verdict.outcome == Outcome::kPassed
+               ? "also right on the tile machine, each access checked"
+               : fmt::format("not run on the tile machine: {}", verdict.reason);
+  }
+  Gpu::Current()->Precompile(candidate.kernels);  // others may have the GPU meanwhile
+  const GpuShare share(true);
+  Verdict verdict = Verify(*reference.task, candidate, options);
+  verdict.notes.push_back(std::move(note));
+  return verdict;
 }
 
 Judgement Judge::Run(const JudgeRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   Judgement judgement;
   Reference& reference = Find(request);
-  {
-    const GpuShare share(request.options.on_gpu);
-    Prepare(request.options, &reference);
-  }
+  Prepare(request.options, &reference);
   if (reference.failure) {
     judgement.verdict = *reference.failure;
   } else {
@@ -114,7 +138,7 @@ Judgement Judge::Run(const JudgeRequest& request) {
       judgement.verdict = VerdictOf(*failure, request.options);
     } else {
       judgement.plan = std::get<Plan>(std::move(recorded));
-      judgement.verdict = Replay(*reference.task, *judgement.plan, request.options);
+      judgement.verdict = Replay(reference, *judgement.plan, request.options);
     }
   }
   judgement.reference_failed = reference.failure.has_value();

@@ -41,13 +41,14 @@ class Judge {
  private:
   struct Reference {
     std::string key;
-    Plan plan;                       // until it is made a task
+    Plan plan;
     std::optional<Task> task;        // exactly one of these, once it was made ready
     std::optional<Verdict> failure;  // it cannot be recorded, or cannot be made a task
+    std::optional<Task> on_cpu;      // requests for the GPU: the task again, for the tile machine
   };
   Reference& Find(const JudgeRequest& request);
   void Prepare(const VerifyOptions& options, Reference* reference);
-  Verdict Replay(const Task& task, const Plan& candidate, const VerifyOptions& options);
+  Verdict Replay(const Reference& reference, const Plan& candidate, const VerifyOptions& options);
 
   Recorder* recorder_;
   std::list<Reference> references_;  // most recently used first
