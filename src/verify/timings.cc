@@ -11,7 +11,6 @@
 #include "cuda/roofline.h"
 #include "plan/visit.h"
 #include "verify/gpu.h"
-#include "verify/verifier_state.h"
 
 namespace tritogen {
 namespace {
@@ -32,12 +31,12 @@ struct TimingObjection {
 class TimedPlan {
  public:
   TimedPlan(std::string name, const Task::Impl& task, const Setting& setting, const Plan& plan,
-            const ReplayOptions& options)
+            const Bindings& bindings, const ReplayOptions& options)
       : name_(std::move(name)), task_(task), setting_(setting), replayer_(plan, options) {
     for (const Trial& trial : setting.trials) {
       if (trial.distribution == Distribution::kGenerated) trials_.push_back(&trial);
     }
-    Expect(SetUp(task, plan, BindingsFor(task, setting, plan), &replayer_), "set-up");
+    Expect(SetUp(task, plan, bindings, &replayer_), "set-up");
     inputs_ = CloneAll(trials_[0]->inputs);
     for (int i = 0; i < kWarmUps; ++i) {
       Refresh();
@@ -142,10 +141,11 @@ int MostVariants(const Plan& plan) {
 
 class Stopwatch {
  public:
-  Stopwatch(const Task::Impl& task, const Setting& setting, const VerifyOptions& options,
-            const TimingRequest& request)
+  Stopwatch(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
+            const VerifyOptions& options, const TimingRequest& request)
       : task_(task),
         setting_(setting),
+        bindings_(bindings),
         request_(request),
         options_(OptionsFor(options, Deadline(options.budget_seconds))) {
     options_.check_memory = false;
@@ -187,7 +187,8 @@ class Stopwatch {
     ReplayOptions options = options_;
     options.variant = variant;
     options.allow_tf32 = tf32;
-    return std::make_unique<TimedPlan>(std::move(name), task_, setting_, plan, options);
+    const Bindings& bindings = &plan == &task_.plan ? setting_.bindings : bindings_;
+    return std::make_unique<TimedPlan>(std::move(name), task_, setting_, plan, bindings, options);
   }
 
   // Programs take turns; the answers of the candidate are checked on the way and at the end.
@@ -262,6 +263,7 @@ class Stopwatch {
 
   const Task::Impl& task_;
   const Setting& setting_;
+  const Bindings& bindings_;  // of the candidate's state
   const TimingRequest& request_;
   ReplayOptions options_;
   std::vector<std::unique_ptr<TimedPlan>> programs_;
@@ -313,10 +315,10 @@ nlohmann::json Timings::ToJson() const {
 }
 
 std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Setting& setting,
-                                               const Plan& candidate, const VerifyOptions& options,
-                                               const TimingRequest& request) {
+                                               const Plan& candidate, const Bindings& bindings,
+                                               const VerifyOptions& options, const TimingRequest& request) {
   try {
-    return Stopwatch(task, setting, options, request).Run(candidate);
+    return Stopwatch(task, setting, bindings, options, request).Run(candidate);
   } catch (const TimingObjection& wrong) {
     return wrong.objection;
   } catch (const cuda::Hang& hang) {

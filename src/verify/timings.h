@@ -41,10 +41,10 @@ struct TimingRequest {
   bool baselines = true;
 };
 
-// REQUIRES: the Gpu is open and the candidate is right. An Objection when a timed call goes wrong, or when
-// the candidate is faster than the memory allows.
+// REQUIRES: the Gpu is open and the candidate is right with these bindings. An Objection when a timed call
+// goes wrong, or when the candidate is faster than the memory allows.
 std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Setting& setting,
-                                               const Plan& candidate, const VerifyOptions& options,
-                                               const TimingRequest& request);
+                                               const Plan& candidate, const Bindings& bindings,
+                                               const VerifyOptions& options, const TimingRequest& request);
 
 }  // namespace tritogen

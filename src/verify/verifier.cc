@@ -335,7 +335,7 @@ class Judgement {
     request.clock.min_samples = options_.timing_samples;
     request.clock.max_samples = std::max<size_t>(request.clock.max_samples, options_.timing_samples);
     request.clock.budget_seconds = options_.timing_seconds;
-    auto timed = TimeCandidate(task_, *setting_, plan_, options_, request);
+    auto timed = TimeCandidate(task_, *setting_, plan_, bindings_, options_, request);
     if (auto* objection = std::get_if<Objection>(&timed)) return std::move(*objection);
     verdict_.timing = std::get<Timings>(timed).ToJson();
     return std::nullopt;
