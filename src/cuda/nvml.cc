@@ -69,6 +69,8 @@ std::vector<std::string> ThrottleNames(uint64_t reasons) {
   return names;
 }
 
+constexpr int kSensorPeriod = 8;  // samples
+
 struct ClockSampler::Impl {
   double interval_seconds = 0;
   NvmlDevice device = nullptr;
@@ -93,10 +95,11 @@ void ClockSampler::Impl::Sample() {
   if (nvml.clock(device, kSmClock, &value) == 0) sm_mhz.push_back(value);
   if (nvml.clock(device, kMemoryClock, &value) == 0) memory_mhz.push_back(value);
   if (nvml.throttle(device, &reasons) == 0) report.throttle_reasons |= reasons;
+  // The sensors answer slowly, and a short measurement must not wait for them.
+  if (report.samples++ % kSensorPeriod != 1) return;
   if (nvml.temperature(device, kGpuTemperature, &value) == 0)
     report.temperature_celsius = std::max(report.temperature_celsius, static_cast<int>(value));
   if (nvml.power(device, &value) == 0) report.power_watts = std::max(report.power_watts, value / 1e3);
-  ++report.samples;
 }
 
 void ClockSampler::Impl::Run() {

@@ -15,8 +15,8 @@ struct ClockReport {
   double sm_mhz_median = 0, sm_mhz_minimum = 0, sm_mhz_maximum = 0;
   double memory_mhz_median = 0, memory_mhz_minimum = 0;
   uint64_t throttle_reasons = 0;  // all that occurred, as NVML numbers them (nvmlClocksEventReasons)
-  int temperature_celsius = 0;    // highest
-  double power_watts = 0;         // highest
+  int temperature_celsius = 0;    // highest; zero in measurements of one sample
+  double power_watts = 0;         // likewise
 };
 
 // Names of the reasons that slow a GPU down ("sw_power_cap", "hw_thermal_slowdown", …); idle and application

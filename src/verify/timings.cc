@@ -202,7 +202,7 @@ class Stopwatch {
 
   // Step by step what was measured by graphs: what the launches themselves cost.
   cuda::TimingReport MeasureOther(bool by_graph) {
-    if (!by_graph) return {};
+    if (!by_graph || !request_.both_methods) return {};
     cuda::TimingOptions brief = request_.clock;
     brief.min_samples = std::min<size_t>(brief.min_samples, 10);
     brief.max_samples = std::max<size_t>(brief.min_samples, 20);

@@ -39,6 +39,7 @@ struct Timings {
 struct TimingRequest {
   cuda::TimingOptions clock;
   bool baselines = true;
+  bool both_methods = true;  // where graphs are timed, replays step by step as well
 };
 
 // REQUIRES: the Gpu is open and the candidate is right with these bindings. An Objection when a timed call
