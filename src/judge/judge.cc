@@ -94,7 +94,9 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
     if (auto* task = std::get_if<Task>(&made)) reference->on_cpu = std::move(*task);
   }
   const GpuShare share(options.on_gpu);
-  auto made = PrepareTask(reference->plan, options);
+  VerifyOptions chosen = options;
+  chosen.confirm = reference->on_cpu.has_value();
+  auto made = PrepareTask(reference->plan, chosen);
   if (auto* failure = std::get_if<TaskFailure>(&made)) {
     reference->failure = ReferenceFailure(failure->outcome, failure->reason, options);
   } else {
@@ -105,19 +107,20 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
 Verdict Judge::Replay(const Reference& reference, const Plan& candidate, const VerifyOptions& options) {
   if (!options.on_gpu) return Verify(*reference.task, candidate, options);
   // The tile machine sees each access, the GPU what really happens.
-  std::string note =
-      "accesses to memory were not checked one by one: the task is too large for the tile machine";
+  VerifyOptions chosen = options;
+  std::vector<std::string> notes = {
+      "accesses to memory were not checked one by one: the task is too large for the tile machine"};
   if (reference.on_cpu) {
     Verdict verdict = Verify(*reference.on_cpu, candidate, OnCpu(options));
-    if (verdict.outcome != Outcome::kPassed && verdict.outcome != Outcome::kInfraError) return verdict;
-    note = verdict.outcome == Outcome::kPassed
-               ? "also right on the tile machine, each access checked"
-               : fmt::format("not run on the tile machine: {}", verdict.reason);
+    if (verdict.outcome != Outcome::kPassed) return verdict;
+    chosen.confirm = true;
+    notes = std::move(verdict.notes);
+    notes.push_back(fmt::format("on the tile machine, each access checked: {}", verdict.reason));
   }
   Gpu::Current()->Precompile(candidate.kernels);  // others may have the GPU meanwhile
   const GpuShare share(true);
-  Verdict verdict = Verify(*reference.task, candidate, options);
-  verdict.notes.push_back(std::move(note));
+  Verdict verdict = Verify(*reference.task, candidate, chosen);
+  verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
   return verdict;
 }
 

@@ -51,10 +51,11 @@ class Judgement {
     verdict_.work = ShareOf(task_.work, plan_, flow_);
     auto objection = Examine();
     if (!objection) objection = RunTrials();
-    if (!objection) objection = FindCarried(OptionsNow());
+    const bool whole = !options_.confirm;
+    if (!objection && whole) objection = FindCarried(OptionsNow());
     if (!objection) objection = RunVariants();
-    if (!objection) objection = RunInARow();
-    if (!objection) objection = FindDecoys();
+    if (!objection && whole) objection = RunInARow();
+    if (!objection && whole) objection = FindDecoys();
     if (!objection && options_.on_gpu && options_.timing_samples > 0) objection = Time();
     if (objection) {
       verdict_.outcome = objection->outcome;
@@ -193,8 +194,8 @@ class Judgement {
     if (!main_) return objection;
     const std::vector<const Trial*> row = Row();
     for (const Trial& trial : setting_->trials) {
-      if (std::find(row.begin() + 1, row.end(), &trial) != row.end())
-        continue;  // runs behind the first of them
+      const bool later = std::find(row.begin() + 1, row.end(), &trial) != row.end();
+      if (later && !options_.confirm) continue;  // runs behind the first of them
       objection = RunTrial(*main_, trial);
       if (!objection) continue;
       if (objection->outcome == Outcome::kWrongValues) return WrongOrUnsteady(trial, *objection);

@@ -150,8 +150,10 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
     Inspect(task.get());
     if (auto failure = Generate(deadline, task.get())) return *failure;
     if (auto failure = BindWeights(deadline, task.get())) return *failure;
-    Harden(*task, deadline, &task->bound);
-    FindSensitive(deadline, task.get());
+    if (!options.confirm) {
+      Harden(*task, deadline, &task->bound);
+      FindSensitive(deadline, task.get());
+    }
   } catch (const std::exception& error) {  // libtorch's, or a bug of ours: either way no Task
     return TaskFailure{Outcome::kInfraError, fmt::format("preparing the task failed: {}", error.what())};
   }

@@ -226,6 +226,7 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
       setting.trials.push_back(std::move(*pair[0]));
       continue;
     }
+    if (task.options.confirm && distribution != Distribution::kSpread) continue;
     const bool short_of_time = deadline.PastShare(0.4), short_of_memory = bytes > most_bytes;
     if (distribution != Distribution::kSpread && (short_of_time || short_of_memory)) {
       setting.notes.push_back(fmt::format("no '{}' trial: {} ran short", DistributionName(distribution),
