@@ -28,8 +28,10 @@ struct Timings {
   std::vector<ProgramTimes> baselines;  // "eager fp32", "eager tf32"
   std::vector<double> variants;         // medians in microseconds, by variant of autotuned launches
   int variant = 0;                      // the fastest one, which was timed
-  double floor_us = 0;                  // what moving the inputs and outputs once takes at the least
-  double flops = 0, bytes = 0;          // of the reference
+  double floor_us = 0;                  // for `flops` and `bytes` at the device's peaks
+  bool bytes_bound = true;              // which of the two sets it
+  double flops = 0;                     // of the reference
+  double bytes = 0;                     // inputs, state and outputs, each moved once
   double peak_flops = 0, peak_bytes_per_s = 0;
   cuda::ClockReport clocks;
 
