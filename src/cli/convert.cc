@@ -104,6 +104,8 @@ std::string DefaultOut(const std::string& file) {
 
 int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::string source = ReadSource(options.file);
+  const std::string out = options.out.empty() ? DefaultOut(options.file) : options.out;
+  for (const std::string& path : {out, options.common.html}) RequireWritable(path);
   const VerifyOptions verification = options.common.Verification(/*threads=*/1);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, options.common, verification.on_gpu);
@@ -136,7 +138,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
           fmt::format("{} was not written: {}", best->candidate.strategy, failure->reason));
       continue;
     }
-    report.out = options.out.empty() ? DefaultOut(options.file) : options.out;
+    report.out = out;
     report.chosen = best - judged.data();
     report.module = std::get<std::string>(std::move(shipped));
     WriteFileAtomic(report.out, report.module);

@@ -1,7 +1,11 @@
 #include "cli/files.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "base/atomic_file.h"
@@ -15,6 +19,16 @@ std::string ReadSource(const std::string& path) {
   if (text.empty()) throw UserError(fmt::format("'{}' is empty", path));
   if (!IsUtf8(text)) throw UserError(fmt::format("'{}' is not UTF-8 text", path));
   return text;
+}
+
+void RequireWritable(const std::string& path) {
+  if (path.empty()) return;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::string where = folder.empty() ? "." : folder.string();
+  if (access(where.c_str(), W_OK | X_OK) != 0 || !std::filesystem::is_directory(where)) {
+    throw UserError(fmt::format("cannot write {}: {}", path, std::strerror(errno != 0 ? errno : ENOTDIR)));
+  }
+  if (std::filesystem::is_directory(path)) throw UserError(fmt::format("{} is a folder; name a file", path));
 }
 
 uint64_t SecretSeed() {

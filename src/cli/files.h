@@ -10,6 +10,10 @@ namespace tritogen {
 // MiB.
 std::string ReadSource(const std::string& path);
 
+// What is written at the end should not fail there: throws UserError when a file at that path cannot be made.
+// An empty path asks for no file.
+void RequireWritable(const std::string& path);
+
 // A seed that nobody can guess.
 uint64_t SecretSeed();
 

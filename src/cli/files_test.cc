@@ -45,6 +45,15 @@ TEST(ReadSource, NamesTheFileAndWhatIsWrongWithIt) {
   EXPECT_NE(Refusal(folder.path()), "") << "a folder";
 }
 
+TEST(RequireWritable, ComplainsBeforeTheWorkIsDone) {
+  const TempDir folder;
+  RequireWritable("");
+  RequireWritable("in_this_folder.py");
+  RequireWritable(folder.path() / "new.py");
+  EXPECT_THROW(RequireWritable(folder.path() / "missing/new.py"), UserError);
+  EXPECT_THROW(RequireWritable(folder.path()), UserError);
+}
+
 TEST(SecretSeed, FitsAJsonNumberAndIsNewEachTime) {
   std::set<uint64_t> seeds;
   for (int i = 0; i < 100; ++i) seeds.insert(SecretSeed());

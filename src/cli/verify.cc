@@ -60,6 +60,7 @@ std::string Html(const FileNames& names, const JudgeRequest& request, const json
 
 int JudgeOne(const FileNames& names, const JudgeRequest& request, const CommonOptions& common,
              const Environment& environment) {
+  RequireWritable(common.html);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, request.options.on_gpu);
   JudgePool pool(workers.recorder.get(), 1, workers.compiler.get());

@@ -1,4 +1,6 @@
 """Every candidate of the teacher, for a table of small programs, against PyTorch. Needs TEACH_FILE (the binary)."""
+import pathlib
+
 import pytest
 import torch
 
@@ -184,3 +186,14 @@ def get_inputs():
 
 def test_batch_norm_with_running_statistics():
     assert oracle.check(BATCH_NORM, strict=True)
+
+
+EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_kernels_of_the_examples(path):
+    source = path.read_text()
+    is_function = "class Model" not in source
+    entry = path.stem if is_function else "Model"
+    assert oracle.check(source, entry, is_function=is_function, count=3)
