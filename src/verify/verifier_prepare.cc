@@ -17,6 +17,8 @@
 namespace tritogen {
 namespace {
 
+// Memory for trials, five precisions of the reference and what is in between, in peaks of one call.
+constexpr int64_t kComfortablePeaks = 10;
 constexpr int64_t kSmallTask = int64_t{4} << 20;
 
 int64_t AvailableMemory() {
@@ -137,6 +139,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
   task->weight_seed = SubSeed(options.seed, 2);
   const Deadline deadline(options.budget_seconds);
   const int64_t peak = 2 * PeakBytes(task->plan);  // fp64
+  task->spares_memory = kComfortablePeaks * PeakBytes(task->plan) > task->options.memory_bytes;
   if (peak > task->options.memory_bytes) {
     return TaskFailure{
         Outcome::kInfraError,
@@ -150,7 +153,11 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
     Inspect(task.get());
     if (auto failure = Generate(deadline, task.get())) return *failure;
     if (auto failure = BindWeights(deadline, task.get())) return *failure;
-    if (!options.confirm) {
+    if (task->spares_memory) {
+      task->bound.notes.push_back(
+          "memory is short for a task this large: few trials, sensitivity and negative controls not "
+          "measured");
+    } else if (!options.confirm) {
       Harden(*task, deadline, &task->bound);
       FindSensitive(deadline, task.get());
     }

@@ -42,7 +42,7 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline)
       eager_(plan_, OptionsFor(task.options, deadline)),
       exact_(plan_, InFloat64(OptionsFor(task.options, deadline))),
       tf32_(plan_, InFloat64(OptionsFor(task.options, deadline))) {
-  for (int i = 0; i < kWobbles; ++i) {
+  for (int i = 0; i < kWobbles && !task.spares_memory; ++i) {
     wobbles_.push_back(std::make_unique<Replayer>(plan_, InFloat64(OptionsFor(task.options, deadline))));
   }
 }
@@ -73,6 +73,7 @@ std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64
                                                 Results* results) {
   if (auto failure = RunEager(inputs, seed, &results->eager)) return failure;
   if (auto failure = exact_.Run(ToDouble(inputs), seed, &results->exact)) return failure;
+  if (task_.spares_memory) return std::nullopt;
   if (auto failure = tf32_.Run(ToDouble(RoundToTf32(inputs)), seed, &results->tf32)) return failure;
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     results->wobbles.emplace_back();

@@ -70,6 +70,8 @@ struct Task::Impl {
   VerifyOptions options;
   Flow flow;
   Work work;
+  bool spares_memory =
+      false;  // too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity
   uint64_t weight_seed = 0;
   TensorList init_inputs, warmup;
   std::vector<std::optional<IndexSource>> index_sources;  // by output
