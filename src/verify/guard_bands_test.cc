@@ -1,0 +1,60 @@
+#include "verify/guard_bands.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "verify/random.h"
+
+namespace tritogen {
+namespace {
+
+// The bands are made of tensors, so a CPU will do.
+const at::Device kHere(at::kCPU);
+
+TEST(GuardBands, FindAWriteBehindAndInFrontOfABuffer) {
+  GuardBands guards;
+  const at::Tensor buffer = guards.Allocate(1000, kHere);
+  buffer.fill_(7);
+  EXPECT_EQ(guards.Broken(), std::nullopt);
+  uint8_t* data = buffer.mutable_data_ptr<uint8_t>();
+  data[1002] = 1;
+  EXPECT_EQ(guards.Broken(), "a write 3 bytes behind the end of a buffer of 1000 bytes");
+  EXPECT_EQ(guards.Broken(), std::nullopt);  // renewed
+  data[-4] = 1;
+  EXPECT_EQ(guards.Broken(), "a write 4 bytes in front of a buffer of 1000 bytes");
+}
+
+TEST(GuardBands, WatchOnlyWhatIsAlive) {
+  GuardBands guards;
+  { const at::Tensor gone = guards.Allocate(64, kHere); }
+  const at::Tensor empty = guards.Allocate(0, kHere);
+  EXPECT_EQ(guards.Broken(), std::nullopt);
+}
+
+TEST(GuardBands, CopiesKeepValuesAndLayout) {
+  GuardBands guards;
+  const at::Tensor x = at::randn({5, 7}).t();
+  const at::Tensor copy = guards.Copy(x);
+  EXPECT_TRUE(copy.equal(x));
+  EXPECT_EQ(copy.strides(), x.strides());
+  const at::Tensor expanded = guards.Copy(at::randn({1, 4}).expand({3, 4}));
+  EXPECT_TRUE(expanded.is_contiguous());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(copy.const_data_ptr()) % 16, 0u);
+  copy.fill_(1);
+  EXPECT_EQ(guards.Broken(), std::nullopt);
+}
+
+TEST(Random, SameSeedSameNumbersInTheirRanges) {
+  const Random a(3, kHere), b(3, kHere), c(4, kHere);
+  const at::Tensor numbers = a.Uniform({1000}, -2, 5);
+  EXPECT_TRUE(numbers.equal(b.Uniform({1000}, -2, 5)));
+  EXPECT_FALSE(numbers.equal(c.Uniform({1000}, -2, 5)));
+  EXPECT_TRUE(numbers.ge(-2).logical_and(numbers.lt(5)).all().item<bool>());
+  EXPECT_TRUE(a.Signs({100}).abs().eq(1).all().item<bool>());
+  EXPECT_TRUE(std::get<0>(a.Permutation(50).sort()).equal(at::arange(50)));
+  const at::Tensor places = a.Indices(9, 500);
+  EXPECT_TRUE(places.ge(0).logical_and(places.lt(9)).all().item<bool>());
+}
+
+}  // namespace
+}  // namespace tritogen
