@@ -29,6 +29,7 @@ import failures
 import guards
 import meta_kernels
 import numpy_bridge
+import stand_ins
 import triton_driver
 from kernels import SourceFile
 from plan import RUN, Call, Phases, PlanWriter, flatten_outputs, tensor_leaves
@@ -82,6 +83,7 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
     torch.backends.mha.set_fastpath_enabled(False)
     torch.nn.RNNBase.flatten_parameters = lambda self: None  # cuDNN's weight layout; nothing to see on the tape
     torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(…, device="cuda"): the copy to the device is a step
+    stand_ins.install()
     meta_kernels.install()
     guards.install()
     numpy_bridge.install()
