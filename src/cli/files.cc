@@ -25,8 +25,8 @@ void RequireWritable(const std::string& path) {
   if (path.empty()) return;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const std::string where = folder.empty() ? "." : folder.string();
-  if (access(where.c_str(), W_OK | X_OK) != 0 || !std::filesystem::is_directory(where)) {
-    throw UserError(fmt::format("cannot write {}: {}", path, std::strerror(errno != 0 ? errno : ENOTDIR)));
+  if (access((where + "/").c_str(), W_OK | X_OK) != 0) {  // the slash: it must be a folder
+    throw UserError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   }
   if (std::filesystem::is_directory(path)) throw UserError(fmt::format("{} is a folder; name a file", path));
 }

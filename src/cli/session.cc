@@ -77,7 +77,8 @@ void CommonOptions::AddTo(CLI::App* app) {
 }
 
 VerifyOptions CommonOptions::Verification(int threads, bool in_batch) const {
-  const std::string no_gpu = device == "cpu" ? "not asked for" : WhyNoGpu();
+  const bool on_cpu = device == "cpu";
+  const std::string no_gpu = on_cpu ? "" : WhyNoGpu();
   if (device == "cuda" && !no_gpu.empty()) {
     throw UserError(fmt::format("--device cuda: {}; --device cpu verifies on the tile machine", no_gpu));
   }
@@ -85,7 +86,7 @@ VerifyOptions CommonOptions::Verification(int threads, bool in_batch) const {
           .seed = seed ? *seed : SecretSeed(),
           .threads = threads,
           .budget_seconds = budget_seconds,
-          .on_gpu = no_gpu.empty(),
+          .on_gpu = !on_cpu && no_gpu.empty(),
           .timing_samples = timing_samples > 0 ? timing_samples
                             : in_batch         ? 20
                                                : 100,

@@ -27,7 +27,7 @@ struct CommonOptions {
 
   void AddTo(CLI::App* app);
   // Options of one verification; draws the seed when none was given. Throws UserError when a GPU is asked for
-  // and there is none. Call it once.
+  // and there is none. Starts a process to see: call it once, and before threads are started.
   // `in_batch`: many small measurements rather than a few long ones.
   VerifyOptions Verification(int threads, bool in_batch = false) const;
 };

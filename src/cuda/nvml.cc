@@ -15,6 +15,7 @@ namespace {
 
 // What Tritogen uses of nvml.h, which no wheel brings along.
 using NvmlDevice = void*;
+constexpr int kSensorPeriod = 8;  // samples
 constexpr unsigned kSmClock = 1, kMemoryClock = 2, kGpuTemperature = 0;
 
 struct Nvml {
@@ -68,8 +69,6 @@ std::vector<std::string> ThrottleNames(uint64_t reasons) {
   }
   return names;
 }
-
-constexpr int kSensorPeriod = 8;  // samples
 
 struct ClockSampler::Impl {
   double interval_seconds = 0;

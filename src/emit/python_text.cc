@@ -54,19 +54,6 @@ std::string PythonDtype(Dtype dtype) {
   return fmt::format("torch.{}", DtypeName(dtype));
 }
 
-std::string TritonDtype(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kBool:
-      return "tl.int1";
-    case Dtype::kFloat8E4M3:
-      return "tl.float8e4nv";
-    case Dtype::kFloat8E5M2:
-      return "tl.float8e5";
-    default:
-      return fmt::format("tl.{}", DtypeName(dtype));
-  }
-}
-
 std::string PythonString(std::string_view text) {
   std::string out = "\"";
   for (unsigned char c : text) {

@@ -12,8 +12,6 @@ namespace tritogen {
 
 // "torch.float32"
 std::string PythonDtype(Dtype dtype);
-// "tl.float32"
-std::string TritonDtype(Dtype dtype);
 // 'text' as a Python string literal, any bytes.
 std::string PythonString(std::string_view text);
 // Shortest literal that reads back as the same double: 0.5, 1e-05, float("inf"), float("nan").

@@ -11,6 +11,7 @@
 #include "base/overloaded.h"
 #include "emit/python_text.h"
 #include "plan/visit.h"
+#include "program/triton_dtype.h"
 
 namespace tritogen {
 namespace {

@@ -34,26 +34,6 @@ VerifyOptions OnCpu(VerifyOptions options) {
   return options;
 }
 
-// This process's turn on the GPU, where one is needed.
-class GpuShare {
- public:
-  explicit GpuShare(bool on_gpu) {
-    if (!on_gpu) return;
-    turn_.emplace(*Gpu::Current());
-    Gpu::Current()->turn = &*turn_;
-  }
-  ~GpuShare() {
-    if (!turn_) return;
-    Gpu::Current()->turn = nullptr;
-    if (!Gpu::Current()->lost()) Gpu::Current()->TrimMemory();
-  }
-  GpuShare(const GpuShare&) = delete;
-  GpuShare& operator=(const GpuShare&) = delete;
-
- private:
-  std::optional<GpuTurn> turn_;
-};
-
 }  // namespace
 
 Judge::Judge(Recorder* recorder, cuda::KernelCompiler* compiler) : recorder_(recorder) {
@@ -93,10 +73,11 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
     auto made = PrepareTask(reference->plan, OnCpu(options));
     if (auto* task = std::get_if<Task>(&made)) reference->on_cpu = std::move(*task);
   }
-  const GpuShare share(options.on_gpu);
+  std::optional<GpuTurn> turn;
+  if (options.on_gpu) turn.emplace(Gpu::Current());
   VerifyOptions chosen = options;
   chosen.confirm = reference->on_cpu.has_value();
-  auto made = PrepareTask(reference->plan, chosen);
+  auto made = PrepareTask(std::move(reference->plan), chosen);
   if (auto* failure = std::get_if<TaskFailure>(&made)) {
     reference->failure = ReferenceFailure(failure->outcome, failure->reason, options);
   } else {
@@ -107,19 +88,17 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
 Verdict Judge::Replay(const Reference& reference, const Plan& candidate, const VerifyOptions& options) {
   if (!options.on_gpu) return Verify(*reference.task, candidate, options);
   // The tile machine sees each access, the GPU what really happens.
-  VerifyOptions chosen = options;
   std::vector<std::string> notes = {
       "accesses to memory were not checked one by one: the task is too large for the tile machine"};
   if (reference.on_cpu) {
     Verdict verdict = Verify(*reference.on_cpu, candidate, OnCpu(options));
     if (verdict.outcome != Outcome::kPassed) return verdict;
-    chosen.confirm = true;
     notes = std::move(verdict.notes);
     notes.push_back(fmt::format("on the tile machine, each access checked: {}", verdict.reason));
   }
   Gpu::Current()->Precompile(candidate.kernels);  // others may have the GPU meanwhile
-  const GpuShare share(true);
-  Verdict verdict = Verify(*reference.task, candidate, chosen);
+  const GpuTurn turn(Gpu::Current());
+  Verdict verdict = Verify(*reference.task, candidate, options);
   verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
   return verdict;
 }

@@ -41,7 +41,7 @@ class Judge {
  private:
   struct Reference {
     std::string key;
-    Plan plan;
+    Plan plan;                       // until it is made a task
     std::optional<Task> task;        // exactly one of these, once it was made ready
     std::optional<Verdict> failure;  // it cannot be recorded, or cannot be made a task
     std::optional<Task> on_cpu;      // requests for the GPU: the task again, for the tile machine

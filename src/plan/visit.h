@@ -1,6 +1,7 @@
 // Walks over the tensors that values and steps mention.
 #pragma once
 
+#include <algorithm>
 #include <variant>
 #include <vector>
 
@@ -9,7 +10,9 @@
 namespace tritogen {
 
 // "aten::add.Tensor" → "aten::add".
-inline std::string_view WithoutOverload(std::string_view op) { return op.substr(0, op.find('.')); }
+inline std::string_view WithoutOverload(std::string_view op) {
+  return op.substr(0, op.find('.'));
+}
 
 // Calls f(TensorId) for each tensor leaf, in order.
 template <typename F>
@@ -59,6 +62,15 @@ void ForEachResult(const Step& step, const F& f) {
   } else if (const auto* constant = std::get_if<ConstantStep>(&step)) {
     f(constant->out);
   }
+}
+
+// Autotuned launches of one call may differ in how many variants they offer: the greatest number, at least 1.
+inline int MostVariants(const Plan& plan) {
+  size_t most = 1;
+  for (const Step& step : plan.run) {
+    if (const auto* launch = std::get_if<LaunchStep>(&step)) most = std::max(most, launch->variants.size());
+  }
+  return static_cast<int>(most);
 }
 
 inline int LineOf(const Step& step) {

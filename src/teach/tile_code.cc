@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "program/triton_dtype.h"
 
 namespace tritogen::teach {
 namespace {
@@ -50,19 +51,6 @@ bool IsColumn(AxisKind axis) {
 
 void Lines::Add(const std::string& line) {
   text_ += std::string(4 * indent_, ' ') + line + "\n";
-}
-
-std::string TritonDtype(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kBool:
-      return "tl.int1";
-    case Dtype::kFloat8E4M3:
-      return "tl.float8e4nv";
-    case Dtype::kFloat8E5M2:
-      return "tl.float8e5";
-    default:
-      return fmt::format("tl.{}", DtypeName(dtype));
-  }
 }
 
 std::string Converted(const std::string& variable, Dtype have, Dtype want) {

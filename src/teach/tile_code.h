@@ -90,8 +90,6 @@ class TileCode {
   bool wide_ = false;
 };
 
-// "tl.float32"
-std::string TritonDtype(Dtype dtype);
 // `variable` in another dtype: ".to(tl.float32)" appended where needed.
 std::string Converted(const std::string& variable, Dtype have, Dtype want);
 

@@ -89,27 +89,18 @@ std::vector<Gpu::Loaded> Gpu::Load(const std::vector<Kernel>& kernels) {
 }
 
 void Gpu::Synchronize(double seconds) {
-  try {
-    if (cuda::SynchronizeWithin(*driver_, stream(), seconds)) return;
-  } catch (const cuda::Error& error) {
-    lost_ |= error.sticky();
-    throw;
-  }
-  lost_ = true;
+  if (cuda::SynchronizeWithin(*driver_, stream(), seconds)) return;
+  GiveUp();
   throw cuda::Hang(fmt::format("the GPU did not finish within {:.3g} s", seconds));
+}
+
+bool Gpu::lost() const {
+  return hangs_ || cuda::IsSticky(driver_->cuStreamQuery(stream()));
 }
 
 void Gpu::Probe() {
   const CUresult result = driver_->cuStreamQuery(stream());
-  if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY) return;
-  lost_ |= cuda::IsSticky(result);
-  throw cuda::Error(result, "the GPU");
-}
-
-void Gpu::TrimMemory() {
-  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  const int64_t reserved = Allocator()->getDeviceStats(device().index()).reserved_bytes[kAll].current;
-  if (reserved > kMostIdleBytes) Allocator()->emptyCache();
+  if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) throw cuda::Error(result, "the GPU");
 }
 
 namespace {
@@ -128,10 +119,22 @@ void Flock(const UniqueFd& fd, int operation) {
   }
 }
 
+void TrimMemory(at::Device device) {
+  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  const int64_t reserved = Allocator()->getDeviceStats(device.index()).reserved_bytes[kAll].current;
+  if (reserved > kMostIdleBytes) Allocator()->emptyCache();
+}
+
 }  // namespace
 
-GpuTurn::GpuTurn(const Gpu& gpu) : gate_(OpenLock(gpu, "gate")), lock_(OpenLock(gpu, "lock")) {
+GpuTurn::GpuTurn(Gpu* gpu) : gpu_(gpu), gate_(OpenLock(*gpu, "gate")), lock_(OpenLock(*gpu, "lock")) {
   Lock(LOCK_SH);
+  gpu_->turn_ = this;
+}
+
+GpuTurn::~GpuTurn() {
+  gpu_->turn_ = nullptr;
+  if (!gpu_->lost()) TrimMemory(gpu_->device());
 }
 
 void GpuTurn::Lock(int operation) {
@@ -148,8 +151,8 @@ void GpuTurn::Alone(const std::function<void()>& body) {
 }
 
 void Gpu::Alone(const std::function<void()>& body) {
-  if (turn != nullptr) {
-    turn->Alone(body);
+  if (turn_ != nullptr) {
+    turn_->Alone(body);
   } else {
     body();
   }

@@ -50,20 +50,19 @@ class Gpu {
   // Compiles only, so that Load finds all of them; may run while others have the GPU.
   void Precompile(const std::vector<Kernel>& kernels) { compiler_->Compile(kernels, info_.target()); }
 
-  // Gives memory that nothing uses back to the device when it is much.
-  void TrimMemory();
-
   // Waits for the stream. Throws cuda::Error with what the work ended with, cuda::Hang when it does not end.
   void Synchronize(double seconds);
-  // With nothing else on the GPU, as far as turns are taken.
+  // With nothing else on the GPU, where this process has a turn.
   void Alone(const std::function<void()>& body);
-  GpuTurn* turn = nullptr;  // the one that this process has, if any
+  // Something hangs: what Synchronize says of itself, and who waits in another way has to say.
+  void GiveUp() { hangs_ = true; }
   // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
-  bool lost() const { return lost_; }
+  bool lost() const;
   // What the context itself says, for an error that libtorch reported in its own words. Throws cuda::Error.
   void Probe();
 
  private:
+  friend class GpuTurn;
   Gpu(const cuda::Driver& driver, int ordinal, cuda::KernelCompiler* compiler);
 
   static std::unique_ptr<Gpu> current_;
@@ -75,14 +74,18 @@ class Gpu {
   std::unique_ptr<cuda::Timer> timer_;
   GuardBands guards_;
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;  // by content key
-  bool lost_ = false;
+  GpuTurn* turn_ = nullptr;  // the one that this process has, if any
+  bool hangs_ = false;
 };
 
-// How the processes of this machine share one GPU: replays run side by side, a measurement has it alone.
+// How the processes of this machine share one GPU: replays run side by side, a measurement has it alone. At
+// its end a turn gives memory that nothing uses back to the device when it is much.
 class GpuTurn {
  public:
-  explicit GpuTurn(
-      const Gpu& gpu);  // shared. Waits; throws InternalError when there is nowhere to keep locks
+  explicit GpuTurn(Gpu* gpu);  // shared. Waits; throws InternalError when there is nowhere to keep locks
+  ~GpuTurn();
+  GpuTurn(const GpuTurn&) = delete;
+  GpuTurn& operator=(const GpuTurn&) = delete;
 
   // Waits until no other turn runs, and keeps others waiting until the end of `body`.
   void Alone(const std::function<void()>& body);
@@ -90,6 +93,7 @@ class GpuTurn {
  private:
   void Lock(int operation);
 
+  Gpu* gpu_;
   UniqueFd gate_, lock_;  // who waits for the GPU alone holds the gate, so that nobody slips in before
 };
 

@@ -97,10 +97,8 @@ struct Replayer::Impl {
   }
 
   static ReplayFailure FailureOf(const cuda::Error& error) {
-    const bool assertion = error.result() == CUDA_ERROR_ASSERT;
-    const Failure kind = assertion        ? Failure::kRuntimeError
-                         : error.sticky() ? Failure::kMemoryError
-                                          : Failure::kRuntimeError;
+    const bool access = error.sticky() && error.result() != CUDA_ERROR_ASSERT;
+    const Failure kind = access ? Failure::kMemoryError : Failure::kRuntimeError;
     return {kind, error.what(), 0, std::nullopt};
   }
 

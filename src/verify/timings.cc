@@ -32,7 +32,7 @@ class TimedPlan {
  public:
   TimedPlan(std::string name, const Task::Impl& task, const Setting& setting, const Plan& plan,
             const Bindings& bindings, const ReplayOptions& options)
-      : name_(std::move(name)), task_(task), setting_(setting), replayer_(plan, options) {
+      : name_(std::move(name)), task_(task), replayer_(plan, options) {
     for (const Trial& trial : setting.trials) {
       if (trial.distribution == Distribution::kGenerated) trials_.push_back(&trial);
     }
@@ -104,6 +104,7 @@ class TimedPlan {
 
   void Capture() {
     const Gpu& gpu = *Gpu::Current();
+    std::string why_not;  // some programs cannot be captured: they are replayed step by step
     memory_.Allocating(gpu, [&] {
       graph_ = cuda::Graph::Capture(
           gpu.driver(), gpu.stream(),
@@ -111,33 +112,23 @@ class TimedPlan {
             if (auto failure = replayer_.Queue(inputs_, &captured_))
               throw std::runtime_error(failure->message);
           },
-          &why_not_);
+          &why_not);
     });
     answer_ = nullptr;
   }
 
   const std::string name_;
   const Task::Impl& task_;
-  const Setting& setting_;
   std::vector<const Trial*> trials_;
   Replayer replayer_;
   TensorList inputs_, called_;
   GraphMemory memory_;
   TensorList captured_;  // outputs of the graph
   std::optional<cuda::Graph> graph_;
-  std::string why_not_;
   const TensorList* answer_ = nullptr;  // of the last call; null: none since the inputs changed
   size_t shown_ = 0;                    // the trial whose inputs are in place
   std::minstd_rand random_{std::random_device{}()};
 };
-
-int MostVariants(const Plan& plan) {
-  size_t most = 1;
-  for (const Step& step : plan.run) {
-    if (const auto* launch = std::get_if<LaunchStep>(&step)) most = std::max(most, launch->variants.size());
-  }
-  return static_cast<int>(most);
-}
 
 class Stopwatch {
  public:
@@ -159,10 +150,8 @@ class Stopwatch {
         fmt::format("{}.{}", gpu.info().driver_version / 1000, gpu.info().driver_version % 1000 / 10);
     ChooseVariant(candidate, &timings);
     programs_.push_back(Make("candidate", candidate, timings.variant, false));
-    if (request_.baselines) {
-      programs_.push_back(Make("eager fp32", task_.plan, 0, false));
-      programs_.push_back(Make("eager tf32", task_.plan, 0, true));
-    }
+    programs_.push_back(Make("eager fp32", task_.plan, 0, false));
+    programs_.push_back(Make("eager tf32", task_.plan, 0, true));
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
     cuda::TimingReport main, other;
@@ -335,6 +324,7 @@ std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Set
   } catch (const TimingObjection& wrong) {
     return wrong.objection;
   } catch (const cuda::Hang& hang) {
+    Gpu::Current()->GiveUp();
     return Objection{Outcome::kTimeout, hang.what(), ""};
   } catch (const cuda::Error& error) {
     return Objection{Outcome::kRuntimeError, fmt::format("while being timed: {}", error.what()), ""};

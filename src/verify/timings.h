@@ -40,7 +40,6 @@ struct Timings {
 
 struct TimingRequest {
   cuda::TimingOptions clock;
-  bool baselines = true;
   bool both_methods = true;  // where graphs are timed, replays step by step as well
 };
 

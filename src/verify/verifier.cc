@@ -23,8 +23,8 @@
 namespace tritogen {
 namespace {
 
-constexpr double kBriefTiming =
-    0.1;  // seconds: less is one of many measurements, where each millisecond counts
+// Seconds: what takes less is one of many measurements, where each millisecond counts.
+constexpr double kBriefTiming = 0.1;
 
 bool SameBits(const at::Tensor& a, const at::Tensor& b) {
   auto bytes = [](const at::Tensor& t) { return t.contiguous().flatten().view(at::kByte); };
@@ -51,7 +51,7 @@ class Judgement {
     verdict_.work = ShareOf(task_.work, plan_, flow_);
     auto objection = Examine();
     if (!objection) objection = RunTrials();
-    const bool whole = !options_.confirm;
+    const bool whole = !task_.options.confirm;
     if (!objection && whole) objection = FindCarried(OptionsNow());
     if (!objection) objection = RunVariants();
     if (!objection && whole) objection = RunInARow();
@@ -195,7 +195,7 @@ class Judgement {
     const std::vector<const Trial*> row = Row();
     for (const Trial& trial : setting_->trials) {
       const bool later = std::find(row.begin() + 1, row.end(), &trial) != row.end();
-      if (later && !options_.confirm) continue;  // runs behind the first of them
+      if (later && !task_.options.confirm) continue;  // runs behind the first of them
       objection = RunTrial(*main_, trial);
       if (!objection) continue;
       if (objection->outcome == Outcome::kWrongValues) return WrongOrUnsteady(trial, *objection);
@@ -223,12 +223,8 @@ class Judgement {
 
   // Any variant may turn out to be the fastest, so each runs what the first one ran, as far as time allows.
   std::optional<Objection> RunVariants() {
-    size_t most = 1;
-    for (const Step& step : plan_.run) {
-      if (const auto* launch = std::get_if<LaunchStep>(&step)) most = std::max(most, launch->variants.size());
-    }
-    for (size_t v = 1; v < most; ++v) {
-      auto objection = RunVariant(static_cast<int>(v));
+    for (int v = 1; v < MostVariants(plan_); ++v) {
+      auto objection = RunVariant(v);
       if (!objection) continue;
       objection->reason = fmt::format("autotuned variant {}: {}", v, objection->reason);
       objection->evidence["variant"] = v;

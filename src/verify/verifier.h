@@ -25,11 +25,11 @@ struct VerifyOptions {
   double budget_seconds = 120;  // for one candidate
   int64_t memory_bytes = 0;     // 0: three quarters of what is available
   bool on_gpu = false;          // Gpu::Current(), which must be open
-  // The tile machine has judged this Plan already, completely: what is left to see on a GPU is that a few
-  // trials are right there, too, and the time.
+  // Of a task: its candidates have been judged on the tile machine, completely. What is left to see on a GPU
+  // is that a few trials are right there, too, and the time.
   bool confirm = false;
-  int timing_samples = 100;     // of each program at the least; 0: nothing is timed. GPU only
-  double timing_seconds = 1;    // more samples are taken in this time where medians are not known well enough
+  int timing_samples = 100;   // of each program at the least; 0: nothing is timed. GPU only
+  double timing_seconds = 1;  // more samples are taken in this time where medians are not known well enough
 };
 
 // A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's

@@ -16,16 +16,6 @@ std::string_view LastPart(std::string_view name) {
   return name.substr(name.rfind('.') + 1);
 }
 
-std::set<StorageId> UpdatedBy(const Plan& reference) {
-  std::set<StorageId> written;
-  for (const Step& step : reference.run) {
-    const auto* aten = std::get_if<AtenStep>(&step);
-    if (aten == nullptr) continue;
-    for (TensorId id : WrittenArguments(*aten)) written.insert(reference.tensors[id].storage);
-  }
-  return written;
-}
-
 // How the reference treats state with this name, shape and dtype.
 enum class Treatment { kUnknown, kLeavesAlone, kUpdates };
 
@@ -56,7 +46,7 @@ Objection Carried(const Plan& candidate, TensorId id, const std::string& detail)
 std::optional<Objection> CheckCarried(const Task::Impl& task, const Bindings& bindings, const Trial& trial,
                                       const Plan& candidate, const std::vector<TensorId>& changed,
                                       ReplayOptions options) {
-  const std::set<StorageId> updated = UpdatedBy(task.plan);
+  const std::set<StorageId> updated = WrittenStorages(task.plan);
   for (TensorId id : changed) {
     bool allowed = false;
     for (const StateEntry& entry : candidate.state) {

@@ -95,12 +95,10 @@ void Inspect(Task::Impl* task) {
   task->flow = FlowOf(plan);
   task->work = AtenWork(plan, task->flow);
   for (TensorId id : TensorLeaves(plan.outputs)) task->index_sources.push_back(IndexSourceOf(plan, id));
-  std::set<StorageId> written;
+  const std::set<StorageId> written = WrittenStorages(plan);
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
-    if (aten == nullptr) continue;
-    for (TensorId id : WrittenArguments(*aten)) written.insert(plan.tensors[id].storage);
-    task->draws_random |= DrawsRandom(*aten);
+    task->draws_random |= aten != nullptr && DrawsRandom(*aten);
   }
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->mutates_input.push_back(written.contains(plan.tensors[id].storage));

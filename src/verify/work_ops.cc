@@ -136,6 +136,16 @@ std::vector<TensorId> WrittenArguments(const AtenStep& step) {
   return ids;
 }
 
+std::set<StorageId> WrittenStorages(const Plan& plan) {
+  std::set<StorageId> written;
+  for (const Step& step : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr) continue;
+    for (TensorId id : WrittenArguments(*aten)) written.insert(plan.tensors[id].storage);
+  }
+  return written;
+}
+
 std::vector<TensorId> ReadArguments(const AtenStep& step) {
   const std::string_view base = WithoutOverload(step.op);
   std::vector<TensorId> ids;

@@ -2,6 +2,7 @@
 // from nothing, gives a view, only moves data, or computes; and which arguments it writes.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,8 @@ bool DrawsRandom(const AtenStep& step);
 
 // Tensors among the arguments that the call writes, and those whose values it reads.
 std::vector<TensorId> WrittenArguments(const AtenStep& step);
+// Memory that the ATen calls of `run` write.
+std::set<StorageId> WrittenStorages(const Plan& plan);
 std::vector<TensorId> ReadArguments(const AtenStep& step);
 
 }  // namespace tritogen
