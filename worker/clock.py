@@ -1,0 +1,171 @@
+"""The clock of src/cuda/timer.h for programs of real PyTorch: the same order of samples, the same stopping rule, the
+same statistics (src/cuda/interleave.cc, statistics.cc), and on a GPU the same cold L2 before each sample.
+
+Trusted: never used beside a candidate's code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+_Z = 2.5758  # 99%
+_ROUNDS_BETWEEN_CHECKS = 5
+_PERSISTING_L2_LIMIT = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+
+
+@dataclass(frozen=True)
+class Options:
+    """As cuda::TimingOptions."""
+
+    min_samples: int = 100
+    max_samples: int = 1000
+    target_error: float = 0.002
+    budget_seconds: float = 1.0
+    warmup_window: int = 5
+    warmup_tolerance: float = 0.01
+    max_warmup_samples: int = 50
+
+    def brief(self) -> Options:
+        """For a second method, beside the one that counts."""
+        few = min(self.min_samples, 10)
+        return replace(
+            self,
+            min_samples=few,
+            max_samples=max(few, 20),
+            max_warmup_samples=min(self.max_warmup_samples, 5),
+            budget_seconds=self.budget_seconds / 4,
+        )
+
+
+@dataclass
+class Timing:
+    """Times of one program in microseconds, in the order in which they were taken."""
+
+    samples: list[float] = field(default_factory=list)
+    warmup_samples: int = 0
+    stable: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        ordered = sorted(self.samples)
+        return {
+            "median_us": _quantile(ordered, 0.5),
+            "q1_us": _quantile(ordered, 0.25),
+            "q3_us": _quantile(ordered, 0.75),
+            "samples_us": self.samples,
+            "warmup_samples": self.warmup_samples,
+            "stable": self.stable,
+        }
+
+
+def median(samples: Sequence[float]) -> float:
+    return _quantile(sorted(samples), 0.5)
+
+
+def standard_error_of_median(samples: Sequence[float]) -> float:
+    """McKean and Schrader 1984, as in statistics.h."""
+    ordered = sorted(samples)
+    n = len(ordered)
+    c = int(max(1.0, _round((n + 1) / 2 - _Z * (n / 4) ** 0.5)))
+    return (ordered[n - c] - ordered[c - 1]) / (2 * _Z)
+
+
+def interleave(
+    programs: int,
+    options: Options,
+    take_sample: Callable[[int], float],
+    seconds: Callable[[], float] = time.monotonic,
+) -> list[Timing]:
+    """Warms up, then takes rounds A B … B A until the options say enough. `take_sample(i)` gives microseconds."""
+    start = seconds()
+    timings = _warm_up(programs, options, take_sample, lambda: seconds() - start > options.budget_seconds / 2)
+    there = list(range(programs))
+    rounds = taken = 0
+    while taken < options.max_samples:
+        rounds += 1
+        for order in (there, there[::-1])[: options.max_samples - taken]:
+            for i in order:
+                timings[i].samples.append(take_sample(i))
+            taken += 1
+        if taken < options.min_samples:
+            continue
+        if seconds() - start > options.budget_seconds:
+            break
+        if rounds % _ROUNDS_BETWEEN_CHECKS == 0 and all(_known(t.samples, options.target_error) for t in timings):
+            break
+    return timings
+
+
+class CpuClock:
+    """Wall clock and warm caches: for rehearsals and tests, not for results."""
+
+    def sample(self, run: Callable[[], Any]) -> float:
+        start = time.perf_counter()
+        run()
+        return 1e6 * (time.perf_counter() - start)
+
+
+class CudaClock:
+    """A sample: persisting lines reset, the L2 filled with clean lines, event, run, event. Current device and stream."""
+
+    def __init__(self) -> None:
+        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        self._buffer = torch.empty(2 * properties.L2_cache_size // 4, dtype=torch.float32, device="cuda")
+        self._sum = torch.empty((), dtype=torch.float32, device="cuda")
+        self._start = torch.cuda.Event(enable_timing=True)
+        self._end = torch.cuda.Event(enable_timing=True)
+        driver = ctypes.CDLL("libcuda.so.1")
+        driver.cuCtxSetLimit(ctypes.c_int(_PERSISTING_L2_LIMIT), ctypes.c_size_t(0))  # refused on a MIG slice: zero there
+        self._reset_persisting = driver.cuCtxResetPersistingL2Cache
+        self._persisting = self._reset_persisting() == 0  # no device before sm_80 has such lines
+
+    def sample(self, run: Callable[[], Any]) -> float:
+        if self._persisting:
+            self._reset_persisting()
+        self._buffer.zero_()
+        torch.sum(self._buffer, dim=0, out=self._sum)  # reads all of it: the lines that stay are clean
+        self._start.record()
+        run()
+        self._end.record()
+        self._end.synchronize()
+        return 1e3 * self._start.elapsed_time(self._end)
+
+
+def _warm_up(
+    programs: int, options: Options, take_sample: Callable[[int], float], late: Callable[[], bool]
+) -> list[Timing]:
+    seen: list[list[float]] = [[] for _ in range(programs)]
+    stable = [False] * programs
+    while len(seen[0]) < options.max_warmup_samples and not all(stable) and not (seen[0] and late()):
+        for i in range(programs):
+            seen[i].append(take_sample(i))
+            stable[i] = _stands_still(seen[i], options.warmup_window, options.warmup_tolerance)
+    return [Timing([], len(samples), still) for samples, still in zip(seen, stable)]
+
+
+def _stands_still(samples: list[float], window: int, tolerance: float) -> bool:
+    if len(samples) < 2 * window:
+        return False
+    now, before = median(samples[-window:]), median(samples[-2 * window : -window])
+    return abs(now - before) <= tolerance * before
+
+
+def _known(samples: list[float], target_error: float) -> bool:
+    return standard_error_of_median(samples) <= target_error * median(samples)
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    rank = share * (len(ordered) - 1)
+    below = int(rank)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (rank - below) * (ordered[above] - ordered[below])
+
+
+def _round(value: float) -> float:
+    """To the nearest, halves away from zero, as C does."""
+    return float(int(value + 0.5)) if value >= 0 else -float(int(-value + 0.5))

@@ -1,0 +1,315 @@
+"""Times torch.compile and eager PyTorch of one reference file; prints one JSON object (docs/formats/worker.md).
+
+    python compiled_baseline.py FILE ENTRY --seed N [--function] [--wait] [--device cpu] …
+
+The file is the user's own and runs here with real tensors and no jail; a candidate's code never does. The clock is the
+one that times candidates (clock.py), the GPU is shared with other processes by turns (gpu_turn.py): work is done under
+a shared turn, compiling without one, timing alone. C++ side: src/judge/compiled_baseline.cc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from clock import CpuClock, CudaClock, Options, interleave
+from gpu_turn import GpuTurn
+
+EAGER, COMPILED = "eager fp32", "torch.compile"
+_CLOSE = 1e-2  # of the output's largest magnitude; a guard against a wrong program, not a verdict
+_WARM_UPS = 3  # calls before a capture: libraries choose algorithms, kernels are tuned and loaded
+_MAX_ERROR_CHARACTERS = 2000
+
+
+class Reference:
+    """A reference file, loaded as KernelBench does: a class with get_init_inputs, or a plain function."""
+
+    def __init__(self, path: str, entry: str, is_function: bool) -> None:
+        spec = importlib.util.spec_from_file_location("reference", path)
+        self._module = importlib.util.module_from_spec(spec)
+        sys.modules["reference"] = self._module
+        spec.loader.exec_module(self._module)
+        self._entry = getattr(self._module, entry)
+        self._is_function = is_function
+
+    def inputs(self, seed: int, device: str) -> list[Any]:
+        """What get_inputs() returns, drawn on the device where the file leaves that open."""
+        made = _seeded(self._module.get_inputs, seed, device)
+        return list(_to(device, [made] if isinstance(made, torch.Tensor) else made))
+
+    def callee(self, seed: int, device: str) -> Callable[..., Any]:
+        if self._is_function:
+            return self._entry
+        make = getattr(self._module, "get_init_inputs", list)
+        return _seeded(lambda: self._entry(*_to(device, make())), seed, device).to(device)
+
+
+class Inputs:
+    """The arguments of all calls. What a program changes in them is put back before the next call."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+        self._tensors = [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+        self._kept = [(tensor, tensor.clone()) for tensor in self._tensors]
+
+    def keep_changed(self) -> None:
+        """After a first call: copies of what it left alone are not needed."""
+        self._kept = [(tensor, copy) for tensor, copy in self._kept if not torch.equal(tensor, copy)]
+        self.restore()
+
+    def restore(self) -> None:
+        for tensor, copy in self._kept:
+            tensor.copy_(copy)
+
+
+class Program:
+    """What is timed: one call with the inputs in place, plain and, where that is possible, as a CUDA graph."""
+
+    def __init__(self, name: str, run: Callable[[], Any]) -> None:
+        self.name = name
+        self.run = run
+        self.graph: torch.cuda.CUDAGraph | None = None
+
+    def capture(self) -> None:
+        """Leaves `graph` empty where the program cannot be captured."""
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(_WARM_UPS):
+                self.run()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                self.run()
+        except Exception:  # it waits for the GPU in the middle, or allocates behind PyTorch's back
+            torch.cuda.synchronize()
+            return
+        self.graph = graph
+
+
+def time_programs(programs: list[Program], inputs: Inputs, options: Options, clock: Any) -> dict[str, Any]:
+    """Times by name: {"graph": … or None, "plain": …}. The one that counts is the graph, where all have one."""
+
+    def measured(runs: list[Callable[[], Any]], options: Options) -> dict[str, Any]:
+        def take_sample(i: int) -> float:
+            inputs.restore()
+            return clock.sample(runs[i])
+
+        timings = interleave(len(runs), options, take_sample)
+        return {program.name: timing.to_json() for program, timing in zip(programs, timings)}
+
+    plain = [program.run for program in programs]
+    graphs = [program.graph.replay for program in programs if program.graph]
+    if len(graphs) < len(programs):
+        return {"graph": None, "plain": measured(plain, options)}
+    return {"graph": measured(graphs, options), "plain": measured(plain, options.brief())}
+
+
+def difference(expected: Any, got: Any) -> str | None:
+    """What is wrong with an answer, None when nothing is."""
+    ours, theirs = tree_leaves(expected), tree_leaves(got)
+    if len(ours) != len(theirs):
+        return f"{len(theirs)} outputs instead of {len(ours)}"
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        if not isinstance(a, torch.Tensor):
+            continue
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return f"output {i} is {b.dtype} {list(b.shape)} instead of {a.dtype} {list(a.shape)}"
+        if a.is_floating_point() or a.is_complex():
+            error = (a - b).abs().nan_to_num_(posinf=0).max().item() if a.numel() else 0.0
+            scale = a.abs().nan_to_num_(posinf=0).max().item() if a.numel() else 0.0
+            same_places = torch.equal(a.isfinite(), b.isfinite())
+            if not same_places or error > _CLOSE * scale:
+                return f"output {i} is off by {error:.3g} where the largest value is {scale:.3g}"
+        elif not torch.equal(a, b):
+            return f"output {i} differs"
+    return None
+
+
+def compare(eager: Callable[[], Any], compiled: Callable[[], Any], inputs: Inputs, seed: int) -> str | None:
+    """How the compiled program's answer differs from the eager one's, if it does."""
+
+    def answer(run: Callable[[], Any], seed: int) -> Any:
+        inputs.restore()
+        torch.manual_seed(seed)
+        return tree_map_only(torch.Tensor, torch.clone, run())
+
+    expected = answer(eager, seed)
+    if difference(expected, answer(eager, seed + 1)):
+        return "the program draws random numbers, so the answers were not compared"
+    return difference(expected, answer(compiled, seed))
+
+
+def set_tf32(allowed: bool) -> None:
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+class Stage:
+    """What is being done, for the message of whatever goes wrong."""
+
+    def __init__(self) -> None:
+        self.name = "start"
+
+    def __call__(self, name: str) -> None:
+        self.name = name
+
+    def failure(self, error: BaseException) -> str:
+        text = f"could not {self.name}: {type(error).__name__}: {error}".rstrip(": \n")
+        if isinstance(error, torch.OutOfMemoryError):
+            text += "\nEager and compiled program need their memory at once."
+        return text[:_MAX_ERROR_CHARACTERS]
+
+
+class NoTurn:
+    """Stands in for GpuTurn where there is no GPU."""
+
+    shared = alone = without = staticmethod(contextlib.nullcontext)
+
+
+def gpu_turn(device: str) -> GpuTurn | NoTurn:
+    if device == "cpu":
+        return NoTurn()
+    uuid = str(torch.cuda.get_device_properties(device).uuid)
+    return GpuTurn(uuid if uuid.startswith("GPU-") else f"GPU-{uuid}")
+
+
+def share_gpu_while_compiling(turn: GpuTurn | NoTurn) -> None:
+    """From now on the GPU is free for others while Dynamo and Inductor compile, but for their own benchmarks."""
+    from torch._dynamo.callback import on_compile_end, on_compile_start
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    pauses = contextlib.ExitStack()
+    on_compile_start(lambda _: pauses.enter_context(turn.without()))
+    on_compile_end(lambda _: pauses.close())
+    benchmark = benchmarker.benchmark_gpu
+
+    def benchmark_in_turn(*args: Any, **kwargs: Any) -> Any:
+        with turn.shared():
+            return benchmark(*args, **kwargs)
+
+    benchmarker.benchmark_gpu = benchmark_in_turn
+
+
+def versions(device: str) -> dict[str, Any]:
+    import triton
+
+    found = {"torch": torch.__version__, "triton": triton.__version__, "device": device, "driver": None}
+    if device == "cuda":
+        driver = torch._C._cuda_getDriverVersion()
+        found |= {"device": torch.cuda.get_device_name(), "driver": f"{driver // 1000}.{driver % 1000 // 10}"}
+    return found
+
+
+def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -> dict[str, Any]:
+    """The whole measurement of a loaded file. REQUIRES: nothing was put on the GPU yet."""
+    device, seed = arguments.device, arguments.seed
+    set_tf32(False)
+    if device == "cpu":
+        torch.set_num_threads(1)
+    turn = gpu_turn(device)
+    share_gpu_while_compiling(turn)
+    with torch.no_grad(), turn.shared():
+        stage("make model and inputs")
+        callee = reference.callee(seed, device)
+        inputs = Inputs(reference.inputs(seed, device))
+        stage("run it in eager PyTorch")
+        callee(*inputs.values)
+        inputs.keep_changed()
+        stage("compile it")
+        compiled = torch.compile(callee, backend=arguments.backend)
+        start = time.monotonic()
+        compiled(*inputs.values)
+        compile_seconds = time.monotonic() - start
+        programs = [
+            Program(EAGER, lambda: callee(*inputs.values)),
+            Program(COMPILED, lambda: compiled(*inputs.values)),
+        ]
+        stage("compare the answers")
+        found = compare(programs[0].run, programs[1].run, inputs, seed)
+        if device == "cuda":
+            stage("capture it as a CUDA graph")
+            for program in programs:
+                program.capture()
+            torch.cuda.synchronize()
+        stage("time it")
+        clock = CudaClock() if device == "cuda" else CpuClock()
+        options = Options(min_samples=arguments.samples, budget_seconds=arguments.seconds)
+        with turn.alone():
+            times = time_programs(programs, inputs, options, clock)
+    return {**versions(device), **times, "compile_seconds": compile_seconds, "difference": found}
+
+
+def _seeded(make: Callable[[], Any], seed: int, device: str) -> Any:
+    """Made on the device, in a moment; on the CPU when the program does not work that way."""
+    for where in (device, "cpu"):
+        torch.manual_seed(seed)
+        try:
+            with torch.device(where):
+                return make()
+        except Exception:
+            if where == "cpu":
+                raise
+    raise AssertionError("not reached")
+
+
+def _to(device: str, value: Any) -> Any:
+    return tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), value)
+
+
+@contextlib.contextmanager
+def _stdout_kept() -> Iterator[Any]:
+    """The real stdout for our one answer; whatever else is printed meanwhile, by anybody, goes to stderr."""
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        yield answers
+
+
+def _parse(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("file")
+    parser.add_argument("entry")
+    parser.add_argument("--function", action="store_true", help="ENTRY is a plain function, no class")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--samples", type=int, default=100, help="of each program, at the least")
+    parser.add_argument("--seconds", type=float, default=1.0, help="more are taken in this time where they help")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to rehearse; nothing is captured")
+    parser.add_argument("--backend", default="inductor", help="of torch.compile")
+    parser.add_argument("--cache", help="folder of Inductor's caches")
+    parser.add_argument("--wait", action="store_true", help="use the GPU only after a line on stdin; end at its end")
+    return parser.parse_args(argv)
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = _parse(argv)
+    if arguments.cache:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = arguments.cache
+    stage = Stage()
+    with _stdout_kept() as answers:
+        try:
+            stage("load the file")
+            reference = Reference(arguments.file, arguments.entry, arguments.function)
+            if arguments.backend == "inductor":
+                import torch._inductor.compile_fx  # noqa: F401  seconds, while others may have the GPU
+            if arguments.wait and not sys.stdin.readline():
+                return 0
+            answer = measure(reference, arguments, stage)
+        except Exception as error:
+            answer = {"error": stage.failure(error)}
+        json.dump(answer, answers)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
