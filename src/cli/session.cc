@@ -70,6 +70,9 @@ void CommonOptions::AddTo(CLI::App* app) {
       ->capture_default_str();
   app->add_option("--samples", timing_samples, "GPU: timed calls of each program, at the least")
       ->check(CLI::Range(5, 100000));
+  app->add_option("--timing-seconds", timing_seconds,
+                  "GPU: more samples are taken for so long, until the medians are known well")
+      ->check(CLI::PositiveNumber);
   app->add_flag("--json", json, "print JSON on stdout");
   app->add_option("--html", html, "write a report to this file: one self-contained page");
   app->add_flag("--allow-weak-jail", allow_weak_jail,
@@ -90,7 +93,10 @@ VerifyOptions CommonOptions::Verification(int threads, bool in_batch) const {
           .timing_samples = timing_samples > 0 ? timing_samples
                             : in_batch         ? 20
                                                : 100,
-          .timing_seconds = in_batch ? 0.02 : 1.0};
+          .timing_seconds = timing_seconds > 0 ? timing_seconds
+                            : in_batch         ? 0.02
+                                               : 1.0,
+          .against_itself = against_itself};
 }
 
 std::optional<int> Parse(CLI::App* app, int argc, char** argv) {

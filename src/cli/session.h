@@ -23,7 +23,9 @@ struct CommonOptions {
   std::string html;  // where the report page goes; empty: none is written
   bool allow_weak_jail = false;
 
-  int timing_samples = 0;  // 0: the command's own choice
+  int timing_samples = 0;     // 0: the command's own choice
+  double timing_seconds = 0;  // likewise
+  bool against_itself = false;
 
   void AddTo(CLI::App* app);
   // Options of one verification; draws the seed when none was given. Throws UserError when a GPU is asked for

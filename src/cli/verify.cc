@@ -98,6 +98,8 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
                  "JSONL file with id, reference, candidate (each a path or inline source)");
   app.add_option("--out", batch.out,
                  "with --batch: append the verdicts to this file, and skip ids that it holds");
+  app.add_flag("--against-itself", common.against_itself,
+               "GPU: time each candidate beside a second replay of itself; timing.self_ratio should be 1");
   if (auto code = Parse(&app, argc, argv)) return *code;
 
   if (!batch.file.empty()) {

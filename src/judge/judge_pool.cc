@@ -76,6 +76,7 @@ json ToMessage(const JudgeRequest& request, bool want_plan) {
           {"on_gpu", options.on_gpu},
           {"timing_samples", options.timing_samples},
           {"timing_seconds", options.timing_seconds},
+          {"against_itself", options.against_itself},
           {"want_plan", want_plan}};
 }
 
@@ -89,6 +90,7 @@ JudgeRequest RequestFrom(const json& message) {
   request.options.on_gpu = message.at("on_gpu");
   request.options.timing_samples = message.at("timing_samples");
   request.options.timing_seconds = message.at("timing_seconds");
+  request.options.against_itself = message.at("against_itself");
   return request;
 }
 

@@ -18,6 +18,27 @@ namespace {
 constexpr int kWarmUps = 2;          // calls before a capture: libraries choose algorithms, kernels load
 constexpr double kFloorSlack = 0.8;  // a time this far under the floor cannot be explained by rounding
 
+// Seconds: what takes less is one of many measurements, where each millisecond counts.
+constexpr double kBriefTiming = 0.1;
+
+struct TimingRequest {
+  cuda::TimingOptions clock;
+  bool both_methods = true;  // where graphs are timed, replays step by step as well
+};
+
+TimingRequest RequestFor(const VerifyOptions& options) {
+  TimingRequest request;
+  request.clock.min_samples = options.timing_samples;
+  request.clock.max_samples = std::max<size_t>(request.clock.max_samples, options.timing_samples);
+  request.clock.budget_seconds = options.timing_seconds;
+  if (options.timing_seconds < kBriefTiming) {
+    request.both_methods = false;
+    request.clock.max_warmup_samples = 10;
+    request.clock.warmup_window = 3;
+  }
+  return request;
+}
+
 // A timed call gave a wrong answer, or could not be made.
 struct TimingObjection {
   Objection objection;
@@ -133,11 +154,12 @@ class TimedPlan {
 class Stopwatch {
  public:
   Stopwatch(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
-            const VerifyOptions& options, const TimingRequest& request)
+            const VerifyOptions& options)
       : task_(task),
         setting_(setting),
         bindings_(bindings),
-        request_(request),
+        request_(RequestFor(options)),
+        against_itself_(options.against_itself),
         options_(OptionsFor(options, Deadline(options.budget_seconds))) {
     options_.check_memory = false;
   }
@@ -152,6 +174,7 @@ class Stopwatch {
     programs_.push_back(Make("candidate", candidate, timings.variant, false));
     programs_.push_back(Make("eager fp32", task_.plan, 0, false));
     programs_.push_back(Make("eager tf32", task_.plan, 0, true));
+    if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, false));
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
     cuda::TimingReport main, other;
@@ -163,8 +186,13 @@ class Stopwatch {
       ProgramTimes times{programs_[i]->name(), main.timings[i], {}, {}};
       (timings.graphs ? times.graph_median : times.replay_median) = main.timings[i].summary.median;
       if (!other.timings.empty()) times.replay_median = other.timings[i].summary.median;
-      if (i == 0) timings.candidate = std::move(times);
-      if (i > 0) timings.baselines.push_back(std::move(times));
+      if (i == 0) {
+        timings.candidate = std::move(times);
+      } else if (against_itself_ && i + 1 == programs_.size()) {
+        timings.itself = std::move(times);
+      } else {
+        timings.baselines.push_back(std::move(times));
+      }
     }
     timings.clocks = main.clocks;
     FillRoofline(&timings);
@@ -266,7 +294,8 @@ class Stopwatch {
   const Task::Impl& task_;
   const Setting& setting_;
   const Bindings& bindings_;  // of the candidate's state
-  const TimingRequest& request_;
+  const TimingRequest request_;
+  const bool against_itself_;
   ReplayOptions options_;
   std::vector<std::unique_ptr<TimedPlan>> programs_;
 };
@@ -296,31 +325,36 @@ nlohmann::json Timings::ToJson() const {
   }
   for (size_t v = 0; v < variants.size(); ++v)
     variant_list.push_back({{"variant", v}, {"median_us", variants[v]}});
-  return {{"device", device},
-          {"driver", driver},
-          {"method", graphs ? "graph" : "replay"},
-          {"candidate", TimesJson(candidate)},
-          {"baselines", baseline_list},
-          {"speedup", speedup},
-          {"floor_us", floor_us},
-          {"floor_bound", bytes_bound ? "bytes" : "flops"},
-          {"flops", flops},
-          {"bytes", bytes},
-          {"peak_flops", peak_flops},
-          {"peak_bytes_per_s", peak_bytes_per_s},
-          {"clocks",
-           {{"sm_mhz", {clocks.sm_mhz_minimum, clocks.sm_mhz_median, clocks.sm_mhz_maximum}},
-            {"memory_mhz", {clocks.memory_mhz_minimum, clocks.memory_mhz_median}},
-            {"throttle", cuda::ThrottleNames(clocks.throttle_reasons)}}},
-          {"variant", variant},
-          {"variants", variant_list}};
+  nlohmann::json json = {{"device", device},
+                         {"driver", driver},
+                         {"method", graphs ? "graph" : "replay"},
+                         {"candidate", TimesJson(candidate)},
+                         {"baselines", baseline_list},
+                         {"speedup", speedup},
+                         {"floor_us", floor_us},
+                         {"floor_bound", bytes_bound ? "bytes" : "flops"},
+                         {"flops", flops},
+                         {"bytes", bytes},
+                         {"peak_flops", peak_flops},
+                         {"peak_bytes_per_s", peak_bytes_per_s},
+                         {"clocks",
+                          {{"sm_mhz", {clocks.sm_mhz_minimum, clocks.sm_mhz_median, clocks.sm_mhz_maximum}},
+                           {"memory_mhz", {clocks.memory_mhz_minimum, clocks.memory_mhz_median}},
+                           {"throttle", cuda::ThrottleNames(clocks.throttle_reasons)}}},
+                         {"variant", variant},
+                         {"variants", variant_list}};
+  if (itself) {
+    json["itself"] = TimesJson(*itself);
+    json["self_ratio"] = candidate.timing.summary.median / itself->timing.summary.median;
+  }
+  return json;
 }
 
 std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Setting& setting,
                                                const Plan& candidate, const Bindings& bindings,
-                                               const VerifyOptions& options, const TimingRequest& request) {
+                                               const VerifyOptions& options) {
   try {
-    return Stopwatch(task, setting, bindings, options, request).Run(candidate);
+    return Stopwatch(task, setting, bindings, options).Run(candidate);
   } catch (const TimingObjection& wrong) {
     return wrong.objection;
   } catch (const cuda::Hang& hang) {

@@ -26,6 +26,7 @@ struct Timings {
   bool graphs = false;  // the shared method: captured graphs, or steps put on the stream one by one
   ProgramTimes candidate;
   std::vector<ProgramTimes> baselines;  // "eager fp32", "eager tf32"
+  std::optional<ProgramTimes> itself;   // the candidate's Plan once more, in other memory
   std::vector<double> variants;         // medians in microseconds, by variant of autotuned launches
   int variant = 0;                      // the fastest one, which was timed
   double floor_us = 0;                  // for `flops` and `bytes` at the device's peaks
@@ -38,15 +39,10 @@ struct Timings {
   nlohmann::json ToJson() const;  // docs/formats/verdict.md, `timing`
 };
 
-struct TimingRequest {
-  cuda::TimingOptions clock;
-  bool both_methods = true;  // where graphs are timed, replays step by step as well
-};
-
 // REQUIRES: the Gpu is open and the candidate is right with these bindings. An Objection when a timed call
 // goes wrong, or when the candidate is faster than the memory allows.
 std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Setting& setting,
                                                const Plan& candidate, const Bindings& bindings,
-                                               const VerifyOptions& options, const TimingRequest& request);
+                                               const VerifyOptions& options);
 
 }  // namespace tritogen

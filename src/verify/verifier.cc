@@ -23,9 +23,6 @@
 namespace tritogen {
 namespace {
 
-// Seconds: what takes less is one of many measurements, where each millisecond counts.
-constexpr double kBriefTiming = 0.1;
-
 bool SameBits(const at::Tensor& a, const at::Tensor& b) {
   auto bytes = [](const at::Tensor& t) { return t.contiguous().flatten().view(at::kByte); };
   return a.nbytes() == b.nbytes() && bytes(a).equal(bytes(b));
@@ -331,16 +328,7 @@ class Judgement {
 
   std::optional<Objection> Time() {
     main_.reset();
-    TimingRequest request;
-    request.clock.min_samples = options_.timing_samples;
-    request.clock.max_samples = std::max<size_t>(request.clock.max_samples, options_.timing_samples);
-    request.clock.budget_seconds = options_.timing_seconds;
-    if (options_.timing_seconds < kBriefTiming) {
-      request.both_methods = false;
-      request.clock.max_warmup_samples = 10;
-      request.clock.warmup_window = 3;
-    }
-    auto timed = TimeCandidate(task_, *setting_, plan_, bindings_, options_, request);
+    auto timed = TimeCandidate(task_, *setting_, plan_, bindings_, options_);
     if (auto* objection = std::get_if<Objection>(&timed)) return std::move(*objection);
     verdict_.timing = std::get<Timings>(timed).ToJson();
     return std::nullopt;

@@ -28,8 +28,9 @@ struct VerifyOptions {
   // Of a task: its candidates have been judged on the tile machine, completely. What is left to see on a GPU
   // is that a few trials are right there, too, and the time.
   bool confirm = false;
-  int timing_samples = 100;   // of each program at the least; 0: nothing is timed. GPU only
-  double timing_seconds = 1;  // more samples are taken in this time where medians are not known well enough
+  int timing_samples = 100;     // of each program at the least; 0: nothing is timed. GPU only
+  double timing_seconds = 1;    // more samples are taken in this time where medians are not known well enough
+  bool against_itself = false;  // timed beside a second replay of its own Plan, too: how far the clock errs
 };
 
 // A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's
