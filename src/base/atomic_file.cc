@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <random>
 
 #include "base/error.h"
 #include "base/fd.h"
@@ -17,14 +18,30 @@ namespace {
   throw UserError(fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(errno)));
 }
 
-// A file that mkostemp made, removed again unless it was renamed.
-struct TemporaryFile {
-  std::string name;
-  UniqueFd fd;
-  bool keep = false;
-  ~TemporaryFile() {
-    if (!keep && fd.valid()) unlink(name.c_str());
+// A new file beside `path`, removed again unless it was renamed. Its mode is what the umask allows; mkstemp
+// would make it the owner's alone.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::filesystem::path& path) {
+    do {
+      name_ = fmt::format("{}.{:08x}", path.string(), std::random_device()());
+      fd_.Reset(open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    } while (!fd_.valid() && errno == EEXIST);
   }
+  ~TemporaryFile() {
+    if (!renamed_ && fd_.valid()) unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+
+  int fd() const { return fd_.get(); }  // -1: it could not be made
+  bool RenameTo(const std::filesystem::path& path) {
+    return renamed_ = rename(name_.c_str(), path.c_str()) == 0;
+  }
+
+ private:
+  std::string name_;
+  UniqueFd fd_;
+  bool renamed_ = false;
 };
 
 void WriteAll(int fd, std::string_view contents, const std::filesystem::path& path) {
@@ -35,26 +52,16 @@ void WriteAll(int fd, std::string_view contents, const std::filesystem::path& pa
   }
 }
 
-// mkostemp makes files that only the owner reads; a new file gets what the umask allows, an old one keeps its
-// mode.
-mode_t ModeFor(const std::filesystem::path& path) {
-  struct stat old;
-  if (stat(path.c_str(), &old) == 0) return old.st_mode & 0777;
-  mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
-}
-
 }  // namespace
 
 void WriteFileAtomic(const std::filesystem::path& path, std::string_view contents) {
-  TemporaryFile temporary{path.string() + ".XXXXXX", UniqueFd(), false};
-  temporary.fd.Reset(mkostemp(temporary.name.data(), O_CLOEXEC));
-  if (!temporary.fd.valid()) Fail("write", path);
-  WriteAll(temporary.fd.get(), contents, path);
-  if (fchmod(temporary.fd.get(), ModeFor(path)) != 0 || fsync(temporary.fd.get()) != 0) Fail("write", path);
-  if (rename(temporary.name.c_str(), path.c_str()) != 0) Fail("write", path);
-  temporary.keep = true;
+  TemporaryFile temporary(path);
+  if (temporary.fd() < 0) Fail("write", path);
+  struct stat old;
+  const bool replaces = stat(path.c_str(), &old) == 0;
+  if (replaces && fchmod(temporary.fd(), old.st_mode & 0777) != 0) Fail("write", path);
+  WriteAll(temporary.fd(), contents, path);
+  if (fsync(temporary.fd()) != 0 || !temporary.RenameTo(path)) Fail("write", path);
   // The rename itself reaches the disk with the folder; where folders cannot be synced the file is still
   // whole.
   std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -35,6 +36,14 @@ TEST(AtomicFileTest, KeepsTheModeOfTheFileItReplaces) {
   fs::permissions(path, fs::perms(0640));
   WriteFileAtomic(path, "y");
   EXPECT_EQ(fs::status(path).permissions(), fs::perms(0640));
+}
+
+TEST(AtomicFileTest, GivesNewFilesTheModeThatTheUmaskAllows) {
+  const TempDir folder;
+  const mode_t before = umask(0027);
+  WriteFileAtomic(folder.path() / "file", "x");
+  EXPECT_EQ(fs::status(folder.path() / "file").permissions(), fs::perms(0640));
+  umask(before);
 }
 
 TEST(ReadFileTest, NamesWhatIsWrong) {
