@@ -1,0 +1,128 @@
+#include "synth/domain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/error.h"
+
+namespace tritogen::synth {
+namespace {
+
+constexpr int64_t kLargest = int64_t{1} << 31;  // a product of two still fits
+
+std::optional<int64_t> Number(std::string_view text) {
+  int64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+Domain::Domain(std::initializer_list<int64_t> values) : Domain(Of(values)) {}
+
+Domain Domain::Interval(int64_t low, int64_t high) {
+  Domain domain;
+  if (low <= high) domain.ranges_ = {{low, high}};
+  domain.Normalise();
+  return domain;
+}
+
+Domain Domain::Of(const std::vector<int64_t>& values) {
+  Domain domain;
+  for (int64_t value : values) domain.ranges_.push_back({value, value});
+  domain.Normalise();
+  return domain;
+}
+
+Domain Domain::Parse(std::string_view text) {
+  if (text == "common") return Common();
+  Domain domain;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view part = Trim(text.substr(0, comma));
+    const size_t dots = part.find("..");
+    const auto low = Number(part.substr(0, dots));
+    const auto high = dots == std::string_view::npos ? low : Number(part.substr(dots + 2));
+    if (!low || !high || *low < 1 || *high > kLargest || *low > *high) {
+      throw UserError(
+          fmt::format("'{}' is no set of sizes: give numbers from 1 to {} and ranges, as in "
+                      "1..8,16,32, or common",
+                      part, kLargest));
+    }
+    domain.ranges_.push_back({*low, *high});
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  if (domain.ranges_.empty()) throw UserError("the set of sizes is empty: give some, as in 1..8,16,32");
+  domain.Normalise();
+  return domain;
+}
+
+const Domain& Domain::Common() {
+  static const Domain sizes{1,  2,  3,   4,   5,   7,   8,   12,  16,  17,  24,   31,   32,   48,   56,
+                            64, 96, 100, 128, 192, 224, 256, 384, 512, 768, 1000, 1024, 2048, 4096, 8192};
+  return sizes;
+}
+
+bool Domain::Contains(int64_t value) const {
+  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), value,
+                             [](int64_t v, const Range& range) { return v < range.low; });
+  return it != ranges_.begin() && value <= std::prev(it)->high;
+}
+
+std::vector<int64_t> Domain::Values() const {
+  std::vector<int64_t> values;
+  values.reserve(size_);
+  for (const Range& range : ranges_) {
+    for (int64_t v = range.low; v <= range.high; ++v) values.push_back(v);
+  }
+  return values;
+}
+
+Domain Domain::And(const Domain& other) const {
+  if (*this == other) return *this;
+  Domain both;
+  for (size_t i = 0, j = 0; i < ranges_.size() && j < other.ranges_.size();) {
+    const Range &a = ranges_[i], &b = other.ranges_[j];
+    const Range meet{std::max(a.low, b.low), std::min(a.high, b.high)};
+    if (meet.low <= meet.high) both.ranges_.push_back(meet);
+    a.high < b.high ? ++i : ++j;
+  }
+  both.Normalise();
+  return both;
+}
+
+std::string Domain::ToString() const {
+  std::string text;
+  for (const Range& range : ranges_) {
+    if (!text.empty()) text += ", ";
+    text +=
+        range.low == range.high ? fmt::format("{}", range.low) : fmt::format("{}..{}", range.low, range.high);
+  }
+  return "{" + text + "}";
+}
+
+void Domain::Normalise() {
+  std::sort(ranges_.begin(), ranges_.end());
+  std::vector<Range> merged;
+  for (const Range& range : ranges_) {
+    if (!merged.empty() && range.low <= merged.back().high + 1)
+      merged.back().high = std::max(merged.back().high, range.high);
+    else
+      merged.push_back(range);
+  }
+  ranges_ = std::move(merged);
+  size_ = 0;
+  for (const Range& range : ranges_) size_ += range.high - range.low + 1;
+}
+
+}  // namespace tritogen::synth

@@ -1,0 +1,83 @@
+// Exact counting and uniform sampling of a system's solutions. docs/synthesis.md has the proof.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "synth/elimination.h"
+#include "synth/natural.h"
+#include "synth/reduce.h"
+#include "synth/system.h"
+
+namespace tritogen::synth {
+
+// The compiled solutions of one component.
+struct Counted {
+  std::variant<Elimination<Wide>, Elimination<Natural>> elimination;
+  Natural total;
+  bool exact = true;
+};
+
+// The solutions of a system, numbered from 0. When not exact(), it numbers a superset of them: some bounds
+// were too dear to count, and who draws from it must reject what System::Holds refuses. Uniform draws stay
+// uniform. Immutable; may be read from several threads.
+class Space {
+ public:
+  bool exact() const { return exact_; }
+  const Natural& count() const { return count_; }
+  // A bijection from [0, count()) to the solutions. One value a variable of the system.
+  // REQUIRES: index < count().
+  void Unrank(const Natural& index, std::vector<int64_t>* values) const;
+  // Draws uniformly; returns the index of what was drawn. REQUIRES: count() > 0.
+  Natural Draw(SplitMix* random, std::vector<int64_t>* values) const;
+
+ private:
+  friend class Solver;
+  struct Part {
+    std::shared_ptr<const Counted> counted;
+    std::vector<int> classes;  // by the component's variable: whose value it is
+  };
+  template <typename NextIndex>
+  void Fill(NextIndex next, std::vector<int64_t>* values) const;
+
+  bool exact_ = true;
+  Natural count_ = 0;
+  std::vector<Part> parts_;
+  std::vector<int> class_of_;
+  std::vector<int64_t> fixed_;
+};
+
+struct SolverOptions {
+  size_t max_rows = size_t{1} << 17;  // of one table; beyond it bounds are counted coarsely
+  size_t max_kept = 4096;             // components kept for systems to come
+};
+
+// Compiles systems. Components that came before are not compiled again. Not thread-safe.
+class Solver {
+ public:
+  explicit Solver(SolverOptions options = {}) : options_(options) {}
+
+  // Nothing when the system is too entangled to count even without its bounds, or has 2^512 solutions.
+  std::optional<Space> Compile(const System& system);
+
+  struct Statistics {
+    int64_t components = 0, compiled = 0, inexact = 0, refused = 0;
+  };
+  const Statistics& statistics() const { return statistics_; }
+
+ private:
+  std::shared_ptr<const Counted> Count(const Component& component);
+  std::string KeyOf(const Component& component);
+
+  SolverOptions options_;
+  Statistics statistics_;
+  std::map<Domain, int> domains_;  // numbers for short keys
+  std::unordered_map<std::string, std::shared_ptr<const Counted>> kept_;
+};
+
+}  // namespace tritogen::synth

@@ -1,0 +1,183 @@
+// Counts and samples against the plain definition: System::Holds tried on every combination of values.
+#include "synth/solver.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "synth/random_systems.h"
+
+namespace tritogen::synth {
+namespace {
+
+std::string Text(const System& system) {
+  std::string text;
+  for (const auto& v : system.variables()) text += v.name + " ∈ " + v.domain.ToString() + "\n";
+  for (const Constraint& c : system.constraints()) text += system.ToString(c) + "\n";
+  return text;
+}
+
+// Every index gives a solution, no two the same one, and there are as many as by trying.
+void ExpectBijection(const System& system, const Space& space) {
+  const auto expected = SolutionsByTrying(system);
+  ASSERT_EQ(space.count().ToString(), std::to_string(expected.size())) << Text(system);
+  std::set<std::vector<int64_t>> seen;
+  std::vector<int64_t> values;
+  for (uint64_t i = 0; i < expected.size(); ++i) {
+    space.Unrank(i, &values);
+    ASSERT_TRUE(expected.contains(values)) << Text(system) << "index " << i;
+    ASSERT_TRUE(seen.insert(values).second) << Text(system) << "index " << i;
+  }
+}
+
+TEST(Solver, CountsAndUnranksRandomSystemsLikeBruteForce) {
+  SplitMix random(20);
+  Solver solver;
+  int with_solutions = 0;
+  for (int i = 0; i < 1500; ++i) {
+    const System system = RandomSystem(&random, 6, 5);
+    const auto space = solver.Compile(system);
+    ASSERT_TRUE(space) << Text(system);
+    EXPECT_TRUE(space->exact());
+    ExpectBijection(system, *space);
+    if (HasFatalFailure()) return;
+    with_solutions += !space->count().IsZero();
+  }
+  EXPECT_GT(with_solutions, 500);
+}
+
+// The superset that is counted when tables may only have few rows still holds every solution.
+TEST(Solver, WhereTablesAreLimitedNoSolutionIsLost) {
+  SplitMix random(21);
+  Solver solver({.max_rows = 12});
+  int inexact = 0;
+  for (int i = 0; i < 400; ++i) {
+    const System system = RandomSystem(&random, 5, 5);
+    const auto space = solver.Compile(system);
+    if (!space || space->exact()) continue;
+    ++inexact;
+    const auto expected = SolutionsByTrying(system);
+    std::set<std::vector<int64_t>> seen;
+    std::vector<int64_t> values;
+    for (Natural n = 0; n < space->count(); n += 1) {
+      space->Unrank(n, &values);
+      if (!system.Holds(values)) continue;
+      EXPECT_TRUE(seen.insert(values).second) << Text(system);
+    }
+    EXPECT_EQ(seen, expected) << Text(system);
+  }
+  EXPECT_GT(inexact, 20);
+}
+
+// Ranges of values that are not listed one by one.
+TEST(Solver, LargeDomainsKeepEverySolution) {
+  System system;
+  const Var m = system.Add("m", Domain::Interval(1, 2000)), n = system.Add("n", Domain::Interval(1, 2000));
+  system.Add(Bound{{m, n}, 1, 0, 3000});
+  Solver solver;
+  const auto space = solver.Compile(system);
+  ASSERT_TRUE(space);
+  EXPECT_FALSE(space->exact());
+  int64_t expected = 0;
+  for (int64_t x = 1; x <= 2000; ++x) expected += std::min<int64_t>(2000, 3000 / x);
+  int64_t held = 0;
+  std::vector<int64_t> values;
+  for (Natural i = 0; i < space->count(); i += 1) {
+    space->Unrank(i, &values);
+    held += system.Holds(values);
+  }
+  EXPECT_EQ(held, expected);
+  EXPECT_GT(static_cast<double>(held), 0.7 * space->count().ToDouble());
+}
+
+TEST(Solver, FreeVariablesMultiplyBeyondMachineWords) {
+  System system;
+  for (int i = 0; i < 30; ++i) system.Add(fmt::format("v{}", i), Domain::Interval(1, 32768));
+  const auto space = Solver().Compile(system);
+  ASSERT_TRUE(space);
+  EXPECT_TRUE(space->exact());
+  EXPECT_EQ(space->count(), Natural(1).ShiftLeft(450));
+  std::vector<int64_t> values;
+  space->Unrank(space->count() - 1, &values);
+  EXPECT_EQ(values, std::vector<int64_t>(30, 32768));
+}
+
+// One component whose count passes 128 bits.
+TEST(Solver, CountsPastOneHundredTwentyEightBits) {
+  System system;
+  std::vector<Var> vars;
+  for (int i = 0; i < 70; ++i) vars.push_back(system.Add(fmt::format("v{}", i), {1, 2, 3, 4}));
+  for (int i = 0; i + 1 < 70; ++i) system.Add(Bound{{vars[i], vars[i + 1]}, 1, 0, 15});  // all but 4·4
+  const auto space = Solver().Compile(system);
+  ASSERT_TRUE(space);
+  Natural small = 3, four = 1;  // chains that end below 4, and in 4
+  for (int i = 1; i < 70; ++i) {
+    const Natural next = (small + four) * 3;
+    four = small;
+    small = next;
+  }
+  EXPECT_EQ(space->count(), small + four);
+  EXPECT_GT(space->count().BitWidth(), 128);
+  std::vector<int64_t> values;
+  SplitMix random(3);
+  for (int i = 0; i < 100; ++i) {
+    const Natural index = space->Draw(&random, &values);
+    EXPECT_TRUE(system.Holds(values));
+    std::vector<int64_t> again;
+    space->Unrank(index, &again);
+    EXPECT_EQ(values, again);
+  }
+}
+
+TEST(Solver, ImpossibleSystemsCountZero) {
+  System system;
+  const Var a = system.Add("a", {2, 3}), b = system.Add("b", {4, 5});
+  system.Add(Equal{a, b});
+  const auto space = Solver().Compile(system);
+  ASSERT_TRUE(space);
+  EXPECT_TRUE(space->count().IsZero());
+}
+
+// Pearson's statistic of draws from a system of a few hundred solutions. Its mean is the degrees of freedom
+// and its variance twice that; five deviations are far beyond chance, and the seed is fixed.
+TEST(Solver, DrawsAreUniform) {
+  System system;
+  const Var n = system.Add("n", {1, 2, 3, 4, 6, 8}), c = system.Add("c", {1, 2, 4, 6}),
+            h = system.Add("h", {3, 4, 5, 6, 7}), out = system.Add("out", Domain::Interval(1, 20)),
+            g = system.Add("g", {1, 2, 3});
+  system.Add(Window{out, h, 3, 2, 1, 1});
+  system.Add(Divides{Operand::Of(g), Operand::Of(c)});
+  system.Add(Bound{{n, c, h}, 1, 6, 60});
+  const auto space = Solver().Compile(system);
+  ASSERT_TRUE(space);
+  std::map<std::vector<int64_t>, int64_t> seen;
+  SplitMix random(7);
+  std::vector<int64_t> values;
+  const double count = space->count().ToDouble();
+  ASSERT_GT(count, 100);
+  const int64_t draws = 200 * static_cast<int64_t>(count);
+  for (int64_t i = 0; i < draws; ++i) {
+    space->Draw(&random, &values);
+    ++seen[values];
+  }
+  EXPECT_EQ(static_cast<double>(seen.size()), count);
+  double statistic = 0;
+  for (const auto& [solution, times] : seen)
+    statistic += (static_cast<double>(times) - 200) * (static_cast<double>(times) - 200) / 200;
+  EXPECT_NEAR(statistic, count - 1, 5 * std::sqrt(2 * (count - 1)));
+}
+
+TEST(Solver, KnowsComponentsThatCameBefore) {
+  Solver solver;
+  for (int i = 0; i < 3; ++i) {
+    System system;
+    const Var a = system.Add("a", Domain::Common()), b = system.Add("b", Domain::Common());
+    system.Add(Bound{{a, b}, 1, 0, 5000});
+    ASSERT_TRUE(solver.Compile(system));
+  }
+  EXPECT_EQ(solver.statistics().components, 3);
+  EXPECT_EQ(solver.statistics().compiled, 1);
+}
+
+}  // namespace
+}  // namespace tritogen::synth
