@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 namespace tritogen::cuda {
@@ -94,20 +95,32 @@ DeviceMemory::~DeviceMemory() {
   driver_.cuMemFree(address_);
 }
 
-bool SynchronizeWithin(const Driver& driver, CUstream stream, double seconds) {
+namespace {
+
+bool WaitWithin(double seconds, const std::function<CUresult()>& query) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const auto limit = std::chrono::duration<double>(seconds);
   // Most waits are short, and a sleep takes 50 µs at least.
   constexpr std::chrono::microseconds kSpin{500}, kNap{200};
   while (true) {
-    const CUresult result = driver.cuStreamQuery(stream);
+    const CUresult result = query();
     if (result == CUDA_SUCCESS) return true;
     if (result != CUDA_ERROR_NOT_READY) throw Error(result, "wait for the GPU");
     const auto waited = Clock::now() - start;
     if (waited > limit) return false;
     if (waited > kSpin) std::this_thread::sleep_for(kNap);
   }
+}
+
+}  // namespace
+
+bool SynchronizeWithin(const Driver& driver, CUstream stream, double seconds) {
+  return WaitWithin(seconds, [&] { return driver.cuStreamQuery(stream); });
+}
+
+bool SynchronizeWithin(const Driver& driver, CUevent event, double seconds) {
+  return WaitWithin(seconds, [&] { return driver.cuEventQuery(event); });
 }
 
 }  // namespace tritogen::cuda

@@ -92,5 +92,7 @@ class DeviceMemory {
 // since no launched kernel can be stopped, the process has to end (_exit: a normal exit would wait for the
 // GPU). Throws Error for what the work ended with, which is how an illegal address is heard of.
 bool SynchronizeWithin(const Driver& driver, CUstream stream, double seconds);
+// The same for the work before a recorded event.
+bool SynchronizeWithin(const Driver& driver, CUevent event, double seconds);
 
 }  // namespace tritogen::cuda

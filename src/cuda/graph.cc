@@ -2,9 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace tritogen::cuda {
+namespace {
+
+// Nodes in an order that is the same for graphs captured in the same way.
+std::vector<CUgraphNode> NodesOf(const Driver& driver, CUgraph graph, size_t count) {
+  std::vector<CUgraphNode> nodes(count);
+  Check(driver.cuGraphGetNodes(graph, nodes.data(), &count), "list a graph's nodes");
+  return nodes;
+}
+
+bool SameNode(const Driver& driver, CUgraphNode a, CUgraphNode b) {
+  CUgraphNodeType type_a, type_b;
+  if (driver.cuGraphNodeGetType(a, &type_a) != CUDA_SUCCESS) return false;
+  if (driver.cuGraphNodeGetType(b, &type_b) != CUDA_SUCCESS || type_a != type_b) return false;
+  if (type_a != CU_GRAPH_NODE_TYPE_KERNEL) return true;
+  CUDA_KERNEL_NODE_PARAMS x{}, y{};
+  if (driver.cuGraphKernelNodeGetParams(a, &x) != CUDA_SUCCESS) return false;
+  if (driver.cuGraphKernelNodeGetParams(b, &y) != CUDA_SUCCESS) return false;
+  auto launch = [](const CUDA_KERNEL_NODE_PARAMS& p) {
+    return std::tuple(p.func, p.kern, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY,
+                      p.blockDimZ, p.sharedMemBytes);
+  };
+  return launch(x) == launch(y);
+}
+
+}  // namespace
 
 std::optional<Graph> Graph::Capture(const Driver& driver, CUstream stream, const std::function<void()>& body,
                                     std::string* why_not) {
@@ -63,6 +91,14 @@ Graph::~Graph() {
 
 void Graph::Launch(CUstream stream) const {
   Check(driver_->cuGraphLaunch(executable_, stream), "launch a graph");
+}
+
+bool Graph::SameKernels(const Graph& other) const {
+  if (nodes_ != other.nodes_) return false;
+  const std::vector<CUgraphNode> ours = NodesOf(*driver_, graph_, nodes_);
+  const std::vector<CUgraphNode> theirs = NodesOf(*driver_, other.graph_, nodes_);
+  return std::equal(ours.begin(), ours.end(), theirs.begin(),
+                    [this](CUgraphNode a, CUgraphNode b) { return SameNode(*driver_, a, b); });
 }
 
 }  // namespace tritogen::cuda

@@ -23,6 +23,9 @@ class Graph {
 
   void Launch(CUstream stream) const;  // throws Error
   size_t nodes() const { return nodes_; }
+  // The same kernels with the same grids in the same order: the two differ by what their arguments say at
+  // most. False also where the driver does not tell.
+  bool SameKernels(const Graph& other) const;
 
  private:
   explicit Graph(const Driver& driver) : driver_(&driver) {}

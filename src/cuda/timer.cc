@@ -3,46 +3,16 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <deque>
+#include <random>
 
 #include "base/error.h"
+#include "cuda/l2_flush.h"
 
 namespace tritogen::cuda {
 namespace {
 
-// Reads `count` × 16 bytes and keeps nothing: what was in the L2 is written back and gives way to clean
-// lines, so that no timed program pays for writing back those of another. The driver translates it.
-constexpr char kReadKernel[] = R"ptx(
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .entry read_all(.param .u64 data, .param .u64 count)
-{
-  .reg .pred %outside, %never;
-  .reg .b32 %block, %threads, %thread, %blocks, %a, %b, %c, %d;
-  .reg .b64 %address, %end, %index, %stride, %base;
-  ld.param.u64 %address, [data];
-  ld.param.u64 %end, [count];
-  cvta.to.global.u64 %base, %address;
-  mov.u32 %block, %ctaid.x;
-  mov.u32 %threads, %ntid.x;
-  mov.u32 %thread, %tid.x;
-  mov.u32 %blocks, %nctaid.x;
-  cvt.u64.u32 %index, %thread;
-  mad.wide.u32 %index, %block, %threads, %index;
-  mul.wide.u32 %stride, %blocks, %threads;
-again:
-  setp.ge.u64 %outside, %index, %end;
-  @%outside bra done;
-  shl.b64 %address, %index, 4;
-  add.s64 %address, %base, %address;
-  ld.volatile.global.v4.u32 {%a, %b, %c, %d}, [%address];
-  add.s64 %index, %index, %stride;
-  bra again;
-done:
-  ret;
-}
-)ptx";
-constexpr int kReadThreads = 512, kReadBlocksPerSm = 4;
+constexpr unsigned kRunsPerCheck = 16;
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -65,82 +35,64 @@ class Event {
   CUevent event_ = nullptr;
 };
 
-// Fills the L2 with clean lines that nobody wants.
-class L2Flush {
- public:
-  L2Flush(const Driver& driver, const DeviceInfo& device)
-      : driver_(driver), device_(device), buffer_(driver, 2 * static_cast<size_t>(device.l2_bytes)) {
-    Check(driver.cuModuleLoadDataEx(&module_, kReadKernel, 0, nullptr, nullptr), "load the L2 flush");
-    Check(driver.cuModuleGetFunction(&read_, module_, "read_all"), "find the L2 flush");
-    if (device.max_persisting_l2_bytes > 0) {
-      const CUresult result = driver.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
-      // Where the limit is not ours to set (a MIG slice), it is zero.
-      if (result != CUDA_ERROR_UNSUPPORTED_LIMIT) Check(result, "forbid persisting L2 lines");
-    }
-  }
-  ~L2Flush() { driver_.cuModuleUnload(module_); }
-  L2Flush(const L2Flush&) = delete;
-  L2Flush& operator=(const L2Flush&) = delete;
-
-  void Run(CUstream stream) const {
-    if (device_.max_persisting_l2_bytes > 0) {
-      Check(driver_.cuCtxResetPersistingL2Cache(), "reset persisting L2 lines");
-    }
-    Check(driver_.cuMemsetD8Async(buffer_.address(), 0, buffer_.bytes(), stream), "write the L2 flush");
-    CUdeviceptr data = buffer_.address();
-    uint64_t count = buffer_.bytes() / 16;
-    void* arguments[] = {&data, &count};
-    CUlaunchConfig config{};
-    config.gridDimX = static_cast<unsigned>(kReadBlocksPerSm * device_.sm_count);
-    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
-    config.blockDimX = kReadThreads;
-    config.hStream = stream;
-    Check(driver_.cuLaunchKernelEx(&config, read_, arguments, nullptr), "read the L2 flush");
-  }
-
- private:
-  const Driver& driver_;
-  const DeviceInfo& device_;
-  const DeviceMemory buffer_;
-  CUmodule module_ = nullptr;
-  CUfunction read_ = nullptr;
-};
-
 }  // namespace
 
 struct Timer::Impl {
   Impl(const Driver& d, const DeviceInfo& info)
-      : driver(d),
-        device(info),
-        stream(d),
-        start(d),
-        end(d),
-        flush(driver, device),
-        clocks(info.pci_bus_id) {}
+      : driver(d), stream(d), flush(driver, info), clocks(info.pci_bus_id) {}
 
-  double Sample(const Timed& program, const TimingOptions& options) const;
+  std::vector<double> Samples(const std::vector<Timed>& programs, std::span<const size_t> order,
+                              const TimingOptions& options);
+  void Queue(const Timed& program, const TimingOptions& options, size_t sample);
+  double Wait(const Timed& program, const TimingOptions& options, size_t sample) const;
 
   const Driver& driver;
-  const DeviceInfo device;
   const Stream stream;
-  const Event start, end;
+  std::deque<Event> starts, ends;  // of the samples that are queued
   const L2Flush flush;
   ClockSampler clocks;
+  std::minstd_rand random{std::random_device{}()};
 };
 
-// Microseconds of one run.
-double Timer::Impl::Sample(const Timed& program, const TimingOptions& options) const {
+void Timer::Impl::Queue(const Timed& program, const TimingOptions& options, size_t sample) {
+  for (std::deque<Event>* events : {&starts, &ends}) {
+    if (events->size() == sample) events->emplace_back(driver);
+  }
   if (program.prepare) program.prepare(stream.get());
   if (options.cold_l2) flush.Run(stream.get());
-  start.Record(stream.get());
+  starts[sample].Record(stream.get());
   program.run(stream.get());
-  end.Record(stream.get());
-  if (!SynchronizeWithin(driver, stream.get(), options.hang_seconds)) {
+  ends[sample].Record(stream.get());
+}
+
+// Microseconds of one run.
+double Timer::Impl::Wait(const Timed& program, const TimingOptions& options, size_t sample) const {
+  if (!SynchronizeWithin(driver, ends[sample].get(), options.hang_seconds)) {
     throw Hang(fmt::format("{} did not end within {} s", program.name, options.hang_seconds));
   }
   float milliseconds = 0;
-  Check(driver.cuEventElapsedTime(&milliseconds, start.get(), end.get()), "read the time");
+  Check(driver.cuEventElapsedTime(&milliseconds, starts[sample].get(), ends[sample].get()), "read the time");
   return 1e3 * milliseconds;
+}
+
+std::vector<double> Timer::Impl::Samples(const std::vector<Timed>& programs, std::span<const size_t> order,
+                                         const TimingOptions& options) {
+  std::vector<double> samples;
+  size_t queued = 0;
+  auto wait = [&] {
+    const size_t first = samples.size();
+    for (size_t k = 0; k < queued; ++k) samples.push_back(Wait(programs[order[first + k]], options, k));
+    queued = 0;
+  };
+  if (options.cold_l2) flush.ResetPersisting();
+  for (const size_t i : order) {
+    Queue(programs[i], options, queued++);
+    const bool check = programs[i].check && random() % kRunsPerCheck == 0;
+    if (check || options.queue_seconds <= 0) wait();
+    if (check) programs[i].check();
+  }
+  wait();
+  return samples;
 }
 
 Timer::Timer(const Driver& driver, const DeviceInfo& device)
@@ -155,7 +107,8 @@ CUstream Timer::stream() const {
 TimingReport Timer::TimeInterleaved(const std::vector<Timed>& programs, const TimingOptions& options) {
   const double start = Now();
   Interleaved measured = MeasureInterleaved(
-      programs.size(), options, [&](size_t i) { return impl_->Sample(programs[i], options); }, Now,
+      programs.size(), options,
+      [&](std::span<const size_t> order) { return impl_->Samples(programs, order, options); }, Now,
       [&] { impl_->clocks.Start(); });
   TimingReport report;
   report.clocks = impl_->clocks.Stop();

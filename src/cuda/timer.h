@@ -1,6 +1,7 @@
-// The clock. A sample is: persisting L2 lines reset, L2 flushed, start event, the program, end event, so
-// every program starts with a cold, clean L2 and an idle GPU behind it. Programs take turns in the order A B
-// … B A, so that drift of clock and temperature meets all alike.
+// The clock. A sample is: L2 flushed, start event, the program, end event, so every program starts with a
+// cold, clean L2 and a GPU that has just been busy. Programs take turns in the order A B … B A, so that drift
+// of clock and temperature meets all alike. Samples of programs that are one call of the driver are queued
+// many at a time (TimingOptions::queue_seconds): while the GPU flushes for one, the host queues the next.
 //
 // Resolution: CUDA events tick at about 0.5 µs, and recording them adds a constant of about 1-2 µs that is
 // equal for all programs. Since each repetition needs a cold L2, a short program is not repeated inside a
@@ -23,8 +24,12 @@ namespace tritogen::cuda {
 struct Timed {
   std::string name;
   std::function<void(CUstream)> run;
-  // What belongs before a run but not to it (fresh inputs, a check of the last answer); may be empty.
+  // What belongs before a run but not to it (fresh inputs); may be empty. Puts work on the stream, too, and
+  // does not wait for it.
   std::function<void(CUstream)> prepare = {};
+  // Looks at what the last run left, which is done; called after runs that nobody can foresee, one in 16; may
+  // be empty.
+  std::function<void()> check = {};
 };
 
 struct TimingReport {

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "cuda/interleave.h"
 #include "cuda/nvml.h"
@@ -65,9 +68,9 @@ TEST(Statistics, WarmUpEndsWhenTheMedianStandsStill) {
   EXPECT_LT(time, 105);
 }
 
-// Programs of constant length on a clock that their samples drive.
+// Programs of constant length on a clock that their samples drive, a millisecond each.
 struct Fake {
-  std::vector<size_t> order;
+  std::vector<size_t> order, queued;  // programs; lengths of the queues
   double now = 0;
   size_t measuring_from = 0;
 
@@ -75,10 +78,13 @@ struct Fake {
                       const std::function<double(size_t)>& microseconds) {
     return MeasureInterleaved(
         programs, options,
-        [&](size_t i) {
-          order.push_back(i);
-          now += 1e-3;
-          return microseconds(i);
+        [&](std::span<const size_t> batch) {
+          std::vector<double> samples;
+          for (const size_t i : batch) samples.push_back(microseconds(i));
+          order.insert(order.end(), batch.begin(), batch.end());
+          queued.push_back(batch.size());
+          now += 1e-3 * batch.size();
+          return samples;
         },
         [&] { return now; }, [&] { measuring_from = order.size(); });
   }
@@ -119,6 +125,36 @@ TEST(Interleave, TheLeastNumberOfSamplesIsTakenWhateverItCosts) {
   options.min_samples = 50;
   Fake fake;
   EXPECT_EQ(fake.Measure(1, options, [](size_t) { return 1.0; }).timings[0].samples.size(), 50u);
+}
+
+TEST(Interleave, QueuesAreAsLongAsTheyMayBe) {
+  TimingOptions options;
+  options.queue_seconds = 0.012;  // four rounds of three programs
+  options.warmup_window = 2;
+  options.min_samples = options.max_samples = 6;
+  Fake fake;
+  const Interleaved result = fake.Measure(3, options, [](size_t i) { return 10.0 + i; });
+  EXPECT_THAT(fake.queued, ElementsAre(3, 9, 12, 6));  // warm-up: one round, the other three; then six
+  EXPECT_THAT(result.timings[0].samples, ElementsAre(10, 10, 10, 10, 10, 10));
+  EXPECT_THAT(result.timings[2].samples, ElementsAre(12, 12, 12, 12, 12, 12));
+}
+
+TEST(Interleave, QueuesStayShorterThanTheDrivers) {
+  TimingOptions options;
+  options.queue_seconds = 100;
+  options.min_samples = 500;
+  Fake fake;
+  fake.Measure(4, options, [](size_t) { return 10.0; });
+  EXPECT_EQ(fake.queued.front(), 4u);
+  EXPECT_EQ(*std::max_element(fake.queued.begin(), fake.queued.end()), 64u);
+}
+
+TEST(Interleave, LongProgramsAreNotQueued) {
+  TimingOptions options;
+  options.queue_seconds = 0.0005;
+  Fake fake;
+  fake.Measure(2, options, [](size_t) { return 1000.0; });
+  EXPECT_THAT(fake.queued, ::testing::Each(2u));
 }
 
 DeviceInfo Hopper() {

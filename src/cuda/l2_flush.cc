@@ -1,0 +1,79 @@
+#include "cuda/l2_flush.h"
+
+namespace tritogen::cuda {
+namespace {
+
+// Reads `count` × 16 bytes and keeps nothing. The driver translates it.
+constexpr char kReadKernel[] = R"ptx(
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry read_all(.param .u64 data, .param .u64 count)
+{
+  .reg .pred %outside, %never;
+  .reg .b32 %block, %threads, %thread, %blocks, %a, %b, %c, %d;
+  .reg .b64 %address, %end, %index, %stride, %base;
+  ld.param.u64 %address, [data];
+  ld.param.u64 %end, [count];
+  cvta.to.global.u64 %base, %address;
+  mov.u32 %block, %ctaid.x;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %thread, %tid.x;
+  mov.u32 %blocks, %nctaid.x;
+  cvt.u64.u32 %index, %thread;
+  mad.wide.u32 %index, %block, %threads, %index;
+  mul.wide.u32 %stride, %blocks, %threads;
+again:
+  setp.ge.u64 %outside, %index, %end;
+  @%outside bra done;
+  shl.b64 %address, %index, 4;
+  add.s64 %address, %base, %address;
+  ld.volatile.global.v4.u32 {%a, %b, %c, %d}, [%address];
+  add.s64 %index, %index, %stride;
+  bra again;
+done:
+  ret;
+}
+)ptx";
+constexpr int kReadThreads = 512, kReadBlocksPerSm = 4;
+
+}  // namespace
+
+L2Flush::L2Flush(const Driver& driver, const DeviceInfo& device)
+    : driver_(driver), device_(device), buffer_(driver, 2 * static_cast<size_t>(device.l2_bytes)) {
+  Check(driver.cuModuleLoadDataEx(&module_, kReadKernel, 0, nullptr, nullptr), "load the L2 flush");
+  Check(driver.cuModuleGetFunction(&read_, module_, "read_all"), "find the L2 flush");
+  if (device.max_persisting_l2_bytes > 0) {
+    const CUresult result = driver.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
+    // Where the limit is not ours to set (a MIG slice), it is zero.
+    if (result != CUDA_ERROR_UNSUPPORTED_LIMIT) Check(result, "forbid persisting L2 lines");
+  }
+}
+
+L2Flush::~L2Flush() {
+  driver_.cuModuleUnload(module_);
+}
+
+void L2Flush::ResetPersisting() const {
+  if (device_.max_persisting_l2_bytes > 0) {
+    Check(driver_.cuCtxResetPersistingL2Cache(), "reset persisting L2 lines");
+  }
+}
+
+void L2Flush::Write(CUstream stream) const {
+  Check(driver_.cuMemsetD8Async(buffer_.address(), 0, buffer_.bytes(), stream), "write the L2 flush");
+}
+
+void L2Flush::Read(CUstream stream) const {
+  CUdeviceptr data = buffer_.address();
+  uint64_t count = buffer_.bytes() / 16;
+  void* arguments[] = {&data, &count};
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(kReadBlocksPerSm * device_.sm_count);
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.blockDimX = kReadThreads;
+  config.hStream = stream;
+  Check(driver_.cuLaunchKernelEx(&config, read_, arguments, nullptr), "read the L2 flush");
+}
+
+}  // namespace tritogen::cuda
