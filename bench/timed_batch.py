@@ -1,0 +1,50 @@
+"""Runs `tritogen verify --batch` and says how fast its verdicts came: one JSON object on stdout.
+
+    bench/timed_batch.py BATCH.jsonl VERDICTS.jsonl [OPTION OF verify ...]
+
+`rate`: candidates/s from the first verdict to the last, which is what a batch without end has; `rate_whole`: over the whole
+command, start-up of the program included. `wrong`: verdicts that the batch's lines do not expect.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run_batch(batch: str, verdicts: str, options: list[str]) -> dict:
+    expect = {line["id"]: line.get("expect") for line in map(json.loads, open(batch))}
+    start = time.monotonic()
+    command = [str(ROOT / "tritogen"), "verify", "--batch", batch, *options]
+    arrived, wrong, errors = [], [], 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, open(verdicts, "w") as out:
+        for text in process.stdout:
+            arrived.append(time.monotonic())
+            out.write(text)
+            verdict = json.loads(text)
+            errors += verdict["verdict"] == "infra_error"
+            if expect[verdict["id"]] and verdict["verdict"] not in expect[verdict["id"]]:
+                wrong.append(f"{verdict['id']}: {verdict['verdict']} instead of {expect[verdict['id']]}: {verdict['reason']}")
+    whole = time.monotonic() - start
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode} after {len(arrived)} verdicts")
+    between = arrived[-1] - arrived[0]
+    return {
+        "command": " ".join(["tritogen", *command[1:]]),
+        "candidates": len(arrived),
+        "wrong": wrong,
+        "infra_errors": errors,
+        "seconds": round(whole, 3),
+        "seconds_to_first": round(arrived[0] - start, 3),
+        "rate": round((len(arrived) - 1) / between, 2) if between > 0 else None,
+        "rate_whole": round(len(arrived) / whole, 2),
+    }
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    print(json.dumps(run_batch(sys.argv[1], sys.argv[2], sys.argv[3:]), indent=1))
