@@ -91,7 +91,7 @@ VerifyOptions CommonOptions::Verification(int threads, bool in_batch) const {
           .budget_seconds = budget_seconds,
           .on_gpu = !on_cpu && no_gpu.empty(),
           .timing_samples = timing_samples > 0 ? timing_samples
-                            : in_batch         ? 20
+                            : in_batch         ? 10
                                                : 100,
           .timing_seconds = timing_seconds > 0 ? timing_seconds
                             : in_batch         ? 0.02
