@@ -5,6 +5,11 @@ if(NOT TRITOGEN_SITE_PACKAGES)
   set(TRITOGEN_SITE_PACKAGES "${found}" CACHE PATH "site-packages with torch" FORCE)
 endif()
 set(torch_root ${TRITOGEN_SITE_PACKAGES}/torch)
+# The interpreter of these packages, for the kernels that are compiled to TTIR while building (./tritogen sets it, too).
+if(NOT TRITOGEN_PYTHON_PROGRAM)
+  get_filename_component(python_prefix ${TRITOGEN_SITE_PACKAGES}/../../.. ABSOLUTE)
+  set(TRITOGEN_PYTHON_PROGRAM ${python_prefix}/bin/python3 CACHE FILEPATH "Python with torch and Triton" FORCE)
+endif()
 if(NOT EXISTS ${torch_root}/lib/libtorch_cpu.so)
   message(FATAL_ERROR "no torch wheel under '${TRITOGEN_SITE_PACKAGES}': run ./tritogen doctor, or pass "
                       "-DTRITOGEN_SITE_PACKAGES=<venv>/lib/python3.x/site-packages")

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "verify/builtin_launch.h"
 
 namespace tritogen {
 namespace {
@@ -16,7 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 int64_t RowLength(const at::Tensor& tensor) {
   int64_t length = 1;
   for (int64_t d = tensor.dim(); d-- > 0 && length < Expectation::kRowElements;) length *= tensor.size(d);
-  return std::max<int64_t>(length, 1);
+  return std::clamp<int64_t>(length, 1, Expectation::kMostRowElements);
 }
 
 at::Tensor AsDouble(const at::Tensor& tensor) {
@@ -62,47 +63,49 @@ Expectation::Rule Expectation::RuleFor(at::ScalarType dtype) {
 }
 
 Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
-                         const std::vector<at::Tensor>& wobbles)
-    : Expectation(exact, eager, wobbles, exact.device().is_cpu() ? Way::kLoops : Way::kTensorOps) {}
+                         const std::vector<at::Tensor>& wobbles, const at::Tensor& base)
+    : Expectation(exact, eager, wobbles, base, exact.device().is_cpu() ? Way::kLoops : Way::kKernels) {}
 
 Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
-                         const std::vector<at::Tensor>& wobbles, Way way)
+                         const std::vector<at::Tensor>& wobbles, const at::Tensor& base, Way way)
     : dtype_(eager.scalar_type()), way_(way) {
   TRITOGEN_CHECK(exact.sizes() == eager.sizes());
   if (!at::isFloatingType(dtype_)) {
     exact_ = exact.to(dtype_).contiguous();
+    totals_.emplace();
     return;
   }
   exact_ = AsDouble(exact);
   row_length_ = RowLength(exact_);
-  if (way_ == Way::kTensorOps) {
-    std::vector<at::Tensor> errors_of = {eager.contiguous()};
-    for (const at::Tensor& wobble : wobbles) errors_of.push_back(wobble.contiguous());
-    MeasureRowsByOps(errors_of);
+  if (way_ == Way::kKernels) {
+    TRITOGEN_CHECK(wobbles.size() <= 1);
+    eager_ = BuiltinDtype(dtype_) ? eager.contiguous() : AsDouble(eager);
+    MeasureByKernels(wobbles.empty() ? at::Tensor() : AsDouble(wobbles[0]), base);
     return;
   }
   std::vector<at::Tensor> others = {AsDouble(eager)};
   for (const at::Tensor& wobble : wobbles) others.push_back(AsDouble(wobble));
   std::vector<const double*> data;
   for (const at::Tensor& other : others) data.push_back(other.const_data_ptr<double>());
-  MeasureRows(data);
-  const double* e = exact_.const_data_ptr<double>();
-  for (int64_t i = 0; i < exact_.numel(); ++i) {
-    if (std::isfinite(e[i]) != std::isfinite(data[0][i]) ||
-        (!std::isfinite(e[i]) && !SamePattern(e[i], data[0][i]))) {
-      eager_ = others[0];
-      break;
-    }
-  }
+  MeasureByLoops(data, base);
+  if (totals_->differing > 0) eager_ = others[0];
 }
 
-void Expectation::MeasureRows(const std::vector<const double*>& errors_of) {
+void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base) {
   const double* e = exact_.const_data_ptr<double>();
-  const int64_t n = exact_.numel(), rows = (n + row_length_ - 1) / row_length_;
+  const at::Tensor wide_base = base.defined() ? AsDouble(base) : at::Tensor();
+  const double* b = base.defined() ? wide_base.const_data_ptr<double>() : errors_of[0];
+  const int64_t n = exact_.numel(), rows = this->rows();
   std::vector<double> row_scale(rows, 0), relative;
   row_eager_.assign(rows, 0);
   double squares = 0;
+  Totals& totals = totals_.emplace();
   for (int64_t i = 0; i < n; ++i) {
+    const double eager = errors_of[0][i];
+    if (!std::isfinite(e[i]) || !std::isfinite(eager)) {
+      totals.differing += !SamePattern(e[i], eager);
+      totals.broken += std::isfinite(b[i]);
+    }
     if (!std::isfinite(e[i])) continue;
     double& scale = row_scale[i / row_length_];
     scale = std::max(scale, std::abs(e[i]));
@@ -116,21 +119,24 @@ void Expectation::MeasureRows(const std::vector<const double*>& errors_of) {
       row_eager_[i / row_length_] = std::max(row_eager_[i / row_length_], error);
       sum += error * error;
     }
-    rms_eager_ = std::max(rms_eager_, std::sqrt(sum / std::max<double>(1, n)));
+    totals.rms_eager = std::max(totals.rms_eager, std::sqrt(sum / std::max<double>(1, n)));
   }
-  for (int64_t r = 0; r < rows; ++r) {
-    scale_ = std::max(scale_, row_scale[r]);
+  for (int64_t r = 0; r < rows; ++r) totals.scale = std::max(totals.scale, row_scale[r]);
+  const int64_t samples = std::min(rows, kSampledRows);
+  for (int64_t i = 0; i < samples; ++i) {
+    const int64_t r = i * (rows / samples);
     if (row_scale[r] > 0) relative.push_back(row_eager_[r] / row_scale[r]);
   }
   // A row in which the eager program was lucky gets the error that a typical row has.
-  const double typical = Median(std::move(relative));
+  const double typical = totals.typical = Median(std::move(relative));
   const Rule rule = RuleFor(dtype_);
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) {
     row_budget_[r] =
         rule.multiple * std::max(row_eager_[r], typical * row_scale[r]) + rule.floor * row_scale[r];
   }
-  rms_budget_ = rule.multiple / 2 * rms_eager_ + rule.floor * std::sqrt(squares / std::max<double>(1, n));
+  totals.rms_budget =
+      rule.multiple / 2 * totals.rms_eager + rule.floor * std::sqrt(squares / std::max<double>(1, n));
 }
 
 double Expectation::ErrorAt(int64_t index, double got) const {
@@ -140,18 +146,25 @@ double Expectation::ErrorAt(int64_t index, double got) const {
     if (SamePattern(got, eager) || (std::isfinite(eager) && !std::isfinite(e) && std::isfinite(got)))
       return 0;
   }
-  if (!std::isfinite(e)) return SamePattern(got, e) ? 0 : kInfinity;
-  return std::isfinite(got) ? std::abs(got - e) : kInfinity;
+  return ErrorBetween(e, got);
 }
 
-Comparison Expectation::Compare(const at::Tensor& got) const {
+double Expectation::ErrorBetween(double exact, double got) {
+  if (!std::isfinite(exact)) return SamePattern(got, exact) ? 0 : kInfinity;
+  return std::isfinite(got) ? std::abs(got - exact) : kInfinity;
+}
+
+PendingComparison Expectation::CompareLater(const at::Tensor& got) const {
   TRITOGEN_CHECK(got.sizes() == exact_.sizes());
   if (!at::isFloatingType(dtype_)) return CompareIntegers(got);
-  if (way_ == Way::kTensorOps) return CompareByOps(got.contiguous());
+  return way_ == Way::kKernels ? CompareByKernels(got) : PendingComparison(CompareByLoops(got));
+}
+
+Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   const at::Tensor values = AsDouble(got);
   const double *g = values.const_data_ptr<double>(), *e = exact_.const_data_ptr<double>();
   const int64_t n = exact_.numel();
-  const double tolerance = RuleFor(dtype_).allclose, unit = scale_ > 0 ? 1 / scale_ : 1;
+  const double tolerance = RuleFor(dtype_).allclose, unit = scale() > 0 ? 1 / scale() : 1;
   Comparison result;
   double worst = -1, squares = 0;
   int64_t close = 0;
@@ -181,18 +194,22 @@ Comparison Expectation::Compare(const at::Tensor& got) const {
 void Expectation::Judge(double worst, double rms, Comparison* result) const {
   result->ok = worst <= 1;
   result->rms = rms;
-  if (!result->ok || rms <= rms_budget_) return;
-  const double unit = scale_ > 0 ? 1 / scale_ : 1;
+  if (!result->ok || rms <= totals().rms_budget) return;
+  const double unit = scale() > 0 ? 1 / scale() : 1;
   result->ok = false;
   result->error = rms * unit;
-  result->budget = rms_budget_ * unit;
-  result->eager = rms_eager_ * unit;
+  result->budget = totals().rms_budget * unit;
+  result->eager = totals().rms_eager * unit;
   result->index = -1;
 }
 
 double Expectation::AllowedAt(int64_t flat_index) const {
   const int64_t row = flat_index / row_length_;
-  return way_ == Way::kLoops ? row_budget_[row] : budget_rows_[row].item<double>();
+  if (way_ == Way::kLoops) return row_budget_[row];
+  const Rule rule = RuleFor(dtype_);
+  const double scale = row_scale_[row].item<double>();
+  return rule.multiple * std::max(row_error_[row].item<double>(), totals().typical * scale) +
+         rule.floor * scale;
 }
 
 Comparison Expectation::CompareIntegers(const at::Tensor& got) const {

@@ -5,6 +5,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace tritogen {
@@ -26,36 +29,64 @@ struct Comparison {
   double expected = 0, got = 0;  // there
 };
 
+// A comparison whose numbers may still be on their way from a GPU.
+class PendingComparison {
+ public:
+  PendingComparison(Comparison known) : comparison_(known) {}  // NOLINT: nothing is pending
+
+  const Comparison& Get();  // waits
+  // Waits once for all of them.
+  static void GetAll(const std::vector<PendingComparison*>& pending);
+
+ private:
+  friend class Expectation;
+  PendingComparison(at::Tensor result, const class Expectation* expectation)
+      : result_(std::move(result)), expectation_(expectation) {}
+
+  at::Tensor result_;  // of the kernel join_compared, then the expectation's totals; undefined: not pending
+  const class Expectation* expectation_ = nullptr;
+  Comparison comparison_;
+};
+
 // Floating outputs: |got − exact| within the row's budget, and its root mean square over the output within
 // its own. Integer and bool outputs: equal. A row is a run of trailing dimensions of at least kRowElements
-// elements.
+// elements, cut after kMostRowElements.
 class Expectation {
  public:
   // Multiples of the eager program's largest error in the row; half as much of the root mean square over the
   // output.
   static constexpr double kMultiple = 16;
   static constexpr double kNarrowMultiple = 8;  // below fp32
-  static constexpr int64_t kRowElements = 16;
+  static constexpr int64_t kRowElements = 16, kMostRowElements = 16384;
+  static constexpr int64_t kSampledRows = 2048;  // what a typical row is like is asked of so many
 
   // `exact`: the output in fp64 (integers in their own dtype). `eager`: in the declared dtype. `wobbles`:
   // fp64 outputs for inputs and weights moved by half a unit in the last place at random: what no program in
-  // that precision can see; they count as errors of the eager program.
-  Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles);
-
-  // The same by one loop over the elements (kLoops; on the CPU, where it is the faster way) or by tensor
-  // operations a block of rows at a time (kTensorOps; the way for a GPU).
-  enum class Way { kLoops, kTensorOps };
+  // that precision can see; they count as errors of the eager program. `base`: another output of the eager
+  // program, finite where this one should be (undefined: `eager` itself).
   Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles,
-              Way way);
+              const at::Tensor& base = {});
 
-  // `got` has the output's shape and dtype, or any floating dtype when that is floating.
-  Comparison Compare(const at::Tensor& got) const;
+  // The same by one loop over the elements (kLoops; the way for a CPU) or by kernels/measure.py (kKernels; at
+  // most one wobble; the way for a GPU, which no call waits for where it does not say so).
+  enum class Way { kLoops, kKernels };
+  Expectation(const at::Tensor& exact, const at::Tensor& eager, const std::vector<at::Tensor>& wobbles,
+              const at::Tensor& base, Way way);
+
+  // `got` has the output's shape and dtype, or any floating dtype when that is floating. This Expectation
+  // must outlive what is pending.
+  PendingComparison CompareLater(const at::Tensor& got) const;
+  Comparison Compare(const at::Tensor& got) const { return CompareLater(got).Get(); }
 
   const at::Tensor& exact() const { return exact_; }  // contiguous; double, or as declared for integers
   at::ScalarType dtype() const { return dtype_; }
-  double scale() const { return scale_; }
-  // Absolute, floating only. On a GPU each call waits for it.
-  double AllowedAt(int64_t flat_index) const;
+  // Floating only; a GPU is waited for.
+  double scale() const { return totals().scale; }
+  double AllowedAt(int64_t flat_index) const;  // absolute
+  // Elements that are not finite, in the declared precision or in fp64, but are in `base`.
+  double broken() const { return totals().broken; }
+  // The same for several, waiting once.
+  static void Fetch(const std::vector<const Expectation*>& expectations);
 
  private:
   struct Rule {
@@ -67,22 +98,38 @@ class Expectation {
   };
   static Rule RuleFor(at::ScalarType dtype);
 
-  void MeasureRows(const std::vector<const double*>& errors_of);
-  void MeasureRowsByOps(const std::vector<at::Tensor>& errors_of);
-  Comparison CompareByOps(const at::Tensor& got) const;
+  // Over the whole output. The order of the first ones is that of the kernel total_rows.
+  struct Totals {
+    double scale = 0, rms_budget = 0, rms_eager = 0, typical = 0, differing = 0, broken = 0;
+  };
+  static constexpr int64_t kTotals = 8, kResults = 8;  // numbers that the kernels give
+
+  const Totals& totals() const;
+  void SetTotals(const double* numbers) const;
+  std::string Tiling() const;  // of the kernels for rows: "64"
+  int64_t rows() const { return (exact_.numel() + row_length_ - 1) / row_length_; }
+
+  void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);
+  void MeasureByKernels(const at::Tensor& wobble, const at::Tensor& base);
+  Comparison CompareByLoops(const at::Tensor& got) const;
+  PendingComparison CompareByKernels(const at::Tensor& got) const;
+  Comparison Finish(const double* result) const;
   void Judge(double worst, double rms, Comparison* result) const;
   Comparison CompareIntegers(const at::Tensor& got) const;
-  double ErrorAt(int64_t index, double got) const;  // absolute
+  double ErrorAt(int64_t index, double got) const;       // absolute
+  static double ErrorBetween(double exact, double got);  // absolute; infinite where NaN or Inf do not match
+
+  friend class PendingComparison;
 
   at::Tensor exact_;
-  at::Tensor eager_;  // contiguous double; kept only when eager and exact differ in which elements are finite
+  at::Tensor eager_;  // contiguous; kLoops: double, and only when NaN or Inf are elsewhere than in exact
   at::ScalarType dtype_;
   int64_t row_length_ = 1;
   Way way_ = Way::kLoops;
   std::vector<double> row_budget_, row_eager_;  // absolute; kLoops
-  at::Tensor budget_rows_, eager_rows_;         // the same; kTensorOps
-  double rms_budget_ = 0, rms_eager_ = 0;
-  double scale_ = 0;
+  at::Tensor row_scale_, row_error_,
+      device_totals_;  // kKernels: float64, what measure_rows and total_rows give
+  mutable std::optional<Totals> totals_;
 };
 
 }  // namespace tritogen

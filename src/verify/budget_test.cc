@@ -184,11 +184,11 @@ void ExpectSame(const Comparison& a, const Comparison& b) {
   near(a.got, b.got);
 }
 
-TEST(Budget, TensorOpsAgreeWithLoops) {
+TEST(Budget, KernelsAgreeWithLoops) {
   at::manual_seed(7);
-  for (const at::ScalarType dtype : {at::kFloat, at::kHalf}) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
     for (const std::vector<int64_t>& sizes :
-         std::vector<std::vector<int64_t>>{{}, {5}, {3, 7}, {64, 33}, {2, 3, 40}}) {
+         std::vector<std::vector<int64_t>>{{}, {5}, {3, 7}, {64, 33}, {2, 3, 40}, {17000}, {2100, 16}}) {
       const at::Tensor exact = at::randn(sizes, at::kDouble) * 1000;
       at::Tensor special = exact.clone();
       if (exact.numel() > 3) {
@@ -199,17 +199,18 @@ TEST(Budget, TensorOpsAgreeWithLoops) {
       for (const at::Tensor& x : {exact, special, at::zeros(sizes, at::kDouble)}) {
         const at::Tensor eager = x.to(dtype);
         const std::vector<at::Tensor> wobbles = {x * (1 + 1e-6)};
-        const Expectation loops(x, eager, wobbles, Expectation::Way::kLoops);
-        const Expectation ops(x, eager, wobbles, Expectation::Way::kTensorOps);
-        EXPECT_EQ(loops.scale(), ops.scale());
-        for (const double relative : {0.0, 1e-7, 1e-4, 1e-1}) {
+        const at::Tensor base = exact.to(dtype);
+        const Expectation loops(x, eager, wobbles, base, Expectation::Way::kLoops);
+        const Expectation kernels(x, eager, wobbles, base, Expectation::Way::kKernels);
+        EXPECT_EQ(loops.scale(), kernels.scale());
+        for (const double relative : {0.0, 1e-7, 1e-1}) {
           const at::Tensor got = (x * (1 + relative * at::randn(sizes, at::kDouble))).to(dtype);
-          ExpectSame(loops.Compare(got), ops.Compare(got));
+          ExpectSame(loops.Compare(got), kernels.Compare(got));
           if (x.numel() > 0) {
-            EXPECT_EQ(loops.AllowedAt(x.numel() - 1), ops.AllowedAt(x.numel() - 1));
+            EXPECT_EQ(loops.AllowedAt(x.numel() - 1), kernels.AllowedAt(x.numel() - 1));
           }
         }
-        ExpectSame(loops.Compare(at::full(sizes, NAN)), ops.Compare(at::full(sizes, NAN)));
+        ExpectSame(loops.Compare(at::full(sizes, NAN)), kernels.Compare(at::full(sizes, NAN)));
       }
     }
   }

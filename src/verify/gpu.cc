@@ -13,6 +13,8 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/stages.h"
+#include "kernels/builtin.h"
 
 namespace tritogen {
 namespace {
@@ -23,6 +25,20 @@ constexpr int64_t kMostIdleBytes = int64_t{4} << 30;
 
 c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
   return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));
+}
+
+// A file by the device's name, which all users share; the kernel frees its locks when the holder ends.
+UniqueFd OpenLock(const Gpu& gpu, std::string_view name) {
+  const std::string path = fmt::format("/tmp/tritogen-{}.{}", gpu.info().uuid, name);
+  UniqueFd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!fd.valid()) throw InternalError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  return fd;
+}
+
+void Flock(const UniqueFd& fd, int operation) {
+  while (flock(fd.get(), operation) != 0) {
+    if (errno != EINTR) throw InternalError(fmt::format("cannot lock the GPU: {}", std::strerror(errno)));
+  }
 }
 
 const cuda::Driver& LoadDriver() {
@@ -46,6 +62,10 @@ Gpu& Gpu::Open(int ordinal, cuda::KernelCompiler* compiler) {
   TRITOGEN_CHECK(!current_);
   LoadLibraries();
   current_.reset(new Gpu(LoadDriver(), ordinal, compiler));
+  // The first process on this machine compiles our own kernels, all at once; the others find them.
+  const UniqueFd lock = OpenLock(*current_, "kernels");
+  Flock(lock, LOCK_EX);
+  current_->Precompile(BuiltinKernels());
   return *current_;
 }
 
@@ -88,6 +108,18 @@ std::vector<Gpu::Loaded> Gpu::Load(const std::vector<Kernel>& kernels) {
   return loaded;
 }
 
+const cuda::LoadedKernel& Gpu::Builtin(const std::string& name) {
+  auto& kernel = builtin_[name];
+  if (!kernel) {
+    Loaded loaded = Load({BuiltinKernel(name)}).front();
+    if (const auto* failure = std::get_if<cuda::CompileFailure>(&loaded)) {
+      throw InternalError(fmt::format("kernel {} does not compile: {}", name, failure->detail));
+    }
+    kernel = std::get<std::shared_ptr<const cuda::LoadedKernel>>(loaded);
+  }
+  return *kernel;
+}
+
 void Gpu::Synchronize(double seconds) {
   if (cuda::SynchronizeWithin(*driver_, stream(), seconds)) return;
   GiveUp();
@@ -104,20 +136,6 @@ void Gpu::Probe() {
 }
 
 namespace {
-
-// A file by the device's name, which all users share; the kernel frees its locks when the holder ends.
-UniqueFd OpenLock(const Gpu& gpu, std::string_view name) {
-  const std::string path = fmt::format("/tmp/tritogen-{}.{}", gpu.info().uuid, name);
-  UniqueFd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (!fd.valid()) throw InternalError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-  return fd;
-}
-
-void Flock(const UniqueFd& fd, int operation) {
-  while (flock(fd.get(), operation) != 0) {
-    if (errno != EINTR) throw InternalError(fmt::format("cannot lock the GPU: {}", std::strerror(errno)));
-  }
-}
 
 void TrimMemory(at::Device device) {
   constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
@@ -138,6 +156,7 @@ GpuTurn::~GpuTurn() {
 }
 
 void GpuTurn::Lock(int operation) {
+  const Stage stage("wait");
   Flock(lock_, LOCK_UN);  // two that would not let go wait for each other
   Flock(gate_, LOCK_EX);
   Flock(lock_, operation);

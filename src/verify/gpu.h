@@ -47,6 +47,9 @@ class Gpu {
   using Loaded = std::variant<std::shared_ptr<const cuda::LoadedKernel>, cuda::CompileFailure>;
   std::vector<Loaded> Load(const std::vector<Kernel>& kernels);
 
+  // One of Tritogen's own kernels, loaded. Throws InternalError when it cannot be compiled.
+  const cuda::LoadedKernel& Builtin(const std::string& name);
+
   // Compiles only, so that Load finds all of them; may run while others have the GPU.
   void Precompile(const std::vector<Kernel>& kernels) { compiler_->Compile(kernels, info_.target()); }
 
@@ -73,7 +76,8 @@ class Gpu {
   cuda::KernelCompiler* compiler_;
   std::unique_ptr<cuda::Timer> timer_;
   GuardBands guards_;
-  std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;  // by content key
+  std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;   // by content key
+  std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> builtin_;  // by name
   GpuTurn* turn_ = nullptr;  // the one that this process has, if any
   bool hangs_ = false;
 };

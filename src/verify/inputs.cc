@@ -8,6 +8,7 @@
 #include <set>
 
 #include "verify/budget.h"
+#include "verify/inputs_kernels.h"
 #include "verify/random.h"
 
 namespace tritogen {
@@ -95,6 +96,11 @@ at::Tensor Swings(const at::Tensor& near_one, double strength, const Random& ran
   return at::where(place.remainder(apart) == 0, near_one * jumps, near_one);
 }
 
+// A GPU's time goes into launches.
+bool ByKernels(const at::Tensor& x) {
+  return !x.device().is_cpu() && KernelsTake(x);
+}
+
 // Changed values of a floating tensor, in fp64.
 at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double strength,
                           const Random& random) {
@@ -143,6 +149,8 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
     changed = at::where(random.Uniform(x.sizes(), 0, 1) < share, redrawn, x);
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
+  } else if (ByKernels(x)) {
+    return TransformByKernels(distribution, x, strength, random);
   } else {
     const at::Tensor values = x.to(at::kDouble);
     if (!IsTwoValued(values)) {
@@ -181,6 +189,8 @@ std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
   if (tensor.numel() == 0) return std::nullopt;
   if (tensor.scalar_type() == at::kBool) {
     changed = tensor.logical_not();
+  } else if (ByKernels(tensor)) {
+    return RedrawByKernels(tensor, random);
   } else if (at::isFloatingType(tensor.scalar_type())) {
     const at::Tensor x = tensor.to(at::kDouble);
     changed = IsTwoValued(x) ? x.min() + x.max() - x
@@ -203,6 +213,10 @@ std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t 
       continue;
     }
     const double u = UnitRoundoff(tensor.scalar_type());
+    if (ByKernels(tensor)) {
+      moved.push_back(WidenByKernels(tensor, Widening::kMoved, random.Seed(), u));
+      continue;
+    }
     moved.push_back(tensor.to(at::kDouble) * (1 + random.Uniform(tensor.sizes(), -u, u)));
   }
   return moved;
@@ -213,6 +227,10 @@ std::vector<at::Tensor> RoundToTf32(const std::vector<at::Tensor>& tensors) {
   for (const at::Tensor& tensor : tensors) {
     if (tensor.scalar_type() != at::kFloat) {
       rounded.push_back(tensor);
+      continue;
+    }
+    if (ByKernels(tensor)) {
+      rounded.push_back(WidenByKernels(tensor, Widening::kTf32, 0, 0));
       continue;
     }
     // Round to nearest at bit 13: add half, cut. Infinities and NaN keep their upper bits.

@@ -34,6 +34,10 @@ double Random::Number(double low, double high) const {
   return at::empty({}, at::kDouble).uniform_(low, high, numbers_).item<double>();
 }
 
+int64_t Random::Seed() const {
+  return static_cast<int64_t>(numbers_.get<at::CPUGeneratorImpl>()->random64() >> 1);
+}
+
 at::Tensor Random::Signs(at::IntArrayRef sizes) const {
   return at::where(Uniform(sizes, 0, 1) < 0.5, -1.0, 1.0);
 }

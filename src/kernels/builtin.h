@@ -1,0 +1,17 @@
+// Tritogen's own kernels (kernels/*.py): Triton like everybody's, compiled and launched the same way, their
+// TTIR part of the program.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+// REQUIRES: kernels/emit.py makes one of this name. The reference stays valid.
+const Kernel& BuiltinKernel(std::string_view name);
+
+const std::vector<Kernel>& BuiltinKernels();
+
+}  // namespace tritogen

@@ -1,0 +1,146 @@
+// Expectation by kernels/measure.py: what budget.cc does element by element, for outputs that live on a GPU.
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "verify/budget.h"
+#include "verify/builtin_launch.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int64_t kTile = 1024;           // elements, as kernels/emit.py has it
+constexpr int64_t kMostPrograms = 1024;   // fills any GPU; what they find is joined by one program
+constexpr int64_t kSums = 8, kFound = 4;  // numbers that each program leaves
+
+int64_t ColumnsFor(int64_t row_length) {
+  int64_t columns = 16;
+  while (columns < row_length && columns < kTile) columns *= 4;
+  return columns;
+}
+
+int64_t ProgramsFor(int64_t rows, int64_t columns) {
+  const int64_t at_once = kTile / columns;
+  return std::min((rows + at_once - 1) / at_once, kMostPrograms);
+}
+
+// One transfer, and one wait, for all of them; each has `count` numbers.
+std::vector<double> ToHost(const std::vector<at::Tensor>& tensors, int64_t count) {
+  const at::Tensor host = at::cat(tensors).cpu();
+  TRITOGEN_CHECK(host.numel() == count * static_cast<int64_t>(tensors.size()));
+  return {host.const_data_ptr<double>(), host.const_data_ptr<double>() + host.numel()};
+}
+
+}  // namespace
+
+std::string Expectation::Tiling() const {
+  return std::to_string(ColumnsFor(row_length_));
+}
+
+void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& base) {
+  const int64_t n = exact_.numel(), rows = this->rows();
+  if (n == 0) {
+    totals_.emplace();
+    return;
+  }
+  const int64_t programs = ProgramsFor(rows, ColumnsFor(row_length_));
+  const auto options = exact_.options();
+  row_scale_ = at::empty({rows}, options);
+  row_error_ = at::empty({rows}, options);
+  device_totals_ = at::empty({kTotals}, options);
+  const at::Tensor sums = at::empty({programs, kSums}, options);
+  const at::Tensor finite = base.defined() ? base.to(eager_.scalar_type()).contiguous() : eager_;
+  const std::string dtype = BuiltinDtype(eager_.scalar_type());
+  LaunchBuiltin("measure_rows." + dtype + (wobble.defined() ? ".1." : ".0.") + Tiling(), programs,
+                {exact_, eager_, wobble.defined() ? wobble : exact_, finite, row_scale_, row_error_, sums, n,
+                 row_length_, rows});
+  const Rule rule = RuleFor(dtype_);
+  const int64_t samples = std::min(rows, kSampledRows);
+  LaunchBuiltin("total_rows", 1,
+                {sums, row_scale_, row_error_, device_totals_, programs, rows, rows / samples, samples,
+                 rule.multiple, rule.floor, n});
+}
+
+void Expectation::SetTotals(const double* numbers) const {
+  totals_ = Totals{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
+}
+
+const Expectation::Totals& Expectation::totals() const {
+  if (!totals_) Fetch({this});
+  return *totals_;
+}
+
+void Expectation::Fetch(const std::vector<const Expectation*>& expectations) {
+  std::vector<at::Tensor> totals;
+  std::vector<const Expectation*> waiting;
+  for (const Expectation* expectation : expectations) {
+    if (expectation->totals_) continue;
+    waiting.push_back(expectation);
+    totals.push_back(expectation->device_totals_);
+  }
+  if (waiting.empty()) return;
+  const std::vector<double> host = ToHost(totals, kTotals);
+  for (size_t i = 0; i < waiting.size(); ++i) waiting[i]->SetTotals(&host[i * kTotals]);
+}
+
+PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
+  const int64_t n = exact_.numel(), rows = this->rows();
+  if (n == 0) return Comparison{};
+  const bool declared = got.scalar_type() == eager_.scalar_type();
+  const at::Tensor values = declared ? got.contiguous() : got.to(at::kDouble).contiguous();
+  const std::string dtype = BuiltinDtype(eager_.scalar_type()), of = BuiltinDtype(values.scalar_type());
+  const int64_t programs = ProgramsFor(rows, ColumnsFor(row_length_));
+  const at::Tensor found = at::empty({programs, kFound}, exact_.options());
+  const at::Tensor result = at::empty({kResults}, exact_.options());
+  const Rule rule = RuleFor(dtype_);
+  LaunchBuiltin("compare_rows." + dtype + "." + of + "." + Tiling(), programs,
+                {exact_, eager_, values, row_scale_, row_error_, device_totals_, found, n, row_length_, rows,
+                 rule.multiple, rule.floor, rule.allclose});
+  LaunchBuiltin("join_compared." + of, 1,
+                {exact_, values, row_scale_, row_error_, device_totals_, found, result, programs, row_length_,
+                 rule.multiple, rule.floor});
+  return {result, this};
+}
+
+Comparison Expectation::Finish(const double* result) const {
+  const double unit = scale() > 0 ? 1 / scale() : 1, n = static_cast<double>(exact_.numel());
+  Comparison comparison;
+  comparison.index = static_cast<int64_t>(result[1]);
+  comparison.allclose = result[2] / n;
+  comparison.expected = result[4];
+  comparison.got = result[5];
+  comparison.error = ErrorBetween(result[4], result[5]) * unit;
+  comparison.budget = result[6] * unit;
+  comparison.eager = result[7] * unit;
+  if (result[0] <= 0) comparison.error = 0;  // also where the declared precision excuses the difference
+  Judge(result[0], std::sqrt(result[3] / n), &comparison);
+  return comparison;
+}
+
+void PendingComparison::GetAll(const std::vector<PendingComparison*>& pending) {
+  std::vector<at::Tensor> results;
+  std::vector<PendingComparison*> waiting;
+  std::vector<const Expectation*> expectations;
+  for (PendingComparison* one : pending) {
+    if (!one->result_.defined()) continue;
+    waiting.push_back(one);
+    results.push_back(one->result_);
+    expectations.push_back(one->expectation_);
+  }
+  if (waiting.empty()) return;
+  Expectation::Fetch(expectations);
+  const std::vector<double> host = ToHost(results, Expectation::kResults);
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    waiting[i]->comparison_ = waiting[i]->expectation_->Finish(&host[i * Expectation::kResults]);
+    waiting[i]->result_.reset();
+  }
+}
+
+const Comparison& PendingComparison::Get() {
+  GetAll({this});
+  return comparison_;
+}
+
+}  // namespace tritogen

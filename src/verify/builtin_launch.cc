@@ -1,0 +1,93 @@
+#include "verify/builtin_launch.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "kernels/builtin.h"
+#include "tile/tile.h"
+#include "verify/gpu.h"
+#include "verify/replay.h"
+
+namespace tritogen {
+namespace {
+
+void LaunchOnGpu(const std::string& name, int64_t programs, std::initializer_list<BuiltinArg> args) {
+  Gpu& gpu = *Gpu::Current();
+  LaunchVariant launch;
+  launch.grid[0] = programs;
+  std::vector<uint64_t> addresses;
+  for (const BuiltinArg& arg : args) {
+    if (const auto* tensor = std::get_if<at::Tensor>(&arg)) {
+      launch.args.emplace_back(PointerArg{static_cast<TensorId>(addresses.size())});
+      addresses.push_back(reinterpret_cast<uint64_t>(tensor->data_ptr()));
+    } else if (const auto* integer = std::get_if<int64_t>(&arg)) {
+      launch.args.emplace_back(*integer);
+    } else {
+      launch.args.emplace_back(std::get<double>(arg));
+    }
+  }
+  auto no_scratch = [](int64_t, int64_t) -> uint64_t { TRITOGEN_CHECK(false); };
+  cuda::LaunchKernel(
+      gpu.Builtin(name), launch, [&](TensorId id) { return addresses[id]; }, gpu.stream(), no_scratch);
+}
+
+void LaunchOnCpu(const std::string& name, int64_t programs, std::initializer_list<BuiltinArg> args) {
+  std::vector<tile::Buffer> buffers;
+  std::vector<tile::Argument> arguments;
+  for (const BuiltinArg& arg : args) {
+    if (const auto* tensor = std::get_if<at::Tensor>(&arg)) {
+      auto* data = static_cast<std::byte*>(tensor->storage().mutable_data());
+      auto same = [data](const tile::Buffer& buffer) { return buffer.data == data; };
+      auto found = std::find_if(buffers.begin(), buffers.end(), same);
+      if (found == buffers.end())
+        found = buffers.insert(found, {data, tensor->storage().nbytes(), nullptr, name});
+      arguments.emplace_back(
+          tile::PointerArgument{static_cast<int>(found - buffers.begin()),
+                                tensor->storage_offset() * static_cast<int64_t>(tensor->element_size())});
+    } else if (const auto* integer = std::get_if<int64_t>(&arg)) {
+      arguments.emplace_back(*integer);
+    } else {
+      arguments.emplace_back(std::get<double>(arg));
+    }
+  }
+  tile::LaunchOptions options;
+  options.grid[0] = programs;
+  const auto kernel = KernelCache::Global().Get(BuiltinKernel(name).ttir);
+  const tile::LaunchReport report = tile::Launch(*kernel, arguments, buffers, options);
+  if (!report.faults.empty()) throw InternalError(report.faults.front().message);
+}
+
+}  // namespace
+
+void LaunchBuiltin(const std::string& name, int64_t programs, std::initializer_list<BuiltinArg> args) {
+  for (const BuiltinArg& arg : args) {
+    const auto* tensor = std::get_if<at::Tensor>(&arg);
+    if (tensor == nullptr) continue;
+    return tensor->device().is_cpu() ? LaunchOnCpu(name, programs, args) : LaunchOnGpu(name, programs, args);
+  }
+  TRITOGEN_CHECK(false);
+}
+
+const char* BuiltinDtype(at::ScalarType type) {
+  switch (type) {
+    case at::kDouble:
+      return "f64";
+    case at::kFloat:
+      return "f32";
+    case at::kHalf:
+      return "f16";
+    case at::kBFloat16:
+      return "bf16";
+    default:
+      return nullptr;
+  }
+}
+
+bool IsFlat(const at::Tensor& tensor) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  return BuiltinDtype(tensor.scalar_type()) != nullptr && tensor.numel() > 0 && tensor.numel() < kMost &&
+         tensor.is_non_overlapping_and_dense();
+}
+
+}  // namespace tritogen

@@ -1,0 +1,157 @@
+#include "verify/inputs_kernels.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "verify/builtin_launch.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int64_t kBlock = 1024;         // elements of a program, as kernels/emit.py has it
+constexpr int64_t kMostPrograms = 1024;  // of those whose findings one program joins
+constexpr int64_t kStatistics = 8;
+constexpr size_t kMostDims = 4;
+
+using Dim = std::pair<int64_t, int64_t>;  // size, stride
+
+// Dimensions with more than one element.
+std::vector<Dim> WideDims(const at::Tensor& x) {
+  std::vector<Dim> dims;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (x.size(d) > 1) dims.emplace_back(x.size(d), x.stride(d));
+  }
+  return dims;
+}
+
+int64_t Blocks(int64_t n) {
+  return (n + kBlock - 1) / kBlock;
+}
+
+at::Tensor Statistics(const at::Tensor& x) {
+  const auto options = x.options().dtype(at::kDouble);
+  const int64_t n = x.numel(), programs = std::min(Blocks(n), kMostPrograms);
+  const std::string dtype = BuiltinDtype(x.scalar_type());
+  const at::Tensor sums = at::empty({programs, kStatistics}, options),
+                   stats = at::empty({kStatistics}, options);
+  LaunchBuiltin("statistics." + dtype, programs, {x, sums, n});
+  LaunchBuiltin("join_statistics." + dtype, 1, {x, sums, stats, programs, n});
+  return stats;
+}
+
+// A number that shares no factor with n, so that its multiples visit every place.
+int64_t StepFor(int64_t n, const Random& random) {
+  int64_t step = 1 + random.Seed() % n;
+  while (std::gcd(step, n) != 1) ++step;
+  return step;
+}
+
+struct Change {
+  const char* kind;
+  double strength = 1, number = 0;
+};
+
+void Launch(const Change& change, const at::Tensor& x, const at::Tensor& out, const at::Tensor& stats,
+            const Random& random) {
+  std::array<Dim, kMostDims> dims;
+  dims.fill({1, 1});
+  std::vector<Dim> wide = WideDims(x);
+  if (!wide.empty()) std::swap(wide[0], wide[static_cast<size_t>(random.Seed()) % wide.size()]);
+  std::copy(wide.begin(), wide.end(), dims.begin());
+  const int64_t n = x.numel();
+  LaunchBuiltin(std::string("transform.") + change.kind + "." + BuiltinDtype(x.scalar_type()), Blocks(n),
+                {x, out, stats, random.Seed(), n, change.strength, change.number, StepFor(n, random),
+                 dims[0].first, dims[0].second, dims[1].first, dims[1].second, dims[2].first, dims[2].second,
+                 dims[3].first, dims[3].second});
+}
+
+// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them.
+void Plant(const at::Tensor& out, const at::Tensor& stats, double strength, const Random& random) {
+  const int64_t n = out.numel(), count = std::clamp<int64_t>(n / 4, 1, 4);
+  const double sign = random.Number(0, 1) < 0.5 ? -1 : 1;
+  std::array<int64_t, 4> places{};
+  std::array<double, 4> values{};
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t from = i % count;  // of the last ones, the earlier places and values once more
+    places[i] = i < count ? random.Seed() % n : places[from];
+    values[i] =
+        i < count ? sign * (i % 2 == 0 ? 1 : -1) * std::pow(10.0, random.Number(0.5, 2)) : values[from];
+  }
+  LaunchBuiltin(std::string("plant.") + BuiltinDtype(out.scalar_type()), 1,
+                {out, stats, n, places[0], places[1], places[2], places[3], values[0], values[1], values[2],
+                 values[3], strength});
+}
+
+Change ChangeFor(Distribution distribution, const at::Tensor& x, double strength, const Random& random) {
+  switch (distribution) {
+    case Distribution::kSpread:
+      return {"spread", strength};
+    case Distribution::kFlipped:
+      return {"flipped"};
+    case Distribution::kShifted:
+      return {"shifted", strength, random.Number(2, 6) * (random.Number(0, 1) < 0.5 ? -1 : 1)};
+    case Distribution::kSpikes:
+      return {"spikes", strength,
+              std::max(1.0 / 512, 2.0 / static_cast<double>(std::max<int64_t>(2, x.numel())))};
+    case Distribution::kLarge:
+      return {"large"};
+    case Distribution::kBinary:
+      return {"binary"};
+    case Distribution::kNearOne:
+      return {"near_one"};
+    case Distribution::kSwings: {
+      int64_t longest = 1;
+      for (const auto& [size, stride] : WideDims(x)) longest = std::max(longest, size);
+      return {"swings", strength, static_cast<double>(std::max<int64_t>(4, (longest + 23) / 24))};
+    }
+    default:
+      TRITOGEN_CHECK(false);
+  }
+}
+
+}  // namespace
+
+bool KernelsTake(const at::Tensor& x) {
+  return IsFlat(x) && WideDims(x).size() <= kMostDims;
+}
+
+at::Tensor TransformByKernels(Distribution distribution, const at::Tensor& x, double strength,
+                              const Random& random) {
+  if (distribution == Distribution::kGenerated) return x;
+  const at::Tensor stats = Statistics(x);
+  const at::Tensor out = at::empty_like(x);
+  if (distribution == Distribution::kPlanted) {
+    out.copy_(x);
+    Plant(out, stats, strength, random);
+    return out;
+  }
+  Launch(ChangeFor(distribution, x, strength, random), x, out, stats, random);
+  if (distribution != Distribution::kLarge) return out;
+  const at::Tensor scaled = at::empty_like(x);
+  Launch({"scaled", 1, random.Number(150, 500) * strength}, out, scaled, Statistics(out), random);
+  return scaled;
+}
+
+at::Tensor RedrawByKernels(const at::Tensor& x, const Random& random) {
+  const at::Tensor out = at::empty_like(x);
+  Launch({"redrawn"}, x, out, Statistics(x), random);
+  return out;
+}
+
+at::Tensor WidenByKernels(const at::Tensor& x, Widening kind, int64_t seed, double unit) {
+  constexpr std::array<const char*, 3> kNames = {"plain", "moved", "tf32"};
+  const at::Tensor out = at::empty_like(x, x.options().dtype(at::kDouble));
+  LaunchBuiltin(
+      std::string("widen.") + kNames[static_cast<size_t>(kind)] + "." + BuiltinDtype(x.scalar_type()),
+      Blocks(x.numel()), {x, out, seed, x.numel(), unit});
+  return out;
+}
+
+}  // namespace tritogen
