@@ -1,22 +1,19 @@
 #include "verify/timings.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
-#include <random>
 
-#include "cuda/graph.h"
 #include "cuda/roofline.h"
 #include "plan/visit.h"
 #include "verify/gpu.h"
+#include "verify/timed_plan.h"
 
 namespace tritogen {
 namespace {
 
 constexpr char kTf32[] = "eager tf32";
-constexpr int kWarmUps = 2;          // calls before a capture: libraries choose algorithms, kernels load
 constexpr double kFloorSlack = 0.8;  // a time this far under the floor cannot be explained by rounding
 
 // Seconds: what takes less is one of many measurements, where each millisecond counts.
@@ -42,121 +39,6 @@ TimingRequest RequestFor(const VerifyOptions& options) {
   }
   return request;
 }
-
-// A timed call gave a wrong answer, or could not be made.
-struct TimingObjection {
-  Objection objection;
-};
-
-[[noreturn]] void Object(Outcome outcome, std::string reason, std::string rule = "") {
-  throw TimingObjection{{outcome, std::move(reason), std::move(rule)}};
-}
-
-// One Plan, set up, its inputs in place, and captured where that is possible.
-class TimedPlan {
- public:
-  TimedPlan(std::string name, const Task::Impl& task, const Setting& setting, const Plan& plan,
-            const Bindings& bindings, const ReplayOptions& options)
-      : name_(std::move(name)), task_(task), replayer_(plan, options) {
-    for (const Trial& trial : setting.trials) {
-      if (trial.distribution == Distribution::kGenerated) trials_.push_back(&trial);
-    }
-    Expect(SetUp(task, plan, bindings, &replayer_), "set-up");
-    inputs_ = CloneAll(trials_[0]->inputs);
-    for (int i = 0; i < kWarmUps; ++i) {
-      Refresh();
-      Call();
-    }
-    Gpu::Current()->Synchronize(options.deadline_seconds);
-    Capture();
-  }
-
-  bool captured() const { return graph_.has_value(); }
-  bool SameKernels(const TimedPlan& other) const {
-    return captured() && other.captured() && graph_->SameKernels(*other.graph_);
-  }
-  const std::string& name() const { return name_; }
-
-  // `check`: the answers of this program are compared with the expected ones at random moments.
-  cuda::Timed Timed(bool by_graph, bool check) {
-    return {name_,
-            [this, by_graph](CUstream stream) {
-              if (by_graph) {
-                graph_->Launch(stream);
-                answer_ = &captured_;
-              } else {
-                Call();
-              }
-            },
-            [this](CUstream) {
-              if (random_() % 4 == 0 || mutates()) Refresh();
-            },
-            check ? [this] { CheckAnswer(); } : std::function<void()>()};
-  }
-
-  // Throws TimingObjection when the last timed call gave a wrong answer.
-  void CheckAnswer() {
-    if (task_.draws_random || answer_ == nullptr) return;
-    for (size_t i = 0; i < answer_->size(); ++i) {
-      const Comparison comparison =
-          trials_[shown_]->outputs[i].Compare(task_.index_sources[i], (*answer_)[i]);
-      if (comparison.ok) continue;
-      Object(Outcome::kWrongValues,
-             fmt::format("output {} of a timed call is wrong: error {:.2g} of its scale, allowed {:.2g}", i,
-                         comparison.error, comparison.budget));
-    }
-  }
-
- private:
-  static void Expect(const std::optional<ReplayFailure>& failure, const std::string& what) {
-    if (failure) Object(OutcomeOf(failure->kind), fmt::format("{} for timing: {}", what, failure->message));
-  }
-
-  bool mutates() const {
-    return std::any_of(task_.mutates_input.begin(), task_.mutates_input.end(), [](bool m) { return m; });
-  }
-
-  // Other values in the same places, and the state as set-up left it.
-  void Refresh() {
-    shown_ = random_() % trials_.size();
-    for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].copy_(trials_[shown_]->inputs[i]);
-    replayer_.RestoreState();
-    answer_ = nullptr;
-  }
-
-  void Call() {
-    called_.clear();
-    Expect(replayer_.Queue(inputs_, &called_), "a call");
-    answer_ = &called_;
-  }
-
-  void Capture() {
-    const Gpu& gpu = *Gpu::Current();
-    std::string why_not;  // some programs cannot be captured: they are replayed step by step
-    memory_.Allocating(gpu, [&] {
-      graph_ = cuda::Graph::Capture(
-          gpu.driver(), gpu.stream(),
-          [&] {
-            if (auto failure = replayer_.Queue(inputs_, &captured_))
-              throw std::runtime_error(failure->message);
-          },
-          &why_not);
-    });
-    answer_ = nullptr;
-  }
-
-  const std::string name_;
-  const Task::Impl& task_;
-  std::vector<const Trial*> trials_;
-  Replayer replayer_;
-  TensorList inputs_, called_;
-  GraphMemory memory_;
-  TensorList captured_;  // outputs of the graph
-  std::optional<cuda::Graph> graph_;
-  const TensorList* answer_ = nullptr;  // of the last call; null: none since the inputs changed
-  size_t shown_ = 0;                    // the trial whose inputs are in place
-  std::minstd_rand random_{std::random_device{}()};
-};
 
 class Stopwatch {
  public:
@@ -308,9 +190,10 @@ class Stopwatch {
     const double least = 1e6 * cuda::RooflineFloor(0, UnavoidableBytes(), dtype, info);
     const double fastest = timings->candidate.timing.summary.median;
     if (fastest >= kFloorSlack * least) return;
-    Object(Outcome::kRejected,
-           fmt::format("{:.3g} us is less than the {:.3g} us that reading the inputs takes", fastest, least),
-           "roofline");
+    throw TimingObjection{
+        {Outcome::kRejected,
+         fmt::format("{:.3g} us is less than the {:.3g} us that reading the inputs takes", fastest, least),
+         "roofline"}};
   }
 
   const Task::Impl& task_;

@@ -1,0 +1,117 @@
+#include "verify/timed_plan.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace tritogen {
+namespace {
+
+constexpr int kWarmUps = 2;  // calls before a capture: libraries choose algorithms, kernels load
+constexpr unsigned kRunsPerRefresh = 8;
+constexpr double kMostChecking = 0.2;  // of the time of a measurement
+
+void Expect(const std::optional<ReplayFailure>& failure, const std::string& what) {
+  if (!failure) return;
+  throw TimingObjection{
+      {OutcomeOf(failure->kind), fmt::format("{} for timing: {}", what, failure->message), ""}};
+}
+
+}  // namespace
+
+TimedPlan::TimedPlan(std::string name, const Task::Impl& task, const Setting& setting, const Plan& plan,
+                     const Bindings& bindings, const ReplayOptions& options)
+    : name_(std::move(name)), task_(task), replayer_(plan, options) {
+  for (const Trial& trial : setting.trials) {
+    if (trial.distribution == Distribution::kGenerated) trials_.push_back(&trial);
+  }
+  Expect(SetUp(task, plan, bindings, &replayer_), "set-up");
+  inputs_ = CloneAll(trials_[0]->inputs);
+  for (int i = 0; i < kWarmUps; ++i) {
+    Refresh();
+    Call();
+  }
+  Gpu::Current()->Synchronize(options.deadline_seconds);
+  Capture();
+}
+
+bool TimedPlan::SameKernels(const TimedPlan& other) const {
+  return captured() && other.captured() && graph_->SameKernels(*other.graph_);
+}
+
+cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
+  checking_seconds_ = 0;
+  cuda::Timed timed;
+  timed.name = name_;
+  timed.run = [this, by_graph](CUstream stream) {
+    if (by_graph) {
+      graph_->Launch(stream);
+      answer_ = &captured_;
+    } else {
+      Call();
+    }
+  };
+  timed.prepare = [this](CUstream) {
+    if (random_() % kRunsPerRefresh == 0 || Mutates()) Refresh();
+  };
+  if (check) timed.check = [this, since = Deadline(0)] { CheckNowAndThen(since); };
+  return timed;
+}
+
+void TimedPlan::CheckAnswer() {
+  if (task_.draws_random || answer_ == nullptr) return;
+  for (size_t i = 0; i < answer_->size(); ++i) {
+    const Comparison comparison = trials_[shown_]->outputs[i].Compare(task_.index_sources[i], (*answer_)[i]);
+    if (comparison.ok) continue;
+    throw TimingObjection{
+        {Outcome::kWrongValues,
+         fmt::format("output {} of a timed call is wrong: error {:.2g} of its scale, allowed {:.2g}", i,
+                     comparison.error, comparison.budget),
+         ""}};
+  }
+}
+
+// Unless looking at answers has taken too much of the time since then.
+void TimedPlan::CheckNowAndThen(const Deadline& since) {
+  if (checking_seconds_ > kMostChecking * since.elapsed()) return;
+  const Deadline watch(0);
+  CheckAnswer();
+  checking_seconds_ += watch.elapsed();
+}
+
+bool TimedPlan::Mutates() const {
+  return std::any_of(task_.mutates_input.begin(), task_.mutates_input.end(), [](bool m) { return m; });
+}
+
+// Other values in the same places, and the state as set-up left it.
+void TimedPlan::Refresh() {
+  shown_ = random_() % trials_.size();
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].copy_(trials_[shown_]->inputs[i]);
+  replayer_.RestoreState();
+  answer_ = nullptr;
+}
+
+void TimedPlan::Call() {
+  called_.clear();
+  Expect(replayer_.Queue(inputs_, &called_), "a call");
+  answer_ = &called_;
+}
+
+void TimedPlan::Capture() {
+  const Gpu& gpu = *Gpu::Current();
+  std::string why_not;  // some programs cannot be captured: they are replayed step by step
+  memory_.Allocating(gpu, [&] {
+    graph_ = cuda::Graph::Capture(
+        gpu.driver(), gpu.stream(),
+        [&] {
+          if (auto failure = replayer_.Queue(inputs_, &captured_)) throw std::runtime_error(failure->message);
+        },
+        &why_not);
+  });
+  answer_ = nullptr;
+}
+
+}  // namespace tritogen
