@@ -139,7 +139,7 @@ def main() -> int:
         folder = pathlib.Path(name)
         batch, verdicts = folder / "batch.jsonl", folder / "verdicts.jsonl"
         batch.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        run_batch(str(batch), str(verdicts), ["--device", "cuda", "--no-cache", "--samples", "100", "--timing-seconds", "0.4"])
+        run_batch(str(batch), str(verdicts), ["--device", "cuda", "--no-cache", "--samples", "100", "--timing-seconds", "0.4"], cores=2)
         ours = {v["id"]: v for v in map(json.loads, verdicts.read_text().splitlines())}
         clocks, rows, problems = Clocks(), [], []
         for line in lines:

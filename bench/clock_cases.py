@@ -44,12 +44,12 @@ def named(prefix: str, lines: list[dict]) -> list[dict]:
 
 
 def all_kinds(small: int, medium: int, large: int, chains: int, seed: int = 1) -> list[dict]:
-    """So many candidates of 20-300 thousand, 1-16 million and 16-48 million elements, and chains of arithmetic."""
+    """So many candidates of 20-300 thousand, 1-16 million and 16-32 million elements, and chains of arithmetic."""
     def synthetic(count, low, high):
         return list(candidates(count, seed, (low, high), right=True))
 
     return (named("small", synthetic(small, 20_000, 300_000)) + named("medium", synthetic(medium, 1_000_000, 16_000_000))
-            + named("large", synthetic(large, 16_000_000, 48_000_000))
+            + named("large", synthetic(large, 16_000_000, 32_000_000))
             + named("chain", [chain(2048, steps) for steps in chain_lengths(chains)]))
 
 

@@ -20,7 +20,7 @@ SEEN = 0.02  # of 5% more work
 def pairs() -> list[dict]:
     """Memory-bound ones are larger than any L2, so that what is done twice is fetched twice."""
     lines = []
-    for i, line in enumerate(line for n, line in enumerate(candidates(18, 2, (32_000_000, 64_000_000), right=True)) if n % 3 < 2):
+    for i, line in enumerate(line for n, line in enumerate(candidates(18, 2, (24_000_000, 40_000_000), right=True)) if n % 3 < 2):
         rows, columns = map(int, re.search(r"randn\((\d+), (\d+)\)", line["reference"]).groups())
         base, slow, work = slowed(line["candidate"], rows * columns, rows)
         for kind, text in (("base", base), ("slow", slow)):

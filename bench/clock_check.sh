@@ -9,7 +9,8 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 python3 bench/clock_check.py write "$work"
 options=(--device cuda --no-cache --seed 7 --samples 100 --timing-seconds 0.3)
-python3 bench/timed_batch.py "$work/aa.jsonl" "$work/aa_verdicts.jsonl" "${options[@]}" --against-itself
-python3 bench/timed_batch.py "$work/pairs.jsonl" "$work/pairs_verdicts.jsonl" "${options[@]}"
+batch=(python3 bench/timed_batch.py --cores 2)
+"${batch[@]}" "$work/aa.jsonl" "$work/aa_verdicts.jsonl" "${options[@]}" --against-itself
+"${batch[@]}" "$work/pairs.jsonl" "$work/pairs_verdicts.jsonl" "${options[@]}"
 cp "$work"/*_verdicts.jsonl "$out"
 python3 bench/clock_check.py judge "$work" "$out"

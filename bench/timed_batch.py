@@ -1,12 +1,13 @@
 """Runs `tritogen verify --batch` and says how fast its verdicts came: one JSON object on stdout.
 
-    bench/timed_batch.py BATCH.jsonl VERDICTS.jsonl [OPTION OF verify ...]
+    bench/timed_batch.py [--cores N] BATCH.jsonl VERDICTS.jsonl [OPTION OF verify ...]
 
-`rate`: candidates/s from the first verdict to the last, which is what a batch without end has; `rate_whole`: over the whole
+There is a judge a core, so --cores bounds the judges and what they keep in the GPU's memory. `rate`: candidates/s from the first verdict to the last, which is what a batch without end has; `rate_whole`: over the whole
 command, start-up of the program included. `wrong`: verdicts that the batch's lines do not expect.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -15,7 +16,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def run_batch(batch: str, verdicts: str, options: list[str]) -> dict:
+def run_batch(batch: str, verdicts: str, options: list[str], cores: int | None = None) -> dict:
+    if cores:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     expect = {line["id"]: line.get("expect") for line in map(json.loads, open(batch))}
     start = time.monotonic()
     command = [str(ROOT / "tritogen"), "verify", "--batch", batch, *options]
@@ -44,7 +47,14 @@ def run_batch(batch: str, verdicts: str, options: list[str]) -> dict:
     }
 
 
-if __name__ == "__main__":
-    if len(sys.argv) < 3:
+def main() -> None:
+    arguments, cores = sys.argv[1:], None
+    if arguments[:1] == ["--cores"]:
+        cores, arguments = int(arguments[1]), arguments[2:]
+    if len(arguments) < 2:
         sys.exit(__doc__)
-    print(json.dumps(run_batch(sys.argv[1], sys.argv[2], sys.argv[3:]), indent=1))
+    print(json.dumps(run_batch(arguments[0], arguments[1], arguments[2:], cores), indent=1))
+
+
+if __name__ == "__main__":
+    main()

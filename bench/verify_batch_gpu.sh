@@ -25,7 +25,7 @@ python3 tools/stage_table.py "$out/cold.jsonl" "$out/warm.jsonl" --names "empty 
 if [ -n "$task" ]; then
   for n in 6 12; do
     python3 bench/task19.py "$task" "$n" > "$work/task19.jsonl"
-    taskset -c 0 python3 bench/timed_batch.py "$work/task19.jsonl" "$out/task19_$n.jsonl" "${options[@]}" --samples 100 \
+    python3 bench/timed_batch.py --cores 1 "$work/task19.jsonl" "$out/task19_$n.jsonl" "${options[@]}" --samples 100 \
       > "$work/task19_$n.json"
   done
 fi
