@@ -3,8 +3,10 @@
 //   flush    time of the two halves of the L2 flush, and of the host's call that resets persisting lines
 //   residue  what a program finds in the L2 after each way to flush, whatever ran before: `ratio` is its time
 //            over that after three whole flushes, 1 where nothing was left
-//   queue    samples taken one at a time and queued: medians, spread, and what a sample costs
+//   hang     a program that does not end, queued behind one that does: what the watchdog says, and after how
+//   long queue    samples taken one at a time and queued: medians, spread, and what a sample costs
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <deque>
@@ -13,6 +15,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/process.h"
 #include "cuda/graph.h"
 #include "cuda/l2_flush.h"
 #include "cuda/timer.h"
@@ -60,6 +63,22 @@ done:
   ret;
 }}
 )ptx";
+
+constexpr char kSpin[] = R"ptx(
+.visible .entry spins(.param .u64 data, .param .u64 count)
+{
+  .reg .pred %again;
+  .reg .b32 %value;
+  .reg .b64 %address;
+  ld.param.u64 %address, [data];
+  cvta.to.global.u64 %address, %address;
+again:
+  ld.volatile.global.u32 %value, [%address];
+  setp.ne.u32 %again, %value, 305419896;
+  @%again bra again;
+  ret;
+}
+)ptx";
 constexpr int kThreads = 512, kBlocksPerSm = 4, kSamples = 21;
 
 std::string Text() {
@@ -72,7 +91,7 @@ std::string Text() {
            {"writes", "st.global.v4.u32 [%address], {%a, %b, %c, %d};"}}) {
     text += fmt::format(fmt::runtime(kLoop), fmt::arg("name", name), fmt::arg("access", access));
   }
-  return text;
+  return text + kSpin;
 }
 
 double Now() {
@@ -96,6 +115,22 @@ class Bench {
             {"flush", Flush()},
             {"residue", Residue()},
             {"queue", Queue()}};
+  }
+
+  // The process has to end after that. Returns what the clock says.
+  std::string Hang() {
+    Timer timer(driver_, device_);
+    TimingOptions options;
+    options.queue_seconds = 0.01;
+    options.hang_seconds = 1;
+    try {
+      timer.TimeInterleaved({{"writes", [&](CUstream stream) { Launch("writes", 0, 1 << 20, stream); }},
+                             {"spins", [&](CUstream stream) { Launch("spins", 0, 16, stream); }}},
+                            options);
+    } catch (const cuda::Hang& hang) {
+      return hang.what();
+    }
+    return "nothing";
   }
 
  private:
@@ -248,21 +283,33 @@ class Bench {
   std::deque<DeviceMemory> memory_;
 };
 
-int Main() {
+int Main(const std::string& self, bool hang) {
+  json report;
+  if (!hang) {  // in a process of its own
+    const double start = Now();
+    const ProcessResult ended = RunProcess({self, "--hang"});
+    report["hang"] = {{"said", ended.output}, {"exit", ended.exit_code}, {"seconds", Now() - start}};
+  }
   std::string why;
   const Driver* driver = Driver::Load(&why);
   if (driver == nullptr) throw std::runtime_error(why);
   const PrimaryContext context(*driver, 0);
-  std::cout << Bench(*driver, ReadDevice(*driver)).Run().dump(1) << std::endl;
+  Bench bench(*driver, ReadDevice(*driver));
+  if (hang) {
+    std::cout << bench.Hang() << std::flush;
+    _exit(0);
+  }
+  report.update(bench.Run());
+  std::cout << report.dump(1) << std::endl;
   return 0;
 }
 
 }  // namespace
 }  // namespace tritogen::cuda
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    return tritogen::cuda::Main();
+    return tritogen::cuda::Main(argv[0], argc > 1 && std::string(argv[1]) == "--hang");
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return 1;

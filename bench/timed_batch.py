@@ -17,13 +17,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def run_batch(batch: str, verdicts: str, options: list[str], cores: int | None = None) -> dict:
-    if cores:
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    ours = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(ours)[:cores])  # what is started from here has the same
     expect = {line["id"]: line.get("expect") for line in map(json.loads, open(batch))}
     start = time.monotonic()
     command = [str(ROOT / "tritogen"), "verify", "--batch", batch, *options]
     arrived, wrong, errors = [], [], 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process, open(verdicts, "w") as out:
+        os.sched_setaffinity(0, ours)
         for text in process.stdout:
             arrived.append(time.monotonic())
             out.write(text)

@@ -37,5 +37,6 @@ if "task19_12" in report:
     more = report["task19_12"]["seconds"] - report["task19_6"]["seconds"]
     report["task19_seconds_a_candidate"] = round(more / 6, 3)
 pathlib.Path(sys.argv[2]).write_text(json.dumps(report, indent=1) + "\n")
-print(json.dumps({key: value for key, value in report.items() if not isinstance(value, dict)}))
+for name, value in report.items():
+    print(name, f"{value['rate']} candidates/s, {len(value['wrong'])} wrong verdicts" if isinstance(value, dict) else value)
 PY
