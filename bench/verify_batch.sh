@@ -9,6 +9,6 @@ trap 'rm -rf "$work"' EXIT
 python3 tools/make_candidates.py --count "$count" --seed "$seed" > "$work/batch.jsonl"
 ./tritogen setup
 start="$(date +%s.%N)"
-./tritogen verify --batch "$work/batch.jsonl" --out "$work/verdicts.jsonl" --seed 7
+./tritogen verify --batch "$work/batch.jsonl" --out "$work/verdicts.jsonl" --seed 7 --no-cache
 end="$(date +%s.%N)"
 python3 tools/check_verdicts.py "$work/batch.jsonl" "$work/verdicts.jsonl" --seconds "$(python3 -c "print($end - $start)")"

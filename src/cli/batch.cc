@@ -83,7 +83,7 @@ int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Envir
   const VerifyOptions options = common.Verification(/*threads=*/1, /*in_batch=*/true);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, options.on_gpu);
-  JudgePool pool(workers.recorder.get(), Cores(), workers.compiler.get());
+  JudgePool pool(workers.recorder.get(), Cores(), workers.compiler.get(), workers.cache);
   return JudgeBatch(lines, batch, options, &pool);
 }
 

@@ -123,7 +123,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
                                                        .strict = options.common.strict,
                                                        .seed = verification.seed,
                                                        .count = options.count});
-  JudgePool pool(recorder, Cores(), workers.compiler.get());
+  JudgePool pool(recorder, Cores(), workers.compiler.get(), workers.cache);
   const std::vector<Judged> judged = JudgeAll(&pool, options, verification, source, std::move(candidates));
   if (Interrupted()) return kInterruptedExit;
 

@@ -80,6 +80,9 @@ std::string ConvertReport::ToText() const {
 
 std::string ConvertReport::ToHtml(const std::string& source) const {
   ReportInput page{.command = "convert",
+  const auto cached = std::count_if(rows.begin(), rows.end(),
+                                    [](const Row& row) { return !TextIn(row.verdict, "made").empty(); });
+  if (cached > 0) text += fmt::format("{} of them judged by earlier runs (--no-cache judges anew)\n", cached);
                    .task = std::filesystem::path(file).filename().string(),
                    .verdict = chosen ? rows.at(*chosen).verdict : json(),
                    .remarks = remarks,

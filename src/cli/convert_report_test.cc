@@ -41,6 +41,14 @@ TEST(ConvertReport, ShowsErrorsBesideTheBudgetAndWhyACandidateFailed) {
   EXPECT_EQ(lines[6], "wrote mlp_triton.py: way 0 (seed 7)");
 }
 
+TEST(ConvertReport, SaysHowManyWereJudgedByEarlierRuns) {
+  nlohmann::json cached = PassedVerdict();
+  cached["made"] = "2026-01-31T12:00:00Z";
+  EXPECT_NE(ReportOf({cached, PassedVerdict()}).ToText().find("1 of them judged by earlier runs"),
+            std::string::npos);
+  EXPECT_EQ(ReportOf({PassedVerdict()}).ToText().find("earlier runs"), std::string::npos);
+}
+
 TEST(ConvertReport, HasATimeColumnOnlyWhereAGpuTimedSomething) {
   const std::string without = ReportOf({PassedVerdict()}).ToText();
   EXPECT_EQ(without.find("time"), std::string::npos) << without;

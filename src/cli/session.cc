@@ -12,9 +12,12 @@
 #include <filesystem>
 #include <future>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/sha256.h"
 #include "cli/files.h"
+#include "cli/version.h"
 #include "cuda/device.h"
 #include "verify/gpu.h"
 
@@ -46,14 +49,16 @@ std::string WhyNoGpu() {
   return why;
 }
 
-// Where compiled kernels are kept between runs.
-std::filesystem::path CacheFolder() {
-  for (const auto& [variable, folder] :
-       {std::pair("TRITOGEN_CACHE", ""), {"XDG_CACHE_HOME", "tritogen"}, {"HOME", ".cache/tritogen"}}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value == '/') return std::filesystem::path(value) / folder;
-  }
-  return std::filesystem::temp_directory_path() / fmt::format("tritogen-{}", getuid());
+std::optional<VerdictCacheOptions> OpenVerdictCache(const CommonOptions& options) {
+  if (options.no_cache) return std::nullopt;
+  const std::string program = Sha256Hex(ReadFile("/proc/self/exe"));
+  const VerdictCacheOptions cache{.file = CacheFolder() / "verdicts.sqlite",
+                                  .verifier = fmt::format("{} {}", program, fmt::join(Versions(), ", ")),
+                                  .seed_is_drawn = !options.seed.has_value()};
+  VerdictCache tried(cache);  // each judge opens it for itself
+  if (const std::string warning = tried.TakeWarning(); !warning.empty())
+    fmt::print(stderr, "tritogen: {}\n", warning);
+  return tried.usable() ? std::optional(cache) : std::nullopt;
 }
 
 }  // namespace
@@ -73,8 +78,11 @@ void CommonOptions::AddTo(CLI::App* app) {
   app->add_option("--timing-seconds", timing_seconds,
                   "GPU: more samples are taken for so long, until the medians are known well")
       ->check(CLI::PositiveNumber);
+  app->add_flag("--no-compile", no_compile,
+                "GPU: do not time torch.compile beside the candidates (a batch never does)");
   app->add_flag("--json", json, "print JSON on stdout");
   app->add_option("--html", html, "write a report to this file: one self-contained page");
+  app->add_flag("--no-cache", no_cache, "judge anew what earlier runs judged, and keep no verdicts");
   app->add_flag("--allow-weak-jail", allow_weak_jail,
                 "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
 }
@@ -109,7 +117,7 @@ std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
 }
 
 Workers StartWorkers(const Environment& environment, const CommonOptions& options, bool on_gpu) {
-  Workers workers;
+  Workers workers{.cache = OpenVerdictCache(options)};
   std::future<void> compiler_started;
   if (on_gpu) {
     workers.compiler = std::make_unique<cuda::KernelCompiler>(
@@ -129,6 +137,15 @@ Workers StartWorkers(const Environment& environment, const CommonOptions& option
                                                  .wall_seconds = std::min(60.0, options.budget_seconds)});
   if (compiler_started.valid()) compiler_started.get();
   return workers;
+}
+
+std::filesystem::path CacheFolder() {
+  for (const auto& [variable, folder] :
+       {std::pair("TRITOGEN_CACHE", ""), {"XDG_CACHE_HOME", "tritogen"}, {"HOME", ".cache/tritogen"}}) {
+    const char* value = std::getenv(variable);
+    if (value != nullptr && *value == '/') return std::filesystem::path(value) / folder;
+  }
+  return std::filesystem::temp_directory_path() / fmt::format("tritogen-{}", getuid());
 }
 
 int Cores() {

@@ -3,12 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/command.h"
 #include "cuda/compiler.h"
+#include "judge/verdict_cache.h"
 #include "record/recorder.h"
 #include "verify/verifier.h"
 
@@ -22,6 +24,8 @@ struct CommonOptions {
   bool json = false;
   std::string html;  // where the report page goes; empty: none is written
   bool allow_weak_jail = false;
+  bool no_compile = false;  // torch.compile is not among the baselines
+  bool no_cache = false;
 
   int timing_samples = 0;     // 0: the command's own choice
   double timing_seconds = 0;  // likewise
@@ -37,12 +41,17 @@ struct CommonOptions {
 // Parses argv; returns the exit code when the command must not go on (help, wrong use).
 std::optional<int> Parse(CLI::App* app, int argc, char** argv);
 
-// The processes that judges share, started before the judges are.
+// What judges share, made before the judges are started.
 struct Workers {
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<cuda::KernelCompiler> compiler;  // null: nothing runs on a GPU
+  std::optional<VerdictCacheOptions> cache;        // nothing: every candidate is judged
 };
+// Says on stderr where verdicts cannot be kept.
 Workers StartWorkers(const Environment& environment, const CommonOptions& options, bool on_gpu);
+
+// Where what later runs can use again is kept.
+std::filesystem::path CacheFolder();
 
 // Cores this process may use.
 int Cores();

@@ -36,6 +36,8 @@ void PrintVerdict(const json& verdict) {
   for (const json& note : verdict.value("notes", json::array()))
     fmt::print("  note        {}\n", note.get<std::string>());
   fmt::print("  seed        {}\n", verdict.value("seed", uint64_t{0}));
+  if (const std::string made = TextIn(verdict, "made"); !made.empty())
+    fmt::print("  cached      judged {}, timings are of then; --no-cache judges it anew\n", made);
 }
 
 int ExitCode(const JudgeReply& reply) {
@@ -63,7 +65,7 @@ int JudgeOne(const FileNames& names, const JudgeRequest& request, const CommonOp
   RequireWritable(common.html);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, request.options.on_gpu);
-  JudgePool pool(workers.recorder.get(), 1, workers.compiler.get());
+  JudgePool pool(workers.recorder.get(), 1, workers.compiler.get(), workers.cache);
   pool.Submit("candidate", request);
   std::optional<JudgeReply> reply;
   while (!reply && !Interrupted()) reply = pool.Next(0.5);

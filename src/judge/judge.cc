@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "base/stages.h"
+#include "plan/hash.h"
 #include "plan/lifetimes.h"
 #include "verify/gpu.h"
 
@@ -34,10 +36,21 @@ VerifyOptions OnCpu(VerifyOptions options) {
   return options;
 }
 
+// Where candidates run, as verdicts depend on it.
+std::string ExecutorName(bool on_gpu) {
+  if (!on_gpu) return "tile machine";
+  const cuda::DeviceInfo& gpu = Gpu::Current()->info();
+  return fmt::format("{}, driver {}", gpu.name, gpu.driver_version);
+}
+
 }  // namespace
 
-Judge::Judge(Recorder* recorder, cuda::KernelCompiler* compiler) : recorder_(recorder) {
+Judge::Judge(Recorder* recorder, cuda::KernelCompiler* compiler,
+             const std::optional<VerdictCacheOptions>& cache)
+    : recorder_(recorder) {
   if (compiler != nullptr) Gpu::Open(0, compiler);
+  if (cache) cache_.emplace(*cache);  // whoever started this process has told its user what is wrong with it
+  if (cache_) cache_->TakeWarning();
 }
 
 Judge::Reference& Judge::Find(const JudgeRequest& request) {
@@ -50,6 +63,7 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
       return references_.front();
     }
   }
+  const Stage stage("record");
   Reference reference{.key = key};
   auto recorded = recorder_->Record({.role = Role::kReference,
                                      .source = request.reference.text,
@@ -61,6 +75,7 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
     reference.failure->evidence.update(verdict.evidence);
   } else {
     reference.plan = std::get<Plan>(std::move(recorded));
+    reference.hash = PlanHash(reference.plan);
   }
   references_.push_front(std::move(reference));
   if (references_.size() > kKeptReferences) references_.pop_back();
@@ -69,6 +84,7 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
 
 void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
   if (reference->task || reference->failure) return;
+  const Stage stage("prepare");
   if (options.on_gpu && PeakBytes(reference->plan) <= kMostBytesOnCpu) {
     auto made = PrepareTask(reference->plan, OnCpu(options));
     if (auto* task = std::get_if<Task>(&made)) reference->on_cpu = std::move(*task);
@@ -86,49 +102,80 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
 }
 
 Verdict Judge::Replay(const Reference& reference, const Plan& candidate, const VerifyOptions& options) {
-  if (!options.on_gpu) return Verify(*reference.task, candidate, options);
+  if (!options.on_gpu) {
+    const Stage stage("replay");
+    return Verify(*reference.task, candidate, options);
+  }
   // The tile machine sees each access, the GPU what really happens.
   std::vector<std::string> notes = {
       "accesses to memory were not checked one by one: the task is too large for the tile machine"};
+  bool hurried = false;
   if (reference.on_cpu) {
+    const Stage stage("tile machine");
     Verdict verdict = Verify(*reference.on_cpu, candidate, OnCpu(options));
     if (verdict.outcome != Outcome::kPassed) return verdict;
+    hurried = verdict.hurried;
     notes = std::move(verdict.notes);
     notes.push_back(fmt::format("on the tile machine, each access checked: {}", verdict.reason));
   }
-  Gpu::Current()->Precompile(candidate.kernels);  // others may have the GPU meanwhile
+  {
+    const Stage stage("compile");
+    Gpu::Current()->Precompile(candidate.kernels);  // others may have the GPU meanwhile
+  }
   const GpuTurn turn(Gpu::Current());
+  const Stage stage("replay");
   Verdict verdict = Verify(*reference.task, candidate, options);
   verdict.notes.insert(verdict.notes.end(), notes.begin(), notes.end());
+  verdict.hurried |= hurried;
+  return verdict;
+}
+
+// What was judged before needs neither the task nor a replay.
+Verdict Judge::JudgePlan(const JudgeRequest& request, const Plan& candidate, Reference* reference) {
+  std::string key;
+  if (cache_) {
+    key = VerdictKey(cache_->options(), request.options, ExecutorName(request.options.on_gpu),
+                     PlanHash(candidate), reference->hash);
+    if (auto found = cache_->Find(key, request.candidate.text)) return *found;
+  }
+  Prepare(request.options, reference);
+  if (reference->failure) return {};
+  Verdict verdict = Replay(*reference, candidate, request.options);
+  if (!cache_) return verdict;
+  cache_->Keep(key, request.candidate.text, verdict);
+  if (const std::string warning = cache_->TakeWarning(); !warning.empty()) verdict.notes.push_back(warning);
   return verdict;
 }
 
 Judgement Judge::Run(const JudgeRequest& request) {
   const auto start = std::chrono::steady_clock::now();
+  const Stages stages;
   Judgement judgement;
   Reference& reference = Find(request);
-  Prepare(request.options, &reference);
-  if (reference.failure) {
-    judgement.verdict = *reference.failure;
-  } else {
-    auto recorded = recorder_->Record({.role = Role::kCandidate,
-                                       .source = request.candidate.text,
-                                       .entry = request.candidate.entry,
-                                       .is_function = request.candidate.is_function,
-                                       .reference = &reference.task->plan()});
+  if (!reference.failure) {
+    std::optional<Stage> recording(std::in_place, "record");
+    auto recorded =
+        recorder_->Record({.role = Role::kCandidate,
+                           .source = request.candidate.text,
+                           .entry = request.candidate.entry,
+                           .is_function = request.candidate.is_function,
+                           .reference = reference.task ? &reference.task->plan() : &reference.plan});
+    recording.reset();
     if (auto* failure = std::get_if<RecordFailure>(&recorded)) {
       judgement.verdict = VerdictOf(*failure, request.options);
     } else {
       judgement.plan = std::get<Plan>(std::move(recorded));
-      judgement.verdict = Replay(reference, *judgement.plan, request.options);
+      judgement.verdict = JudgePlan(request, *judgement.plan, &reference);
     }
   }
+  if (reference.failure) judgement.verdict = *reference.failure;
   judgement.reference_failed = reference.failure.has_value();
   judgement.last = Gpu::Current() != nullptr && Gpu::Current()->lost();
   for (const std::string& feature : recorder_->missing_features()) {
     judgement.verdict.notes.push_back(fmt::format("weak jail: {}", feature));
   }
   judgement.verdict.seconds = SecondsSince(start);
+  judgement.verdict.stages = stages.seconds();
   return judgement;
 }
 

@@ -1,5 +1,6 @@
-// From two source texts to a Verdict: record both, make the task ready, verify. References are recorded and
-// made ready once and kept, so that many candidates of one task cost little. One thread at a time.
+// From two source texts to a Verdict: record both, look whether these Plans were judged before, make the task
+// ready, verify. References are recorded and made ready once and kept, so that many candidates of one task
+// cost little. One thread at a time.
 #pragma once
 
 #include <list>
@@ -7,6 +8,7 @@
 #include <string>
 
 #include "cuda/compiler.h"
+#include "judge/verdict_cache.h"
 #include "record/recorder.h"
 #include "verify/verifier.h"
 
@@ -35,22 +37,27 @@ class Judge {
  public:
   // With a compiler the Judge opens the first GPU of the machine, for good, and runs requests there that say
   // so. Both must outlive the Judge. Throws UserError when there is no usable GPU.
-  explicit Judge(Recorder* recorder, cuda::KernelCompiler* compiler = nullptr);
+  explicit Judge(Recorder* recorder, cuda::KernelCompiler* compiler = nullptr,
+                 const std::optional<VerdictCacheOptions>& cache = {});
   Judgement Run(const JudgeRequest& request);
 
  private:
   struct Reference {
     std::string key;
     Plan plan;                       // until it is made a task
+    std::string hash;                // of the Plan
     std::optional<Task> task;        // exactly one of these, once it was made ready
     std::optional<Verdict> failure;  // it cannot be recorded, or cannot be made a task
     std::optional<Task> on_cpu;      // requests for the GPU: the task again, for the tile machine
   };
   Reference& Find(const JudgeRequest& request);
+  // Of no meaning where this makes the reference fail.
+  Verdict JudgePlan(const JudgeRequest& request, const Plan& candidate, Reference* reference);
   void Prepare(const VerifyOptions& options, Reference* reference);
   Verdict Replay(const Reference& reference, const Plan& candidate, const VerifyOptions& options);
 
   Recorder* recorder_;
+  std::optional<VerdictCache> cache_;
   std::list<Reference> references_;  // most recently used first
 };
 

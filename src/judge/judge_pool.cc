@@ -129,10 +129,11 @@ JudgeReply ReplyFrom(std::string id, const json& message) {
 
 }  // namespace
 
-JudgePool::JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler)
+JudgePool::JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler,
+                     const std::optional<VerdictCacheOptions>& cache)
     : JudgePool(
-          [recorder, compiler]() -> JudgeFunction {
-            return [judge = std::make_shared<Judge>(recorder, compiler)](const JudgeRequest& request) {
+          [recorder, compiler, cache]() -> JudgeFunction {
+            return [judge = std::make_shared<Judge>(recorder, compiler, cache)](const JudgeRequest& request) {
               return judge->Run(request);
             };
           },

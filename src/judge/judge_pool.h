@@ -34,7 +34,8 @@ inline constexpr double kGraceSeconds = 90;
 class JudgePool {
  public:
   // Judges of class Judge, on the GPU with a compiler. Both must outlive the pool.
-  JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler = nullptr);
+  JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler = nullptr,
+            const std::optional<VerdictCacheOptions>& cache = {});
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
   ~JudgePool();  // kills the judges
   JudgePool(const JudgePool&) = delete;

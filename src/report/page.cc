@@ -297,6 +297,8 @@ std::string MethodSection(const ReportInput& input) {
       "How it was verified",
       "<p>Reference and candidate were recorded in a jail, without data, and replayed with fresh inputs in "
       "several distributions, all drawn from the seed. Expected values are in fp64; the error budget comes "
+  if (const std::string made = TextIn(verdict, "made"); !made.empty())
+    facts += Entry("Judged", Escape(made + ", by an earlier run; times are those measured then"));
       "from eager PyTorch’s own error.</p>\n<dl class=\"facts\">\n" +
           facts + "</dl>\n" + (notes.empty() ? "" : "<ul class=\"notes\">\n" + notes + "</ul>\n"));
 }

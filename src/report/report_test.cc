@@ -80,6 +80,13 @@ TEST(Report, ShowsAVerdictWithoutTimes) {
   EXPECT_FALSE(Contains(page, "µs"));
 }
 
+TEST(Report, SaysWhenAnEarlierRunJudged) {
+  nlohmann::json verdict = TimedVerdict();
+  EXPECT_FALSE(Contains(Rendered(InputFor(verdict)), "earlier run"));
+  verdict["made"] = "2026-01-31T12:00:00Z";
+  EXPECT_TRUE(Contains(Rendered(InputFor(verdict)), "2026-01-31T12:00:00Z, by an earlier run; times are"));
+}
+
 TEST(Report, ShowsTimesAndTheRoofWhereAGpuTookThem) {
   const std::string page = Rendered(InputFor(TimedVerdict()));
   EXPECT_EQ(Sections(page), (Titles{"Error", "Time", "Roofline", "How it was verified", "Source"}));

@@ -1,5 +1,6 @@
 #include "verify/verdict.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -12,6 +13,12 @@ constexpr std::array<std::string_view, 12> kOutcomeNames = {
     "passed",       "compile_error",    "runtime_error", "wrong_shape", "wrong_dtype", "wrong_values",
     "memory_error", "nondeterministic", "timeout",       "killed",      "rejected",    "infra_error",
 };
+
+Outcome OutcomeNamed(std::string_view name) {
+  const auto found = std::find(kOutcomeNames.begin(), kOutcomeNames.end(), name);
+  if (found == kOutcomeNames.end()) throw FormatError(fmt::format("there is no outcome '{}'", name));
+  return static_cast<Outcome>(found - kOutcomeNames.begin());
+}
 
 // The error that decides: the one furthest over (or closest to) its budget.
 const OutputError* Worst(const std::vector<OutputError>& errors) {
@@ -72,8 +79,40 @@ nlohmann::json Verdict::ToJson() const {
       {"timing", timing},
       {"notes", notes},
       {"seconds", seconds},
+      {"cached", !made.empty()},
+      {"stages", stages},
   };
+  if (!made.empty()) json["made"] = made;
   return json;
+}
+
+Verdict Verdict::FromJson(const nlohmann::json& json) {
+  auto text = [&](const char* key) { return json.at(key).is_null() ? "" : json.at(key).get<std::string>(); };
+  auto number = [](const nlohmann::json& value) {
+    return value.is_null() ? std::nan("") : value.get<double>();
+  };
+  Verdict verdict;
+  verdict.outcome = OutcomeNamed(json.at("verdict").get<std::string>());
+  verdict.reason = text("reason");
+  verdict.rule = text("rule");
+  verdict.evidence = json.at("evidence");
+  for (const nlohmann::json& output : json.at("outputs")) {
+    verdict.errors.push_back({.output = output.at("output").get<int>(),
+                              .candidate = number(output.at("error")),
+                              .eager = number(output.at("eager_error")),
+                              .budget = number(output.at("budget")),
+                              .allclose = number(output.at("allclose")),
+                              .trial = output.at("trial").get<std::string>()});
+  }
+  verdict.work = {json.at("work_share").at("flops").get<double>(),
+                  json.at("work_share").at("bytes").get<double>()};
+  verdict.seed = json.at("seed").get<uint64_t>();
+  verdict.plan_hash = text("plan_hash");
+  verdict.timing = json.at("timing");
+  verdict.notes = json.at("notes").get<std::vector<std::string>>();
+  verdict.seconds = json.at("seconds").get<double>();
+  verdict.made = json.value("made", "");
+  return verdict;
 }
 
 }  // namespace tritogen

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,9 +59,14 @@ struct Verdict {
   std::string plan_hash;           // of the candidate; empty when there is no Plan
   nlohmann::json timing;           // docs/formats/verdict.md; null: nothing was timed
   std::vector<std::string> notes;  // weak jail, hardened inputs, neutral affine parameters, …
+  bool hurried = false;  // time ran short, and something was left out that another run may do; notes say what
+  std::string made;      // "2026-01-31T12:00:00Z" where it is an earlier run's, out of the cache
   double seconds = 0;
+  std::map<std::string, double> stages;  // of these, by what they were spent on
 
   nlohmann::json ToJson() const;
+  // What ToJson gave. Throws nlohmann::json::exception or FormatError for anything else.
+  static Verdict FromJson(const nlohmann::json& json);
 };
 
 }  // namespace tritogen

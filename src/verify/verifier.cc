@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "base/stages.h"
 #include "plan/hash.h"
 #include "plan/visit.h"
 #include "verify/sensitivity.h"
@@ -59,6 +60,7 @@ class Judgement {
       verdict_.reason = std::move(objection->reason);
       verdict_.rule = std::move(objection->rule);
       verdict_.evidence = std::move(objection->evidence);
+    verdict_.hurried = deadline_.hurried() || (setting_ != nullptr && setting_->hurried);
     } else {
       verdict_.outcome = Outcome::kPassed;
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size());
@@ -334,6 +336,7 @@ class Judgement {
     return std::nullopt;
   }
 
+    const Stage stage("timing");
   const Task::Impl& task_;
   const Plan& plan_;
   const VerifyOptions options_;

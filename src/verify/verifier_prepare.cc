@@ -159,6 +159,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
       Harden(*task, deadline, &task->bound);
       FindSensitive(deadline, task.get());
     }
+    task->bound.hurried = deadline.hurried();
   } catch (const std::exception& error) {  // libtorch's, or a bug of ours: either way no Task
     return TaskFailure{Outcome::kInfraError, fmt::format("preparing the task failed: {}", error.what())};
   }

@@ -82,6 +82,7 @@ class TrialMaker {
     for (size_t i = 0; i < count; ++i) {
       OutputCheck check{Expectation(results.exact[i], results.eager[i], Column(results.wobbles, i)),
                         std::nullopt};
+    setting->hurried = deadline.hurried();
       if (task_.index_sources[i]) {
         check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra));
         ++extra;

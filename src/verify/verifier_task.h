@@ -30,11 +30,18 @@ class Deadline {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
   double left() const { return seconds_ - elapsed(); }
-  bool PastShare(double share) const { return elapsed() > share * seconds_; }
+  // Asked where something can be left out; remembers that it was.
+  bool PastShare(double share) const {
+    const bool past = elapsed() > share * seconds_;
+    hurried_ |= past;
+    return past;
+  }
+  bool hurried() const { return hurried_; }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double seconds_;
+  mutable bool hurried_ = false;
 };
 
 // One output in one trial.
@@ -66,6 +73,7 @@ struct Setting {
 };
 
 struct Task::Impl {
+  bool hurried = false;  // time ran short: the notes say for what
   Plan plan;
   VerifyOptions options;
   Flow flow;

@@ -13,11 +13,13 @@ BINARY = pathlib.Path(os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tr
 
 
 @pytest.fixture
-def tritogen(tmp_path):
-    """Runs a command in an empty folder; gives the finished process."""
+def tritogen(tmp_path, tmp_path_factory):
+    """Runs a command in an empty folder, with a cache of its own; gives the finished process."""
+    cache = tmp_path_factory.mktemp("cache")
 
     def run(*arguments: str, timeout: float = 240) -> subprocess.CompletedProcess:
-        environment = {**os.environ, "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable}
+        environment = {**os.environ, "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable,
+                       "TRITOGEN_CACHE": str(cache)}  # fmt: skip
         command = [str(BINARY), *map(str, arguments)]
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout)
 

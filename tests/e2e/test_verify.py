@@ -82,6 +82,24 @@ def test_a_batch_goes_on_where_it_stopped(tritogen, files):
     assert verdicts == {"0": "passed", "1": "passed", "2": "passed", "line 4": "infra_error"}
 
 
+def test_a_verdict_of_an_earlier_run_is_found_by_its_plan(tritogen, files):
+    def verdict(*arguments: str) -> dict:
+        return json.loads(tritogen("verify", "reference.py", *arguments, "--json").stdout)
+
+    first, again = verdict("right.py", "--seed", "3"), verdict("right.py", "--seed", "3")
+    assert (first["cached"], again["cached"], again["verdict"]) == (False, True, "passed")
+    assert again["plan_hash"] == first["plan_hash"] and again["outputs"] == first["outputs"] and again["made"]
+    assert not verdict("right.py", "--seed", "4")["cached"]
+    assert not verdict("right.py", "--seed", "3", "--no-cache")["cached"]
+    assert not verdict("right.py", "--seed", "3", "--strict")["cached"]
+    (files / "other.py").write_text("# the same program\n" + (files / "right.py").read_text())
+    assert verdict("other.py", "--seed", "3")["cached"]
+    wrong = verdict("wrong.py", "--seed", "3")
+    assert (wrong["verdict"], wrong["cached"]) == ("wrong_values", False)
+    assert verdict("wrong.py", "--seed", "3")["evidence"] == wrong["evidence"]
+    assert "cached" in tritogen("verify", "reference.py", "right.py", "--seed", "3").stdout
+
+
 def test_html_shows_the_verdict_and_the_source_as_text(tritogen, tmp_path):
     (tmp_path / "reference.py").write_text(programs.REFERENCE)
     (tmp_path / "candidate.py").write_text(programs.candidate(top="# <script>alert(1)</script>"))

@@ -46,7 +46,7 @@ def judge(names: list[str], folder: pathlib.Path, *options: str) -> dict[str, di
     lines = [json.dumps({"id": name, "reference": str(task), "candidate": str(file)}) for name, task, file in pairs]
     batch.write_text("\n".join(lines) + "\n")
     binary = os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tritogen")
-    command = [binary, "verify", "--batch", batch, "--budget", "30", "--seed", os.environ.get("TRITOGEN_SEED", "5"),
+    command = [binary, "verify", "--batch", batch, "--no-cache", "--budget", "30", "--seed", os.environ.get("TRITOGEN_SEED", "5"),
                "--device", os.environ.get("TRITOGEN_DEVICE", "cpu"), *options]  # fmt: skip
     environment = {**os.environ, "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable}
     finished = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, timeout=600)
