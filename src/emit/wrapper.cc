@@ -207,7 +207,6 @@ std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent) const {
   add_flag("enable_fp_fusion", &KernelOptions::enable_fp_fusion);
   add_flag("enable_reflect_ftz", &KernelOptions::enable_reflect_ftz);
   add_flag("launch_cooperative_grid", &KernelOptions::launch_cooperative_grid);
-  add_flag("launch_pdl", &KernelOptions::launch_pdl);
   const auto& grid = variant.grid;
   const std::string grid_text = grid[2] != 1   ? fmt::format("({}, {}, {})", grid[0], grid[1], grid[2])
                                 : grid[1] != 1 ? fmt::format("({}, {})", grid[0], grid[1])

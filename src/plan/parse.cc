@@ -187,7 +187,12 @@ KernelOptions ParseOptions(const JsonCursor& at) {
   read("enable_fp_fusion", &options.enable_fp_fusion);
   read("enable_reflect_ftz", &options.enable_reflect_ftz);
   read("launch_cooperative_grid", &options.launch_cooperative_grid);
-  read("launch_pdl", &options.launch_pdl);
+  // Such a kernel may start before what its predecessor wrote can be seen (CUDA's programming guide on
+  // dependent launches). The instructions that wait for it are refused in TTIR, so there is no right program
+  // with it.
+  if (at.Has("launch_pdl") && at["launch_pdl"].Bool()) {
+    at["launch_pdl"].Fail("a kernel must not start before the one in front of it is done");
+  }
   return options;
 }
 

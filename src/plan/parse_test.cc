@@ -105,6 +105,7 @@ TEST(ParsePlanTest, NamesThePlaceOfEachFault) {
       {"/tensors/0/5", "tpu", "tensors[0][5]: a device is"},
       {"/kernels/0/name", "a b", "kernels[0]: malformed name"},
       {"/kernels/0/options/num_warps", 3, "kernels[0]: num_warps is a power of two"},
+      {"/kernels/0/options/launch_pdl", true, "kernels[0].options.launch_pdl: a kernel must not start"},
       {"/kernels/0/options/maxnreg", 300, "kernels[0].options.maxnreg: 300 is outside"},
       {"/run/0/op", "aten::relu;", "run[0]: malformed operator name"},
       {"/run/0/op", "launch", "run[0]: unknown key"},
