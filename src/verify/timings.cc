@@ -101,7 +101,7 @@ class Stopwatch {
 
   // Programs take turns; the answers of the candidate are checked on the way and at the end.
   cuda::TimingReport Measure(bool by_graph, cuda::TimingOptions clock) {
-    if (by_graph) clock.queue_seconds = kQueueSeconds;
+    clock.queue_seconds = by_graph ? kQueueSeconds : 0;
     std::vector<cuda::Timed> timed;
     for (auto& program : programs_) timed.push_back(program->Timed(by_graph, program == programs_.front()));
     cuda::TimingReport report = Gpu::Current()->timer().TimeInterleaved(timed, clock);
@@ -142,9 +142,11 @@ class Stopwatch {
         std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
     std::vector<cuda::Timed> timed;
     for (auto& variant : variants) timed.push_back(variant->Timed(graphs, false));
+    cuda::TimingOptions clock = request_.clock;
+    clock.queue_seconds = graphs ? kQueueSeconds : 0;
     cuda::TimingReport report;
     Gpu& gpu = *Gpu::Current();
-    gpu.Alone([&] { report = gpu.timer().TimeInterleaved(timed, request_.clock); });
+    gpu.Alone([&] { report = gpu.timer().TimeInterleaved(timed, clock); });
     for (const cuda::Timing& timing : report.timings) timings->variants.push_back(timing.summary.median);
     const auto best = std::min_element(timings->variants.begin(), timings->variants.end());
     timings->variant = static_cast<int>(best - timings->variants.begin());
