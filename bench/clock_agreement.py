@@ -119,10 +119,10 @@ def markdown(rows: list[dict], empty: dict) -> str:
         share = f"{r['difference']:+.1f} ({r['difference'] / r['ours_graph']:+.0%})"
         text.append(f"| {r['id']} | " + " | ".join([f"{c:.1f}" for c in cells] + [share] + [f"{c:.1f}" for c in causes]) + " |")
     rest = sorted(abs(r["causes"]["rest"]) / r["ours_graph"] for r in rows)
-    text += ["", f"Nothing at all takes {empty['do_bench']:.1f} by do_bench and {empty['events_cold']:.1f} between two events behind a flush.",
-             f"Once launch and dirty lines are taken out, the two clocks differ by {statistics.median(rest):.1%} in the median and "
-             f"{rest[-1]:.1%} at most, over {len(rows)} programs.",
-             "Largest cause: " + ", ".join(f"{sum(r['largest'] == c for r in rows)} {c}" for c in ("launch", "dirty lines", "rest")) + "."]
+    largest = [f"{sum(r['largest'] == cause for r in rows)} {cause}" for cause in ("launch", "dirty lines", "rest")]
+    text += ["", f"Nothing at all takes {empty['do_bench']:.1f} by do_bench, and {empty['events_cold']:.1f} between two events behind a "
+             f"flush. Once launch and dirty lines are taken out, the clocks differ by {statistics.median(rest):.1%} in the median "
+             f"and {rest[-1]:.1%} at most, over {len(rows)} programs. Largest cause: {', '.join(largest)}."]
     return "\n".join(text) + "\n"
 
 
@@ -139,7 +139,8 @@ def main() -> int:
         folder = pathlib.Path(name)
         batch, verdicts = folder / "batch.jsonl", folder / "verdicts.jsonl"
         batch.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        run_batch(str(batch), str(verdicts), ["--device", "cuda", "--no-cache", "--samples", "100", "--timing-seconds", "0.4"], cores=2)
+        options = ["--device", "cuda", "--no-cache", "--samples", "100", "--timing-seconds", "0.4"]
+        run_batch(str(batch), str(verdicts), options, cores=2)
         ours = {v["id"]: v for v in map(json.loads, verdicts.read_text().splitlines())}
         clocks, rows, problems = Clocks(), [], []
         for line in lines:

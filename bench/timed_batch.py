@@ -2,8 +2,9 @@
 
     bench/timed_batch.py [--cores N] BATCH.jsonl VERDICTS.jsonl [OPTION OF verify ...]
 
-There is a judge a core, so --cores bounds the judges and what they keep in the GPU's memory. `rate`: candidates/s from the first verdict to the last, which is what a batch without end has; `rate_whole`: over the whole
-command, start-up of the program included. `wrong`: verdicts that the batch's lines do not expect.
+There is a judge a core, so --cores bounds the judges, and with them what is kept in the GPU's memory. `rate`: candidates/s from
+the first verdict to the last, which is what a batch without end has; `rate_whole`: over the whole command, start-up of the
+program included. `wrong`: verdicts that the batch's lines do not expect.
 """
 
 import json

@@ -295,7 +295,8 @@ def main():
     parser.add_argument("--elements", type=int, nargs=2, metavar=("LOW", "HIGH"),
                         help="of the largest tensor, at least 20000; for a GPU")
     parser.add_argument("--right", action="store_true", help="plant no faults")
-    parser.add_argument("--group", type=int, default=1, metavar="N", help="candidates of one reference in a row, where it has so many")
+    parser.add_argument("--group", type=int, default=1, metavar="N",
+                        help="candidates of one reference in a row, where it has so many")
     arguments = parser.parse_args()
     if arguments.elements and not 20000 <= arguments.elements[0] <= arguments.elements[1]:
         parser.error("--elements takes two numbers in rising order, at least 20000")
