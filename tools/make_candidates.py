@@ -210,7 +210,7 @@ class Reduction:
             launched, expect = "x.shape[0] - 1", UNWRITTEN_ON_GPU if self.elements else UNWRITTEN
         elif fault == "columns":
             bound, expect = "N + 1", ["memory_error", "wrong_values"]
-        launch = launch_options(rng, self.elements, [4, 8] if self.columns <= 4096 else [8, 16])
+        launch = launch_options(rng, self.elements, [2, 4, 8, 16] if self.columns <= 4096 else [4, 8, 16, 32])
         text = REDUCTION_CANDIDATE.format(body=body, scale=self.scale, bound=bound, neutral=self.neutral, rows=launched,
                                           launch=launch)
         return text, expect
