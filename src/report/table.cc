@@ -20,8 +20,8 @@ void Table::Row(const std::vector<std::string>& cells, bool marked) {
 }
 
 void Table::Remark(const std::string& text) {
-  rows_ += fmt::format("<tr class=\"remark\"><td class=\"text\" colspan=\"{}\">{}</td></tr>\n", columns_,
-                       Escape(text));
+  rows_ += fmt::format("<tr class=\"remark\"><td class=\"text\" colspan=\"{}\"><div>{}</div></td></tr>\n",
+                       columns_, Escape(text));
 }
 
 std::string Table::Html() const {
