@@ -17,6 +17,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from clock import CpuClock, CudaClock, Options, interleave
 from gpu_turn import GpuTurn
 
-EAGER, COMPILED = "eager fp32", "torch.compile"
+EAGER, TF32, COMPILED = "eager fp32", "eager tf32", "torch.compile"
 _CLOSE = 1e-2  # of the output's largest magnitude; a guard against a wrong program, not a verdict
 _WARM_UPS = 3  # calls before a capture: libraries choose algorithms, kernels are tuned and loaded
 _MAX_ERROR_CHARACTERS = 2000
@@ -45,13 +46,13 @@ class Reference:
     def inputs(self, seed: int, device: str) -> list[Any]:
         """What get_inputs() returns, drawn on the device where the file leaves that open."""
         made = _seeded(self._module.get_inputs, seed, device)
-        return list(_to(device, [made] if isinstance(made, torch.Tensor) else made))
+        return list(to_device(device, [made] if isinstance(made, torch.Tensor) else made))
 
     def callee(self, seed: int, device: str) -> Callable[..., Any]:
         if self._is_function:
             return self._entry
         make = getattr(self._module, "get_init_inputs", list)
-        return _seeded(lambda: self._entry(*_to(device, make())), seed, device).to(device)
+        return _seeded(lambda: self._entry(*to_device(device, make())), seed, device).to(device)
 
 
 class Inputs:
@@ -98,13 +99,14 @@ class Program:
         self.graph = graph
 
 
-def time_programs(programs: list[Program], inputs: Inputs, options: Options, clock: Any) -> dict[str, Any]:
+def time_programs(programs: list[Program], inputs: Inputs, options: Options, device: str) -> dict[str, Any]:
     """Times by name: {"graph": … or None, "plain": …}. The one that counts is the graph, where all have one."""
+    clock = CudaClock() if device == "cuda" else CpuClock()
 
-    def measured(runs: list[Callable[[], Any]], options: Options) -> dict[str, Any]:
+    def measured(runs: list[Callable[[], Any]], options: Options, by_graph: bool) -> dict[str, Any]:
         def take_sample(i: int) -> float:
             inputs.restore()
-            return clock.sample(runs[i])
+            return clock.sample(runs[i], head_start=by_graph)
 
         timings = interleave(len(runs), options, take_sample)
         return {program.name: timing.to_json() for program, timing in zip(programs, timings)}
@@ -112,8 +114,11 @@ def time_programs(programs: list[Program], inputs: Inputs, options: Options, clo
     plain = [program.run for program in programs]
     graphs = [program.graph.replay for program in programs if program.graph]
     if len(graphs) < len(programs):
-        return {"graph": None, "plain": measured(plain, options)}
-    return {"graph": measured(graphs, options), "plain": measured(plain, options.brief())}
+        return {"graph": None, "plain": measured(plain, options, by_graph=False)}
+    return {
+        "graph": measured(graphs, options, by_graph=True),
+        "plain": measured(plain, options.brief(), by_graph=False),
+    }
 
 
 def difference(expected: Any, got: Any) -> str | None:
@@ -212,43 +217,80 @@ def versions(device: str) -> dict[str, Any]:
     return found
 
 
-def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -> dict[str, Any]:
-    """The whole measurement of a loaded file. REQUIRES: nothing was put on the GPU yet."""
-    device, seed = arguments.device, arguments.seed
+def prepare_process(device: str) -> GpuTurn | NoTurn:
+    """To be called once, before anything is put on the GPU. Everything on it then happens in a turn."""
     set_tf32(False)
     if device == "cpu":
         torch.set_num_threads(1)
     turn = gpu_turn(device)
     share_gpu_while_compiling(turn)
+    return turn
+
+
+@dataclass
+class Ready:
+    """Programs of one reference that can be timed."""
+
+    programs: list[Program]
+    inputs: Inputs
+    compile_seconds: float
+    difference: str | None  # between the compiled and the eager program's answer
+
+
+def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage, with_tf32: bool = False) -> Ready:
+    """Makes, compiles, compares and captures. REQUIRES: no_grad and a shared turn."""
+    device, seed = arguments.device, arguments.seed
+    stage("make model and inputs")
+    callee = reference.callee(seed, device)
+    inputs = Inputs(reference.inputs(seed, device))
+    eager = Program(EAGER, lambda: callee(*inputs.values))
+    stage("run it in eager PyTorch")
+    eager.run()
+    inputs.keep_changed()
+    stage("compile it")
+    compiled_callee = torch.compile(callee, backend=arguments.backend)
+    compiled = Program(COMPILED, lambda: compiled_callee(*inputs.values))
+    start = time.monotonic()
+    compiled.run()
+    compile_seconds = time.monotonic() - start
+    stage("compare the answers")
+    found = compare(eager.run, compiled.run, inputs, seed)
+    programs = [eager, Program(TF32, _in_tf32(eager.run)), compiled] if with_tf32 else [eager, compiled]
+    if device == "cuda":
+        stage("capture it as a CUDA graph")
+        torch.cuda.empty_cache()
+        for program in programs:
+            program.capture()
+        torch.cuda.synchronize()
+    return Ready(programs, inputs, compile_seconds, found)
+
+
+def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -> dict[str, Any]:
+    """The whole measurement of a loaded file. REQUIRES: nothing was put on the GPU yet."""
+    turn = prepare_process(arguments.device)
+    options = Options(min_samples=arguments.samples, budget_seconds=arguments.seconds)
     with torch.no_grad(), turn.shared():
-        stage("make model and inputs")
-        callee = reference.callee(seed, device)
-        inputs = Inputs(reference.inputs(seed, device))
-        stage("run it in eager PyTorch")
-        callee(*inputs.values)
-        inputs.keep_changed()
-        stage("compile it")
-        compiled = torch.compile(callee, backend=arguments.backend)
-        start = time.monotonic()
-        compiled(*inputs.values)
-        compile_seconds = time.monotonic() - start
-        programs = [
-            Program(EAGER, lambda: callee(*inputs.values)),
-            Program(COMPILED, lambda: compiled(*inputs.values)),
-        ]
-        stage("compare the answers")
-        found = compare(programs[0].run, programs[1].run, inputs, seed)
-        if device == "cuda":
-            stage("capture it as a CUDA graph")
-            for program in programs:
-                program.capture()
-            torch.cuda.synchronize()
+        ready = make_ready(reference, arguments, stage)
         stage("time it")
-        clock = CudaClock() if device == "cuda" else CpuClock()
-        options = Options(min_samples=arguments.samples, budget_seconds=arguments.seconds)
         with turn.alone():
-            times = time_programs(programs, inputs, options, clock)
-    return {**versions(device), **times, "compile_seconds": compile_seconds, "difference": found}
+            times = time_programs(ready.programs, ready.inputs, options, arguments.device)
+    return {
+        **versions(arguments.device),
+        **times,
+        "compile_seconds": ready.compile_seconds,
+        "difference": ready.difference,
+    }
+
+
+def _in_tf32(run: Callable[[], Any]) -> Callable[[], Any]:
+    def run_in_tf32() -> Any:
+        set_tf32(True)
+        try:
+            return run()
+        finally:
+            set_tf32(False)
+
+    return run_in_tf32
 
 
 def _seeded(make: Callable[[], Any], seed: int, device: str) -> Any:
@@ -264,7 +306,8 @@ def _seeded(make: Callable[[], Any], seed: int, device: str) -> Any:
     raise AssertionError("not reached")
 
 
-def _to(device: str, value: Any) -> Any:
+def to_device(device: str, value: Any) -> Any:
+    """All tensors of a nested value."""
     return tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), value)
 
 

@@ -1,0 +1,171 @@
+"""Do references, recorded and replayed, give what eager PyTorch gives? Over KernelBench tasks, on the GPU.
+
+    python bench/check_references.py FOLDER_WITH_LEVELS --binary build/release/bench/replay_references --out FILE.jsonl
+
+Both sides start from the same seed on the CPU, so inputs and weights are the same numbers; TF32 is off. Outputs are
+equal when no element is off by more than 1e-5 of the output's largest magnitude.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import tasks
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "worker"))
+
+EQUAL = 1e-5
+_CHUNK_BYTES = 256 << 20
+
+
+def eager(file: str, entry: str, seed: int, device: str) -> tuple[list[Any], bool]:
+    """Outputs of the reference in eager PyTorch, and whether another call with other random numbers differs."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    import compiled_baseline as baseline
+
+    baseline.set_tf32(False)
+    if device == "cpu":
+        torch.set_num_threads(1)
+    reference = baseline.Reference(file, entry, is_function=False)
+    inputs = reference.inputs(seed, "cpu")
+    model = reference.callee(seed, "cpu")
+    with torch.no_grad(), baseline.gpu_turn(device).alone():
+        model = model.to(device)
+
+        def outputs(seed: int) -> list[torch.Tensor]:
+            torch.manual_seed(seed)
+            values = baseline.to_device(device, [t.clone() if isinstance(t, torch.Tensor) else t for t in inputs])
+            return [leaf.contiguous() for leaf in tree_leaves(model(*values)) if isinstance(leaf, torch.Tensor)]
+
+        expected = outputs(seed)
+        draws = any(difference(a, b)["relative"] > EQUAL for a, b in zip(expected, outputs(seed + 1)))
+        del model
+        if device == "cuda":
+            torch.cuda.empty_cache()
+    return expected, draws
+
+
+def difference(expected: Any, got: Any) -> dict[str, Any]:
+    """Of two flat or equally shaped tensors on one device. NaN and Inf must stand in the same places."""
+    a, b = expected.reshape(-1), got.reshape(-1)
+    if not a.is_floating_point():
+        same = bool((a == b).all())
+        return {"relative": 0.0 if same else float("inf"), "scale": 1.0, "absolute": 0.0 if same else 1.0, "bits": same}
+    finite = a.isfinite()
+    if not bool(((a == b) | (a.isnan() & b.isnan()) | (finite & b.isfinite())).all()):
+        return {"relative": float("inf"), "scale": 1.0, "absolute": float("inf"), "bits": False}
+    scale = a.abs().nan_to_num_(0, 0).max().item() if a.numel() else 0.0
+    absolute = (a - b).abs_().nan_to_num_(0).max().item() if a.numel() else 0.0
+    same = bool(((a == b) | (a.isnan() & b.isnan())).all())
+    relative = absolute / scale if scale else (0.0 if same else float("inf"))
+    return {"relative": relative, "scale": scale, "absolute": absolute, "bits": same}
+
+
+def compare_stream(stream: Any, metas: list[dict[str, Any]], expected: list[Any]) -> dict[str, Any]:
+    """Reads the replay's outputs piece by piece, since some are gigabytes."""
+    import torch
+
+    if len(metas) != len(expected):
+        return {"error": f"{len(metas)} outputs instead of {len(expected)}"}
+    worst = {"relative": 0.0, "bits": True}
+    for i, (meta, ours) in enumerate(zip(metas, expected)):
+        dtype = getattr(torch, meta["dtype"])
+        if dtype != ours.dtype or meta["sizes"] != list(ours.shape):
+            return {"error": f"output {i} is {meta['dtype']} {meta['sizes']} instead of {ours.dtype} {list(ours.shape)}"}
+        flat = ours.reshape(-1)
+        step = _CHUNK_BYTES // flat.element_size()
+        absolute = scale = 0.0
+        for first in range(0, flat.numel(), step):
+            part = flat[first : first + step]
+            theirs = torch.frombuffer(_read(stream, part.numel() * part.element_size()), dtype=dtype).to(part.device)
+            found = difference(part, theirs)
+            absolute, scale = max(absolute, found["absolute"]), max(scale, found["scale"])
+            worst["bits"] &= found["bits"]
+        worst["relative"] = max(worst["relative"], absolute / scale if scale else absolute and float("inf"))
+    return worst
+
+
+def _read(stream: Any, count: int) -> bytearray:
+    data = bytearray(count)
+    view = memoryview(data)
+    while view:
+        got = stream.readinto(view)
+        if not got:
+            raise EOFError("the replay ended in the middle of its outputs")
+        view = view[got:]
+    return data
+
+
+def check_one(arguments: argparse.Namespace) -> dict[str, Any]:
+    file, device, seed = str(arguments.one), arguments.device, arguments.seed
+    try:
+        expected, draws = eager(file, "Model", seed, device)
+    except Exception as error:  # whatever the reference does
+        return {"error": f"eager PyTorch: {type(error).__name__}: {error}"[:500]}
+    command = [arguments.binary, file, "Model", seed, device, arguments.limit, sys.executable, ROOT / "worker"]
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE) as process:
+        header = json.loads(process.stdout.readline())
+        if "error" in header:
+            return {"error": f"could not {header['stage']}: {header['error']}"[:500]}
+        answer = compare_stream(process.stdout, header["outputs"], expected)
+    if "error" in answer:
+        return answer
+    answer["equal"] = answer["relative"] <= EQUAL
+    if not answer["equal"]:
+        answer["error"] = f"off by {answer['relative']:.3g} of the scale" + (
+            "; two eager calls differ, too (it draws random numbers or adds in any order)" if draws else ""
+        )
+    return answer
+
+
+def report(answers: dict[str, dict[str, Any]], total: int) -> dict[str, Any]:
+    equal = {task: answer for task, answer in answers.items() if answer.get("equal")}
+    off = sorted(answer["relative"] for answer in equal.values())
+    limits = [0.0, 1e-8, 1e-7, 1e-6, EQUAL]
+    return {
+        "tasks": total,
+        "equal": len(equal),
+        "bit_equal": sum(answer["bits"] for answer in equal.values()),
+        "at_most": {f"{limit:g}": sum(value <= limit for value in off) for limit in limits},
+        "failures": {task: answer.get("error") for task, answer in sorted(answers.items()) if task not in equal},
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--jobs", type=int, default=6)
+    parser.add_argument("--limit", type=float, default=150, help="seconds for one task")
+    parser.add_argument("--stop-after", type=float, default=1e9, help="seconds after which no task is started")
+    parser.add_argument("--only", default="", help="regular expression on the task's name")
+    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)  # the process of one task
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(check_one(arguments)))
+        return 0
+    files = [file for file in tasks.tasks(arguments.folder) if re.search(arguments.only, tasks.name(file))]
+    same = ["--binary", arguments.binary, "--device", arguments.device, "--seed", arguments.seed, "--limit", arguments.limit]
+    base = [sys.executable, __file__, *map(str, same)]
+    answers = tasks.run_all(
+        files, lambda file: [*base, "--one", str(file)], arguments.out, arguments.jobs, arguments.limit, arguments.stop_after
+    )
+    names = {tasks.name(file) for file in files}
+    print(json.dumps(report({task: a for task, a in answers.items() if task in names}, len(files)), indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
