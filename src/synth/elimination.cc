@@ -293,7 +293,7 @@ void Elimination<Count>::Descend(int number, Count index, std::vector<int>* stat
   (*states)[step.node] = state;
   if (step.node < static_cast<int>(cells_.size())) {
     const Domain::Range& cell = cells_[step.node][state];
-    auto [rest, offset] = Split(index, Count(static_cast<uint64_t>(cell.high - cell.low + 1)));
+    auto [rest, offset] = DivMod(index, Count(static_cast<uint64_t>(cell.high - cell.low + 1)));
     if constexpr (std::is_same_v<Count, Natural>)
       (*values)[step.node] = cell.low + static_cast<int64_t>(offset.Limb(0));
     else
@@ -306,7 +306,7 @@ void Elimination<Count>::Descend(int number, Count index, std::vector<int>* stat
       Descend(child, index, states, values);
       return;
     }
-    auto [rest, digit] = Split(index, steps_[child].totals[Group(steps_[child], *states)]);
+    auto [rest, digit] = DivMod(index, steps_[child].totals[Group(steps_[child], *states)]);
     Descend(child, digit, states, values);
     index = rest;
   }
@@ -317,7 +317,7 @@ void Elimination<Count>::Unrank(Count index, std::vector<int64_t>* values) const
   values->resize(cells_.size());
   std::vector<int> states(sizes_.size(), 0);
   for (int root : roots_) {
-    auto [rest, digit] = Split(index, steps_[root].totals[0]);
+    auto [rest, digit] = DivMod(index, steps_[root].totals[0]);
     Descend(root, digit, &states, values);
     index = rest;
   }

@@ -34,7 +34,7 @@ inline Natural Times(const Natural& a, const Natural& b) {
 inline Natural Plus(const Natural& a, const Natural& b) {
   return a + b;
 }
-inline std::pair<Wide, Wide> Split(Wide a, Wide b) {
+inline std::pair<Wide, Wide> DivMod(Wide a, Wide b) {
   if (b == 1) return {a, 0};
   if ((a >> 64) == 0 && (b >> 64) == 0) {
     const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
@@ -42,7 +42,7 @@ inline std::pair<Wide, Wide> Split(Wide a, Wide b) {
   }
   return {a / b, a % b};
 }
-inline std::pair<Natural, Natural> Split(const Natural& a, const Natural& b) {
+inline std::pair<Natural, Natural> DivMod(const Natural& a, const Natural& b) {
   auto [quotient, remainder] = Natural::Divide(a, b);
   return {quotient, remainder};
 }

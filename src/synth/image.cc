@@ -9,6 +9,7 @@ namespace tritogen::synth {
 namespace {
 
 constexpr size_t kCheap = size_t{1} << 20;  // combinations of values worth listing
+constexpr int64_t kLargestOut = int64_t{1} << 26;
 using Values = std::vector<int64_t>;
 
 Values Listed(const Operand& operand, const DomainOf& domain) {
@@ -29,22 +30,44 @@ std::optional<Values> Combine(const Values& a, const Values& b, F f) {
   return all;
 }
 
-std::optional<Domain> ImageOf(const Window& c, Var var, const DomainOf& domain) {
-  if (var != c.out || var == c.in) return std::nullopt;
-  const Values in = domain(c.in).Values();
-  const Values kernels = Listed(c.kernel, domain), strides = Listed(c.stride, domain),
-               paddings = Listed(c.padding, domain), dilations = Listed(c.dilation, domain);
-  if (in.size() * kernels.size() * strides.size() * paddings.size() * dilations.size() > kCheap)
-    return std::nullopt;
-  Values all;
-  for (int64_t k : kernels)
-    for (int64_t s : strides)
-      for (int64_t p : paddings)
-        for (int64_t d : dilations)
-          for (int64_t x : in) {
-            if (int64_t out = WindowOut(x, k, s, p, d); out >= 1) all.push_back(out);
-          }
+// The values of out = f(operands…), listed over all combinations.
+std::optional<Domain> ImageOfWindow(Var var, Var out, Var in, const std::vector<Operand>& attributes,
+                                    const DomainOf& domain,
+                                    const std::function<int64_t(int64_t, const Values&)>& f) {
+  if (var != out || var == in || domain(out).max() > kLargestOut) return std::nullopt;
+  const Values sizes = domain(in).Values();
+  std::vector<Values> lists;
+  size_t combinations = sizes.size();
+  for (const Operand& operand : attributes) {
+    lists.push_back(Listed(operand, domain));
+    combinations *= lists.back().size();
+    if (combinations > kCheap) return std::nullopt;
+  }
+  std::vector<bool> seen(domain(out).max() + 1);
+  Values values(lists.size()), all;
+  std::vector<size_t> at(lists.size());
+  for (size_t i = 0; i < lists.size();) {
+    for (size_t l = 0; l < lists.size(); ++l) values[l] = lists[l][at[l]];
+    for (int64_t x : sizes) {
+      const int64_t size = f(x, values);
+      if (size < 1 || size >= static_cast<int64_t>(seen.size()) || seen[size]) continue;
+      seen[size] = true;
+      all.push_back(size);
+    }
+    for (i = 0; i < lists.size() && ++at[i] == lists[i].size(); ++i) at[i] = 0;
+  }
   return Domain::Of(all);
+}
+
+std::optional<Domain> ImageOf(const Window& c, Var var, const DomainOf& domain) {
+  return ImageOfWindow(var, c.out, c.in, {c.kernel, c.stride, c.padding, c.dilation}, domain,
+                       [](int64_t in, const Values& v) { return WindowOut(in, v[0], v[1], v[2], v[3]); });
+}
+
+std::optional<Domain> ImageOf(const TransposedWindow& c, Var var, const DomainOf& domain) {
+  return ImageOfWindow(
+      var, c.out, c.in, {c.kernel, c.stride, c.padding, c.dilation, c.extra}, domain,
+      [](int64_t in, const Values& v) { return TransposedOut(in, v[0], v[1], v[2], v[3], v[4]); });
 }
 
 std::optional<Domain> ImageOf(const Linear& c, Var var, const DomainOf& domain) {
@@ -123,6 +146,7 @@ Domain Filter(const Constraint& constraint, Var var, const DomainOf& domain) {
 std::optional<Domain> Image(const Constraint& constraint, Var var, const DomainOf& domain) {
   return std::visit(Overloaded{
                         [&](const Window& c) { return ImageOf(c, var, domain); },
+                        [&](const TransposedWindow& c) { return ImageOf(c, var, domain); },
                         [&](const Linear& c) { return ImageOf(c, var, domain); },
                         [&](const Product& c) { return ImageOf(c, var, domain); },
                         [&](const Broadcast& c) { return ImageOf(c, var, domain); },

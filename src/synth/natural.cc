@@ -70,6 +70,16 @@ Natural::Division Natural::Divide(const Natural& value, const Natural& divisor) 
     return {FromWide(a / b), FromWide(a % b)};
   }
   Division result;
+  if (divisor.BitWidth() <= 64) {
+    Wide remainder = 0;
+    for (int i = kLimbs - 1; i >= 0; --i) {
+      const Wide current = remainder << 64 | value.limbs_[i];
+      result.quotient.limbs_[i] = static_cast<uint64_t>(current / divisor.limbs_[0]);
+      remainder = current % divisor.limbs_[0];
+    }
+    result.remainder = Natural(static_cast<uint64_t>(remainder));
+    return result;
+  }
   for (int bit = value.BitWidth() - 1; bit >= 0; --bit) {
     const bool overflows = result.remainder.BitWidth() == 64 * kLimbs;
     result.remainder = result.remainder.ShiftLeft(1);

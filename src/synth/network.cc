@@ -105,7 +105,7 @@ class Builder {
       if (shift > 64) throw TooLarge();
     }
     // States by slot; −1 for a value that the node cannot have: no row.
-    void Add(std::initializer_list<int> states) {
+    void Add(const std::vector<int>& states) {
       uint64_t key = 0;
       std::array<int, 8> have;
       have.fill(-1);
@@ -187,26 +187,53 @@ class Builder {
 
   void Translate(const Divides& c) {
     auto term = [&](const Operand& o) { return o.var < 0 ? Constant(o.number) : TermOf(o.var); };
-    Relate(term(c.divisor), term(c.number), [](int64_t d, int64_t n) { return n % d == 0; });
+    Relate(term(c.divisor), term(c.number), [](int64_t d, int64_t n) { return d > 0 && n % d == 0; });
   }
 
   Term Constant(int64_t value) { return Make({value}); }
 
   void Translate(const Window& c) {
-    auto term = [&](const Operand& o) { return o.var < 0 ? Constant(o.number) : TermOf(o.var); };
-    const Term out = TermOf(c.out), in = TermOf(c.in), k = term(c.kernel), s = term(c.stride),
-               p = term(c.padding), d = term(c.dilation);
-    Rows rows(this, {c.out, c.in, k.node, s.node, p.node, d.node});
-    const auto count = [](const Term& t) { return static_cast<int>(t.values.size()); };
-    for (int ik = 0; ik < count(k); ++ik)
-      for (int is = 0; is < count(s); ++is)
-        for (int ip = 0; ip < count(p); ++ip)
-          for (int id = 0; id < count(d); ++id)
-            for (int ii = 0; ii < count(in); ++ii) {
-              const int64_t size =
-                  WindowOut(in.values[ii], k.values[ik], s.values[is], p.values[ip], d.values[id]);
-              if (size >= 1) rows.Add({StateOf(out.values, size), ii, ik, is, ip, id});
-            }
+    TabulateWindow(c.out, c.in, {c.kernel, c.stride, c.padding, c.dilation},
+                   [](int64_t in, const Values& v) { return WindowOut(in, v[0], v[1], v[2], v[3]); });
+  }
+
+  void Translate(const TransposedWindow& c) {
+    TabulateWindow(
+        c.out, c.in, {c.kernel, c.stride, c.padding, c.dilation, c.extra},
+        [](int64_t in, const Values& v) { return TransposedOut(in, v[0], v[1], v[2], v[3], v[4]); });
+  }
+
+  // Attributes that are numbers take no part in the relation.
+  template <typename F>
+  void TabulateWindow(Var out_var, Var in_var, const std::vector<Operand>& attributes, F f) {
+    const Term out = TermOf(out_var), in = TermOf(in_var);
+    std::vector<int> nodes{out_var, in_var};
+    std::vector<Term> free;
+    Values values(attributes.size());
+    std::vector<size_t> place;  // of each free attribute among all
+    for (size_t i = 0; i < attributes.size(); ++i) {
+      values[i] = attributes[i].number;
+      if (attributes[i].var < 0) continue;
+      nodes.push_back(attributes[i].var);
+      free.push_back(TermOf(attributes[i].var));
+      place.push_back(i);
+    }
+    Rows rows(this, nodes);
+    std::vector<int> states(nodes.size());
+    while (true) {
+      for (size_t a = 0; a < free.size(); ++a) values[place[a]] = free[a].values[states[a + 2]];
+      for (size_t x = 0; x < in.values.size(); ++x) {
+        const int64_t size = f(in.values[x], values);
+        if (size < 1) continue;
+        states[0] = StateOf(out.values, size);
+        states[1] = static_cast<int>(x);
+        rows.Add(states);
+      }
+      size_t i = 0;
+      for (; i < free.size() && ++states[i + 2] == static_cast<int>(free[i].values.size()); ++i)
+        states[i + 2] = 0;
+      if (i == free.size()) break;
+    }
     rows.Finish(true);
   }
 

@@ -32,7 +32,7 @@ inline Constraint RandomConstraint(SplitMix* random, int variables, int64_t larg
     return Operand(low + static_cast<int64_t>(random->Below(high - low + 1)));
   };
   auto number = [&](int64_t below) { return static_cast<int64_t>(random->Below(below)); };
-  switch (random->Below(7)) {
+  switch (random->Below(8)) {
     case 0:
       return Equal{var(), var()};
     case 1:
@@ -48,6 +48,9 @@ inline Constraint RandomConstraint(SplitMix* random, int variables, int64_t larg
       return Divides{operand(1, 4), operand(1, 12)};
     case 5:
       return Window{var(), var(), operand(1, 4), operand(1, 3), operand(0, 2), operand(1, 2)};
+    case 6:
+      return TransposedWindow{var(),         var(),         operand(1, 4), operand(1, 3),
+                              operand(0, 2), operand(1, 2), operand(0, 1)};
     default: {
       Linear linear{{}, number(9) - 4, random->Chance(0.4)};
       for (Var v : vars(4)) linear.terms.push_back({number(2) == 0 ? 1 : -1 - number(2), v});

@@ -97,6 +97,11 @@ class Reducer {
                          FoldOperand(&c.number);
                          return !(c.divisor == Operand(1));
                        },
+                       [&](TransposedWindow& c) {
+                         for (Operand* o : {&c.kernel, &c.stride, &c.padding, &c.dilation, &c.extra})
+                           FoldOperand(o);
+                         return true;
+                       },
                        [&](Window& c) {
                          for (Operand* o : {&c.kernel, &c.stride, &c.padding, &c.dilation}) FoldOperand(o);
                          if (c.kernel == Operand(1) && c.stride == Operand(1) && c.padding == Operand(0)) {

@@ -131,6 +131,10 @@ std::string Solver::KeyOf(const Component& component) {
               put(c.out), put(c.in);
               for (const Operand& o : {c.kernel, c.stride, c.padding, c.dilation}) operand(o);
             },
+            [&](const TransposedWindow& c) {
+              put(c.out), put(c.in);
+              for (const Operand& o : {c.kernel, c.stride, c.padding, c.dilation, c.extra}) operand(o);
+            },
             [&](const Linear& c) {
               put(static_cast<int64_t>(c.terms.size()));
               for (const Linear::Term& term : c.terms) put(term.coefficient), put(term.var);

@@ -30,7 +30,13 @@ int64_t SaturatingProduct(int64_t a, int64_t b) {
 
 int64_t WindowOut(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation) {
   const int64_t room = in + 2 * padding - dilation * (kernel - 1) - 1;
-  return room < 0 ? 0 : room / stride + 1;
+  return room < 0 || stride < 1 ? 0 : room / stride + 1;
+}
+
+int64_t TransposedOut(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                      int64_t extra) {
+  if (extra >= std::max(stride, dilation)) return 0;
+  return std::max<int64_t>(0, (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + extra + 1);
 }
 
 Var System::Add(std::string name, Domain domain) {
@@ -69,10 +75,19 @@ bool Holds(const Constraint& constraint, std::span<const int64_t> values) {
             const int64_t product = ProductOf(c.scale, c.vars, values);
             return c.low <= product && product <= c.high;
           },
-          [&](const Divides& c) { return ValueOf(c.number, values) % ValueOf(c.divisor, values) == 0; },
+          [&](const Divides& c) {
+            const int64_t divisor = ValueOf(c.divisor, values);
+            return divisor > 0 && ValueOf(c.number, values) % divisor == 0;
+          },
           [&](const Window& c) {
             const int64_t out = WindowOut(values[c.in], ValueOf(c.kernel, values), ValueOf(c.stride, values),
                                           ValueOf(c.padding, values), ValueOf(c.dilation, values));
+            return out >= 1 && values[c.out] == out;
+          },
+          [&](const TransposedWindow& c) {
+            const int64_t out = TransposedOut(values[c.in], ValueOf(c.kernel, values),
+                                              ValueOf(c.stride, values), ValueOf(c.padding, values),
+                                              ValueOf(c.dilation, values), ValueOf(c.extra, values));
             return out >= 1 && values[c.out] == out;
           },
           [&](const Linear& c) {
@@ -100,6 +115,10 @@ void ForEachVariable(Constraint* constraint, const std::function<void(Var*)>& vi
                  [&](Window& c) {
                    visit(&c.out), visit(&c.in);
                    for (Operand* o : {&c.kernel, &c.stride, &c.padding, &c.dilation}) operand(o);
+                 },
+                 [&](TransposedWindow& c) {
+                   visit(&c.out), visit(&c.in);
+                   for (Operand* o : {&c.kernel, &c.stride, &c.padding, &c.dilation, &c.extra}) operand(o);
                  },
                  [&](Linear& c) {
                    for (Linear::Term& term : c.terms) visit(&term.var);
@@ -145,6 +164,11 @@ std::string System::ToString(const Constraint& constraint) const {
           [&](const Window& c) {
             return fmt::format("{} = ⌊({} + 2·{} − {}·({} − 1) − 1) / {}⌋ + 1", name(c.out), name(c.in),
                                operand(c.padding), operand(c.dilation), operand(c.kernel), operand(c.stride));
+          },
+          [&](const TransposedWindow& c) {
+            return fmt::format("{} = ({} − 1)·{} − 2·{} + {}·({} − 1) + {} + 1", name(c.out), name(c.in),
+                               operand(c.stride), operand(c.padding), operand(c.dilation), operand(c.kernel),
+                               operand(c.extra));
           },
           [&](const Linear& c) {
             std::string sum;

@@ -63,6 +63,13 @@ struct Window {
   Operand kernel, stride = 1, padding = 0, dilation = 1;
 };
 
+// Transposed convolution: out = (in − 1)·stride − 2·padding + dilation·(kernel − 1) + extra + 1 ≥ 1 and
+// extra < max(stride, dilation).
+struct TransposedWindow {
+  Var out, in;
+  Operand kernel, stride = 1, padding = 0, dilation = 1, extra = 0;
+};
+
 // Σ coefficient · var + constant = 0, or ≤ 0 when `at_most`.
 struct Linear {
   struct Term {
@@ -74,7 +81,7 @@ struct Linear {
   bool at_most = false;
 };
 
-using Constraint = std::variant<Equal, Broadcast, Product, Bound, Divides, Window, Linear>;
+using Constraint = std::variant<Equal, Broadcast, Product, Bound, Divides, Window, TransposedWindow, Linear>;
 
 class System {
  public:
@@ -108,6 +115,9 @@ void ForEachVariable(Constraint* constraint, const std::function<void(Var*)>& vi
 std::vector<Var> VariablesOf(const Constraint& constraint);  // ascending, each once
 // The size of a window's output; 0 when no window fits.
 int64_t WindowOut(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation);
+// The same of a transposed convolution; 0 when there is none.
+int64_t TransposedOut(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                      int64_t extra);
 // a · b, or kUnbounded when that is too large. REQUIRES: a, b ≥ 0.
 int64_t SaturatingProduct(int64_t a, int64_t b);
 

@@ -1,0 +1,206 @@
+#include "synth/sampler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "program/print.h"
+#include "synth/fingerprint.h"
+
+namespace tritogen::synth {
+namespace {
+
+constexpr int kPatience = 20000;   // draws that fail one after the other before we give up
+constexpr int kSketchTries = 256;  // draws of sizes for one sketch
+
+std::string_view TrimBlanks(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> SplitList(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    if (auto part = TrimBlanks(text.substr(0, comma)); !part.empty()) parts.push_back(part);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return parts;
+}
+
+const OpRow& RowNamed(std::string_view name) {
+  for (const OpRow& row : Catalogue()) {
+    if (row.name == name) return row;
+  }
+  throw UserError(fmt::format(
+      "the catalogue has no operator '{}': names are ATen's, as in relu, max.dim or conv2d", name));
+}
+
+std::optional<OpClass> ClassNamed(std::string_view name) {
+  constexpr std::pair<std::string_view, OpClass> kClasses[] = {
+      {"pointwise", OpClass::kPointwise}, {"reduction", OpClass::kReduction}, {"matmul", OpClass::kMatmul},
+      {"norm", OpClass::kNorm},           {"layout", OpClass::kLayout},       {"other", OpClass::kOther}};
+  for (const auto& [text, kind] : kClasses) {
+    if (text == name) return kind;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+HeldOut HeldOut::Parse(std::string_view text) {
+  HeldOut held;
+  for (std::string_view part : SplitList(text)) {
+    const size_t arrow = part.find('>');
+    if (arrow == std::string_view::npos) {
+      held.operators.insert(RowNamed(part).name);
+    } else {
+      held.pairs.emplace(RowNamed(TrimBlanks(part.substr(0, arrow))).name,
+                         RowNamed(TrimBlanks(part.substr(arrow + 1))).name);
+    }
+  }
+  return held;
+}
+
+bool HeldOut::Allows(const Sketch& sketch) const {
+  if (operators.empty() && pairs.empty()) return true;
+  bool any = false;
+  for (const SketchStep& step : sketch.steps) {
+    any = any || operators.contains(step.row->name);
+    for (int tensor : step.operands) {
+      const int maker = sketch.tensors[tensor].step;
+      any = any || (maker >= 0 && pairs.contains({sketch.steps[maker].row->name, step.row->name}));
+    }
+  }
+  return any == only;
+}
+
+std::vector<const OpRow*> OperatorsNamed(std::string_view names) {
+  std::vector<const OpRow*> rows;
+  auto add = [&](const OpRow& row) {
+    if (std::find(rows.begin(), rows.end(), &row) == rows.end()) rows.push_back(&row);
+  };
+  for (std::string_view name : SplitList(names)) {
+    const auto kind = ClassNamed(name);
+    if (name != "all" && !kind) {
+      const OpRow& row = RowNamed(name);
+      if (!Drawable(row))
+        throw UserError(fmt::format("{} takes no tensor: programs cannot be made of it", name));
+      add(row);
+      continue;
+    }
+    for (const OpRow& row : Catalogue()) {
+      if (Drawable(row) && (!kind || row.kind == *kind)) add(row);
+    }
+  }
+  if (rows.empty()) throw UserError("no operators: name some, or all");
+  return rows;
+}
+
+struct Sampler::Current {
+  Sketch sketch;
+  SketchSystem system;
+  Space space;
+  Split split;
+  Permutation order;
+  Natural next = 0;  // place in the order
+  int drawn = 0, tries = 0;
+  std::vector<int64_t> values;
+};
+
+Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), solver_(options_.solver) {
+  TRITOGEN_CHECK(options_.level >= 1 && options_.per_sketch >= 1);
+}
+
+void Sampler::NextSketch() {
+  current_.reset();
+  const uint64_t stream = SplitMix::Mix(SplitMix::Mix(options_.seed) + number_++);
+  SplitMix random(stream);
+  ++statistics_.sketches;
+  Sketch sketch = DrawSketch(options_.sketch, options_.level, &random);
+  if (!options_.held_out.Allows(sketch)) {
+    ++statistics_.held_out;
+    return;
+  }
+  SketchSystem system = SystemOf(sketch, options_.shapes);
+  auto space = solver_.Compile(system.system);
+  if (!space) {
+    ++statistics_.too_large;
+    return;
+  }
+  if (space->count().IsZero()) {
+    ++statistics_.impossible;
+    return;
+  }
+  Split split(space->count(), options_.side, options_.test_share);
+  if (split.count().IsZero()) return;
+  Permutation order(split.count(), stream);
+  current_ = std::make_shared<Current>(
+      Current{std::move(sketch), std::move(system), std::move(*space), split, order, 0, 0, 0, {}});
+}
+
+std::optional<Sample> Sampler::Draw() {
+  Current& now = *current_;
+  ++now.tries;
+  ++statistics_.draws;
+  Sample sample;
+  sample.index = now.split.At(now.order.At(now.next));
+  now.next += 1;
+  now.space.Unrank(sample.index, &now.values);
+  if (!now.space.exact() && !now.system.system.Holds(now.values)) {
+    ++statistics_.over_bounds;
+    return std::nullopt;
+  }
+  sample.sized = ProgramOf(now.sketch, now.system, now.values);
+  const ShapeOptions& limits = options_.shapes;
+  if (sample.sized.flops < static_cast<double>(limits.min_flops) ||
+      sample.sized.flops > static_cast<double>(limits.max_flops) ||
+      sample.sized.bytes > static_cast<double>(limits.max_bytes)) {
+    ++statistics_.over_limits;
+    return std::nullopt;
+  }
+  sample.count = now.space.count();
+  sample.exact = now.space.exact();
+  for (const SketchStep& step : now.sketch.steps) sample.operators.push_back(step.row->name);
+  sample.fingerprint = Fingerprint(sample.sized.program, Detail::kSizes);
+  sample.graph_fingerprint = Fingerprint(sample.sized.program, Detail::kGraph);
+  if (!Fresh(sample)) return std::nullopt;
+  sample.text = PrintProgram(sample.sized.program);
+  ++now.drawn;
+  return sample;
+}
+
+bool Sampler::Fresh(const Sample& sample) {
+  if (options_.avoid.contains(sample.fingerprint) || options_.avoid.contains(sample.graph_fingerprint)) {
+    ++statistics_.avoided;
+    return false;
+  }
+  const bool fresh = seen_.insert(sample.fingerprint).second;
+  statistics_.repeated += !fresh;
+  return fresh;
+}
+
+Sample Sampler::Next() {
+  const Statistics before = statistics_;
+  for (int i = 0; i < kPatience; ++i) {
+    if (current_ == nullptr || current_->drawn == options_.per_sketch || current_->tries == kSketchTries ||
+        current_->next == current_->split.count())
+      NextSketch();
+    if (current_ == nullptr) continue;
+    if (auto sample = Draw()) return std::move(*sample);
+  }
+  const Statistics& now = statistics_;
+  throw UserError(fmt::format(
+      "no new program of level {} after {} tries: {} graphs have no sizes that fit, {} were too large to "
+      "count, "
+      "{} were held out; of {} draws {} exceed the bounds on tensors, {} the limits of operations or bytes, "
+      "{} "
+      "came before, {} are to be avoided. Loosen the limits, or allow more operators or sizes",
+      options_.level, kPatience, now.impossible - before.impossible, now.too_large - before.too_large,
+      now.held_out - before.held_out, now.draws - before.draws, now.over_bounds - before.over_bounds,
+      now.over_limits - before.over_limits, now.repeated - before.repeated, now.avoided - before.avoided));
+}
+
+}  // namespace tritogen::synth

@@ -1,0 +1,90 @@
+// Programs without end: sketches are drawn, their sizes sampled uniformly, and what must not come is left
+// out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "synth/permutation.h"
+#include "synth/shapes.h"
+#include "synth/sketch.h"
+#include "synth/solver.h"
+
+namespace tritogen::synth {
+
+// Operators, or pairs of operators of which the second takes what the first made, that are kept apart.
+struct HeldOut {
+  std::set<std::string, std::less<>> operators;
+  std::set<std::pair<std::string, std::string>> pairs;
+  bool only = false;  // true: only programs that have one of them; false: none that has
+
+  // "relu, matmul>relu". Throws UserError for what the catalogue does not know.
+  static HeldOut Parse(std::string_view text);
+  bool Allows(const Sketch& sketch) const;
+};
+
+struct SamplerOptions {
+  int level = 1;
+  uint64_t seed = 0;
+  SketchOptions sketch;
+  ShapeOptions shapes;
+  SolverOptions solver;
+  int per_sketch = 4;  // programs drawn from one sketch, without replacement
+  Split::Side side = Split::Side::kAll;
+  double test_share = 0.1;
+  HeldOut held_out;
+  std::set<std::string> avoid;  // fingerprints, of either kind
+};
+
+struct Sample {
+  SizedProgram sized;
+  std::string text;  // as PrintProgram writes it
+  std::vector<std::string> operators;
+  Natural index, count;  // of the sketch's sizes; count is a bound from above when not exact
+  bool exact = true;
+  std::string fingerprint, graph_fingerprint;
+};
+
+// Deterministic: the same options give the same samples in the same order on every machine. Not thread-safe.
+class Sampler {
+ public:
+  explicit Sampler(SamplerOptions options);
+
+  // The next program, unlike all before it. Throws UserError when none comes for long, with the reasons.
+  Sample Next();
+
+  struct Statistics {
+    int64_t sketches = 0, impossible = 0, too_large = 0, held_out = 0;
+    int64_t draws = 0;        // of sizes
+    int64_t over_bounds = 0;  // outside what was only bounded from above
+    int64_t over_limits = 0;  // of floating-point operations or bytes
+    int64_t repeated = 0, avoided = 0;
+  };
+  const Statistics& statistics() const { return statistics_; }
+  const Solver& solver() const { return solver_; }
+
+ private:
+  struct Current;  // the sketch that sizes are drawn for
+
+  void NextSketch();
+  std::optional<Sample> Draw();
+  bool Fresh(const Sample& sample);
+
+  SamplerOptions options_;
+  Solver solver_;
+  Statistics statistics_;
+  uint64_t number_ = 0;  // of the next sketch
+  std::shared_ptr<Current> current_;
+  std::set<std::string> seen_;
+};
+
+// Operators by name, for SketchOptions: "all", a class ("pointwise", "reduction", "matmul", "norm", "layout",
+// "other") or names, comma between. Throws UserError naming what the catalogue does not have.
+std::vector<const OpRow*> OperatorsNamed(std::string_view names);
+
+}  // namespace tritogen::synth

@@ -1,0 +1,72 @@
+// Sketch: a program without sizes. Which operators, wired how, of which ranks, along which dimensions; what
+// is left open are sizes and the integer attributes that enter their equations. Its System (shapes.h) says
+// which sizes fit; each solution is a Program.
+#pragma once
+
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/splitmix.h"
+#include "program/catalogue.h"
+#include "program/program.h"
+#include "program/shape_rules.h"
+
+namespace tritogen::synth {
+
+// What may stand in an input: values, and for indices the size that they must stay below.
+struct InputValues {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  bool nonzero = false;
+  int indexed_step = -1, indexed_operand = 0, indexed_axis = 0;  // step −1: these are no indices
+  bool Any() const { return indexed_step < 0 && !nonzero && low <= -3 && high >= 3; }
+};
+
+struct SketchInput {
+  Dtype dtype = Dtype::kFloat32;
+  InputValues values;
+};
+
+struct SketchStep {
+  const OpRow* row = nullptr;
+  const Signature* signature = nullptr;
+  BoundArgs args;             // NodeRef{i} stands for operands[i]
+  std::vector<int> operands;  // tensors of the sketch
+  std::vector<int> results;   // tensors of the sketch
+  ShapeSystem shapes;         // over local variables
+  bool equal_sizes = false;   // sizes that could broadcast are equal
+};
+
+struct SketchTensor {
+  int rank = 0;
+  Dtype dtype = Dtype::kFloat32;
+  int input = -1;             // of an input: its number
+  int step = -1, result = 0;  // of a result
+  int uses = 0;
+};
+
+struct Sketch {
+  std::vector<SketchTensor> tensors;
+  std::vector<SketchInput> inputs;
+  std::vector<SketchStep> steps;
+  // Results that no step uses, in order.
+  std::vector<int> Outputs() const;
+};
+
+// How sketches are drawn. docs/synthesis.md says which distribution this is.
+struct SketchOptions {
+  std::vector<const OpRow*> operators;  // a step's operator is drawn uniformly from them
+  int max_rank = 4;
+  double fresh = 0.35;      // that an operand after the first is a new input
+  double fan_out = 0.2;     // that any tensor will do, used or not; else one that no step uses yet
+  double broadcast = 0.25;  // that a step's sizes may broadcast rather than be equal
+};
+
+// A sketch of `level` steps. REQUIRES: level ≥ 1, operators not empty and each Drawable().
+Sketch DrawSketch(const SketchOptions& options, int level, SplitMix* random);
+
+// Whether synthesis can draw calls of the row: it takes tensors, and PyTorch has a public name for it.
+bool Drawable(const OpRow& row);
+
+}  // namespace tritogen::synth
