@@ -26,7 +26,7 @@ if [ -n "$task" ]; then
   for n in 6 12; do
     python3 bench/task19.py "$task" "$n" > "$work/task19.jsonl"
     python3 bench/timed_batch.py --cores 1 "$work/task19.jsonl" "$out/task19_$n.jsonl" "${options[@]}" --samples 100 \
-      > "$work/task19_$n.json"
+      > "$work/task19" && mv "$work/task19" "$work/task19_$n.json"
   done
 fi
 python3 - "$work" "$out/batch_gpu.json" << 'PY'
