@@ -48,6 +48,12 @@ class PendingComparison {
   Comparison comparison_;
 };
 
+inline std::vector<PendingComparison*> PointersTo(std::vector<PendingComparison>* comparisons) {
+  std::vector<PendingComparison*> pointers;
+  for (PendingComparison& comparison : *comparisons) pointers.push_back(&comparison);
+  return pointers;
+}
+
 // Floating outputs: |got − exact| within the row's budget, and its root mean square over the output within
 // its own. Integer and bool outputs: equal. A row is a run of trailing dimensions of at least kRowElements
 // elements, cut after kMostRowElements.

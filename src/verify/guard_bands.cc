@@ -6,10 +6,12 @@
 #include <list>
 #include <random>
 
+#include "verify/builtin_launch.h"
+
 namespace tritogen {
 namespace {
 
-constexpr uint8_t kPattern = 0xa5;
+constexpr uint8_t kPattern = 0xa5;  // that of kernels/bytes.py
 constexpr int64_t kGranule = 512;   // of the caching allocator, and so of every tensor's address
 constexpr int64_t kMostShift = 64;  // in granules
 
@@ -19,6 +21,8 @@ struct GuardBands::Registry {
   struct Block {
     at::Tensor front, back;  // the bands
     int64_t bytes;           // between them
+
+    void Fill() const { LaunchBuiltin("fill_bands", 1, {front, back, front.numel(), back.numel()}); }
   };
   std::list<Block> blocks;
   std::minstd_rand random{std::random_device{}()};
@@ -34,8 +38,7 @@ at::Tensor GuardBands::Allocate(int64_t bytes, at::Device device) {
   const at::Tensor whole = at::empty({front + room + kBandBytes}, options);
   Registry::Block block{whole.narrow(0, front - kBandBytes, kBandBytes),
                         whole.narrow(0, front + bytes, room - bytes + kBandBytes), bytes};
-  block.front.fill_(kPattern);
-  block.back.fill_(kPattern);
+  block.Fill();
   registry_->blocks.push_back(std::move(block));
   auto release = [registry = registry_, at = std::prev(registry_->blocks.end())](void*) {
     registry->blocks.erase(at);
@@ -52,14 +55,18 @@ at::Tensor GuardBands::Copy(const at::Tensor& tensor) {
   return copy.copy_(source);
 }
 
-std::optional<std::string> GuardBands::Broken() {
-  if (registry_->blocks.empty()) return std::nullopt;
-  std::vector<at::Tensor> bands;
+at::Tensor GuardBands::CountBroken() const {
+  at::Tensor count;
   for (const Registry::Block& block : registry_->blocks) {
-    bands.push_back(block.front);
-    bands.push_back(block.back);
+    if (!count.defined()) count = at::zeros({1}, block.front.options().dtype(at::kInt));
+    LaunchBuiltin("check_bands", 1,
+                  {block.front, block.back, block.front.numel(), block.back.numel(), count});
   }
-  if (!at::cat(bands).ne(kPattern).any().item<bool>()) return std::nullopt;
+  return count;
+}
+
+std::optional<std::string> GuardBands::Broken(const at::Tensor& count) {
+  if (!count.defined() || count.item<int>() == 0) return std::nullopt;
   std::string found;
   for (const Registry::Block& block : registry_->blocks) {
     for (const bool behind : {false, true}) {
@@ -71,8 +78,8 @@ std::optional<std::string> GuardBands::Broken() {
             fmt::format("a write {} bytes {} a buffer of {} bytes", behind ? first + 1 : band.numel() - first,
                         behind ? "behind the end of" : "in front of", block.bytes);
       }
-      band.fill_(kPattern);
     }
+    block.Fill();
   }
   return found;
 }

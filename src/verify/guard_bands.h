@@ -27,8 +27,12 @@ class GuardBands {
   // The same values in a buffer between bands, in the same layout where that is dense.
   at::Tensor Copy(const at::Tensor& tensor);
 
-  // Compares every band that is still there with what it held. After a finding all bands are renewed.
-  std::optional<std::string> Broken();
+  // Number of bytes in bands that are not what they were, on its way: one int32 on the device. Undefined when
+  // there are no bands.
+  at::Tensor CountBroken() const;
+  // Where, when `count`, which is waited for, is not zero. After a finding all bands are renewed.
+  std::optional<std::string> Broken(const at::Tensor& count);
+  std::optional<std::string> Broken() { return Broken(CountBroken()); }
 
  private:
   struct Registry;

@@ -18,16 +18,19 @@ at::Generator OnDevice(uint64_t seed, at::Device device) {
 }  // namespace
 
 Random::Random(uint64_t seed, at::Device device)
-    : device_(device),
-      numbers_(at::detail::createCPUGenerator(seed)),
-      elements_(device.is_cpu() ? numbers_ : OnDevice(seed, device)) {}
+    : seed_(seed), device_(device), numbers_(at::detail::createCPUGenerator(seed)) {}
+
+const at::Generator& Random::Elements() const {
+  if (!elements_) elements_ = device_.is_cpu() ? numbers_ : OnDevice(seed_, device_);
+  return *elements_;
+}
 
 at::TensorOptions Random::options() const {
   return at::TensorOptions().dtype(at::kDouble).device(device_);
 }
 
 at::Tensor Random::Uniform(at::IntArrayRef sizes, double low, double high) const {
-  return at::empty(sizes, options()).uniform_(low, high, elements_);
+  return at::empty(sizes, options()).uniform_(low, high, Elements());
 }
 
 double Random::Number(double low, double high) const {
@@ -43,11 +46,11 @@ at::Tensor Random::Signs(at::IntArrayRef sizes) const {
 }
 
 at::Tensor Random::Permutation(int64_t n) const {
-  return at::randperm(n, elements_, options().dtype(at::kLong));
+  return at::randperm(n, Elements(), options().dtype(at::kLong));
 }
 
 at::Tensor Random::Indices(int64_t end, int64_t count) const {
-  return at::randint(end, {count}, elements_, options().dtype(at::kLong));
+  return at::randint(end, {count}, Elements(), options().dtype(at::kLong));
 }
 
 }  // namespace tritogen

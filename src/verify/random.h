@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace tritogen {
@@ -24,9 +25,12 @@ class Random {
   at::TensorOptions options() const;                     // float64 on the device
 
  private:
+  const at::Generator& Elements() const;
+
+  uint64_t seed_;
   at::Device device_;
   at::Generator numbers_;   // on the CPU: a single number must not wait for a GPU
-  at::Generator elements_;  // on the device
+  mutable std::optional<at::Generator> elements_;  // on the device; made when first asked for
 };
 
 }  // namespace tritogen

@@ -89,10 +89,11 @@ struct Replayer::Impl {
 
   // Launches and ATen steps are only queued until here.
   void Finish() {
-    if (!options.on_gpu) return;
+    if (!options.on_gpu || options.queue_only) return;
     Gpu& gpu = *Gpu::Current();
+    const at::Tensor broken = gpu.guards().CountBroken();
     gpu.Synchronize(std::max(1.0, engine.SecondsLeft()));
-    if (auto found = gpu.guards().Broken())
+    if (auto found = gpu.guards().Broken(broken))
       FailReplay(Failure::kMemoryError, 0, "a kernel wrote outside its buffers: {}", *found);
   }
 

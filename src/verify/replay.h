@@ -36,6 +36,9 @@ class KernelCache {
 struct ReplayOptions {
   bool on_gpu = false;      // Gpu::Current(), which must be open
   bool allow_tf32 = false;  // GPU: libraries may compute float32 products in TF32
+  // GPU: calls return with their work still on the stream, and without guard bands or poison. For references:
+  // what goes wrong there is heard of by whoever waits next.
+  bool queue_only = false;
   // Every floating tensor of the Plan in fp64: the expected values (reference Plans only).
   bool in_float64 = false;
   int threads = 1;

@@ -19,51 +19,74 @@ class Prober {
  public:
   Prober(const Task::Impl& task, const Deadline& deadline) : task_(task), deadline_(deadline) {}
 
-  bool SeesInput(size_t leaf) {
-    if (!base_) base_ = SetUp(task_.bound.bindings);
-    return base_ && Visible(*base_, [&](TensorList* inputs, uint64_t seed) {
-             auto redrawn = Redraw((*inputs)[leaf], seed);
-             if (redrawn) (*inputs)[leaf] = *redrawn;
-             return redrawn.has_value();
-           });
+  enum class Finding { kSeen, kUnseen, kUnmeasured };
+
+  // By leaf. One wait a trial for all of them.
+  std::vector<Finding> ProbeInputs(const std::vector<size_t>& leaves) {
+    std::vector<Finding> findings(leaves.size(), Finding::kUnseen);
+    const auto base = leaves.empty() ? nullptr : SetUp(task_.bound.bindings);
+    for (size_t t = 0; base && t < trials(); ++t) {
+      std::vector<std::vector<PendingComparison>> pending(leaves.size());
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        if (findings[i] != Finding::kUnseen) continue;
+        if (deadline_.PastShare(0.7)) findings[i] = Finding::kUnmeasured;
+        TensorList inputs = task_.bound.trials[t].inputs;
+        auto redrawn = Redraw(inputs[leaves[i]], SubSeed(task_.bound.trials[t].run_seed, 7));
+        if (findings[i] == Finding::kUnmeasured || !redrawn) continue;
+        inputs[leaves[i]] = *redrawn;
+        if (!Compare(*base, t, inputs, &pending[i])) findings[i] = Finding::kSeen;
+      }
+      for (size_t i = 0; i < leaves.size(); ++i) {
+        if (Differ(&pending[i])) findings[i] = Finding::kSeen;
+      }
+    }
+    return findings;
   }
 
-  bool SeesState(const std::string& name) {
+  Finding ProbeState(const std::string& name) {
+    if (deadline_.PastShare(0.7)) return Finding::kUnmeasured;
     Bindings bindings = task_.bound.bindings;
     auto redrawn = Redraw(bindings.at(name), SubSeed(task_.weight_seed, std::hash<std::string>()(name)));
-    if (!redrawn) return false;
+    if (!redrawn) return Finding::kUnseen;
     bindings[name] = *redrawn;
-    const auto runs = SetUp(bindings);
-    return runs && Visible(*runs, [](TensorList*, uint64_t) { return true; });
+    const auto replayer = SetUp(bindings);
+    for (size_t t = 0; replayer && t < trials(); ++t) {
+      std::vector<PendingComparison> pending;
+      if (!Compare(*replayer, t, task_.bound.trials[t].inputs, &pending) || Differ(&pending))
+        return Finding::kSeen;
+    }
+    return Finding::kUnseen;
   }
 
  private:
+  size_t trials() const { return std::min(kTrialsPerLeaf, task_.bound.trials.size()); }
+
   std::unique_ptr<Replayer> SetUp(const Bindings& bindings) {
-    ReplayOptions options = OptionsFor(task_.options, deadline_);
+    ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
     options.in_float64 = true;
     auto replayer = std::make_unique<Replayer>(task_.plan, options);
     if (tritogen::SetUp(task_, task_.plan, bindings, replayer.get())) return nullptr;
     return replayer;
   }
 
-  template <typename F>
-  bool Visible(Replayer& replayer, const F& change) {
-    for (size_t t = 0; t < std::min(kTrialsPerLeaf, task_.bound.trials.size()); ++t) {
-      const Trial& trial = task_.bound.trials[t];
-      TensorList inputs = CloneAll(trial.inputs), outputs;
-      if (!change(&inputs, SubSeed(trial.run_seed, 7))) continue;
-      if (replayer.Run(inputs, trial.run_seed, &outputs))
-        return true;  // it matters enough to break the program
-      for (size_t i = 0; i < trial.outputs.size(); ++i) {
-        if (!trial.outputs[i].Compare(task_.index_sources[i], outputs[i]).ok) return true;
-      }
-    }
-    return false;
+  // False when the change breaks the program: it matters.
+  bool Compare(Replayer& replayer, size_t t, const TensorList& inputs,
+               std::vector<PendingComparison>* pending) const {
+    const Trial& trial = task_.bound.trials[t];
+    TensorList outputs;
+    if (replayer.Run(CloneAll(inputs), trial.run_seed, &outputs)) return false;
+    for (size_t i = 0; i < trial.outputs.size(); ++i)
+      pending->push_back(trial.outputs[i].CompareLater(task_.index_sources[i], outputs[i]));
+    return true;
+  }
+
+  static bool Differ(std::vector<PendingComparison>* pending) {
+    PendingComparison::GetAll(PointersTo(pending));
+    return std::any_of(pending->begin(), pending->end(), [](PendingComparison& p) { return !p.Get().ok; });
   }
 
   const Task::Impl& task_;
   const Deadline& deadline_;
-  std::unique_ptr<Replayer> base_;
 };
 
 Objection Ignored(const std::string& what) {
@@ -80,25 +103,23 @@ void FindSensitive(const Deadline& deadline, Task::Impl* task) {
   std::vector<std::string> unseen;
   size_t unmeasured = 0;
   const std::vector<TensorId> inputs = TensorLeaves(task->plan.inputs);
+  std::vector<size_t> leaves;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!task->flow.Reaches(task->plan, inputs[i])) continue;
-    if (deadline.PastShare(0.7)) {
-      ++unmeasured;
-    } else if (prober.SeesInput(i)) {
-      task->sensitive_inputs.push_back(static_cast<int>(i));
-    } else {
-      unseen.push_back(fmt::format("input {}", i));
-    }
+    if (task->flow.Reaches(task->plan, inputs[i])) leaves.push_back(i);
+  }
+  const auto findings = prober.ProbeInputs(leaves);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (findings[i] == Prober::Finding::kSeen) task->sensitive_inputs.push_back(static_cast<int>(leaves[i]));
+    if (findings[i] == Prober::Finding::kUnseen) unseen.push_back(fmt::format("input {}", leaves[i]));
+    unmeasured += findings[i] == Prober::Finding::kUnmeasured;
   }
   for (const StateEntry& entry : task->plan.state) {
     if (!task->flow.Reaches(task->plan, entry.tensor) || !task->bound.bindings.contains(entry.name)) continue;
-    if (deadline.PastShare(0.7)) {
-      ++unmeasured;
-    } else if (prober.SeesState(entry.name)) {
-      task->sensitive_state.push_back(entry.name);
-    } else if (entry.is_parameter) {
+    const auto finding = prober.ProbeState(entry.name);
+    if (finding == Prober::Finding::kSeen) task->sensitive_state.push_back(entry.name);
+    if (finding == Prober::Finding::kUnseen && entry.is_parameter)
       unseen.push_back(fmt::format("'{}'", entry.name));
-    }
+    unmeasured += finding == Prober::Finding::kUnmeasured;
   }
   for (const std::string& what : unseen) {
     task->bound.notes.push_back(

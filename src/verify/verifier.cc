@@ -12,6 +12,7 @@
 #include "base/stages.h"
 #include "plan/hash.h"
 #include "plan/visit.h"
+#include "verify/same_bits.h"
 #include "verify/sensitivity.h"
 #include "verify/timings.h"
 #include "verify/verifier_calls.h"
@@ -23,11 +24,6 @@
 
 namespace tritogen {
 namespace {
-
-bool SameBits(const at::Tensor& a, const at::Tensor& b) {
-  auto bytes = [](const at::Tensor& t) { return t.contiguous().flatten().view(at::kByte); };
-  return a.nbytes() == b.nbytes() && bytes(a).equal(bytes(b));
-}
 
 // Trials that every autotuned variant runs however long it takes.
 constexpr size_t kTrialsOfVariants = 2;
@@ -60,11 +56,11 @@ class Judgement {
       verdict_.reason = std::move(objection->reason);
       verdict_.rule = std::move(objection->rule);
       verdict_.evidence = std::move(objection->evidence);
-    verdict_.hurried = deadline_.hurried() || (setting_ != nullptr && setting_->hurried);
     } else {
       verdict_.outcome = Outcome::kPassed;
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size());
     }
+    verdict_.hurried = deadline_.hurried() || (setting_ != nullptr && setting_->hurried);
     verdict_.seconds = deadline_.elapsed();
     return std::move(verdict_);
   }
@@ -147,20 +143,31 @@ class Judgement {
   }
 
   std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const {
+    std::vector<size_t> checked;
+    TensorList now, before;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (task_.mutates_input[i] || SameBits(inputs[i], trial.inputs[i])) continue;
-      return Objection{Outcome::kRejected,
-                       fmt::format("input {} is changed by the call, the reference leaves it", i),
-                       "input_mutated",
-                       {{"input", i}, {"trial", trial.name()}}};
+      if (task_.mutates_input[i]) continue;
+      checked.push_back(i);
+      now.push_back(inputs[i]);
+      before.push_back(trial.inputs[i]);
     }
-    return std::nullopt;
+    const std::optional<size_t> changed = FirstDifferent(now, before);
+    if (!changed) return std::nullopt;
+    const size_t i = checked[*changed];
+    return Objection{Outcome::kRejected,
+                     fmt::format("input {} is changed by the call, the reference leaves it", i),
+                     "input_mutated",
+                     {{"input", i}, {"trial", trial.name()}}};
   }
 
   std::optional<Objection> CheckOutputs(const Trial& trial, const TensorList& outputs) {
     std::optional<Objection> objection;
+    std::vector<PendingComparison> comparisons;
+    for (size_t i = 0; i < trial.outputs.size(); ++i)
+      comparisons.push_back(trial.outputs[i].CompareLater(task_.index_sources[i], outputs[i]));
+    PendingComparison::GetAll(PointersTo(&comparisons));
     for (size_t i = 0; i < trial.outputs.size(); ++i) {
-      const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], outputs[i]);
+      const Comparison& comparison = comparisons[i].Get();
       Record(static_cast<int>(i), trial, comparison);
       if (!comparison.ok && !objection) objection = WrongValues(task_, plan_, i, trial, comparison);
     }
@@ -210,7 +217,7 @@ class Judgement {
     TensorList again;
     if (!replayer || replayer->Run(CloneAll(trial.inputs), trial.run_seed, &again)) return wrong;
     for (size_t i = 0; i < again.size(); ++i) {
-      if (SameBits(again[i], failed_outputs_[i])) continue;
+      if (!FirstDifferent({again[i]}, {failed_outputs_[i]})) continue;
       const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], again[i]);
       const at::Tensor apart = again[i].to(at::kDouble) - failed_outputs_[i].to(at::kDouble);
       const double largest = apart.abs().max().item<double>();
@@ -329,6 +336,7 @@ class Judgement {
   }
 
   std::optional<Objection> Time() {
+    const Stage stage("timing");
     main_.reset();
     auto timed = TimeCandidate(task_, *setting_, plan_, bindings_, options_);
     if (auto* objection = std::get_if<Objection>(&timed)) return std::move(*objection);
@@ -336,7 +344,6 @@ class Judgement {
     return std::nullopt;
   }
 
-    const Stage stage("timing");
   const Task::Impl& task_;
   const Plan& plan_;
   const VerifyOptions options_;

@@ -50,7 +50,8 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
   }
   std::string rule;
   if (std::isfinite(comparison.error) && check.tf32_rms > 0) {
-    rule = DowngradeRule(TracesOf(task.plan, candidate), comparison.rms, check.tf32_rms);
+    const double tf32_rms = check.tf32_rms * check.expected.scale();
+    rule = DowngradeRule(TracesOf(task.plan, candidate), comparison.rms, tf32_rms);
   }
   const std::string kind = rule.empty() ? "" : fmt::format(" (computed in {} under an fp32 contract)", rule);
   return {Outcome::kWrongValues,

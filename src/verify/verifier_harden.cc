@@ -13,26 +13,52 @@ namespace {
 // A control that every trial lets pass, as a reader would name it.
 using Passing = std::set<std::pair<size_t, std::string>>;
 
+// One control on one output, until a trial tells it from the answer.
+struct Attempt {
+  size_t output;
+  Control control;
+  bool tried = false, told = false;
+};
+
+// All attempts that are still open, on one trial; one wait.
+void TryOn(const Task::Impl& task, const Setting& setting, size_t t, std::vector<Attempt>* attempts) {
+  const Trial& trial = setting.trials[t];
+  const Trial& neighbour = setting.trials[(t + 1) % setting.trials.size()];
+  std::vector<Attempt*> tried;
+  std::vector<PendingComparison> comparisons;
+  for (Attempt& attempt : *attempts) {
+    if (attempt.told) continue;
+    const OutputCheck& check = trial.outputs[attempt.output];
+    const at::Tensor& other = neighbour.outputs[attempt.output].expected.exact();
+    const auto answer = ControlOutput(attempt.control, check.expected, trial.inputs, other);
+    if (!answer) continue;
+    tried.push_back(&attempt);
+    comparisons.push_back(check.CompareLater(task.index_sources[attempt.output], *answer));
+  }
+  PendingComparison::GetAll(PointersTo(&comparisons));
+  for (size_t i = 0; i < tried.size(); ++i) {
+    tried[i]->tried = true;
+    tried[i]->told = !comparisons[i].Get().ok;
+  }
+}
+
 Passing PassingControls(const Task::Impl& task, const Setting& setting) {
-  const std::vector<Trial>& trials = setting.trials;
-  Passing passing;
+  std::vector<Attempt> attempts;
   for (size_t o = 0; o < task.index_sources.size(); ++o) {
-    for (const Control control : kControls) {
-      bool tried = false, told = false;
-      for (size_t t = 0; t < trials.size() && !told; ++t) {
-        const OutputCheck& check = trials[t].outputs[o];
-        const at::Tensor& other = trials[(t + 1) % trials.size()].outputs[o].expected.exact();
-        const auto output = ControlOutput(control, check.expected, trials[t].inputs, other);
-        if (!output) continue;
-        tried = true;
-        told = !check.Compare(task.index_sources[o], *output).ok;
-      }
-      if (tried && !told) passing.emplace(o, ControlName(control));
-    }
-    const bool fp32 = trials[0].outputs[o].expected.dtype() == at::kFloat;
-    const bool told =
-        std::any_of(trials.begin(), trials.end(), [o](const Trial& t) { return t.outputs[o].tells_half; });
-    if (fp32 && !told) passing.emplace(o, "the answer in half precision");
+    for (const Control control : kControls) attempts.push_back({o, control});
+  }
+  auto told = [](const Attempt& attempt) { return attempt.told; };
+  for (size_t t = 0; t < setting.trials.size() && !std::all_of(attempts.begin(), attempts.end(), told); ++t)
+    TryOn(task, setting, t, &attempts);
+  Passing passing;
+  for (const Attempt& attempt : attempts) {
+    if (attempt.tried && !attempt.told) passing.emplace(attempt.output, ControlName(attempt.control));
+  }
+  for (size_t o = 0; o < task.index_sources.size(); ++o) {
+    const bool fp32 = setting.trials[0].outputs[o].expected.dtype() == at::kFloat;
+    const bool half_told = std::any_of(setting.trials.begin(), setting.trials.end(),
+                                       [o](const Trial& t) { return t.outputs[o].tells_half; });
+    if (fp32 && !half_told) passing.emplace(o, "the answer in half precision");
   }
   return passing;
 }

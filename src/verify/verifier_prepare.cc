@@ -38,7 +38,7 @@ struct Weights {
 };
 
 std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
-  Replayer replayer(task.plan, OptionsFor(task.options, deadline));
+  Replayer replayer(task.plan, ReferenceOptionsFor(task.options, deadline));
   if (auto failure = SetUp(task, task.plan, {}, &replayer)) {
     return TaskFailure{OutcomeOf(failure->kind), "set-up of the reference: " + failure->message};
   }
@@ -107,7 +107,7 @@ void Inspect(Task::Impl* task) {
 
 // Warm-up sees inputs that no trial uses, so that what a program keeps from its first call is stale.
 std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) {
-  Replayer generator(task->plan, OptionsFor(task->options, deadline));
+  Replayer generator(task->plan, ReferenceOptionsFor(task->options, deadline));
   TensorList inputs;
   if (auto failure = generator.Generate(SubSeed(task->options.seed, 3), &inputs, &task->init_inputs)) {
     return TaskFailure{OutcomeOf(failure->kind), "get_inputs of the reference: " + failure->message};

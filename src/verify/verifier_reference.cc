@@ -5,7 +5,8 @@
 namespace tritogen {
 namespace {
 
-constexpr int kWobbles = 2;
+// On a GPU one must do: there, outputs are large enough for one to see all that two would.
+constexpr int kWobbles = 2, kWobblesOnGpu = 1;
 
 ReplayOptions InFloat64(ReplayOptions options) {
   options.in_float64 = true;
@@ -39,11 +40,12 @@ Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexS
 ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline)
     : task_(task),
       plan_(WithIndexedOutputs(task.plan, task.index_sources)),
-      eager_(plan_, OptionsFor(task.options, deadline)),
-      exact_(plan_, InFloat64(OptionsFor(task.options, deadline))),
-      tf32_(plan_, InFloat64(OptionsFor(task.options, deadline))) {
-  for (int i = 0; i < kWobbles && !task.spares_memory; ++i) {
-    wobbles_.push_back(std::make_unique<Replayer>(plan_, InFloat64(OptionsFor(task.options, deadline))));
+      options_(ReferenceOptionsFor(task.options, deadline)),
+      eager_(plan_, options_),
+      exact_(plan_, InFloat64(options_)) {
+  const int wobbles = options_.on_gpu ? kWobblesOnGpu : kWobbles;
+  for (int i = 0; i < wobbles && !task.spares_memory; ++i) {
+    wobbles_.push_back(std::make_unique<Replayer>(plan_, InFloat64(options_)));
   }
 }
 
@@ -54,8 +56,8 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
   if (auto failure = setup(eager_, bindings)) return failure;
   // The other precisions get exactly the weights that the eager program has.
   const auto state = eager_.State();
+  tf32_state_ = MapBindings(state, RoundToTf32);
   if (auto failure = setup(exact_, MapBindings(state, ToDouble))) return failure;
-  if (auto failure = setup(tf32_, MapBindings(state, RoundToTf32))) return failure;
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     uint64_t stream = SubSeed(task_.weight_seed, i);
     auto wobble = [&](const TensorList& tensors) { return Wobble(tensors, ++stream); };
@@ -66,18 +68,33 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
 
 std::optional<ReplayFailure> ReferenceRuns::RunEager(const TensorList& inputs, uint64_t seed,
                                                      TensorList* outputs) {
-  return eager_.Run(CloneAll(inputs), seed, outputs);
+  return eager_.Run(Given(inputs), seed, outputs);
+}
+
+// A reference may write to its inputs; only then are they copied.
+TensorList ReferenceRuns::Given(const TensorList& inputs) const {
+  TensorList given = inputs;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (task_.mutates_input[i]) given[i] = given[i].clone();
+  }
+  return given;
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
-                                                Results* results) {
+                                                bool with_tf32, Results* results) {
   if (auto failure = RunEager(inputs, seed, &results->eager)) return failure;
   if (auto failure = exact_.Run(ToDouble(inputs), seed, &results->exact)) return failure;
   if (task_.spares_memory) return std::nullopt;
-  if (auto failure = tf32_.Run(ToDouble(RoundToTf32(inputs)), seed, &results->tf32)) return failure;
+  if (with_tf32) {
+    if (!tf32_) {
+      tf32_ = std::make_unique<Replayer>(plan_, InFloat64(options_));
+      if (auto failure = SetUp(task_, plan_, tf32_state_, tf32_.get())) return failure;
+    }
+    if (auto failure = tf32_->Run(ToDouble(RoundToTf32(inputs)), seed, &results->tf32)) return failure;
+  }
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     results->wobbles.emplace_back();
-    const TensorList moved = exact_inputs ? ToDouble(inputs) : CloneAll(Wobble(inputs, SubSeed(seed, i)));
+    const TensorList moved = exact_inputs ? ToDouble(inputs) : Given(Wobble(inputs, SubSeed(seed, i)));
     if (auto failure = wobbles_[i]->Run(moved, seed, &results->wobbles.back())) return failure;
   }
   return std::nullopt;

@@ -20,16 +20,20 @@ class ReferenceRuns {
     std::vector<TensorList> wobbles;
   };
   // `exact_inputs`: the binary distribution, where rounding of inputs is no excuse, only that of weights.
-  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
+  // `with_tf32`: with what inputs and weights in TF32 bring about, too.
+  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs, bool with_tf32,
                                    Results* results);
   std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
-  std::map<std::string, at::Tensor> State() const { return eager_.State(); }
-
  private:
+  TensorList Given(const TensorList& inputs) const;
+
   const Task::Impl& task_;
   Plan plan_;  // with the extra outputs
-  Replayer eager_, exact_, tf32_;
+  ReplayOptions options_;
+  Replayer eager_, exact_;
+  Bindings tf32_state_;
+  std::unique_ptr<Replayer> tf32_;  // made when first asked for
   std::vector<std::unique_ptr<Replayer>> wobbles_;
 };
 

@@ -48,10 +48,13 @@ class Deadline {
 struct OutputCheck {
   Expectation expected;
   std::optional<Expectation> indexed;  // what an index output points into
-  double tf32_rms =
-      0;  // root mean square of the errors that inputs and weights in TF32 bring about, absolute
-  bool tells_half = false;  // … and these errors are over budget
+  // Root mean square of the errors that inputs and weights in TF32 bring about, relative to the scale; that
+  // of an earlier trial where this one was not run with them.
+  double tf32_rms = 0;
+  bool tells_half = false;  // … and in this trial they are over budget
 
+  // On a GPU a floating output is not waited for; indices are.
+  PendingComparison CompareLater(const std::optional<IndexSource>& source, const at::Tensor& got) const;
   Comparison Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const;
 };
 
@@ -70,10 +73,10 @@ struct Setting {
   Bindings bindings;  // of the reference's state; what has none comes from the seed
   std::vector<Trial> trials;
   std::vector<std::string> notes;
+  bool hurried = false;  // time ran short: the notes say for what
 };
 
 struct Task::Impl {
-  bool hurried = false;  // time ran short: the notes say for what
   Plan plan;
   VerifyOptions options;
   Flow flow;
@@ -109,6 +112,8 @@ std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, con
                                    Replayer* replayer);
 // `options` are resolved: threads and memory are positive.
 ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline);
+// For replays of the reference, which nobody suspects: on a GPU they are only queued.
+ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& deadline);
 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
 // with a note, when time or memory runs short, but never before two trials as generated and the `spread` one.

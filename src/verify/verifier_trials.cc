@@ -1,0 +1,276 @@
+// Makes the trials of a setting.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "plan/visit.h"
+#include "verify/verifier_reference.h"
+#include "verify/verifier_task.h"
+
+namespace tritogen {
+namespace {
+
+// Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
+// come second and last.
+constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kFlipped,
+                                   Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
+                                   Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne};
+constexpr double kTamed = 0.25;  // strength where the reference breaks down at the full one
+
+// Makes trials one by one from a reference that is set up.
+class TrialMaker {
+ public:
+  TrialMaker(const Task::Impl& task, ReferenceRuns* runs, Replayer* generator)
+      : task_(task), runs_(*runs), generator_(*generator) {}
+
+  // Nothing and a reason when the reference breaks.
+  std::optional<Trial> Make(Distribution distribution, uint64_t seed, double strength, std::string* reason) {
+    TensorList generated, unused;
+    if (auto failure = generator_.Generate(seed, &generated, &unused)) {
+      *reason = failure->message;
+      outcome_ = OutcomeOf(failure->kind);
+      return std::nullopt;
+    }
+    Trial trial{
+        distribution, Transform(distribution, generated, SubSeed(seed, 1), strength), SubSeed(seed, 2), {}};
+    ReferenceRuns::Results results;
+    const bool binary = distribution == Distribution::kBinary;
+    if (auto failure = runs_.Run(trial.inputs, trial.run_seed, binary, wants_tf32_, &results)) {
+      *reason = failure->message;
+      outcome_ = OutcomeOf(failure->kind);
+      return std::nullopt;
+    }
+    Fill(results, &trial);
+    if (distribution == Distribution::kGenerated && base_.empty()) base_ = results.eager;
+    return trial;
+  }
+
+  Outcome outcome() const { return outcome_; }
+
+ private:
+  static std::vector<at::Tensor> Column(const std::vector<TensorList>& lists, size_t i) {
+    std::vector<at::Tensor> column;
+    for (const TensorList& list : lists) column.push_back(list[i]);
+    return column;
+  }
+
+  void Fill(const ReferenceRuns::Results& results, Trial* trial) {
+    const size_t count = task_.index_sources.size();
+    size_t extra = count;
+    for (size_t i = 0; i < count; ++i) {
+      const at::Tensor base = base_.empty() ? at::Tensor() : base_[i];
+      OutputCheck check{Expectation(results.exact[i], results.eager[i], Column(results.wobbles, i), base),
+                        std::nullopt};
+      if (task_.index_sources[i]) {
+        check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra));
+        ++extra;
+      }
+      trial->outputs.push_back(std::move(check));
+    }
+    if (!results.tf32.empty()) MeasureTf32(results.tf32, trial);
+    for (size_t i = 0; i < count; ++i) trial->outputs[i].tf32_rms = tf32_rms_.empty() ? 0 : tf32_rms_[i];
+  }
+
+  // Later trials do without once the errors of TF32 are known and over budget.
+  void MeasureTf32(const TensorList& tf32, Trial* trial) {
+    tf32_rms_.assign(trial->outputs.size(), 0);
+    told_.resize(trial->outputs.size(), false);
+    wants_tf32_ = false;
+    for (size_t i = 0; i < trial->outputs.size(); ++i) {
+      OutputCheck& check = trial->outputs[i];
+      const Comparison comparison = check.Compare(task_.index_sources[i], tf32[i]);
+      const double scale = check.expected.scale();
+      tf32_rms_[i] = scale > 0 ? comparison.rms / scale : 0;
+      check.tells_half = !comparison.ok;
+      told_[i] = told_[i] || check.tells_half;
+      wants_tf32_ |= check.expected.dtype() == at::kFloat && !told_[i];
+    }
+  }
+
+  const Task::Impl& task_;
+  ReferenceRuns& runs_;
+  Replayer& generator_;
+  TensorList base_;  // eager outputs of the first trial as generated
+  bool wants_tf32_ = true;
+  std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
+  std::vector<bool> told_;        // by output: TF32 was over budget in some trial
+  Outcome outcome_ = Outcome::kInfraError;
+};
+
+int64_t BytesOf(const Trial& trial) {
+  int64_t bytes = 0;
+  for (const at::Tensor& input : trial.inputs) bytes += static_cast<int64_t>(input.nbytes());
+  for (const OutputCheck& output : trial.outputs) {
+    bytes += static_cast<int64_t>(output.expected.exact().nbytes());
+    if (output.indexed) bytes += static_cast<int64_t>(output.indexed->exact().nbytes());
+  }
+  return bytes;
+}
+
+// Some element is NaN or Inf where it is not for generated inputs, in the declared precision or in fp64. One
+// wait for all trials.
+std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
+  std::vector<const Expectation*> expectations;
+  for (const auto& trial : trials) {
+    for (size_t i = 0; trial && i < trial->outputs.size(); ++i)
+      expectations.push_back(&trial->outputs[i].expected);
+  }
+  Expectation::Fetch(expectations);
+  std::vector<bool> breaks;
+  for (const auto& trial : trials) {
+    breaks.push_back(trial && std::any_of(trial->outputs.begin(), trial->outputs.end(),
+                                          [](const OutputCheck& c) { return c.expected.broken() > 0; }));
+  }
+  return breaks;
+}
+
+struct Wish {
+  Distribution distribution;
+  uint64_t seed;
+};
+
+// Why a wish is not to be granted, given the bytes that the trials so far take; empty: it is.
+using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
+
+// One trial for each wish: at full strength, or tamed where the reference breaks down, or none for the reason
+// that stands in `reasons`. On a GPU nobody waits before all are made.
+std::vector<std::optional<Trial>> MakeTrials(TrialMaker* maker, const std::vector<Wish>& wishes,
+                                             const Refusal& refusal, std::vector<std::string>* reasons) {
+  std::vector<std::optional<Trial>> trials(wishes.size());
+  reasons->assign(wishes.size(), "");
+  std::vector<bool> refused(wishes.size(), false);
+  auto make = [&](size_t i, double strength) {
+    return maker->Make(wishes[i].distribution, wishes[i].seed, strength, &(*reasons)[i]);
+  };
+  int64_t bytes = 0;
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    (*reasons)[i] = refusal(wishes[i], bytes);
+    refused[i] = !(*reasons)[i].empty();
+    if (!refused[i]) trials[i] = make(i, 1);
+    if (trials[i]) bytes += BytesOf(*trials[i]);
+  }
+  const std::vector<bool> breaks = WhichBreak(trials);
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    if (refused[i] || (trials[i] && !breaks[i])) continue;
+    trials[i].reset();
+    std::vector<std::optional<Trial>> tamed(1);
+    tamed[0] = make(i, kTamed);
+    if (!tamed[0]) continue;
+    if (WhichBreak(tamed)[0]) {
+      (*reasons)[i] = "the reference gives NaN or Inf there";
+    } else {
+      trials[i] = std::move(tamed[0]);
+    }
+  }
+  return trials;
+}
+
+// The same call twice must agree within the budget, or no candidate can.
+std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial) {
+  TensorList again;
+  if (runs->RunEager(trial.inputs, trial.run_seed, &again)) return std::nullopt;
+  for (size_t i = 0; i < trial.outputs.size(); ++i) {
+    if (!trial.outputs[i].Compare(task.index_sources[i], again[i]).ok) {
+      return TaskFailure{Outcome::kNondeterministic,
+                         fmt::format("the reference gives two answers to the same call (output {})", i)};
+    }
+  }
+  return std::nullopt;
+}
+
+// Integers stay as the generator makes them; those that never differ are the only ones that are tried.
+void NoteFixedInputs(const Task::Impl& task, const Trial& one, const Trial& other,
+                     std::vector<std::string>* notes) {
+  const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const at::ScalarType type = one.inputs[i].scalar_type();
+    if (!at::isIntegralType(type, /*includeBool=*/false) || !one.inputs[i].equal(other.inputs[i])) continue;
+    if (!task.flow.Reaches(task.plan, leaves[i])) continue;
+    notes->push_back(fmt::format("input {} is the same in every trial, as get_inputs makes it", i));
+  }
+}
+
+// Beside the two as generated, in order.
+std::vector<Wish> WishesFor(const Task::Impl& task) {
+  std::vector<Wish> wishes;
+  uint64_t stream = 200;
+  for (const Distribution distribution : kOrder) {
+    if (task.options.confirm && distribution != Distribution::kSpread) continue;
+    ++stream;
+    // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
+    const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;
+    wishes.push_back({distribution, SubSeed(task.options.seed, number)});
+  }
+  return wishes;
+}
+
+}  // namespace
+
+std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
+                                               const Deadline& deadline) {
+  ReferenceRuns runs(task, deadline);
+  Replayer generator(task.plan, ReferenceOptionsFor(task.options, deadline));
+  if (auto failure = runs.Setup(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
+  TrialMaker maker(task, &runs, &generator);
+  Setting setting;
+  setting.bindings = std::move(bindings);
+  std::string reason;
+  // The two as generated come first: what NaN and Inf mean is measured against them, and no task goes without
+  // them. Nor without `spread`, which tells most shortcuts: [0, 1) inputs alone let ReLU pass for the
+  // identity.
+  std::optional<Trial> pair[2];
+  for (uint64_t i = 0; i < 2; ++i) {
+    pair[i] = maker.Make(Distribution::kGenerated, SubSeed(task.options.seed, 100 + i), 1, &reason);
+    if (!pair[i]) return TaskFailure{maker.outcome(), reason};
+    if (deadline.left() <= 0)
+      return TaskFailure{Outcome::kTimeout,
+                         "the reference takes too long on this machine: use smaller shapes"};
+  }
+  if (auto failure = CheckDeterminism(task, &runs, *pair[0])) return *failure;
+  NoteFixedInputs(task, *pair[0], *pair[1], &setting.notes);
+  const int64_t free_bytes = task.options.memory_bytes / 4 - BytesOf(*pair[0]) - BytesOf(*pair[1]);
+  auto refusal = [&](const Wish& wish, int64_t bytes) -> std::string {
+    if (wish.distribution == Distribution::kSpread) return "";
+    return bytes > free_bytes ? "memory ran short" : deadline.PastShare(0.4) ? "time ran short" : "";
+  };
+  const std::vector<Wish> wishes = WishesFor(task);
+  std::vector<std::string> reasons;
+  auto others = MakeTrials(&maker, wishes, refusal, &reasons);
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    if (others[i]) {
+      setting.trials.push_back(std::move(*others[i]));
+    } else {
+      setting.notes.push_back(
+          fmt::format("no '{}' trial: {}", DistributionName(wishes[i].distribution), reasons[i]));
+    }
+    if (i == 0) setting.trials.push_back(std::move(*pair[0]));
+  }
+  setting.trials.push_back(std::move(*pair[1]));
+  return setting;
+}
+
+int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,
+              const Deadline& deadline, Setting* setting) {
+  ReferenceRuns runs(task, deadline);
+  Replayer generator(task.plan, ReferenceOptionsFor(task.options, deadline));
+  if (runs.Setup(setting->bindings)) return 0;
+  TrialMaker maker(task, &runs, &generator);
+  std::string reason;
+  maker.Make(Distribution::kGenerated, SubSeed(seed, 0), 1, &reason);  // what is finite
+  std::vector<Wish> wishes;
+  for (const Distribution distribution : distributions)
+    wishes.push_back({distribution, SubSeed(seed, wishes.size() + 1)});
+  std::vector<std::string> reasons;
+  auto unbounded = [](const Wish&, int64_t) { return std::string(); };
+  int added = 0;
+  for (auto& trial : MakeTrials(&maker, wishes, unbounded, &reasons)) {
+    if (!trial) continue;
+    setting->trials.insert(setting->trials.begin(), std::move(*trial));
+    ++added;
+  }
+  return added;
+}
+
+}  // namespace tritogen
