@@ -102,7 +102,7 @@ VerifyOptions CommonOptions::Verification(int threads, bool in_batch) const {
                             : in_batch         ? 10
                                                : 100,
           .timing_seconds = timing_seconds > 0 ? timing_seconds
-                            : in_batch         ? 0.02
+                            : in_batch         ? 0.01
                                                : 1.0,
           .against_itself = against_itself};
 }
