@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "cli/baseline.h"
 #include "cli/convert_report.h"
 #include "cli/files.h"
 #include "cli/progress.h"
@@ -57,7 +58,7 @@ Plan RecordReference(Recorder* recorder, const ConvertOptions& options, const st
   throw UserError(what);
 }
 
-std::vector<Judged> JudgeAll(JudgePool* pool, const ConvertOptions& options,
+std::vector<Judged> JudgeAll(JudgePool* pool, Baseline* baseline, const ConvertOptions& options,
                              const VerifyOptions& verification, const std::string& source,
                              std::vector<Candidate> candidates) {
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -76,6 +77,10 @@ std::vector<Judged> JudgeAll(JudgePool* pool, const ConvertOptions& options,
     progress.Set(++done);
   }
   progress.Clear();
+  pool->Cancel();  // the judges leave the GPU
+  std::vector<json*> verdicts;
+  for (Judged& one : judged) verdicts.push_back(&one.reply.verdict);
+  if (!Interrupted()) baseline->AddTo(verdicts);
   return judged;
 }
 
@@ -123,8 +128,11 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
                                                        .strict = options.common.strict,
                                                        .seed = verification.seed,
                                                        .count = options.count});
+  Baseline baseline(environment, options.common, verification,
+                    {source, options.entry(), options.is_function()});
   JudgePool pool(recorder, Cores(), workers.compiler.get(), workers.cache);
-  const std::vector<Judged> judged = JudgeAll(&pool, options, verification, source, std::move(candidates));
+  const std::vector<Judged> judged =
+      JudgeAll(&pool, &baseline, options, verification, source, std::move(candidates));
   if (Interrupted()) return kInterruptedExit;
 
   ConvertReport report{.file = options.file, .seed = verification.seed};

@@ -23,7 +23,7 @@ std::string TableText(const std::vector<ConvertReport::Row>& rows) {
   });
   std::string text = fmt::format("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", "proposer", "strategy",
                                  width, "verdict", "error", "eager", "budget", "in Triton");
-  text += timed ? fmt::format("  {:>10}  {:>8}\n", "time", "vs eager") : "\n";
+  text += timed ? fmt::format("  {:>10}  {:>8}  {:>10}\n", "time", "vs eager", "vs compile") : "\n";
   for (const auto& row : rows) {
     const json worst = WorstOutputIn(row.verdict);
     text += fmt::format("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", row.candidate.proposer,
@@ -31,9 +31,13 @@ std::string TableText(const std::vector<ConvertReport::Row>& rows) {
                         NumberIn(worst, "error"), NumberIn(worst, "eager_error"), NumberIn(worst, "budget"),
                         fmt::format("{:.0f}%", 100 * WorkShareIn(row.verdict)));
     if (timed) {
-      const auto median = MedianMicrosecondsIn(row.verdict), speedup = SpeedupIn(row.verdict, "eager fp32");
-      text += fmt::format("  {:>10}  {:>8}", median ? fmt::format("{:.1f} us", *median) : "-",
-                          speedup ? fmt::format("{:.2f}x", *speedup) : "-");
+      const auto median = MedianMicrosecondsIn(row.verdict);
+      auto speedup = [&](const char* baseline) {
+        const auto times = SpeedupIn(row.verdict, baseline);
+        return times ? fmt::format("{:.2f}x", *times) : "-";
+      };
+      text += fmt::format("  {:>10}  {:>8}  {:>10}", median ? fmt::format("{:.1f} us", *median) : "-",
+                          speedup("eager fp32"), speedup("torch.compile"));
     }
     text += '\n';
     if (TextIn(row.verdict, "verdict") != "passed")
@@ -48,9 +52,12 @@ std::string WhereVerified(const json& verdict) {
   const auto median = MedianMicrosecondsIn(verdict);
   if (!median) return fmt::format("CPU tile machine, {}. Not timed: no GPU took part.", seed);
   const json& timing = verdict.at("timing");
-  const auto speedup = SpeedupIn(verdict, "eager fp32");
-  return fmt::format("{}, {}. Median time {:.1f} us{}.", TextIn(timing, "device"), seed, *median,
-                     speedup ? fmt::format(", {:.2f} times as fast as eager PyTorch in fp32", *speedup) : "");
+  std::string speedups;
+  if (const auto eager = SpeedupIn(verdict, "eager fp32"))
+    speedups += fmt::format(", {:.2f} times as fast as eager PyTorch in fp32", *eager);
+  if (const auto compiled = SpeedupIn(verdict, "torch.compile"))
+    speedups += fmt::format(", {:.2f} times as fast as torch.compile", *compiled);
+  return fmt::format("{}, {}. Median time {:.1f} us{}.", TextIn(timing, "device"), seed, *median, speedups);
 }
 
 }  // namespace
@@ -73,6 +80,9 @@ json ConvertReport::ToJson() const {
 std::string ConvertReport::ToText() const {
   if (rows.empty()) return fmt::format("no proposer had a candidate for {}\n", file);
   std::string text = TableText(rows);
+  const auto cached = std::count_if(rows.begin(), rows.end(),
+                                    [](const Row& row) { return !TextIn(row.verdict, "made").empty(); });
+  if (cached > 0) text += fmt::format("{} of them judged by earlier runs (--no-cache judges anew)\n", cached);
   for (const std::string& remark : remarks) text += remark + "\n";
   return text + (out.empty() ? fmt::format("\nnone was written (seed {})\n", seed)
                              : fmt::format("\nwrote {}: {} (seed {})\n", out, ChosenStrategy(), seed));
@@ -80,9 +90,6 @@ std::string ConvertReport::ToText() const {
 
 std::string ConvertReport::ToHtml(const std::string& source) const {
   ReportInput page{.command = "convert",
-  const auto cached = std::count_if(rows.begin(), rows.end(),
-                                    [](const Row& row) { return !TextIn(row.verdict, "made").empty(); });
-  if (cached > 0) text += fmt::format("{} of them judged by earlier runs (--no-cache judges anew)\n", cached);
                    .task = std::filesystem::path(file).filename().string(),
                    .verdict = chosen ? rows.at(*chosen).verdict : json(),
                    .remarks = remarks,

@@ -53,9 +53,9 @@ TEST(ConvertReport, HasATimeColumnOnlyWhereAGpuTimedSomething) {
   const std::string without = ReportOf({PassedVerdict()}).ToText();
   EXPECT_EQ(without.find("time"), std::string::npos) << without;
   const std::vector<std::string> lines = Lines(ReportOf({TimedVerdict(), FailedVerdict()}).ToText());
-  EXPECT_TRUE(lines[0].ends_with("time  vs eager")) << lines[0];
-  EXPECT_TRUE(lines[1].ends_with("12.3 us     1.80x")) << lines[1];
-  EXPECT_TRUE(lines[2].ends_with("-         -")) << lines[2];
+  EXPECT_TRUE(lines[0].ends_with("time  vs eager  vs compile")) << lines[0];
+  EXPECT_TRUE(lines[1].ends_with("12.3 us     1.80x       1.05x")) << lines[1];
+  EXPECT_TRUE(lines[2].ends_with("-         -           -")) << lines[2];
   EXPECT_EQ(lines[0].size(), lines[1].size());
 }
 
@@ -110,6 +110,7 @@ TEST(ModuleHeader, SaysHowItWasVerified) {
   const std::string timed = header(TimedVerdict());
   EXPECT_NE(timed.find("NVIDIA H200, seed 7. Median time 12.3 us, 1.80 times as fast"), std::string::npos)
       << timed;
+  EXPECT_NE(timed.find("1.05 times as fast as torch.compile."), std::string::npos) << timed;
   EXPECT_EQ(timed.find("no GPU"), std::string::npos);
 }
 

@@ -126,6 +126,15 @@ std::string TimeConditions(const json& timing) {
   const std::string method = TextIn(timing, "method");
   std::string out = Entry("Method", method == "graph" ? "CUDA graph, cold L2, in turns with the baselines"
                                                       : "plain replay, cold L2, in turns with the baselines");
+  for (const json& baseline : ListIn(timing, "baselines")) {
+    const auto eager = NumberAt(baseline, "/own_process/eager_fp32_median_us");
+    if (!eager) continue;
+    const auto compiling = NumberAt(baseline, "/own_process/compile_seconds");
+    out += Entry(TextIn(baseline, "name"),
+                 fmt::format("in a process of its own by the same clock, where eager fp32 took {}{}",
+                             Microseconds(*eager),
+                             compiling ? fmt::format("; compiled in {} s", Number(*compiling)) : ""));
+  }
   const json clocks = timing.value("clocks", json());
   if (const std::string clock = Clock(clocks, "sm_mhz"); !clock.empty()) out += Entry("SM clock", clock);
   if (const std::string clock = Clock(clocks, "memory_mhz"); !clock.empty())
@@ -204,6 +213,8 @@ std::string FiguresSection(const json& verdict) {
   std::string out;
   if (const auto speedup = SpeedupIn(verdict, "eager fp32"))
     out += Figure("Speed-up", Digits(*speedup) + " ×", "over eager PyTorch in fp32");
+  if (const auto speedup = SpeedupIn(verdict, "torch.compile"))
+    out += Figure("Speed-up", Digits(*speedup) + " ×", "over torch.compile");
   if (const auto median = MedianMicrosecondsIn(verdict))
     out += Figure("Time", Microseconds(*median), "median of a call");
   const json worst = WorstOutputIn(verdict);
@@ -286,6 +297,8 @@ std::string MethodSection(const ReportInput& input) {
   if (const std::string hash = TextIn(verdict, "plan_hash"); !hash.empty())
     facts += Entry("Plan", "<code>" + Escape(hash) + "</code>");
   if (const auto seconds = NumberAt(verdict, "/seconds")) facts += Entry("Took", Number(*seconds) + " s");
+  if (const std::string made = TextIn(verdict, "made"); !made.empty())
+    facts += Entry("Judged", Escape(made + ", by an earlier run; times are those measured then"));
   std::string versions;
   for (const std::string& version : input.versions) versions += (versions.empty() ? "" : " · ") + version;
   facts += Entry("Versions", Escape(versions));
@@ -297,8 +310,6 @@ std::string MethodSection(const ReportInput& input) {
       "How it was verified",
       "<p>Reference and candidate were recorded in a jail, without data, and replayed with fresh inputs in "
       "several distributions, all drawn from the seed. Expected values are in fp64; the error budget comes "
-  if (const std::string made = TextIn(verdict, "made"); !made.empty())
-    facts += Entry("Judged", Escape(made + ", by an earlier run; times are those measured then"));
       "from eager PyTorch’s own error.</p>\n<dl class=\"facts\">\n" +
           facts + "</dl>\n" + (notes.empty() ? "" : "<ul class=\"notes\">\n" + notes + "</ul>\n"));
 }
