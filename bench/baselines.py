@@ -39,18 +39,26 @@ def clocks() -> dict[str, Any]:
     command = ["nvidia-smi", "-i", "0", f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"]
     try:
         line = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
-    except (OSError, subprocess.SubprocessError) as error:
+        sm, memory, celsius, watts, driver, reasons = (field.strip() for field in line.split(","))
+        bits = int(reasons, 16)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
         return {"problem": str(error)}
-    sm, memory, celsius, watts, driver, reasons = (field.strip() for field in line.split(","))
-    bits = int(reasons, 16)
     return {
-        "sm_mhz": float(sm),
-        "memory_mhz": float(memory),
-        "celsius": float(celsius),
-        "watts": float(watts),
+        "sm_mhz": _number(sm),
+        "memory_mhz": _number(memory),
+        "celsius": _number(celsius),
+        "watts": _number(watts),
         "driver": driver,
         "throttle": [name for bit, name in _REASONS.items() if bits & bit],
     }
+
+
+def _number(text: str) -> float | None:
+    """Some cards keep some values to themselves: "[N/A]"."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def time_one(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -67,6 +75,7 @@ def time_one(arguments: argparse.Namespace) -> dict[str, Any]:
         reference = baseline.Reference(str(arguments.one), "Model", is_function=False)
         import torch._inductor.compile_fx  # noqa: F401  seconds, before the GPU is used
 
+        stage("use the GPU")
         turn = baseline.prepare_process(arguments.device)
         with torch.no_grad(), turn.shared():
             ready = baseline.make_ready(reference, arguments, stage, with_tf32=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -112,7 +113,7 @@ def check_one(arguments: argparse.Namespace) -> dict[str, Any]:
     except Exception as error:  # whatever the reference does
         return {"error": f"eager PyTorch: {type(error).__name__}: {error}"[:500]}
     command = [arguments.binary, file, "Model", seed, device, arguments.limit, sys.executable, ROOT / "worker"]
-    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, env=_with_libraries()) as process:
         header = json.loads(process.stdout.readline())
         if "error" in header:
             return {"error": f"could not {header['stage']}: {header['error']}"[:500]}
@@ -125,6 +126,15 @@ def check_one(arguments: argparse.Namespace) -> dict[str, Any]:
             "; two eager calls differ, too (it draws random numbers or adds in any order)" if draws else ""
         )
     return answer
+
+
+def _with_libraries() -> dict[str, str]:
+    """For a binary that was built elsewhere: this machine's libtorch, as in ./tritogen."""
+    import torch
+
+    packages = Path(torch.__file__).parent.parent
+    folders = [packages / "torch" / "lib", *sorted(packages.glob("nvidia/*/lib"))]
+    return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, folders))}
 
 
 def report(answers: dict[str, dict[str, Any]], total: int) -> dict[str, Any]:

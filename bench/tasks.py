@@ -1,6 +1,6 @@
 """Runs a program on many KernelBench tasks, each in a process of its own, several at once; one JSON line a task.
 
-What is in the output file is not run again, so an interrupted run goes on where it stopped.
+An interrupted run goes on where it stopped: what the output file has a good answer for is not run again.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def run_all(
     start = time.monotonic()
     out.parent.mkdir(parents=True, exist_ok=True)
     answers = finished(out)
-    todo = [file for file in files if name(file) not in answers]
+    todo = [file for file in files if "error" in answers.get(name(file), {"error": "none yet"})]
     total = len(todo)
     with out.open("a") as lines:
 

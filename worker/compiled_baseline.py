@@ -267,6 +267,7 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
 
 def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -> dict[str, Any]:
     """The whole measurement of a loaded file. REQUIRES: nothing was put on the GPU yet."""
+    stage("use the GPU")
     turn = prepare_process(arguments.device)
     options = Options(min_samples=arguments.samples, budget_seconds=arguments.seconds)
     with torch.no_grad(), turn.shared():
