@@ -38,26 +38,13 @@ class LoopBack final : public Instruction {
   bool spins_;
 };
 
-int64_t SignExtend(const std::byte* at, int bytes) {
-  switch (bytes) {
-    case 1:
-      return LoadAs<int8_t>(at);
-    case 2:
-      return LoadAs<int16_t>(at);
-    case 4:
-      return LoadAs<int32_t>(at);
-    default:
-      return LoadAs<int64_t>(at);
-  }
-}
-
 // iv, trips left ← lower, upper, step; jumps over the loop when it has no trip.
 class ForBegin final : public Instruction {
  public:
   explicit ForBegin(int bytes) : bytes_(bytes) {}
   void Run(Context& c) const override {
-    const int64_t lower = SignExtend(operand(c, 0), bytes_), upper = SignExtend(operand(c, 1), bytes_);
-    const int64_t step = SignExtend(operand(c, 2), bytes_);
+    const int64_t lower = LoadSigned(operand(c, 0), bytes_), upper = LoadSigned(operand(c, 1), bytes_);
+    const int64_t step = LoadSigned(operand(c, 2), bytes_);
     if (step <= 0)
       FailUndefined(c, *this, fmt::format("the step of a loop is {}; it must be positive", step));
     if (lower >= upper) {
@@ -80,7 +67,7 @@ class ForNext final : public Instruction {
     if (left == 0) return;
     StoreAs(scratch(c, 1), left);
     StoreAs(scratch(c, 0),
-            LoadAs<uint64_t>(scratch(c, 0)) + static_cast<uint64_t>(SignExtend(operand(c, 0), bytes_)));
+            LoadAs<uint64_t>(scratch(c, 0)) + static_cast<uint64_t>(LoadSigned(operand(c, 0), bytes_)));
     c.pc = static_cast<size_t>(target);
   }
   explicit ForNext(int bytes) : bytes_(bytes) {}

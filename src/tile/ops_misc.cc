@@ -19,20 +19,6 @@ class ProgramId final : public Instruction {
   bool count_;
 };
 
-int64_t ReadSigned(const std::byte* tile, size_t lane, int bytes) {
-  const std::byte* at = tile + lane * bytes;
-  switch (bytes) {
-    case 1:
-      return LoadAs<int8_t>(at);
-    case 2:
-      return LoadAs<int16_t>(at);
-    case 4:
-      return LoadAs<int32_t>(at);
-    default:
-      return LoadAs<int64_t>(at);
-  }
-}
-
 // out[o, i, n] = source[o, index[o, i, n], n]
 class Gather final : public Instruction {
  public:
@@ -49,7 +35,7 @@ class Gather final : public Instruction {
     for (size_t o = 0; o < outer_; ++o) {
       for (size_t i = 0; i < axis_; ++i) {
         for (size_t n = 0; n < inner_; ++n, ++lane) {
-          const int64_t index = ReadSigned(operand(c, 1), lane, index_size_);
+          const int64_t index = LoadSigned(operand(c, 1) + lane * index_size_, index_size_);
           if (index < 0 || index >= static_cast<int64_t>(source_axis_)) {
             FailUndefined(c, *this,
                           fmt::format("lane {} gathers index {} of {} elements", lane, index, source_axis_));
@@ -79,7 +65,7 @@ class Histogram final : public Instruction {
     if (!active.any) return;
     for (size_t i = 0; i < lanes_; ++i) {
       if (active.mask != nullptr && active.mask[i] == 0) continue;
-      const int64_t bin = ReadSigned(operand(c, 0), i, size_);
+      const int64_t bin = LoadSigned(operand(c, 0) + i * size_, size_);
       if (bin < 0 || bin >= static_cast<int64_t>(bins_)) {
         FailUndefined(c, *this,
                       fmt::format("lane {} counts value {} in a histogram of {} bins", i, bin, bins_));
@@ -165,7 +151,8 @@ class Print final : public Instruction {
       case Elem::kF8E5M2:
         return fmt::format("{}", lanes::E5M2ToFloat(static_cast<uint8_t>(bits)));
       default:
-        return item.is_signed ? fmt::format("{}", ReadSigned(tile, lane, bytes)) : fmt::format("{}", bits);
+        return item.is_signed ? fmt::format("{}", LoadSigned(tile + lane * bytes, bytes))
+                              : fmt::format("{}", bits);
     }
   }
 

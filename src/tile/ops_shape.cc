@@ -4,6 +4,7 @@
 #include "tile/elementwise.h"
 #include "tile/fault.h"
 #include "tile/lanes/memory.h"
+#include "tile/lanes/word.h"
 
 namespace tritogen::tile {
 namespace {
@@ -41,20 +42,7 @@ class StridedCopy final : public Instruction {
     } else if (stride == 0) {
       lanes::Memory().fill(from, size_, to, count);
     } else {
-      switch (size_) {
-        case 1:
-          CopyStrided<uint8_t>(from, to, count, stride);
-          break;
-        case 2:
-          CopyStrided<uint16_t>(from, to, count, stride);
-          break;
-        case 4:
-          CopyStrided<uint32_t>(from, to, count, stride);
-          break;
-        default:
-          CopyStrided<uint64_t>(from, to, count, stride);
-          break;
-      }
+      WithWord(size_, [&](auto word) { CopyStrided<decltype(word)>(from, to, count, stride); });
     }
     return to + count * size_;
   }

@@ -9,9 +9,11 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tile/ir.h"
+#include "tile/lanes/word.h"
 #include "tile/tile.h"
 
 namespace tritogen::tile {
@@ -66,6 +68,11 @@ T LoadAs(const std::byte* at) {
   T value;
   std::memcpy(&value, at, sizeof(T));
   return value;
+}
+// A two's complement number of 1, 2, 4 or 8 bytes.
+inline int64_t LoadSigned(const std::byte* at, int bytes) {
+  return WithWord(bytes,
+                  [at](auto word) -> int64_t { return LoadAs<std::make_signed_t<decltype(word)>>(at); });
 }
 template <class T>
 void StoreAs(std::byte* at, T value) {

@@ -2,6 +2,7 @@
 // test whole blocks and look closer only at the block that differs.
 #include "tile/lanes/isa.h"
 #include "tile/lanes/memory.h"
+#include "tile/lanes/word.h"
 #include "tile/pointer.h"
 
 namespace tritogen::tile::lanes::TRITOGEN_ISA {
@@ -110,16 +111,7 @@ void GatherOf(const std::byte* base, uint64_t first, const uint64_t* p, const ui
 }
 void Gather(const std::byte* base, uint64_t first, const uint64_t* p, const uint8_t* mask, int size,
             void* out, size_t n) {
-  switch (size) {
-    case 1:
-      return GatherOf<uint8_t>(base, first, p, mask, out, n);
-    case 2:
-      return GatherOf<uint16_t>(base, first, p, mask, out, n);
-    case 4:
-      return GatherOf<uint32_t>(base, first, p, mask, out, n);
-    default:
-      return GatherOf<uint64_t>(base, first, p, mask, out, n);
-  }
+  WithWord(size, [&](auto word) { GatherOf<decltype(word)>(base, first, p, mask, out, n); });
 }
 
 template <class T>
@@ -132,16 +124,7 @@ void ScatterOf(std::byte* base, uint64_t first, const uint64_t* p, const uint8_t
 }
 void Scatter(std::byte* base, uint64_t first, const uint64_t* p, const uint8_t* mask, int size,
              const void* in, size_t n) {
-  switch (size) {
-    case 1:
-      return ScatterOf<uint8_t>(base, first, p, mask, in, n);
-    case 2:
-      return ScatterOf<uint16_t>(base, first, p, mask, in, n);
-    case 4:
-      return ScatterOf<uint32_t>(base, first, p, mask, in, n);
-    default:
-      return ScatterOf<uint64_t>(base, first, p, mask, in, n);
-  }
+  WithWord(size, [&](auto word) { ScatterOf<decltype(word)>(base, first, p, mask, in, n); });
 }
 
 template <class T>
@@ -151,16 +134,7 @@ void FillOf(const void* value, void* out, size_t n) {
   for (size_t i = 0; i < n; ++i) to[i] = x;
 }
 void Fill(const void* value, int size, void* out, size_t n) {
-  switch (size) {
-    case 1:
-      return FillOf<uint8_t>(value, out, n);
-    case 2:
-      return FillOf<uint16_t>(value, out, n);
-    case 4:
-      return FillOf<uint32_t>(value, out, n);
-    default:
-      return FillOf<uint64_t>(value, out, n);
-  }
+  WithWord(size, [&](auto word) { FillOf<decltype(word)>(value, out, n); });
 }
 
 }  // namespace
