@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "plan/lift_views.h"
 #include "plan/visit.h"
+#include "program/canonical.h"
+#include "program/literal.h"
 
 namespace tritogen {
 namespace {
@@ -49,6 +51,7 @@ class Lifter {
     }
     program_.structure = plan_.structure;
     DropDead();
+    Canonicalise(&program_);
     return std::move(program_);
   }
 
@@ -327,20 +330,6 @@ class Lifter {
   std::unordered_map<TensorId, int> makers_;       // step of set-up that made the tensor
   std::unordered_map<StorageId, int> last_write_;  // step of set-up that last wrote in place
 };
-
-template <typename F>
-void ForEachRef(Arg& arg, const F& f) {
-  if (auto* ref = std::get_if<NodeRef>(&arg.v)) f(*ref);
-  if (auto* list = std::get_if<Arg::List>(&arg.v)) {
-    for (Arg& item : *list) ForEachRef(item, f);
-  }
-}
-
-template <typename F>
-void ForEachRef(Node& node, const F& f) {
-  for (Arg& arg : node.args) ForEachRef(arg, f);
-  for (auto& [name, arg] : node.kwargs) ForEachRef(arg, f);
-}
 
 // Keeps inputs and what the outputs need, and puts leaves in front of operations: inputs, parameters and
 // buffers, constants.

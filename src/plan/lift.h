@@ -14,7 +14,8 @@
 //                         not know it must refuse it.
 //   random operations     keep their names and their order.
 //   launches              "launch" with the tensors as arguments; each tensor's new value is a result.
-//   dead operations       are dropped. Devices, layouts and memory formats are not part of a Program.
+//   dead operations       are dropped; the rest is in canonical form (program/canonical.h). Devices, layouts
+//   and memory formats are not part of a Program.
 #pragma once
 
 #include "plan/plan.h"

@@ -1,42 +1,56 @@
 #include "program/catalogue.h"
 
-#include <fmt/format.h>
-
-#include <charconv>
-#include <cmath>
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "program/catalogue_rows.h"
 
 namespace tritogen {
-namespace {
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-std::vector<std::string_view> SplitCommas(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    size_t comma = text.find(',');
-    parts.push_back(Trim(text.substr(0, comma)));
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
+std::vector<OpRow> Rows(OpClass kind, const std::vector<RowText>& rows) {
+  std::vector<OpRow> made;
+  for (const RowText& text : rows) {
+    OpRow row{.name = std::string(text.name),
+              .kind = kind,
+              .shape = text.shape,
+              .dtypes = text.dtypes,
+              .flops = text.flops,
+              .torch = std::string(text.torch),
+              .specs = ParseParamSpecs(text.specs),
+              .compute = text.compute,
+              .cases = text.cases};
+    for (std::string_view schema : text.schemas) row.signatures.push_back(ParseSignature(schema));
+    for (const ParamSpec& spec : row.specs) {
+      TRITOGEN_CHECK(std::any_of(row.signatures.begin(), row.signatures.end(),
+                                 [&](const Signature& s) { return s.Find(spec.param) != nullptr; }));
+    }
+    made.push_back(std::move(row));
   }
-  return parts;
+  return made;
 }
 
-}  // namespace
+std::vector<OpRow> JoinRows(const std::vector<std::vector<OpRow>>& parts) {
+  std::vector<OpRow> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+const ParamSpec* OpRow::SpecOf(std::string_view param) const {
+  for (const ParamSpec& spec : specs) {
+    if (spec.param == param) return &spec;
+  }
+  return nullptr;
+}
+
+Dtypes OpRow::DtypeOf(int result) const {
+  return dtypes[std::min<size_t>(result, dtypes.size() - 1)];
+}
 
 const std::vector<OpRow>& Catalogue() {
-  static const std::vector<OpRow> rows = [] {
-    std::vector<OpRow> all = PointwiseRows();
-    for (const OpRow& row : CompoundRows()) all.push_back(row);
-    return all;
-  }();
+  static const std::vector<OpRow> rows =
+      JoinRows({ActivationRows(), UnaryRows(), BinaryRows(), ReductionRows(), NormRows(), MatmulRows(),
+                LayoutRows(), IndexRows(), SpatialRows(), CreateRows()});
   return rows;
 }
 
@@ -56,143 +70,34 @@ bool IsInPlace(std::string_view aten_name) {
 }
 
 const OpRow* FindOp(std::string_view aten_name) {
+  // Names of rows and of their overloads; the first row of a base name answers for the name alone.
   static const std::unordered_map<std::string_view, const OpRow*> index = [] {
     std::unordered_map<std::string_view, const OpRow*> rows;
-    for (const OpRow& row : Catalogue()) TRITOGEN_CHECK(rows.emplace(row.name, &row).second);
+    for (const OpRow& row : Catalogue()) {
+      for (const Signature& signature : row.signatures)
+        TRITOGEN_CHECK(rows.emplace(signature.name, &row).second);
+    }
+    for (const OpRow& row : Catalogue()) rows.emplace(row.name, &row);
     return rows;
   }();
-  std::string_view name = WithoutNamespace(aten_name);
-  if (auto it = index.find(name); it != index.end()) return it->second;
-  if (auto it = index.find(BaseName(name)); it != index.end()) return it->second;
-  return nullptr;
+  auto found = index.find(WithoutNamespace(aten_name));
+  return found == index.end() ? nullptr : found->second;
 }
 
-std::optional<BoundArgs> BoundArgs::Bind(const OpRow& row, const Node& node) {
-  BoundArgs bound;
-  size_t used = 0;
-  auto params = SplitCommas(row.params);
-  if (node.args.size() > params.size()) return std::nullopt;
-  for (size_t i = 0; i < params.size(); ++i) {
-    size_t equals = params[i].find('=');
-    std::string name(params[i].substr(0, equals));
-    const Arg* found = i < node.args.size() ? &node.args[i] : nullptr;
-    for (const auto& [key, value] : node.kwargs) {
-      if (key != name) continue;
-      if (found != nullptr) return std::nullopt;
-      found = &value;
-      ++used;
-    }
-    if (found == nullptr && equals == std::string_view::npos) return std::nullopt;
-    bound.args_.emplace_back(name, found != nullptr ? *found : ParseLiteral(params[i].substr(equals + 1)));
+std::optional<OpCall> BindCall(const Node& node) {
+  const OpRow* row = FindOp(node.op);
+  return row == nullptr ? std::nullopt : BindCall(*row, node);
+}
+
+std::optional<OpCall> BindCall(const OpRow& row, const Node& node) {
+  const std::string_view name = WithoutNamespace(node.op);
+  const bool exact = std::any_of(row.signatures.begin(), row.signatures.end(),
+                                 [&](const Signature& signature) { return signature.name == name; });
+  for (const Signature& signature : row.signatures) {
+    if (exact && signature.name != name) continue;
+    if (auto args = BoundArgs::Bind(signature, node)) return OpCall{&row, &signature, std::move(*args)};
   }
-  if (used != node.kwargs.size()) return std::nullopt;
-  return bound;
-}
-
-const Arg& BoundArgs::operator[](std::string_view name) const {
-  static const Arg none;
-  for (const auto& [key, value] : args_) {
-    if (key == name) return value;
-  }
-  return none;
-}
-
-bool BoundArgs::Holds(std::string_view when) const {
-  for (std::string_view condition : SplitCommas(when)) {
-    size_t equals = condition.find('=');
-    TRITOGEN_CHECK(equals != std::string_view::npos);
-    const Arg& have = (*this)[condition.substr(0, equals)];
-    Arg want = ParseLiteral(condition.substr(equals + 1));
-    auto a = AsNumber(have), b = AsNumber(want);
-    if (a && b ? *a != *b : !(have == want)) return false;
-  }
-  return true;
-}
-
-Arg ParseLiteral(std::string_view text) {
-  text = Trim(text);
-  if (text == "None") return Arg{};
-  if (text == "True" || text == "False") return Arg{text == "True"};
-  if (text == "[]") return Arg{Arg::List{}};
-  if (text.starts_with('\'')) return Arg{std::string(text.substr(1, text.size() - 2))};
-  int64_t integer = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), integer);
-  if (error == std::errc() && end == text.data() + text.size()) return Arg{integer};
-  double number = 0;
-  auto [end2, error2] = std::from_chars(text.data(), text.data() + text.size(), number);
-  TRITOGEN_CHECK(error2 == std::errc() && end2 == text.data() + text.size());
-  return Arg{number};
-}
-
-std::string PythonLiteral(const Arg& arg) {
-  struct Printer {
-    std::string operator()(std::monostate) const { return "None"; }
-    std::string operator()(bool v) const { return v ? "True" : "False"; }
-    std::string operator()(int64_t v) const { return fmt::format("{}", v); }
-    std::string operator()(double v) const {
-      if (std::isnan(v)) return "float(\"nan\")";
-      if (std::isinf(v)) return v > 0 ? "float(\"inf\")" : "float(\"-inf\")";
-      std::string text = fmt::format("{}", v);
-      return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
-    }
-    std::string operator()(const std::string& v) const {
-      std::string text = "\"";
-      for (char c : v) {
-        if (c == '"' || c == '\\') text += '\\';
-        text += c;
-      }
-      return text + "\"";
-    }
-    std::string operator()(NodeRef) const {
-      TRITOGEN_CHECK(false && "a literal has no node");
-      return "";
-    }
-    std::string operator()(Dtype v) const { return fmt::format("torch.{}", DtypeName(v)); }
-    std::string operator()(const Arg::List& list) const {
-      std::string text = "[";
-      for (const Arg& item : list) text += (text.size() > 1 ? ", " : "") + PythonLiteral(item);
-      return text + "]";
-    }
-  };
-  return std::visit(Printer{}, arg.v);
-}
-
-std::optional<double> AsNumber(const Arg& arg) {
-  if (auto* v = std::get_if<double>(&arg.v)) return *v;
-  if (auto* v = std::get_if<int64_t>(&arg.v)) return static_cast<double>(*v);
   return std::nullopt;
-}
-
-std::optional<int64_t> AsInt(const Arg& arg) {
-  if (auto* v = std::get_if<int64_t>(&arg.v)) return *v;
-  return std::nullopt;
-}
-
-bool AsBool(const Arg& arg, bool otherwise) {
-  if (auto* v = std::get_if<bool>(&arg.v)) return *v;
-  if (auto* v = std::get_if<int64_t>(&arg.v)) return *v != 0;
-  return otherwise;
-}
-
-bool IsNone(const Arg& arg) {
-  return std::holds_alternative<std::monostate>(arg.v);
-}
-
-const NodeRef* AsRef(const Arg& arg) {
-  return std::get_if<NodeRef>(&arg.v);
-}
-
-std::optional<std::vector<int64_t>> AsInts(const Arg& arg) {
-  if (auto v = AsInt(arg)) return std::vector<int64_t>{*v};
-  auto* list = std::get_if<Arg::List>(&arg.v);
-  if (list == nullptr) return std::nullopt;
-  std::vector<int64_t> values;
-  for (const Arg& item : *list) {
-    auto v = AsInt(item);
-    if (!v) return std::nullopt;
-    values.push_back(*v);
-  }
-  return values;
 }
 
 }  // namespace tritogen

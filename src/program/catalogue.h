@@ -1,14 +1,19 @@
-// Catalogue of operators: one row says everything that printer and teacher need to know about an ATen
-// operator. The rows stand in catalogue_pointwise.cc and catalogue_compound.cc.
+// Catalogue of operators: one row says everything about an ATen operator that printer, parser, synthesis,
+// teacher and tests need to know. The rows stand in rows_*.cc, one file a family; docs/programs.md says what
+// the columns mean and how to add a row. Every row is run against PyTorch by tests/catalogue.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "program/literal.h"
+#include "program/param_spec.h"
 #include "program/program.h"
+#include "program/shape_rules.h"
+#include "program/signature.h"
 
 namespace tritogen {
 
@@ -19,7 +24,7 @@ enum class OpClass {
   kNorm,    // several reductions and pointwise steps under one name: softmax, layer_norm, losses
   kLayout,  // moves no data or only copies it
   kCreate,  // makes a tensor from scalars
-  kOther,   // known by name, not expressible by the teacher: convolution, pooling, sorting
+  kOther,   // not expressible by the teacher: convolution, pooling, sorting
 };
 
 // In which dtype a pointwise operator works on its operands.
@@ -32,21 +37,58 @@ enum class Compute {
 // A Triton expression, used when every condition in `when` ("alpha=1", "min=None", "approximate='tanh'";
 // comma means and) holds; {name} stands for the parameter of that name. The first case that holds is taken.
 struct OpCase {
-  std::string_view when;
-  std::string_view triton;
+  std::string when;
+  std::string triton;
+};
+
+// Dtype of a result. An argument `dtype` that is given comes before all but kBool and kIndex.
+enum class Dtypes {
+  kPromoted,  // of all tensors and numbers, as PyTorch promotes them
+  kSelected,  // the same without the first tensor, which is a condition
+  kFloat,     // the same, integers and bools as float32
+  kFirst,     // that of the first tensor
+  kBool,
+  kIndex,    // int64
+  kWideInt,  // that of the first tensor; integers and bools as int64
+  kCreated,  // float32, or int64 where all numbers are integers and the row makes a range
+};
+
+// How floating-point operations are counted: `factor` times
+enum class FlopCount {
+  kResults,      // the elements of all results
+  kFirst,        // the elements of the first tensor
+  kProduct,      // result × contracted size: matrix products, where a multiply-add counts 2
+  kConvolution,  // result × weights of one output channel; transposed: input × weights of one input channel
+  kAttention,    // both products and 5 for each score
+  kSort,         // n log2 n of the first tensor
+  kRecurrent,    // steps × batch × weights
+  kNothing,      // a view: no operations and no bytes either
+};
+
+struct Flops {
+  FlopCount count = FlopCount::kResults;
+  double factor = 0;
 };
 
 struct OpRow {
-  std::string_view name;  // ATen name without namespace and, mostly, overload: "add", "max.other"
+  std::string name;  // base name of the ATen operator, or an overload's where overloads differ: "max.dim"
   OpClass kind = OpClass::kOther;
-  std::string_view params;  // in schema order, with defaults: "self, other, alpha=1"
-  double flops = 0;         // per element of the result (reductions, norms: of the first operand)
+  // ATen's schemas that the row answers for. The first that takes a call's arguments is the one meant when
+  // only the PyTorch function is named; others print with their full names.
+  std::vector<Signature> signatures;
+  ShapeRule shape = nullptr;
+  std::vector<Dtypes> dtypes = {Dtypes::kPromoted};  // by result; the last one stands for the rest
+  Flops flops;
+  std::string torch;             // how it is written: spelling.h. Empty: torch.ops.aten.<name>
+  std::vector<ParamSpec> specs;  // what arguments may be drawn: param_spec.h
   Compute compute = Compute::kResult;
-  std::vector<OpCase> cases = {};  // pointwise only
-  std::string_view torch = {};     // PyTorch spelling: "torch.relu"; empty: torch.ops.aten.<name>
+  std::vector<OpCase> cases;  // pointwise only
+
+  const ParamSpec* SpecOf(std::string_view param) const;
+  Dtypes DtypeOf(int result) const;
 };
 
-// All rows, in file order.
+// All rows, by family.
 const std::vector<OpRow>& Catalogue();
 
 // "aten::add.Tensor" → "add.Tensor".
@@ -56,39 +98,19 @@ std::string_view BaseName(std::string_view aten_name);
 // Whether the operator writes one of its operands: "aten::relu_".
 bool IsInPlace(std::string_view aten_name);
 
-// The row of an ATen name: the one for exactly this overload where there is one, else the one for the base
-// name. Null for an operator that the catalogue does not know.
+// The row of an ATen name: the one with exactly this overload where there is one, else the one of this name.
+// Null for an operator that the catalogue does not know.
 const OpRow* FindOp(std::string_view aten_name);
 
-// Arguments by parameter name; defaults filled in.
-class BoundArgs {
- public:
-  // Nothing when the node has more arguments than the row, lacks one without default or has an unknown
-  // keyword.
-  static std::optional<BoundArgs> Bind(const OpRow& row, const Node& node);
-
-  // The argument of this name; a none for a name that the row does not have.
-  const Arg& operator[](std::string_view name) const;
-  // Conditions of an OpCase.
-  bool Holds(std::string_view when) const;
-  const std::vector<std::pair<std::string, Arg>>& all() const { return args_; }
-
- private:
-  std::vector<std::pair<std::string, Arg>> args_;
+// A call with the row and signature that take it.
+struct OpCall {
+  const OpRow* row = nullptr;
+  const Signature* signature = nullptr;
+  BoundArgs args;
 };
-
-// Parses a default or a condition's value: None, True, 3, 0.5, 'tanh', [].
-Arg ParseLiteral(std::string_view text);
-// A literal as Python writes it: 2.0, float("inf"), None, [1, 2]. `REQUIRES`: no NodeRef inside.
-std::string PythonLiteral(const Arg& arg);
-
-// Helpers for reading arguments; nothing when the argument is not of that kind (bools are not integers).
-std::optional<double> AsNumber(const Arg& arg);
-std::optional<int64_t> AsInt(const Arg& arg);
-bool AsBool(const Arg& arg, bool otherwise);
-bool IsNone(const Arg& arg);
-const NodeRef* AsRef(const Arg& arg);
-// A list of integers; one integer counts as a list of one. Nothing for anything else.
-std::optional<std::vector<int64_t>> AsInts(const Arg& arg);
+// Nothing when the catalogue does not know the operator or the arguments do not fit it.
+std::optional<OpCall> BindCall(const Node& node);
+// The same for the signatures of one row; a node.op without overload stands for the first that fits.
+std::optional<OpCall> BindCall(const OpRow& row, const Node& node);
 
 }  // namespace tritogen

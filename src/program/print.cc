@@ -6,13 +6,16 @@
 #include "base/error.h"
 #include "program/catalogue.h"
 #include "program/names.h"
+#include "program/spelling.h"
 
 namespace tritogen {
 namespace {
 
-std::string ArgText(const Arg& arg, const std::function<std::string(NodeRef)>& name) {
+using NameOf = std::function<std::string(NodeRef)>;
+
+std::string ArgText(const Arg& arg, const NameOf& name) {
   if (const NodeRef* ref = AsRef(arg)) return name(*ref);
-  if (const auto* list = std::get_if<Arg::List>(&arg.v)) {
+  if (const Arg::List* list = AsList(arg)) {
     std::vector<std::string> items;
     for (const Arg& item : *list) items.push_back(ArgText(item, name));
     return fmt::format("[{}]", fmt::join(items, ", "));
@@ -20,18 +23,28 @@ std::string ArgText(const Arg& arg, const std::function<std::string(NodeRef)>& n
   return PythonLiteral(arg);
 }
 
-// "aten::add.Tensor" → "torch.ops.aten.add.Tensor".
-std::string QualifiedName(const std::string& op) {
-  std::string name(WithoutNamespace(op));
-  return "torch.ops.aten." + name + (name.find('.') == std::string::npos ? ".default" : "");
+// x[:, 1:4]: the arguments are those of slice.Tensor.
+std::string SubscriptText(const PythonCall& call, const NameOf& name) {
+  auto bound = [&](size_t i) {
+    return i < call.args.size() && !IsNone(call.args[i]) ? ArgText(call.args[i], name) : std::string();
+  };
+  std::string text = ArgText(call.args[0], name) + "[";
+  for (int64_t i = 0; i < AsInt(call.args[1]).value_or(0); ++i) text += ":, ";
+  text += bound(2) + ":" + bound(3);
+  if (const std::string step = bound(4); step != "1") text += ":" + step;
+  return text + "]";
 }
 
-// The PyTorch spelling where the row has one. An overload that a spelling may not resolve keeps its full
-// name.
-std::string CalleeText(const Node& node) {
-  const OpRow* row = FindOp(node.op);
-  if (row == nullptr || row->torch.empty()) return QualifiedName(node.op);
-  return std::string(row->torch);
+// "    # up_weight: float32[4, 3], parameter \"up.weight\"". An input that is called by its name says no
+// more.
+std::string LeafComment(const std::string& name, const Node& node) {
+  std::string text = fmt::format("    # {}: {}", name, ShapeText(node.results[0]));
+  if (node.kind == NodeKind::kInput && node.name == name) return text;
+  const char* kind = node.kind == NodeKind::kParameter  ? "parameter"
+                     : node.kind == NodeKind::kBuffer   ? "buffer"
+                     : node.kind == NodeKind::kConstant ? "constant"
+                                                        : "input";
+  return text + fmt::format(", {} {}", kind, PythonLiteral(Arg{node.name}));
 }
 
 // What the left side of the assignment looks like: "a", "a, b" or "a," for a list of one.
@@ -39,18 +52,23 @@ std::string Targets(const std::vector<std::string>& names, bool list) {
   return list && names.size() == 1 ? names[0] + "," : fmt::format("{}", fmt::join(names, ", "));
 }
 
+// Tensors made without another tensor must be told where.
+bool MakesFromNothing(const Node& node) {
+  const OpRow* row = FindOp(node.op);
+  return row != nullptr && row->kind == OpClass::kCreate && row->signatures[0].Find("self") == nullptr;
+}
+
 class Printer {
  public:
-  explicit Printer(const Program& program) : program_(program) {}
+  explicit Printer(const Program& program) : program_(program), names_(PrintedNames(program)) {}
 
   std::string Print() {
     std::vector<std::string> params, comments;
-    for (const Node& node : program_.nodes) Name(node);
     for (size_t i = 0; i < program_.nodes.size(); ++i) {
       const Node& node = program_.nodes[i];
       if (node.kind == NodeKind::kOp) continue;
       params.push_back(names_[i][0]);
-      comments.push_back(fmt::format("    # {}: {}", names_[i][0], ShapeText(node.results[0])));
+      comments.push_back(LeafComment(names_[i][0], node));
     }
     std::string text = fmt::format("import torch\n\n\ndef program({}):\n", fmt::join(params, ", "));
     if (!comments.empty()) text += fmt::format("{}\n", fmt::join(comments, "\n"));
@@ -68,15 +86,6 @@ class Printer {
   }
 
  private:
-  void Name(const Node& node) {
-    std::string wish = node.name;
-    if (wish.empty()) wish = BaseName(node.op);
-    std::vector<std::string> names;
-    for (size_t r = 0; r < std::max<size_t>(1, node.results.size()); ++r)
-      names.push_back(table_.Unique(wish));
-    names_.push_back(std::move(names));
-  }
-
   std::string ReturnText(const std::function<std::string(NodeRef)>& name) const {
     std::vector<std::string> leaves;
     for (NodeRef ref : program_.outputs) leaves.push_back(ref.id < 0 ? "None" : name(ref));
@@ -85,37 +94,46 @@ class Printer {
   }
 
   const Program& program_;
-  NameTable table_{"torch", "program"};
   std::vector<std::vector<std::string>> names_;  // by node, by result
 };
 
 }  // namespace
 
+std::vector<std::vector<std::string>> PrintedNames(const Program& program) {
+  NameTable table{"torch", "program"};
+  std::vector<std::vector<std::string>> all;
+  for (const Node& node : program.nodes) {
+    const std::string wish = node.name.empty() ? std::string(BaseName(node.op)) : node.name;
+    std::vector<std::string> names;
+    for (size_t r = 0; r < std::max<size_t>(1, node.results.size()); ++r) names.push_back(table.Unique(wish));
+    all.push_back(std::move(names));
+  }
+  return all;
+}
+
 std::string PrintProgram(const Program& program) {
   return Printer(program).Print();
 }
 
-std::string CallText(const Node& node, const std::function<std::string(NodeRef)>& name,
-                     const std::string& device) {
-  TRITOGEN_CHECK(node.kind == NodeKind::kOp);
-  const OpRow* row = FindOp(node.op);
+std::string CallText(const Node& node, const NameOf& name, const std::string& device) {
+  const PythonCall call = Spell(node);
+  if (call.callee == "[]") return SubscriptText(call, name);
+  std::string callee = call.callee;
   std::vector<std::string> parts;
-  for (const Arg& arg : node.args) parts.push_back(ArgText(arg, name));
-  bool creates =
-      row != nullptr && row->kind == OpClass::kCreate && row->params.find("self") == std::string_view::npos;
-  for (const auto& [key, value] : node.kwargs) {
-    if (key == "layout" || key == "pin_memory" || IsNone(value)) continue;
-    if (key == "device") {
-      creates = true;
-    } else if (key == "memory_format") {
-      if (const auto* format = std::get_if<std::string>(&value.v))
-        parts.push_back("memory_format=torch." + *format);
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    std::string text = ArgText(call.args[i], name);
+    if (i == 0 && callee.starts_with('.')) {
+      callee = text + callee;
     } else {
-      parts.push_back(fmt::format("{}={}", key, ArgText(value, name)));
+      parts.push_back(std::move(text));
     }
   }
-  if (creates) parts.push_back("device=" + device);
-  return fmt::format("{}({})", CalleeText(node), fmt::join(parts, ", "));
+  for (const auto& [key, value] : call.kwargs) {
+    if (key != "device" && key != "layout" && key != "pin_memory")
+      parts.push_back(fmt::format("{}={}", key, ArgText(value, name)));
+  }
+  if (MakesFromNothing(node)) parts.push_back("device=" + device);
+  return fmt::format("{}({})", callee, fmt::join(parts, ", "));
 }
 
 bool ReturnsList(const Node& node) {

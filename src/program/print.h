@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "program/program.h"
 
@@ -13,9 +14,12 @@ namespace tritogen {
 // recorded program gives; an output that is no tensor (NodeRef{-1}) is None.
 std::string PrintProgram(const Program& program);
 
-// One operation as a PyTorch expression: "torch.relu(x)", "torch.ops.aten.convolution.default(x, w, …)".
-// `name` says what to call an operand; `device` is the expression that new tensors are made on. REQUIRES:
-// node.kind is kOp.
+// What PrintProgram calls each result of each node.
+std::vector<std::vector<std::string>> PrintedNames(const Program& program);
+
+// One operation as a PyTorch expression: "torch.relu(x)", "torch.ops.aten.convolution.default(x, w, …)"
+// (spelling.h). `name` says what to call an operand; `device` is the expression that new tensors are made on.
+// REQUIRES: node.kind is kOp.
 std::string CallText(const Node& node, const std::function<std::string(NodeRef)>& name,
                      const std::string& device);
 

@@ -38,7 +38,7 @@ TEST(Print, FlatFunctionWithShapes) {
 
 def program(x, up_weight):
     # x: float32[2, 3]
-    # up_weight: float32[4, 3]
+    # up_weight: float32[4, 3], parameter "up.weight"
     linear = torch.nn.functional.linear(x, up_weight)  # float32[2, 4]
     add = torch.add(linear, 1.0, alpha=2)  # float32[2, 4]
     return add
@@ -75,16 +75,15 @@ TEST(Catalogue, NamesAndOverloads) {
 }
 
 TEST(Catalogue, BindsDefaultsKeywordsAndConditions) {
-  const OpRow& row = *FindOp("aten::add.Tensor");
   Node node = Op("aten::add.Tensor", {Arg{NodeRef{0}}, Arg{2.0}}, {});
-  auto plain = BoundArgs::Bind(row, node);
+  auto plain = BindCall(node);
   ASSERT_TRUE(plain);
-  EXPECT_TRUE(plain->Holds("alpha=1"));
+  EXPECT_TRUE(plain->args.Holds("alpha=1"));
   node.kwargs = {{"alpha", Arg{0.5}}};
-  EXPECT_FALSE(BoundArgs::Bind(row, node)->Holds("alpha=1"));
+  EXPECT_FALSE(BindCall(node)->args.Holds("alpha=1"));
   node.kwargs = {{"beta", Arg{0.5}}};
-  EXPECT_FALSE(BoundArgs::Bind(row, node));
-  EXPECT_FALSE(BoundArgs::Bind(row, Op("aten::add.Tensor", {Arg{NodeRef{0}}}, {})));
+  EXPECT_FALSE(BindCall(node));
+  EXPECT_FALSE(BindCall(Op("aten::add.Tensor", {Arg{NodeRef{0}}}, {})));
 }
 
 TEST(Catalogue, EveryPointwiseRowHasACaseThatAlwaysHolds) {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@
 namespace tritogen {
 
 struct OpRow;
+struct Signature;
+struct NodeRef;
 class BoundArgs;
 
 // A size: a variable of a ShapeSystem or a number.
@@ -82,6 +85,9 @@ using Relation =
 
 inline constexpr int64_t kUnboundedSize = std::numeric_limits<int64_t>::max();
 
+// An operand's size that ConstraintsOf makes a variable of.
+inline constexpr Term kAnySize{-2, 0};
+
 struct ShapeVariable {
   enum class Role {
     kOperand,    // size `axis` of tensor `index` of the form
@@ -90,18 +96,21 @@ struct ShapeVariable {
     kAuxiliary,  // stands between two relations
   } role;
   int index = 0, axis = 0;
-  std::string name;  // "weight[1]", "stride[0]", "out[2]"
+  std::string name;       // "t1[0]", "stride[0]", "out0[2]"
+  std::string attribute;  // of kAttribute: the parameter
+
   int64_t low = 1, high = kUnboundedSize;
 };
 
 // What a call of an operator looks like before its sizes are known.
 struct OpForm {
   const OpRow* row = nullptr;
+  const Signature* signature = nullptr;     // one of the row's
   const BoundArgs* args = nullptr;          // NodeRef{i} stands for tensors[i]; every attribute has a value
   std::vector<Terms> tensors;               // sizes, all numbers or all unknown (AnyOfRank)
   std::set<std::string, std::less<>> free;  // integer attributes that become variables, item by item
 
-  static Terms AnyOfRank(int rank) { return Terms(rank, Term{0, 0}); }
+  static Terms AnyOfRank(int rank) { return Terms(rank, kAnySize); }
 };
 
 struct ShapeSystem {
@@ -129,10 +138,15 @@ class ShapeBuilder {
  public:
   explicit ShapeBuilder(const OpForm& form);
 
+  const OpRow& row() const { return *form_.row; }
+  const Signature& signature() const { return *form_.signature; }
+  const BoundArgs& args() const { return *form_.args; }
+
   // Arguments. A tensor that is missing or None has no sizes: Has() says so.
   bool Has(std::string_view tensor) const;
   const Terms& In(std::string_view tensor) const;
   std::vector<Terms> List(std::string_view tensors) const;  // of a Tensor[]
+  const Terms& Tensor(NodeRef ref) const;
   int Rank(std::string_view tensor) const { return static_cast<int>(In(tensor).size()); }
   int64_t Int(std::string_view name, int64_t otherwise) const;
   bool Flag(std::string_view name) const;
@@ -150,13 +164,16 @@ class ShapeBuilder {
   Term Broadcasted(Term a, Term b);
   Terms BroadcastedShapes(const Terms& a, const Terms& b);  // aligned at the right
   Term Times(const Terms& factors);
-  Term Over(Term number, Term divisor);  // exact
-  Term Plus(const std::vector<std::pair<int64_t, Term>>& terms, int64_t constant = 0);
-  // `ceil`: the pool's rounding, only for known sizes.
-  Term WindowOut(Term in, Term kernel, Term stride, Term padding, Term dilation, bool ceil = false);
-  Term WindowIn(Term in, Term kernel, Term stride, Term padding, Term dilation, Term extra);
-  // A size that relations stated later determine: one more unknown, or what `known` says.
-  Term Unknown(std::string name);
+  Term Over(Term number, Term divisor, std::string_view what);  // exact
+  Term Plus(const std::vector<std::pair<int64_t, Term>>& terms, int64_t constant = 0, int64_t low = 1);
+  struct WindowTerms {
+    Term in, kernel, stride, padding, dilation;
+  };
+  // `ceil`: the rounding of pools that ask for it; only for known sizes.
+  Term WindowOut(const WindowTerms& window, bool ceil = false);
+  Term WindowIn(const WindowTerms& window, Term extra);
+  // One that relations stated later determine; at least `low`.
+  Term Unknown(std::string name, int64_t low = 1);
 
   // What must hold.
   void RequireEqual(Term a, Term b, std::string_view what);
@@ -164,10 +181,13 @@ class ShapeBuilder {
   void RequireProduct(const Terms& left, const Terms& right, std::string_view what);
   void RequireDivides(Term divisor, Term number, std::string_view what);
   void RequireRange(Term term, int64_t low, int64_t high, std::string_view what);
-  void RequireAtMost(Term a, Term b, std::string_view what);  // a ≤ b
-  bool Require(bool holds, std::string_view what);            // of the form itself
+  // Σ coefficient · term + constant ≤ 0.
+  void RequireAtMost(const std::vector<std::pair<int64_t, Term>>& terms, int64_t constant,
+                     std::string_view what);
+  bool Require(bool holds, std::string_view what);  // of the form itself
 
   void Result(Terms sizes);
+  void ResultAgain();  // one more with the sizes of the last one
   void Fail(std::string why);
   bool failed() const { return !system_.problem.empty(); }
 
@@ -178,6 +198,7 @@ class ShapeBuilder {
 
   const OpForm& form_;
   ShapeSystem system_;
+  std::map<std::string, Terms, std::less<>> attributes_;  // made once, so that a variable is one
 };
 
 using ShapeRule = void (*)(ShapeBuilder&);

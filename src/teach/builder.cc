@@ -88,12 +88,12 @@ Value Builder::Op(std::string_view op, const std::vector<In>& in, std::optional<
       values.push_back(std::get<Value>(operand));
     }
   }
-  auto args = BoundArgs::Bind(*row, node);
-  TRITOGEN_CHECK(args && !values.empty());
+  auto call = BindCall(*row, node);
+  TRITOGEN_CHECK(call && !values.empty());
   bool comparison = row->compute == Compute::kPromoted || row->name.starts_with("logical");
   Dtype result = dtype ? *dtype : comparison ? Dtype::kBool : ComputeDtype(values.back().dtype);
   return Apply(
-      *row, *args, [&](NodeRef ref) { return values[ref.id]; }, result);
+      *row, call->args, [&](NodeRef ref) { return values[ref.id]; }, result);
 }
 
 Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::function<Value(NodeRef)>& get,
@@ -135,7 +135,7 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
   Prim prim;
   prim.name = row.name;
   prim.expr = std::move(expr);
-  prim.flops = row.flops;
+  prim.flops = row.flops.factor;
   prim.dtype = result;
   prim.sizes = BroadcastSizes(shapes);
   for (size_t i = 0; i < values.size(); ++i) {

@@ -125,10 +125,10 @@ class Lowering {
   }
 
   bool LowerNode(const Node& node) {
-    const OpRow* row = FindOp(node.op);
-    if (row == nullptr) return false;
-    auto args = BoundArgs::Bind(*row, node);
-    if (!args) return false;
+    auto call = BindCall(node);
+    if (!call) return false;
+    const OpRow* row = call->row;
+    const BoundArgs* args = &call->args;
     std::string_view op = row->name;
     b_.origin = PlainName(node.op);
     switch (row->kind) {
@@ -197,14 +197,14 @@ class Lowering {
   }
 
   void RememberFill(const Node& node) {
-    const OpRow* row = FindOp(node.op);
-    auto args = row != nullptr && row->kind == OpClass::kCreate ? BoundArgs::Bind(*row, node) : std::nullopt;
-    if (!args || !IsFloating(node.results[0].dtype)) return;
+    auto call = BindCall(node);
+    if (!call || call->row->kind != OpClass::kCreate || !IsFloating(node.results[0].dtype)) return;
+    const std::string& name = call->row->name;
     std::optional<double> fill;
-    if (row->name.starts_with("zeros")) fill = 0;
-    if (row->name.starts_with("ones")) fill = 1;
-    if (row->name.starts_with("full")) fill = AsNumber((*args)["fill_value"]);
-    if (row->name == "scalar_tensor") fill = AsNumber((*args)["s"]);
+    if (name.starts_with("zeros")) fill = 0;
+    if (name.starts_with("ones")) fill = 1;
+    if (name.starts_with("full")) fill = AsNumber(call->args["fill_value"]);
+    if (name == "scalar_tensor") fill = AsNumber(call->args["s"]);
     if (fill) b_.fill_[b_.results_[0].view.prim] = *fill;
   }
 

@@ -1,0 +1,115 @@
+// program FILE: the canonical program of a PyTorch file, as text or as a picture.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "cli/files.h"
+#include "cli/session.h"
+#include "plan/lift.h"
+#include "program/canonical.h"
+#include "program/infer.h"
+#include "program/parse.h"
+#include "program/picture.h"
+#include "program/print.h"
+
+namespace tritogen {
+namespace {
+
+struct ProgramOptions {
+  std::vector<std::string> files;
+  std::string class_name = "Model", function, svg;
+  bool text = false, dot = false, check = false, allow_weak_jail = false;
+};
+
+Program Record(Recorder* recorder, const ProgramOptions& options, const std::string& file) {
+  const bool is_function = !options.function.empty();
+  auto recorded = recorder->Record({.role = Role::kReference,
+                                    .source = ReadSource(file),
+                                    .entry = is_function ? options.function : options.class_name,
+                                    .is_function = is_function});
+  if (auto* plan = std::get_if<Plan>(&recorded)) return Lift(*plan);
+  const auto& failure = std::get<RecordFailure>(recorded);
+  const std::string where = failure.line ? fmt::format(":{}", failure.line) : "";
+  throw UserError(fmt::format("{}{}: {}", file, where, failure.message));
+}
+
+Program ReadText(const std::string& file) {
+  try {
+    Program program = ParseProgram(ReadSource(file));
+    Canonicalise(&program);
+    return program;
+  } catch (const FormatError& error) {
+    throw UserError(fmt::format("{}: {}", file, error.what()));
+  }
+}
+
+int Operations(const Program& program) {
+  return static_cast<int>(std::count_if(program.nodes.begin(), program.nodes.end(),
+                                        [](const Node& node) { return node.kind == NodeKind::kOp; }));
+}
+
+// One line a file and one a problem.
+void PrintCheck(const std::string& file, const Program& program, const std::vector<std::string>& problems) {
+  const Cost cost = CostOf(program);
+  fmt::print("{}: {}, {} operations, {:.3g} GFLOP, {:.3g} MB\n", file,
+             problems.empty() ? "canonical" : "not canonical", Operations(program), cost.flops / 1e9,
+             cost.bytes / 1e6);
+  for (const std::string& problem : problems) fmt::print("  {}\n", problem);
+}
+
+int Run(const ProgramOptions& options, const Environment& environment) {
+  RequireWritable(options.svg);
+  std::unique_ptr<Recorder> recorder;
+  if (!options.text) {
+    recorder = std::make_unique<Recorder>(RecorderOptions{.python = environment.python,
+                                                          .worker_folder = environment.root + "/worker",
+                                                          .allow_weak_jail = options.allow_weak_jail});
+  }
+  bool all_canonical = true;
+  for (const std::string& file : options.files) {
+    const Program program = options.text ? ReadText(file) : Record(recorder.get(), options, file);
+    const std::vector<std::string> problems = ProblemsOf(program);
+    all_canonical &= problems.empty();
+    if (options.check) {
+      PrintCheck(file, program, problems);
+      continue;
+    }
+    for (const std::string& problem : problems) fmt::print(stderr, "tritogen: {}: {}\n", file, problem);
+    if (!options.svg.empty()) WriteFileAtomic(options.svg, ToSvg(program));
+    if (options.dot) fmt::print("{}", ToDot(program));
+    if (!options.dot && options.svg.empty()) fmt::print("{}", PrintProgram(program));
+  }
+  return all_canonical ? 0 : 1;
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv, const Environment& environment) {
+  CLI::App app(
+      "Shows the canonical program of a PyTorch file: a flat function in plain PyTorch with dtypes and "
+      "shapes.\n"
+      "Exit code 0: every operation is in the catalogue, 1: some are not (stderr says which), 2: wrong use "
+      "or a\n"
+      "file that does not run. The form of the text is in docs/programs.md.",
+      "./tritogen program");
+  ProgramOptions options;
+  app.add_option("FILE", options.files, "PyTorch file with Model, get_inputs and get_init_inputs")
+      ->required();
+  auto* class_option = app.add_option("--class", options.class_name, "class to show")->capture_default_str();
+  app.add_option("--function", options.function, "show a plain function instead of a class")
+      ->excludes(class_option);
+  app.add_flag("--text", options.text, "FILE is the text of a program already; nothing of it is run");
+  auto* dot = app.add_flag("--dot", options.dot, "print the graph for Graphviz instead");
+  app.add_option("--svg", options.svg, "draw the graph into this file instead")->excludes(dot);
+  app.add_flag("--check", options.check, "one line a file: canonical or not, and why");
+  app.add_flag("--allow-weak-jail", options.allow_weak_jail,
+               "go on where the kernel refuses parts of the jail");
+  if (auto code = Parse(&app, argc, argv)) return *code;
+  if (options.files.size() > 1 && !options.check) {
+    throw UserError("several files are only for --check; show them one by one");
+  }
+  return Run(options, environment);
+}
+
+}  // namespace tritogen
