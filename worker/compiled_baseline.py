@@ -81,8 +81,9 @@ class Program:
         self.run = run
         self.graph: torch.cuda.CUDAGraph | None = None
 
-    def capture(self) -> None:
-        """Leaves `graph` empty where the program cannot be captured."""
+    def capture(self, pool: Any) -> None:
+        """Leaves `graph` empty where the program cannot be captured. Nobody reads the answers of replays, so programs
+        that never run at once share a pool of memory."""
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -91,7 +92,7 @@ class Program:
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph):
+            with torch.cuda.graph(graph, pool=pool):
                 self.run()
         except Exception:  # it waits for the GPU in the middle, or allocates behind PyTorch's back
             torch.cuda.synchronize()
@@ -259,8 +260,9 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
     if device == "cuda":
         stage("capture it as a CUDA graph")
         torch.cuda.empty_cache()
+        pool = torch.cuda.graph_pool_handle()
         for program in programs:
-            program.capture()
+            program.capture(pool)
         torch.cuda.synchronize()
     return Ready(programs, inputs, compile_seconds, found)
 
