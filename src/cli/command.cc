@@ -7,6 +7,7 @@ constexpr Command kCommands[] = {
     {"convert", "turn a PyTorch file into a verified module with Triton kernels", RunConvert},
     {"verify", "judge a candidate against a reference, or many with --batch", RunVerify},
     {"program", "show the canonical program of a PyTorch file, as text or as a picture", RunProgram},
+    {"synth", "random PyTorch programs with sizes drawn uniformly, as JSON lines", RunSynth},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
 };
 

@@ -25,6 +25,7 @@ void PrintUsage(std::FILE* out);
 int RunConvert(int argc, char** argv, const Environment& environment);
 int RunVerify(int argc, char** argv, const Environment& environment);
 int RunProgram(int argc, char** argv, const Environment& environment);
+int RunSynth(int argc, char** argv, const Environment& environment);
 int RunDoctor(int argc, char** argv, const Environment& environment);
 
 }  // namespace tritogen

@@ -32,6 +32,7 @@ Domain::Domain(std::initializer_list<int64_t> values) : Domain(Of(values)) {}
 
 Domain Domain::Interval(int64_t low, int64_t high) {
   Domain domain;
+  high = std::min(high, kLargest);
   if (low <= high) domain.ranges_ = {{low, high}};
   domain.Normalise();
   return domain;
@@ -123,6 +124,7 @@ void Domain::Normalise() {
   ranges_ = std::move(merged);
   size_ = 0;
   for (const Range& range : ranges_) size_ += range.high - range.low + 1;
+  TRITOGEN_CHECK(size_ >= 0);
 }
 
 }  // namespace tritogen::synth

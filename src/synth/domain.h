@@ -18,7 +18,7 @@ class Domain {
 
   Domain() = default;  // empty
   Domain(std::initializer_list<int64_t> values);
-  static Domain Interval(int64_t low, int64_t high);
+  static Domain Interval(int64_t low, int64_t high);     // none above 2^31
   static Domain Of(const std::vector<int64_t>& values);  // any order, may repeat
   // "1..8, 16, 32" or "common" (Common()). Throws UserError naming what is wrong.
   static Domain Parse(std::string_view text);

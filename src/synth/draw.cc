@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "program/infer.h"
 #include "synth/sketch.h"
 
 namespace tritogen::synth {
@@ -11,10 +10,6 @@ namespace {
 
 constexpr int kTries = 20;      // for a call of the operator that its own rule accepts
 constexpr int64_t kSmall = 64;  // a range of integers that is drawn from as a whole
-
-bool IsOperand(const Param& param) {
-  return param.IsTensor();
-}
 
 // One call of an operator, drawn parameter by parameter.
 class StepDrawer {
@@ -29,10 +24,8 @@ class StepDrawer {
     step_.signature = &row_.signatures[0];
     bool drawn = true;
     for (const Param& param : step_.signature->params) drawn = drawn && DrawParam(param);
-    if (drawn && Accepted()) {
-      Finish();
-      return true;
-    }
+    step_.equal_sizes = !random_.Chance(options_.broadcast);
+    if (drawn && AddStep(&sketch_, std::move(step_), free_, options_.max_rank + 1).empty()) return true;
     sketch_.tensors.resize(tensors);
     sketch_.inputs.resize(inputs);
     return false;
@@ -47,7 +40,7 @@ class StepDrawer {
   bool DrawParam(const Param& param) {
     const ParamSpec* spec = row_.SpecOf(param.name);
     std::optional<Arg> arg;
-    if (IsOperand(param)) {
+    if (param.IsTensor()) {
       arg = DrawTensors(param, spec != nullptr ? *spec : Unspecified());
     } else {
       // Rounding up is no relation that rules state of unknown sizes.
@@ -201,51 +194,6 @@ class StepDrawer {
     return IntsArg(axes);
   }
 
-  bool Accepted() {
-    OpForm form{.row = &row_, .signature = step_.signature, .args = &step_.args, .free = free_};
-    for (int tensor : step_.operands) form.tensors.push_back(OpForm::AnyOfRank(sketch_.tensors[tensor].rank));
-    step_.shapes = ConstraintsOf(form);
-    if (!step_.shapes.problem.empty() || step_.shapes.results.empty()) return false;
-    return std::all_of(step_.shapes.results.begin(), step_.shapes.results.end(), [&](const Terms& sizes) {
-      return static_cast<int>(sizes.size()) <= options_.max_rank + 1;
-    });
-  }
-
-  // The catalogue's rule, for the few dtypes that sketches have.
-  Dtype ResultDtype(size_t result) const {
-    const Dtypes rule = row_.DtypeOf(static_cast<int>(result));
-    if (rule == Dtypes::kBool) return Dtype::kBool;
-    if (rule == Dtypes::kIndex) return Dtype::kInt64;
-    const Dtype first = sketch_.tensors[step_.operands[0]].dtype;
-    if (rule == Dtypes::kFirst) return first;
-    if (rule == Dtypes::kWideInt) return IsFloating(first) ? first : Dtype::kInt64;
-    Dtype promoted = Dtype::kBool;
-    for (size_t i = rule == Dtypes::kSelected ? 1 : 0; i < step_.operands.size(); ++i)
-      promoted = PromotedDtype(promoted, sketch_.tensors[step_.operands[i]].dtype);
-    return rule == Dtypes::kFloat && !IsFloating(promoted) ? Dtype::kFloat32 : promoted;
-  }
-
-  void Finish() {
-    const int number = static_cast<int>(sketch_.steps.size());
-    step_.equal_sizes = !random_.Chance(options_.broadcast);
-    for (int tensor : step_.operands) {
-      ++sketch_.tensors[tensor].uses;
-      const int input = sketch_.tensors[tensor].input;
-      if (input < 0) continue;
-      InputValues& values = sketch_.inputs[input].values;
-      if (values.indexed_step == number && values.indexed_axis < 0)
-        values.indexed_axis = static_cast<int>(AsInt(step_.args["dim"]).value_or(0));
-    }
-    for (size_t r = 0; r < step_.shapes.results.size(); ++r) {
-      step_.results.push_back(static_cast<int>(sketch_.tensors.size()));
-      sketch_.tensors.push_back({.rank = static_cast<int>(step_.shapes.results[r].size()),
-                                 .dtype = ResultDtype(r),
-                                 .step = number,
-                                 .result = static_cast<int>(r)});
-    }
-    sketch_.steps.push_back(std::move(step_));
-  }
-
   const SketchOptions& options_;
   const OpRow& row_;
   SplitMix& random_;
@@ -255,21 +203,6 @@ class StepDrawer {
 };
 
 }  // namespace
-
-std::vector<int> Sketch::Outputs() const {
-  std::vector<int> outputs;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].step >= 0 && tensors[i].uses == 0) outputs.push_back(static_cast<int>(i));
-  }
-  return outputs;
-}
-
-bool Drawable(const OpRow& row) {
-  if (row.shape == nullptr || row.signatures.empty() || row.kind == OpClass::kCreate) return false;
-  if (row.torch.empty() || row.name.starts_with('_') || row.name.starts_with("native_")) return false;
-  const Signature& signature = row.signatures[0];
-  return std::any_of(signature.params.begin(), signature.params.end(), IsOperand);
-}
 
 Sketch DrawSketch(const SketchOptions& options, int level, SplitMix* random) {
   TRITOGEN_CHECK(!options.operators.empty() && level >= 1);

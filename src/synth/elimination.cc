@@ -172,24 +172,22 @@ class Elimination<Count>::Run {
       all.weights = *weights;
     else
       all.weights.assign(all.keys.size(), Count(1));
-    tables.erase(tables.begin());
-    while (!tables.empty()) {  // next the one that adds the fewest new bits
-      size_t best = 0;
-      Joined chosen;
-      for (size_t i = 0; i < tables.size(); ++i) {
-        Joined moved = Moved(tables_[tables[i]], layout);
-        if (i > 0 && std::popcount(moved.mask & ~all.mask) >= std::popcount(chosen.mask & ~all.mask))
-          continue;
-        best = i;
-        chosen = std::move(moved);
+    std::vector<Joined> moved;
+    for (size_t i = 1; i < tables.size(); ++i) moved.push_back(Moved(tables_[tables[i]], layout));
+    std::vector<bool> done(moved.size());
+    for (size_t turn = 0; turn < moved.size(); ++turn) {  // next the one that adds the fewest new bits
+      size_t best = moved.size();
+      auto fresh = [&](size_t i) { return std::popcount(moved[i].mask & ~all.mask); };
+      for (size_t i = 0; i < moved.size(); ++i) {
+        if (!done[i] && (best == moved.size() || fresh(i) < fresh(best))) best = i;
       }
-      all = Joined2(all, chosen, tables_[tables[best]].weights);
-      tables.erase(tables.begin() + static_cast<int64_t>(best));
+      all = JoinTwo(all, moved[best], tables_[tables[best + 1]].weights);
+      done[best] = true;
     }
     return all;
   }
 
-  Joined Joined2(const Joined& a, const Joined& b, const std::vector<Count>* weights) const {
+  Joined JoinTwo(const Joined& a, const Joined& b, const std::vector<Count>* weights) const {
     const uint64_t shared = a.mask & b.mask;
     KeyIndex index(b.keys.size());
     std::vector<int> head, next(b.keys.size(), -1);

@@ -92,27 +92,34 @@ std::optional<Domain> ImageOf(const Linear& c, Var var, const DomainOf& domain) 
   return Domain::Of(values);
 }
 
-std::optional<Domain> ImageOf(const Product& c, Var var, const DomainOf& domain) {
-  const bool left = std::count(c.left.begin(), c.left.end(), var) == 1;
-  const auto& own = left ? c.left : c.right;
-  const auto& others = left ? c.right : c.left;
-  if (own.size() != 1 || own[0] != var || std::count(others.begin(), others.end(), var) > 0)
-    return std::nullopt;
-  const int64_t own_scale = left ? c.left_scale : c.right_scale;
-  Values products{left ? c.right_scale : c.left_scale};
-  const int64_t most = SaturatingProduct(domain(var).max(), own_scale);
-  for (Var other : others) {
-    auto next = Combine(products, domain(other).Values(), [&](int64_t a, int64_t b) {
-      return std::min(SaturatingProduct(a, b), SaturatingProduct(most, 2));  // larger ones are all one
-    });
+// All products of the variables' values and the scale; those above `most` are all counted as most + 1.
+std::optional<Values> ProductsOf(const std::vector<Var>& vars, int64_t scale, int64_t most,
+                                 const DomainOf& domain) {
+  Values products{scale};
+  for (Var var : vars) {
+    auto next = Combine(products, domain(var).Values(),
+                        [&](int64_t a, int64_t b) { return std::min(SaturatingProduct(a, b), most + 1); });
     if (!next) return std::nullopt;
     products = std::move(*next);
   }
-  Values values;
-  for (int64_t product : products) {
-    if (product <= most && product % own_scale == 0) values.push_back(product / own_scale);
-  }
-  return Domain::Of(values);
+  return products;
+}
+
+std::optional<Domain> ImageOf(const Product& c, Var var, const DomainOf& domain) {
+  const bool left = std::count(c.left.begin(), c.left.end(), var) == 1;
+  std::vector<Var> own = left ? c.left : c.right;
+  const auto& others = left ? c.right : c.left;
+  if (std::count(own.begin(), own.end(), var) != 1 || std::count(others.begin(), others.end(), var) > 0)
+    return std::nullopt;
+  std::erase(own, var);
+  constexpr int64_t kMost = int64_t{1} << 48;  // beyond any product of sizes
+  const auto numbers = ProductsOf(others, left ? c.right_scale : c.left_scale, kMost, domain);
+  const auto divisors = ProductsOf(own, left ? c.left_scale : c.right_scale, kMost, domain);
+  if (!numbers || !divisors) return std::nullopt;
+  auto quotients = Combine(*numbers, *divisors, [](int64_t n, int64_t d) { return n % d == 0 ? n / d : 0; });
+  if (!quotients) return std::nullopt;
+  std::erase(*quotients, 0);
+  return Domain::Of(*quotients);
 }
 
 std::optional<Domain> ImageOf(const Broadcast& c, Var var, const DomainOf& domain) {
@@ -133,10 +140,14 @@ Domain Filter(const Constraint& constraint, Var var, const DomainOf& domain) {
   if (const auto* bound = std::get_if<Bound>(&constraint); bound != nullptr && bound->vars.size() == 1)
     return domain(var).And(
         Domain::Interval((bound->low + bound->scale - 1) / bound->scale, bound->high / bound->scale));
+  Domain candidates = domain(var);
+  if (candidates.size() > kListed) {  // the others being known, most constraints give it as a function
+    if (const auto image = Image(constraint, var, domain)) candidates = candidates.And(*image);
+  }
   Values values(vars.back() + 1);
   for (Var other : vars) values[other] = domain(other).min();
   Values kept;
-  for (int64_t value : domain(var).Values()) {
+  for (int64_t value : candidates.Values()) {
     values[var] = value;
     if (Holds(constraint, values)) kept.push_back(value);
   }

@@ -8,6 +8,9 @@
 
 namespace tritogen::synth {
 
+// A domain of more values than this is not listed when it need not be.
+inline constexpr int64_t kListed = 1024;
+
 using DomainOf = std::function<const Domain&(Var)>;
 
 // The values of `var` with which the constraint holds. REQUIRES: all its other variables have one value.

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/overloaded.h"
+#include "synth/image.h"
 
 namespace tritogen::synth {
 namespace {

@@ -1,7 +1,6 @@
 #include "synth/permutation.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 
@@ -9,7 +8,6 @@ namespace tritogen::synth {
 namespace {
 
 constexpr int kRounds = 8;
-constexpr uint64_t kSplitKey = 0x7370'6c69'74;
 
 Natural Low(const Natural& value, int bits) {
   return value - value.ShiftRight(bits).ShiftLeft(bits);
@@ -41,19 +39,6 @@ Natural Permutation::At(const Natural& index) const {
   Natural value = Rounds(index);
   while (!(value < size_)) value = Rounds(value);
   return value;
-}
-
-Split::Split(const Natural& size, Side side, double share) : order_(size, kSplitKey) {
-  const auto millionths = static_cast<uint64_t>(std::llround(std::clamp(share, 0.0, 1.0) * 1e6));
-  auto [whole, rest] = Natural::Divide(size, 1000000);
-  const Natural test = whole * millionths + Natural::Divide(rest * millionths, 1000000).quotient;
-  begin_ = side == Side::kTrain ? test : Natural(0);
-  count_ = side == Side::kAll ? size : side == Side::kTest ? test : size - test;
-}
-
-Natural Split::At(const Natural& i) const {
-  TRITOGEN_CHECK(i < count_);
-  return order_.At(begin_ + i);
 }
 
 }  // namespace tritogen::synth

@@ -1,4 +1,4 @@
-// A keyed permutation of [0, size): draws without replacement and splits by index, without a table.
+// A keyed permutation of [0, size): draws without replacement, without a table.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,6 @@ class Permutation {
   Natural size_;
   uint64_t key_;
   int half_;  // bits of one half
-};
-
-// A split of the indices [0, size) in two: which index belongs where depends on nothing but the size, so that
-// programs drawn with unlike seeds never cross over. Each is a permuted interval: At(i), i < Count, lists it.
-class Split {
- public:
-  enum class Side { kAll, kTrain, kTest };
-  // Of size · share indices, rounded down, is the test side.
-  Split(const Natural& size, Side side, double share);
-  const Natural& count() const { return count_; }
-  Natural At(const Natural& i) const;  // REQUIRES: i < count()
-
- private:
-  Permutation order_;
-  Natural begin_, count_;
 };
 
 }  // namespace tritogen::synth

@@ -28,7 +28,4 @@ struct Reduced {
 
 Reduced Reduce(const System& system);
 
-// A domain of more values than this is not listed when it need not be.
-inline constexpr int64_t kListed = 1024;
-
 }  // namespace tritogen::synth

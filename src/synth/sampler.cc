@@ -99,11 +99,17 @@ std::vector<const OpRow*> OperatorsNamed(std::string_view names) {
   return rows;
 }
 
+Side SideOf(std::string_view fingerprint, double test_share) {
+  uint64_t word = 0;  // the first 52 bits: as many as a double holds
+  for (char digit : fingerprint.substr(0, 13))
+    word = word * 16 + (digit <= '9' ? digit - '0' : digit - 'a' + 10);
+  return static_cast<double>(word) < test_share * 0x1p52 ? Side::kTest : Side::kTrain;
+}
+
 struct Sampler::Current {
   Sketch sketch;
   SketchSystem system;
   Space space;
-  Split split;
   Permutation order;
   Natural next = 0;  // place in the order
   int drawn = 0, tries = 0;
@@ -134,11 +140,9 @@ void Sampler::NextSketch() {
     ++statistics_.impossible;
     return;
   }
-  Split split(space->count(), options_.side, options_.test_share);
-  if (split.count().IsZero()) return;
-  Permutation order(split.count(), stream);
+  Permutation order(space->count(), stream);
   current_ = std::make_shared<Current>(
-      Current{std::move(sketch), std::move(system), std::move(*space), split, order, 0, 0, 0, {}});
+      Current{std::move(sketch), std::move(system), std::move(*space), order, 0, 0, 0, {}});
 }
 
 std::optional<Sample> Sampler::Draw() {
@@ -146,7 +150,7 @@ std::optional<Sample> Sampler::Draw() {
   ++now.tries;
   ++statistics_.draws;
   Sample sample;
-  sample.index = now.split.At(now.order.At(now.next));
+  sample.index = now.order.At(now.next);
   now.next += 1;
   now.space.Unrank(sample.index, &now.values);
   if (!now.space.exact() && !now.system.system.Holds(now.values)) {
@@ -173,6 +177,10 @@ std::optional<Sample> Sampler::Draw() {
 }
 
 bool Sampler::Fresh(const Sample& sample) {
+  if (options_.side != Side::kAll && SideOf(sample.fingerprint, options_.test_share) != options_.side) {
+    ++statistics_.other_side;
+    return false;
+  }
   if (options_.avoid.contains(sample.fingerprint) || options_.avoid.contains(sample.graph_fingerprint)) {
     ++statistics_.avoided;
     return false;
@@ -186,7 +194,7 @@ Sample Sampler::Next() {
   const Statistics before = statistics_;
   for (int i = 0; i < kPatience; ++i) {
     if (current_ == nullptr || current_->drawn == options_.per_sketch || current_->tries == kSketchTries ||
-        current_->next == current_->split.count())
+        current_->next == current_->order.size())
       NextSketch();
     if (current_ == nullptr) continue;
     if (auto sample = Draw()) return std::move(*sample);

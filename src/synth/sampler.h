@@ -28,6 +28,11 @@ struct HeldOut {
   bool Allows(const Sketch& sketch) const;
 };
 
+// Two sides of all programs there are, told apart by their fingerprints: whichever graph, seed or index a
+// program came from, it is always on the same side. (Indices would not do: two graphs can hold one program.)
+enum class Side { kAll, kTrain, kTest };
+Side SideOf(std::string_view fingerprint, double test_share);
+
 struct SamplerOptions {
   int level = 1;
   uint64_t seed = 0;
@@ -35,7 +40,7 @@ struct SamplerOptions {
   ShapeOptions shapes;
   SolverOptions solver;
   int per_sketch = 4;  // programs drawn from one sketch, without replacement
-  Split::Side side = Split::Side::kAll;
+  Side side = Side::kAll;
   double test_share = 0.1;
   HeldOut held_out;
   std::set<std::string> avoid;  // fingerprints, of either kind
@@ -63,7 +68,7 @@ class Sampler {
     int64_t draws = 0;        // of sizes
     int64_t over_bounds = 0;  // outside what was only bounded from above
     int64_t over_limits = 0;  // of floating-point operations or bytes
-    int64_t repeated = 0, avoided = 0;
+    int64_t repeated = 0, avoided = 0, other_side = 0;
   };
   const Statistics& statistics() const { return statistics_; }
   const Solver& solver() const { return solver_; }

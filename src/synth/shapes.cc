@@ -70,9 +70,8 @@ class SystemMaker {
     const Domain range = Domain::Interval(low, high);
     if (range.size() <= kSmallRange) return range;
     std::vector<int64_t> values{0};
-    for (const Domain::Range& part : Listed(options_.sizes).ranges()) {
-      for (int64_t v = part.low; v <= part.high; ++v) values.push_back(v);
-    }
+    const Domain sizes = Listed(options_.sizes);
+    for (int64_t value : sizes.Values()) values.push_back(value);
     return range.And(Domain::Of(values));
   }
 

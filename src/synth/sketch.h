@@ -54,6 +54,18 @@ struct Sketch {
   std::vector<int> Outputs() const;
 };
 
+// Adds a step and its results; says why not when the operator refuses such operands or a result would have
+// more than `most_rank` dimensions. `free`: integer attributes that become variables. Its args, operands, row
+// and signature are given; the rest is found here. REQUIRES: the step has operands.
+std::string AddStep(Sketch* sketch, SketchStep step, const std::set<std::string, std::less<>>& free,
+                    int most_rank);
+
+// A graph as text: "h = matmul(x:2, w:2); relu(h); sum(h, dim=1)". Steps are apart by semicolons or line
+// ends; a name that no step made is an input and has its rank behind a colon where it first stands;
+// attributes come by name. Attributes that the catalogue says may be drawn from a range are left open. Throws
+// UserError naming the step that is wrong.
+Sketch ParseSketch(std::string_view text);
+
 // How sketches are drawn. docs/synthesis.md says which distribution this is.
 struct SketchOptions {
   std::vector<const OpRow*> operators;  // a step's operator is drawn uniformly from them
@@ -66,7 +78,8 @@ struct SketchOptions {
 // A sketch of `level` steps. REQUIRES: level ≥ 1, operators not empty and each Drawable().
 Sketch DrawSketch(const SketchOptions& options, int level, SplitMix* random);
 
-// Whether synthesis can draw calls of the row: it takes tensors, and PyTorch has a public name for it.
+// Whether synthesis can draw calls of the row: it takes tensors, gives a
+// fixed number of them, and PyTorch has a public name for it.
 bool Drawable(const OpRow& row);
 
 }  // namespace tritogen::synth

@@ -53,7 +53,7 @@ class Space {
 };
 
 struct SolverOptions {
-  size_t max_rows = size_t{1} << 17;  // of one table; beyond it bounds are counted coarsely
+  size_t max_rows = size_t{1} << 14;  // of one table; beyond it bounds are counted coarsely
   size_t max_kept = 4096;             // components kept for systems to come
 };
 

@@ -1,0 +1,10 @@
+# Counts against Gecode, where it is installed; the test says so where it is not.
+add_executable(synth_gecode_test ${CMAKE_SOURCE_DIR}/tests/synth/gecode_test.cc)
+target_link_libraries(synth_gecode_test PRIVATE synth GTest::gtest_main)
+find_path(GECODE_INCLUDE gecode/int.hh)
+if(GECODE_INCLUDE)
+  target_compile_definitions(synth_gecode_test PRIVATE TRITOGEN_HAVE_GECODE)
+  target_compile_options(synth_gecode_test PRIVATE -Wno-cast-function-type -Wno-deprecated-declarations)
+  target_link_libraries(synth_gecode_test PRIVATE gecodesearch gecodeminimodel gecodeint gecodekernel gecodesupport)
+endif()
+add_test(NAME synth_gecode COMMAND synth_gecode_test)
