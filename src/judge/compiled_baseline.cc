@@ -181,8 +181,8 @@ CompiledResult CompiledBaseline::Run(const std::function<bool()>& give_up) {
 }
 
 void AddBaseline(const CompiledResult& result, json* verdict) {
-  json& timing = (*verdict)["timing"];
-  if (!timing.is_object()) return;
+  if (!verdict->contains("timing") || !verdict->at("timing").is_object()) return;
+  json& timing = verdict->at("timing");
   json& notes = (*verdict)["notes"];
   if (const auto* none = std::get_if<NoCompiledTimes>(&result)) {
     notes.push_back(fmt::format("torch.compile was not timed: {} (--no-compile leaves it out)",
