@@ -75,7 +75,8 @@ class Reader {
     std::string value;
     for (size_t i = 1; i < text_.size(); ++i) {
       if (text_[i] == '\\' && i + 1 < text_.size()) {
-        value += text_[++i];
+        const char c = text_[++i];
+        value += c == 'n' ? '\n' : c == 't' ? '\t' : c == 'r' ? '\r' : c;
       } else if (text_[i] == quote) {
         text_.remove_prefix(i + 1);
         return value;
@@ -125,6 +126,11 @@ class Reader {
 std::string QuotedText(const std::string& v) {
   std::string text = "\"";
   for (char c : v) {
+    const char* escaped = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : nullptr;
+    if (escaped != nullptr) {
+      text += escaped;
+      continue;
+    }
     if (c == '"' || c == '\\') text += '\\';
     text += c;
   }

@@ -41,6 +41,29 @@ size_t CommentStart(std::string_view line) {
   return std::string_view::npos;
 }
 
+// Brackets match outside quotes, and nothing but structure is there.
+bool IsBalanced(std::string_view structure) {
+  std::string open;
+  char quote = 0;
+  for (size_t i = 0; i < structure.size(); ++i) {
+    const char c = structure[i];
+    if (quote != 0) {
+      if (c == '\\') ++i;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '(' || c == '[' || c == '{') {
+      open += c == '(' ? ')' : c == '[' ? ']' : '}';
+    } else if (c == ')' || c == ']' || c == '}') {
+      if (open.empty() || open.back() != c) return false;
+      open.pop_back();
+    } else if (c != '*' && c != ',' && c != ':' && !std::isdigit(static_cast<unsigned char>(c))) {
+      return false;
+    }
+  }
+  return open.empty() && quote == 0;
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -292,6 +315,7 @@ class Parser {
       i = end;
     }
     if (program_.outputs.empty()) Fail("the function returns nothing");
+    if (!IsBalanced(structure)) Fail("brackets of the return do not match");
     program_.structure = std::move(structure);
     done_ = true;
   }

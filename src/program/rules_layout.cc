@@ -32,6 +32,8 @@ void ReshapeTo(ShapeBuilder& b, const Terms& from, Terms sizes) {
   b.Result(std::move(sizes));
 }
 
+constexpr int64_t kMostPieces = 4096;
+
 // Where a slice from `start` to `end` lies in a dimension of `size` elements, as Python counts.
 int64_t Clamped(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
@@ -40,7 +42,7 @@ int64_t Clamped(int64_t index, int64_t size) {
 // Of an unknown size, only slices that lie within it are stated.
 Term Sliced(ShapeBuilder& b, Term size) {
   const int64_t start = b.Int("start", 0), end = b.Int("end", kUnboundedSize), step = b.Int("step", 1);
-  if (!b.Require(step >= 1, "a step below one")) return size;
+  if (!b.Require(step >= 1 && step <= int64_t{1} << 48, "a step of that size")) return size;
   if (size.known()) {
     const int64_t from = Clamped(start, size.number), to = std::max(from, Clamped(end, size.number));
     return Term::Of((to - from + step - 1) / step);
@@ -211,9 +213,11 @@ void Split(ShapeBuilder& b) {
   const int64_t piece = b.Int("split_size", 0);
   if (!b.Require(!x.empty() && piece >= 1, "pieces of no size")) return;
   if (!b.Require(x[axis].known(), "how many pieces there are depends on sizes")) return;
-  for (int64_t start = 0; start < x[axis].number; start += piece) {
+  const int64_t size = x[axis].number, step = std::min(piece, std::max<int64_t>(size, 1));
+  if (!b.Require(size / step <= kMostPieces, "more than 4096 pieces")) return;
+  for (int64_t start = 0; start < size; start += step) {
     Terms part = x;
-    part[axis] = Term::Of(std::min(piece, x[axis].number - start));
+    part[axis] = Term::Of(std::min(step, size - start));
     b.Result(std::move(part));
   }
 }
@@ -261,6 +265,7 @@ void Unbind(ShapeBuilder& b) {
   const int axis = b.Axis("dim", RankOf(x));
   if (!b.Require(!x.empty() && x[axis].known(), "how many results there are depends on sizes")) return;
   const int64_t count = x[axis].number;
+  if (!b.Require(count <= kMostPieces, "more than 4096 pieces")) return;
   x.erase(x.begin() + axis);
   for (int64_t i = 0; i < count; ++i) b.Result(x);
 }

@@ -14,7 +14,7 @@ namespace {
 
 using Role = ShapeVariable::Role;
 
-constexpr int64_t kLargestSize = int64_t{1} << 48;  // products beyond are no sizes of ours
+constexpr int64_t kLargestSize = int64_t{1} << 48;  // of a tensor's elements, and of numbers that make sizes
 
 std::optional<int64_t> Product(const Terms& factors) {
   int64_t product = 1;
@@ -120,6 +120,11 @@ Terms ShapeBuilder::Attributes(std::string_view name, int count, int64_t otherwi
     Fail(fmt::format("{} must have {} items", name, count));
     values.assign(count, otherwise);
   }
+  for (int64_t& value : values) {
+    if (value >= -kLargestSize && value <= kLargestSize) continue;
+    Fail(fmt::format("{} is too large", name));
+    value = 1;
+  }
   Terms terms;
   const bool free = form_.free.count(name) > 0;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -207,40 +212,44 @@ Term ShapeBuilder::Plus(const std::vector<std::pair<int64_t, Term>>& terms, int6
   return out;
 }
 
+bool ShapeBuilder::IsWindow(const WindowTerms& w) {
+  return Require(w.stride.number > 0 && w.padding.number >= 0 && w.dilation.number > 0 && w.kernel.number > 0,
+                 "stride, dilation and kernel must be positive");
+}
+
 Term ShapeBuilder::WindowOut(const WindowTerms& w, bool ceil) {
-  if (w.in.known() && w.kernel.known() && w.stride.known() && w.padding.known() && w.dilation.known()) {
-    const int64_t stride = w.stride.number, padding = w.padding.number, in = w.in.number;
-    const int64_t room = in + 2 * padding - w.dilation.number * (w.kernel.number - 1) - 1;
-    if (!Require(stride > 0 && padding >= 0 && w.dilation.number > 0 && w.kernel.number > 0,
-                 "stride, dilation and kernel must be positive") ||
-        !Require(room >= 0, "the window is larger than what it slides over"))
-      return Term::Of(1);
-    int64_t out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
-    if (ceil && (out - 1) * stride >= in + padding) --out;  // the last window starts inside
-    return Term::Of(out);
+  if (!w.known()) {
+    Require(!ceil, "how many windows ceil_mode gives depends on sizes");
+    Term out = Unknown("windows");
+    system_.relations.push_back(relation::Window{out, w.in, w.kernel, w.stride, w.padding, w.dilation});
+    return out;
   }
-  Require(!ceil, "how many windows ceil_mode gives depends on sizes");
-  Term out = Unknown("windows");
-  system_.relations.push_back(relation::Window{out, w.in, w.kernel, w.stride, w.padding, w.dilation});
-  return out;
+  if (!IsWindow(w)) return Term::Of(1);
+  const __int128 stride = w.stride.number, padding = w.padding.number, in = w.in.number;
+  const __int128 room =
+      in + 2 * padding - static_cast<__int128>(w.dilation.number) * (w.kernel.number - 1) - 1;
+  if (!Require(room >= 0, "the window is larger than what it slides over")) return Term::Of(1);
+  __int128 out = (room + (ceil ? stride - 1 : 0)) / stride + 1;
+  if (ceil && (out - 1) * stride >= in + padding) --out;  // the last window starts inside
+  return Term::Of(static_cast<int64_t>(out));
 }
 
 Term ShapeBuilder::WindowIn(const WindowTerms& w, Term extra) {
-  if (w.in.known() && w.kernel.known() && w.stride.known() && w.padding.known() && w.dilation.known() &&
-      extra.known()) {
-    const int64_t out = (w.in.number - 1) * w.stride.number - 2 * w.padding.number +
-                        w.dilation.number * (w.kernel.number - 1) + extra.number + 1;
-    Require(w.stride.number > 0 && w.padding.number >= 0 && w.dilation.number > 0 && w.kernel.number > 0,
-            "stride, dilation and kernel must be positive");
-    Require(extra.number >= 0 && extra.number < std::max(w.stride.number, w.dilation.number),
-            "output_padding must be smaller than stride or dilation");
-    Require(out >= 1, "padding leaves nothing of the output");
-    return Term::Of(std::max<int64_t>(out, 1));
+  if (!w.known() || !extra.known()) {
+    Term out = Unknown("transposed");
+    system_.relations.push_back(
+        relation::TransposedWindow{out, w.in, w.kernel, w.stride, w.padding, w.dilation, extra});
+    return out;
   }
-  Term out = Unknown("transposed");
-  system_.relations.push_back(
-      relation::TransposedWindow{out, w.in, w.kernel, w.stride, w.padding, w.dilation, extra});
-  return out;
+  if (!IsWindow(w)) return Term::Of(1);
+  const __int128 out = static_cast<__int128>(w.in.number - 1) * w.stride.number - 2 * w.padding.number +
+                       static_cast<__int128>(w.dilation.number) * (w.kernel.number - 1) + extra.number + 1;
+  Require(extra.number >= 0 && extra.number < std::max(w.stride.number, w.dilation.number),
+          "output_padding must be smaller than stride or dilation");
+  if (!Require(out >= 1, "padding leaves nothing of the output") ||
+      !Require(out <= kLargestSize, "a size is too large"))
+    return Term::Of(1);
+  return Term::Of(static_cast<int64_t>(out));
 }
 
 void ShapeBuilder::RequireEqual(Term a, Term b, std::string_view what) {
@@ -305,6 +314,12 @@ bool ShapeBuilder::Require(bool holds, std::string_view what) {
 }
 
 void ShapeBuilder::Result(Terms sizes) {
+  Terms known = sizes;
+  known.erase(std::remove_if(known.begin(), known.end(), [](const Term& t) { return !t.known(); }),
+              known.end());
+  const bool negative = std::any_of(known.begin(), known.end(), [](const Term& t) { return t.number < 0; });
+  if (!Require(!negative, "a negative size") || !Require(Product(known).has_value(), "a result is too large"))
+    return;
   for (size_t axis = 0; axis < sizes.size(); ++axis) {
     if (sizes[axis].known()) continue;
     ShapeVariable& variable = system_.variables[sizes[axis].var];

@@ -168,6 +168,9 @@ class ShapeBuilder {
   Term Plus(const std::vector<std::pair<int64_t, Term>>& terms, int64_t constant = 0, int64_t low = 1);
   struct WindowTerms {
     Term in, kernel, stride, padding, dilation;
+    bool known() const {
+      return in.known() && kernel.known() && stride.known() && padding.known() && dilation.known();
+    }
   };
   // `ceil`: the rounding of pools that ask for it; only for known sizes.
   Term WindowOut(const WindowTerms& window, bool ceil = false);
@@ -194,6 +197,7 @@ class ShapeBuilder {
   ShapeSystem Take();
 
  private:
+  bool IsWindow(const WindowTerms& window);
   int Variable(ShapeVariable::Role role, int index, int axis, std::string name, int64_t low, int64_t high);
 
   const OpForm& form_;
