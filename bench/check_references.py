@@ -3,7 +3,8 @@
     python bench/check_references.py FOLDER_WITH_LEVELS --binary build/release/bench/replay_references --out FILE.jsonl
 
 Both sides start from the same seed on the CPU, so inputs and weights are the same numbers; TF32 is off. Outputs are
-equal when no element is off by more than 1e-5 of the output's largest magnitude.
+equal when no element is off by more than 1e-5 of the output's largest magnitude. What a constructor draws and keeps
+outside of the state, a replay draws on its own device: where outputs differ, PyTorch does so, too, in a second try.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ EQUAL = 1e-5
 _CHUNK_BYTES = 256 << 20
 
 
-def eager(file: str, entry: str, seed: int, device: str) -> tuple[list[Any], bool]:
+def eager(file: str, entry: str, seed: int, device: str, drawn_on: str) -> tuple[list[Any], bool]:
     """Outputs of the reference in eager PyTorch, and whether another call with other random numbers differs."""
     import torch
     from torch.utils._pytree import tree_leaves
@@ -39,6 +40,10 @@ def eager(file: str, entry: str, seed: int, device: str) -> tuple[list[Any], boo
     reference = baseline.Reference(file, entry, is_function=False)
     inputs = reference.inputs(seed, "cpu")
     model = reference.callee(seed, "cpu")
+    if drawn_on != "cpu":
+        state = model.state_dict()
+        model = reference.callee(seed, drawn_on)
+        model.load_state_dict(state)
     with torch.no_grad(), baseline.gpu_turn(device).alone():
         model = model.to(device)
 
@@ -107,9 +112,16 @@ def _read(stream: Any, count: int) -> bytearray:
 
 
 def check_one(arguments: argparse.Namespace) -> dict[str, Any]:
+    answer = compare_one(arguments, "cpu")
+    if answer.get("equal") is False and arguments.device != "cpu":
+        answer = compare_one(arguments, arguments.device)
+    return answer
+
+
+def compare_one(arguments: argparse.Namespace, drawn_on: str) -> dict[str, Any]:
     file, device, seed = str(arguments.one), arguments.device, arguments.seed
     try:
-        expected, draws = eager(file, "Model", seed, device)
+        expected, draws = eager(file, "Model", seed, device, drawn_on)
     except Exception as error:  # whatever the reference does
         return {"error": f"eager PyTorch: {type(error).__name__}: {error}"[:500]}
     command = [arguments.binary, file, "Model", seed, device, arguments.limit, sys.executable, ROOT / "worker"]
@@ -120,7 +132,7 @@ def check_one(arguments: argparse.Namespace) -> dict[str, Any]:
         answer = compare_stream(process.stdout, header["outputs"], expected)
     if "error" in answer:
         return answer
-    answer["equal"] = answer["relative"] <= EQUAL
+    answer |= {"equal": answer["relative"] <= EQUAL, "drawn_on": drawn_on}
     if not answer["equal"]:
         answer["error"] = f"off by {answer['relative']:.3g} of the scale" + (
             "; two eager calls differ, too (it draws random numbers or adds in any order)" if draws else ""
@@ -145,6 +157,7 @@ def report(answers: dict[str, dict[str, Any]], total: int) -> dict[str, Any]:
         "tasks": total,
         "equal": len(equal),
         "bit_equal": sum(answer["bits"] for answer in equal.values()),
+        "drawn_on_the_gpu": [task for task, answer in sorted(equal.items()) if answer["drawn_on"] == "cuda"],
         "at_most": {f"{limit:g}": sum(value <= limit for value in off) for limit in limits},
         "failures": {task: answer.get("error") for task, answer in sorted(answers.items()) if task not in equal},
     }
