@@ -142,7 +142,8 @@ def install(capability: tuple[int, int]) -> None:
         "get_device_name": PROPERTIES.name, "get_device_capability": tuple(capability), "memory_allocated": 0,
         "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0, "init": None, "_lazy_init": None,
         "synchronize": None, "empty_cache": None, "ipc_collect": None, "reset_peak_memory_stats": None,
-        "reset_max_memory_allocated": None, "mem_get_info": (TOTAL_MEMORY, TOTAL_MEMORY), "get_arch_list": ["sm_90"],
+        "reset_max_memory_allocated": None, "mem_get_info": (TOTAL_MEMORY, TOTAL_MEMORY),
+        "get_arch_list": ["sm_{}{}".format(*capability)],
         "set_per_process_memory_fraction": None, "is_current_stream_capturing": False, "memory_stats": {},
     }  # fmt: skip
     for name, value in answers.items():

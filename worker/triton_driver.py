@@ -10,7 +10,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -193,7 +193,9 @@ def _compile(function: JITFunction, target: GPUTarget, backend: Any, options: An
     source = ASTSource(function, signature, constexprs, attrs)
     context = _context()
     stages: dict[str, Any] = {}
-    backend.add_stages(stages, options, source.language)
+    # Plans keep tensor descriptors; what compiles for a GPU that has none makes pointers of them.
+    arch = f"sm{max(target.arch, 90)}"
+    backend.add_stages(stages, replace(options, arch=arch), source.language)
     try:
         function.cache_key  # Triton's own check of what the kernel refers to
         codegen = backend.get_codegen_implementation(options)

@@ -80,9 +80,10 @@ int JudgeBatch(const std::vector<BatchLine>& lines, const BatchOptions& batch, c
 
 int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Environment& environment) {
   const std::vector<BatchLine> lines = ReadBatch(batch.file);
-  const VerifyOptions options = common.Verification(/*threads=*/1, /*in_batch=*/true);
+  const std::optional<int> gpu = common.FindGpu();
+  const VerifyOptions options = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true);
   CatchInterrupt();
-  const Workers workers = StartWorkers(environment, common, options.on_gpu);
+  const Workers workers = StartWorkers(environment, common, gpu);
   JudgePool pool(workers.recorder.get(), Cores(), workers.compiler.get(), workers.cache);
   return JudgeBatch(lines, batch, options, &pool);
 }

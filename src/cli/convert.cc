@@ -111,9 +111,10 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::string source = ReadSource(options.file);
   const std::string out = options.out.empty() ? DefaultOut(options.file) : options.out;
   for (const std::string& path : {out, options.common.html}) RequireWritable(path);
-  const VerifyOptions verification = options.common.Verification(/*threads=*/1);
+  const std::optional<int> gpu = options.common.FindGpu();
+  const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();
-  const Workers workers = StartWorkers(environment, options.common, verification.on_gpu);
+  const Workers workers = StartWorkers(environment, options.common, gpu);
   Recorder* recorder = workers.recorder.get();
   const Plan reference = RecordReference(recorder, options, source);
   const Program program = Lift(reference);

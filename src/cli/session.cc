@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <variant>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -26,34 +27,39 @@ namespace {
 
 volatile sig_atomic_t interrupted = 0;
 
-// Empty when there is a GPU. Asked in a process of its own: one that has used CUDA cannot fork judges.
-std::string WhyNoGpu() {
+// The capability of the first GPU, or why there is none. Asked in a process of its own: one that has used
+// CUDA cannot fork judges.
+std::variant<int, std::string> AskForGpu() {
   Pipe pipe = MakePipe();
   const pid_t child = fork();
   if (child == 0) {
     std::string why;
+    int capability = 0;
     try {
-      if (const auto* driver = cuda::Driver::Load(&why)) cuda::ReadDevice(*driver);
+      if (const auto* driver = cuda::Driver::Load(&why)) capability = cuda::ReadDevice(*driver).capability;
     } catch (const std::exception& error) {
       why = error.what();
     }
-    if (why.size() > PIPE_BUF) why.resize(PIPE_BUF);
-    _exit(write(pipe.write.get(), why.data(), why.size()) < 0);
+    const std::string answer = why.empty() ? std::to_string(capability) : why.substr(0, PIPE_BUF);
+    _exit(write(pipe.write.get(), answer.data(), answer.size()) < 0 ? 2 : !why.empty());
   }
   pipe.write.Reset();
   char text[PIPE_BUF];
   const ssize_t length = child > 0 ? read(pipe.read.get(), text, sizeof(text)) : 0;
-  const std::string why(text, std::max<ssize_t>(0, length));
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) return "the GPU's driver cannot be asked";
-  return why;
+  const std::string answer(text, std::max<ssize_t>(0, length));
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
+    return "the GPU's driver cannot be asked";
+  if (WEXITSTATUS(status) == 0) return std::stoi(answer);
+  return answer;
 }
 
 std::optional<VerdictCacheOptions> OpenVerdictCache(const CommonOptions& options) {
   if (options.no_cache) return std::nullopt;
-  const std::string program = Sha256Hex(ReadFile("/proc/self/exe"));
+  std::string verifier = Sha256Hex(ReadFile("/proc/self/exe"));
+  for (const std::string& version : Versions()) verifier += ", " + version;
   const VerdictCacheOptions cache{.file = CacheFolder() / "verdicts.sqlite",
-                                  .verifier = fmt::format("{} {}", program, fmt::join(Versions(), ", ")),
+                                  .verifier = verifier,
                                   .seed_is_drawn = !options.seed.has_value()};
   VerdictCache tried(cache);  // each judge opens it for itself
   if (const std::string warning = tried.TakeWarning(); !warning.empty())
@@ -87,17 +93,21 @@ void CommonOptions::AddTo(CLI::App* app) {
                 "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
 }
 
-VerifyOptions CommonOptions::Verification(int threads, bool in_batch) const {
-  const bool on_cpu = device == "cpu";
-  const std::string no_gpu = on_cpu ? "" : WhyNoGpu();
-  if (device == "cuda" && !no_gpu.empty()) {
-    throw UserError(fmt::format("--device cuda: {}; --device cpu verifies on the tile machine", no_gpu));
-  }
+std::optional<int> CommonOptions::FindGpu() const {
+  if (device == "cpu") return std::nullopt;
+  const std::variant<int, std::string> gpu = AskForGpu();
+  if (const int* capability = std::get_if<int>(&gpu)) return *capability;
+  if (device == "auto") return std::nullopt;
+  throw UserError(fmt::format("--device cuda: {}; --device cpu verifies on the tile machine",
+                              std::get<std::string>(gpu)));
+}
+
+VerifyOptions CommonOptions::Verification(bool on_gpu, int threads, bool in_batch) const {
   return {.mode = strict ? Mode::kStrict : Mode::kHybrid,
           .seed = seed ? *seed : SecretSeed(),
           .threads = threads,
           .budget_seconds = budget_seconds,
-          .on_gpu = !on_cpu && no_gpu.empty(),
+          .on_gpu = on_gpu,
           .timing_samples = timing_samples > 0 ? timing_samples
                             : in_batch         ? 10
                                                : 100,
@@ -116,10 +126,10 @@ std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
   }
 }
 
-Workers StartWorkers(const Environment& environment, const CommonOptions& options, bool on_gpu) {
+Workers StartWorkers(const Environment& environment, const CommonOptions& options, std::optional<int> gpu) {
   Workers workers{.cache = OpenVerdictCache(options)};
   std::future<void> compiler_started;
-  if (on_gpu) {
+  if (gpu) {
     workers.compiler = std::make_unique<cuda::KernelCompiler>(
         cuda::CompilerOptions{.python = environment.python,
                               .worker_folder = environment.root + "/worker",
@@ -134,6 +144,7 @@ Workers StartWorkers(const Environment& environment, const CommonOptions& option
       std::make_unique<Recorder>(RecorderOptions{.python = environment.python,
                                                  .worker_folder = environment.root + "/worker",
                                                  .allow_weak_jail = options.allow_weak_jail,
+                                                 .capability = gpu.value_or(RecorderOptions().capability),
                                                  .wall_seconds = std::min(60.0, options.budget_seconds)});
   if (compiler_started.valid()) compiler_started.get();
   return workers;

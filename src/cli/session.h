@@ -32,10 +32,13 @@ struct CommonOptions {
   bool against_itself = false;
 
   void AddTo(CLI::App* app);
-  // Options of one verification; draws the seed when none was given. Throws UserError when a GPU is asked for
-  // and there is none. Starts a process to see: call it once, and before threads are started.
-  // `in_batch`: many small measurements rather than a few long ones.
-  VerifyOptions Verification(int threads, bool in_batch = false) const;
+  // Compute capability (10 × major + minor) of the GPU that candidates run on; nothing: they run on the tile
+  // machine. Throws UserError when a GPU is asked for and there is none. Starts a process to see: call it
+  // once, and before threads are started.
+  std::optional<int> FindGpu() const;
+  // Options of one verification; draws the seed when none was given. `in_batch`: many small measurements
+  // rather than a few long ones.
+  VerifyOptions Verification(bool on_gpu, int threads, bool in_batch = false) const;
 };
 
 // Parses argv; returns the exit code when the command must not go on (help, wrong use).
@@ -48,7 +51,7 @@ struct Workers {
   std::optional<VerdictCacheOptions> cache;        // nothing: every candidate is judged
 };
 // Says on stderr where verdicts cannot be kept.
-Workers StartWorkers(const Environment& environment, const CommonOptions& options, bool on_gpu);
+Workers StartWorkers(const Environment& environment, const CommonOptions& options, std::optional<int> gpu);
 
 // Where what later runs can use again is kept.
 std::filesystem::path CacheFolder();

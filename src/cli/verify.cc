@@ -73,11 +73,11 @@ std::string Html(const FileNames& names, const JudgeRequest& request, const json
                        .versions = Versions()});
 }
 
-int JudgeOne(const FileNames& names, const JudgeRequest& request, const CommonOptions& common,
-             const Environment& environment) {
+int JudgeOne(const FileNames& names, const JudgeRequest& request, std::optional<int> gpu,
+             const CommonOptions& common, const Environment& environment) {
   RequireWritable(common.html);
   CatchInterrupt();
-  const Workers workers = StartWorkers(environment, common, request.options.on_gpu);
+  const Workers workers = StartWorkers(environment, common, gpu);
   Baseline baseline(environment, common, request.options, request.reference);
   JudgePool pool(workers.recorder.get(), 1, workers.compiler.get(), workers.cache);
   pool.Submit("candidate", request);
@@ -129,11 +129,12 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
   if (names.candidate.empty())
     throw UserError("give a REFERENCE and a CANDIDATE file, or --batch FILE.jsonl (--help says more)");
   const bool is_function = !function.empty();
+  const std::optional<int> gpu = common.FindGpu();
   const JudgeRequest request{
       {ReadSource(names.reference), is_function ? function : batch.class_reference, is_function},
       {ReadSource(names.candidate), is_function ? function : batch.class_candidate, is_function},
-      common.Verification(Cores())};
-  return JudgeOne(names, request, common, environment);
+      common.Verification(gpu.has_value(), Cores())};
+  return JudgeOne(names, request, gpu, common, environment);
 }
 
 }  // namespace tritogen

@@ -43,12 +43,12 @@ nlohmann::json ToJson(const Plan& plan, const std::vector<Value>& values) {
   return list;
 }
 
-nlohmann::json RequestMap(const RecordRequest& request) {
+nlohmann::json RequestMap(const RecordRequest& request, int capability) {
   nlohmann::json map = {{"role", request.role == Role::kReference ? "reference" : "candidate"},
                         {"source", request.source},
                         {"entry", request.entry},
                         {"kind", request.is_function ? "function" : "class"},
-                        {"capability", {9, 0}}};
+                        {"capability", {capability / 10, capability % 10}}};
   if (request.training) map["training"] = *request.training;
   if (request.reference != nullptr) {
     map["init_inputs"] = ToJson(*request.reference, request.reference->init_inputs);
@@ -78,7 +78,8 @@ Recorder::~Recorder() = default;
 std::variant<Plan, RecordFailure> Recorder::Record(const RecordRequest& request) {
   ChildLimits limits{impl_->options.wall_seconds, impl_->options.cpu_seconds, impl_->options.memory_bytes};
   if (request.wall_seconds > 0) limits.wall_seconds = request.wall_seconds;
-  return ReadChildEnd(impl_->zygote->Run(EncodeFrame(RequestMap(request)), limits), limits);
+  return ReadChildEnd(impl_->zygote->Run(EncodeFrame(RequestMap(request, impl_->options.capability)), limits),
+                      limits);
 }
 
 const std::vector<std::string>& Recorder::missing_features() const {

@@ -17,6 +17,7 @@ struct RecorderOptions {
   std::string python;         // interpreter with torch and triton
   std::string worker_folder;  // the folder worker/ of this project
   bool allow_weak_jail = false;
+  int capability = 90;       // of the GPU that programs believe in, 10 × major + minor
   double wall_seconds = 60;  // per program
   double cpu_seconds = 60;
   int64_t memory_bytes = int64_t{4} << 30;

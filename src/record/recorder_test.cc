@@ -131,6 +131,13 @@ TEST(RecorderTest, CandidatesSeeTheReferencesShapesOnly) {
             "sorted(request.items())')]");
 }
 
+TEST(RecorderTest, ProgramsAreToldWhichGpuTheyAreFor) {
+  RecorderOptions options = Options();
+  options.capability = 120;
+  Recorder recorder(options);
+  EXPECT_EQ(Fail(recorder, "result = request['capability']").message, "[12, 0]");
+}
+
 TEST(RecorderTest, LastWordsAreKept) {
   EXPECT_THAT(Fail(Shared(), "import os\nos.write(2, b'last words')\nos._exit(3)").trace,
               testing::HasSubstr("last words"));

@@ -29,13 +29,14 @@ def tensor(*sizes: int, dtype: str = "float32", strides: list[int] | None = None
 
 
 def candidate(
-    text: str, inputs: list[Any], init: list[Any] = (), entry: str = "Model", kind: str = "class"
-) -> dict[str, Any]:
+    text: str, inputs: list[Any], init: list[Any] = (), entry: str = "Model", kind: str = "class",
+    capability: tuple[int, int] = (9, 0),
+) -> dict[str, Any]:  # fmt: skip
     """The reply to a candidate's request."""
     import record
 
     request = {"role": "candidate", "source": source_of(text), "entry": entry, "kind": kind}
-    return record.record({**request, "init_inputs": list(init), "inputs": inputs, "capability": [9, 0]})
+    return record.record({**request, "init_inputs": list(init), "inputs": inputs, "capability": list(capability)})
 
 
 def reference(text: str, entry: str = "Model", kind: str = "class") -> dict[str, Any]:

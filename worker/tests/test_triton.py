@@ -259,6 +259,27 @@ def k(src, dst, M: tl.constexpr, N: tl.constexpr):
     assert variant["call"][0] == ["src", {"t": x}] and len(variant["args"]) == 2
 
 
+@pytest.mark.parametrize("capability", [(8, 0), (12, 0)])
+def test_programs_see_the_gpu_they_are_for(capability: tuple[int, int]) -> None:
+    head = """
+@triton.jit
+def k(x_ptr, N: tl.constexpr, B: tl.constexpr):
+    d = tl.make_tensor_descriptor(x_ptr, shape=[N, N], strides=[N, 1], block_shape=[B, B])
+    d.store([0, 0], d.load([0, 0]) * 2)
+"""
+    body = """
+triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, device='cuda'))
+arch = triton.runtime.driver.active.get_current_target().arch
+k[(sum(torch.cuda.get_device_capability()), arch, 1)](x, 64, B=16)
+return x
+"""
+    reply = candidate(function(body, head), [tensor(64, 64)], entry="f", kind="function", capability=capability)
+    plan = plan_of(reply)
+    major, minor = capability
+    assert plan["run"][0]["variants"][0]["grid"] == [major + minor, 10 * major + minor, 1]
+    assert "tt.make_tensor_descriptor" in plan["kernels"][0]["ttir"]  # compiling makes pointers of them, where the GPU has none
+
+
 def test_device_descriptor_and_allocator() -> None:
     head = """
 @triton.jit
