@@ -22,7 +22,7 @@ int FunctionAttribute(const Driver& driver, CUfunction_attribute attribute, CUfu
 
 std::array<std::byte, kTensorMapBytes> Encode(const Driver& driver, const TensorMapRequest& request) {
   static_assert(sizeof(CUtensorMap) == kTensorMapBytes);
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;  // aligned as its type asks
   const std::vector<cuuint32_t> element_strides(request.shape.size(), 1);
   std::vector<cuuint64_t> strides(request.strides.begin(), request.strides.end());
   strides.push_back(0);  // one that nobody reads, so that rank 1 has something to point at
