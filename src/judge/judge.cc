@@ -13,6 +13,7 @@ namespace tritogen {
 namespace {
 
 constexpr size_t kKeptReferences = 8;  // a task holds the inputs and expected values of its trials
+constexpr int64_t kKeptBytesOnGpu = int64_t{1} << 30;  // of those that were not used last
 
 constexpr int64_t kMostBytesOnCpu = int64_t{4} << 20;  // of a task that the GPU judges: more takes seconds
 
@@ -78,8 +79,17 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
     reference.hash = PlanHash(reference.plan);
   }
   references_.push_front(std::move(reference));
-  if (references_.size() > kKeptReferences) references_.pop_back();
+  Forget(options.on_gpu);
   return references_.front();
+}
+
+void Judge::Forget(bool on_gpu) {
+  if (references_.size() > kKeptReferences) references_.pop_back();
+  int64_t bytes = 0;
+  for (auto it = std::next(references_.begin()); on_gpu && it != references_.end();) {
+    bytes += it->task ? it->task->bytes() : 0;
+    it = bytes > kKeptBytesOnGpu ? references_.erase(it) : std::next(it);
+  }
 }
 
 void Judge::Prepare(const VerifyOptions& options, Reference* reference) {

@@ -51,6 +51,7 @@ class Judge {
     std::optional<Task> on_cpu;      // requests for the GPU: the task again, for the tile machine
   };
   Reference& Find(const JudgeRequest& request);
+  void Forget(bool on_gpu);  // references that take too much
   // Of no meaning where this makes the reference fail.
   Verdict JudgePlan(const JudgeRequest& request, const Plan& candidate, Reference* reference);
   void Prepare(const VerifyOptions& options, Reference* reference);

@@ -21,7 +21,9 @@ namespace {
 
 constexpr size_t kMostLoaded = 1024;  // kernels kept in the context; each takes a few KiB of the device
 
-constexpr int64_t kMostIdleBytes = int64_t{4} << 30;
+constexpr int64_t kIdleShare =
+    24;                     // of the device's memory, one in so many parts may lie idle with a process
+constexpr int kPlaces = 4;  // replays side by side
 
 c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
   return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));
@@ -137,22 +139,42 @@ void Gpu::Probe() {
 
 namespace {
 
-void TrimMemory(at::Device device) {
+int64_t ReservedBytes(at::Device device) {
   constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  const int64_t reserved = Allocator()->getDeviceStats(device.index()).reserved_bytes[kAll].current;
-  if (reserved > kMostIdleBytes) Allocator()->emptyCache();
+  return Allocator()->getDeviceStats(device.index()).reserved_bytes[kAll].current;
 }
 
 }  // namespace
 
+void Gpu::TrimMemory() {
+  if (lost() || ReservedBytes(device()) <= info_.memory_bytes / kIdleShare) return;
+  for (const GraphPool& pool : idle_pools_) {
+    for (int i = 0; i < pool.uses; ++i) Allocator()->releasePool(info_.ordinal, pool.id);
+  }
+  idle_pools_.clear();
+  Allocator()->emptyCache();
+}
+
 GpuTurn::GpuTurn(Gpu* gpu) : gpu_(gpu), gate_(OpenLock(*gpu, "gate")), lock_(OpenLock(*gpu, "lock")) {
+  TakePlace();
   Lock(LOCK_SH);
   gpu_->turn_ = this;
 }
 
 GpuTurn::~GpuTurn() {
   gpu_->turn_ = nullptr;
-  if (!gpu_->lost()) TrimMemory(gpu_->device());
+  gpu_->TrimMemory();
+}
+
+// Whichever is free; where none is, any of them.
+void GpuTurn::TakePlace() {
+  const Stage stage("wait");
+  const int first = static_cast<int>(getpid()) % kPlaces;
+  for (int i = 0; i < kPlaces; ++i) {
+    place_ = OpenLock(*gpu_, fmt::format("place{}", (first + i) % kPlaces));
+    if (flock(place_.get(), LOCK_EX | LOCK_NB) == 0) return;
+  }
+  Flock(place_, LOCK_EX);
 }
 
 void GpuTurn::Lock(int operation) {
@@ -179,24 +201,31 @@ void Gpu::Alone(const std::function<void()>& body) {
 
 GraphMemory::GraphMemory() {
   static std::atomic<uint64_t> next = 1;
-  pool_ = {0, next++ | uint64_t{1} << 40};  // away from the numbers that libtorch gives its own graphs
+  std::vector<GraphPool>& idle = Gpu::Current()->idle_pools_;
+  if (idle.empty()) {
+    pool_.id = {0, next++ | uint64_t{1} << 40};  // away from the numbers that libtorch gives its own graphs
+  } else {
+    pool_ = idle.back();
+    idle.pop_back();
+  }
 }
 
 void GraphMemory::Allocating(const Gpu& gpu, const std::function<void()>& body) {
-  device_ = gpu.device();
+  const auto device = gpu.device().index();
   const auto ours = reinterpret_cast<cudaStream_t>(gpu.stream());
-  Allocator()->beginAllocateToPool(device_->index(), pool_, [ours](cudaStream_t s) { return s == ours; });
+  ++pool_.uses;
+  Allocator()->beginAllocateToPool(device, pool_.id, [ours](cudaStream_t s) { return s == ours; });
   try {
     body();
   } catch (...) {
-    Allocator()->endAllocateToPool(device_->index(), pool_);
+    Allocator()->endAllocateToPool(device, pool_.id);
     throw;
   }
-  Allocator()->endAllocateToPool(device_->index(), pool_);
+  Allocator()->endAllocateToPool(device, pool_.id);
 }
 
 GraphMemory::~GraphMemory() {
-  if (device_) Allocator()->releasePool(device_->index(), pool_);
+  Gpu::Current()->idle_pools_.push_back(pool_);
 }
 
 }  // namespace tritogen

@@ -25,6 +25,12 @@ namespace tritogen {
 
 class GpuTurn;
 
+// One of the allocator's private pools, and how often it was asked to allocate from it.
+struct GraphPool {
+  std::pair<uint64_t, uint64_t> id;
+  int uses = 0;
+};
+
 class Gpu {
  public:
   // Loads libtorch's CUDA half, without touching a device: processes forked later find it there. Throws
@@ -61,11 +67,14 @@ class Gpu {
   void GiveUp() { hangs_ = true; }
   // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
   bool lost() const;
+  // Gives memory that nothing uses back to the device, when it is much.
+  void TrimMemory();
   // What the context itself says, for an error that libtorch reported in its own words. Throws cuda::Error.
   void Probe();
 
  private:
   friend class GpuTurn;
+  friend class GraphMemory;
   Gpu(const cuda::Driver& driver, int ordinal, cuda::KernelCompiler* compiler);
 
   static std::unique_ptr<Gpu> current_;
@@ -79,11 +88,13 @@ class Gpu {
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;   // by content key
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> builtin_;  // by name
   GpuTurn* turn_ = nullptr;  // the one that this process has, if any
+  std::vector<GraphPool> idle_pools_;
   bool hangs_ = false;
 };
 
-// How the processes of this machine share one GPU: replays run side by side, a measurement has it alone. At
-// its end a turn gives memory that nothing uses back to the device when it is much.
+// How the processes of this machine share one GPU: a few replays run side by side (contexts take turns on it,
+// and more would only switch more often), a measurement has it alone. At its end a turn gives memory that
+// nothing uses back to the device when it is much.
 class GpuTurn {
  public:
   explicit GpuTurn(Gpu* gpu);  // shared. Waits; throws InternalError when there is nowhere to keep locks
@@ -96,12 +107,15 @@ class GpuTurn {
 
  private:
   void Lock(int operation);
+  void TakePlace();
 
   Gpu* gpu_;
   UniqueFd gate_, lock_;  // who waits for the GPU alone holds the gate, so that nobody slips in before
+  UniqueFd place_;        // one of the few
 };
 
-// Memory for the allocations of one captured graph, which stay where they are as long as this lives.
+// Memory for the allocations of one captured graph, which stay where they are as long as this lives. Later
+// graphs of the process use it again.
 class GraphMemory {
  public:
   GraphMemory();
@@ -113,8 +127,7 @@ class GraphMemory {
   void Allocating(const Gpu& gpu, const std::function<void()>& body);
 
  private:
-  std::pair<uint64_t, uint64_t> pool_;
-  std::optional<at::Device> device_;  // once something was allocated
+  GraphPool pool_;
 };
 
 }  // namespace tritogen

@@ -79,7 +79,9 @@ struct Replayer::Impl {
     } catch (const cuda::Hang& hang) {
       return ReplayFailure{Failure::kTimeout, hang.what(), 0, std::nullopt};
     } catch (const c10::OutOfMemoryError& error) {
-      return ReplayFailure{Failure::kRuntimeError, error.what_without_backtrace(), 0, std::nullopt};
+      // On a GPU others have their share of the memory: that this one found none is no fault of the program.
+      const Failure kind = options.on_gpu ? Failure::kInfraError : Failure::kRuntimeError;
+      return ReplayFailure{kind, error.what_without_backtrace(), 0, std::nullopt};
     } catch (const c10::Error& error) {
       return ReplayFailure{Failure::kInfraError, error.what_without_backtrace(), 0, std::nullopt};
     } catch (const std::bad_alloc&) {

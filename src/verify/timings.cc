@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
+#include "base/stages.h"
 #include "cuda/roofline.h"
 #include "plan/visit.h"
 #include "verify/gpu.h"
@@ -59,6 +61,7 @@ class Stopwatch {
     timings.device = gpu.info().name;
     timings.driver =
         fmt::format("{}.{}", gpu.info().driver_version / 1000, gpu.info().driver_version % 1000 / 10);
+    std::optional<Stage> making(std::in_place, "timing: captures");
     ChooseVariant(candidate, &timings);
     programs_.push_back(Make("candidate", candidate, timings.variant, false));
     programs_.push_back(Make("eager fp32", task_.plan, 0, false));
@@ -69,6 +72,7 @@ class Stopwatch {
     if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, false));
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
+    making.reset();
     cuda::TimingReport main, other;
     gpu.Alone([&] {
       main = Measure(timings.graphs, request_.clock);

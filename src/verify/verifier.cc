@@ -195,6 +195,7 @@ class Judgement {
   }
 
   std::optional<Objection> RunTrials() {
+    const Stage stage("replay: trials");
     std::optional<Objection> objection;
     main_ = SetUp(plan_, OptionsNow(), &objection);
     if (!main_) return objection;
@@ -287,6 +288,7 @@ class Judgement {
   // On one state, in another program order: catches what one call leaves behind for the next, and, since the
   // first call's inputs were right before, dependence on order.
   std::optional<Objection> RunInARow() {
+    const Stage stage("replay: in a row");
     if (auto objection = OutOfTime()) return objection;
     const std::vector<const Trial*> row = Row();
     const Plan calls = CallsInARow(plan_, row.size());

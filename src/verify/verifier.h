@@ -41,6 +41,7 @@ class Task {
   struct Impl;
   explicit Task(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   const Plan& plan() const;
+  int64_t bytes() const;  // that its trials keep, on the GPU where they run there
   const Impl& impl() const { return *impl_; }
 
  private:

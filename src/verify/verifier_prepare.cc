@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/stages.h"
 #include "plan/visit.h"
 #include "verify/gpu.h"
 #include "verify/sensitivity.h"
@@ -148,6 +149,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
   if (TensorLeaves(task->plan.outputs).empty())
     return TaskFailure{Outcome::kRuntimeError, "the reference returns no tensor"};
   try {
+    const Stage stage("prepare: trials");
     Inspect(task.get());
     if (auto failure = Generate(deadline, task.get())) return *failure;
     if (auto failure = BindWeights(deadline, task.get())) return *failure;
@@ -156,6 +158,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
           "memory is short for a task this large: few trials, sensitivity and negative controls not "
           "measured");
     } else if (!options.confirm) {
+      const Stage hardening("prepare: controls");
       Harden(*task, deadline, &task->bound);
       FindSensitive(deadline, task.get());
     }

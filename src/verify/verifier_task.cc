@@ -25,6 +25,16 @@ Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const 
   return result;
 }
 
+int64_t BytesOf(const Trial& trial) {
+  int64_t bytes = 0;
+  for (const at::Tensor& input : trial.inputs) bytes += static_cast<int64_t>(input.nbytes());
+  for (const OutputCheck& output : trial.outputs) {
+    bytes += static_cast<int64_t>(output.expected.exact().nbytes());
+    if (output.indexed) bytes += static_cast<int64_t>(output.indexed->exact().nbytes());
+  }
+  return bytes;
+}
+
 TensorList CloneAll(const TensorList& tensors) {
   TensorList copies;
   for (const at::Tensor& tensor : tensors) {
@@ -87,6 +97,12 @@ const Setting* Task::Impl::BySeed() const {
     by_seed_ = std::move(*setting);
   });
   return by_seed_ ? &*by_seed_ : nullptr;
+}
+
+int64_t Task::bytes() const {
+  int64_t bytes = 0;
+  for (const Trial& trial : impl_->bound.trials) bytes += BytesOf(trial);
+  return bytes;
 }
 
 const Plan& Task::plan() const {

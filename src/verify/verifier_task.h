@@ -104,6 +104,9 @@ struct Task::Impl {
   mutable std::optional<Setting> by_seed_;
 };
 
+// Of inputs and expected values.
+int64_t BytesOf(const Trial& trial);
+
 TensorList CloneAll(const TensorList& tensors);
 Outcome OutcomeOf(ReplayFailure::Kind kind);
 // Set-up with the task's seed, constructor inputs and first call; nothing of the task is handed to the

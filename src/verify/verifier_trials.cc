@@ -99,16 +99,6 @@ class TrialMaker {
   Outcome outcome_ = Outcome::kInfraError;
 };
 
-int64_t BytesOf(const Trial& trial) {
-  int64_t bytes = 0;
-  for (const at::Tensor& input : trial.inputs) bytes += static_cast<int64_t>(input.nbytes());
-  for (const OutputCheck& output : trial.outputs) {
-    bytes += static_cast<int64_t>(output.expected.exact().nbytes());
-    if (output.indexed) bytes += static_cast<int64_t>(output.indexed->exact().nbytes());
-  }
-  return bytes;
-}
-
 // Some element is NaN or Inf where it is not for generated inputs, in the declared precision or in fp64. One
 // wait for all trials.
 std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
