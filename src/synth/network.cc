@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -270,12 +271,20 @@ class Builder {
   }
 
   void Translate(const Bound& bound);
+  int64_t BinOf(int64_t value) const {
+    const double per_octave = precision_ == Precision::kQuarterOctave ? 4
+                              : precision_ == Precision::kHalfOctave  ? 2
+                                                                      : 1;
+    return std::lround(std::floor(std::log2(value) * per_octave));
+  }
+  Term Binned(const Term& term);
   Term Multiply(const Term& a, const Term& b, const Values& boundaries, int64_t high);
 
   const Component& component_;
   Precision precision_;
   size_t max_rows_;
   Network network_;
+  std::map<std::pair<int, int64_t>, Term> binned_;  // by node and largest value: x and x² differ
 };
 
 // Numbers at which what may follow changes: two partial products between the same two boundaries behave alike
@@ -302,9 +311,8 @@ std::vector<Values> BoundariesOf(const std::vector<Term>& factors, int64_t low, 
 // The product of two terms, products that behave alike merged; those that exceed `high` are left out.
 Term Builder::Multiply(const Term& a, const Term& b, const Values& boundaries, int64_t high) {
   if (a.values.size() * b.values.size() > max_rows_) throw TooLarge();
-  const double grid = precision_ == Precision::kHalfOctave ? 2 : 8;
   auto kind = [&](int64_t product) -> int64_t {
-    if (precision_ != Precision::kExact) return std::lround(std::floor(std::log2(product) * grid));
+    if (precision_ != Precision::kExact) return BinOf(product);
     if (boundaries.empty()) return product;
     return std::lower_bound(boundaries.begin(), boundaries.end(), product) - boundaries.begin();
   };
@@ -339,6 +347,24 @@ Term Builder::Multiply(const Term& a, const Term& b, const Values& boundaries, i
   return out;
 }
 
+// A factor of many values with those of one bin merged, each standing for the least of them.
+Term Builder::Binned(const Term& term) {
+  auto [known, fresh] = binned_.emplace(std::pair(term.node, term.values.back()), term);
+  if (!fresh) return known->second;
+  Values least;
+  std::vector<int> bin_of;
+  for (int64_t value : term.values) {
+    if (least.empty() || BinOf(value) != BinOf(least.back())) least.push_back(value);
+    bin_of.push_back(static_cast<int>(least.size()) - 1);
+  }
+  if (least.size() == term.values.size()) return term;
+  Term out = Make(std::move(least));
+  Rows rows(this, {term.node, out.node});
+  for (size_t i = 0; i < bin_of.size(); ++i) rows.Add({static_cast<int>(i), bin_of[i]});
+  rows.Finish(true);
+  return known->second = out;
+}
+
 void Builder::Translate(const Bound& bound) {
   std::vector<Term> factors;
   int64_t high = bound.high, low = bound.low;
@@ -351,7 +377,8 @@ void Builder::Translate(const Bound& bound) {
         factor.values[v] = SaturatingProduct(factor.values[v], base[v]);
     }
     for (const Domain::Range& cell : network_.cells[bound.vars[i]]) network_.exact &= cell.low == cell.high;
-    factors.push_back(std::move(factor));
+    const bool bin = precision_ != Precision::kExact && precision_ != Precision::kUnbounded;
+    factors.push_back(bin ? Binned(factor) : std::move(factor));
     i = end;
   }
   network_.exact &= precision_ == Precision::kExact;

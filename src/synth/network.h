@@ -20,8 +20,9 @@ struct Relation {
   std::vector<uint64_t> keys;  // distinct: states of the nodes, packed in order, the first in the lowest bits
 };
 
-// How exactly products are bounded. Anything but kExact keeps every solution and some more.
-enum class Precision { kExact, kEighthOctave, kHalfOctave, kUnbounded };
+// How exactly products are bounded. All but kExact round partial products down, or leave bounds out: they
+// keep every solution and some more.
+enum class Precision { kExact, kQuarterOctave, kHalfOctave, kOctave, kUnbounded };
 
 struct Network {
   // States of a variable: values that behave alike, one value each as a rule. Variables come first, in the

@@ -41,6 +41,11 @@ class SystemMaker {
     for (const ShapeVariable& variable : step.shapes.variables) vars_.push_back(Variable(number, variable));
     for (const Relation& relation : step.shapes.relations)
       std::visit([&](const auto& r) { Translate(step, r); }, relation);
+    if (step.row->name == "group_norm") {  // PyTorch asks for two values a channel
+      std::vector<Var> rest = out_.tensors[step.operands[0]];
+      rest.erase(rest.begin() + 1);
+      out_.system.Add(Bound{std::move(rest), 1, 2});
+    }
     for (size_t r = 0; r < step.results.size(); ++r) {
       for (Term term : step.shapes.results[r]) out_.tensors[step.results[r]].push_back(VarOf(term));
     }

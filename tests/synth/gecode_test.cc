@@ -139,7 +139,7 @@ TEST(Gecode, ConvolutionHasAsManySolutions) {
   s.Add(Bound{{o, cg, k}, 1, 0, 24});
   const auto expected = CountByGecode(s, 1'000'000);
   ASSERT_TRUE(expected);
-  EXPECT_GT(*expected, 1000);
+  EXPECT_GT(*expected, 500);
   const auto space = Solver().Compile(s);
   ASSERT_TRUE(space);
   EXPECT_TRUE(space->exact());

@@ -8,10 +8,12 @@ import pathlib
 import re
 import subprocess
 import sys
+import warnings
 
 import pytest
 import torch
 
+warnings.filterwarnings("ignore", category=UserWarning)  # PyTorch's advice on losses
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNT = int(os.environ.get("SYNTH_COUNT", "300"))
 DTYPES = {"float32": torch.float32, "int64": torch.int64, "bool": torch.bool}
