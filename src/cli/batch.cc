@@ -80,11 +80,11 @@ int JudgeBatch(const std::vector<BatchLine>& lines, const BatchOptions& batch, c
 
 int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Environment& environment) {
   const std::vector<BatchLine> lines = ReadBatch(batch.file);
-  const std::optional<int> gpu = common.FindGpu();
+  const std::optional<FoundGpu> gpu = common.FindGpu();
   const VerifyOptions options = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, gpu);
-  JudgePool pool(workers.recorder.get(), Cores(), workers.compiler.get(), workers.cache);
+  JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
   return JudgeBatch(lines, batch, options, &pool);
 }
 

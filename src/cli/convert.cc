@@ -111,7 +111,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::string source = ReadSource(options.file);
   const std::string out = options.out.empty() ? DefaultOut(options.file) : options.out;
   for (const std::string& path : {out, options.common.html}) RequireWritable(path);
-  const std::optional<int> gpu = options.common.FindGpu();
+  const std::optional<FoundGpu> gpu = options.common.FindGpu();
   const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, options.common, gpu);
@@ -131,7 +131,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
                                                        .count = options.count});
   Baseline baseline(environment, options.common, verification,
                     {source, options.entry(), options.is_function()});
-  JudgePool pool(recorder, Cores(), workers.compiler.get(), workers.cache);
+  JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
   const std::vector<Judged> judged =
       JudgeAll(&pool, &baseline, options, verification, source, std::move(candidates));
   if (Interrupted()) return kInterruptedExit;

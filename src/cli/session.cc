@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "base/atomic_file.h"
@@ -27,20 +28,24 @@ namespace {
 
 volatile sig_atomic_t interrupted = 0;
 
-// The capability of the first GPU, or why there is none. Asked in a process of its own: one that has used
-// CUDA cannot fork judges.
-std::variant<int, std::string> AskForGpu() {
+// The first GPU, or why there is none. Asked in a process of its own: one that has used CUDA cannot fork
+// judges.
+std::variant<FoundGpu, std::string> AskForGpu() {
   Pipe pipe = MakePipe();
   const pid_t child = fork();
   if (child == 0) {
     std::string why;
-    int capability = 0;
+    nlohmann::json found;
     try {
-      if (const auto* driver = cuda::Driver::Load(&why)) capability = cuda::ReadDevice(*driver).capability;
+      if (const auto* driver = cuda::Driver::Load(&why)) {
+        const cuda::DeviceInfo info = cuda::ReadDevice(*driver);
+        found = {fmt::format("{}, driver {}", info.name, info.driver_version), info.capability,
+                 info.warp_size, info.shared_per_block_optin};
+      }
     } catch (const std::exception& error) {
       why = error.what();
     }
-    const std::string answer = why.empty() ? std::to_string(capability) : why.substr(0, PIPE_BUF);
+    const std::string answer = why.empty() ? found.dump() : why.substr(0, PIPE_BUF);
     _exit(write(pipe.write.get(), answer.data(), answer.size()) < 0 ? 2 : !why.empty());
   }
   pipe.write.Reset();
@@ -50,8 +55,9 @@ std::variant<int, std::string> AskForGpu() {
   int status = -1;
   if (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
     return "the GPU's driver cannot be asked";
-  if (WEXITSTATUS(status) == 0) return std::stoi(answer);
-  return answer;
+  if (WEXITSTATUS(status) != 0) return answer;
+  const nlohmann::json found = nlohmann::json::parse(answer);
+  return FoundGpu{found.at(0), {found.at(1), found.at(2), found.at(3)}};
 }
 
 std::optional<VerdictCacheOptions> OpenVerdictCache(const CommonOptions& options) {
@@ -93,10 +99,10 @@ void CommonOptions::AddTo(CLI::App* app) {
                 "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
 }
 
-std::optional<int> CommonOptions::FindGpu() const {
+std::optional<FoundGpu> CommonOptions::FindGpu() const {
   if (device == "cpu") return std::nullopt;
-  const std::variant<int, std::string> gpu = AskForGpu();
-  if (const int* capability = std::get_if<int>(&gpu)) return *capability;
+  const std::variant<FoundGpu, std::string> gpu = AskForGpu();
+  if (const auto* found = std::get_if<FoundGpu>(&gpu)) return *found;
   if (device == "auto") return std::nullopt;
   throw UserError(fmt::format("--device cuda: {}; --device cpu verifies on the tile machine",
                               std::get<std::string>(gpu)));
@@ -126,7 +132,8 @@ std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
   }
 }
 
-Workers StartWorkers(const Environment& environment, const CommonOptions& options, std::optional<int> gpu) {
+Workers StartWorkers(const Environment& environment, const CommonOptions& options,
+                     const std::optional<FoundGpu>& gpu) {
   Workers workers{.cache = OpenVerdictCache(options)};
   std::future<void> compiler_started;
   if (gpu) {
@@ -140,13 +147,14 @@ Workers StartWorkers(const Environment& environment, const CommonOptions& option
       workers.compiler->Start();
     });
   }
-  workers.recorder =
-      std::make_unique<Recorder>(RecorderOptions{.python = environment.python,
-                                                 .worker_folder = environment.root + "/worker",
-                                                 .allow_weak_jail = options.allow_weak_jail,
-                                                 .capability = gpu.value_or(RecorderOptions().capability),
-                                                 .wall_seconds = std::min(60.0, options.budget_seconds)});
+  workers.recorder = std::make_unique<Recorder>(
+      RecorderOptions{.python = environment.python,
+                      .worker_folder = environment.root + "/worker",
+                      .allow_weak_jail = options.allow_weak_jail,
+                      .capability = gpu ? gpu->target.capability : RecorderOptions().capability,
+                      .wall_seconds = std::min(60.0, options.budget_seconds)});
   if (compiler_started.valid()) compiler_started.get();
+  if (gpu) workers.gpu = GpuTarget{gpu->name, gpu->target, workers.compiler.get()};
   return workers;
 }
 

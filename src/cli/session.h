@@ -10,11 +10,18 @@
 
 #include "cli/command.h"
 #include "cuda/compiler.h"
+#include "cuda/target.h"
+#include "judge/judge.h"
 #include "judge/verdict_cache.h"
 #include "record/recorder.h"
 #include "verify/verifier.h"
 
 namespace tritogen {
+
+struct FoundGpu {
+  std::string name;  // and its driver's version
+  cuda::Target target;
+};
 
 struct CommonOptions {
   bool strict = false, hybrid = false;
@@ -35,7 +42,7 @@ struct CommonOptions {
   // Compute capability (10 × major + minor) of the GPU that candidates run on; nothing: they run on the tile
   // machine. Throws UserError when a GPU is asked for and there is none. Starts a process to see: call it
   // once, and before threads are started.
-  std::optional<int> FindGpu() const;
+  std::optional<FoundGpu> FindGpu() const;
   // Options of one verification; draws the seed when none was given. `in_batch`: many small measurements
   // rather than a few long ones.
   VerifyOptions Verification(bool on_gpu, int threads, bool in_batch = false) const;
@@ -47,11 +54,13 @@ std::optional<int> Parse(CLI::App* app, int argc, char** argv);
 // What judges share, made before the judges are started.
 struct Workers {
   std::unique_ptr<Recorder> recorder;
-  std::unique_ptr<cuda::KernelCompiler> compiler;  // null: nothing runs on a GPU
-  std::optional<VerdictCacheOptions> cache;        // nothing: every candidate is judged
+  std::unique_ptr<cuda::KernelCompiler> compiler;
+  std::optional<GpuTarget> gpu;              // nothing: nothing runs on a GPU
+  std::optional<VerdictCacheOptions> cache;  // nothing: every candidate is judged
 };
 // Says on stderr where verdicts cannot be kept.
-Workers StartWorkers(const Environment& environment, const CommonOptions& options, std::optional<int> gpu);
+Workers StartWorkers(const Environment& environment, const CommonOptions& options,
+                     const std::optional<FoundGpu>& gpu);
 
 // Where what later runs can use again is kept.
 std::filesystem::path CacheFolder();

@@ -73,13 +73,13 @@ std::string Html(const FileNames& names, const JudgeRequest& request, const json
                        .versions = Versions()});
 }
 
-int JudgeOne(const FileNames& names, const JudgeRequest& request, std::optional<int> gpu,
+int JudgeOne(const FileNames& names, const JudgeRequest& request, std::optional<FoundGpu> gpu,
              const CommonOptions& common, const Environment& environment) {
   RequireWritable(common.html);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, gpu);
   Baseline baseline(environment, common, request.options, request.reference);
-  JudgePool pool(workers.recorder.get(), 1, workers.compiler.get(), workers.cache);
+  JudgePool pool(workers.recorder.get(), 1, workers.gpu, workers.cache);
   pool.Submit("candidate", request);
   std::optional<JudgeReply> reply;
   while (!reply && !Interrupted()) reply = pool.Next(0.5);
@@ -129,7 +129,7 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
   if (names.candidate.empty())
     throw UserError("give a REFERENCE and a CANDIDATE file, or --batch FILE.jsonl (--help says more)");
   const bool is_function = !function.empty();
-  const std::optional<int> gpu = common.FindGpu();
+  const std::optional<FoundGpu> gpu = common.FindGpu();
   const JudgeRequest request{
       {ReadSource(names.reference), is_function ? function : batch.class_reference, is_function},
       {ReadSource(names.candidate), is_function ? function : batch.class_candidate, is_function},

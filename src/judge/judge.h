@@ -1,6 +1,7 @@
 // From two source texts to a Verdict: record both, look whether these Plans were judged before, make the task
-// ready, verify. References are recorded and made ready once and kept, so that many candidates of one task
-// cost little. One thread at a time.
+// ready, verify on the tile machine. What is for a GPU is handed over to a GpuJudge, kernels compiled, and
+// small tasks judged on the tile machine first. References are recorded and made ready once and kept, so that
+// many candidates of one task cost little. One thread at a time.
 #pragma once
 
 #include <list>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "cuda/compiler.h"
+#include "judge/gpu_judge.h"
 #include "judge/verdict_cache.h"
 #include "record/recorder.h"
 #include "verify/verifier.h"
@@ -29,35 +31,43 @@ struct Judgement {
   Verdict verdict;
   bool reference_failed =
       false;  // the verdict tells what is wrong with the reference; nobody looked at the candidate
-  std::optional<Plan> plan;  // of the candidate, when it could be recorded
-  bool last = false;         // this process has lost its GPU: another one must judge what follows
+  std::optional<Plan> plan;        // of the candidate, when it could be recorded
+  std::optional<GpuJob> handover;  // then there is no verdict yet: a GpuJudge must say it
+};
+
+// The GPU that a Judge prepares jobs for, from afar.
+struct GpuTarget {
+  std::string name;  // and its driver's version, as verdicts depend on them
+  cuda::Target target;
+  cuda::KernelCompiler* compiler;  // must outlive the Judge
 };
 
 class Judge {
  public:
-  // With a compiler the Judge opens the first GPU of the machine, for good, and runs requests there that say
-  // so. Both must outlive the Judge. Throws UserError when there is no usable GPU.
-  explicit Judge(Recorder* recorder, cuda::KernelCompiler* compiler = nullptr,
+  // `gpu`: needed for requests that say so. The recorder must outlive the Judge.
+  explicit Judge(Recorder* recorder, std::optional<GpuTarget> gpu = {},
                  const std::optional<VerdictCacheOptions>& cache = {});
   Judgement Run(const JudgeRequest& request);
 
  private:
   struct Reference {
     std::string key;
-    Plan plan;                       // until it is made a task
+    Plan plan;
     std::string hash;                // of the Plan
-    std::optional<Task> task;        // exactly one of these, once it was made ready
+    bool prepared = false;           // then, for the tile machine:
+    std::optional<Task> task;        // nothing where it is too large and for a GPU
     std::optional<Verdict> failure;  // it cannot be recorded, or cannot be made a task
-    std::optional<Task> on_cpu;      // requests for the GPU: the task again, for the tile machine
   };
   Reference& Find(const JudgeRequest& request);
-  void Forget(bool on_gpu);  // references that take too much
-  // Of no meaning where this makes the reference fail.
-  Verdict JudgePlan(const JudgeRequest& request, const Plan& candidate, Reference* reference);
   void Prepare(const VerifyOptions& options, Reference* reference);
-  Verdict Replay(const Reference& reference, const Plan& candidate, const VerifyOptions& options);
+  // Of no meaning where this makes the reference fail.
+  void JudgePlan(const JudgeRequest& request, Reference* reference, Judgement* judgement);
+  // `confirmed`: what the tile machine said, where it was asked.
+  GpuJob HandOver(const JudgeRequest& request, const Reference& reference, const Plan& candidate,
+                  const Verdict* confirmed, const std::string& key);
 
   Recorder* recorder_;
+  std::optional<GpuTarget> gpu_;
   std::optional<VerdictCache> cache_;
   std::list<Reference> references_;  // most recently used first
 };

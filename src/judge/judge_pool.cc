@@ -12,10 +12,12 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/process.h"
+#include "judge/options_json.h"
 #include "plan/parse.h"
 #include "plan/serialize.h"
 
@@ -65,48 +67,25 @@ SourceFile SourceFrom(const json& message) {
 }
 
 json ToMessage(const JudgeRequest& request, bool want_plan) {
-  const VerifyOptions& options = request.options;
   return {{"reference", ToMessage(request.reference)},
           {"candidate", ToMessage(request.candidate)},
-          {"strict", options.mode == Mode::kStrict},
-          {"seed", options.seed},
-          {"threads", options.threads},
-          {"budget_seconds", options.budget_seconds},
-          {"memory_bytes", options.memory_bytes},
-          {"on_gpu", options.on_gpu},
-          {"timing_samples", options.timing_samples},
-          {"timing_seconds", options.timing_seconds},
-          {"against_itself", options.against_itself},
+          {"options", ToJson(request.options)},
           {"want_plan", want_plan}};
 }
 
 JudgeRequest RequestFrom(const json& message) {
-  JudgeRequest request{SourceFrom(message.at("reference")), SourceFrom(message.at("candidate")), {}};
-  request.options.mode = message.at("strict") ? Mode::kStrict : Mode::kHybrid;
-  request.options.seed = message.at("seed");
-  request.options.threads = message.at("threads");
-  request.options.budget_seconds = message.at("budget_seconds");
-  request.options.memory_bytes = message.at("memory_bytes");
-  request.options.on_gpu = message.at("on_gpu");
-  request.options.timing_samples = message.at("timing_samples");
-  request.options.timing_seconds = message.at("timing_seconds");
-  request.options.against_itself = message.at("against_itself");
-  return request;
+  return {SourceFrom(message.at("reference")), SourceFrom(message.at("candidate")),
+          OptionsFromJson(message.at("options"))};
 }
 
-// The life of a judge process: one job at a time until the pool closes its end.
-[[noreturn]] void ServeJobs(int fd, const JudgeMaker& make_judge) {
+// The life of a judge process: one message at a time until the pool closes its end.
+void ServeMessages(int fd, const std::function<json(const json&)>& answer) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGINT, SIG_IGN);  // the pool decides when to stop
-  const JudgeFunction judge = make_judge();
   while (auto message = ReceiveFrame(fd)) {
     json reply;
     try {
-      const Judgement judgement = judge(RequestFrom(*message));
-      reply = {{"verdict", judgement.verdict.ToJson()},
-               {"reference_failed", judgement.reference_failed},
-               {"last", judgement.last}};
-      if (message->at("want_plan") && judgement.plan) reply["plan"] = ToJson(*judgement.plan);
+      reply = answer(*message);
     } catch (const std::exception& error) {
       Verdict verdict;
       verdict.reason = fmt::format("a fault of Tritogen: {}", error.what());
@@ -114,7 +93,32 @@ JudgeRequest RequestFrom(const json& message) {
     }
     if (!SendFrame(fd, reply)) break;
   }
-  _exit(0);
+}
+
+// A job that is handed over travels as bytes, which the pool passes on without looking into them.
+json AnswerOf(const JudgeFunction& judge, const json& message) {
+  const Judgement judgement = judge(RequestFrom(message));
+  json reply;
+  if (judgement.handover) {
+    const std::string job = Encode(*judgement.handover);
+    reply = {{"handover", json::binary({job.begin(), job.end()})},
+             {"group", judgement.handover->reference_hash}};
+  } else {
+    reply = {{"verdict", judgement.verdict.ToJson()},
+             {"reference_failed", judgement.reference_failed},
+             {"last", false}};
+  }
+  if (message.at("want_plan") && judgement.plan) reply["plan"] = ToJson(*judgement.plan);
+  return reply;
+}
+
+json AnswerOf(const GpuJudgeFunction& judge, const json& message) {
+  const auto& bytes = message.at("handover").get_binary();
+  const GpuJudge::Result result =
+      judge(DecodeGpuJob({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  return {{"verdict", result.verdict.ToJson()},
+          {"reference_failed", result.reference_failed},
+          {"last", result.last}};
 }
 
 JudgeReply ReplyFrom(std::string id, const json& message) {
@@ -123,25 +127,46 @@ JudgeReply ReplyFrom(std::string id, const json& message) {
                    .outcome = message.at("verdict").at("verdict"),
                    .reference_failed = message.at("reference_failed"),
                    .plan = {}};
-  if (message.contains("plan")) reply.plan = ParsePlan(message.at("plan"));
   return reply;
 }
 
+constexpr size_t kWaitingPerGpuJudge = 3;  // recording runs ahead by so many jobs, and no further
+
 }  // namespace
 
-JudgePool::JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler,
+JudgePool::JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarget>& gpu,
                      const std::optional<VerdictCacheOptions>& cache)
     : JudgePool(
-          [recorder, compiler, cache]() -> JudgeFunction {
-            return [judge = std::make_shared<Judge>(recorder, compiler, cache)](const JudgeRequest& request) {
+          [recorder, gpu, cache]() -> JudgeFunction {
+            return [judge = std::make_shared<Judge>(recorder, gpu, cache)](const JudgeRequest& request) {
               return judge->Run(request);
             };
           },
-          judges) {}
+          judges,
+          [gpu, cache]() -> GpuJudgeFunction {
+            return [judge = std::make_shared<GpuJudge>(gpu->compiler, cache)](GpuJob job) {
+              return judge->Run(std::move(job));
+            };
+          },
+          gpu ? std::min(judges, kGpuJudges) : 0) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, double grace_seconds)
-    : make_judge_(std::move(make_judge)), grace_seconds_(grace_seconds), processes_(std::max(1, judges)) {
+    : JudgePool(std::move(make_judge), judges, nullptr, 0, grace_seconds) {}
+
+JudgePool::JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
+                     double grace_seconds)
+    : grace_seconds_(grace_seconds) {
   signal(SIGPIPE, SIG_IGN);
+  first_.processes.resize(std::max(1, judges));
+  first_.serve = [make_judge = std::move(make_judge)](int fd) {
+    const JudgeFunction judge = make_judge();
+    ServeMessages(fd, [&](const json& message) { return AnswerOf(judge, message); });
+  };
+  second_.processes.resize(gpu_judges);
+  second_.serve = [make_judge = std::move(make_gpu_judge)](int fd) {
+    const GpuJudgeFunction judge = make_judge();
+    ServeMessages(fd, [&](const json& message) { return AnswerOf(judge, message); });
+  };
 }
 
 JudgePool::~JudgePool() {
@@ -149,16 +174,22 @@ JudgePool::~JudgePool() {
 }
 
 void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_plan) {
-  waiting_.push_back(
-      {std::move(id), ToMessage(request, want_plan), request.options.budget_seconds, request.options.seed});
+  first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
+                            request.options.seed, "", nullptr});
+}
+
+int JudgePool::unfinished() const {
+  return static_cast<int>(first_.waiting.size() + second_.waiting.size()) + first_.busy + second_.busy;
 }
 
 void JudgePool::Cancel() {
-  waiting_.clear();
-  for (Process& process : processes_) Stop(&process);
+  for (Crew* crew : {&first_, &second_}) {
+    crew->waiting.clear();
+    for (Process& process : crew->processes) Stop(crew, &process);
+  }
 }
 
-void JudgePool::Start(Process* process) {
+void JudgePool::Start(Crew* crew, Process* process) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw InternalError(fmt::format("socketpair: {}", std::strerror(errno)));
@@ -166,11 +197,14 @@ void JudgePool::Start(Process* process) {
   const pid_t pid = fork();
   if (pid < 0) throw InternalError(fmt::format("fork: {}", std::strerror(errno)));
   if (pid == 0) {
-    for (const Process& other : processes_) {
-      if (other.fd >= 0) close(other.fd);
+    for (const Crew* other : {&first_, &second_}) {
+      for (const Process& sibling : other->processes) {
+        if (sibling.fd >= 0) close(sibling.fd);
+      }
     }
     close(ends[0]);
-    ServeJobs(ends[1], make_judge_);
+    crew->serve(ends[1]);
+    _exit(0);
   }
   close(ends[1]);
   process->pid = pid;
@@ -178,25 +212,42 @@ void JudgePool::Start(Process* process) {
 }
 
 // Gives the status with which the process ended; one that ended by itself keeps its own.
-int JudgePool::Stop(Process* process) {
+int JudgePool::Stop(Crew* crew, Process* process) {
   int status = 0;
   if (process->pid > 0) {
     kill(process->pid, SIGKILL);
     while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) continue;
     close(process->fd);
   }
-  if (process->job) --busy_;
+  if (process->job) --crew->busy;
   *process = Process();
   return status;
 }
 
-void JudgePool::Assign() {
-  for (Process& process : processes_) {
-    if (process.job || waiting_.empty()) continue;
-    if (process.pid < 0) Start(&process);
-    process.job = std::move(waiting_.front());
-    waiting_.pop_front();
-    ++busy_;
+// One of the process's own group, or of a group that nobody is at, or the first.
+std::deque<JudgePool::Job>::iterator JudgePool::Choose(Crew* crew, const Process& process) {
+  auto& waiting = crew->waiting;
+  auto of_mine = [&](const Job& job) { return !job.group.empty() && job.group == process.group; };
+  auto of_nobody = [&](const Job& job) {
+    return std::none_of(crew->processes.begin(), crew->processes.end(),
+                        [&](const Process& p) { return p.job && p.job->group == job.group; });
+  };
+  auto found = std::find_if(waiting.begin(), waiting.end(), of_mine);
+  if (found == waiting.end()) found = std::find_if(waiting.begin(), waiting.end(), of_nobody);
+  return found == waiting.end() ? waiting.begin() : found;
+}
+
+void JudgePool::Assign(Crew* crew) {
+  for (Process& process : crew->processes) {
+    const bool ahead = crew == &first_ && !second_.processes.empty() &&
+                       second_.waiting.size() >= kWaitingPerGpuJudge * second_.processes.size();
+    if (process.job || crew->waiting.empty() || ahead) continue;
+    if (process.pid < 0) Start(crew, &process);
+    const auto chosen = crew == &first_ ? crew->waiting.begin() : Choose(crew, process);
+    process.job = std::move(*chosen);
+    crew->waiting.erase(chosen);
+    process.group = process.job->group;
+    ++crew->busy;
     const double limit = process.job->budget_seconds + grace_seconds_;
     process.deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(limit * 1000));
     SendFrame(process.fd, process.job->message);  // a judge that is gone shows when its reply is read
@@ -206,56 +257,71 @@ void JudgePool::Assign() {
 std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
   const auto give_up = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds * 1000));
   while (true) {
-    Assign();
-    if (busy_ == 0) return std::nullopt;
+    Assign(&second_);
+    Assign(&first_);
+    if (first_.busy + second_.busy == 0) return std::nullopt;
     auto wake = give_up;
     std::vector<pollfd> fds;
-    std::vector<Process*> polled;
-    for (Process& process : processes_) {
-      if (!process.job) continue;
-      if (Clock::now() >= process.deadline) {
-        return Bury(&process, Outcome::kTimeout,
-                    fmt::format("not done {:.0f} s after its budget of {:.0f} s; its judge was killed",
-                                grace_seconds_, process.job->budget_seconds));
+    std::vector<std::pair<Crew*, Process*>> polled;
+    for (Crew* crew : {&second_, &first_}) {
+      for (Process& process : crew->processes) {
+        if (!process.job) continue;
+        if (Clock::now() >= process.deadline) {
+          return Bury(crew, &process, Outcome::kTimeout,
+                      fmt::format("not done {:.0f} s after its budget of {:.0f} s; its judge was killed",
+                                  grace_seconds_, process.job->budget_seconds));
+        }
+        wake = std::min(wake, process.deadline);
+        fds.push_back({process.fd, POLLIN, 0});
+        polled.emplace_back(crew, &process);
       }
-      wake = std::min(wake, process.deadline);
-      fds.push_back({process.fd, POLLIN, 0});
-      polled.push_back(&process);
     }
     const double wait = std::chrono::duration<double, std::milli>(wake - Clock::now()).count();
     const int ready = poll(fds.data(), fds.size(), static_cast<int>(std::ceil(std::max(0.0, wait))));
     if (ready < 0) return std::nullopt;  // a signal: the caller looks at its flag
     for (size_t i = 0; i < fds.size() && ready > 0; ++i) {
-      if (fds[i].revents) return Collect(polled[i]);
+      if (!fds[i].revents) continue;
+      if (auto reply = Collect(polled[i].first, polled[i].second)) return reply;
     }
     if (Clock::now() >= give_up) return std::nullopt;
   }
 }
 
 // A candidate may have overwritten its judge's memory, so what comes back may be anything.
-JudgeReply JudgePool::Collect(Process* process) {
+std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
   std::string fault;
   try {
-    if (const std::optional<json> message = ReceiveFrame(process->fd)) {
-      JudgeReply reply = ReplyFrom(process->job->id, *message);
+    if (std::optional<json> message = ReceiveFrame(process->fd)) {
+      Job& job = *process->job;
+      if (message->contains("plan")) job.plan = std::move(message->at("plan"));
+      std::optional<JudgeReply> reply;
+      if (crew == &first_ && !second_.processes.empty() && message->contains("handover")) {
+        Job next{std::move(job.id),    {{"handover", std::move(message->at("handover"))}},
+                 job.budget_seconds,   job.seed,
+                 message->at("group"), std::move(job.plan)};
+        second_.waiting.push_back(std::move(next));
+      } else {
+        reply = ReplyFrom(job.id, *message);
+        if (!job.plan.is_null()) reply->plan = ParsePlan(job.plan);
+      }
       if (message->value("last", false)) {
-        Stop(process);
+        Stop(crew, process);
       } else {
         process->job.reset();
-        --busy_;
+        --crew->busy;
       }
       return reply;
     }
   } catch (const std::exception& error) {
     fault = fmt::format("the process that replayed it sent something that is no reply: {}", error.what());
   }
-  return Bury(process, Outcome::kKilled, fault);
+  return Bury(crew, process, Outcome::kKilled, fault);
 }
 
 // The verdict of a job that took its judge with it. An empty reason: how the judge ended says it.
-JudgeReply JudgePool::Bury(Process* process, Outcome outcome, const std::string& reason) {
+JudgeReply JudgePool::Bury(Crew* crew, Process* process, Outcome outcome, const std::string& reason) {
   const Job job = std::move(*process->job);
-  const int status = Stop(process);
+  const int status = Stop(crew, process);
   Verdict verdict{.outcome = outcome, .reason = reason, .seed = job.seed};
   if (reason.empty()) {
     verdict.reason = fmt::format("the process that replayed it ended: {}", DescribeWaitStatus(status));

@@ -1,7 +1,8 @@
 // Judges in processes of their own: whatever a candidate does to the process that replays it (a crash inside
 // an operator, a hang, the out-of-memory killer), the others and the caller never notice, and the candidate
-// gets a Verdict that says so. The processes are forked from the caller, which must have no other threads at
-// that time. Not thread-safe.
+// gets a Verdict that says so. Jobs for a GPU go through two crews: many processes record and compile, a few
+// with a CUDA context each replay, since contexts only take turns on a GPU. The processes are forked from the
+// caller, which must have no other threads at that time. Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -27,16 +28,22 @@ struct JudgeReply {
 // What a judge does with one request. Made in the judge's own process, so that what it keeps is its own.
 using JudgeFunction = std::function<Judgement(const JudgeRequest&)>;
 using JudgeMaker = std::function<JudgeFunction()>;
+// What the second crew does with what a Judgement hands over.
+using GpuJudgeFunction = std::function<GpuJudge::Result(GpuJob)>;
+using GpuJudgeMaker = std::function<GpuJudgeFunction()>;
 
 // Beyond its own budget a job gets this long before its judge is killed: recording has limits of its own.
 inline constexpr double kGraceSeconds = 90;
+inline constexpr int kGpuJudges = 3;  // at most: more contexts do not make a GPU faster
 
 class JudgePool {
  public:
-  // Judges of class Judge, on the GPU with a compiler. Both must outlive the pool.
-  JudgePool(Recorder* recorder, int judges, cuda::KernelCompiler* compiler = nullptr,
+  // Judges of class Judge, and of class GpuJudge where there is a GPU. The recorder must outlive the pool.
+  JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarget>& gpu = {},
             const std::optional<VerdictCacheOptions>& cache = {});
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
+  JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
+            double grace_seconds = kGraceSeconds);
   ~JudgePool();  // kills the judges
   JudgePool(const JudgePool&) = delete;
 
@@ -45,7 +52,7 @@ class JudgePool {
   // The next reply, in the order in which they finish. Nothing after `timeout_seconds`, or when no job is
   // left.
   std::optional<JudgeReply> Next(double timeout_seconds);
-  int unfinished() const { return static_cast<int>(waiting_.size()) + busy_; }
+  int unfinished() const;
   // Ends every running job's judge and forgets the waiting jobs.
   void Cancel();
 
@@ -56,25 +63,35 @@ class JudgePool {
     nlohmann::json message;
     double budget_seconds;
     uint64_t seed;
+    std::string group;    // jobs that share work: of the second crew, those of one reference
+    nlohmann::json plan;  // of the candidate, for the reply; null: nobody wants it
   };
   struct Process {
     int pid = -1;
     int fd = -1;
     std::optional<Job> job;
+    std::string group;  // of its last job
     Clock::time_point deadline;
   };
+  // Gives a reply for each message, for ever.
+  using Serve = std::function<void(int fd)>;
+  struct Crew {
+    Serve serve;
+    std::vector<Process> processes;
+    std::deque<Job> waiting;
+    int busy = 0;
+  };
 
-  void Start(Process* process);
-  int Stop(Process* process);
-  void Assign();
-  JudgeReply Collect(Process* process);
-  JudgeReply Bury(Process* process, Outcome outcome, const std::string& reason);
+  void Start(Crew* crew, Process* process);
+  int Stop(Crew* crew, Process* process);
+  void Assign(Crew* crew);
+  std::deque<Job>::iterator Choose(Crew* crew, const Process& process);
+  // Nothing when the job goes on in the second crew.
+  std::optional<JudgeReply> Collect(Crew* crew, Process* process);
+  JudgeReply Bury(Crew* crew, Process* process, Outcome outcome, const std::string& reason);
 
-  JudgeMaker make_judge_;
   double grace_seconds_;
-  std::vector<Process> processes_;
-  std::deque<Job> waiting_;
-  int busy_ = 0;
+  Crew first_, second_;
 };
 
 }  // namespace tritogen

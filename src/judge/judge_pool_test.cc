@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <thread>
 
 #include "plan/hash.h"
@@ -206,6 +207,84 @@ TEST(JudgePool, HandsTheWholeRequestOver) {
       1);
   pool.Submit("job", sent);
   EXPECT_EQ(pool.Next(30).value().verdict["reason"], show(sent));
+}
+
+// The first crew hands everything over whose text says so; the second one says what came, and where.
+Judgement HandOver(const JudgeRequest& request) {
+  Judgement judgement = Act(request);
+  if (request.candidate.text.starts_with("gpu ")) {
+    judgement.handover = GpuJob{.reference = ParsePlan(SmallPlanMap()),
+                                .candidate = ParsePlan(SmallPlanMap()),
+                                .reference_hash = request.candidate.text.substr(4),
+                                .options = request.options,
+                                .confirmed = "right there",
+                                .notes = {"from the first"},
+                                .cache_key = "",
+                                .source = request.candidate.text,
+                                .seconds = 2,
+                                .stages = {{"record", 1.5}}};
+  }
+  return judgement;
+}
+
+GpuJudge::Result Replay(const GpuJob& job) {
+  if (job.source == "gpu kill") raise(SIGKILL);
+  if (job.source == "gpu hang") Sleep(1000);
+  GpuJudge::Result result;
+  result.verdict.outcome = Outcome::kPassed;
+  result.verdict.reason = fmt::format("{} {} {}", getpid(), job.confirmed.value_or(""), job.notes.at(0));
+  result.verdict.seed = job.options.seed;
+  result.verdict.seconds = job.seconds;
+  result.verdict.stages = job.stages;
+  result.verdict.plan_hash = PlanHash(job.candidate);
+  result.last = job.source == "gpu last";
+  return result;
+}
+
+JudgePool TwoCrews(int judges, int gpu_judges, double grace_seconds = 60) {
+  return {[] { return HandOver; }, judges, [] { return Replay; }, gpu_judges, grace_seconds};
+}
+
+TEST(TwoCrews, WhatIsHandedOverArrivesWholeAndTheRestDoesNot) {
+  JudgePool pool = TwoCrews(2, 1);
+  pool.Submit("here", Ask(""));
+  pool.Submit("there", Ask("gpu a"), /*want_plan=*/true);
+  const auto replies = AllReplies(&pool);
+  ASSERT_EQ(replies.size(), 2u);
+  const nlohmann::json& verdict = replies.at("there").verdict;
+  EXPECT_TRUE(verdict.at("reason").get<std::string>().ends_with(" right there from the first"));
+  EXPECT_EQ(verdict.at("seed"), 7);
+  EXPECT_EQ(verdict.at("seconds"), 2);
+  EXPECT_EQ(verdict.at("stages").at("record"), 1.5);
+  ASSERT_TRUE(replies.at("there").plan);
+  EXPECT_EQ(PlanHash(*replies.at("there").plan), verdict.at("plan_hash"));
+  EXPECT_EQ(replies.at("here").outcome, "passed");
+}
+
+TEST(TwoCrews, ADeathInTheSecondIsItsJobsOwn) {
+  JudgePool pool = TwoCrews(2, 1, /*grace_seconds=*/0.5);
+  pool.Submit("kill", Ask("gpu kill"));
+  pool.Submit("hang", Ask("gpu hang", 0.5));
+  pool.Submit("last", Ask("gpu last"));
+  for (int i = 0; i < 12; ++i) pool.Submit(std::to_string(i), Ask("gpu a"));
+  const auto replies = AllReplies(&pool);
+  ASSERT_EQ(replies.size(), 15u);
+  EXPECT_EQ(replies.at("kill").outcome, "killed");
+  EXPECT_EQ(replies.at("hang").outcome, "timeout");
+  for (const auto& [id, reply] : replies) {
+    if (id != "kill" && id != "hang") EXPECT_EQ(reply.outcome, "passed") << id;
+  }
+}
+
+TEST(TwoCrews, JobsOfOneReferenceStayWithOneProcess) {
+  JudgePool pool = TwoCrews(2, 2);
+  for (int i = 0; i < 20; ++i) pool.Submit(std::to_string(i), Ask(i % 2 == 0 ? "gpu even" : "gpu odd"));
+  std::map<int, std::set<std::string>> processes;
+  for (const auto& [id, reply] : AllReplies(&pool)) {
+    const std::string reason = reply.verdict.at("reason");
+    processes[std::stoi(id) % 2].insert(reason.substr(0, reason.find(' ')));
+  }
+  EXPECT_LE(processes[0].size() + processes[1].size(), 3u);  // of four: only the first ones may go astray
 }
 
 }  // namespace

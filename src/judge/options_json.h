@@ -1,0 +1,13 @@
+// Options of a verification on their way between processes of the same program.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "verify/verifier.h"
+
+namespace tritogen {
+
+nlohmann::json ToJson(const VerifyOptions& options);
+VerifyOptions OptionsFromJson(const nlohmann::json& json);  // throws json::exception
+
+}  // namespace tritogen
