@@ -104,12 +104,12 @@ Register Lowering::Full(Operand operand, Elem elem, size_t lanes) {
   return tile;
 }
 
-void Lowering::Append(std::unique_ptr<Instruction> instruction, std::vector<Register> results,
-                      std::vector<Register> operands, std::vector<Register> scratch) {
+void Lowering::Append(std::unique_ptr<Instruction> instruction, const std::vector<Register>& results,
+                      const std::vector<Register>& operands, const std::vector<Register>& scratch) {
   instruction->line = line_;
   instruction->results = static_cast<int>(results.size());
   instruction->operands = static_cast<int>(operands.size());
-  instruction->registers = std::move(results);
+  instruction->registers = results;
   instruction->registers.insert(instruction->registers.end(), operands.begin(), operands.end());
   instruction->registers.insert(instruction->registers.end(), scratch.begin(), scratch.end());
   executable_->code.push_back(std::move(instruction));

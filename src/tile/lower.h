@@ -53,11 +53,11 @@ class Lowering {
 
   // Appends an instruction; results, operands and scratch are registers.
   template <class I, class... Args>
-  I& Emit(std::vector<Register> results, std::vector<Register> operands, std::vector<Register> scratch,
-          Args&&... args) {
+  I& Emit(const std::vector<Register>& results, const std::vector<Register>& operands,
+          const std::vector<Register>& scratch, Args&&... args) {
     auto instruction = std::make_unique<I>(std::forward<Args>(args)...);
     I& emitted = *instruction;
-    Append(std::move(instruction), std::move(results), std::move(operands), std::move(scratch));
+    Append(std::move(instruction), results, operands, scratch);
     return emitted;
   }
   [[noreturn]] void Unsupported(const Operation& op, const std::string& why) const;
@@ -76,8 +76,8 @@ class Lowering {
   Executable& executable() { return *executable_; }
 
  private:
-  void Append(std::unique_ptr<Instruction> instruction, std::vector<Register> results,
-              std::vector<Register> operands, std::vector<Register> scratch);
+  void Append(std::unique_ptr<Instruction> instruction, const std::vector<Register>& results,
+              const std::vector<Register>& operands, const std::vector<Register>& scratch);
   void LowerParameters(const Function& kernel);
   void LowerOperation(const Operation& op);
 

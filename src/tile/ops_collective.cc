@@ -110,7 +110,7 @@ void AxisToFront(const std::byte* from, std::byte* to, AxisShape s, size_t size,
 // Own scratch: one tile per operand, axis in front.
 class GeneralReduce final : public RegionInstruction {
  public:
-  GeneralReduce(bool vector, std::vector<int> sizes, AxisShape shape)
+  GeneralReduce(bool vector, const std::vector<int>& sizes, AxisShape shape)
       : RegionInstruction(vector, sizes.size() * 2 / 3, sizes.size() / 3, sizes), shape_(shape) {}
 
   void Run(Context& c) const override {
@@ -139,7 +139,7 @@ class GeneralReduce final : public RegionInstruction {
 // Own scratch: two tiles per operand, axis in front (and turned round when reverse).
 class GeneralScan final : public RegionInstruction {
  public:
-  GeneralScan(bool vector, std::vector<int> sizes, AxisShape shape, bool reverse)
+  GeneralScan(bool vector, const std::vector<int>& sizes, AxisShape shape, bool reverse)
       : RegionInstruction(vector, sizes.size() * 2 / 3, sizes.size() / 3, sizes),
         shape_(shape),
         reverse_(reverse) {}
@@ -185,7 +185,7 @@ class GeneralScan final : public RegionInstruction {
 // Own scratch: one tile per region result, one per region argument. `pack` neighbours go into one call.
 class MapElementwise final : public RegionInstruction {
  public:
-  MapElementwise(bool vector, std::vector<int> sizes, size_t arguments, size_t pack, size_t lanes)
+  MapElementwise(bool vector, const std::vector<int>& sizes, size_t arguments, size_t pack, size_t lanes)
       : RegionInstruction(vector, arguments, sizes.size() - arguments, sizes), pack_(pack), lanes_(lanes) {}
 
   void Run(Context& c) const override {

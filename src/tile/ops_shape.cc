@@ -32,7 +32,7 @@ class StridedCopy final : public Instruction {
 
  private:
   std::byte* Copy(size_t depth, const std::byte* from, std::byte* to) const {
-    const auto [count, stride] = dimensions_[depth];
+    const int64_t count = dimensions_[depth].count, stride = dimensions_[depth].stride;
     if (depth + 1 < dimensions_.size()) {
       for (int64_t i = 0; i < count; ++i) to = Copy(depth + 1, from + i * stride * size_, to);
       return to;
