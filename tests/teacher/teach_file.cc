@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "program/canonical.h"
 #include "program/print.h"
 #include "teach/teacher.h"
 
@@ -64,6 +65,7 @@ int main(int argc, char** argv) {
   std::ifstream file(argv[1]);
   json j = json::parse(file);
   Program program = ReadProgram(j["program"]);
+  Canonicalise(&program);  // as every recorded program is
   teach::Request request;
   request.program = &program;
   request.reference_source = j["reference_source"];
