@@ -114,6 +114,10 @@ void RewriteName(Node* node, const OpCall& call) {
     to.Keep({"self"}).As("relu6");
   } else if (name == "add.Scalar" || name == "sub.Scalar" || name == "rsub.Scalar") {
     to.Keep({"self", "other", "alpha"}).As(name.substr(0, name.find('.')) + ".Tensor");
+  } else if (name == "div.Scalar_mode") {
+    to.Keep({"self", "other", "rounding_mode"}).As("div.Tensor_mode");
+  } else if (name == "norm.ScalarOpt_dim" && AsNumber(args["p"])) {
+    to.Keep({"self", "dim", "keepdim"}).Set("ord", args["p"]).As("linalg_vector_norm");
   } else if (name == "mul.Scalar" || name == "div.Scalar") {
     to.Keep({"self", "other"}).As(name.substr(0, 3) + ".Tensor");
   }

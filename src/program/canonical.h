@@ -12,7 +12,7 @@ namespace tritogen {
 //   batch_norm,
 //     native_layer_norm → layer_norm, max_pool2d_with_indices → max_pool2d, native_dropout → dropout, …;
 //   - every change of shape without a change of order is a reshape with the sizes written out;
-//   - names that a special case has: elu with SELU's constants, hardtanh(0, 6);
+//   - names that a special case has: elu with SELU's constants, hardtanh(0, 6), norms of vectors;
 //   - overloads for a number that promote as those for a tensor do: add.Scalar → add.Tensor;
 // and gives the arguments of every operation that the catalogue knows their shortest form.
 // REQUIRES: a program whose references are in range.

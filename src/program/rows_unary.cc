@@ -230,7 +230,7 @@ std::vector<OpRow> UnaryRows() {
                             "device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? "
                             "memory_format=None) -> Tensor"},
                 .dtypes = {Dtypes::kFirst},
-                .torch = ".to(dtype)",
+                .torch = ".to(self, dtype)",
                 .specs = "dtype: one of torch.float16 | torch.float32 | torch.bfloat16",
                 .compute = Compute::kAsIs,
                 .cases = {{"", "{self}.to({dtype})"}}},

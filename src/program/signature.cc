@@ -66,6 +66,11 @@ bool AllOf(const Arg& arg, bool (*holds)(const Arg&)) {
   return true;
 }
 
+// int[2] is two sizes, but int[1] of `dim`, `dims` and `shifts` is any number of them.
+bool IsFixed(const Param& param) {
+  return param.count > 1 || (param.count == 1 && !param.name.starts_with("dim") && param.name != "shifts");
+}
+
 bool IsInt(const Arg& arg) {
   return AsInt(arg).has_value();
 }
@@ -88,7 +93,8 @@ bool Param::Accepts(const Arg& arg) const {
     case Type::kInt:
       return IsInt(arg);
     case Type::kInts:
-      return IsInt(arg) || AllOf(arg, IsInt);
+      return IsInt(arg) || (AllOf(arg, IsInt) && (!IsFixed(*this) || AsList(arg)->size() <= 1 ||
+                                                  AsList(arg)->size() == static_cast<size_t>(count)));
     case Type::kFloat:
       return AsNumber(arg).has_value();
     case Type::kScalar:
@@ -219,8 +225,9 @@ void SetArgs(const Signature& signature, const BoundArgs& args, Node* node) {
   std::vector<std::pair<std::string, Arg>> keywords;
   size_t needed = 0;
   for (const Param& param : signature.params) {
-    Arg arg = Normal(param, args[param.name]);
-    const bool wanted = param.type != Type::kPlacement && !param.IsDefault(arg);
+    const bool is_default = param.IsDefault(args[param.name]);
+    Arg arg = Normal(param, is_default ? *param.otherwise : args[param.name]);
+    const bool wanted = param.type != Type::kPlacement && !is_default;
     if (param.keyword_only) {
       if (wanted) keywords.emplace_back(param.name, std::move(arg));
       continue;

@@ -139,6 +139,17 @@ def test_text_reads_back(signature: str) -> None:
         assert case["round_trip"] is True, f"{case['round_trip']}\n{case['program']}"
 
 
+def test_rows_with_a_spelling_are_written_so() -> None:
+    """Overloads for numbers that the one for tensors answers for, and dimensions counted from the end, are not."""
+    spelled, wished = set(), set()
+    for case in (case for cases in ALL.values() for case in cases):
+        if case["torch"]:
+            wished.add(case["row"])
+        if "torch.ops.aten" not in case["program"]:
+            spelled.add(case["row"])
+    assert not wished - spelled
+
+
 @pytest.mark.parametrize("signature", list(ALL))
 def test_work(signature: str) -> None:
     """FLOPs where PyTorch's counter has a formula: products, convolutions, attention. Bytes: every tensor once."""
