@@ -1,6 +1,8 @@
 // program FILE: the canonical program of a PyTorch file, as text or as a picture.
 #include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -77,6 +79,7 @@ int Run(const ProgramOptions& options, const Environment& environment) {
     }
     for (const std::string& problem : problems) fmt::print(stderr, "tritogen: {}: {}\n", file, problem);
     if (!options.svg.empty()) WriteFileAtomic(options.svg, ToSvg(program));
+    if (options.files.size() > 1) fmt::print("# {}\n", file);
     if (options.dot) fmt::print("{}", ToDot(program));
     if (!options.dot && options.svg.empty()) fmt::print("{}", PrintProgram(program));
   }
@@ -106,9 +109,8 @@ int RunProgram(int argc, char** argv, const Environment& environment) {
   app.add_flag("--allow-weak-jail", options.allow_weak_jail,
                "go on where the kernel refuses parts of the jail");
   if (auto code = Parse(&app, argc, argv)) return *code;
-  if (options.files.size() > 1 && !options.check) {
-    throw UserError("several files are only for --check; show them one by one");
-  }
+  if (options.files.size() > 1 && !options.svg.empty())
+    throw UserError("--svg draws one file; draw several one by one");
   return Run(options, environment);
 }
 

@@ -39,6 +39,12 @@ int64_t Clamped(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
 }
 
+void RequireInside(ShapeBuilder& b, Term size, int64_t index) {
+  constexpr int64_t kMost = int64_t{1} << 48;
+  if (!b.Require(index >= -kMost && index < kMost, "an index of that size")) return;
+  b.RequireRange(size, index < 0 ? -index : index + 1, kUnboundedSize, "the index lies inside");
+}
+
 // Of an unknown size, only slices that lie within it are stated.
 Term Sliced(ShapeBuilder& b, Term size) {
   const int64_t start = b.Int("start", 0), end = b.Int("end", kUnboundedSize), step = b.Int("step", 1);
@@ -202,7 +208,7 @@ void Select(ShapeBuilder& b) {
   const int axis = b.Axis("dim", RankOf(x));
   const int64_t index = b.Int("index", 0);
   if (!b.Require(!x.empty(), "select of a tensor without dimensions")) return;
-  b.RequireRange(x[axis], index < 0 ? -index : index + 1, kUnboundedSize, "the index lies inside");
+  RequireInside(b, x[axis], index);
   x.erase(x.begin() + axis);
   b.Result(std::move(x));
 }
@@ -379,7 +385,7 @@ void SelectScatter(ShapeBuilder& b) {
   const int axis = b.Axis("dim", RankOf(x));
   const int64_t index = b.Int("index", 0);
   if (!b.Require(!x.empty(), "select of a tensor without dimensions")) return;
-  b.RequireRange(x[axis], index < 0 ? -index : index + 1, kUnboundedSize, "the index lies inside");
+  RequireInside(b, x[axis], index);
   part.erase(part.begin() + axis);
   b.RequireEqual(b.In("src"), part, "the source has the shape of the selection");
   b.Result(x);
