@@ -31,6 +31,7 @@ std::string Encode(const GpuJob& job) {
                       {"confirmed", job.confirmed ? json(*job.confirmed) : json()},
                       {"hurried", job.hurried},
                       {"notes", job.notes},
+                      {"jail_notes", job.jail_notes},
                       {"cache_key", job.cache_key},
                       {"source", job.source},
                       {"seconds", job.seconds},
@@ -47,6 +48,7 @@ GpuJob DecodeGpuJob(std::string_view bytes) {
                .confirmed = {},
                .hurried = message.at("hurried"),
                .notes = message.at("notes"),
+               .jail_notes = message.at("jail_notes"),
                .cache_key = message.at("cache_key"),
                .source = message.at("source"),
                .seconds = message.at("seconds"),
@@ -127,6 +129,7 @@ GpuJudge::Result GpuJudge::Run(GpuJob job) {
         job.confirmed
             ? fmt::format("on the tile machine, each access checked: {}", *job.confirmed)
             : "accesses to memory were not checked one by one: the task is too large for the tile machine");
+    verdict.notes.insert(verdict.notes.end(), job.notes.begin(), job.notes.end());
     verdict.hurried |= job.hurried;
     if (cache_ && !job.cache_key.empty()) {
       cache_->Keep(job.cache_key, job.source, verdict);
@@ -135,7 +138,7 @@ GpuJudge::Result GpuJudge::Run(GpuJob job) {
     }
   }
   result.last = Gpu::Current()->lost();
-  verdict.notes.insert(verdict.notes.end(), job.notes.begin(), job.notes.end());
+  verdict.notes.insert(verdict.notes.end(), job.jail_notes.begin(), job.jail_notes.end());
   verdict.seconds =
       job.seconds + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   verdict.stages = std::move(job.stages);

@@ -24,6 +24,7 @@ struct GpuJob {
   std::optional<std::string> confirmed;  // what the tile machine said of the candidate, which it let pass
   bool hurried = false;                  // … and time ran short there
   std::vector<std::string> notes;        // to be added
+  std::vector<std::string> jail_notes;   // of this run's jail, and not to be kept
   std::string cache_key, source;         // empty key: the verdict is not kept
   double seconds = 0;                    // spent so far
   std::map<std::string, double> stages;  // of these

@@ -113,6 +113,7 @@ GpuJob Judge::HandOver(const JudgeRequest& request, const Reference& reference, 
              .options = request.options,
              .confirmed = {},
              .notes = {},
+             .jail_notes = {},
              .cache_key = key,
              .source = request.candidate.text,
              .stages = {}};
@@ -149,7 +150,8 @@ Judgement Judge::Run(const JudgeRequest& request) {
   }
   if (reference.failure) judgement.verdict = *reference.failure;
   judgement.reference_failed = reference.failure.has_value();
-  std::vector<std::string>& notes = judgement.handover ? judgement.handover->notes : judgement.verdict.notes;
+  std::vector<std::string>& notes =
+      judgement.handover ? judgement.handover->jail_notes : judgement.verdict.notes;
   for (const std::string& feature : recorder_->missing_features())
     notes.push_back(fmt::format("weak jail: {}", feature));
   judgement.verdict.seconds = SecondsSince(start);

@@ -34,7 +34,7 @@ using GpuJudgeMaker = std::function<GpuJudgeFunction()>;
 
 // Beyond its own budget a job gets this long before its judge is killed: recording has limits of its own.
 inline constexpr double kGraceSeconds = 90;
-inline constexpr int kGpuJudges = 3;  // at most: more contexts do not make a GPU faster
+inline constexpr int kGpuJudges = 2;  // at most: while one has the GPU, another makes its job ready
 
 class JudgePool {
  public:

@@ -219,6 +219,7 @@ Judgement HandOver(const JudgeRequest& request) {
                                 .options = request.options,
                                 .confirmed = "right there",
                                 .notes = {"from the first"},
+                                .jail_notes = {},
                                 .cache_key = "",
                                 .source = request.candidate.text,
                                 .seconds = 2,

@@ -23,7 +23,7 @@ constexpr size_t kMostLoaded = 1024;  // kernels kept in the context; each takes
 
 constexpr int64_t kIdleShare =
     24;                     // of the device's memory, one in so many parts may lie idle with a process
-constexpr int kPlaces = 4;  // replays side by side
+constexpr int kPlaces = 1;  // replays side by side
 
 c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
   return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));

@@ -10,8 +10,7 @@
 namespace tritogen {
 namespace {
 
-constexpr int kWarmUps = 2;  // calls before a capture: libraries choose algorithms, kernels load
-constexpr unsigned kRunsPerRefresh = 8;
+constexpr unsigned kRunsPerRefresh = 16;
 constexpr double kMostChecking = 0.2;  // of the time of a measurement
 
 void Expect(const std::optional<ReplayFailure>& failure, const std::string& what) {
@@ -30,10 +29,8 @@ TimedPlan::TimedPlan(std::string name, const Task::Impl& task, const Setting& se
   }
   Expect(SetUp(task, plan, bindings, &replayer_), "set-up");
   inputs_ = CloneAll(trials_[0]->inputs);
-  for (int i = 0; i < kWarmUps; ++i) {
-    Refresh();
-    Call();
-  }
+  Refresh();
+  Call();  // before the capture: libraries choose algorithms, kernels load
   Gpu::Current()->Synchronize(options.deadline_seconds);
   Capture();
 }

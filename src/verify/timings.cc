@@ -11,6 +11,7 @@
 #include "plan/visit.h"
 #include "verify/gpu.h"
 #include "verify/timed_plan.h"
+#include "verify/work.h"
 
 namespace tritogen {
 namespace {
@@ -20,8 +21,6 @@ constexpr double kFloorSlack = 0.8;  // a time this far under the floor cannot b
 
 // Seconds: what takes less is one of many measurements, where each millisecond counts.
 constexpr double kBriefTiming = 0.1;
-
-constexpr double kQueueSeconds = 0.01;  // of captured graphs
 
 struct TimingRequest {
   cuda::TimingOptions clock;
@@ -37,7 +36,7 @@ TimingRequest RequestFor(const VerifyOptions& options) {
     request.both_methods = false;
     request.clock.target_error = 0.01;
     request.clock.warmup_window = 2;
-    request.clock.max_warmup_samples = 6;
+    request.clock.max_warmup_samples = 4;
   }
   return request;
 }
@@ -65,10 +64,13 @@ class Stopwatch {
     ChooseVariant(candidate, &timings);
     programs_.push_back(Make("candidate", candidate, timings.variant, false));
     programs_.push_back(Make("eager fp32", task_.plan, 0, false));
-    programs_.push_back(Make(kTf32, task_.plan, 0, true));
-    // Without products in float32 that is the same program, and need not be timed twice.
-    const bool no_products = programs_[2]->SameKernels(*programs_[1]);
-    if (no_products) programs_.pop_back();
+    // Without products in float32 eager TF32 is the same program, and need not be timed twice.
+    bool no_products = !MultipliesFloat32(task_.plan);
+    if (!no_products) {
+      programs_.push_back(Make(kTf32, task_.plan, 0, true));
+      no_products = programs_[2]->SameKernels(*programs_[1]);
+      if (no_products) programs_.pop_back();
+    }
     if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, false));
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
@@ -104,8 +106,7 @@ class Stopwatch {
   }
 
   // Programs take turns; the answers of the candidate are checked on the way and at the end.
-  cuda::TimingReport Measure(bool by_graph, cuda::TimingOptions clock) {
-    clock.queue_seconds = by_graph ? kQueueSeconds : 0;
+  cuda::TimingReport Measure(bool by_graph, const cuda::TimingOptions& clock) {
     std::vector<cuda::Timed> timed;
     for (auto& program : programs_) timed.push_back(program->Timed(by_graph, program == programs_.front()));
     cuda::TimingReport report = Gpu::Current()->timer().TimeInterleaved(timed, clock);
@@ -129,9 +130,9 @@ class Stopwatch {
   cuda::TimingReport MeasureOther(bool by_graph) {
     if (!by_graph || !request_.both_methods) return {};
     cuda::TimingOptions brief = request_.clock;
-    brief.min_samples = std::min<size_t>(brief.min_samples, 10);
+    brief.min_samples = std::min<size_t>(brief.min_samples, 5);
     brief.max_samples = std::max<size_t>(brief.min_samples, 20);
-    brief.max_warmup_samples = std::min<size_t>(brief.max_warmup_samples, 5);
+    brief.max_warmup_samples = 1;  // the same programs ran just now
     brief.budget_seconds /= 4;
     return Measure(false, brief);
   }
@@ -146,11 +147,9 @@ class Stopwatch {
         std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
     std::vector<cuda::Timed> timed;
     for (auto& variant : variants) timed.push_back(variant->Timed(graphs, false));
-    cuda::TimingOptions clock = request_.clock;
-    clock.queue_seconds = graphs ? kQueueSeconds : 0;
     cuda::TimingReport report;
     Gpu& gpu = *Gpu::Current();
-    gpu.Alone([&] { report = gpu.timer().TimeInterleaved(timed, clock); });
+    gpu.Alone([&] { report = gpu.timer().TimeInterleaved(timed, request_.clock); });
     for (const cuda::Timing& timing : report.timings) timings->variants.push_back(timing.summary.median);
     const auto best = std::min_element(timings->variants.begin(), timings->variants.end());
     timings->variant = static_cast<int>(best - timings->variants.begin());

@@ -25,6 +25,9 @@
 namespace tritogen {
 namespace {
 
+// Of tasks too large to keep more than three trials of.
+constexpr int kFreshOfLargeTasks = 2;
+
 // Trials that every autotuned variant runs however long it takes.
 constexpr size_t kTrialsOfVariants = 2;
 
@@ -45,6 +48,7 @@ class Judgement {
     verdict_.work = ShareOf(task_.work, plan_, flow_);
     auto objection = Examine();
     if (!objection) objection = RunTrials();
+    if (!objection) objection = RunFreshTrials();
     const bool whole = !task_.options.confirm;
     if (!objection && whole) objection = FindCarried(OptionsNow());
     if (!objection) objection = RunVariants();
@@ -58,7 +62,7 @@ class Judgement {
       verdict_.evidence = std::move(objection->evidence);
     } else {
       verdict_.outcome = Outcome::kPassed;
-      verdict_.reason = fmt::format("right in {} trials", setting_->trials.size());
+      verdict_.reason = fmt::format("right in {} trials", setting_->trials.size() + fresh_);
     }
     verdict_.hurried = deadline_.hurried() || (setting_ != nullptr && setting_->hurried);
     verdict_.seconds = deadline_.elapsed();
@@ -211,6 +215,34 @@ class Judgement {
     return std::nullopt;
   }
 
+  // Of inputs that nobody has met, expected values being made after the candidate has run: on a GPU those of
+  // the other trials lie in memory that it might find.
+  std::optional<Objection> RunFreshTrials() {
+    const Stage stage("replay: fresh");
+    const int count = setting_->fresh == nullptr ? 0 : task_.spares_memory ? kFreshOfLargeTasks : 1;
+    for (int i = 0; i < count; ++i) {
+      const uint64_t seed = SubSeed(options_.seed, std::hash<std::string>()(verdict_.plan_hash) + i);
+      auto objection = RunFreshTrial(i % 2 == 0 ? Distribution::kSpread : Distribution::kGenerated, seed);
+      if (objection) return objection;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Objection> RunFreshTrial(Distribution distribution, uint64_t seed) {
+    std::optional<Trial> trial = setting_->fresh->Inputs(distribution, seed);
+    if (!trial) return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew", ""};
+    const TensorList inputs = CloneAll(trial->inputs);
+    TensorList outputs;
+    if (auto failure = main_->Run(inputs, trial->run_seed, &outputs)) return ObjectionOf(*failure);
+    if (!setting_->fresh->Expect(&*trial)) {
+      if (distribution == Distribution::kGenerated) return std::nullopt;
+      return RunFreshTrial(Distribution::kGenerated, seed);
+    }
+    ++fresh_;
+    if (auto objection = CheckInputs(*trial, inputs)) return objection;
+    return CheckOutputs(*trial, outputs);
+  }
+
   // A wrong answer that another program order changes is a race or a read of undefined memory.
   Objection WrongOrUnsteady(const Trial& trial, const Objection& wrong) {
     std::optional<Objection> objection;
@@ -358,6 +390,7 @@ class Judgement {
   std::set<TensorId> changed_;  // memory that outlives a call and that one left with other contents
   const Trial* first_to_change_ = nullptr;
   TensorList failed_outputs_;
+  size_t fresh_ = 0;  // trials made for this candidate alone
   Verdict verdict_;
 };
 

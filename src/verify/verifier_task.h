@@ -67,13 +67,25 @@ struct Trial {
   std::string name() const { return std::string(DistributionName(distribution)); }
 };
 
+// Makes trials that nobody has met, on demand: of those that are kept, expected values lie in memory while
+// candidates run, of these they do not exist before.
+class FreshTrials {
+ public:
+  virtual ~FreshTrials() = default;
+  // Inputs alone. Nothing when the reference's generator fails.
+  virtual std::optional<Trial> Inputs(Distribution distribution, uint64_t seed) = 0;
+  // Fills in what is expected. False when the reference breaks down on these inputs.
+  virtual bool Expect(Trial* trial) = 0;
+};
+
 // Weights, and the trials under them: the most discriminating one first. At least two are as generated, and
 // one of these comes last.
 struct Setting {
   Bindings bindings;  // of the reference's state; what has none comes from the seed
   std::vector<Trial> trials;
   std::vector<std::string> notes;
-  bool hurried = false;  // time ran short: the notes say for what
+  bool hurried = false;                // time ran short: the notes say for what
+  std::shared_ptr<FreshTrials> fresh;  // GPU only, where one thread uses a Task
 };
 
 struct Task::Impl {

@@ -27,24 +27,35 @@ class TrialMaker {
 
   // Nothing and a reason when the reference breaks.
   std::optional<Trial> Make(Distribution distribution, uint64_t seed, double strength, std::string* reason) {
+    auto trial = MakeInputs(distribution, seed, strength, reason);
+    if (!trial || !Expect(&*trial, reason)) return std::nullopt;
+    return trial;
+  }
+
+  std::optional<Trial> MakeInputs(Distribution distribution, uint64_t seed, double strength,
+                                  std::string* reason) {
     TensorList generated, unused;
     if (auto failure = generator_.Generate(seed, &generated, &unused)) {
       *reason = failure->message;
       outcome_ = OutcomeOf(failure->kind);
       return std::nullopt;
     }
-    Trial trial{
+    return Trial{
         distribution, Transform(distribution, generated, SubSeed(seed, 1), strength), SubSeed(seed, 2), {}};
+  }
+
+  // Fills in what is expected.
+  bool Expect(Trial* trial, std::string* reason) {
     ReferenceRuns::Results results;
-    const bool binary = distribution == Distribution::kBinary;
-    if (auto failure = runs_.Run(trial.inputs, trial.run_seed, binary, wants_tf32_, &results)) {
+    const bool binary = trial->distribution == Distribution::kBinary;
+    if (auto failure = runs_.Run(trial->inputs, trial->run_seed, binary, wants_tf32_, &results)) {
       *reason = failure->message;
       outcome_ = OutcomeOf(failure->kind);
-      return std::nullopt;
+      return false;
     }
-    Fill(results, &trial);
-    if (distribution == Distribution::kGenerated && base_.empty()) base_ = results.eager;
-    return trial;
+    Fill(results, trial);
+    if (trial->distribution == Distribution::kGenerated && base_.empty()) base_ = results.eager;
+    return true;
   }
 
   Outcome outcome() const { return outcome_; }
@@ -196,14 +207,41 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
   return wishes;
 }
 
+// The reference set up under one set of weights, and what makes trials of it.
+struct KeptReference final : FreshTrials {
+  KeptReference(const Task::Impl& task, const Deadline& deadline)
+      : runs(task, deadline),
+        generator(task.plan, ReferenceOptionsFor(task.options, deadline)),
+        maker(task, &runs, &generator) {}
+
+  std::optional<Trial> Inputs(Distribution distribution, uint64_t seed) override {
+    std::string unused;
+    return maker.MakeInputs(distribution, seed, 1, &unused);
+  }
+
+  bool Expect(Trial* trial) override {
+    std::string unused;
+    if (!maker.Expect(trial, &unused)) return false;
+    std::vector<const Expectation*> expectations;
+    for (const OutputCheck& check : trial->outputs) expectations.push_back(&check.expected);
+    Expectation::Fetch(expectations);
+    return std::all_of(expectations.begin(), expectations.end(),
+                       [](const Expectation* e) { return e->broken() == 0; });
+  }
+
+  ReferenceRuns runs;
+  Replayer generator;
+  TrialMaker maker;
+};
+
 }  // namespace
 
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
                                                const Deadline& deadline) {
-  ReferenceRuns runs(task, deadline);
-  Replayer generator(task.plan, ReferenceOptionsFor(task.options, deadline));
+  auto kept = std::make_shared<KeptReference>(task, deadline);
+  ReferenceRuns& runs = kept->runs;
   if (auto failure = runs.Setup(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
-  TrialMaker maker(task, &runs, &generator);
+  TrialMaker& maker = kept->maker;
   Setting setting;
   setting.bindings = std::move(bindings);
   std::string reason;
@@ -238,6 +276,7 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
     if (i == 0) setting.trials.push_back(std::move(*pair[0]));
   }
   setting.trials.push_back(std::move(*pair[1]));
+  if (task.options.on_gpu) setting.fresh = std::move(kept);
   return setting;
 }
 

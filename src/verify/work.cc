@@ -93,11 +93,17 @@ double Sort(const Call& call) {  // n log n comparisons
   return n * std::log2(std::max(2.0, n));
 }
 
-const std::unordered_map<std::string_view, Formula>& Formulas() {
-  static const std::unordered_map<std::string_view, Formula> kFormulas = [] {
-    std::unordered_map<std::string_view, Formula> map;
-    auto set = [&map](std::initializer_list<std::string_view> names, const Formula& formula) {
-      for (std::string_view name : names) map[name] = formula;
+struct Charge {
+  Formula flops;
+  bool product = false;  // of matrices, or a convolution
+};
+
+const std::unordered_map<std::string_view, Charge>& Charges() {
+  static const std::unordered_map<std::string_view, Charge> kCharges = [] {
+    std::unordered_map<std::string_view, Charge> map;
+    bool product = true;
+    auto set = [&](std::initializer_list<std::string_view> names, const Formula& formula) {
+      for (std::string_view name : names) map[name] = {formula, product};
     };
     set({"aten::mm", "aten::bmm", "aten::matmul", "aten::mv", "aten::dot", "aten::linear", "aten::inner"},
         ProductOf(0));
@@ -114,6 +120,7 @@ const std::unordered_map<std::string_view, Formula>& Formulas() {
          "aten::_scaled_dot_product_cudnn_attention", "aten::_scaled_dot_product_flash_attention_for_cpu",
          "aten::_scaled_dot_product_fused_attention_overrideable"},
         Attention);
+    product = false;
     // Reductions: one operation per element that is read.
     set({"aten::sum", "aten::mean", "aten::prod", "aten::max", "aten::min", "aten::amax", "aten::amin",
          "aten::argmax", "aten::argmin", "aten::any", "aten::all", "aten::cumsum", "aten::cumprod",
@@ -185,7 +192,7 @@ const std::unordered_map<std::string_view, Formula>& Formulas() {
         PerOutput(1));
     return map;
   }();
-  return kFormulas;
+  return kCharges;
 }
 
 double Ratio(double part, double whole) {
@@ -214,9 +221,9 @@ Work WorkOf(const Plan& plan, const AtenStep& step) {
   }
   for (const TensorMeta* meta : call.in) work.bytes += bytes(*meta);
   for (const TensorMeta* meta : call.out) work.bytes += bytes(*meta);
-  const auto formula = Formulas().find(WithoutOverload(step.op));
-  if (formula != Formulas().end()) {
-    work.flops = formula->second(call);
+  const auto charge = Charges().find(WithoutOverload(step.op));
+  if (charge != Charges().end()) {
+    work.flops = charge->second.flops(call);
   } else {
     work.flops = TraitsOf(step.op).pointwise ? Total(call.out) : ContractionBound(call);
   }
@@ -230,6 +237,19 @@ Work AtenWork(const Plan& plan, const Flow& flow) {
     if (aten != nullptr && flow.run[i]) total += WorkOf(plan, *aten);
   }
   return total;
+}
+
+bool MultipliesFloat32(const Plan& plan) {
+  auto multiplies = [&](const Step& step) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr || KindOf(plan, *aten) != OpKind::kCompute) return false;
+    bool float32 = false;
+    ForEachUse(step, [&](TensorId id) { float32 |= plan.tensors[id].dtype == Dtype::kFloat32; });
+    const auto charge = Charges().find(WithoutOverload(aten->op));
+    return float32 && (charge != Charges().end() ? charge->second.product : !TraitsOf(aten->op).pointwise);
+  };
+  return std::any_of(plan.setup.begin(), plan.setup.end(), multiplies) ||
+         std::any_of(plan.run.begin(), plan.run.end(), multiplies);
 }
 
 WorkShare ShareOf(const Work& reference, const Plan& candidate, const Flow& candidate_flow) {

@@ -20,6 +20,10 @@ Work WorkOf(const Plan& plan, const AtenStep& step);
 // The ATen calls of `run` that can reach an output.
 Work AtenWork(const Plan& plan, const Flow& flow);
 
+// Some call of set-up or run may be a matrix product or convolution of float32 values, which libraries may
+// compute in TF32. True in doubt.
+bool MultipliesFloat32(const Plan& plan);
+
 // 1 − candidate's ATen work / reference's work, in [0, 1]. A candidate without a live launch has share 0.
 WorkShare ShareOf(const Work& reference, const Plan& candidate, const Flow& candidate_flow);
 

@@ -79,6 +79,24 @@ TEST(Work, ChargesUnknownOperatorsAsContractions) {
   EXPECT_GE(Flops("nobody::knows", {{8, 16}, {16, 32}}, {8, 32}), 2 * 8 * 16 * 32);
 }
 
+bool Multiplies(const std::string& op, Dtype dtype) {
+  Builder b;
+  const TensorId x = b.Tensor({8, 8}, -1, dtype), y = b.Tensor({8, 8}, -1, dtype);
+  b.Call(op, {x, y}, {b.Tensor({8, 8}, -1, dtype)});
+  return MultipliesFloat32(b.plan);
+}
+
+TEST(Work, OnlyProductsOfFloat32MayBeInTf32) {
+  EXPECT_TRUE(Multiplies("aten::mm", Dtype::kFloat32));
+  EXPECT_TRUE(Multiplies("aten::convolution", Dtype::kFloat32));
+  EXPECT_TRUE(Multiplies("aten::cdist", Dtype::kFloat32)) << "in doubt";
+  EXPECT_TRUE(Multiplies("nobody::knows", Dtype::kFloat32));
+  EXPECT_FALSE(Multiplies("aten::mm", Dtype::kFloat16));
+  EXPECT_FALSE(Multiplies("aten::add.Tensor", Dtype::kFloat32));
+  EXPECT_FALSE(Multiplies("aten::sum.dim_IntList", Dtype::kFloat32));
+  EXPECT_FALSE(Multiplies("aten::view", Dtype::kFloat32));
+}
+
 TEST(Work, KindsOfOperators) {
   Builder b;
   const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4}), h = b.Tensor({4, 4}, -1, Dtype::kFloat16);
