@@ -83,14 +83,16 @@ void Chunk(ShapeBuilder& b);
 void Unbind(ShapeBuilder& b);
 void Cat(ShapeBuilder& b);
 void Stack(ShapeBuilder& b);
+void SliceScatter(ShapeBuilder& b);
+void SelectScatter(ShapeBuilder& b);
+void ViewAs(ShapeBuilder& b);
+void Glu(ShapeBuilder& b);
+
+// rules_index.cc
 void Gather(ShapeBuilder& b);
 void Scatter(ShapeBuilder& b);
 void IndexSelect(ShapeBuilder& b);
 void Index(ShapeBuilder& b);
 void Embedding(ShapeBuilder& b);
-void SliceScatter(ShapeBuilder& b);
-void SelectScatter(ShapeBuilder& b);
-void ViewAs(ShapeBuilder& b);
-void Glu(ShapeBuilder& b);
 
 }  // namespace tritogen::rules
