@@ -32,8 +32,9 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_option("--level", s.level, "compute operations in a program")->check(CLI::Range(1, 64));
   app->add_option("--count", o->count, "programs to write")->check(CLI::Range(int64_t{1}, kMostPrograms));
   app->add_option("--seed", s.seed, "the same seed and options give the same programs");
-  app->add_option("--ops", o->operators,
-                  "operators: all, names, or classes (pointwise, reduction, matmul, norm, layout, other)");
+  app->add_option(
+      "--ops", o->operators,
+      "operators: all, names, or classes (pointwise, reductions, products, norms, layouts, others)");
   app->add_option("--sizes", o->sizes, "sizes of inputs' dimensions: common, or a set such as 1..64,100,128");
   app->add_option("--max-rank", s.sketch.max_rank, "dimensions of a tensor")->check(CLI::Range(1, 5));
   app->add_option("--max-elements", s.shapes.max_elements, "elements of one tensor")

@@ -41,6 +41,7 @@ class Elimination<Count>::Run {
         if (cost[node] < 0) cost[node] = Cost(node);
         if (best < 0 || cost[node] < cost[best]) best = node;
       }
+      if (cost[best] > 4.0 * static_cast<double>(max_rows_)) throw TooLarge();  // sooner rather than later
       for (int neighbour : Neighbours(best)) cost[neighbour] = -1;
       Eliminate(best);
     }

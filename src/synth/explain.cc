@@ -38,8 +38,9 @@ std::string Explain(const Sketch& sketch, const ShapeOptions& shapes, uint64_t s
     std::vector<std::string> operands, results;
     for (int tensor : step.operands) operands.push_back(fmt::format("t{}", tensor));
     for (int tensor : step.results) results.push_back(names(tensor));
-    text += fmt::format("  {} = {}({}){}\n", fmt::join(results, ", "), step.row->name,
-                        fmt::join(operands, ", "), step.equal_sizes ? "" : ", sizes may broadcast");
+    text +=
+        fmt::format("  {} = {}({}){}\n", fmt::join(results, ", "), step.row->name, fmt::join(operands, ", "),
+                    step.equal_sizes || step.operands.size() < 2 ? "" : ", sizes may broadcast");
   }
   text += "\nVariables\n";
   for (const auto& variable : system.system.variables())

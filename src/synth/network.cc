@@ -272,9 +272,7 @@ class Builder {
 
   void Translate(const Bound& bound);
   int64_t BinOf(int64_t value) const {
-    const double per_octave = precision_ == Precision::kQuarterOctave ? 4
-                              : precision_ == Precision::kHalfOctave  ? 2
-                                                                      : 1;
+    const double per_octave = precision_ == Precision::kQuarterOctave ? 4 : 1;
     return std::lround(std::floor(std::log2(value) * per_octave));
   }
   Term Binned(const Term& term);

@@ -22,7 +22,7 @@ struct Relation {
 
 // How exactly products are bounded. All but kExact round partial products down, or leave bounds out: they
 // keep every solution and some more.
-enum class Precision { kExact, kQuarterOctave, kHalfOctave, kOctave, kUnbounded };
+enum class Precision { kExact, kQuarterOctave, kOctave, kUnbounded };
 
 struct Network {
   // States of a variable: values that behave alike, one value each as a rule. Variables come first, in the

@@ -40,8 +40,8 @@ const OpRow& RowNamed(std::string_view name) {
 
 std::optional<OpClass> ClassNamed(std::string_view name) {
   constexpr std::pair<std::string_view, OpClass> kClasses[] = {
-      {"pointwise", OpClass::kPointwise}, {"reduction", OpClass::kReduction}, {"matmul", OpClass::kMatmul},
-      {"norm", OpClass::kNorm},           {"layout", OpClass::kLayout},       {"other", OpClass::kOther}};
+      {"pointwise", OpClass::kPointwise}, {"reductions", OpClass::kReduction}, {"products", OpClass::kMatmul},
+      {"norms", OpClass::kNorm},          {"layouts", OpClass::kLayout},       {"others", OpClass::kOther}};
   for (const auto& [text, kind] : kClasses) {
     if (text == name) return kind;
   }

@@ -88,8 +88,8 @@ class Sampler {
   std::set<std::string> seen_;
 };
 
-// Operators by name, for SketchOptions: "all", a class ("pointwise", "reduction", "matmul", "norm", "layout",
-// "other") or names, comma between. Throws UserError naming what the catalogue does not have.
+// Operators by name, for SketchOptions: "all", a class ("pointwise", "reductions", "products", "norms",
+// "layouts", "others") or names, comma between. Throws UserError naming what the catalogue does not have.
 std::vector<const OpRow*> OperatorsNamed(std::string_view names);
 
 }  // namespace tritogen::synth

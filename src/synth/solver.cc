@@ -93,8 +93,8 @@ std::shared_ptr<const Counted> Solver::Count(const Component& component) {
   if (auto it = kept_.find(key); it != kept_.end()) return it->second;
   ++statistics_.compiled;
   std::shared_ptr<const Counted> counted;
-  for (Precision precision : {Precision::kExact, Precision::kQuarterOctave, Precision::kHalfOctave,
-                              Precision::kOctave, Precision::kUnbounded}) {
+  for (Precision precision :
+       {Precision::kExact, Precision::kQuarterOctave, Precision::kOctave, Precision::kUnbounded}) {
     // The last resort may cost more: better a dear component than none.
     const size_t rows = options_.max_rows * (precision == Precision::kUnbounded ? 16 : 1);
     try {

@@ -6,6 +6,8 @@ import json
 import os
 import pathlib
 import re
+import resource
+import signal
 import subprocess
 import sys
 import warnings
@@ -14,15 +16,15 @@ import pytest
 import torch
 
 warnings.filterwarnings("ignore", category=UserWarning)  # PyTorch's advice on losses
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COUNT = int(os.environ.get("SYNTH_COUNT", "300"))
+BINARY = os.environ.get("TRITOGEN_BINARY", str(ROOT / "build/release/tritogen"))
+COUNT = int(os.environ.get("SYNTH_COUNT", "60"))
 DTYPES = {"float32": torch.float32, "int64": torch.int64, "bool": torch.bool}
 
 
 def synth(*arguments):
-    binary = os.environ.get("TRITOGEN_BINARY", str(ROOT / "build/release/tritogen"))
-    done = subprocess.run([binary, "synth", *map(str, arguments)], capture_output=True, text=True)
-    return done
+    return subprocess.run([BINARY, "synth", *map(str, arguments)], capture_output=True, text=True)
 
 
 def programs(*arguments):
@@ -60,8 +62,14 @@ def check(record, device):
     return outputs
 
 
+def slow(record):
+    """PyTorch's meta kernels of recurrent networks go through the sequence step by step."""
+    recurrent = {"lstm", "gru", "rnn_tanh", "rnn_relu"} & set(record["ops"])
+    return recurrent and max(size for i in record["inputs"] for size in i["shape"] + [1]) > 64
+
+
 def small(record):
-    return record["flops"] < 1e8 and record["bytes"] < 1e8
+    return record["flops"] < 1e7 and record["bytes"] < 1e7
 
 
 @pytest.mark.parametrize("level", [1, 3, 8, 20])
@@ -69,13 +77,14 @@ def test_programs_are_valid_pytorch(level):
     records = programs("--level", level, "--count", COUNT, "--seed", level)
     assert len(records) == COUNT
     for record in records:
-        check(record, "meta")
         assert record["level"] == level
+        if not slow(record):
+            check(record, "meta")
 
 
 def test_small_programs_run():
     records = programs("--level", 2, "--count", COUNT, "--seed", 5, "--max-elements", 10000)
-    ran = [record for record in records if small(record)]
+    ran = [record for record in records if small(record) and not slow(record)]
     assert len(ran) > COUNT / 4
     for record in ran:
         check(record, "cpu")
@@ -107,9 +116,17 @@ def test_wrong_use_is_said(arguments, words):
     assert "fault of Tritogen" not in done.stderr
 
 
-def test_a_full_disk_leaves_nothing():
-    done = synth("--count", "50", "--out", "/dev/full")
-    assert done.returncode == 2, done.stderr
+def test_a_full_disk_leaves_nothing(tmp_path):
+    """A limit on the size of files stands for the full disk."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    out = tmp_path / "programs.jsonl"
+    done = subprocess.run([BINARY, "synth", "--count", "50", "--out", str(out)], capture_output=True, text=True,
+                          preexec_fn=limit)
+    assert done.returncode == 2 and "programs.jsonl" in done.stderr, done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_explain_counts():
@@ -119,9 +136,12 @@ def test_explain_counts():
 
 
 if __name__ == "__main__":
-    failed = total = ran = 0
+    failed = total = ran = left_out = 0
     for line in open(sys.argv[1]):
         record = json.loads(line)
+        if slow(record):
+            left_out += 1
+            continue
         total += 1
         try:
             check(record, "meta")
@@ -132,5 +152,5 @@ if __name__ == "__main__":
             failed += 1
             if failed <= 20:
                 print(f"{type(error).__name__}: {error}\n{record['program']}")
-    print(f"{total} programs, {ran} of them with data, {failed} invalid")
+    print(f"{total} programs, {ran} of them with data, {failed} invalid; {left_out} slow ones left out")
     sys.exit(failed > 0)
