@@ -231,6 +231,7 @@ Judgement HandOver(const JudgeRequest& request) {
 GpuJudge::Result Replay(const GpuJob& job) {
   if (job.source == "gpu kill") raise(SIGKILL);
   if (job.source == "gpu hang") Sleep(1000);
+  if (job.source.starts_with("gpu group")) Sleep(0.05);  // so that there are jobs to choose from
   GpuJudge::Result result;
   result.verdict.outcome = Outcome::kPassed;
   result.verdict.reason = fmt::format("{} {} {}", getpid(), job.confirmed.value_or(""), job.notes.at(0));
@@ -279,7 +280,7 @@ TEST(TwoCrews, ADeathInTheSecondIsItsJobsOwn) {
 
 TEST(TwoCrews, JobsOfOneReferenceStayWithOneProcess) {
   JudgePool pool = TwoCrews(2, 2);
-  for (int i = 0; i < 20; ++i) pool.Submit(std::to_string(i), Ask(i % 2 == 0 ? "gpu even" : "gpu odd"));
+  for (int i = 0; i < 20; ++i) pool.Submit(std::to_string(i), Ask(i % 2 == 0 ? "gpu group 0" : "gpu group 1"));
   std::map<int, std::set<std::string>> processes;
   for (const auto& [id, reply] : AllReplies(&pool)) {
     const std::string reason = reply.verdict.at("reason");
