@@ -3,12 +3,17 @@
 //   flush    time of the two halves of the L2 flush, and of the host's call that resets persisting lines
 //   residue  what a program finds in the L2 after each way to flush, whatever ran before: `ratio` is its time
 //            over that after three whole flushes, 1 where nothing was left
-//   hang     a program that does not end, queued behind one that does: what the watchdog says, and after how
-//   long queue    samples taken one at a time and queued: medians, spread, and what a sample costs
+//   hang     a program that does not end, after one that does: what the watchdog says, and after how
+//   long
+//   sampler  what the clocks' sampling costs who waits for it
+//   brief    one of many measurements, as in a batch: how far apart the medians of the same program are after
+//            so many samples, and what that costs
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <functional>
 #include <iostream>
@@ -114,23 +119,23 @@ class Bench {
             {"max_persisting_l2_bytes", device_.max_persisting_l2_bytes},
             {"flush", Flush()},
             {"residue", Residue()},
-            {"queue", Queue()}};
+            {"sampler", Sampler()},
+            {"brief", Brief()}};
   }
 
-  // The process has to end after that. Returns what the clock says.
-  std::string Hang() {
+  // Says what the clock says and ends the process: taking the clock apart would wait for the GPU.
+  [[noreturn]] void Hang() {
     Timer timer(driver_, device_);
     TimingOptions options;
-    options.queue_seconds = 0.01;
     options.hang_seconds = 1;
     try {
       timer.TimeInterleaved({{"writes", [&](CUstream stream) { Launch("writes", 0, 1 << 20, stream); }},
                              {"spins", [&](CUstream stream) { Launch("spins", 0, 16, stream); }}},
                             options);
     } catch (const cuda::Hang& hang) {
-      return hang.what();
+      std::cout << hang.what() << std::flush;
     }
-    return "nothing";
+    _exit(0);
   }
 
  private:
@@ -241,34 +246,52 @@ class Bench {
     return rows;
   }
 
-  // The same program twice, so that the ratio should be 1.
-  json Queue() {
+  json Sampler() {
+    ClockSampler clocks(device_.pci_bus_id);
+    std::vector<double> start, stop;
+    for (int i = 0; i < kSamples; ++i) {
+      const double begin = Now();
+      clocks.Start();
+      const double started = Now();
+      clocks.Stop();
+      start.push_back(1e6 * (started - begin));
+      stop.push_back(1e6 * (Now() - started));
+    }
+    return {{"start_us", Median(start)}, {"stop_us", Median(stop)}};
+  }
+
+  json Brief() {
+    constexpr int kRepetitions = 60;
     Timer timer(driver_, device_);
     json rows = json::array();
-    for (const int64_t kib : {64, 1024, 16384, 65536, 524288}) {
-      auto run = [&](CUstream stream) { Launch("writes", 0, kib << 10, stream); };
+    for (const int64_t mib : {8, 32, 64, 128}) {
       std::string why;
       const auto graph = Graph::Capture(
-          driver_, timer.stream(), [&] { run(timer.stream()); }, &why);
+          driver_, timer.stream(), [&] { Launch("reads", 0, mib << 20, timer.stream()); }, &why);
       if (!graph) throw std::runtime_error(why);
-      auto launch = [&](CUstream stream) { graph->Launch(stream); };
-      for (const bool by_graph : {true, false}) {
-        for (const double queue_seconds : {0.0, 0.01}) {
-          TimingOptions options;
-          options.min_samples = options.max_samples = 200;
-          options.queue_seconds = queue_seconds;
-          const Timed timed{"writes", by_graph ? std::function<void(CUstream)>(launch) : run};
+      const Timed timed{"reads", [&](CUstream stream) { graph->Launch(stream); }};
+      for (const size_t samples : {6, 10, 14, 20}) {
+        TimingOptions options;
+        options.min_samples = options.max_samples = samples;
+        options.warmup_window = 2;
+        options.max_warmup_samples = 6;
+        std::vector<double> apart, wall, medians, warmups;
+        for (int i = 0; i < kRepetitions; ++i) {
           const TimingReport report = timer.TimeInterleaved({timed, timed}, options);
-          const Summary &a = report.timings[0].summary, &b = report.timings[1].summary;
-          const double samples = 2.0 * (a.count + report.timings[0].warmup_samples);
-          rows.push_back({{"kib", kib},
-                          {"graph", by_graph},
-                          {"queued", queue_seconds > 0},
-                          {"median_us", a.median},
-                          {"iqr_us", a.iqr()},
-                          {"a_over_a", a.median / b.median},
-                          {"wall_us_per_sample", 1e6 * report.wall_seconds / samples}});
+          apart.push_back(std::abs(report.timings[0].summary.median / report.timings[1].summary.median - 1));
+          medians.push_back(report.timings[0].summary.median);
+          wall.push_back(1e6 * report.wall_seconds);
+          warmups.push_back(static_cast<double>(report.timings[0].warmup_samples));
         }
+        std::sort(apart.begin(), apart.end());
+        rows.push_back({{"mib", mib},
+                        {"samples", samples},
+                        {"median_us", Median(medians)},
+                        {"apart", Median(apart)},
+                        {"apart_p90", apart[kRepetitions * 9 / 10]},
+                        {"apart_most", apart.back()},
+                        {"warmup_samples", Median(warmups)},
+                        {"wall_us", Median(wall)}});
       }
     }
     return rows;
@@ -295,10 +318,7 @@ int Main(const std::string& self, bool hang) {
   if (driver == nullptr) throw std::runtime_error(why);
   const PrimaryContext context(*driver, 0);
   Bench bench(*driver, ReadDevice(*driver));
-  if (hang) {
-    std::cout << bench.Hang() << std::flush;
-    _exit(0);
-  }
+  if (hang) bench.Hang();
   report.update(bench.Run());
   std::cout << report.dump(1) << std::endl;
   return 0;

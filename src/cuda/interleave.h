@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,18 +12,14 @@
 namespace tritogen::cuda {
 
 struct TimingOptions {
-  size_t min_samples = 20;
-  size_t max_samples = 1000;    // of each program
+  size_t min_samples = 20;      // of the first program
+  size_t max_samples = 1000;    // likewise
   double target_error = 0.002;  // stop when every median's standard error is under this share of it
   double budget_seconds = 2;    // wall clock, warm-up included; min_samples are taken all the same
   size_t warmup_window = 5;     // warm-up ends when every rolling median moves by no more than …
   double warmup_tolerance = 0.01;
   size_t max_warmup_samples = 50;  // … or after so many of each, or when half the budget is spent
-  // Samples that are put on the stream before the host waits for them take about so long together; 0: one at
-  // a time. For programs that are one call of the driver, like a graph: when the host has more to do than the
-  // GPU, how long a program takes depends on how much is queued before it.
-  double queue_seconds = 0;
-  double hang_seconds = 30;  // a sample that takes longer hangs
+  double hang_seconds = 30;        // a sample that takes longer hangs
   bool cold_l2 = true;
 };
 
@@ -41,12 +36,13 @@ struct Interleaved {
   bool reached_target = false;  // ended because the medians are known well enough
 };
 
-// A sample of each of these programs, in this order, in microseconds.
-using TakeSamples = std::function<std::vector<double>(std::span<const size_t>)>;
+// A sample of this program, in microseconds.
+using TakeSample = std::function<double(size_t program)>;
 
-// Warms up, then takes rounds A B …, … B A until the options say enough. `seconds` is a running clock.
+// Warms up, then takes rounds A B …, … B A until the options say enough. Programs other than the first one
+// skip rounds when they have been sampled often and their medians are known. `seconds` is a running clock.
 // `on_measuring` is called once, between the two. REQUIRES: programs ≥ 1, max_samples ≥ min_samples ≥ 1.
-Interleaved MeasureInterleaved(size_t programs, const TimingOptions& options, const TakeSamples& take_samples,
+Interleaved MeasureInterleaved(size_t programs, const TimingOptions& options, const TakeSample& take_sample,
                                const std::function<double()>& seconds,
                                const std::function<void()>& on_measuring);
 

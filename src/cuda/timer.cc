@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <deque>
 #include <random>
 
 #include "base/error.h"
@@ -39,60 +38,34 @@ class Event {
 
 struct Timer::Impl {
   Impl(const Driver& d, const DeviceInfo& info)
-      : driver(d), stream(d), flush(driver, info), clocks(info.pci_bus_id) {}
+      : driver(d), stream(d), start(d), end(d), flush(driver, info), clocks(info.pci_bus_id) {}
 
-  std::vector<double> Samples(const std::vector<Timed>& programs, std::span<const size_t> order,
-                              const TimingOptions& options);
-  void Queue(const Timed& program, const TimingOptions& options, size_t sample);
-  double Wait(const Timed& program, const TimingOptions& options, size_t sample) const;
+  double Sample(const Timed& program, const TimingOptions& options);
 
   const Driver& driver;
   const Stream stream;
-  std::deque<Event> starts, ends;  // of the samples that are queued
+  const Event start, end;
   const L2Flush flush;
   ClockSampler clocks;
   std::minstd_rand random{std::random_device{}()};
 };
 
-void Timer::Impl::Queue(const Timed& program, const TimingOptions& options, size_t sample) {
-  for (std::deque<Event>* events : {&starts, &ends}) {
-    if (events->size() == sample) events->emplace_back(driver);
-  }
+// Microseconds. The host has put everything on the stream before the flush ends, and keeps still while the
+// program runs.
+double Timer::Impl::Sample(const Timed& program, const TimingOptions& options) {
+  if (options.cold_l2) flush.ResetPersisting();
   if (program.prepare) program.prepare(stream.get());
   if (options.cold_l2) flush.Run(stream.get());
-  starts[sample].Record(stream.get());
+  start.Record(stream.get());
   program.run(stream.get());
-  ends[sample].Record(stream.get());
-}
-
-// Microseconds of one run.
-double Timer::Impl::Wait(const Timed& program, const TimingOptions& options, size_t sample) const {
-  if (!SynchronizeWithin(driver, ends[sample].get(), options.hang_seconds)) {
+  end.Record(stream.get());
+  if (!SynchronizeWithin(driver, end.get(), options.hang_seconds)) {
     throw Hang(fmt::format("{} did not end within {} s", program.name, options.hang_seconds));
   }
   float milliseconds = 0;
-  Check(driver.cuEventElapsedTime(&milliseconds, starts[sample].get(), ends[sample].get()), "read the time");
+  Check(driver.cuEventElapsedTime(&milliseconds, start.get(), end.get()), "read the time");
+  if (program.check && random() % kRunsPerCheck == 0) program.check();
   return 1e3 * milliseconds;
-}
-
-std::vector<double> Timer::Impl::Samples(const std::vector<Timed>& programs, std::span<const size_t> order,
-                                         const TimingOptions& options) {
-  std::vector<double> samples;
-  size_t queued = 0;
-  auto wait = [&] {
-    const size_t first = samples.size();
-    for (size_t k = 0; k < queued; ++k) samples.push_back(Wait(programs[order[first + k]], options, k));
-    queued = 0;
-  };
-  if (options.cold_l2) flush.ResetPersisting();
-  for (const size_t i : order) {
-    Queue(programs[i], options, queued++);
-    const bool check = programs[i].check && random() % kRunsPerCheck == 0;
-    if (check || options.queue_seconds <= 0) wait();
-    if (check) programs[i].check();
-  }
-  wait();
-  return samples;
 }
 
 Timer::Timer(const Driver& driver, const DeviceInfo& device)
@@ -107,8 +80,7 @@ CUstream Timer::stream() const {
 TimingReport Timer::TimeInterleaved(const std::vector<Timed>& programs, const TimingOptions& options) {
   const double start = Now();
   Interleaved measured = MeasureInterleaved(
-      programs.size(), options,
-      [&](std::span<const size_t> order) { return impl_->Samples(programs, order, options); }, Now,
+      programs.size(), options, [&](size_t i) { return impl_->Sample(programs[i], options); }, Now,
       [&] { impl_->clocks.Start(); });
   TimingReport report;
   report.clocks = impl_->clocks.Stop();

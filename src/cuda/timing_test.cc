@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <span>
 #include <vector>
 
 #include "cuda/interleave.h"
@@ -70,7 +69,7 @@ TEST(Statistics, WarmUpEndsWhenTheMedianStandsStill) {
 
 // Programs of constant length on a clock that their samples drive, a millisecond each.
 struct Fake {
-  std::vector<size_t> order, queued;  // programs; lengths of the queues
+  std::vector<size_t> order;  // programs
   double now = 0;
   size_t measuring_from = 0;
 
@@ -78,13 +77,10 @@ struct Fake {
                       const std::function<double(size_t)>& microseconds) {
     return MeasureInterleaved(
         programs, options,
-        [&](std::span<const size_t> batch) {
-          std::vector<double> samples;
-          for (const size_t i : batch) samples.push_back(microseconds(i));
-          order.insert(order.end(), batch.begin(), batch.end());
-          queued.push_back(batch.size());
-          now += 1e-3 * batch.size();
-          return samples;
+        [&](size_t i) {
+          order.push_back(i);
+          now += 1e-3;
+          return microseconds(i);
         },
         [&] { return now; }, [&] { measuring_from = order.size(); });
   }
@@ -127,34 +123,19 @@ TEST(Interleave, TheLeastNumberOfSamplesIsTakenWhateverItCosts) {
   EXPECT_EQ(fake.Measure(1, options, [](size_t) { return 1.0; }).timings[0].samples.size(), 50u);
 }
 
-TEST(Interleave, QueuesAreAsLongAsTheyMayBe) {
+TEST(Interleave, WhoIsComparedWithAndKnownTakesPartNowAndThen) {
   TimingOptions options;
-  options.queue_seconds = 0.012;  // four rounds of three programs
-  options.warmup_window = 2;
-  options.min_samples = options.max_samples = 6;
+  options.min_samples = 100;
   Fake fake;
-  const Interleaved result = fake.Measure(3, options, [](size_t i) { return 10.0 + i; });
-  EXPECT_THAT(fake.queued, ElementsAre(3, 9, 12, 6));  // warm-up: one round, the other three; then six
-  EXPECT_THAT(result.timings[0].samples, ElementsAre(10, 10, 10, 10, 10, 10));
-  EXPECT_THAT(result.timings[2].samples, ElementsAre(12, 12, 12, 12, 12, 12));
-}
-
-TEST(Interleave, QueuesStayShorterThanTheDrivers) {
-  TimingOptions options;
-  options.queue_seconds = 100;
-  options.min_samples = 500;
-  Fake fake;
-  fake.Measure(4, options, [](size_t) { return 10.0; });
-  EXPECT_EQ(fake.queued.front(), 4u);
-  EXPECT_EQ(*std::max_element(fake.queued.begin(), fake.queued.end()), 64u);
-}
-
-TEST(Interleave, LongProgramsAreNotQueued) {
-  TimingOptions options;
-  options.queue_seconds = 0.0005;
-  Fake fake;
-  fake.Measure(2, options, [](size_t) { return 1000.0; });
-  EXPECT_THAT(fake.queued, ::testing::Each(2u));
+  const Interleaved result = fake.Measure(2, options, [](size_t) { return 10.0; });
+  EXPECT_EQ(result.timings[0].samples.size(), 100u);
+  EXPECT_EQ(result.timings[1].samples.size(), 36u);  // 20, then every fifth of 80
+  Fake unknown;
+  std::mt19937_64 random(1);
+  std::exponential_distribution<double> noise(0.01);
+  const Interleaved noisy =
+      unknown.Measure(2, options, [&](size_t i) { return i == 1 ? noise(random) : 10; });
+  EXPECT_EQ(noisy.timings[1].samples.size(), noisy.timings[0].samples.size());
 }
 
 DeviceInfo Hopper() {
