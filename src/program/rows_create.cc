@@ -96,6 +96,20 @@ std::vector<OpRow> CreateRows() {
                .dtypes = {Dtypes::kFirst},
                .torch = "torch.full_like",
                .specs = "fill_value: one of 1.5"},
+              {.name = "rand_like",
+               .schemas = {"rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+                           "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"},
+               .shape = rules::Same,
+               .dtypes = {Dtypes::kFirst},
+               .torch = "torch.rand_like",
+               .specs = "self: >= 0"},
+              {.name = "randn_like",
+               .schemas = {"randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
+                           "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"},
+               .shape = rules::Same,
+               .dtypes = {Dtypes::kFirst},
+               .torch = "torch.randn_like",
+               .specs = "self: >= 0"},
               {.name = "zeros_like",
                .schemas = {"zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? "
                            "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"},

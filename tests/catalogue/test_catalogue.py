@@ -22,7 +22,7 @@ COUNT = int(os.environ.get("CATALOGUE_COUNT", "12"))
 
 # Written in Python by PyTorch itself: no operator of ATen, so only the spelling can be called.
 NOT_ATEN = {"softsign"}
-RANDOM = {"randn", "rand", "empty.memory_format", "empty_like", "native_dropout"}
+RANDOM = {"randn", "rand", "rand_like", "randn_like", "empty.memory_format", "empty_like", "native_dropout"}
 
 
 def _cases() -> dict[str, list[dict]]:
