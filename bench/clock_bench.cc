@@ -249,15 +249,16 @@ class Bench {
   json Sampler() {
     ClockSampler clocks(device_.pci_bus_id);
     std::vector<double> start, stop;
+    std::string problem;  // then nothing was sampled
     for (int i = 0; i < kSamples; ++i) {
       const double begin = Now();
       clocks.Start();
       const double started = Now();
-      clocks.Stop();
+      problem = clocks.Stop().problem;
       start.push_back(1e6 * (started - begin));
       stop.push_back(1e6 * (Now() - started));
     }
-    return {{"start_us", Median(start)}, {"stop_us", Median(stop)}};
+    return {{"start_us", Median(start)}, {"stop_us", Median(stop)}, {"problem", problem}};
   }
 
   json Brief() {

@@ -34,7 +34,7 @@ def pairs() -> list[dict]:
 
 def write(folder: pathlib.Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, lines in (("aa", all_kinds(small=6, medium=18, large=24, chains=18)), ("pairs", pairs())):
+    for name, lines in (("aa", all_kinds(small=6, medium=18, large=28, chains=18)), ("pairs", pairs())):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A/A test of the clock on 66 programs, at least 50 of them of 20 us and more on an H200, and whether 5% more work is seen on 22 pairs; needs a GPU.
+# A/A test of the clock on 70 programs, about 50 of them of 20 us and more on an H200, and whether 5% more work is seen on 22 pairs; needs a GPU.
 #   bench/clock_check.sh OUT
 set -euo pipefail
 cd "$(dirname "$0")/.."
