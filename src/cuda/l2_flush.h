@@ -23,8 +23,8 @@ class L2Flush {
   }
 
   // Its two halves, for bench/clock_bench.cc. Written lines take the place of what was there; reading as much
-  // once more has them written back, so that no timed program pays for it. Reading alone leaves up to 3% of
-  // what a program of an L2's size that wrote before costs the next one; writing alone up to 28%.
+  // once more has them written back, so that no timed program pays for it. After reading alone a program
+  // of an L2's size takes up to 3% longer where the one before it wrote; after writing alone up to 28%.
   void Write(CUstream stream) const;
   void Read(CUstream stream) const;
 
