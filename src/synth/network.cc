@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
-#include <optional>
 
 #include "base/error.h"
 #include "base/overloaded.h"
@@ -16,9 +14,7 @@ namespace {
 
 using Values = std::vector<int64_t>;
 using Cells = std::vector<Domain::Range>;
-
-constexpr size_t kMostStates = size_t{1} << 16;
-constexpr size_t kMostBoundaries = 2048;
+constexpr size_t kMostStates = size_t{1} << 16, kMostBoundaries = 2048;
 
 // Cells of about an eighth of an octave; small values stand alone.
 Cells Coarse(const Domain& domain) {
