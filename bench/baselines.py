@@ -81,7 +81,7 @@ def time_one(arguments: argparse.Namespace) -> dict[str, Any]:
             ready = baseline.make_ready(reference, arguments, stage, with_tf32=True)
             stage("time it")
             with turn.alone():
-                times = baseline.time_programs(ready.programs, ready.inputs, options, arguments.device)
+                times = baseline.time_programs(ready.programs, ready.state, options, arguments.device)
                 seen = clocks()
     except Exception as error:  # whatever the reference or the compiler does
         return {"error": stage.failure(error)}
@@ -102,8 +102,8 @@ def _short(timing: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "samples": len(timing["samples_us"]), "stable": timing["stable"]}
 
 
-def table(answers: dict[str, dict[str, Any]], arguments: argparse.Namespace) -> dict[str, Any]:
-    """What h200.json holds: what all tasks share once, then a row for each."""
+def table(answers: dict[str, dict[str, Any]], names: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
+    """What h200.json holds: what all tasks share once, then a row for each that was tried."""
     shared = ("torch", "triton", "device", "driver")
     timed = [answer for answer in answers.values() if "times" in answer]
     head = {key: timed[0][key] for key in shared} if timed else {}
@@ -118,6 +118,7 @@ def table(answers: dict[str, dict[str, Any]], arguments: argparse.Namespace) -> 
         "driver_version": sorted(drivers),
         "timed": len(timed),
         "failed": len(answers) - len(timed),
+        "not_run": sorted(set(names) - set(answers)),
         "tasks": rows,
     }
 
@@ -134,7 +135,7 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=50, help="of each program, at the least")
     parser.add_argument("--seconds", type=float, default=0.5, help="more samples in this time where they help")
     parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--limit", type=float, default=120, help="seconds for one task")
+    parser.add_argument("--limit", type=float, default=240, help="seconds for one task")
     parser.add_argument("--stop-after", type=float, default=1e9, help="seconds after which no task is started")
     parser.add_argument("--only", default="", help="regular expression on the task's name")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)  # the process of one task
@@ -152,8 +153,9 @@ def main() -> int:
         files, lambda file: [*base, "--one", str(file)], arguments.out, arguments.jobs, arguments.limit, arguments.stop_after
     )
     if arguments.json:
+        names = [tasks.name(file) for file in tasks.tasks(arguments.folder)]
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(table(answers, arguments), indent=1) + "\n")
+        arguments.json.write_text(json.dumps(table(answers, names, arguments), indent=1) + "\n")
     return 0
 
 

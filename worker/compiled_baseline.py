@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import importlib.util
 import json
 import os
@@ -55,21 +56,38 @@ class Reference:
         return _seeded(lambda: self._entry(*to_device(device, make())), seed, device).to(device)
 
 
-class Inputs:
-    """The arguments of all calls. What a program changes in them is put back before the next call."""
+class State:
+    """What calls start from: their arguments, and tensors that modules hold as plain attributes, like a hidden state.
 
-    def __init__(self, values: list[Any]) -> None:
-        self.values = values
-        self._tensors = [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
-        self._kept = [(tensor, tensor.clone()) for tensor in self._tensors]
+    What a program changes in the arguments is put back before the next call. An attribute that it replaces is put back
+    by the call itself: a captured call would go on reading a tensor that a later call has replaced and freed.
+    """
+
+    def __init__(self, callee: Callable[..., Any], arguments: list[Any]) -> None:
+        tensors = [leaf for leaf in tree_leaves(arguments) if isinstance(leaf, torch.Tensor)]
+        modules = callee.modules() if isinstance(callee, torch.nn.Module) else ()
+        self._arguments = arguments
+        self._contents = [(tensor, tensor.clone()) for tensor in tensors]
+        self._attributes = [
+            (vars(module), name, value)
+            for module in modules
+            for name, value in vars(module).items()
+            if isinstance(value, torch.Tensor)
+        ]
+
+    def call(self, callee: Callable[..., Any]) -> Any:
+        for attributes, name, value in self._attributes:
+            attributes[name] = value
+        return callee(*self._arguments)
 
     def keep_changed(self) -> None:
-        """After a first call: copies of what it left alone are not needed."""
-        self._kept = [(tensor, copy) for tensor, copy in self._kept if not torch.equal(tensor, copy)]
+        """After a first call: what it left alone needs no care."""
+        self._contents = [(tensor, copy) for tensor, copy in self._contents if not torch.equal(tensor, copy)]
+        self._attributes = [kept for kept in self._attributes if kept[0][kept[1]] is not kept[2]]
         self.restore()
 
     def restore(self) -> None:
-        for tensor, copy in self._kept:
+        for tensor, copy in self._contents:
             tensor.copy_(copy)
 
 
@@ -100,13 +118,13 @@ class Program:
         self.graph = graph
 
 
-def time_programs(programs: list[Program], inputs: Inputs, options: Options, device: str) -> dict[str, Any]:
+def time_programs(programs: list[Program], state: State, options: Options, device: str) -> dict[str, Any]:
     """Times by name: {"graph": … or None, "plain": …}. The one that counts is the graph, where all have one."""
     clock = CudaClock() if device == "cuda" else CpuClock()
 
     def measured(runs: list[Callable[[], Any]], options: Options, by_graph: bool) -> dict[str, Any]:
         def take_sample(i: int) -> float:
-            inputs.restore()
+            state.restore()
             return clock.sample(runs[i], head_start=by_graph)
 
         timings = interleave(len(runs), options, take_sample)
@@ -143,11 +161,11 @@ def difference(expected: Any, got: Any) -> str | None:
     return None
 
 
-def compare(eager: Callable[[], Any], compiled: Callable[[], Any], inputs: Inputs, seed: int) -> str | None:
+def compare(eager: Callable[[], Any], compiled: Callable[[], Any], state: State, seed: int) -> str | None:
     """How the compiled program's answer differs from the eager one's, if it does."""
 
     def answer(run: Callable[[], Any], seed: int) -> Any:
-        inputs.restore()
+        state.restore()
         torch.manual_seed(seed)
         return tree_map_only(torch.Tensor, torch.clone, run())
 
@@ -213,8 +231,10 @@ def versions(device: str) -> dict[str, Any]:
 
     found = {"torch": torch.__version__, "triton": triton.__version__, "device": device, "driver": None}
     if device == "cuda":
-        driver = torch._C._cuda_getDriverVersion()
-        found |= {"device": torch.cuda.get_device_name(), "driver": f"{driver // 1000}.{driver % 1000 // 10}"}
+        driver = ctypes.c_int()
+        ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(driver))
+        number = driver.value
+        found |= {"device": torch.cuda.get_device_name(), "driver": f"{number // 1000}.{number % 1000 // 10}"}
     return found
 
 
@@ -233,7 +253,7 @@ class Ready:
     """Programs of one reference that can be timed."""
 
     programs: list[Program]
-    inputs: Inputs
+    state: State
     compile_seconds: float
     difference: str | None  # between the compiled and the eager program's answer
 
@@ -243,19 +263,19 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
     device, seed = arguments.device, arguments.seed
     stage("make model and inputs")
     callee = reference.callee(seed, device)
-    inputs = Inputs(reference.inputs(seed, device))
-    eager = Program(EAGER, lambda: callee(*inputs.values))
+    state = State(callee, reference.inputs(seed, device))
+    eager = Program(EAGER, lambda: state.call(callee))
     stage("run it in eager PyTorch")
     eager.run()
-    inputs.keep_changed()
+    state.keep_changed()
     stage("compile it")
     compiled_callee = torch.compile(callee, backend=arguments.backend)
-    compiled = Program(COMPILED, lambda: compiled_callee(*inputs.values))
+    compiled = Program(COMPILED, lambda: state.call(compiled_callee))
     start = time.monotonic()
     compiled.run()
     compile_seconds = time.monotonic() - start
     stage("compare the answers")
-    found = compare(eager.run, compiled.run, inputs, seed)
+    found = compare(eager.run, compiled.run, state, seed)
     programs = [eager, Program(TF32, _in_tf32(eager.run)), compiled] if with_tf32 else [eager, compiled]
     if device == "cuda":
         stage("capture it as a CUDA graph")
@@ -264,7 +284,7 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
         for program in programs:
             program.capture(pool)
         torch.cuda.synchronize()
-    return Ready(programs, inputs, compile_seconds, found)
+    return Ready(programs, state, compile_seconds, found)
 
 
 def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -> dict[str, Any]:
@@ -276,7 +296,7 @@ def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -
         ready = make_ready(reference, arguments, stage)
         stage("time it")
         with turn.alone():
-            times = time_programs(ready.programs, ready.inputs, options, arguments.device)
+            times = time_programs(ready.programs, ready.state, options, arguments.device)
     return {
         **versions(arguments.device),
         **times,

@@ -150,6 +150,21 @@ def test_a_class_is_timed_eager_and_compiled(tmp_path: Path) -> None:
     assert answer["torch"] and answer["triton"] and answer["compile_seconds"] > 0
 
 
+def test_each_call_starts_with_the_same_hidden_state(tmp_path: Path) -> None:
+    source = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = torch.ones(8)
+    def forward(self, x):
+        self.hidden = 2 * self.hidden + x
+        return self.hidden
+def get_inputs(): return [torch.ones(8)]
+"""
+    assert run(tmp_path, source, "Model")["difference"] is None
+
+
 def test_it_ends_when_its_caller_does(tmp_path: Path) -> None:
     assert run(tmp_path, MODEL, "Model", "--wait") == {"ended": 0}
 
