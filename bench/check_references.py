@@ -15,6 +15,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,17 @@ EQUAL = 1e-5
 _CHUNK_BYTES = 256 << 20
 
 
-def eager(file: str, entry: str, seed: int, device: str, drawn_on: str) -> tuple[list[Any], bool]:
-    """Outputs of the reference in eager PyTorch, and whether another call with other random numbers differs."""
+@dataclass
+class Eager:
+    """What eager PyTorch gives."""
+
+    outputs: list[Any]
+    spread: float  # of two calls with different seeds: random numbers, or additions in any order
+    error: Callable[[], float]  # against fp64, computed when asked for
+
+
+def eager(file: str, entry: str, seed: int, device: str, drawn_on: str) -> Eager:
+    """The reference's outputs on the device, from inputs drawn on the CPU and a constructor that draws on `drawn_on`."""
     import torch
     from torch.utils._pytree import tree_leaves, tree_map_only
 
@@ -39,31 +50,55 @@ def eager(file: str, entry: str, seed: int, device: str, drawn_on: str) -> tuple
         torch.set_num_threads(1)
     reference = baseline.Reference(file, entry, is_function=False)
     inputs = reference.inputs(seed, "cpu")
-    model = reference.callee(seed, "cpu")
-    if drawn_on != "cpu":
-        state = model.state_dict()
-        model = reference.callee(seed, drawn_on)
-        model.load_state_dict(state)
-    with torch.no_grad(), baseline.gpu_turn(device).shared():
-        model = model.to(device)
+    turn = baseline.gpu_turn(device)
 
-        def outputs(seed: int) -> list[torch.Tensor]:
-            torch.manual_seed(seed)
-            values = tree_map_only(torch.Tensor, lambda tensor: tensor.to(device, copy=True), inputs)
-            return [leaf.contiguous() for leaf in tree_leaves(model(*values)) if isinstance(leaf, torch.Tensor)]
+    def made() -> torch.nn.Module:
+        model = reference.callee(seed, "cpu")
+        if drawn_on != "cpu":
+            state = model.state_dict()
+            model = reference.callee(seed, drawn_on)
+            model.load_state_dict(state)
+        return model
 
-        expected = outputs(seed)
-        draws = any(differ(a, b) for a, b in zip(expected, outputs(seed + 1)))
+    def called(model: torch.nn.Module, seed: int, double: bool = False) -> list[torch.Tensor]:
+        def moved(tensor: torch.Tensor) -> torch.Tensor:
+            tensor = tensor.to(device, copy=True)
+            return tensor.double() if double and tensor.is_floating_point() else tensor
+
+        torch.manual_seed(seed)
+        values = model(*tree_map_only(torch.Tensor, moved, inputs))
+        return [leaf.contiguous() for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
+
+    def error() -> float:
+        with torch.no_grad(), turn.shared():
+            exact = called(made().double().to(device), seed, double=True)
+        return worst_difference(exact, outputs)
+
+    with torch.no_grad(), turn.shared():
+        model = made().to(device)
+        outputs = called(model, seed)
+        spread = worst_difference(outputs, called(model, seed + 1))
         del model
         if device == "cuda":
             torch.cuda.empty_cache()
-    return expected, draws
+    return Eager(outputs, spread, error)
 
 
-def differ(a: Any, b: Any) -> bool:
-    """Whether two tensors of one shape differ anywhere; piece by piece, since some fill half of the GPU."""
-    pieces = (tensor.reshape(-1).split(_CHUNK_BYTES // tensor.element_size()) for tensor in (a, b))
-    return any(difference(*pair)["relative"] > EQUAL for pair in zip(*pieces))
+def worst_difference(expected: list[Any], got: list[Any]) -> float:
+    """Of outputs of one shape, relative to each one's scale; piece by piece, since some fill half of the GPU."""
+    worst = 0.0
+    for pair in zip(expected, got):
+        step = _CHUNK_BYTES // pair[0].element_size()
+        pieces = zip(*(tensor.reshape(-1).split(step) for tensor in pair))
+        found = [difference(a, b) for a, b in pieces]
+        worst = max(worst, relative_to_scale(found))
+    return worst
+
+
+def relative_to_scale(pieces: list[dict[str, Any]]) -> float:
+    absolute = max((piece["absolute"] for piece in pieces), default=0.0)
+    scale = max((piece["scale"] for piece in pieces), default=0.0)
+    return absolute / scale if scale else absolute and float("inf")
 
 
 def difference(expected: Any, got: Any) -> dict[str, Any]:
@@ -71,15 +106,14 @@ def difference(expected: Any, got: Any) -> dict[str, Any]:
     a, b = expected.reshape(-1), got.reshape(-1)
     if not a.is_floating_point():
         same = bool((a == b).all())
-        return {"relative": 0.0 if same else float("inf"), "scale": 1.0, "absolute": 0.0 if same else 1.0, "bits": same}
+        return {"scale": 1.0, "absolute": 0.0 if same else float("inf"), "bits": same}
     finite = a.isfinite()
     if not bool(((a == b) | (a.isnan() & b.isnan()) | (finite & b.isfinite())).all()):
-        return {"relative": float("inf"), "scale": 1.0, "absolute": float("inf"), "bits": False}
+        return {"scale": 1.0, "absolute": float("inf"), "bits": False}
     scale = a.abs().nan_to_num_(0, 0).max().item() if a.numel() else 0.0
     absolute = (a - b).abs_().nan_to_num_(0).max().item() if a.numel() else 0.0
     same = bool(((a == b) | (a.isnan() & b.isnan())).all())
-    relative = absolute / scale if scale else (0.0 if same else float("inf"))
-    return {"relative": relative, "scale": scale, "absolute": absolute, "bits": same}
+    return {"scale": scale, "absolute": absolute, "bits": same}
 
 
 def compare_stream(stream: Any, metas: list[dict[str, Any]], expected: list[Any]) -> dict[str, Any]:
@@ -95,14 +129,13 @@ def compare_stream(stream: Any, metas: list[dict[str, Any]], expected: list[Any]
             return {"error": f"output {i} is {meta['dtype']} {meta['sizes']} instead of {ours.dtype} {list(ours.shape)}"}
         flat = ours.reshape(-1)
         step = _CHUNK_BYTES // flat.element_size()
-        absolute = scale = 0.0
+        found = []
         for first in range(0, flat.numel(), step):
             part = flat[first : first + step]
             theirs = torch.frombuffer(_read(stream, part.numel() * part.element_size()), dtype=dtype).to(part.device)
-            found = difference(part, theirs)
-            absolute, scale = max(absolute, found["absolute"]), max(scale, found["scale"])
-            worst["bits"] &= found["bits"]
-        worst["relative"] = max(worst["relative"], absolute / scale if scale else absolute and float("inf"))
+            found.append(difference(part, theirs))
+        worst["bits"] &= all(piece["bits"] for piece in found)
+        worst["relative"] = max(worst["relative"], relative_to_scale(found))
     return worst
 
 
@@ -127,7 +160,7 @@ def check_one(arguments: argparse.Namespace) -> dict[str, Any]:
 def compare_one(arguments: argparse.Namespace, drawn_on: str) -> dict[str, Any]:
     file, device, seed = str(arguments.one), arguments.device, arguments.seed
     try:
-        expected, draws = eager(file, "Model", seed, device, drawn_on)
+        ours = eager(file, "Model", seed, device, drawn_on)
     except Exception as error:  # whatever the reference does
         return {"error": f"eager PyTorch: {type(error).__name__}: {error}"[:500]}
     command = [arguments.binary, file, "Model", seed, device, arguments.limit, sys.executable, ROOT / "worker"]
@@ -135,13 +168,15 @@ def compare_one(arguments: argparse.Namespace, drawn_on: str) -> dict[str, Any]:
         header = json.loads(process.stdout.readline())
         if "error" in header:
             return {"error": f"could not {header['stage']}: {header['error']}"[:500]}
-        answer = compare_stream(process.stdout, header["outputs"], expected)
+        answer = compare_stream(process.stdout, header["outputs"], ours.outputs)
     if "error" in answer:
         return answer
-    answer |= {"equal": answer["relative"] <= EQUAL, "drawn_on": drawn_on}
+    answer |= {"equal": answer["relative"] <= EQUAL, "drawn_on": drawn_on, "eager_spread": ours.spread}
     if not answer["equal"]:
-        answer["error"] = f"off by {answer['relative']:.3g} of the scale" + (
-            "; two eager calls differ, too (it draws random numbers or adds in any order)" if draws else ""
+        answer["eager_error"] = ours.error()
+        answer["error"] = (
+            f"off by {answer['relative']:.3g} of the scale; two eager calls differ by {ours.spread:.3g}, "
+            f"eager PyTorch is itself {answer['eager_error']:.3g} off fp64"
         )
     return answer
 
