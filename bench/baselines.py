@@ -32,6 +32,7 @@ _REASONS = {
     0x40: "hw_thermal_slowdown",
     0x80: "hw_power_brake",
 }
+_SHARED = ("torch", "triton", "device", "driver")  # of all rows; stands at the head of the table
 
 
 def clocks() -> dict[str, Any]:
@@ -104,13 +105,12 @@ def _short(timing: dict[str, Any]) -> dict[str, Any]:
 
 def table(answers: dict[str, dict[str, Any]], names: list[str], arguments: argparse.Namespace) -> dict[str, Any]:
     """What h200.json holds: what all tasks share once, then a row for each that was tried."""
-    shared = ("torch", "triton", "device", "driver")
     timed = [answer for answer in answers.values() if "times" in answer]
-    head = {key: timed[0][key] for key in shared} if timed else {}
+    head = {key: timed[0][key] for key in _SHARED} if timed else {}
     drivers = {answer["clocks"].get("driver") for answer in timed} - {None}
     rows = []
     for task, answer in sorted(answers.items()):
-        rows.append({"task": task, **{key: value for key, value in answer.items() if key not in (*shared, "task")}})
+        rows.append({"task": task, **{key: value for key, value in answer.items() if key not in (*_SHARED, "task")}})
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "command": f"python bench/baselines.py FOLDER --samples {arguments.samples} --seconds {arguments.seconds}",
@@ -123,11 +123,19 @@ def table(answers: dict[str, dict[str, Any]], names: list[str], arguments: argpa
     }
 
 
+def continue_from(table: Path, out: Path) -> None:
+    """Starts a JSONL with the rows of a table that an earlier run made."""
+    made = json.loads(table.read_text())
+    head = {key: made[key] for key in _SHARED if key in made}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(json.dumps({**head, **row}) + "\n" for row in made["tasks"]))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--out", type=Path, help="JSONL; what it holds is not timed again")
-    parser.add_argument("--json", type=Path, help="the table made of it")
+    parser.add_argument("--json", type=Path, help="the table made of it; continued where it is there and the JSONL is not")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--backend", default="inductor", help="of torch.compile")
     parser.add_argument("--cache", default="/tmp/tritogen-inductor", help="folder of Inductor's caches")
@@ -149,6 +157,8 @@ def main() -> int:
     same = ["--device", arguments.device, "--backend", arguments.backend, "--seed", arguments.seed]
     same += ["--samples", arguments.samples, "--seconds", arguments.seconds]
     base = [sys.executable, __file__, *map(str, same)]
+    if arguments.json and arguments.json.exists() and not arguments.out.exists():
+        continue_from(arguments.json, arguments.out)
     answers = tasks.run_all(
         files, lambda file: [*base, "--one", str(file)], arguments.out, arguments.jobs, arguments.limit, arguments.stop_after
     )
