@@ -85,7 +85,7 @@ void CommonOptions::AddTo(CLI::App* app) {
   app->add_option("--budget", budget_seconds, "seconds for one candidate")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app->add_option("--samples", timing_samples, "GPU: timed calls of each program, at the least")
+  app->add_option("--samples", timing_samples, "GPU: timed calls of the candidate, at the least")
       ->check(CLI::Range(5, 100000));
   app->add_option("--timing-seconds", timing_seconds,
                   "GPU: more samples are taken for so long, until the medians are known well")

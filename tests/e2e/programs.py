@@ -72,5 +72,5 @@ BAD_REFERENCES = {
     "missing_get_inputs": (REFERENCE.replace("get_inputs", "other_inputs"), "get_inputs"),
     "reference_syntax": (REFERENCE.replace("class Model", "class class Model"), ""),
     "reference_raises": (REFERENCE.replace("return torch.relu(x) * 2.0", "raise KeyError('gone')"), "gone"),
-    "reference_too_large": (REFERENCE.replace("torch.randn(16, 100)", "torch.zeros(10 * 2**40)"), "GiB"),
+    "reference_too_large": (REFERENCE.replace("torch.randn(16, 100)", "torch.zeros(2**38)"), "GiB"),
 }
