@@ -55,10 +55,16 @@ void WriteAll(int fd, std::string_view contents, const std::filesystem::path& pa
 }  // namespace
 
 void WriteFileAtomic(const std::filesystem::path& path, std::string_view contents) {
-  TemporaryFile temporary(path);
-  if (temporary.fd() < 0) Fail("write", path);
   struct stat old;
   const bool replaces = stat(path.c_str(), &old) == 0;
+  if (replaces && !S_ISREG(old.st_mode)) {  // a device or a pipe is written to, never replaced
+    const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd.valid()) Fail("write", path);
+    WriteAll(fd.get(), contents, path);
+    return;
+  }
+  TemporaryFile temporary(path);
+  if (temporary.fd() < 0) Fail("write", path);
   if (replaces && fchmod(temporary.fd(), old.st_mode & 0777) != 0) Fail("write", path);
   WriteAll(temporary.fd(), contents, path);
   if (fsync(temporary.fd()) != 0 || !temporary.RenameTo(path)) Fail("write", path);

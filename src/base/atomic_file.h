@@ -8,8 +8,8 @@
 namespace tritogen {
 
 // Writes to a temporary file beside `path`, syncs it and renames it over `path`: a reader, or a crash at any
-// moment, sees the old contents or the new, never a part. Throws UserError naming the path when the folder
-// cannot be written.
+// moment, sees the old contents or the new, never a part. What is there and no regular file (a device, a
+// pipe) is written to as it is. Throws UserError naming the path when that, or the folder, cannot be written.
 void WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
 
 // The whole file. Throws UserError when it is missing, no regular file, unreadable, or longer than max_bytes.

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -111,6 +113,23 @@ TEST(FdTest, MemoryFilesAreSealed) {
   while (ReadAvailable(file.get(), &text)) {
   }
   EXPECT_EQ(text, "contents");
+}
+
+TEST(AtomicFile, DevicesAndPipesAreWrittenToAndNotReplaced) {
+  const std::filesystem::path pipe = std::filesystem::path(testing::TempDir()) / "atomic_file_test_pipe";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  WriteFileAtomic(pipe, "through");
+  char got[16] = {};
+  EXPECT_EQ(read(reader, got, sizeof(got)), 7);
+  EXPECT_STREQ(got, "through");
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  std::filesystem::remove(pipe);
+  EXPECT_THROW(WriteFileAtomic("/dev/full", "nobody has room for this"), UserError);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 }  // namespace
