@@ -156,7 +156,7 @@ def transform(x, out, stats, seed, n, strength, number, step, size0, stride0, si
 
 
 @triton.jit
-def plant(out, stats, n, place0, place1, place2, place3, value0, value1, value2, value3, strength):
+def plant(out, stats, place0, place1, place2, place3, value0, value1, value2, value3, strength):
     """Writes four values, in spreads, into `out`, which holds the generated ones. Places may be equal."""
     spread = tl.load(stats + 1) * strength
     if tl.load(stats + 4) == 0:

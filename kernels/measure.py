@@ -9,8 +9,7 @@ import triton.language as tl
 INFINITY = tl.constexpr(float("inf"))
 TINY = tl.constexpr(2.2250738585072014e-308)  # the smallest normal float64
 
-SUMS = tl.constexpr(8)  # of a program of measure_rows, and of all of them in `totals`
-TOTALS = tl.constexpr(16)
+SUMS = tl.constexpr(6)  # of a program of measure_rows
 
 
 @triton.jit
@@ -29,13 +28,11 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
     """Row by row the largest finite magnitude of `exact` and the largest finite error of `eager` and `wobble`.
 
     sums (programs, SUMS): squares of exact, squared errors of eager, of wobble, elements whose NaN or Inf differ between exact and
-    eager, elements that broke (not finite in exact or eager, but finite in `base`), largest scale, sum and number of finite exact ones.
+    eager, elements that broke (not finite in exact or eager, but finite in `base`), largest scale.
     """
     square = tl.zeros((ROWS, COLUMNS), tl.float64)
     eager_square = tl.zeros((ROWS, COLUMNS), tl.float64)
     wobble_square = tl.zeros((ROWS, COLUMNS), tl.float64)
-    total = tl.zeros((ROWS, COLUMNS), tl.float64)
-    finite = tl.zeros((ROWS, COLUMNS), tl.int32)
     differs = tl.zeros((ROWS, COLUMNS), tl.int32)
     broken = tl.zeros((ROWS, COLUMNS), tl.int32)
     largest = tl.zeros((ROWS,), tl.float64)
@@ -54,8 +51,6 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
             was_good = is_finite(tl.load(base + at, mask=mask & bad, other=INFINITY).to(tl.float64))
             broken += (bad & was_good).to(tl.int32)
             differs += (bad & (same_pattern(e, g) == 0)).to(tl.int32)
-            finite += (e_finite & mask).to(tl.int32)
-            total += tl.where(e_finite, e, 0.0)
             size = tl.where(e_finite, tl.abs(e), 0.0)
             square += size * size
             scale = tl.maximum(scale, size)
@@ -79,8 +74,6 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
     tl.store(mine + 3, tl.sum(differs).to(tl.float64))
     tl.store(mine + 4, tl.sum(broken).to(tl.float64))
     tl.store(mine + 5, tl.max(largest))
-    tl.store(mine + 6, tl.sum(total))
-    tl.store(mine + 7, tl.sum(finite).to(tl.float64))
 
 
 @triton.jit
@@ -93,12 +86,12 @@ def total_of(sums, which, programs, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def total_rows(sums, row_scale, row_error, totals, programs, rows, stride, samples, multiple, floor, n, BLOCK: tl.constexpr,
+def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, multiple, floor, n, BLOCK: tl.constexpr,
                SAMPLES: tl.constexpr):  # fmt: skip
     """Joins what the programs of measure_rows found; one program.
 
     totals: scale, budget and eager error as root mean squares, typical relative error of a row, number of differing and of broken
-    elements, mean of the finite ones. The typical one is the median over `samples` rows, every `stride`-th.
+    elements. The typical one is the median over `samples` rows, every `stride`-th.
     """
     largest = tl.zeros((), tl.float64)
     for start in range(0, programs, BLOCK):
@@ -112,7 +105,6 @@ def total_rows(sums, row_scale, row_error, totals, programs, rows, stride, sampl
     tl.store(totals + 2, eager)
     tl.store(totals + 4, total_of(sums, 3, programs, BLOCK))
     tl.store(totals + 5, total_of(sums, 4, programs, BLOCK))
-    tl.store(totals + 6, total_of(sums, 6, programs, BLOCK) / tl.maximum(total_of(sums, 7, programs, BLOCK), 1.0))
     sample = tl.arange(0, SAMPLES)
     row = sample.to(tl.int64) * stride
     scale = tl.load(row_scale + row, mask=sample < samples, other=0.0)

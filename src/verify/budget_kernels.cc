@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kTile = 1024;           // elements, as kernels/emit.py has it
 constexpr int64_t kMostPrograms = 1024;   // fills any GPU; what they find is joined by one program
-constexpr int64_t kSums = 8, kFound = 4;  // numbers that each program leaves
+constexpr int64_t kSums = 6, kFound = 4;  // numbers that each program leaves
 
 int64_t ColumnsFor(int64_t row_length) {
   int64_t columns = 16;
@@ -59,7 +59,7 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
   const Rule rule = RuleFor(dtype_);
   const int64_t samples = std::min(rows, kSampledRows);
   LaunchBuiltin("total_rows", 1,
-                {sums, row_scale_, row_error_, device_totals_, programs, rows, rows / samples, samples,
+                {sums, row_scale_, row_error_, device_totals_, programs, rows / samples, samples,
                  rule.multiple, rule.floor, n});
 }
 
@@ -119,15 +119,15 @@ Comparison Expectation::Finish(const double* result) const {
   return comparison;
 }
 
-void PendingComparison::GetAll(const std::vector<PendingComparison*>& pending) {
+void PendingComparison::GetAll(std::span<PendingComparison> pending) {
   std::vector<at::Tensor> results;
   std::vector<PendingComparison*> waiting;
   std::vector<const Expectation*> expectations;
-  for (PendingComparison* one : pending) {
-    if (!one->result_.defined()) continue;
-    waiting.push_back(one);
-    results.push_back(one->result_);
-    expectations.push_back(one->expectation_);
+  for (PendingComparison& one : pending) {
+    if (!one.result_.defined()) continue;
+    waiting.push_back(&one);
+    results.push_back(one.result_);
+    expectations.push_back(one.expectation_);
   }
   if (waiting.empty()) return;
   Expectation::Fetch(expectations);
@@ -139,7 +139,7 @@ void PendingComparison::GetAll(const std::vector<PendingComparison*>& pending) {
 }
 
 const Comparison& PendingComparison::Get() {
-  GetAll({this});
+  GetAll({this, 1});
   return comparison_;
 }
 

@@ -85,7 +85,7 @@ void Plant(const at::Tensor& out, const at::Tensor& stats, double strength, cons
         i < count ? sign * (i % 2 == 0 ? 1 : -1) * std::pow(10.0, random.Number(0.5, 2)) : values[from];
   }
   LaunchBuiltin(std::string("plant.") + BuiltinDtype(out.scalar_type()), 1,
-                {out, stats, n, places[0], places[1], places[2], places[3], values[0], values[1], values[2],
+                {out, stats, places[0], places[1], places[2], places[3], values[0], values[1], values[2],
                  values[3], strength});
 }
 

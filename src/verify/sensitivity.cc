@@ -81,7 +81,7 @@ class Prober {
   }
 
   static bool Differ(std::vector<PendingComparison>* pending) {
-    PendingComparison::GetAll(PointersTo(pending));
+    PendingComparison::GetAll(*pending);
     return std::any_of(pending->begin(), pending->end(), [](PendingComparison& p) { return !p.Get().ok; });
   }
 

@@ -169,7 +169,7 @@ class Judgement {
     std::vector<PendingComparison> comparisons;
     for (size_t i = 0; i < trial.outputs.size(); ++i)
       comparisons.push_back(trial.outputs[i].CompareLater(task_.index_sources[i], outputs[i]));
-    PendingComparison::GetAll(PointersTo(&comparisons));
+    PendingComparison::GetAll(comparisons);
     for (size_t i = 0; i < trial.outputs.size(); ++i) {
       const Comparison& comparison = comparisons[i].Get();
       Record(static_cast<int>(i), trial, comparison);

@@ -35,7 +35,7 @@ void TryOn(const Task::Impl& task, const Setting& setting, size_t t, std::vector
     tried.push_back(&attempt);
     comparisons.push_back(check.CompareLater(task.index_sources[attempt.output], *answer));
   }
-  PendingComparison::GetAll(PointersTo(&comparisons));
+  PendingComparison::GetAll(comparisons);
   for (size_t i = 0; i < tried.size(); ++i) {
     tried[i]->tried = true;
     tried[i]->told = !comparisons[i].Get().ok;
