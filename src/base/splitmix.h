@@ -12,7 +12,10 @@ class SplitMix {
  public:
   explicit SplitMix(uint64_t seed) : state_(seed) {}
 
-  uint64_t Next() { return Mix(state_ += 0x9e3779b97f4a7c15u); }
+  uint64_t Next() { return Mix(state_ += kStep); }
+
+  // What Next gives as call number `index` from 0, for this seed.
+  static uint64_t At(uint64_t seed, uint64_t index) { return Mix(seed + kStep * (index + 1)); }
 
   // Uniform in [0, bound), exactly (Lemire 2019). REQUIRES: bound > 0.
   uint64_t Below(uint64_t bound) {
@@ -36,6 +39,8 @@ class SplitMix {
   }
 
  private:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
+
   uint64_t state_;
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/splitmix.h"
 #include "verify/budget.h"
 #include "verify/inputs_kernels.h"
 #include "verify/random.h"
@@ -241,11 +242,8 @@ std::vector<at::Tensor> RoundToTf32(const std::vector<at::Tensor>& tensors) {
   return rounded;
 }
 
-uint64_t SubSeed(uint64_t seed, uint64_t index) {  // SplitMix64
-  uint64_t z = seed + 0x9e3779b97f4a7c15 * (index + 1);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+uint64_t SubSeed(uint64_t seed, uint64_t index) {
+  return SplitMix::At(seed, index);
 }
 
 }  // namespace tritogen
