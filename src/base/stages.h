@@ -17,12 +17,16 @@ class Stages {
   Stages& operator=(const Stages&) = delete;
 
   const std::map<std::string, double>& seconds() const { return seconds_; }
+  double elapsed() const {  // seconds since this was made, in stages or not
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   friend class Stage;
   static thread_local Stages* current_;
 
   Stages* outer_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::map<std::string, double> seconds_;
   class Stage* innermost_ = nullptr;
 };

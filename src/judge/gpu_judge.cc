@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
 #include "base/error.h"
@@ -112,7 +111,6 @@ void GpuJudge::Forget() {
 }
 
 GpuJudge::Result GpuJudge::Run(GpuJob job) {
-  const auto start = std::chrono::steady_clock::now();
   const Stages stages;
   Result result;
   Verdict& verdict = result.verdict;
@@ -139,8 +137,7 @@ GpuJudge::Result GpuJudge::Run(GpuJob job) {
   }
   result.last = Gpu::Current()->lost();
   verdict.notes.insert(verdict.notes.end(), job.jail_notes.begin(), job.jail_notes.end());
-  verdict.seconds =
-      job.seconds + std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  verdict.seconds = job.seconds + stages.elapsed();
   verdict.stages = std::move(job.stages);
   for (const auto& [name, seconds] : stages.seconds()) verdict.stages[name] += seconds;
   return result;

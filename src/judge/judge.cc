@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
 #include "base/stages.h"
@@ -14,10 +13,6 @@ namespace {
 
 constexpr size_t kKeptReferences = 8;  // a task holds the inputs and expected values of its trials
 constexpr int64_t kMostBytesOnCpu = int64_t{4} << 20;  // of a task that the GPU judges: more takes seconds
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 VerifyOptions OnCpu(VerifyOptions options) {
   options.on_gpu = false;
@@ -129,7 +124,6 @@ GpuJob Judge::HandOver(const JudgeRequest& request, const Reference& reference, 
 }
 
 Judgement Judge::Run(const JudgeRequest& request) {
-  const auto start = std::chrono::steady_clock::now();
   const Stages stages;
   Judgement judgement;
   Reference& reference = Find(request);
@@ -154,7 +148,7 @@ Judgement Judge::Run(const JudgeRequest& request) {
       judgement.handover ? judgement.handover->jail_notes : judgement.verdict.notes;
   for (const std::string& feature : recorder_->missing_features())
     notes.push_back(fmt::format("weak jail: {}", feature));
-  judgement.verdict.seconds = SecondsSince(start);
+  judgement.verdict.seconds = stages.elapsed();
   judgement.verdict.stages = stages.seconds();
   if (judgement.handover) {
     judgement.handover->seconds = judgement.verdict.seconds;
