@@ -112,8 +112,8 @@ void Run(char** argv) {
     Gpu& gpu = Gpu::Open(0, &compiler);
     options.on_gpu = true;
     options.memory_bytes = static_cast<int64_t>(kGpuShare * static_cast<double>(gpu.info().memory_bytes));
-    GpuTurn turn(&gpu);
-    turn.Alone([&] { outputs = Replay(plan, start, seed, options); });
+    const GpuTurn turn(&gpu);
+    outputs = Replay(plan, start, seed, options);
   } else {
     outputs = Replay(plan, start, seed, options);
   }

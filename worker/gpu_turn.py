@@ -1,7 +1,7 @@
 """How the processes of this machine share one GPU: the protocol of GpuTurn (src/verify/gpu.h) for Python.
 
-Work runs side by side under a shared turn, a measurement has the GPU alone. Who wants it alone holds the gate while
-waiting, so that nobody slips in before.
+Python's work runs side by side under a shared turn; a measurement, and each replay of C++, has the GPU alone.
+Who wants it alone holds the gate while waiting, so that nobody slips in before.
 """
 
 from __future__ import annotations
@@ -14,12 +14,23 @@ from collections.abc import Iterator
 _LOCKS = "/tmp"
 
 
+def _open_lock(path: str) -> int:
+    """A file that everybody may lock, made by whoever comes first."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        return os.open(path, flags)  # with O_CREAT, a file of somebody else in /tmp cannot be opened
+    except FileNotFoundError:
+        lock = os.open(path, flags | os.O_CREAT, 0o444)
+    with contextlib.suppress(PermissionError):  # another user made it just now
+        os.fchmod(lock, 0o444)
+    return lock
+
+
 class GpuTurn:
     """One process's turns on the GPU with this UUID ("GPU-8a1f…"). Not thread-safe. Nothing is held at first."""
 
     def __init__(self, uuid: str, folder: str = _LOCKS) -> None:
-        flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
-        self._gate, self._lock = (os.open(f"{folder}/tritogen-{uuid}.{name}", flags, 0o666) for name in ("gate", "lock"))
+        self._gate, self._lock = (_open_lock(f"{folder}/tritogen-{uuid}.{name}") for name in ("gate", "lock"))
         self._held = fcntl.LOCK_UN
 
     @contextlib.contextmanager

@@ -21,9 +21,7 @@ namespace {
 
 constexpr size_t kMostLoaded = 1024;  // kernels kept in the context; each takes a few KiB of the device
 
-constexpr int64_t kIdleShare =
-    24;                     // of the device's memory, one in so many parts may lie idle with a process
-constexpr int kPlaces = 1;  // replays side by side
+constexpr int64_t kIdleShare = 24;    // of the device's memory, one in so many parts may lie idle with a process
 
 c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
   return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));
@@ -32,7 +30,14 @@ c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
 // A file by the device's name, which all users share; the kernel frees its locks when the holder ends.
 UniqueFd OpenLock(const Gpu& gpu, std::string_view name) {
   const std::string path = fmt::format("/tmp/tritogen-{}.{}", gpu.info().uuid, name);
-  UniqueFd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
+  // Whoever comes first makes the file, and everybody may lock it. O_CREAT only where there is none: with it, a
+  // file of somebody else in /tmp cannot be opened (fs.protected_regular).
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd fd(open(path.c_str(), kFlags));
+  if (!fd.valid() && errno == ENOENT) {
+    fd = UniqueFd(open(path.c_str(), kFlags | O_CREAT, 0444));
+    if (fd.valid()) fchmod(fd.get(), 0444);  // whatever the umask; fails where another made it just now
+  }
   if (!fd.valid()) throw InternalError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   return fd;
 }
@@ -155,48 +160,15 @@ void Gpu::TrimMemory() {
   Allocator()->emptyCache();
 }
 
-GpuTurn::GpuTurn(Gpu* gpu) : gpu_(gpu), gate_(OpenLock(*gpu, "gate")), lock_(OpenLock(*gpu, "lock")) {
-  TakePlace();
-  Lock(LOCK_SH);
-  gpu_->turn_ = this;
+GpuTurn::GpuTurn(Gpu* gpu) : gpu_(gpu), lock_(OpenLock(*gpu, "lock")) {
+  const Stage stage("wait");
+  const UniqueFd gate = OpenLock(*gpu, "gate");
+  Flock(gate, LOCK_EX);
+  Flock(lock_, LOCK_EX);
 }
 
 GpuTurn::~GpuTurn() {
-  gpu_->turn_ = nullptr;
   gpu_->TrimMemory();
-}
-
-// Whichever is free; where none is, any of them.
-void GpuTurn::TakePlace() {
-  const Stage stage("wait");
-  const int first = static_cast<int>(getpid()) % kPlaces;
-  for (int i = 0; i < kPlaces; ++i) {
-    place_ = OpenLock(*gpu_, fmt::format("place{}", (first + i) % kPlaces));
-    if (flock(place_.get(), LOCK_EX | LOCK_NB) == 0) return;
-  }
-  Flock(place_, LOCK_EX);
-}
-
-void GpuTurn::Lock(int operation) {
-  const Stage stage("wait");
-  Flock(lock_, LOCK_UN);  // two that would not let go wait for each other
-  Flock(gate_, LOCK_EX);
-  Flock(lock_, operation);
-  Flock(gate_, LOCK_UN);
-}
-
-void GpuTurn::Alone(const std::function<void()>& body) {
-  Lock(LOCK_EX);
-  body();
-  Flock(lock_, LOCK_SH);  // from exclusive to shared: no need to wait
-}
-
-void Gpu::Alone(const std::function<void()>& body) {
-  if (turn_ != nullptr) {
-    turn_->Alone(body);
-  } else {
-    body();
-  }
 }
 
 GraphMemory::GraphMemory() {

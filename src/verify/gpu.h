@@ -23,8 +23,6 @@
 
 namespace tritogen {
 
-class GpuTurn;
-
 // One of the allocator's private pools, and how often it was asked to allocate from it.
 struct GraphPool {
   std::pair<uint64_t, uint64_t> id;
@@ -61,8 +59,6 @@ class Gpu {
 
   // Waits for the stream. Throws cuda::Error with what the work ended with, cuda::Hang when it does not end.
   void Synchronize(double seconds);
-  // With nothing else on the GPU, where this process has a turn.
-  void Alone(const std::function<void()>& body);
   // Something hangs: what Synchronize says of itself, and who waits in another way has to say.
   void GiveUp() { hangs_ = true; }
   // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
@@ -73,7 +69,6 @@ class Gpu {
   void Probe();
 
  private:
-  friend class GpuTurn;
   friend class GraphMemory;
   Gpu(const cuda::Driver& driver, int ordinal, cuda::KernelCompiler* compiler);
 
@@ -87,31 +82,24 @@ class Gpu {
   GuardBands guards_;
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;   // by content key
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> builtin_;  // by name
-  GpuTurn* turn_ = nullptr;  // the one that this process has, if any
   std::vector<GraphPool> idle_pools_;
   bool hangs_ = false;
 };
 
-// How the processes of this machine share one GPU: a few replays run side by side (contexts take turns on it,
-// and more would only switch more often), a measurement has it alone. At its end a turn gives memory that
-// nothing uses back to the device when it is much.
+// The GPU to itself, among the processes of this machine that ask for turns: contexts only take turns on it,
+// and two replays side by side would switch more often than they gain. At its end a turn gives memory that
+// nothing uses back to the device when it is much. worker/gpu_turn.py is the same protocol in Python: who wants
+// the lock alone holds the gate while waiting, so that nobody who shares it slips in before.
 class GpuTurn {
  public:
-  explicit GpuTurn(Gpu* gpu);  // shared. Waits; throws InternalError when there is nowhere to keep locks
+  explicit GpuTurn(Gpu* gpu);  // waits; throws InternalError when there is nowhere to keep locks
   ~GpuTurn();
   GpuTurn(const GpuTurn&) = delete;
   GpuTurn& operator=(const GpuTurn&) = delete;
 
-  // Waits until no other turn runs, and keeps others waiting until the end of `body`.
-  void Alone(const std::function<void()>& body);
-
  private:
-  void Lock(int operation);
-  void TakePlace();
-
   Gpu* gpu_;
-  UniqueFd gate_, lock_;  // who waits for the GPU alone holds the gate, so that nobody slips in before
-  UniqueFd place_;        // one of the few
+  UniqueFd lock_;
 };
 
 // Memory for the allocations of one captured graph, which stay where they are as long as this lives. Later

@@ -55,7 +55,7 @@ class Stopwatch {
   }
 
   Timings Run(const Plan& candidate) {
-    Gpu& gpu = *Gpu::Current();
+    const Gpu& gpu = *Gpu::Current();
     Timings timings;
     timings.device = gpu.info().name;
     timings.driver =
@@ -75,11 +75,8 @@ class Stopwatch {
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
     making.reset();
-    cuda::TimingReport main, other;
-    gpu.Alone([&] {
-      main = Measure(timings.graphs, request_.clock);
-      other = MeasureOther(timings.graphs);
-    });
+    const cuda::TimingReport main = Measure(timings.graphs, request_.clock);
+    const cuda::TimingReport other = MeasureOther(timings.graphs);
     std::vector<ProgramTimes> times = TimesOf(timings.graphs, main, other);
     timings.candidate = times.front();
     if (against_itself_) {
@@ -147,9 +144,7 @@ class Stopwatch {
         std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
     std::vector<cuda::Timed> timed;
     for (auto& variant : variants) timed.push_back(variant->Timed(graphs, false));
-    cuda::TimingReport report;
-    Gpu& gpu = *Gpu::Current();
-    gpu.Alone([&] { report = gpu.timer().TimeInterleaved(timed, request_.clock); });
+    const cuda::TimingReport report = Gpu::Current()->timer().TimeInterleaved(timed, request_.clock);
     for (const cuda::Timing& timing : report.timings) timings->variants.push_back(timing.summary.median);
     const auto best = std::min_element(timings->variants.begin(), timings->variants.end());
     timings->variant = static_cast<int>(best - timings->variants.begin());

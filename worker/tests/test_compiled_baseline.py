@@ -81,7 +81,7 @@ def test_standard_error_follows_mckean_and_schrader() -> None:
 
 def free(path: Path, operation: int) -> bool:
     """Whether somebody else could take this lock now."""
-    fd = os.open(path, os.O_RDWR)
+    fd = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(fd, operation | fcntl.LOCK_NB)
         return True
@@ -112,6 +112,16 @@ def test_who_wants_the_gpu_alone_waits_for_others(tmp_path: Path) -> None:
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.communicate(timeout=0.5)
     assert waiting.communicate(timeout=20)[0] == b"alone\n"
+
+
+def test_every_user_may_lock_what_the_first_one_made(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        GpuTurn("GPU-test", str(tmp_path))
+    finally:
+        os.umask(before)
+    for name in ("gate", "lock"):
+        assert (tmp_path / f"tritogen-GPU-test.{name}").stat().st_mode & 0o777 == 0o444
 
 
 def run(tmp_path: Path, source: str, entry: str, *options: str, stdin: str = "") -> dict:
