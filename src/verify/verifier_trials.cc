@@ -282,19 +282,17 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
 
 int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,
               const Deadline& deadline, Setting* setting) {
-  ReferenceRuns runs(task, deadline);
-  Replayer generator(task.plan, ReferenceOptionsFor(task.options, deadline));
-  if (runs.Setup(setting->bindings)) return 0;
-  TrialMaker maker(task, &runs, &generator);
+  KeptReference kept(task, deadline);
+  if (kept.runs.Setup(setting->bindings)) return 0;
   std::string reason;
-  maker.Make(Distribution::kGenerated, SubSeed(seed, 0), 1, &reason);  // what is finite
+  kept.maker.Make(Distribution::kGenerated, SubSeed(seed, 0), 1, &reason);  // what is finite
   std::vector<Wish> wishes;
   for (const Distribution distribution : distributions)
     wishes.push_back({distribution, SubSeed(seed, wishes.size() + 1)});
   std::vector<std::string> reasons;
   auto unbounded = [](const Wish&, int64_t) { return std::string(); };
   int added = 0;
-  for (auto& trial : MakeTrials(&maker, wishes, unbounded, &reasons)) {
+  for (auto& trial : MakeTrials(&kept.maker, wishes, unbounded, &reasons)) {
     if (!trial) continue;
     setting->trials.insert(setting->trials.begin(), std::move(*trial));
     ++added;
