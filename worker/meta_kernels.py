@@ -262,4 +262,5 @@ WHOLE = {
     aten.rnn_relu.input: _recurrent,
     aten.rms_norm.default: _rms_norm,
     aten.scaled_dot_product_attention.default: _attention,
+    aten.batch_norm.default: lambda *args: _batch_norm(*args[:-1])[0],
 }

@@ -45,6 +45,7 @@ class Traits:
     device_argument: bool  # a positional argument may be a device
     written_args: tuple[int, ...]
     written_kwargs: tuple[str, ...]
+    written_unsaid: Callable[[tuple], tuple]  # what else is written, of positional arguments
 
 
 _known: dict[Any, Traits] = {}
@@ -79,6 +80,7 @@ def _look_up(function: Any) -> Traits:
         device_argument="device" in names,
         written_args=tuple(i for i, a in written if not a.kwarg_only),
         written_kwargs=tuple(a.name for i, a in written),
+        written_unsaid=_updated_statistics if function is aten.batch_norm.default else lambda args: (),
     )
 
 
@@ -150,17 +152,18 @@ def _to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _batch_norm(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
-    """In training the running statistics are written, which only the `legit` form says in its schema."""
-    x, weight, bias, mean, variance, training, momentum, eps, cudnn = args
-    if not training or mean is None:
-        return recording.step(function, (*args[:-1], False), kwargs)
-    with recording:
-        return aten._native_batch_norm_legit(x, weight, bias, mean, variance, training, momentum, eps)[0]
+    """Its last argument lets cuDNN have it where eager PyTorch would, whatever torch.backends.cudnn says here."""
+    return recording.step(function, (*args[:-1], True), kwargs)
+
+
+def _updated_statistics(args: tuple) -> tuple:
+    """batch_norm writes its running statistics in training, which its schema does not say."""
+    return tuple(a for a in args[3:5] if a is not None) if args[5] else ()
 
 
 def _instance_norm(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     if args[3] is None:
-        return recording.step(function, (*args[:-1], False), kwargs)
+        return recording.step(function, (*args[:-1], True), kwargs)
     with recording:
         return function.decompose(*args, **kwargs)
 

@@ -324,6 +324,7 @@ class _Call:
         for name in self.traits.written_kwargs:
             if name in kwargs:
                 _map(found.append, kwargs[name])
+        _map(found.append, self.traits.written_unsaid(args))
         return found
 
 

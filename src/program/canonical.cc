@@ -58,10 +58,15 @@ bool RewriteSingle(Node* node, const OpCall& call) {
   const BoundArgs& args = call.args;
   const std::string& name = call.signature->name;
   Rewrite to(node, args);
-  if (name == "_native_batch_norm_legit" || name == "native_batch_norm") {
+  // Who computes it (cuDNN or not) is no part of a Program.
+  if (name == "batch_norm" || name == "_native_batch_norm_legit" || name == "native_batch_norm") {
     to.Keep({"input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps"})
         .Set("cudnn_enabled", Arg{false})
         .As("batch_norm");
+  } else if (name == "instance_norm") {
+    to.Keep({"input", "weight", "bias", "running_mean", "running_var", "use_input_stats", "momentum", "eps"})
+        .Set("cudnn_enabled", Arg{false})
+        .As(name);
   } else if (name == "_native_batch_norm_legit_no_training") {
     to.Keep({"input", "weight", "bias", "running_mean", "running_var", "momentum", "eps"})
         .Set("training", Arg{false})

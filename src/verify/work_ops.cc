@@ -51,12 +51,19 @@ bool ReadsOnlyShape(std::string_view base) {
   return base.ends_with("_like") || base.starts_with("aten::new_");
 }
 
+// batch_norm writes its running statistics, arguments 3 and 4, in training, which its schema does not say.
+bool WritesStatistics(const AtenStep& step) {
+  return WithoutOverload(step.op) == "aten::batch_norm" && step.args.size() > 5 &&
+         step.args[5].v == Value{true}.v;
+}
+
 // f(tensor id, written) for each tensor argument.
 template <typename F>
 void ForEachArgument(const AtenStep& step, const F& f) {
   const OpTraits& traits = TraitsOf(step.op);
+  const bool statistics = WritesStatistics(step);
   for (size_t i = 0; i < step.args.size(); ++i) {
-    const bool written = i < traits.writes.size() && traits.writes[i];
+    const bool written = (i < traits.writes.size() && traits.writes[i]) || (statistics && (i == 3 || i == 4));
     ForEachTensor(step.args[i], [&](TensorId id) { f(id, written); });
   }
   for (const auto& [name, value] : step.kwargs) {

@@ -59,8 +59,8 @@ def test_an_output_kept_from_the_first_call_depends_on_the_warmup_inputs() -> No
 
 def test_state_updates_that_repeat_stay_in_the_call() -> None:
     p = plan("self.f = nn.BatchNorm1d(8)", "return self.f(x)")
-    assert ops(p["run"]) == ["add_.Tensor", "_native_batch_norm_legit"]
-    assert "_native_batch_norm_legit" not in ops(p["setup"]) and p["training"] is True
+    assert ops(p["run"]) == ["add_.Tensor", "batch_norm"]
+    assert "batch_norm" not in ops(p["setup"]) and p["training"] is True
     names = {name: kind for name, _, kind in p["state"]}
     assert names == {
         "f.weight": "parameter", "f.bias": "parameter", "f.running_mean": "buffer", "f.running_var": "buffer",
