@@ -86,12 +86,27 @@ def total_of(sums, which, programs, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def median_of(numbers, there):
+    """Of the numbers that are there, none of them negative: they are ordered as their bits are, hence by bisection; 0 of none."""
+    bits = tl.where(there, numbers, INFINITY).to(tl.float64).to(tl.int64, bitcast=True)
+    count = tl.sum(there.to(tl.int32))
+    low = tl.zeros((), tl.int64)
+    high = tl.full((), 0x7FF0000000000000, tl.int64)
+    for _ in range(63):
+        middle = low + (high - low) // 2
+        enough = tl.sum((bits <= middle).to(tl.int32)) > count // 2
+        high = tl.where(enough, middle, high)
+        low = tl.where(enough, low, middle + 1)
+    return tl.where(count > 0, high.to(tl.float64, bitcast=True), 0.0)
+
+
+@triton.jit
 def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, multiple, floor, n, BLOCK: tl.constexpr,
                SAMPLES: tl.constexpr):  # fmt: skip
     """Joins what the programs of measure_rows found; one program.
 
     totals: scale, budget and eager error as root mean squares, typical relative error of a row, number of differing and of broken
-    elements. The typical one is the median over `samples` rows, every `stride`-th.
+    elements, typical relative error of a row that has any. A typical one is the median over `samples` rows, every `stride`-th.
     """
     largest = tl.zeros((), tl.float64)
     for start in range(0, programs, BLOCK):
@@ -109,18 +124,15 @@ def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, mu
     row = sample.to(tl.int64) * stride
     scale = tl.load(row_scale + row, mask=sample < samples, other=0.0)
     relative = tl.load(row_error + row, mask=sample < samples, other=0.0) / tl.where(scale > 0, scale, 1.0)
-    # Numbers that are not negative are ordered as their bits are: the median by bisection over them.
-    bits = tl.where(scale > 0, relative, INFINITY).to(tl.float64).to(tl.int64, bitcast=True)
-    there = tl.sum((scale > 0).to(tl.int32))
-    low = tl.zeros((), tl.int64)
-    high = tl.full((), 0x7FF0000000000000, tl.int64)
-    for _ in range(63):
-        middle = low + (high - low) // 2
-        enough = tl.sum((bits <= middle).to(tl.int32)) > there // 2
-        high = tl.where(enough, middle, high)
-        low = tl.where(enough, low, middle + 1)
-    median = high.to(tl.float64, bitcast=True)
-    tl.store(totals + 3, tl.where(there > 0, median, 0.0))
+    tl.store(totals + 3, median_of(relative, scale > 0))
+    tl.store(totals + 6, median_of(relative, (scale > 0) & (relative > 0)))
+
+
+@triton.jit
+def allowed_of(noise, scale, totals, multiple, floor):
+    """The budget of rows with this noise and largest magnitude: those with any noise are judged by their like."""
+    typical = tl.where(noise > 0, tl.load(totals + 6), tl.load(totals + 3))
+    return multiple * tl.maximum(noise, typical * scale) + floor * scale
 
 
 @triton.jit
@@ -131,7 +143,6 @@ def compare_rows(exact, eager, got, row_scale, row_error, totals, found, n, leng
     found (programs, 4): the largest error in terms of its budget and where it is, elements inside of KernelBench's tolerance, squared
     finite errors.
     """
-    typical = tl.load(totals + 3)
     rescues = tl.load(totals + 4) > 0  # the declared precision overflows where float64 does not, or the other way round
     worst = tl.full((ROWS, COLUMNS), -1.0, tl.float64)
     place = tl.zeros((ROWS, COLUMNS), tl.int64)
@@ -141,7 +152,7 @@ def compare_rows(exact, eager, got, row_scale, row_error, totals, found, n, leng
         row = block.to(tl.int64) * ROWS + tl.arange(0, ROWS)
         scale = tl.load(row_scale + row, mask=row < rows, other=0.0)
         noise = tl.load(row_error + row, mask=row < rows, other=0.0)
-        allowed = multiple * tl.maximum(noise, typical * scale) + floor * scale
+        allowed = allowed_of(noise, scale, totals, multiple, floor)
         allowed = tl.maximum(allowed, TINY)[:, None]
         for start in range(0, length, COLUMNS):
             column = start + tl.arange(0, COLUMNS)
@@ -202,5 +213,5 @@ def join_compared(exact, got, row_scale, row_error, totals, found, result, progr
     tl.store(result + 3, square)
     tl.store(result + 4, tl.load(exact + place))
     tl.store(result + 5, tl.load(got + place).to(tl.float64))
-    tl.store(result + 6, multiple * tl.maximum(noise, tl.load(totals + 3) * scale) + floor * scale)
+    tl.store(result + 6, allowed_of(noise, scale, totals, multiple, floor))
     tl.store(result + 7, noise)

@@ -127,13 +127,16 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
     const int64_t r = i * (rows / samples);
     if (row_scale[r] > 0) relative.push_back(row_eager_[r] / row_scale[r]);
   }
-  // A row in which the eager program was lucky gets the error that a typical row has.
-  const double typical = totals.typical = Median(std::move(relative));
+  // A row in which the eager program was lucky gets the error that a typical row has. Where most rows have
+  // none at all (most of the output is clamped, say), those that have one are judged by their like.
+  totals.typical = Median(relative);
+  std::erase(relative, 0.0);
+  totals.erring = Median(std::move(relative));
   const Rule rule = RuleFor(dtype_);
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) {
-    row_budget_[r] =
-        rule.multiple * std::max(row_eager_[r], typical * row_scale[r]) + rule.floor * row_scale[r];
+    row_budget_[r] = rule.multiple * std::max(row_eager_[r], totals.TypicalOf(row_eager_[r]) * row_scale[r]) +
+                     rule.floor * row_scale[r];
   }
   totals.rms_budget =
       rule.multiple / 2 * totals.rms_eager + rule.floor * std::sqrt(squares / std::max<double>(1, n));
@@ -208,8 +211,8 @@ double Expectation::AllowedAt(int64_t flat_index) const {
   if (way_ == Way::kLoops) return row_budget_[row];
   const Rule rule = RuleFor(dtype_);
   const double scale = row_scale_[row].item<double>();
-  return rule.multiple * std::max(row_error_[row].item<double>(), totals().typical * scale) +
-         rule.floor * scale;
+  const double error = row_error_[row].item<double>();
+  return rule.multiple * std::max(error, totals().TypicalOf(error) * scale) + rule.floor * scale;
 }
 
 Comparison Expectation::CompareIntegers(const at::Tensor& got) const {

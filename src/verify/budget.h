@@ -101,9 +101,11 @@ class Expectation {
 
   // Over the whole output. The order of the first ones is that of the kernel total_rows.
   struct Totals {
-    double scale = 0, rms_budget = 0, rms_eager = 0, typical = 0, differing = 0, broken = 0;
+    double scale = 0, rms_budget = 0, rms_eager = 0, typical = 0, differing = 0, broken = 0, erring = 0;
+    // What a row may rest on beside its own error, relative to its largest magnitude.
+    double TypicalOf(double row_error) const { return row_error > 0 ? erring : typical; }
   };
-  static constexpr int64_t kTotals = 6, kResults = 8;  // numbers that the kernels give
+  static constexpr int64_t kTotals = 7, kResults = 8;  // numbers that the kernels give
 
   const Totals& totals() const;
   void SetTotals(const double* numbers) const;

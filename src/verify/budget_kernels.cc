@@ -64,7 +64,7 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
 }
 
 void Expectation::SetTotals(const double* numbers) const {
-  totals_ = Totals{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
+  totals_ = Totals{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]};
 }
 
 const Expectation::Totals& Expectation::totals() const {
