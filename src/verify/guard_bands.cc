@@ -23,8 +23,22 @@ struct GuardBands::Registry {
     int64_t bytes;           // between them
 
     void Fill() const { LaunchBuiltin("fill_bands", 1, {front, back, front.numel(), back.numel()}); }
+    void CountInto(const at::Tensor& count) const {
+      LaunchBuiltin("check_bands", 1, {front, back, front.numel(), back.numel(), count});
+    }
   };
+
+  // A buffer that dies before anybody asks (a temporary of the program) is looked at when it does.
+  void Release(std::list<Block>::iterator block) noexcept {
+    try {
+      block->CountInto(broken);
+    } catch (const std::exception&) {  // the GPU is lost, and whoever waits for it hears so
+    }
+    blocks.erase(block);
+  }
+
   std::list<Block> blocks;
+  at::Tensor broken;  // the count
   std::minstd_rand random{std::random_device{}()};
 };
 
@@ -39,9 +53,10 @@ at::Tensor GuardBands::Allocate(int64_t bytes, at::Device device) {
   Registry::Block block{whole.narrow(0, front - kBandBytes, kBandBytes),
                         whole.narrow(0, front + bytes, room - bytes + kBandBytes), bytes};
   block.Fill();
+  if (!registry_->broken.defined()) registry_->broken = at::zeros({1}, options.dtype(at::kInt));
   registry_->blocks.push_back(std::move(block));
   auto release = [registry = registry_, at = std::prev(registry_->blocks.end())](void*) {
-    registry->blocks.erase(at);
+    registry->Release(at);
   };
   return at::from_blob(whole.mutable_data_ptr<uint8_t>() + front, {bytes}, std::move(release), options,
                        device);
@@ -56,13 +71,8 @@ at::Tensor GuardBands::Copy(const at::Tensor& tensor) {
 }
 
 at::Tensor GuardBands::CountBroken() const {
-  at::Tensor count;
-  for (const Registry::Block& block : registry_->blocks) {
-    if (!count.defined()) count = at::zeros({1}, block.front.options().dtype(at::kInt));
-    LaunchBuiltin("check_bands", 1,
-                  {block.front, block.back, block.front.numel(), block.back.numel(), count});
-  }
-  return count;
+  for (const Registry::Block& block : registry_->blocks) block.CountInto(registry_->broken);
+  return registry_->broken;
 }
 
 std::optional<std::string> GuardBands::Broken(const at::Tensor& count) {
@@ -81,7 +91,8 @@ std::optional<std::string> GuardBands::Broken(const at::Tensor& count) {
     }
     block.Fill();
   }
-  return found;
+  registry_->broken.zero_();
+  return found.empty() ? "a write beside a buffer that the call was done with" : found;
 }
 
 }  // namespace tritogen

@@ -27,8 +27,8 @@ class GuardBands {
   // The same values in a buffer between bands, in the same layout where that is dense.
   at::Tensor Copy(const at::Tensor& tensor);
 
-  // Number of bytes in bands that are not what they were, on its way: one int32 on the device. Undefined when
-  // there are no bands.
+  // Number of bytes in bands that are not what they were, of buffers that are gone as well, on its way: one
+  // int32 on the device. Undefined when there never were any.
   at::Tensor CountBroken() const;
   // Where, when `count`, which is waited for, is not zero. After a finding all bands are renewed.
   std::optional<std::string> Broken(const at::Tensor& count);

@@ -24,11 +24,17 @@ TEST(GuardBands, FindAWriteBehindAndInFrontOfABuffer) {
   EXPECT_EQ(guards.Broken(), "a write 4 bytes in front of a buffer of 1000 bytes");
 }
 
-TEST(GuardBands, WatchOnlyWhatIsAlive) {
+TEST(GuardBands, OfBuffersThatAreGoneAreRemembered) {
   GuardBands guards;
   { const at::Tensor gone = guards.Allocate(64, kHere); }
   const at::Tensor empty = guards.Allocate(0, kHere);
   EXPECT_EQ(guards.Broken(), std::nullopt);
+  {
+    const at::Tensor gone = guards.Allocate(64, kHere);
+    gone.mutable_data_ptr<uint8_t>()[70] = 1;
+  }
+  EXPECT_EQ(guards.Broken(), "a write beside a buffer that the call was done with");
+  EXPECT_EQ(guards.Broken(), std::nullopt);  // renewed
 }
 
 TEST(GuardBands, CopiesKeepValuesAndLayout) {
