@@ -11,9 +11,9 @@ namespace {
 // Sorting all samples for the stopping rule takes longer than a short program.
 constexpr size_t kRoundsBetweenChecks = 5;
 
-// Who is compared with takes part in every fifth round once its median is known and it has so many samples.
-// An odd number: these rounds go forth and back in turns, too.
-constexpr size_t kManySamples = 20, kSparseRounds = 5;
+// Who is compared with takes part in every fifth round once its median is known from enough samples. An odd
+// number: these rounds go forth and back in turns, too.
+constexpr size_t kSparseRounds = 5;
 
 bool KnownWellEnough(const Timing& timing, double target_error) {
   const Summary summary = Summarize(timing.samples);
@@ -75,7 +75,7 @@ Interleaved MeasureInterleaved(size_t programs, const TimingOptions& options, co
   std::vector<bool> known(programs, false);
   for (size_t count = 0; count < options.max_samples;) {
     auto takes_part = [&](size_t i) {
-      return i == 0 || !known[i] || count < kManySamples || count % kSparseRounds == 0;
+      return i == 0 || !known[i] || count < options.enough_samples || count % kSparseRounds == 0;
     };
     rounds.Take(takes_part, [&](size_t i, double sample) { result.timings[i].samples.push_back(sample); });
     ++count;

@@ -16,6 +16,7 @@ struct TimingOptions {
   size_t max_samples = 1000;    // likewise
   double target_error = 0.002;  // stop when every median's standard error is under this share of it
   double budget_seconds = 2;    // wall clock, warm-up included; min_samples are taken all the same
+  size_t enough_samples = 20;   // of another program whose median is known: then it is taken now and then
   size_t warmup_window = 5;     // warm-up ends when every rolling median moves by no more than …
   double warmup_tolerance = 0.01;
   size_t max_warmup_samples = 50;  // … or after so many of each, or when half the budget is spent

@@ -3,15 +3,16 @@
 namespace tritogen::cuda {
 namespace {
 
-// Reads `count` × 16 bytes and keeps nothing. The driver translates it.
-constexpr char kReadKernel[] = R"ptx(
-.version 7.0
+// Forgets `count` × 128 bytes: what of them lies in the L2 is dropped there, written or not. The driver
+// translates it.
+constexpr char kDiscardKernel[] = R"ptx(
+.version 7.4
 .target sm_80
 .address_size 64
-.visible .entry read_all(.param .u64 data, .param .u64 count)
+.visible .entry discard_all(.param .u64 data, .param .u64 count)
 {
-  .reg .pred %outside, %never;
-  .reg .b32 %block, %threads, %thread, %blocks, %a, %b, %c, %d;
+  .reg .pred %outside;
+  .reg .b32 %block, %threads, %thread, %blocks;
   .reg .b64 %address, %end, %index, %stride, %base;
   ld.param.u64 %address, [data];
   ld.param.u64 %end, [count];
@@ -26,23 +27,26 @@ constexpr char kReadKernel[] = R"ptx(
 again:
   setp.ge.u64 %outside, %index, %end;
   @%outside bra done;
-  shl.b64 %address, %index, 4;
+  shl.b64 %address, %index, 7;
   add.s64 %address, %base, %address;
-  ld.volatile.global.v4.u32 {%a, %b, %c, %d}, [%address];
+  discard.global.L2 [%address], 128;
   add.s64 %index, %index, %stride;
   bra again;
 done:
   ret;
 }
 )ptx";
-constexpr int kReadThreads = 512, kReadBlocksPerSm = 4;
+constexpr int kThreads = 512, kBlocksPerSm = 4;
+constexpr size_t kLine = 128;  // bytes
 
 }  // namespace
 
 L2Flush::L2Flush(const Driver& driver, const DeviceInfo& device)
-    : driver_(driver), device_(device), buffer_(driver, 2 * static_cast<size_t>(device.l2_bytes)) {
-  Check(driver.cuModuleLoadDataEx(&module_, kReadKernel, 0, nullptr, nullptr), "load the L2 flush");
-  Check(driver.cuModuleGetFunction(&read_, module_, "read_all"), "find the L2 flush");
+    : driver_(driver),
+      device_(device),
+      buffer_(driver, static_cast<size_t>(device.l2_bytes) / kLine * kLine) {
+  Check(driver.cuModuleLoadDataEx(&module_, kDiscardKernel, 0, nullptr, nullptr), "load the L2 flush");
+  Check(driver.cuModuleGetFunction(&discard_, module_, "discard_all"), "find the L2 flush");
   if (device.max_persisting_l2_bytes > 0) {
     const CUresult result = driver.cuCtxSetLimit(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0);
     // Where the limit is not ours to set (a MIG slice), it is zero.
@@ -64,16 +68,16 @@ void L2Flush::Write(CUstream stream) const {
   Check(driver_.cuMemsetD8Async(buffer_.address(), 0, buffer_.bytes(), stream), "write the L2 flush");
 }
 
-void L2Flush::Read(CUstream stream) const {
+void L2Flush::Discard(CUstream stream) const {
   CUdeviceptr data = buffer_.address();
-  uint64_t count = buffer_.bytes() / 16;
+  uint64_t count = buffer_.bytes() / kLine;
   void* arguments[] = {&data, &count};
   CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>(kReadBlocksPerSm * device_.sm_count);
+  config.gridDimX = static_cast<unsigned>(kBlocksPerSm * device_.sm_count);
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
-  config.blockDimX = kReadThreads;
+  config.blockDimX = kThreads;
   config.hStream = stream;
-  Check(driver_.cuLaunchKernelEx(&config, read_, arguments, nullptr), "read the L2 flush");
+  Check(driver_.cuLaunchKernelEx(&config, discard_, arguments, nullptr), "discard the L2 flush");
 }
 
 }  // namespace tritogen::cuda

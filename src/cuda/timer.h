@@ -1,5 +1,5 @@
-// The clock. A sample is: L2 flushed, start event, the program, end event, so every program starts with a
-// cold, clean L2 and a GPU that has just been busy. Programs take turns in the order A B … B A, so that drift
+// The clock. A sample is: L2 flushed, start event, the program, end event, so every program starts with an
+// empty L2 and a GPU that has just been busy. Programs take turns in the order A B … B A, so that drift
 // of clock and temperature meets all alike. One sample is on the stream at a time: queued behind each other
 // they cost 10% less, but a host that queues the next one disturbs the program that runs
 // (bench/clock_bench.cc on an H200: interquartile range 0.6 instead of 0.03 to 0.35 µs, medians 0.8 µs
@@ -50,7 +50,7 @@ class Hang : public std::runtime_error {
 // Not thread-safe; nothing else should run on the GPU meanwhile. REQUIRES: the context is current.
 class Timer {
  public:
-  Timer(const Driver& driver, const DeviceInfo& device);  // takes 2 × L2 of device memory; throws Error
+  Timer(const Driver& driver, const DeviceInfo& device);  // takes as much device memory as the L2 has; throws Error
   ~Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;

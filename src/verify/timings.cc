@@ -35,8 +35,9 @@ TimingRequest RequestFor(const VerifyOptions& options) {
   if (options.timing_seconds < kBriefTiming) {
     request.both_methods = false;
     request.clock.target_error = 0.01;
-    request.clock.warmup_window = 2;
-    request.clock.max_warmup_samples = 4;
+    request.clock.enough_samples = 5;
+    request.clock.warmup_window = 1;
+    request.clock.max_warmup_samples = 3;
   }
   return request;
 }
