@@ -22,7 +22,8 @@ namespace {
 
 constexpr size_t kMostLoaded = 1024;  // kernels kept in the context; each takes a few KiB of the device
 
-constexpr int64_t kIdleShare = 24;    // of the device's memory, one in so many parts may lie idle with a process
+constexpr int64_t kIdleShare =
+    24;  // of the device's memory, one in so many parts may lie idle with a process
 
 c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
   return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));
@@ -31,8 +32,8 @@ c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
 // A file by the device's name, which all users share; the kernel frees its locks when the holder ends.
 UniqueFd OpenLock(const Gpu& gpu, std::string_view name) {
   const std::string path = fmt::format("/tmp/tritogen-{}.{}", gpu.info().uuid, name);
-  // Whoever comes first makes the file, and everybody may lock it. O_CREAT only where there is none: with it, a
-  // file of somebody else in /tmp cannot be opened (fs.protected_regular).
+  // Whoever comes first makes the file, and everybody may lock it. O_CREAT only where there is none: with it,
+  // a file of somebody else in /tmp cannot be opened (fs.protected_regular).
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
   UniqueFd fd(open(path.c_str(), kFlags));
   if (!fd.valid() && errno == ENOENT) {

@@ -89,9 +89,13 @@ struct Replayer::Impl {
     }
   }
 
-  // Launches and ATen steps are only queued until here.
   void Finish() {
-    if (!options.on_gpu || options.queue_only) return;
+    if (!options.queue_only) Wait();
+  }
+
+  // On a GPU launches and ATen steps are only queued until here.
+  void Wait() {
+    if (!options.on_gpu) return;
     Gpu& gpu = *Gpu::Current();
     const at::Tensor broken = gpu.guards().CountBroken();
     gpu.Synchronize(std::max(1.0, engine.SecondsLeft()));
@@ -233,6 +237,15 @@ std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t se
   });
   impl_->engine.DropCall();
   return failure;
+}
+
+std::optional<ReplayFailure> Replayer::Await() {
+  if (!queues()) return std::nullopt;
+  return impl_->Guarded(std::nullopt, [&] { impl_->Wait(); });
+}
+
+bool Replayer::queues() const {
+  return impl_->options.on_gpu && impl_->options.queue_only;
 }
 
 std::optional<ReplayFailure> Replayer::Queue(const TensorList& inputs, TensorList* outputs) {

@@ -36,8 +36,8 @@ class KernelCache {
 struct ReplayOptions {
   bool on_gpu = false;      // Gpu::Current(), which must be open
   bool allow_tf32 = false;  // GPU: libraries may compute float32 products in TF32
-  // GPU: calls return with their work still on the stream, and without guard bands or poison. For references:
-  // what goes wrong there is heard of by whoever waits next.
+  // GPU: calls return with their work still on the stream. Await, or whoever waits next, hears of what goes
+  // wrong there.
   bool queue_only = false;
   // Every floating tensor of the Plan in fp64: the expected values (reference Plans only).
   bool in_float64 = false;
@@ -88,6 +88,11 @@ class Replayer {
   // does so. The state after Setup is restored first, so calls are independent. Outputs: tensor leaves of
   // plan.outputs in order.
   std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, TensorList* outputs);
+
+  bool queues() const;  // queue_only, on a GPU
+
+  // With queue_only: waits for all that was queued, and says what was wrong with it.
+  std::optional<ReplayFailure> Await();
 
   // GPU: puts one call on the stream and returns, for timing and for capture in a graph. The state is what
   // the last call left. RestoreState puts back what Setup made, on the stream, too.

@@ -18,6 +18,7 @@
 #include "verify/verifier_calls.h"
 #include "verify/verifier_carry.h"
 #include "verify/verifier_evidence.h"
+#include "verify/verifier_runs.h"
 #include "verify/verifier_state.h"
 #include "verify/verifier_task.h"
 #include "verify/verifier_waivers.h"
@@ -39,7 +40,8 @@ class Judgement {
         plan_(candidate),
         options_(Resolved(options, task.plan)),
         waivers_(waivers),
-        deadline_(options.budget_seconds) {}
+        deadline_(options.budget_seconds),
+        runs_(task, candidate, deadline_, options.budget_seconds) {}
 
   Verdict Run() {
     verdict_.seed = options_.seed;
@@ -64,6 +66,7 @@ class Judgement {
       verdict_.outcome = Outcome::kPassed;
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size() + fresh_);
     }
+    verdict_.errors = runs_.errors;
     verdict_.hurried = deadline_.hurried() || (setting_ != nullptr && setting_->hurried);
     verdict_.seconds = deadline_.elapsed();
     return std::move(verdict_);
@@ -125,94 +128,23 @@ class Judgement {
                      fmt::format("the checks did not end within {} s", options_.budget_seconds), ""};
   }
 
-  // One call; checks that inputs stay as they were and that outputs are right.
-  std::optional<Objection> RunTrial(Replayer& replayer, const Trial& trial) {
-    if (auto objection = OutOfTime()) return objection;
-    const TensorList inputs = CloneAll(trial.inputs);
-    TensorList outputs;
-    if (auto failure = replayer.Run(inputs, trial.run_seed, &outputs)) {
-      Objection objection = ObjectionOf(*failure);
-      objection.evidence["trial"] = trial.name();
-      return objection;
-    }
-    NoteChanges(replayer, trial);
-    if (auto objection = CheckInputs(trial, inputs)) return objection;
-    return CheckOutputs(trial, outputs);
-  }
-
-  void NoteChanges(const Replayer& replayer, const Trial& trial) {
-    const std::vector<TensorId> changed = replayer.Changed();
-    if (changed_.empty()) first_to_change_ = &trial;
-    changed_.insert(changed.begin(), changed.end());
-  }
-
-  std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const {
-    std::vector<size_t> checked;
-    TensorList now, before;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (task_.mutates_input[i]) continue;
-      checked.push_back(i);
-      now.push_back(inputs[i]);
-      before.push_back(trial.inputs[i]);
-    }
-    const std::optional<size_t> changed = FirstDifferent(now, before);
-    if (!changed) return std::nullopt;
-    const size_t i = checked[*changed];
-    return Objection{Outcome::kRejected,
-                     fmt::format("input {} is changed by the call, the reference leaves it", i),
-                     "input_mutated",
-                     {{"input", i}, {"trial", trial.name()}}};
-  }
-
-  std::optional<Objection> CheckOutputs(const Trial& trial, const TensorList& outputs) {
-    std::optional<Objection> objection;
-    std::vector<PendingComparison> comparisons;
-    for (size_t i = 0; i < trial.outputs.size(); ++i)
-      comparisons.push_back(trial.outputs[i].CompareLater(task_.index_sources[i], outputs[i]));
-    PendingComparison::GetAll(comparisons);
-    for (size_t i = 0; i < trial.outputs.size(); ++i) {
-      const Comparison& comparison = comparisons[i].Get();
-      Record(static_cast<int>(i), trial, comparison);
-      if (!comparison.ok && !objection) objection = WrongValues(task_, plan_, i, trial, comparison);
-    }
-    if (objection) failed_outputs_ = outputs;
-    return objection;
-  }
-
-  // Keeps the worst error of each output, and the smallest allclose share of inputs as the task makes them.
-  void Record(int output, const Trial& trial, const Comparison& comparison) {
-    auto& errors = verdict_.errors;
-    auto found =
-        std::find_if(errors.begin(), errors.end(), [&](const OutputError& e) { return e.output == output; });
-    const double allclose =
-        trial.distribution == Distribution::kGenerated ? comparison.allclose : std::nan("");
-    const OutputError error{output,   comparison.error, comparison.eager, comparison.budget,
-                            allclose, trial.name()};
-    if (found == errors.end()) {
-      errors.push_back(error);
-      return;
-    }
-    const double smallest = std::fmin(found->allclose, allclose);  // of numbers, when one is none
-    if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget)
-      *found = error;
-    found->allclose = smallest;
-  }
-
   std::optional<Objection> RunTrials() {
     const Stage stage("replay: trials");
     std::optional<Objection> objection;
-    main_ = SetUp(plan_, OptionsNow(), &objection);
+    ReplayOptions options = OptionsNow();
+    options.queue_only = options.on_gpu;
+    main_ = SetUp(plan_, options, &objection);
     if (!main_) return objection;
     const std::vector<const Trial*> row = Row();
+    std::vector<const Trial*> trials;
     for (const Trial& trial : setting_->trials) {
       const bool later = std::find(row.begin() + 1, row.end(), &trial) != row.end();
-      if (later && !task_.options.confirm) continue;  // runs behind the first of them
-      objection = RunTrial(*main_, trial);
-      if (!objection) continue;
-      if (objection->outcome == Outcome::kWrongValues) return WrongOrUnsteady(trial, *objection);
-      return objection;
+      if (!later || task_.options.confirm)
+        trials.push_back(&trial);  // others run behind the first of the row
     }
-    return std::nullopt;
+    objection = runs_.RunAll(*main_, trials);
+    if (!objection || objection->outcome != Outcome::kWrongValues) return objection;
+    return WrongOrUnsteady(*runs_.failed_trial(), *objection);
   }
 
   // Of inputs that nobody has met, expected values being made after the candidate has run: on a GPU those of
@@ -222,25 +154,15 @@ class Judgement {
     const int count = setting_->fresh == nullptr ? 0 : task_.spares_memory ? kFreshOfLargeTasks : 1;
     for (int i = 0; i < count; ++i) {
       const uint64_t seed = SubSeed(options_.seed, std::hash<std::string>()(verdict_.plan_hash) + i);
-      auto objection = RunFreshTrial(i % 2 == 0 ? Distribution::kSpread : Distribution::kGenerated, seed);
-      if (objection) return objection;
+      bool ran = false;
+      for (const Distribution distribution : {Distribution::kSpread, Distribution::kGenerated}) {
+        if (ran || (i % 2 == 1 && distribution == Distribution::kSpread)) continue;
+        if (auto objection = runs_.RunFresh(*main_, setting_->fresh.get(), distribution, seed, &ran))
+          return objection;
+      }
+      fresh_ += ran;
     }
     return std::nullopt;
-  }
-
-  std::optional<Objection> RunFreshTrial(Distribution distribution, uint64_t seed) {
-    std::optional<Trial> trial = setting_->fresh->Inputs(distribution, seed);
-    if (!trial) return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew", ""};
-    const TensorList inputs = CloneAll(trial->inputs);
-    TensorList outputs;
-    if (auto failure = main_->Run(inputs, trial->run_seed, &outputs)) return ObjectionOf(*failure);
-    if (!setting_->fresh->Expect(&*trial)) {
-      if (distribution == Distribution::kGenerated) return std::nullopt;
-      return RunFreshTrial(Distribution::kGenerated, seed);
-    }
-    ++fresh_;
-    if (auto objection = CheckInputs(*trial, inputs)) return objection;
-    return CheckOutputs(*trial, outputs);
   }
 
   // A wrong answer that another program order changes is a race or a read of undefined memory.
@@ -250,9 +172,9 @@ class Judgement {
     TensorList again;
     if (!replayer || replayer->Run(CloneAll(trial.inputs), trial.run_seed, &again)) return wrong;
     for (size_t i = 0; i < again.size(); ++i) {
-      if (!FirstDifferent({again[i]}, {failed_outputs_[i]})) continue;
+      if (!FirstDifferent({again[i]}, {runs_.failed_outputs()[i]})) continue;
       const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], again[i]);
-      const at::Tensor apart = again[i].to(at::kDouble) - failed_outputs_[i].to(at::kDouble);
+      const at::Tensor apart = again[i].to(at::kDouble) - runs_.failed_outputs()[i].to(at::kDouble);
       const double largest = apart.abs().max().item<double>();
       if (largest <= comparison.budget * trial.outputs[i].expected.scale()) continue;
       return Unsteady(i, trial, wrong);
@@ -284,7 +206,7 @@ class Judgement {
             fmt::format("autotuned variant {} ran {} trials: time ran short", variant, t));
         break;
       }
-      objection = RunTrial(*replayer, trials[t]);
+      objection = runs_.Run(*replayer, trials[t]);
     }
     if (!objection) objection = FindCarried(options);
     return objection;
@@ -309,11 +231,11 @@ class Judgement {
 
   // Whether what calls left behind so far matters to later ones.
   std::optional<Objection> FindCarried(const ReplayOptions& options) {
-    if (changed_.empty()) return std::nullopt;
-    const std::vector<TensorId> changed(changed_.begin(), changed_.end());
-    auto objection = CheckCarried(task_, bindings_, *first_to_change_, plan_, changed, options);
+    if (runs_.changed().empty()) return std::nullopt;
+    const std::vector<TensorId> changed(runs_.changed().begin(), runs_.changed().end());
+    auto objection = CheckCarried(task_, bindings_, runs_.first_to_change(), plan_, changed, options);
     if (!objection) objection = CheckCarried(task_, bindings_, FirstGenerated(), plan_, changed, options);
-    changed_.clear();
+    runs_.ForgetChanges();
     return objection;
   }
 
@@ -332,22 +254,16 @@ class Judgement {
       for (at::Tensor& input : CloneAll(trial->inputs)) inputs.push_back(std::move(input));
     }
     if (auto failure = replayer->Run(inputs, row[0]->run_seed, &outputs)) return ObjectionOf(*failure);
-    auto begin = outputs.begin();
-    for (size_t call = 0; call < row.size(); ++call) {
-      const Trial& trial = *row[call];
-      const auto end = begin + static_cast<int64_t>(trial.outputs.size());
-      auto wrong = CheckOutputs(trial, TensorList(begin, end));
-      begin = end;
-      if (!wrong) continue;
-      if (call == 0) return Unsteady(wrong->evidence["output"].get<size_t>(), trial, *wrong);
-      if (!RunTrial(*main_, trial)) {
-        wrong->reason =
-            fmt::format("call {} of {} in a row goes wrong: {}", call + 1, row.size(), wrong->reason);
-        wrong->evidence["call"] = call + 1;
-      }
-      return wrong;
+    size_t call = 0;
+    auto wrong = runs_.CheckCalls(row, outputs, &call);
+    if (!wrong) return std::nullopt;
+    if (call == 0) return Unsteady(wrong->evidence["output"].get<size_t>(), *row[0], *wrong);
+    if (!runs_.Run(*main_, *row[call])) {
+      wrong->reason =
+          fmt::format("call {} of {} in a row goes wrong: {}", call + 1, row.size(), wrong->reason);
+      wrong->evidence["call"] = call + 1;
     }
-    return std::nullopt;
+    return wrong;
   }
 
   // With ATen calls that compute, the launches may be for show: the answer is then right without them.
@@ -358,9 +274,9 @@ class Judgement {
     std::optional<Objection> unused;
     const auto replayer = SetUp(without, OptionsNow(), &unused);
     if (!replayer) return std::nullopt;
-    const std::vector<OutputError> errors = verdict_.errors;
-    const bool right = !RunTrial(*replayer, setting_->trials[0]) && !RunTrial(*replayer, FirstGenerated());
-    verdict_.errors = errors;
+    const std::vector<OutputError> errors = runs_.errors;
+    const bool right = !runs_.Run(*replayer, setting_->trials[0]) && !runs_.Run(*replayer, FirstGenerated());
+    runs_.errors = errors;
     if (!right) return std::nullopt;
     verdict_.work = {};
     return Objection{Outcome::kRejected,
@@ -383,13 +299,11 @@ class Judgement {
   const VerifyOptions options_;
   const Waivers waivers_;
   const Deadline deadline_;
+  TrialRuns runs_;
   Flow flow_;
   const Setting* setting_ = nullptr;
   Bindings bindings_;  // of the candidate's state
   std::unique_ptr<Replayer> main_;
-  std::set<TensorId> changed_;  // memory that outlives a call and that one left with other contents
-  const Trial* first_to_change_ = nullptr;
-  TensorList failed_outputs_;
   size_t fresh_ = 0;  // trials made for this candidate alone
   Verdict verdict_;
 };

@@ -1,0 +1,196 @@
+#include "verify/verifier_runs.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "cuda/device.h"
+#include "verify/same_bits.h"
+#include "verify/verifier_evidence.h"
+
+namespace tritogen {
+namespace {
+
+// Inputs that a call has to leave alone: as they are now, and as they were.
+struct Untouched {
+  std::vector<size_t> leaves;
+  TensorList now, before;
+};
+
+Untouched UntouchedOf(const Task::Impl& task, const Trial& trial, const TensorList& inputs) {
+  Untouched untouched;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (task.mutates_input[i]) continue;
+    untouched.leaves.push_back(i);
+    untouched.now.push_back(inputs[i]);
+    untouched.before.push_back(trial.inputs[i]);
+  }
+  return untouched;
+}
+
+}  // namespace
+
+std::optional<Objection> TrialRuns::Run(Replayer& replayer, const Trial& trial) {
+  if (deadline_.left() <= 0) {
+    return Objection{Outcome::kTimeout, fmt::format("the checks did not end within {} s", budget_seconds_),
+                     ""};
+  }
+  const TensorList inputs = CloneAll(trial.inputs);
+  TensorList outputs;
+  auto failure = replayer.Run(inputs, trial.run_seed, &outputs);
+  if (!failure) failure = replayer.Await();
+  if (failure) {
+    Objection objection = ObjectionOf(*failure);
+    objection.evidence["trial"] = trial.name();
+    return objection;
+  }
+  NoteChanges(replayer, trial);
+  if (auto objection = CheckInputs(trial, inputs)) return objection;
+  return CheckOutputs(trial, outputs);
+}
+
+std::optional<Objection> TrialRuns::RunAll(Replayer& replayer, std::span<const Trial* const> trials) {
+  if (trials.empty()) return std::nullopt;
+  if (auto objection = Run(replayer, *trials.front())) return objection;
+  trials = trials.subspan(1);
+  const bool together = replayer.queues() && changed_.empty() && !trials.empty();
+  if (together && AllRight(replayer, trials)) return std::nullopt;
+  for (const Trial* trial : trials) {
+    if (auto objection = Run(replayer, *trial)) return objection;
+  }
+  if (!together) return std::nullopt;
+  return Objection{Outcome::kNondeterministic,
+                   "calls that follow each other at once go wrong, one by one they do not", ""};
+}
+
+// One wait for all. False too where that cannot be found out this way.
+bool TrialRuns::AllRight(Replayer& replayer, std::span<const Trial* const> trials) try {
+  std::vector<PendingComparison> comparisons;
+  std::vector<at::Tensor> differences;
+  for (const Trial* trial : trials) {
+    const TensorList inputs = CloneAll(trial->inputs);
+    TensorList outputs;
+    if (replayer.Run(inputs, trial->run_seed, &outputs)) return false;
+    const Untouched untouched = UntouchedOf(task_, *trial, inputs);
+    for (size_t i = 0; i < untouched.now.size(); ++i)
+      differences.push_back(CountDifferent(untouched.now[i], untouched.before[i]));
+    for (PendingComparison& comparison : Compare(*trial, outputs))
+      comparisons.push_back(std::move(comparison));
+  }
+  if (replayer.Await()) return false;
+  if (!differences.empty() && at::cat(differences).any().item<bool>()) return false;
+  PendingComparison::GetAll(comparisons);
+  if (!std::all_of(comparisons.begin(), comparisons.end(), [](PendingComparison& c) { return c.Get().ok; }))
+    return false;
+  std::span<PendingComparison> rest(comparisons);
+  for (const Trial* trial : trials) {
+    Find(*trial, rest.first(trial->outputs.size()));
+    rest = rest.subspan(trial->outputs.size());
+  }
+  return true;
+} catch (const c10::Error&) {  // a launch has killed the context: the next call says so
+  return false;
+} catch (const cuda::Error&) {
+  return false;
+}
+
+std::optional<Objection> TrialRuns::RunFresh(Replayer& replayer, FreshTrials* fresh,
+                                             Distribution distribution, uint64_t seed, bool* ran) {
+  std::optional<Trial> trial = fresh->Inputs(distribution, seed);
+  if (!trial) return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew", ""};
+  const TensorList inputs = CloneAll(trial->inputs);
+  TensorList outputs;
+  auto failure = replayer.Run(inputs, trial->run_seed, &outputs);
+  if (!failure) failure = replayer.Await();
+  if (failure) return ObjectionOf(*failure);
+  *ran = fresh->Expect(&*trial);
+  if (!*ran) return std::nullopt;
+  if (auto objection = CheckInputs(*trial, inputs)) return objection;
+  return CheckOutputs(*trial, outputs);
+}
+
+void TrialRuns::NoteChanges(const Replayer& replayer, const Trial& trial) {
+  const std::vector<TensorId> changed = replayer.Changed();
+  if (changed_.empty()) first_to_change_ = &trial;
+  changed_.insert(changed.begin(), changed.end());
+}
+
+std::optional<Objection> TrialRuns::CheckInputs(const Trial& trial, const TensorList& inputs) const {
+  const Untouched untouched = UntouchedOf(task_, trial, inputs);
+  const std::optional<size_t> changed = FirstDifferent(untouched.now, untouched.before);
+  if (!changed) return std::nullopt;
+  const size_t i = untouched.leaves[*changed];
+  return Objection{Outcome::kRejected,
+                   fmt::format("input {} is changed by the call, the reference leaves it", i),
+                   "input_mutated",
+                   {{"input", i}, {"trial", trial.name()}}};
+}
+
+std::vector<PendingComparison> TrialRuns::Compare(const Trial& trial,
+                                                  std::span<const at::Tensor> outputs) const {
+  std::vector<PendingComparison> comparisons;
+  for (size_t i = 0; i < trial.outputs.size(); ++i)
+    comparisons.push_back(trial.outputs[i].CompareLater(task_.index_sources[i], outputs[i]));
+  return comparisons;
+}
+
+std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
+                                               size_t* call) {
+  std::vector<PendingComparison> comparisons;
+  for (const Trial* trial : calls) {
+    const auto of_call = std::span(outputs).subspan(comparisons.size(), trial->outputs.size());
+    for (PendingComparison& comparison : Compare(*trial, of_call))
+      comparisons.push_back(std::move(comparison));
+  }
+  PendingComparison::GetAll(comparisons);
+  std::span<PendingComparison> rest(comparisons);
+  for (*call = 0; *call < calls.size(); ++*call) {
+    const size_t count = calls[*call]->outputs.size();
+    if (auto objection = Find(*calls[*call], rest.first(count))) return objection;
+    rest = rest.subspan(count);
+  }
+  return std::nullopt;
+}
+
+std::optional<Objection> TrialRuns::CheckOutputs(const Trial& trial, const TensorList& outputs) {
+  std::vector<PendingComparison> comparisons = Compare(trial, outputs);
+  PendingComparison::GetAll(comparisons);
+  auto objection = Find(trial, comparisons);
+  if (objection) {
+    failed_outputs_ = outputs;
+    failed_trial_ = &trial;
+  }
+  return objection;
+}
+
+// The first output that is wrong.
+std::optional<Objection> TrialRuns::Find(const Trial& trial, std::span<PendingComparison> comparisons) {
+  std::optional<Objection> objection;
+  for (size_t i = 0; i < comparisons.size(); ++i) {
+    const Comparison& comparison = comparisons[i].Get();
+    Record(static_cast<int>(i), trial, comparison);
+    if (!comparison.ok && !objection) objection = WrongValues(task_, plan_, i, trial, comparison);
+  }
+  return objection;
+}
+
+void TrialRuns::Record(int output, const Trial& trial, const Comparison& comparison) {
+  auto found =
+      std::find_if(errors.begin(), errors.end(), [&](const OutputError& e) { return e.output == output; });
+  const double allclose = trial.distribution == Distribution::kGenerated ? comparison.allclose : std::nan("");
+  const OutputError error{output,   comparison.error, comparison.eager, comparison.budget,
+                          allclose, trial.name()};
+  if (found == errors.end()) {
+    errors.push_back(error);
+    return;
+  }
+  const double smallest = std::fmin(found->allclose, allclose);  // of numbers, when one is none
+  if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget)
+    *found = error;
+  found->allclose = smallest;
+}
+
+}  // namespace tritogen

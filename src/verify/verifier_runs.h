@@ -1,0 +1,72 @@
+// Calls of a candidate on trials, each with its checks: inputs stay as they were, outputs are right.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/replay.h"
+#include "verify/rules.h"
+#include "verify/verdict.h"
+#include "verify/verifier_task.h"
+
+namespace tritogen {
+
+class TrialRuns {
+ public:
+  // All of them outlive this. Calls stop with kTimeout when `deadline`, of `budget_seconds`, is over.
+  TrialRuns(const Task::Impl& task, const Plan& candidate, const Deadline& deadline, double budget_seconds)
+      : task_(task), plan_(candidate), deadline_(deadline), budget_seconds_(budget_seconds) {}
+
+  // One call.
+  std::optional<Objection> Run(Replayer& replayer, const Trial& trial);
+
+  // One call each, in order, up to the first that fails. With a replayer that only queues, the first one is
+  // waited for, since most wrong candidates fail there, and then all others at once; where something is wrong
+  // with those, they run once more, one by one, to see what.
+  std::optional<Objection> RunAll(Replayer& replayer, std::span<const Trial* const> trials);
+
+  // A call on inputs that nobody has met; what is expected is made after the candidate has run. Nothing is
+  // tried, and `ran` false, where the reference breaks down on them.
+  std::optional<Objection> RunFresh(Replayer& replayer, FreshTrials* fresh, Distribution distribution,
+                                    uint64_t seed, bool* ran);
+
+  // Outputs of calls that were made one after the other, as leaves; one wait. `call`: the first that is
+  // wrong.
+  std::optional<Objection> CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
+                                      size_t* call);
+
+  // The worst error of each output so far, and the smallest allclose share of inputs as the task makes them.
+  std::vector<OutputError> errors;
+
+  // What was wrong last: the outputs, and on which trial.
+  const TensorList& failed_outputs() const { return failed_outputs_; }
+  const Trial* failed_trial() const { return failed_trial_; }
+
+  // Memory that outlives a call and that one left with other contents, and the first trial on which one did.
+  const std::set<TensorId>& changed() const { return changed_; }
+  const Trial& first_to_change() const { return *first_to_change_; }
+  void ForgetChanges() { changed_.clear(); }
+
+ private:
+  std::optional<Objection> CheckOutputs(const Trial& trial, const TensorList& outputs);
+  std::vector<PendingComparison> Compare(const Trial& trial, std::span<const at::Tensor> outputs) const;
+  std::optional<Objection> Find(const Trial& trial, std::span<PendingComparison> comparisons);
+  std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const;
+  bool AllRight(Replayer& replayer, std::span<const Trial* const> trials);
+  void NoteChanges(const Replayer& replayer, const Trial& trial);
+  void Record(int output, const Trial& trial, const Comparison& comparison);
+
+  const Task::Impl& task_;
+  const Plan& plan_;
+  const Deadline& deadline_;
+  const double budget_seconds_;
+  TensorList failed_outputs_;
+  const Trial* failed_trial_ = nullptr;
+  std::set<TensorId> changed_;
+  const Trial* first_to_change_ = nullptr;
+};
+
+}  // namespace tritogen
