@@ -256,6 +256,10 @@ void JudgePool::Assign(Crew* crew) {
 
 std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
   const auto give_up = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds * 1000));
+  // A context takes long to make: those who need one begin while others record.
+  for (Process& process : second_.processes) {
+    if (process.pid < 0 && unfinished() > 0) Start(&second_, &process);
+  }
   while (true) {
     Assign(&second_);
     Assign(&first_);
