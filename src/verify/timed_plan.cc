@@ -21,14 +21,23 @@ void Expect(const std::optional<ReplayFailure>& failure, const std::string& what
 
 }  // namespace
 
-TimedPlan::TimedPlan(std::string name, const Task::Impl& task, const Setting& setting, const Plan& plan,
-                     const Bindings& bindings, const ReplayOptions& options)
-    : name_(std::move(name)), task_(task), replayer_(plan, options) {
+TimedInputs::TimedInputs(const Task::Impl& task, const Setting& setting) {
   for (const Trial& trial : setting.trials) {
     if (trial.distribution == Distribution::kGenerated) trials_.push_back(&trial);
   }
+  tensors_ = CloneAll(trials_[0]->inputs);
+}
+
+void TimedInputs::Refresh() {
+  shown_ = random_() % trials_.size();
+  ++version_;
+  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].copy_(trials_[shown_]->inputs[i]);
+}
+
+TimedPlan::TimedPlan(std::string name, const Task::Impl& task, std::shared_ptr<TimedInputs> inputs,
+                     const Plan& plan, const Bindings& bindings, const ReplayOptions& options)
+    : name_(std::move(name)), task_(task), inputs_(std::move(inputs)), replayer_(plan, options) {
   Expect(SetUp(task, plan, bindings, &replayer_), "set-up");
-  inputs_ = CloneAll(trials_[0]->inputs);
   Refresh();
   Call();  // before the capture: libraries choose algorithms, kernels load
   Gpu::Current()->Synchronize(options.deadline_seconds);
@@ -46,7 +55,7 @@ cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
   timed.run = [this, by_graph](CUstream stream) {
     if (by_graph) {
       graph_->Launch(stream);
-      answer_ = &captured_;
+      Answer(&captured_);
     } else {
       Call();
     }
@@ -59,9 +68,9 @@ cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
 }
 
 void TimedPlan::CheckAnswer() {
-  if (task_.draws_random || answer_ == nullptr) return;
+  if (task_.draws_random || !answered()) return;
   for (size_t i = 0; i < answer_->size(); ++i) {
-    const Comparison comparison = trials_[shown_]->outputs[i].Compare(task_.index_sources[i], (*answer_)[i]);
+    const Comparison comparison = inputs_->shown().outputs[i].Compare(task_.index_sources[i], (*answer_)[i]);
     if (comparison.ok) continue;
     throw TimingObjection{
         {Outcome::kWrongValues,
@@ -85,16 +94,20 @@ bool TimedPlan::Mutates() const {
 
 // Other values in the same places, and the state as set-up left it.
 void TimedPlan::Refresh() {
-  shown_ = random_() % trials_.size();
-  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i].copy_(trials_[shown_]->inputs[i]);
+  inputs_->Refresh();
   replayer_.RestoreState();
   answer_ = nullptr;
 }
 
 void TimedPlan::Call() {
   called_.clear();
-  Expect(replayer_.Queue(inputs_, &called_), "a call");
-  answer_ = &called_;
+  Expect(replayer_.Queue(inputs_->tensors(), &called_), "a call");
+  Answer(&called_);
+}
+
+void TimedPlan::Answer(const TensorList* answer) {
+  answer_ = answer;
+  answers_ = inputs_->version();
 }
 
 void TimedPlan::Capture() {
@@ -104,7 +117,8 @@ void TimedPlan::Capture() {
     graph_ = cuda::Graph::Capture(
         gpu.driver(), gpu.stream(),
         [&] {
-          if (auto failure = replayer_.Queue(inputs_, &captured_)) throw std::runtime_error(failure->message);
+          if (auto failure = replayer_.Queue(inputs_->tensors(), &captured_))
+            throw std::runtime_error(failure->message);
         },
         &why_not);
   });

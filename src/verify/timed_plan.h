@@ -1,6 +1,7 @@
 // One Plan made ready for the clock: set up, its inputs in place, captured where that is possible.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -20,11 +21,30 @@ struct TimingObjection {
   Objection objection;
 };
 
-// REQUIRES: the Gpu is open; task, setting and plan outlive this.
+// Inputs of timed calls. Programs that are compared with each other have the same ones, at the same
+// addresses: where a buffer lies in memory is worth 1% of a program's time.
+class TimedInputs {
+ public:
+  TimedInputs(const Task::Impl& task, const Setting& setting);
+
+  const TensorList& tensors() const { return tensors_; }
+  const Trial& shown() const { return *trials_[shown_]; }  // whose values they have
+  int version() const { return version_; }                 // another one when these changed
+  void Refresh();                                          // other values in the same places
+
+ private:
+  std::vector<const Trial*> trials_;
+  TensorList tensors_;
+  size_t shown_ = 0;
+  int version_ = 0;
+  std::minstd_rand random_{std::random_device{}()};
+};
+
+// REQUIRES: the Gpu is open; task and plan outlive this.
 class TimedPlan {
  public:
   // Throws TimingObjection and cuda::Error.
-  TimedPlan(std::string name, const Task::Impl& task, const Setting& setting, const Plan& plan,
+  TimedPlan(std::string name, const Task::Impl& task, std::shared_ptr<TimedInputs> inputs, const Plan& plan,
             const Bindings& bindings, const ReplayOptions& options);
 
   const std::string& name() const { return name_; }
@@ -35,7 +55,9 @@ class TimedPlan {
   // expected ones at random moments.
   cuda::Timed Timed(bool by_graph, bool check);
 
-  // Throws TimingObjection when the last timed call gave a wrong answer.
+  // The last call was one on the inputs as they are.
+  bool answered() const { return answer_ != nullptr && answers_ == inputs_->version(); }
+  // Throws TimingObjection when that one gave a wrong answer.
   void CheckAnswer();
 
  private:
@@ -43,18 +65,19 @@ class TimedPlan {
   void CheckNowAndThen(const Deadline& since);
   void Refresh();
   void Call();
+  void Answer(const TensorList* answer);
   void Capture();
 
   const std::string name_;
   const Task::Impl& task_;
-  std::vector<const Trial*> trials_;
+  const std::shared_ptr<TimedInputs> inputs_;
   Replayer replayer_;
-  TensorList inputs_, called_;
+  TensorList called_;
   GraphMemory memory_;
   TensorList captured_;  // outputs of the graph
   std::optional<cuda::Graph> graph_;
-  const TensorList* answer_ = nullptr;  // of the last call; null: none since the inputs changed
-  size_t shown_ = 0;                    // the trial whose inputs are in place
+  const TensorList* answer_ = nullptr;  // of the last call; null: none
+  int answers_ = 0;                     // version of the inputs that it is for
   double checking_seconds_ = 0;         // of this measurement
   std::minstd_rand random_{std::random_device{}()};
 };
