@@ -44,13 +44,19 @@ class Rounds {
 
 void WarmUp(const TimingOptions& options, const std::function<bool()>& late, Rounds* rounds,
             std::vector<Timing>* timings) {
+  constexpr size_t kShortWindow = 2;
   std::vector<StabilityWatch> watches(timings->size(),
                                       StabilityWatch(options.warmup_window, options.warmup_tolerance));
+  auto add = [&](size_t i, double sample) {
+    if (watches[i].count() == 0 && sample > options.long_sample)
+      watches[i] = StabilityWatch(std::min(options.warmup_window, kShortWindow), options.warmup_tolerance);
+    watches[i].Add(sample);
+  };
   auto stable = [&] {
     return std::all_of(watches.begin(), watches.end(), [](const auto& watch) { return watch.stable(); });
   };
   for (size_t count = 0; count < options.max_warmup_samples && !(count > 0 && late()) && !stable(); ++count) {
-    rounds->Take([](size_t) { return true; }, [&](size_t i, double sample) { watches[i].Add(sample); });
+    rounds->Take([](size_t) { return true; }, add);
   }
   for (size_t i = 0; i < watches.size(); ++i) {
     (*timings)[i].warmup_samples = watches[i].count();

@@ -19,6 +19,7 @@ struct TimingOptions {
   size_t enough_samples = 20;   // of another program whose median is known: then it is taken now and then
   size_t warmup_window = 5;     // warm-up ends when every rolling median moves by no more than …
   double warmup_tolerance = 0.01;
+  double long_sample = 1000;       // microseconds: programs that take longer need windows of two samples only
   size_t max_warmup_samples = 50;  // … or after so many of each, or when half the budget is spent
   double hang_seconds = 30;        // a sample that takes longer hangs
   bool cold_l2 = true;

@@ -8,7 +8,7 @@ namespace tritogen::cuda {
 // Not thread-safe. REQUIRES: the context is current.
 class L2Flush {
  public:
-  // Takes as much device memory as the L2 has, and forbids persisting lines in this context. Throws Error.
+  // Takes 1.5 × L2 of device memory, and forbids persisting lines in this context. Throws Error.
   L2Flush(const Driver& driver, const DeviceInfo& device);
   ~L2Flush();
   L2Flush(const L2Flush&) = delete;

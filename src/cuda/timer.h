@@ -50,7 +50,7 @@ class Hang : public std::runtime_error {
 // Not thread-safe; nothing else should run on the GPU meanwhile. REQUIRES: the context is current.
 class Timer {
  public:
-  Timer(const Driver& driver, const DeviceInfo& device);  // takes as much device memory as the L2 has; throws Error
+  Timer(const Driver& driver, const DeviceInfo& device);  // takes 1.5 × L2 of device memory; throws Error
   ~Timer();
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;

@@ -97,6 +97,9 @@ TEST(Interleave, ProgramsTakeTurnsForthAndBack) {
   EXPECT_THAT(measured, ElementsAre(0, 1, 2, 2, 1, 0, 0, 1, 2));
   EXPECT_THAT(result.timings[2].samples, ElementsAre(12, 12, 12));
   EXPECT_EQ(result.timings[2].summary.median, 12);
+  const Interleaved longer = fake.Measure(2, options, [](size_t i) { return 5000.0 * i; });
+  EXPECT_EQ(longer.timings[1].warmup_samples, 10u);  // as long as any needs
+  EXPECT_EQ(fake.Measure(1, options, [](size_t) { return 5000.0; }).timings[0].warmup_samples, 4u);
 }
 
 TEST(Interleave, SteadyProgramsEndEarlyAndNoisyOnesAtTheBudget) {
