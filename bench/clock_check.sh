@@ -8,7 +8,7 @@ mkdir -p "$out"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 python3 bench/clock_check.py write "$work"
-options=(--device cuda --no-cache --seed 7 --samples 100 --timing-seconds 0.3)
+options=(--device cuda --no-cache --seed 7 --samples 100 --timing-seconds "${TIMING_SECONDS:-0.3}")
 batch=(python3 bench/timed_batch.py --cores 2)
 "${batch[@]}" "$work/aa.jsonl" "$work/aa_verdicts.jsonl" "${options[@]}" --against-itself
 "${batch[@]}" "$work/pairs.jsonl" "$work/pairs_verdicts.jsonl" "${options[@]}"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Candidates per second of `verify --batch` on one GPU, whether every verdict is right, and where the time goes.
 #   bench/verify_batch_gpu.sh OUT [COUNT] [19_ReLU.py]
-# 500 distinct candidates of 1 to 16 million elements with an empty kernel cache, then with a full one; with KernelBench's
+# 500 distinct candidates of 1 to 16 million elements, each with a reference of its own, with an empty kernel cache, then with a
+# full one; the same with eight candidates of each reference, as reinforcement learning has them; with KernelBench's
 # level1/19_ReLU.py also a warm batch of that task, one judge. Writes OUT/batch_gpu.json, OUT/stages.md and OUT/stages.svg.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,17 +10,22 @@ out="${1:?usage: bench/verify_batch_gpu.sh OUT [COUNT] [19_ReLU.py]}" count="${2
 mkdir -p "$out"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-export TRITOGEN_CACHE="$work/cache"
 options=(--device cuda --no-cache --seed 7)
-python3 tools/make_candidates.py --count "$count" --elements 1000000 16000000 > "$work/batch.jsonl"
+sizes=(--count "$count" --elements 1000000 16000000)
+python3 tools/make_candidates.py "${sizes[@]}" > "$work/alone.jsonl"
+python3 tools/make_candidates.py "${sizes[@]}" --group 8 --seed 6 > "$work/group.jsonl"
 
-for pass in cold warm; do
-  python3 bench/timed_batch.py "$work/batch.jsonl" "$out/$pass.jsonl" "${options[@]}" > "$work/$pass.json"
-  cat "$work/$pass.json"
-  python3 tools/check_verdicts.py "$work/batch.jsonl" "$out/$pass.jsonl" || true
+for batch in alone group; do
+  export TRITOGEN_CACHE="$work/cache_$batch"
+  for pass in cold warm; do
+    name="${batch}_$pass"
+    python3 bench/timed_batch.py "$work/$batch.jsonl" "$out/$name.jsonl" "${options[@]}" > "$work/$name.json"
+    cat "$work/$name.json"
+    python3 tools/check_verdicts.py "$work/$batch.jsonl" "$out/$name.jsonl" || true
+  done
 done
-python3 tools/stage_table.py "$out/cold.jsonl" "$out/warm.jsonl" --names "empty cache" "full cache" --out "$out/stages.svg" \
-  > "$out/stages.md" && cat "$out/stages.md"
+python3 tools/stage_table.py "$out"/{alone,group}_{cold,warm}.jsonl --names "own references, empty cache" "own references, full cache" \
+  "groups of 8, empty cache" "groups of 8, full cache" --out "$out/stages.svg" > "$out/stages.md" && cat "$out/stages.md"
 
 # The difference of twelve candidates and six is what six more cost when all is warm.
 if [ -n "$task" ]; then
