@@ -213,8 +213,6 @@ TokenizerFile BpeTrainer::Train() const {
 }
 
 TokenizerFile QwenSkeleton() {
-  static constexpr std::string_view kPattern =
-      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
   using nlohmann::json;
   const json byte_level = {
       {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", false}};
@@ -222,7 +220,7 @@ TokenizerFile QwenSkeleton() {
   file.normalizer = {{"type", "NFC"}};
   file.pre_tokenizer = {{"type", "Sequence"},
                         {"pretokenizers", json::array({{{"type", "Split"},
-                                                        {"pattern", {{"Regex", kPattern}}},
+                                                        {"pattern", {{"Regex", kQwenPattern}}},
                                                         {"behavior", "Isolated"},
                                                         {"invert", false}},
                                                        byte_level})}};

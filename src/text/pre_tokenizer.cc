@@ -13,10 +13,6 @@ using nlohmann::json;
 constexpr size_t kMaxSteps = 16;
 constexpr size_t kMaxPattern = 4096;
 
-// GPT-2's split, which ByteLevel brings along unless use_regex is false.
-constexpr std::string_view kByteLevelPattern =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-
 bool FlagOr(const JsonCursor& object, std::string_view key, bool otherwise) {
   return object.Has(key) ? object[key].Bool() : otherwise;
 }
@@ -71,7 +67,7 @@ void PreTokenizer::AddStep(const json& step, bool last) {
   if (type != "ByteLevel") throw FormatError(fmt::format("pre_tokenizer '{}' is not supported", type));
   prefix_space_ = FlagOr(cursor, "add_prefix_space", true);
   prefix_before_ = splits_.size();
-  if (FlagOr(cursor, "use_regex", true)) splits_.push_back({SplitRegex(kByteLevelPattern), true});
+  if (FlagOr(cursor, "use_regex", true)) AddRegex(kGpt2Pattern, true);
 }
 
 void PreTokenizer::AddSplit(const json& step) {
@@ -88,7 +84,11 @@ void PreTokenizer::AddSplit(const json& step) {
     throw FormatError(
         fmt::format("a Split of behavior '{}'{} is not supported", behavior, invert ? ", inverted," : ""));
   }
-  splits_.push_back({SplitRegex(text), isolated});
+  AddRegex(text, isolated);
+}
+
+void PreTokenizer::AddRegex(std::string_view pattern, bool keep_gaps) {
+  splits_.push_back({SplitRegex(pattern), AsciiSplit::For(pattern), keep_gaps});
 }
 
 std::string_view PreTokenizer::Normalize(std::string_view text, std::string* scratch) const {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/ascii_split.h"
 #include "text/split_regex.h"
 
 namespace tritogen {
@@ -26,10 +27,12 @@ class PreTokenizer {
   friend class Splitter;
   struct Split {
     SplitRegex regex;
+    std::optional<AsciiSplit> by_hand;
     bool keep_gaps = true;  // what is between two matches is a word, too
   };
   void AddStep(const nlohmann::json& step, bool last);
   void AddSplit(const nlohmann::json& step);
+  void AddRegex(std::string_view pattern, bool keep_gaps);
 
   bool nfc_ = false;
   bool prefix_space_ = false;  // ByteLevel puts a space before each text that has none
@@ -50,6 +53,7 @@ class Splitter {
  private:
   template <typename OnWord>
   void Split(std::string_view text, size_t step, const OnWord& on_word);
+  bool Find(std::string_view text, size_t step, size_t from, size_t* begin, size_t* end);
 
   const PreTokenizer& pre_tokenizer_;
   std::vector<SplitRegex::Matcher> matchers_;
@@ -58,6 +62,17 @@ class Splitter {
 // Bytes of the longest beginning of text that is UTF-8, and of the longest that is not at any byte.
 size_t WellFormedPrefix(std::string_view text);
 size_t MalformedPrefix(std::string_view text);
+
+inline bool Splitter::Find(std::string_view text, size_t step, size_t from, size_t* begin, size_t* end) {
+  if (const auto& by_hand = pre_tokenizer_.splits_[step].by_hand) {
+    if (const size_t bytes = by_hand->Match(text, from); bytes != 0) {
+      *begin = from;
+      *end = from + bytes;
+      return true;
+    }
+  }
+  return matchers_[step].Find(text, from, begin, end);
+}
 
 template <typename OnWord>
 void Splitter::ForEachWord(std::string_view text, const OnWord& on_word) {
@@ -89,7 +104,7 @@ void Splitter::Split(std::string_view text, size_t step, const OnWord& on_word) 
     done ? on_word(word) : Split(word, step + 1, on_word);
   };
   size_t done = 0, from = 0, begin = 0, end = 0;
-  while (from < text.size() && matchers_[step].Find(text, from, &begin, &end)) {
+  while (from < text.size() && Find(text, step, from, &begin, &end)) {
     if (begin == end) {  // an empty match splits nothing; look from the next character on
       from = end + 1;
       while (from < text.size() && (text[from] & 0xc0) == 0x80) ++from;

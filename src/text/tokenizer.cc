@@ -143,10 +143,19 @@ class Encoder::WordCache {
 
   // REQUIRES: 0 < word.size() <= kMaxWord
   Entry& Slot(std::string_view word) {
-    uint64_t hash = word.size();
-    size_t at = 0;
-    for (; at + 8 <= word.size(); at += 8) hash = Mix(hash ^ Load(word.data() + at, 8));
-    if (at < word.size()) hash = Mix(hash ^ Load(word.data() + at, word.size() - at));
+    const char* p = word.data();
+    const size_t n = word.size();
+    uint64_t hash = n;
+    if (n >= 8) {  // the last 8 bytes may overlap those before
+      for (size_t at = 0; at + 8 < n; at += 8) hash = Mix(hash ^ Load<uint64_t>(p + at));
+      hash ^= Load<uint64_t>(p + n - 8);
+    } else if (n >= 4) {
+      hash ^= uint64_t{Load<uint32_t>(p)} << 32 ^ Load<uint32_t>(p + n - 4) ^ hash << 61;
+    } else {
+      const auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<uint8_t>(p[i])); };
+      hash ^= byte(0) << 8 | byte(n / 2) << 16 | byte(n - 1) << 24;
+    }
+    hash = Mix(hash);
     return entries_[hash >> (64 - kBits)];
   }
 
@@ -156,9 +165,10 @@ class Encoder::WordCache {
     x *= 0x9e3779b97f4a7c15u;
     return x ^ (x >> 29);
   }
-  static uint64_t Load(const char* from, size_t bytes) {
-    uint64_t value = 0;
-    std::memcpy(&value, from, bytes);
+  template <typename T>
+  static T Load(const char* from) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
     return value;
   }
 

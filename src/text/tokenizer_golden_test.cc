@@ -50,8 +50,9 @@ TEST_P(Golden, DecodedTextsAreTheSame) {
     const auto ids = golden::IdSequence(i, static_cast<uint64_t>(tokenizer_.id_end()));
     const std::string text = ReplaceMalformedUtf8(tokenizer_.Decode(ids, i & 1));
     // 0: an added token beyond ASCII, which the original decodes wrongly.
-    if (hashes_[kTexts + i] != 0)
-      ASSERT_EQ(golden::Fnv(text), hashes_[kTexts + i]) << "ids " << i << ": " << Shown(text, ids);
+    if (const uint32_t expected = hashes_[kTexts + i]; expected != 0) {
+      ASSERT_EQ(golden::Fnv(text), expected) << "ids " << i << ": " << Shown(text, ids);
+    }
     StreamDecoder stream(tokenizer_, i & 1);
     std::string streamed;
     for (const TokenId id : ids) {
