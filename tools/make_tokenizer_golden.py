@@ -144,7 +144,7 @@ def fnv(data):
 
 
 def hash_ids(ids):
-    return fnv(b"".join(struct.pack("<i", i) for i in ids))
+    return fnv(b"".join(struct.pack("<I", i) for i in ids))
 
 
 def id_sequence(seed, count):
@@ -187,7 +187,8 @@ def main():
                 continue
             hashes.append(fnv(tokenizer.decode(ids, skip_special_tokens=bool(i & 1)).encode()))
         if name in ("qwen3", "llama3"):
-            hashes += [hash_ids(tokenizer.encode(t, add_special_tokens=False).ids) for t in code_point_texts()]
+            blocks = [hash_ids(tokenizer.encode(t, add_special_tokens=False).ids) for t in code_point_texts()]
+            hashes += [hash_ids(blocks[i:i + 16]) for i in range(0, len(blocks), 16)]
         (FOLDER / f"{name}.hashes").write_bytes(struct.pack(f"<{len(hashes)}I", *hashes))
         tokens = sum(len(e.ids) for e in tokenizer.encode_batch(texts))
         print(name, "vocabulary", count, "bytes", sum(len(t.encode()) for t in texts), "tokens", tokens)

@@ -69,6 +69,7 @@ TEST_P(Golden, EveryCodePointIsSplitAlike) {
   if (next == hashes_.size()) GTEST_SKIP() << "kept for two tokenizers only";
   Encoder encoder(tokenizer_);
   size_t wrong = 0;
+  std::vector<TokenId> blocks;  // hashes of 16 texts
   for (char32_t block = 0; block < 0x110000; block += 64) {
     if (block >= 0xd800 && block < 0xe000) continue;
     std::string text;
@@ -81,9 +82,13 @@ TEST_P(Golden, EveryCodePointIsSplitAlike) {
       text += "\u0301";
     }
     const auto ids = encoder.Encode(text, {.add_special_tokens = false});
-    if (golden::HashIds(ids) != hashes_.at(next++) && ++wrong <= 3) {
-      ADD_FAILURE() << fmt::format("U+{:04X}: ", static_cast<uint32_t>(block)) << Shown(text, ids);
+    blocks.push_back(static_cast<TokenId>(golden::HashIds(ids)));
+    if (blocks.size() < 16 && block + 64 < 0x110000) continue;
+    if (golden::HashIds(blocks) != hashes_.at(next++) && ++wrong <= 3) {
+      ADD_FAILURE() << fmt::format("within 1024 code points up to U+{:04X}",
+                                   static_cast<uint32_t>(block) + 63);
     }
+    blocks.clear();
   }
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(next, hashes_.size());
