@@ -55,18 +55,22 @@ void WriteAll(int fd, std::string_view contents, const std::filesystem::path& pa
 }  // namespace
 
 void WriteFileAtomic(const std::filesystem::path& path, std::string_view contents) {
+  WriteFileAtomic(path, std::span(&contents, 1));
+}
+
+void WriteFileAtomic(const std::filesystem::path& path, std::span<const std::string_view> parts) {
   struct stat old;
   const bool replaces = stat(path.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode)) {  // a device or a pipe is written to, never replaced
     const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd.valid()) Fail("write", path);
-    WriteAll(fd.get(), contents, path);
+    for (const auto part : parts) WriteAll(fd.get(), part, path);
     return;
   }
   TemporaryFile temporary(path);
   if (temporary.fd() < 0) Fail("write", path);
   if (replaces && fchmod(temporary.fd(), old.st_mode & 0777) != 0) Fail("write", path);
-  WriteAll(temporary.fd(), contents, path);
+  for (const auto part : parts) WriteAll(temporary.fd(), part, path);
   if (fsync(temporary.fd()) != 0 || !temporary.RenameTo(path)) Fail("write", path);
   // The rename itself reaches the disk with the folder; where folders cannot be synced the file is still
   // whole.

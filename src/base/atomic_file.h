@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,8 @@ namespace tritogen {
 // moment, sees the old contents or the new, never a part. What is there and no regular file (a device, a
 // pipe) is written to as it is. Throws UserError naming the path when that, or the folder, cannot be written.
 void WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
+// The parts one after another.
+void WriteFileAtomic(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
 // The whole file. Throws UserError when it is missing, no regular file, unreadable, or longer than max_bytes.
 std::string ReadFile(const std::filesystem::path& path, size_t max_bytes = size_t{256} << 20);

@@ -1,12 +1,21 @@
 #include "base/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace tritogen {
 namespace {
 
-// Bytes of the well-formed character at the start of text, 0 when there is none.
-size_t CharacterBytes(std::string_view text) {
+bool IsControl(std::string_view character) {
+  const uint8_t first = character[0];
+  if (character.size() == 2)
+    return first == 0xc2 && static_cast<uint8_t>(character[1]) < 0xa0;  // C1 controls
+  return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+}
+
+}  // namespace
+
+size_t Utf8CharacterBytes(std::string_view text) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0; };
   auto tail = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
   const uint8_t first = byte(0);
@@ -23,18 +32,56 @@ size_t CharacterBytes(std::string_view text) {
   return 0;
 }
 
-bool IsControl(std::string_view character) {
-  const uint8_t first = character[0];
-  if (character.size() == 2)
-    return first == 0xc2 && static_cast<uint8_t>(character[1]) < 0xa0;  // C1 controls
-  return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
+size_t Utf8MalformedBytes(std::string_view text) {
+  for (size_t bytes = std::min<size_t>(text.size(), 3); bytes > 1; --bytes) {
+    // The beginning of a character: some continuation makes it whole.
+    for (const char* tail : {"\x80\x80", "\xbf\xbf"}) {
+      const std::string completed = std::string(text.substr(0, bytes)) + tail;
+      if (Utf8CharacterBytes(completed) > bytes) return bytes;
+    }
+  }
+  return 1;
 }
 
-}  // namespace
+char32_t DecodeUtf8(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<char32_t>(static_cast<uint8_t>(text[i])); };
+  const char32_t first = byte(0);
+  if (first < 0x80) return first;
+  if (first < 0xe0) return (first & 0x1f) << 6 | (byte(1) & 0x3f);
+  if (first < 0xf0) return (first & 0x0f) << 12 | (byte(1) & 0x3f) << 6 | (byte(2) & 0x3f);
+  return (first & 0x07) << 18 | (byte(1) & 0x3f) << 12 | (byte(2) & 0x3f) << 6 | (byte(3) & 0x3f);
+}
+
+void AppendUtf8(char32_t c, std::string* out) {
+  const auto put = [&](char32_t byte) { out->push_back(static_cast<char>(byte)); };
+  if (c < 0x80) return put(c);
+  if (c < 0x800) {
+    put(0xc0 | c >> 6);
+  } else {
+    if (c < 0x10000) {
+      put(0xe0 | c >> 12);
+    } else {
+      put(0xf0 | c >> 18);
+      put(0x80 | (c >> 12 & 0x3f));
+    }
+    put(0x80 | (c >> 6 & 0x3f));
+  }
+  put(0x80 | (c & 0x3f));
+}
+
+std::string ReplaceMalformedUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t good = Utf8CharacterBytes(text), bytes = good != 0 ? good : Utf8MalformedBytes(text);
+    out += good != 0 ? text.substr(0, bytes) : "\xef\xbf\xbd";
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
 
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
-    const size_t bytes = CharacterBytes(text);
+    const size_t bytes = Utf8CharacterBytes(text);
     if (bytes == 0) return false;
     text.remove_prefix(bytes);
   }
@@ -49,7 +96,7 @@ std::string PrintableText(std::string_view text, size_t max_bytes) {
   }
   std::string out;
   while (!text.empty()) {
-    const size_t bytes = CharacterBytes(text);
+    const size_t bytes = Utf8CharacterBytes(text);
     const bool good = bytes != 0 && !IsControl(text.substr(0, bytes));
     out += good ? text.substr(0, bytes) : "?";
     text.remove_prefix(bytes == 0 ? 1 : bytes);

@@ -1,0 +1,17 @@
+// JSON text from outside, parsed with limits.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string_view>
+
+namespace tritogen {
+
+enum class DuplicateKeys { kLastWins, kRefuse };
+
+// Throws FormatError for what is no JSON (where and why), for more than 64 levels of nesting (values that
+// deep overflow the stack of whoever walks them), and for a key that occurs twice in one object when asked
+// to.
+nlohmann::json ParseJson(std::string_view text, DuplicateKeys duplicates = DuplicateKeys::kLastWins);
+
+}  // namespace tritogen

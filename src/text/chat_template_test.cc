@@ -1,0 +1,83 @@
+#include "text/chat_template.h"
+
+#include <gtest/gtest.h>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/temp_dir.h"
+
+namespace tritogen {
+namespace {
+
+using jinja::Value;
+
+std::string Golden(const std::string& name) {
+  return ReadFile(std::string(TRITOGEN_SOURCE_DIR) + "/tests/golden/chat/" + name);
+}
+
+// The text, or "error: " and what was wrong.
+std::string Outcome(const std::string& source, const Value& messages, const ChatOptions& options) {
+  try {
+    return ChatTemplate(source, {{"bos_token", "<s>"}, {"eos_token", "</s>"}}).Render(messages, options);
+  } catch (const FormatError& error) {
+    return std::string("error: ") + error.what();
+  }
+}
+
+TEST(ChatTemplate, TextsAreThoseOfTransformers) {
+  const Value cases = Value::parse(Golden("cases.json"));
+  ASSERT_GT(cases.size(), 200u);
+  for (const Value& item : cases) {
+    const std::string source =
+        item.contains("source") ? item["source"].get<std::string>() : Golden(item["template"]);
+    const std::string text = Outcome(source, item["messages"], {item["prompt"].get<bool>(), item["extra"]});
+    if (item.contains("error")) {
+      EXPECT_TRUE(text.starts_with("error: ")) << item << "\n" << text;
+    } else {
+      EXPECT_EQ(text, item["text"].get<std::string>()) << item;
+    }
+  }
+}
+
+TEST(ChatTemplate, WhatIsNotSupportedIsNamedWithItsLine) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"\n{% macro f() %}{% endmacro %}", "line 2: 'macro' blocks are not supported"},
+      {"{% include 'x' %}", "'include' blocks"},
+      {"{{ 'a' | rot13 }}", "the filter 'rot13' is not supported"},
+      {"{{ f() }}", "the function 'f' is not supported"},
+      {"{{ 'a'.zfill(3) }}", "the method 'zfill' of string is not supported"},
+      {"{{ 1 is prime }}", "the test 'prime' is not supported"},
+      {"{% if true %}", "'if' is never closed"},
+      {"{% endfor %}", "'endfor' closes nothing"},
+      {"{% for x in y %}{% else %}{% endfor %}", "'else' within a for"},
+      {"{{ 1 + }}", "ends too early"},
+      {"{{ 'a }}", "a tag without '}}'"},
+      {"{{ a.b.c }}", "'b' of an undefined value"},
+      {"{{ messages }}", "tojson"},
+      {"{{ " + std::string(500, '(') + "1", "nested too deeply"},
+      {"{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}", "10 million steps"},
+  };
+  for (const auto& [source, expected] : cases) {
+    const std::string text = Outcome(source, Value::array(), {});
+    EXPECT_NE(text.find(expected), std::string::npos) << source.substr(0, 100) << ": " << text;
+  }
+  EXPECT_NE(Outcome("", Value::parse(R"([{"role":"user"},{"content":"x"}])"), {}).find("messages[1]"),
+            std::string::npos);
+}
+
+TEST(ChatTemplate, IsFoundInAModelFolder) {
+  const TempDir dir;
+  const Value hello = Value::parse(R"([{"role":"user","content":"hi"}])");
+  EXPECT_THROW(LoadChatTemplate(dir.path()), UserError);
+  WriteFileAtomic(dir.path() / "tokenizer_config.json", R"({"bos_token":{"content":"<b>"}})");
+  EXPECT_THROW(LoadChatTemplate(dir.path()), UserError);
+  WriteFileAtomic(
+      dir.path() / "tokenizer_config.json",
+      R"({"bos_token":{"content":"<b>"},"chat_template":[{"name":"default","template":"{{ bos_token }}1"}]})");
+  EXPECT_EQ(LoadChatTemplate(dir.path()).Render(hello), "<b>1");
+  WriteFileAtomic(dir.path() / "chat_template.jinja", "{{ bos_token }}{{ messages[0].content }}\n");
+  EXPECT_EQ(LoadChatTemplate(dir.path()).Render(hello), "<b>hi");
+}
+
+}  // namespace
+}  // namespace tritogen

@@ -1,0 +1,116 @@
+#include "text/nfc.h"
+
+#include <utf8proc.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "text/unicode_additions.h"
+
+namespace tritogen {
+namespace {
+
+constexpr char32_t kFirstUnstable = 0x300;  // no character below it changes, wherever it stands
+constexpr char32_t kEnd = 0x30000;          // no character from it on changes
+
+enum Kind : uint8_t {
+  kInert,     // a starter that never changes nor joins what stands before it
+  kActive,    // may change, move or join
+  kStranger,  // newer than the normaliser: never changes, and nothing moves past it
+};
+
+void AppendNormalized(std::string_view text, std::string* out) {
+  utf8proc_uint8_t* result = nullptr;
+  const auto bytes = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                  static_cast<utf8proc_ssize_t>(text.size()), &result,
+                                  static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  TRITOGEN_CHECK(bytes >= 0);
+  out->append(reinterpret_cast<const char*>(result), static_cast<size_t>(bytes));
+  std::free(result);
+}
+
+bool ChangesAlone(char32_t c) {
+  std::string text, normalized;
+  AppendUtf8(c, &text);
+  AppendNormalized(text, &normalized);
+  return text != normalized;
+}
+
+std::vector<uint8_t> MakeKinds() {
+  constexpr char32_t kHangul = 0xac00, kHangulEnd = 0xd7a4;  // never change alone
+  std::vector<uint8_t> kinds(kEnd, kInert);
+  for (char32_t c = 0xc0; c < kEnd; ++c) {
+    if (c >= 0xd800 && c < 0xe000) continue;
+    const auto point = static_cast<utf8proc_int32_t>(c);
+    utf8proc_int32_t parts[8];
+    int boundary = 0;
+    const auto count = utf8proc_decompose_char(point, parts, 8, UTF8PROC_DECOMPOSE, &boundary);
+    if (count > 1) kinds[parts[count - 1]] = kActive;  // what stands before may join it
+    const bool decomposes = count > 1 || parts[0] != point;
+    if (utf8proc_get_property(point)->combining_class != 0) kinds[c] = kActive;
+    if (decomposes && !(c >= kHangul && c < kHangulEnd) && ChangesAlone(c)) kinds[c] = kActive;
+  }
+  for (const auto& [low, high] : kNfcStrangers) {
+    for (char32_t c = low; c <= high; ++c) kinds[c] = kStranger;
+  }
+  return kinds;
+}
+
+Kind KindOf(char32_t c) {
+  static const std::vector<uint8_t> kinds = MakeKinds();
+  return c < kFirstUnstable || c >= kEnd ? kInert : static_cast<Kind>(kinds[c]);
+}
+
+// Bytes before the first active character, without the last inert one, which it may join.
+size_t StablePrefix(std::string_view text) {
+  size_t at = 0, starter = 0;
+  while (at < text.size()) {
+    if (static_cast<uint8_t>(text[at]) < 0x80) {
+      starter = at++;
+      continue;
+    }
+    const std::string_view rest = text.substr(at);
+    const Kind kind = KindOf(DecodeUtf8(rest));
+    if (kind == kActive) return starter;
+    const size_t bytes = Utf8CharacterBytes(rest);
+    starter = kind == kStranger ? at + bytes : at;
+    at += bytes;
+  }
+  return at;
+}
+
+// Bytes up to where a new stretch begins: the first inert character or stranger after the first active one.
+size_t ActiveBytes(std::string_view text) {
+  size_t at = 0;
+  bool active = false;
+  while (at < text.size()) {
+    const std::string_view rest = text.substr(at);
+    const Kind kind = KindOf(DecodeUtf8(rest));
+    if (kind == kStranger || (kind == kInert && active)) break;
+    active |= kind == kActive;
+    at += Utf8CharacterBytes(rest);
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string_view Nfc(std::string_view text, std::string* scratch) {
+  size_t stable = StablePrefix(text);
+  if (stable == text.size()) return text;
+  scratch->clear();
+  while (!text.empty()) {
+    scratch->append(text.substr(0, stable));
+    text.remove_prefix(stable);
+    if (text.empty()) break;
+    const size_t bytes = ActiveBytes(text);
+    AppendNormalized(text.substr(0, bytes), scratch);
+    text.remove_prefix(bytes);
+    stable = StablePrefix(text);
+  }
+  return *scratch;
+}
+
+}  // namespace tritogen
