@@ -16,6 +16,8 @@ struct Candidate {
   std::string plan;      // in words: access pattern, launch, load-compute-store, wrapper
   std::string source;    // a complete Python file
   std::string entry = "ModelNew";
+  std::string thoughts = {};   // what a model wrote before its answer
+  std::string no_answer = {};  // there is no source: why, "no_code: the answer has no code"
 };
 
 struct ProposeRequest {
@@ -35,6 +37,8 @@ class Proposer {
   virtual std::string_view name() const = 0;
   // Most promising first. Empty when this proposer has nothing to offer for the program.
   virtual std::vector<Candidate> Propose(const ProposeRequest& request) = 0;
+  // What went wrong since the last call, a line each: "remote: 2 of 8 samples failed: …".
+  virtual std::vector<std::string> TakeRemarks() { return {}; }
 };
 
 }  // namespace tritogen

@@ -32,6 +32,10 @@ bool ReadSetting(std::string_view line, PromptTemplate* prompt) {
     if (body != nullptr) prompt->body = *body;
     return body != nullptr;
   }
+  if (key == "entry" || key == "program") {
+    (key == "entry" ? prompt->entry : prompt->program_name) = value;
+    return true;
+  }
   if (key != "answer") return false;
   if (value.starts_with("tag ") && value.size() > 4) {
     prompt->answer = AnswerForm::kTag;
@@ -60,6 +64,15 @@ std::string AsComments(std::string_view text) {
   }
   TrimEnd(&comments);
   return comments;
+}
+
+// The canonical program under another name.
+std::string Renamed(std::string program, std::string_view name) {
+  constexpr std::string_view kStart = "def program(";
+  const size_t at = program.find(kStart);
+  if (!name.empty() && at != std::string::npos)
+    program.replace(at, kStart.size(), fmt::format("def {}(", name));
+  return program;
 }
 
 // One {{…}}: what it does and to which value.
@@ -197,12 +210,13 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
         "\n\n\nclass Model(torch.nn.Module):\n    def forward(self, *inputs):\n        return {}(*inputs)",
         task.entry);
   }
-  std::string text = body == PromptBody::kProgram ? task.program : source;
-  if (text.empty()) text = body == PromptBody::kProgram ? source : task.program;
+  const std::string program = Renamed(task.program, prompt.program_name);
+  std::string text = body == PromptBody::kProgram ? program : source;
+  if (text.empty()) text = body == PromptBody::kProgram ? source : program;
   TrimEnd(&text);
-  if (body == PromptBody::kBoth && !source.empty() && !task.program.empty())
-    text += "\n\n\n# The same, one operation a line, with the shape of each result:\n#\n" +
-            AsComments(task.program);
+  if (body == PromptBody::kBoth && !source.empty() && !program.empty())
+    text +=
+        "\n\n\n# The same, one operation a line, with the shape of each result:\n#\n" + AsComments(program);
   return {{"body", text},
           {"entry", in_class ? "Model" : task.entry},
           {"is_function", task.is_function && !in_class ? "yes" : ""},
@@ -216,17 +230,9 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
 }
 
 std::string AnswerEntry(const PromptTemplate& prompt, const PromptTask& task) {
-  switch (prompt.answer) {
-    case AnswerForm::kClass:
-      return "ModelNew";
-    case AnswerForm::kFunction:
-      return task.is_function ? task.entry : "wrapper";
-    case AnswerForm::kTag:
-      return "triton_fused_operator";
-    case AnswerForm::kText:
-      return "";
-  }
-  return "";
+  if (!prompt.entry.empty()) return prompt.entry;
+  if (prompt.answer == AnswerForm::kClass) return "ModelNew";
+  return task.is_function ? task.entry : "wrapper";
 }
 
 }  // namespace tritogen

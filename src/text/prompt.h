@@ -27,7 +27,9 @@ enum class PromptBody {
 struct PromptTemplate {
   std::string name;
   AnswerForm answer = AnswerForm::kClass;
-  std::string tag;  // of AnswerForm::kTag
+  std::string tag;           // of AnswerForm::kTag
+  std::string entry;         // the function that answers define, where it is always the same
+  std::string program_name;  // what the canonical program is called in the prompt; empty: "program"
   PromptBody body = PromptBody::kSource;
   std::string system, user;  // texts with {{value}}, {{#value}}…{{/value}}, {{^value}}…{{/value}}
 };

@@ -70,7 +70,7 @@ TEST(Prompts, EachBuiltInOneCanBeFilledAndHoldsTheTask) {
       values["code"] = "the code";
       values["instruction"] = "the instruction";
       const std::string user = FillTemplate(prompt.user, values);
-      EXPECT_TRUE(Has(user, prompt.body == PromptBody::kProgram ? "def program(x)" : "class Model(")) << name;
+      EXPECT_TRUE(Has(user, prompt.body == PromptBody::kProgram ? "(x):\n    return x  # float32[4]" : "class Model(")) << name;
       EXPECT_FALSE(Has(user, "{{") || Has(user, "}}")) << user;
       FillTemplate(prompt.system, values);
     }
@@ -94,6 +94,7 @@ TEST(Prompts, FormsOfThePapers) {
   EXPECT_EQ(AnswerEntry(FindPrompt("drtriton"), kTask), "triton_fused_operator");
   EXPECT_EQ(AnswerEntry(FindPrompt("kernelbench"), kTask), "ModelNew");
   EXPECT_EQ(AnswerEntry(FindPrompt("autotriton_tritonbench"), kTask), "wrapper");
+  EXPECT_TRUE(Has(ValuesOf(FindPrompt("drtriton"), kTask, PromptBody::kProgram)["body"], "def fused_operator(x)"));
   EXPECT_TRUE(Has(FindPrompt("tritonrl").user, "<think>"));
   EXPECT_TRUE(Has(FindPrompt("autotriton_distil").user, "libdevice"));
   EXPECT_FALSE(Has(FindPrompt("autotriton").user, "add_kernel"));  // no worked example
