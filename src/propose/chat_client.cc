@@ -21,10 +21,6 @@ constexpr size_t kRefusalBytes = 64 << 10;  // of the body of a refusal
 constexpr double kLongestWait = 60;         // before a retry, where the endpoint names no time
 constexpr double kPollSeconds = 0.2;
 
-std::string Plural(int count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 bool IsRetryable(long status) {
   return status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501 && status != 505);
 }
@@ -293,7 +289,7 @@ void ChatClient::EndTry(std::unique_ptr<Job> job, CURLcode code) {
   }
   if (failed.again && job->tries <= options_.retries)
     failed.what += fmt::format("; it asks to wait {:g} s, longer than is left", failed.wait_seconds);
-  if (job->tries > 1) failed.what += fmt::format(" (after {})", Plural(job->tries, "try"));
+  if (job->tries > 1) failed.what += fmt::format(" (after {} tries)", job->tries);
   const ChatFailure failure{failed.kind, Sentence(failed.what)};
   if (failed.all) refusal_ = failure;
   Settle(std::move(job), failure);

@@ -132,6 +132,7 @@ bool ReplyReader::Event(std::string_view data) {
     return false;
   }
   const json object = ParseObject(data);
+  if (object.is_null() && ending_) return Fail("its stream broke off in the middle", true);
   if (object.is_null())
     return Fail(fmt::format("an event of its stream is no JSON object: {}", FirstLine(data)));
   return Take(object);
@@ -173,6 +174,7 @@ void ReplyReader::TakeMessage(const json& message) {
 std::variant<ChatReply, BadReply> ReplyReader::Finish(bool whole) {
   if (form_ == Form::kUnknown && !body_.empty() && !bad_) form_ = Form::kNeither;
   if (form_ == Form::kEvents && !bad_) {
+    ending_ = true;  // what is left may be half an event
     if (!finished_) events_.End();
     // Not every endpoint says [DONE]; a finish reason is an end, too.
     if (!finished_ && reply_.finish_reason.empty())

@@ -60,7 +60,7 @@ class ReplyReader {
   std::string body_;  // of a reply that is one object, or the start of one that is neither
   SseParser events_;
   ChatReply reply_;
-  bool finished_ = false, any_choice_ = false;
+  bool finished_ = false, any_choice_ = false, ending_ = false;
   std::optional<BadReply> bad_;
 };
 
