@@ -1,6 +1,7 @@
 // Proposer: anything that writes candidates for a program.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@ struct Candidate {
   std::string plan;      // in words: access pattern, launch, load-compute-store, wrapper
   std::string source;    // a complete Python file
   std::string entry = "ModelNew";
+  std::string thoughts;  // what a model wrote before its answer
 };
 
 struct ProposeRequest {
@@ -35,6 +37,12 @@ class Proposer {
   virtual std::string_view name() const = 0;
   // Most promising first. Empty when this proposer has nothing to offer for the program.
   virtual std::vector<Candidate> Propose(const ProposeRequest& request) = 0;
+  // The same for several programs at once: who waits for a network can wait for all of them together.
+  virtual std::vector<std::vector<Candidate>> ProposeAll(std::span<const ProposeRequest> requests) {
+    std::vector<std::vector<Candidate>> all;
+    for (const ProposeRequest& request : requests) all.push_back(Propose(request));
+    return all;
+  }
 };
 
 }  // namespace tritogen
