@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/sha256.h"
-#include "base/atomic_file.h"
 #include "config/toml.h"
 
 namespace tritogen::data {

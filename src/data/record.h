@@ -18,12 +18,12 @@ namespace tritogen::data {
 struct Record {
   // The task. `draw` counts the set's programs, whether they were answered or not.
   int64_t draw = 0;
-  uint64_t seed = 0;        // of the set
-  std::string program;      // canonical text, as PrintProgram writes it
-  std::string reference;    // PyTorch file that is judged against: Model, get_inputs, get_init_inputs
+  uint64_t seed = 0;      // of the set
+  std::string program;    // canonical text, as PrintProgram writes it
+  std::string reference;  // PyTorch file that is judged against: Model, get_inputs, get_init_inputs
   std::string fingerprint, graph_fingerprint;
-  std::string split;        // "train" or "test", by fingerprint
-  int level = 0;            // compute operations
+  std::string split;                         // "train" or "test", by fingerprint
+  int level = 0;                             // compute operations
   std::vector<std::string> ops;              // catalogue names, in order
   std::vector<std::string> inputs, outputs;  // "float32[128, 256]"
   double flops = 0, bytes = 0;

@@ -12,7 +12,6 @@ class Filter : public Stage {
   Place place() const override { return Place::kVerdict; }
 
   void Describe(config::Fields* f) override {
-    f->Bool("passed", &passed_);
     f->Double("min_work_share", &min_work_share_, 0, 1);
     f->Double("max_error_share", &max_error_share_, 0, 1);
     f->Int("max_reference_bytes", &max_reference_bytes_, 1, kMost);
@@ -28,7 +27,7 @@ class Filter : public Stage {
   static constexpr int64_t kMost = int64_t{1} << 30;
 
   std::string Why(const Record& record) const {
-    if (passed_ && record.verdict != "passed") return "verdict " + record.verdict;
+    if (record.verdict != "passed") return "";  // the pipeline drops it by itself, after all stages
     if (std::min(record.work_flops, record.work_bytes) < min_work_share_)
       return fmt::format("work share below {}", min_work_share_);
     if (ErrorShare(record.full_verdict) > max_error_share_)
@@ -56,7 +55,6 @@ class Filter : public Stage {
     return worst;
   }
 
-  bool passed_ = true;
   double min_work_share_ = 0, max_error_share_ = 1;
   int64_t max_reference_bytes_ = 16384, max_source_bytes_ = 16384, max_plan_bytes_ = 16384;
 };
