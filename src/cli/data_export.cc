@@ -47,8 +47,9 @@ int RunDataExport(int argc, char** argv, const Environment& environment) {
   CLI::App app("Writes a set as JSON lines that training frameworks read.", "./tritogen data export");
   ExportOptions options;
   app.add_option("SET", options.folder, "folder of the set")->required();
-  app.add_option("--format", options.format, "conversations: messages, as TRL reads them; verl: prompts with "
-                                             "what a reward needs")
+  app.add_option("--format", options.format,
+                 "conversations: messages, as TRL reads them; verl: prompts with "
+                 "what a reward needs")
       ->check(CLI::IsMember({"conversations", "verl"}))
       ->capture_default_str();
   app.add_option("--split", options.split, "which side")

@@ -50,8 +50,9 @@ Json LengthsOf(std::vector<int64_t> values) {
     const auto past = last ? values.end() : std::lower_bound(values.begin(), values.end(), from + step);
     histogram.push_back({from, last ? values.back() + 1 : from + step, past - first});
   }
-  return {{"least", values.front()}, {"q1", at(0.25)},     {"median", at(0.5)},
-          {"q3", at(0.75)},          {"most", values.back()}, {"mean", sum / static_cast<double>(values.size())},
+  return {{"least", values.front()}, {"q1", at(0.25)},
+          {"median", at(0.5)},       {"q3", at(0.75)},
+          {"most", values.back()},   {"mean", sum / static_cast<double>(values.size())},
           {"histogram", histogram}};
 }
 

@@ -10,8 +10,8 @@
 namespace tritogen::data {
 
 // Reads every shard. The keys (docs/formats/data.md):
-//   set, records, programs, shards, bytes, splits, levels, operators, strategies, teachers   counts of records
-//   ranks, elements     of inputs: by dimensions; of the largest tensor, by the power of two below
+//   set, records, programs, shards, bytes, splits, levels, operators, strategies, teachers   counts of
+//   records ranks, elements     of inputs: by dimensions; of the largest tensor, by the power of two below
 //   lengths             reference, plan, thoughts, source in bytes, source_tokens in Python tokens: least,
 //                       quartiles, most, mean, histogram of [from, to, count]
 //   tally               what became of programs and answers, failures by reason (tally.h)
