@@ -118,9 +118,12 @@ std::vector<const Judged*> BestFirst(const std::vector<Judged>& judged) {
 
 using Proposers = std::vector<std::unique_ptr<Proposer>>;
 
-Proposers MakeProposers(const ConvertOptions& options, const std::optional<FoundGpu>& gpu) {
+Proposers MakeProposers(const ConvertOptions& options, const Environment& environment,
+                        const std::optional<FoundGpu>& gpu) {
   const auto bar = std::make_shared<std::optional<Progress>>();  // while a remote model is asked
-  return options.proposers.Make({.device = gpu ? gpu->name : "",
+  return options.proposers.Make({.python = environment.python,
+                                 .worker_folder = environment.root + "/worker",
+                                 .device = gpu ? gpu->name : "",
                                  .give_up = Interrupted,
                                  .progress = [bar](int64_t done, int64_t total) {
                                    if (!*bar) bar->emplace("ask the model", total);
@@ -153,7 +156,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();
   const Proposers proposers =
-      MakeProposers(options, gpu);  // before anything is started: it takes the key away
+      MakeProposers(options, environment, gpu);  // before anything is started: it takes the key away
   const Workers workers = StartWorkers(environment, options.common, gpu);
   Recorder* recorder = workers.recorder.get();
   const Plan reference = RecordReference(recorder, options, source);

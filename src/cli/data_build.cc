@@ -8,10 +8,11 @@
 #include "base/error.h"
 #include "cli/data.h"
 #include "cli/progress.h"
+#include "cli/remote_options.h"
 #include "cli/session.h"
 #include "cli/version.h"
 #include "data/build.h"
-#include "propose/teacher_proposer.h"
+#include "propose/group.h"
 
 namespace tritogen {
 namespace {
@@ -20,6 +21,7 @@ struct DataBuildOptions {
   std::string config, out, shards, device = "auto";
   int judges = 0;
   bool allow_weak_jail = false;
+  ProposerOptions remote;  // of a teacher that is a remote model
 };
 
 // "3:10" → shards 3 to 9; "5:" → from 5 on.
@@ -40,9 +42,21 @@ std::pair<int64_t, int64_t> ParseSlice(const std::string& text, int64_t count) {
   return {first, past};
 }
 
-std::unique_ptr<Proposer> MakeTeacher(const std::string& name) {
-  if (name == "teacher") return std::make_unique<TeacherProposer>();
-  throw UserError(fmt::format("teacher.name: there is no '{}'; there is teacher", name));
+// "teacher", "remote:URL", or several with a plus: "inductor + remote:URL".
+std::unique_ptr<Proposer> MakeTeacher(const std::string& names, ProposerOptions options,
+                                      const Environment& environment) {
+  options.proposers.clear();
+  for (std::string_view rest = names; !rest.empty();) {
+    const size_t plus = rest.find(" + ");
+    options.proposers.emplace_back(rest.substr(0, plus));
+    rest.remove_prefix(plus == std::string_view::npos ? rest.size() : plus + 3);
+  }
+  auto made = options.Make({.python = environment.python,
+                            .worker_folder = environment.root + "/worker",
+                            .give_up = Interrupted,
+                            .must_answer = true});
+  if (made.empty()) throw UserError("teacher.name: there is no name");
+  return made.size() == 1 ? std::move(made[0]) : std::make_unique<ProposerGroup>(std::move(made));
 }
 
 int64_t MissingPrograms(const data::BuildOptions& options, const data::BuildRun& run,
@@ -71,7 +85,7 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
   if (out.empty()) throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");
   data::BuildRun run{.past_shard = options.shards(), .judges = o.judges > 0 ? o.judges : Cores()};
   if (!o.shards.empty()) std::tie(run.first_shard, run.past_shard) = ParseSlice(o.shards, options.shards());
-  const std::unique_ptr<Proposer> teacher = MakeTeacher(options.teacher.name);
+  const std::unique_ptr<Proposer> teacher = MakeTeacher(options.teacher.name, o.remote, environment);
   data::SetFolder folder(out, data::Identity(&options), options.shards());
   for (const std::string& remark : folder.remarks()) fmt::print(stderr, "tritogen data: {}\n", remark);
 
@@ -94,6 +108,9 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
       progress.Set(programs, fmt::format("{} records, {:.1f}/s", records, records / seconds));
     };
     done = data::Build(options, run, teacher.get(), &pool, &folder);
+    progress.Clear();
+    for (const std::string& remark : teacher->TakeRemarks())
+      fmt::print(stderr, "tritogen data: {}\n", remark);
   }
   const bool finished = done && folder.Finish(Versions());
   PrintSummary(folder, out, finished, options.shards());
@@ -121,6 +138,7 @@ int RunDataBuild(int argc, char** argv, const Environment& environment) {
       ->check(CLI::Range(1, 1024));
   app.add_flag("--allow-weak-jail", options.allow_weak_jail,
                "run untrusted code although this kernel refuses parts of the jail");
+  options.remote.AddRemoteTo(&app);
   if (auto code = Parse(&app, argc, argv)) return *code;
   return BuildSet(options, environment);
 }

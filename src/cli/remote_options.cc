@@ -8,6 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "propose/inductor_proposer.h"
 #include "propose/remote_proposer.h"
 #include "propose/teacher_proposer.h"
 
@@ -71,6 +72,10 @@ void ProposerOptions::AddTo(CLI::App* app) {
          "than once")
       ->allow_extra_args(false)
       ->capture_default_str();
+  AddRemoteTo(app);
+}
+
+void ProposerOptions::AddRemoteTo(CLI::App* app) {
   auto* group = app->add_option_group("Remote model", "for --proposer remote:URL; docs/remote.md says more");
   group->add_option("--model", model, "its name");
   group->add_option("--prompt", prompt, "how it is asked: a name, or a file with a template")
@@ -116,16 +121,20 @@ std::vector<std::unique_ptr<Proposer>> ProposerOptions::Make(const Context& cont
   for (const std::string& name : proposers) {
     if (name == "teacher") {
       made.push_back(std::make_unique<TeacherProposer>());
+    } else if (name == "inductor") {
+      made.push_back(
+          std::make_unique<InductorProposer>(InductorOptions{context.python, context.worker_folder}));
     } else if (name.starts_with(kRemote)) {
       RemoteOptions remote{.chat = ChatOptionsFor(*this, name.substr(kRemote.size()), key),
                            .prompt = PromptNamed(prompt),
-                           .give_up = context.give_up,
+                           .must_answer = context.must_answer,
                            .progress = context.progress};
+      remote.chat.give_up = context.give_up;
       if (const PromptBody* named = PromptBodyNamed(body)) remote.body = *named;
       if (!context.device.empty()) remote.device = context.device;
       made.push_back(std::make_unique<RemoteProposer>(std::move(remote)));
     } else {
-      throw UserError(fmt::format("--proposer {}: there are teacher and remote:URL", name));
+      throw UserError(fmt::format("proposer {}: there are teacher, inductor and remote:URL", name));
     }
   }
   return made;

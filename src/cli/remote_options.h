@@ -14,7 +14,7 @@
 namespace tritogen {
 
 struct ProposerOptions {
-  std::vector<std::string> proposers = {"teacher"};  // "teacher", "remote:URL"
+  std::vector<std::string> proposers = {"teacher"};  // "teacher", "inductor", "remote:URL"
   std::string model, prompt = "autotriton_distil", body, key_variable = "OPENAI_API_KEY", cost_log, extra;
   int concurrency = 4, retries = 5;
   std::optional<int> max_tokens;
@@ -23,10 +23,14 @@ struct ProposerOptions {
   bool no_stream = false;
 
   void AddTo(CLI::App* app);
+  // Without --proposer, where something else says who.
+  void AddRemoteTo(CLI::App* app);
 
   struct Context {
-    std::string device;             // for prompts; empty: no particular GPU
-    std::function<bool()> give_up;  // Ctrl-C
+    std::string python, worker_folder;  // for inductor
+    std::string device;                 // for prompts; empty: no particular GPU
+    std::function<bool()> give_up;      // Ctrl-C
+    bool must_answer = false;           // an endpoint that is out ends the command
     std::function<void(int64_t done, int64_t total)> progress;
   };
   // One for each that was named, in that order. Takes the key out of the environment, so that no process that

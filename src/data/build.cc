@@ -114,6 +114,13 @@ class Builder {
         batch->tally.Drop(task);
       }
       for (const Candidate& candidate : answers[i].candidates) {
+        if (!candidate.no_answer.empty()) {
+          Record none = task;
+          none.dropped = "no answer: " + candidate.no_answer.substr(0, candidate.no_answer.find(':'));
+          batch->tally.Count(none, none.dropped);
+          batch->tally.Drop(none);
+          continue;
+        }
         Record& record = records.emplace_back(task);
         record.teacher = candidate.proposer;
         record.strategy = candidate.strategy;

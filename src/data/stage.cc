@@ -13,8 +13,8 @@ struct Row {
   std::unique_ptr<Stage> (*make)();
 };
 constexpr Row kStages[] = {
-    {"filter", MakeFilter},
-    {"dedup", MakeDedup},
+    {"filter", MakeFilter},   {"dedup", MakeDedup},     {"augment", MakeAugment},
+    {"rewrite", MakeRewrite}, {"explain", MakeExplain}, {"difficulty", MakeDifficulty},
 };
 
 }  // namespace

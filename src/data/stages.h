@@ -9,5 +9,9 @@ namespace tritogen::data {
 
 std::unique_ptr<Stage> MakeFilter();  // stage_filter.cc
 std::unique_ptr<Stage> MakeDedup();   // stage_dedup.cc
+std::unique_ptr<Stage> MakeAugment();
+std::unique_ptr<Stage> MakeRewrite();
+std::unique_ptr<Stage> MakeExplain();
+std::unique_ptr<Stage> MakeDifficulty();
 
 }  // namespace tritogen::data

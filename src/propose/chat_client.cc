@@ -112,13 +112,12 @@ std::optional<ChatClient::Done> ChatClient::Next(double timeout_seconds) {
 }
 
 std::vector<ChatResult> ChatClient::Ask(const std::vector<ChatRequest>& requests,
-                                        const std::function<bool()>& give_up,
                                         const std::function<void(int64_t)>& on_done) {
   TRITOGEN_CHECK(unfinished() == 0);
   std::vector<ChatResult> results(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) Submit(std::to_string(i), requests[i]);
   for (int64_t done = 0; unfinished() > 0;) {
-    if (give_up && give_up()) Cancel();
+    if (options_.give_up && options_.give_up()) Cancel();
     auto one = Next(kPollSeconds);
     if (!one) continue;
     results[std::stoul(one->id)] = std::move(one->result);
@@ -334,7 +333,7 @@ ChatClient::Failed ChatClient::Refusal(Job* job, long status) {
     return {ChatFailure::Kind::kBadReply, what + ", which is no answer"};
   }
   const bool all = status == 401 || status == 403 || status == 404 || (status >= 300 && status < 400);
-  return {ChatFailure::Kind::kRefused, what, false, 0, all};
+  return {all ? ChatFailure::Kind::kRefused : ChatFailure::Kind::kBadRequest, what, false, 0, all};
 }
 
 // There was no answer at all, or its transfer failed in a way that says nothing of the endpoint's answer.

@@ -43,6 +43,8 @@ struct ChatOptions {
   ReplyLimits limits;
   TokenPrices prices;
   std::string cost_log;  // a file; empty: none
+  std::function<bool()>
+      give_up;  // asked a few times a second while Ask waits; true: all requests are cancelled
 };
 
 struct ChatMessage {
@@ -56,13 +58,19 @@ struct ChatRequest {
 
 struct ChatFailure {
   enum class Kind {
-    kRefused,   // the endpoint will not have it: key, address, model, request
-    kBusy,      // too many requests, or a failure of its own, until the last retry
-    kBroken,    // no connection, or it broke off, until the last retry
-    kTimeout,   // idle or altogether too long
-    kBadReply,  // an answer that is none
+    kRefused,     // the endpoint will have no request: key, address, model
+    kBadRequest,  // it will not have this one
+    kBusy,        // too many requests, or a failure of its own, until the last retry
+    kBroken,      // no connection, or it broke off, until the last retry
+    kTimeout,     // idle or altogether too long
+    kBadReply,    // an answer that is none
     kCancelled
   };
+  // Nothing is wrong with the request: asked at another time, it may be answered.
+  bool outage() const {
+    return kind == Kind::kRefused || kind == Kind::kBusy || kind == Kind::kBroken || kind == Kind::kTimeout;
+  }
+
   Kind kind;
   std::string message;  // "https://host/v1/chat/completions: HTTP 401: …"
 };
@@ -89,9 +97,8 @@ class ChatClient {
   int unfinished() const;
   // Every unfinished request ends as kCancelled; Next gives these results, too.
   void Cancel();
-  // All of them, in order. `give_up` is asked a few times a second; `on_done` after each.
+  // All of them, in order; `on_done` after each.
   std::vector<ChatResult> Ask(const std::vector<ChatRequest>& requests,
-                              const std::function<bool()>& give_up = {},
                               const std::function<void(int64_t done)>& on_done = {});
 
   // Why the cost log is no longer written, once; a full disk there loses no answers.

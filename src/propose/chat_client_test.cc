@@ -213,11 +213,11 @@ TEST(ChatClient, NeverMoreAtOnceThanTheLimit) {
 TEST(ChatClient, CancelEndsWhatRunsAndWhatWaits) {
   TestEndpoint endpoint;
   endpoint.Then(endpoint.Hang());
-  ChatClient client(OptionsFor(endpoint));
   const auto start = std::chrono::steady_clock::now();
-  const auto results = client.Ask(std::vector<ChatRequest>(9, {{{"user", "hello"}}, "test"}), [&] {
-    return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(100);
-  });
+  ChatOptions options = OptionsFor(endpoint);
+  options.give_up = [&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(100); };
+  ChatClient client(options);
+  const auto results = Ask(&client, 9);
   for (const ChatResult& result : results) EXPECT_EQ(std::get<ChatFailure>(result).kind, Kind::kCancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
 }

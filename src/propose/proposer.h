@@ -46,6 +46,8 @@ class Proposer {
   }
   // What went wrong since the last call, a line each: "remote: 2 of 8 samples failed: …".
   virtual std::vector<std::string> TakeRemarks() { return {}; }
+  // The model behind it, for questions other than for candidates; null where there is none.
+  virtual class ChatClient* chat() { return nullptr; }
 };
 
 }  // namespace tritogen

@@ -123,27 +123,42 @@ Candidate RemoteProposer::CandidateFrom(const ProposeRequest& request, const Pro
 }
 
 std::vector<Candidate> RemoteProposer::Propose(const ProposeRequest& request) {
-  TRITOGEN_CHECK(request.program != nullptr);
-  const PromptTask task = TaskOf(request);
-  const std::vector<ChatRequest> requests(request.count, RequestFor(task));
-  const int64_t total = request.count;
-  if (options_.progress) options_.progress(0, total);
+  return ProposeAll({&request, 1})[0];
+}
+
+std::vector<std::vector<Candidate>> RemoteProposer::ProposeAll(std::span<const ProposeRequest> requests) {
+  std::vector<PromptTask> tasks;
+  std::vector<ChatRequest> questions;
+  std::vector<size_t> task_of;
+  for (const ProposeRequest& request : requests) {
+    TRITOGEN_CHECK(request.program != nullptr);
+    tasks.push_back(TaskOf(request));
+    questions.insert(questions.end(), request.count, RequestFor(tasks.back()));
+    task_of.insert(task_of.end(), request.count, tasks.size() - 1);
+  }
+  const auto total = static_cast<int64_t>(questions.size());
   const auto on_done = [&](int64_t done) {
     if (options_.progress) options_.progress(done, total);
   };
-  const std::vector<ChatResult> results = client_.Ask(requests, options_.give_up, on_done);
-  std::vector<Candidate> candidates;
+  on_done(0);
+  const std::vector<ChatResult> results = client_.Ask(questions, on_done);
+  std::vector<std::vector<Candidate>> all(requests.size());
+  std::vector<int> samples(requests.size(), 0);
   std::map<std::string, int> failures;
   for (size_t i = 0; i < results.size(); ++i) {
+    const size_t task = task_of[i];
+    const int sample = samples[task]++;
     if (const auto* reply = std::get_if<ChatReply>(&results[i])) {
-      candidates.push_back(CandidateFrom(request, task, *reply, static_cast<int>(i)));
+      all[task].push_back(CandidateFrom(requests[task], tasks[task], *reply, sample));
     } else {
-      ++failures[std::get<ChatFailure>(results[i]).message];
+      const auto& failure = std::get<ChatFailure>(results[i]);
+      if (options_.must_answer && failure.outage()) throw UserError(failure.message);
+      ++failures[failure.message];
     }
   }
   for (const auto& [message, count] : failures)
     remarks_.push_back(fmt::format("remote: {} of {} samples failed: {}", count, total, message));
-  return candidates;
+  return all;
 }
 
 std::vector<std::string> RemoteProposer::TakeRemarks() {

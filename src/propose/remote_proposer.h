@@ -16,7 +16,8 @@ struct RemoteOptions {
   PromptTemplate prompt;           // text/prompt.h; its answer form is not kText
   std::optional<PromptBody> body;  // nothing: the template's own
   std::string device = "an NVIDIA GPU";
-  std::function<bool()> give_up;  // asked a few times a second
+  bool must_answer =
+      false;  // an outage of the endpoint is an error, no remark: who builds a set goes on later
   std::function<void(int64_t done, int64_t total)> progress;
 };
 
@@ -32,7 +33,9 @@ class RemoteProposer : public Proposer {
   std::vector<Candidate> Propose(const ProposeRequest& request) override;
   std::vector<std::string> TakeRemarks() override;
 
-  ChatClient& client() { return client_; }
+  // All samples of all programs share the endpoint's places.
+  std::vector<std::vector<Candidate>> ProposeAll(std::span<const ProposeRequest> requests) override;
+  ChatClient* chat() override { return &client_; }
   // What a prompt says of this task.
   PromptTask TaskOf(const ProposeRequest& request) const;
 

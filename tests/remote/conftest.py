@@ -111,8 +111,10 @@ def start_convert(tmp_path, cache):
         environment |= {"TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable, "TRITOGEN_CACHE": str(cache),
                         "OPENAI_API_KEY": key}  # fmt: skip
         command = [str(BINARY), "convert", "program.py", "-o", "out.py", "--seed", "5", "--proposer", f"remote:{url}",
-                   "--model", "m", "--candidates", str(count), "--retry-wait", "0.05", "--cost-log", "cost.jsonl",
-                   "--json", "--html", "report.html", *options]  # fmt: skip
+                   "--model", "m", "--candidates", str(count), "--retry-wait", "0.05", "--json",
+                   "--html", "report.html", *options]  # fmt: skip
+        if "--cost-log" not in options:
+            command += ["--cost-log", "cost.jsonl"]
         return subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True)  # fmt: skip
 
