@@ -14,7 +14,6 @@ std::vector<std::optional<ChatReply>> AskAbout(
     PromptValues values =
         ValuesOf(prompt, {.source = record->reference, .program = record->program}, prompt.body);
     values["code"] = record->source;
-    values["verdict"] = record->verdict + (record->reason.empty() ? "" : ": " + record->reason);
     change(*record, &values);
     ChatRequest& request = requests.emplace_back(ChatRequest{.purpose = prompt.name});
     if (!prompt.system.empty()) request.messages.push_back({"system", FillTemplate(prompt.system, values)});

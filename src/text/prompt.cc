@@ -225,8 +225,7 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
           {"device", task.device},
           {"precision", task.precision},
           {"code", ""},
-          {"instruction", ""},
-          {"verdict", ""}};
+          {"instruction", ""}};
 }
 
 std::string AnswerEntry(const PromptTemplate& prompt, const PromptTask& task) {

@@ -61,7 +61,7 @@ struct PromptTask {
 };
 
 // Values for templates: body, entry, is_function, function (the name that an answer's function gets), strict,
-// device, precision, and nothing yet for code, instruction, verdict. A body that is not there gives the
+// device, precision, and nothing yet for code and instruction. A body that is not there gives the
 // other. Where a class is asked for and the reference is a function, the body gets a class Model that calls
 // it.
 PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, PromptBody body);

@@ -132,11 +132,9 @@ def test_wrong_use_is_named_before_anything_starts(convert, endpoint):
     server = endpoint(good_stream)
     for url, options, word in [
         (server.url, ("--prompt", "nothing"), "autotriton"),
-        (server.url, ("--prompt", "difficulty"), "no code"),
         (server.url, ("--body", "[1]"), "JSON object"),
         (server.url, ("--cost-log", "/no/such/folder/log"), "/no/such/folder/log"),
         ("http://user:secret@host/v1", (), "password"),
-        ("nothing", (), "http"),
     ]:
         run = convert(url, *options)
         assert run.process.returncode == 2 and word in run.process.stderr, run.everything
