@@ -12,12 +12,11 @@ namespace {
 
 constexpr Command kSubcommands[] = {
     {"build", "draw programs, answer, verify, filter, write shards; goes on where it stopped", RunDataBuild},
-    // X     {"stats", "what a set holds, as text or as an HTML page", RunDataStats},
-    // X     {"show", "one record, readably", RunDataShow},
-    // X     {"export", "a set as conversations, or as verl reads it", RunDataExport},
-    // X     {"verify-manifest", "check every file of a set against its manifest", RunDataVerify},
-    // X     {"fingerprints", "fingerprints of PyTorch files that a set must not contain",
-    // RunDataFingerprints},
+    {"stats", "what a set holds, as text or as an HTML page", RunDataStats},
+    {"show", "one record, readably", RunDataShow},
+    {"export", "a set as conversations, or as verl reads it", RunDataExport},
+    {"verify-manifest", "check every file of a set against its manifest", RunDataVerify},
+    {"fingerprints", "fingerprints of PyTorch files that a set must not contain", RunDataFingerprints},
 };
 
 void PrintSubcommands(std::FILE* out) {

@@ -79,6 +79,15 @@ void PrintSummary(const data::SetFolder& folder, const std::string& out, bool fi
                               : "not finished: run this again, without --shards, to go on");
 }
 
+// Where the judges' time went, for an answer.
+void PrintJudgeTime(const data::BuildState& state) {
+  if (state.answers == 0) return;
+  std::string text;
+  for (const auto& [stage, seconds] : state.stages)
+    text += fmt::format("{}{} {:.0f} ms", text.empty() ? "" : ", ", stage, 1000 * seconds / state.answers);
+  fmt::print(stderr, "{} answers judged; time of an answer: {}\n", state.answers, text);
+}
+
 int BuildSet(const DataBuildOptions& o, const Environment& environment) {
   data::BuildOptions options = data::ReadBuildOptions(ReadFile(o.config, size_t{1} << 20), o.config);
   const std::string out = o.out.empty() ? options.out : o.out;
@@ -103,12 +112,16 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
     run.stop = Interrupted;
     Progress progress("programs", missing);
     const auto start = std::chrono::steady_clock::now();
-    run.progress = [&](int64_t programs, int64_t records) {
+    data::BuildState last;
+    run.progress = [&](const data::BuildState& state) {
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      progress.Set(programs, fmt::format("{} records, {:.1f}/s", records, records / seconds));
+      progress.Set(state.programs,
+                   fmt::format("{} records, {:.1f}/s", state.records, state.records / seconds));
+      last = state;
     };
     done = data::Build(options, run, teacher.get(), &pool, &folder);
     progress.Clear();
+    PrintJudgeTime(last);
     for (const std::string& remark : teacher->TakeRemarks())
       fmt::print(stderr, "tritogen data: {}\n", remark);
   }

@@ -33,7 +33,7 @@ std::string_view Nearest(std::string_view name, std::span<const std::string> nam
   size_t least = std::min(name.size(), std::max<size_t>(2, name.size() / 3) + 1);
   if (name.size() > kLongest) return best;
   for (const std::string& one : names) {
-    const size_t distance = Distance(name, one);
+    const size_t distance = one.starts_with(name) ? 1 : Distance(name, one);  // a beginning is near
     if (distance < least) {
       least = distance;
       best = one;

@@ -2,11 +2,25 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+
+namespace tritogen::config {
+namespace {
+
+// Broken text can break what the library's parser (3.3) takes for granted; that is no reason to end the
+// program.
+[[noreturn]] void FailToml() {
+  throw FormatError("it ends, or goes on, where it must not");
+}
+
+}  // namespace
+}  // namespace tritogen::config
+
+#define TOML_ASSERT(condition) ((condition) ? void(0) : ::tritogen::config::FailToml())
+#include <toml++/toml.h>
 
 namespace tritogen::config {
 namespace {
@@ -196,6 +210,8 @@ void ReadToml(std::string_view text, const std::string& file, const Fields::Desc
     table = toml::parse(text, std::string_view(file));
   } catch (const toml::parse_error& error) {
     throw UserError(fmt::format("{}:{}: no TOML: {}", file, error.source().begin.line, error.description()));
+  } catch (const FormatError& error) {
+    throw UserError(fmt::format("{}: no TOML: {}", file, error.what()));
   }
   TomlFields fields(table, file, "");
   description(&fields);

@@ -107,6 +107,7 @@ TEST(Toml, JsonHasEveryFieldAndIsTheSameForTheSameOptions) {
 TEST(Suggestion, NearestIsNearOrNothing) {
   const std::vector<std::string> names{"seed", "share"};
   EXPECT_EQ(Nearest("sed", names), "seed");
+  EXPECT_EQ(Nearest("sh", names), "share") << "a beginning";
   EXPECT_EQ(Nearest("completely different", names), "");
   EXPECT_EQ(Nearest("", names), "");
 }

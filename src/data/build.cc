@@ -201,6 +201,10 @@ class Builder {
     Record& record = batch.records.at(index);
     record.verdict = reply.reference_failed ? "reference failed" : reply.outcome;
     record.full_verdict = reply.verdict;
+    if (reply.verdict.contains("stages")) {
+      for (const auto& [stage, seconds] : reply.verdict["stages"].items())
+        state_.stages[stage] += seconds.get<double>();
+    }
     const auto text = [&](const char* key) {
       const auto found = reply.verdict.find(key);
       return found != reply.verdict.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -245,10 +249,11 @@ class Builder {
     }
     batch->tally.kept_programs = static_cast<int64_t>(kept.size());
     shard_tally_.Add(batch->tally);
-    programs_ += batch->programs;
-    records_ += batch->tally.records;
+    state_.programs += batch->programs;
+    state_.answers += batch->tally.answers;
+    state_.records += batch->tally.records;
     if (batch->last) CloseShard(batch->shard);
-    run_.progress(programs_, records_);
+    run_.progress(state_);
   }
 
   void CloseShard(int64_t shard) {
@@ -279,7 +284,7 @@ class Builder {
   std::deque<int64_t> wanted_;  // shards that are not fed yet, ascending
   std::deque<Batch> batches_;   // fed and not closed, in order
   int64_t closed_ = 0;          // batches; batches_[i] is number closed_ + i
-  int64_t programs_ = 0, records_ = 0;
+  BuildState state_;
   // Of the shard whose batches are being closed.
   std::string lines_, failures_;
   Tally shard_tally_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -13,13 +14,18 @@
 
 namespace tritogen::data {
 
+// What a run has done so far.
+struct BuildState {
+  int64_t programs = 0, answers = 0, records = 0;
+  std::map<std::string, double> stages;  // seconds of all judges together, by what they were spent on
+};
+
 struct BuildRun {
   int64_t first_shard = 0,
           past_shard = 0;  // of the set's shards, this run builds these where they are missing
   int judges = 1;          // of the pool: it is kept busy
   bool on_gpu = false;
-  // Programs done in this run, and records that came of them.
-  std::function<void(int64_t programs, int64_t records)> progress = [](int64_t, int64_t) {};
+  std::function<void(const BuildState&)> progress = [](const BuildState&) {};
   std::function<bool()> stop = [] { return false; };  // asked often; true: leave what is not done
 };
 

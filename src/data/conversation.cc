@@ -48,6 +48,7 @@ Json VerlRow(const Record& record, int64_t index) {
             {"split", record.split},
             {"level", record.level},
             {"ops", record.ops},
+            {"fingerprint", record.fingerprint},
             {"labels", record.labels.dump()},
             {"answer", Answer(record)}}}};
 }

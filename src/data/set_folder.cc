@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -51,7 +51,10 @@ void SetFolder::Lock() {
   const std::string name = (path_ / ".lock").string();
   lock_.Reset(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!lock_.valid()) throw UserError(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+  // A lock of this process alone: judges, forked from it, would keep a flock for a moment after it was
+  // killed.
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(lock_.get(), F_SETLK, &whole) != 0)
     throw UserError(fmt::format("another build works in {}; wait for it, or build other shards elsewhere",
                                 path_.string()));
 }
