@@ -8,6 +8,7 @@ constexpr Command kCommands[] = {
     {"verify", "judge a candidate against a reference, or many with --batch", RunVerify},
     {"program", "show the canonical program of a PyTorch file, as text or as a picture", RunProgram},
     {"synth", "random PyTorch programs with sizes drawn uniformly, as JSON lines", RunSynth},
+    {"data", "build, look at and export sets of verified answers", RunData},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
 };
 

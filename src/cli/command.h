@@ -26,6 +26,7 @@ int RunConvert(int argc, char** argv, const Environment& environment);
 int RunVerify(int argc, char** argv, const Environment& environment);
 int RunProgram(int argc, char** argv, const Environment& environment);
 int RunSynth(int argc, char** argv, const Environment& environment);
+int RunData(int argc, char** argv, const Environment& environment);
 int RunDoctor(int argc, char** argv, const Environment& environment);
 
 }  // namespace tritogen

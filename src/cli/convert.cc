@@ -13,12 +13,12 @@
 #include "cli/convert_report.h"
 #include "cli/files.h"
 #include "cli/progress.h"
+#include "cli/remote_options.h"
 #include "cli/session.h"
 #include "cli/ship.h"
 #include "judge/judge_pool.h"
 #include "plan/lift.h"
 #include "program/print.h"
-#include "propose/teacher_proposer.h"
 #include "report/verdict_view.h"
 
 namespace tritogen {
@@ -28,6 +28,7 @@ using nlohmann::json;
 
 struct ConvertOptions {
   CommonOptions common;
+  ProposerOptions proposers;
   std::string file, out, class_name = "Model", function;
   bool show_program = false;
   int count = 8;
@@ -58,22 +59,35 @@ Plan RecordReference(Recorder* recorder, const ConvertOptions& options, const st
   throw UserError(what);
 }
 
+// What became of a candidate without a source: a verdict of its own.
+JudgeReply NoAnswerReply(const Candidate& candidate) {
+  const size_t colon = candidate.no_answer.find(": ");
+  return {.verdict = {{"verdict", "no_answer"},
+                      {"rule", candidate.no_answer.substr(0, colon)},
+                      {"reason", candidate.no_answer.substr(colon + 2)}},
+          .outcome = "no_answer"};
+}
+
 std::vector<Judged> JudgeAll(JudgePool* pool, Baseline* baseline, const ConvertOptions& options,
                              const VerifyOptions& verification, const std::string& source,
                              std::vector<Candidate> candidates) {
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    const SourceFile candidate{candidates[i].source, candidates[i].entry, false};
-    pool->Submit(std::to_string(i),
-                 {{source, options.entry(), options.is_function()}, candidate, verification}, true);
-  }
   std::vector<Judged> judged(candidates.size());
-  Progress progress("verify", static_cast<int64_t>(candidates.size()));
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (!candidates[i].no_answer.empty()) {
+      judged[i].reply = NoAnswerReply(candidates[i]);
+    } else {
+      const SourceFile candidate{candidates[i].source, candidates[i].entry, false};
+      pool->Submit(std::to_string(i),
+                   {{source, options.entry(), options.is_function()}, candidate, verification}, true);
+    }
+    judged[i].candidate = std::move(candidates[i]);
+  }
+  Progress progress("verify", pool->unfinished());
   int64_t done = 0;
   while (pool->unfinished() > 0 && !Interrupted()) {
     auto reply = pool->Next(0.5);
     if (!reply) continue;
-    const size_t index = std::stoul(reply->id);
-    judged[index] = {std::move(candidates[index]), std::move(*reply)};
+    judged[std::stoul(reply->id)].reply = std::move(*reply);
     progress.Set(++done);
   }
   progress.Clear();
@@ -102,6 +116,33 @@ std::vector<const Judged*> BestFirst(const std::vector<Judged>& judged) {
   return passed;
 }
 
+using Proposers = std::vector<std::unique_ptr<Proposer>>;
+
+Proposers MakeProposers(const ConvertOptions& options, const Environment& environment,
+                        const std::optional<FoundGpu>& gpu) {
+  const auto bar = std::make_shared<std::optional<Progress>>();  // while a remote model is asked
+  return options.proposers.Make({.python = environment.python,
+                                 .worker_folder = environment.root + "/worker",
+                                 .device = gpu ? gpu->name : "",
+                                 .give_up = Interrupted,
+                                 .progress = [bar](int64_t done, int64_t total) {
+                                   if (!*bar) bar->emplace("ask the model", total);
+                                   (*bar)->Set(done);
+                                   if (done == total) bar->reset();
+                                 }});
+}
+
+std::vector<Candidate> AskAll(const Proposers& proposers, const ProposeRequest& request,
+                              std::vector<std::string>* remarks) {
+  std::vector<Candidate> candidates;
+  for (const auto& proposer : proposers) {
+    if (Interrupted()) break;
+    for (Candidate& candidate : proposer->Propose(request)) candidates.push_back(std::move(candidate));
+    for (std::string& remark : proposer->TakeRemarks()) remarks->push_back(std::move(remark));
+  }
+  return candidates;
+}
+
 std::string DefaultOut(const std::string& file) {
   const std::filesystem::path path(file);
   return (path.parent_path() / (path.stem().string() + "_triton.py")).string();
@@ -114,21 +155,26 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::optional<FoundGpu> gpu = options.common.FindGpu();
   const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();
+  const Proposers proposers =
+      MakeProposers(options, environment, gpu);  // before anything is started: it takes the key away
   const Workers workers = StartWorkers(environment, options.common, gpu);
   Recorder* recorder = workers.recorder.get();
   const Plan reference = RecordReference(recorder, options, source);
   const Program program = Lift(reference);
   if (options.show_program) fmt::print("{}\n", PrintProgram(program));
 
-  TeacherProposer teacher;
-  std::vector<Candidate> candidates = teacher.Propose({.reference = &reference,
-                                                       .program = &program,
-                                                       .reference_source = source,
-                                                       .entry = options.entry(),
-                                                       .is_function = options.is_function(),
-                                                       .strict = options.common.strict,
-                                                       .seed = verification.seed,
-                                                       .count = options.count});
+  ConvertReport report{.file = options.file, .seed = verification.seed};
+  std::vector<Candidate> candidates = AskAll(proposers,
+                                             {.reference = &reference,
+                                              .program = &program,
+                                              .reference_source = source,
+                                              .entry = options.entry(),
+                                              .is_function = options.is_function(),
+                                              .strict = options.common.strict,
+                                              .seed = verification.seed,
+                                              .count = options.count},
+                                             &report.remarks);
+  if (Interrupted()) return kInterruptedExit;
   Baseline baseline(environment, options.common, verification,
                     {source, options.entry(), options.is_function()});
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
@@ -136,7 +182,6 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
       JudgeAll(&pool, &baseline, options, verification, source, std::move(candidates));
   if (Interrupted()) return kInterruptedExit;
 
-  ConvertReport report{.file = options.file, .seed = verification.seed};
   for (const Judged& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   for (const Judged* best : BestFirst(judged)) {
     auto shipped = Ship(recorder, ReferenceRequest(options, source), reference, *best->reply.plan,
@@ -159,9 +204,10 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   } else {
     fmt::print("{}", report.ToText());
   }
-  const bool infrastructure =
-      !judged.empty() && std::all_of(judged.begin(), judged.end(),
-                                     [](const Judged& one) { return one.reply.outcome == "infra_error"; });
+  const bool infrastructure = (!judged.empty() || !report.remarks.empty()) &&
+                              std::all_of(judged.begin(), judged.end(), [](const Judged& one) {
+                                return one.reply.outcome == "infra_error";
+                              });
   return !report.out.empty() ? 0 : infrastructure ? 3 : 1;
 }
 
@@ -183,10 +229,11 @@ int RunConvert(int argc, char** argv, const Environment& environment) {
   app.add_option("--function", options.function, "convert a plain function instead of a class")
       ->excludes(class_option);
   app.add_flag("--show-program", options.show_program, "print the canonical program first");
-  app.add_option("--candidates", options.count, "at most so many candidates")
+  app.add_option("--candidates", options.count, "at most so many candidates of each proposer")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   options.common.AddTo(&app);
+  options.proposers.AddTo(&app);
   if (auto code = Parse(&app, argc, argv)) return *code;
   return Convert(options, environment);
 }

@@ -60,6 +60,23 @@ std::string WhereVerified(const json& verdict) {
   return fmt::format("{}, {}. Median time {:.1f} us{}.", TextIn(timing, "device"), seed, *median, speedups);
 }
 
+// How many candidates each proposer had, and how many of them passed; in the order of the rows.
+struct Tally {
+  std::string proposer;
+  int candidates = 0, passed = 0;
+};
+
+std::vector<Tally> TallyOf(const std::vector<ConvertReport::Row>& rows) {
+  std::vector<Tally> tallies;
+  for (const auto& row : rows) {
+    if (tallies.empty() || tallies.back().proposer != row.candidate.proposer)
+      tallies.push_back({row.candidate.proposer});
+    ++tallies.back().candidates;
+    tallies.back().passed += TextIn(row.verdict, "verdict") == "passed";
+  }
+  return tallies;
+}
+
 }  // namespace
 
 json ConvertReport::ToJson() const {
@@ -69,7 +86,11 @@ json ConvertReport::ToJson() const {
                           {"strategy", row.candidate.strategy},
                           {"verdict", row.verdict}});
   }
+  json proposers = json::object();
+  for (const Tally& tally : TallyOf(rows))
+    proposers[tally.proposer] = {{"candidates", tally.candidates}, {"passed", tally.passed}};
   return {{"file", file},
+          {"proposers", proposers},
           {"out", out.empty() ? json() : json(out)},
           {"chosen", chosen ? json(ChosenStrategy()) : json()},
           {"seed", seed},
@@ -78,14 +99,21 @@ json ConvertReport::ToJson() const {
 }
 
 std::string ConvertReport::ToText() const {
-  if (rows.empty()) return fmt::format("no proposer had a candidate for {}\n", file);
+  std::string said;
+  for (const std::string& remark : remarks) said += remark + "\n";
+  if (rows.empty()) return fmt::format("{}no proposer had a candidate for {}\n", said, file);
   std::string text = TableText(rows);
+  const std::vector<Tally> tallies = TallyOf(rows);
+  for (const Tally& tally : tallies) {
+    if (tallies.size() > 1)
+      text += fmt::format("{}: {} of {} passed\n", tally.proposer, tally.passed, tally.candidates);
+  }
   const auto cached = std::count_if(rows.begin(), rows.end(),
                                     [](const Row& row) { return !TextIn(row.verdict, "made").empty(); });
   if (cached > 0) text += fmt::format("{} of them judged by earlier runs (--no-cache judges anew)\n", cached);
-  for (const std::string& remark : remarks) text += remark + "\n";
-  return text + (out.empty() ? fmt::format("\nnone was written (seed {})\n", seed)
-                             : fmt::format("\nwrote {}: {} (seed {})\n", out, ChosenStrategy(), seed));
+  return text + said +
+         (out.empty() ? fmt::format("\nnone was written (seed {})\n", seed)
+                      : fmt::format("\nwrote {}: {} (seed {})\n", out, ChosenStrategy(), seed));
 }
 
 std::string ConvertReport::ToHtml(const std::string& source) const {

@@ -130,6 +130,7 @@ JudgeReply ReplyFrom(std::string id, const json& message) {
   return reply;
 }
 
+constexpr size_t kLookAhead = 64;          // waiting jobs that a judge may choose from
 constexpr size_t kWaitingPerGpuJudge = 3;  // recording runs ahead by so many jobs, and no further
 
 }  // namespace
@@ -174,8 +175,9 @@ JudgePool::~JudgePool() {
 }
 
 void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_plan) {
+  const std::string group = std::to_string(std::hash<std::string>()(request.reference.text));
   first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
-                            request.options.seed, "", nullptr});
+                            request.options.seed, group, nullptr});
 }
 
 int JudgePool::unfinished() const {
@@ -227,14 +229,15 @@ int JudgePool::Stop(Crew* crew, Process* process) {
 // One of the process's own group, or of a group that nobody is at, or the first.
 std::deque<JudgePool::Job>::iterator JudgePool::Choose(Crew* crew, const Process& process) {
   auto& waiting = crew->waiting;
-  auto of_mine = [&](const Job& job) { return !job.group.empty() && job.group == process.group; };
+  const auto end = waiting.begin() + std::min(waiting.size(), kLookAhead);
+  auto of_mine = [&](const Job& job) { return job.group == process.group; };
   auto of_nobody = [&](const Job& job) {
     return std::none_of(crew->processes.begin(), crew->processes.end(),
                         [&](const Process& p) { return p.job && p.job->group == job.group; });
   };
-  auto found = std::find_if(waiting.begin(), waiting.end(), of_mine);
-  if (found == waiting.end()) found = std::find_if(waiting.begin(), waiting.end(), of_nobody);
-  return found == waiting.end() ? waiting.begin() : found;
+  auto found = std::find_if(waiting.begin(), end, of_mine);
+  if (found == end) found = std::find_if(waiting.begin(), end, of_nobody);
+  return found == end ? waiting.begin() : found;
 }
 
 void JudgePool::Assign(Crew* crew) {
@@ -243,7 +246,7 @@ void JudgePool::Assign(Crew* crew) {
                        second_.waiting.size() >= kWaitingPerGpuJudge * second_.processes.size();
     if (process.job || crew->waiting.empty() || ahead) continue;
     if (process.pid < 0) Start(crew, &process);
-    const auto chosen = crew == &first_ ? crew->waiting.begin() : Choose(crew, process);
+    const auto chosen = Choose(crew, process);
     process.job = std::move(*chosen);
     crew->waiting.erase(chosen);
     process.group = process.job->group;

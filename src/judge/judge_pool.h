@@ -63,7 +63,7 @@ class JudgePool {
     nlohmann::json message;
     double budget_seconds;
     uint64_t seed;
-    std::string group;    // jobs that share work: of the second crew, those of one reference
+    std::string group;    // jobs that share work: those of one reference
     nlohmann::json plan;  // of the candidate, for the reply; null: nobody wants it
   };
   struct Process {

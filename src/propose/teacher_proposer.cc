@@ -148,7 +148,8 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   lesson.program = request.program;
   lesson.reference_source = request.reference_source;
   lesson.entry = request.entry;
-  lesson.is_function = request.is_function;
+  // Without a recorded reference there is no class to extend: the answer stands alone.
+  lesson.is_function = request.is_function || request.reference == nullptr;
   lesson.strict = request.strict;
   lesson.count = request.count;
   if (request.reference != nullptr) {

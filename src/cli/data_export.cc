@@ -1,0 +1,65 @@
+// data export: a set as conversations, or as verl reads it.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "cli/data.h"
+#include "cli/files.h"
+#include "cli/session.h"
+#include "data/conversation.h"
+#include "data/manifest.h"
+
+namespace tritogen {
+namespace {
+
+struct ExportOptions {
+  std::string folder, format = "conversations", out, split = "all";
+  bool one_per_program = false;
+};
+
+int Export(const ExportOptions& o) {
+  const data::Manifest manifest = data::ReadManifest(o.folder);
+  RequireWritable(o.out);
+  std::string lines;
+  int64_t count = 0;
+  int64_t last_draw = -1;
+  for (const data::ShardInfo& shard : manifest.shards) {
+    for (const data::Record& record :
+         data::ReadRecords(std::filesystem::path(o.folder) / data::ShardName(shard.index), shard.records)) {
+      if (o.split != "all" && record.split != o.split) continue;
+      if (o.one_per_program && std::exchange(last_draw, record.draw) == record.draw) continue;
+      const auto row = o.format == "verl" ? data::VerlRow(record, count) : data::Conversation(record);
+      lines += row.dump() + "\n";
+      ++count;
+    }
+    if (o.out.empty()) fmt::print("{}", std::exchange(lines, ""));
+  }
+  if (!o.out.empty()) WriteFileAtomic(o.out, lines);
+  fmt::print(stderr, "{} rows\n", count);
+  return 0;
+}
+
+}  // namespace
+
+int RunDataExport(int argc, char** argv, const Environment& environment) {
+  CLI::App app("Writes a set as JSON lines that training frameworks read.", "./tritogen data export");
+  ExportOptions options;
+  app.add_option("SET", options.folder, "folder of the set")->required();
+  app.add_option("--format", options.format,
+                 "conversations: messages, as TRL reads them; verl: prompts with "
+                 "what a reward needs")
+      ->check(CLI::IsMember({"conversations", "verl"}))
+      ->capture_default_str();
+  app.add_option("--split", options.split, "which side")
+      ->check(CLI::IsMember({"all", "train", "test"}))
+      ->capture_default_str();
+  app.add_flag("--one-per-program", options.one_per_program,
+               "the first answer to each program only: prompts for reinforcement learning, each once");
+  app.add_option("--out", options.out, "file; standard output when absent");
+  if (auto code = Parse(&app, argc, argv)) return *code;
+  return Export(options);
+}
+
+}  // namespace tritogen

@@ -1,0 +1,33 @@
+#include "data/ask.h"
+
+#include "base/error.h"
+
+namespace tritogen::data {
+
+std::vector<std::optional<ChatReply>> AskAbout(
+    const std::vector<const Record*>& records, const StageTools& tools, const PromptTemplate& prompt,
+    const std::function<void(const Record&, PromptValues*)>& change) {
+  ChatClient* chat = ChatOf(tools);
+  TRITOGEN_CHECK(chat != nullptr);
+  std::vector<ChatRequest> requests;
+  for (const Record* record : records) {
+    PromptValues values =
+        ValuesOf(prompt, {.source = record->reference, .program = record->program}, prompt.body);
+    values["code"] = record->source;
+    change(*record, &values);
+    ChatRequest& request = requests.emplace_back(ChatRequest{.purpose = prompt.name});
+    if (!prompt.system.empty()) request.messages.push_back({"system", FillTemplate(prompt.system, values)});
+    request.messages.push_back({"user", FillTemplate(prompt.user, values)});
+  }
+  std::vector<std::optional<ChatReply>> replies;
+  for (ChatResult& result : chat->Ask(requests)) {
+    auto* reply = std::get_if<ChatReply>(&result);
+    const auto* failure = std::get_if<ChatFailure>(&result);
+    if (failure != nullptr && failure->outage()) throw UserError(failure->message);
+    replies.push_back(reply != nullptr && !reply->cut_off() ? std::optional(std::move(*reply))
+                                                            : std::nullopt);
+  }
+  return replies;
+}
+
+}  // namespace tritogen::data

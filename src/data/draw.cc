@@ -1,0 +1,99 @@
+#include "data/draw.h"
+
+#include <fmt/format.h>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/splitmix.h"
+#include "data/reference.h"
+#include "program/print.h"
+#include "synth/fingerprint.h"
+
+namespace tritogen::data {
+namespace {
+
+std::set<std::string> ReadAvoided(const std::vector<std::string>& files) {
+  std::set<std::string> avoided;
+  for (const std::string& file : files) {
+    try {
+      avoided.merge(synth::ReadFingerprints(ReadFile(file, size_t{4} << 30)));
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("'{}': {}", file, error.what()));
+    }
+  }
+  return avoided;
+}
+
+synth::SamplerOptions OptionsOf(const BuildOptions& options, const LevelOptions& level) {
+  const ProgramOptions& p = options.programs;
+  synth::SamplerOptions s;
+  s.level = level.level;
+  s.sketch.operators = synth::OperatorsNamed(level.operators);
+  s.sketch.max_rank = static_cast<int>(p.max_rank);
+  s.sketch.fan_out = p.fan_out;
+  s.sketch.broadcast = p.broadcast;
+  s.shapes.sizes = synth::Domain::Parse(p.sizes);
+  s.shapes.max_elements = p.max_elements;
+  s.shapes.max_bytes = p.max_bytes;
+  s.shapes.max_flops = p.max_flops;
+  s.per_sketch = static_cast<int>(p.per_graph);
+  s.held_out = synth::HeldOut::Parse(p.held_out);
+  return s;
+}
+
+}  // namespace
+
+Draw::Draw(const BuildOptions& options)
+    : seed_(options.seed),
+      test_share_(options.programs.test_share),
+      split_by_graph_(options.programs.split_by == "graph"),
+      total_(options.total_programs()) {
+  const std::set<std::string> avoided = ReadAvoided(options.programs.avoid);
+  for (const LevelOptions& level : options.levels) {
+    synth::SamplerOptions sampler = OptionsOf(options, level);
+    sampler.seed = SplitMix::At(seed_, levels_.size());
+    sampler.avoid = avoided;
+    levels_.push_back({level.programs, 0, std::make_unique<synth::Sampler>(std::move(sampler))});
+  }
+}
+
+// The level that is furthest behind its share.
+Draw::Level* Draw::Due() {
+  auto behind = [this](const Level& level) {
+    return static_cast<__int128>(next_ + 1) * level.programs - static_cast<__int128>(level.drawn) * total_;
+  };
+  Level* due = nullptr;
+  for (Level& level : levels_) {
+    if (level.drawn < level.programs && (due == nullptr || behind(level) > behind(*due))) due = &level;
+  }
+  TRITOGEN_CHECK(due != nullptr);
+  return due;
+}
+
+Record Draw::Next() {
+  Level* level = Due();
+  synth::Sample sample = level->sampler->Next();
+  ++level->drawn;
+  Record record{.draw = next_++, .seed = seed_};
+  record.reference = ReferenceFile(sample.sized, sample.text);
+  record.program = std::move(sample.text);
+  record.fingerprint = std::move(sample.fingerprint);
+  record.graph_fingerprint = std::move(sample.graph_fingerprint);
+  const bool test = synth::SideOf(split_by_graph_ ? record.graph_fingerprint : record.fingerprint,
+                                  test_share_) == synth::Side::kTest;
+  record.split = test ? "test" : "train";
+  record.level = static_cast<int>(sample.operators.size());
+  record.ops = std::move(sample.operators);
+  const Program& program = sample.sized.program;
+  for (const Node& node : program.nodes) {
+    if (node.kind == NodeKind::kInput) record.inputs.push_back(ShapeText(node.results[0]));
+  }
+  for (NodeRef ref : program.outputs)
+    record.outputs.push_back(ShapeText(program.nodes[ref.id].results[ref.result]));
+  record.flops = sample.sized.flops;
+  record.bytes = sample.sized.bytes;
+  record.parsed = std::make_shared<const Program>(std::move(sample.sized.program));
+  return record;
+}
+
+}  // namespace tritogen::data

@@ -1,0 +1,151 @@
+// ChatClient: asks an OpenAI-compatible endpoint for chat completions, many at a time from one thread, and
+// goes on asking while it makes sense: what is busy or broken is asked again, after the time that the
+// endpoint names or one that grows. Whatever happens, each request ends in a reply or in one sentence.
+//
+// The key is sent to the endpoint and nowhere else: it is replaced in every text that comes back. Redirects
+// are not followed. Not thread-safe; no thread of its own outlives a call.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/splitmix.h"
+#include "propose/chat_reply.h"
+#include "propose/cost_log.h"
+#include "propose/curl.h"
+
+namespace tritogen {
+
+struct ChatOptions {
+  std::string url;  // "https://host/v1"
+  std::string model;
+  std::string key;           // empty: none is sent
+  std::string key_variable;  // where it came from, for messages
+  std::string ca_file;       // certificates to trust; empty: the system's
+  int concurrency = 4;       // requests on their way at once
+  int retries = 5;           // after the first try
+  double retry_wait_seconds =
+      1;  // before the first retry, twice as long before each later one, up to a minute
+  double connect_seconds = 20;
+  double idle_seconds = 300;    // without a byte: a model may think for so long before it writes
+  double total_seconds = 1800;  // of one request, with its retries
+  bool stream = true;
+  nlohmann::json extra = nlohmann::json::object();  // more members of the request's body: "temperature", …
+  ReplyLimits limits;
+  TokenPrices prices;
+  std::string cost_log;  // a file; empty: none
+  std::function<bool()>
+      give_up;  // asked a few times a second while Ask waits; true: all requests are cancelled
+};
+
+struct ChatMessage {
+  std::string role, content;  // "system", "user", "assistant"
+};
+
+struct ChatRequest {
+  std::vector<ChatMessage> messages;
+  std::string purpose;  // for the cost log: "propose", "difficulty"
+};
+
+struct ChatFailure {
+  enum class Kind {
+    kRefused,     // the endpoint will have no request: key, address, model
+    kBadRequest,  // it will not have this one
+    kBusy,        // too many requests, or a failure of its own, until the last retry
+    kBroken,      // no connection, or it broke off, until the last retry
+    kTimeout,     // idle or altogether too long
+    kBadReply,    // an answer that is none
+    kCancelled
+  };
+  // Nothing is wrong with the request: asked at another time, it may be answered.
+  bool outage() const {
+    return kind == Kind::kRefused || kind == Kind::kBusy || kind == Kind::kBroken || kind == Kind::kTimeout;
+  }
+
+  Kind kind;
+  std::string message;  // "https://host/v1/chat/completions: HTTP 401: …"
+};
+
+using ChatResult = std::variant<ChatReply, ChatFailure>;
+
+class ChatClient {
+ public:
+  // Throws UserError for an address that is none, a key that cannot be sent, a log that cannot be written, or
+  // where there is no libcurl.
+  explicit ChatClient(ChatOptions options);
+  ~ChatClient();
+  ChatClient(const ChatClient&) = delete;
+
+  struct Done {
+    std::string id;
+    ChatResult result;
+  };
+
+  // Takes a request; it starts, inside of Next, when one of the places is free.
+  void Submit(std::string id, const ChatRequest& request);
+  // The next result, in the order in which they come. Nothing after `timeout_seconds`, or when none is left.
+  std::optional<Done> Next(double timeout_seconds);
+  int unfinished() const;
+  // Every unfinished request ends as kCancelled; Next gives these results, too.
+  void Cancel();
+  // All of them, in order; `on_done` after each.
+  std::vector<ChatResult> Ask(const std::vector<ChatRequest>& requests,
+                              const std::function<void(int64_t done)>& on_done = {});
+
+  // Why the cost log is no longer written, once; a full disk there loses no answers.
+  std::string TakeLogProblem() { return std::exchange(log_problem_, {}); }
+  const ChatOptions& options() const { return options_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Job;
+  // How one try ended when it did not end in a reply.
+  struct Failed {
+    ChatFailure::Kind kind;
+    std::string what;
+    bool again = false;       // another try may help
+    double wait_seconds = 0;  // the endpoint asked to wait so long
+    bool all = false;         // no other request can fare better
+  };
+
+  static size_t OnBytes(char* bytes, size_t size, size_t count, void* job);
+  void StartWaiting();
+  void Start(std::unique_ptr<Job> job);
+  void EndLate();
+  void Collect();
+  void EndTry(std::unique_ptr<Job> job, CURLcode code);
+  std::variant<ChatReply, Failed> Outcome(Job* job, CURLcode code);
+  Failed Refusal(Job* job, long status);
+  Failed NoTransfer(const Job& job, CURLcode code) const;
+  void Settle(std::unique_ptr<Job> job, ChatResult result);
+  void Log(const Job& job, const ChatResult& result);
+  std::unique_ptr<Job> Take(Job* running);
+  std::string Redacted(std::string text) const;
+  std::string Sentence(std::string_view what) const;
+  double SecondsToWait(const Clock::time_point& until) const;
+
+  ChatOptions options_;
+  std::string address_;
+  const Curl& curl_;
+  CurlMulti multi_;
+  CurlList headers_;
+  std::optional<CostLog> log_;
+  std::string log_problem_;
+  SplitMix jitter_;
+  std::list<std::unique_ptr<Job>> waiting_, running_;
+  std::deque<Done> done_;
+  Clock::time_point pause_until_{};     // the endpoint asked everybody to wait
+  std::optional<ChatFailure> refusal_;  // what no request can overcome
+  bool ever_answered_ = false;
+};
+
+}  // namespace tritogen
