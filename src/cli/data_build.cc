@@ -1,5 +1,6 @@
 // data build: draws programs, has them answered, verifies every answer, writes what passed as shards.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <charconv>
 #include <chrono>
@@ -79,13 +80,20 @@ void PrintSummary(const data::SetFolder& folder, const std::string& out, bool fi
                               : "not finished: run this again, without --shards, to go on");
 }
 
-// Where the judges' time went, for an answer.
-void PrintJudgeTime(const data::BuildState& state) {
+// Where the time went, for an answer: the judges', and this process's, which draws and teaches for all of
+// them.
+void PrintTimes(const data::BuildState& state) {
   if (state.answers == 0) return;
+  const auto answers = static_cast<double>(state.answers);
   std::string text;
   for (const auto& [stage, seconds] : state.stages)
-    text += fmt::format("{}{} {:.0f} ms", text.empty() ? "" : ", ", stage, 1000 * seconds / state.answers);
-  fmt::print(stderr, "{} answers judged; time of an answer: {}\n", state.answers, text);
+    text += fmt::format(", {} {:.1f}", stage, 1000 * seconds / answers);
+  rusage mine = {};
+  getrusage(RUSAGE_SELF, &mine);
+  const double own =
+      static_cast<double>(mine.ru_utime.tv_sec) + 1e-6 * static_cast<double>(mine.ru_utime.tv_usec);
+  fmt::print(stderr, "{} answers judged; ms an answer: draw and teach {:.1f}{}\n", state.answers,
+             1000 * own / answers, text);
 }
 
 int BuildSet(const DataBuildOptions& o, const Environment& environment) {
@@ -121,7 +129,7 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
     };
     done = data::Build(options, run, teacher.get(), &pool, &folder);
     progress.Clear();
-    PrintJudgeTime(last);
+    PrintTimes(last);
     for (const std::string& remark : teacher->TakeRemarks())
       fmt::print(stderr, "tritogen data: {}\n", remark);
   }

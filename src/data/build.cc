@@ -37,6 +37,12 @@ bool MayBeTheMachine(const JudgeReply& reply) {
          (reply.outcome == "timeout" || reply.outcome == "killed" || reply.outcome == "infra_error");
 }
 
+// "src/teach/x.cc:1: check failed": a fault's file as the repository has it, wherever that lies.
+std::string WithoutRoot(const std::string& fault) {
+  const size_t at = fault.find("/src/");
+  return at == std::string::npos ? fault : fault.substr(at + 1);
+}
+
 class Builder {
  public:
   Builder(const BuildOptions& options, const BuildRun& run, Proposer* teacher, JudgePool* pool,
@@ -144,7 +150,7 @@ class Builder {
         try {
           answers.push_back({teacher_->Propose(request), ""});
         } catch (const InternalError& error) {
-          answers.push_back({{}, error.what()});
+          answers.push_back({{}, WithoutRoot(error.what())});
         }
       }
     }

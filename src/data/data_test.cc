@@ -2,6 +2,7 @@
 // at it, on interruptions or on slices; broken files are found; wrong options are said.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/splitmix.h"
 #include "data/conversation.h"
 #include "data/data_test_util.h"
 #include "data/stats.h"
@@ -66,6 +68,14 @@ pid_t InChild(const std::function<void()>& run) {
   } catch (...) {
     _exit(1);
   }
+}
+
+// What does not compress.
+std::string Noise() {
+  SplitMix random(1);
+  std::string noise;
+  for (int i = 0; i < 5000; ++i) noise += static_cast<char>(random.Next() & 0xff);
+  return noise;
 }
 
 int WaitFor(pid_t child) {
@@ -165,6 +175,26 @@ TEST_F(DataTest, KilledAtAnyTimeItGoesOnAndIsTheSame) {
     ASSERT_LT(killed, 500);
   }
   EXPECT_GT(killed, 0);
+  ASSERT_TRUE(BuildInto(folder_));
+  EXPECT_EQ(FilesIn(folder_), Whole());
+}
+
+// A limit on the size of files stands for the full disk.
+TEST_F(DataTest, AFullDiskIsSaidAndNothingIsTakenForWhole) {
+  const pid_t child = InChild([&] {
+    signal(SIGXFSZ, SIG_IGN);
+    BuildOptions options = SmallOptions();
+    SetFolder set(folder_, Identity(&options), options.shards());
+    const rlimit limit{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string error =
+        ErrorOf([&] { set.Add({.index = 1, .draws = 8}, std::string(9, '\n'), Noise()); });
+    if (error.find("cannot write") == std::string::npos) throw std::runtime_error(error);
+    if (error.find("failures-00001") == std::string::npos) throw std::runtime_error(error);
+  });
+  ASSERT_EQ(WaitFor(child), 0);
+  EXPECT_FALSE(fs::exists(folder_ / FailuresName(1)));
+  EXPECT_FALSE(fs::exists(folder_ / InfoName(1)));
   ASSERT_TRUE(BuildInto(folder_));
   EXPECT_EQ(FilesIn(folder_), Whole());
 }

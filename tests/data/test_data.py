@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import resource
 import signal
 import subprocess
 import sys
@@ -102,18 +101,6 @@ def test_sigterm_while_it_starts_leaves_nothing_half_written(config, tmp_path):
     process.communicate(timeout=120)
     assert process.returncode in (130, -signal.SIGTERM)  # before or after it catches signals
     assert not list((tmp_path / "set").glob("shard*"))
-
-
-def test_a_full_disk_is_said_and_leaves_no_part_of_a_shard(config, tmp_path):
-    def limit():  # a limit on the size of files stands for the full disk
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
-
-    folder = tmp_path / "set"
-    done = data("build", "--config", config, "--out", folder, "--shards", "0:1", preexec_fn=limit)
-    assert done.returncode == 2, done.stderr
-    assert "shard-00000.jsonl.zst" in done.stderr and "fault of Tritogen" not in done.stderr
-    assert not list(folder.glob("shard*"))
 
 
 def test_a_shard_cut_in_half_is_refused_and_built_anew(config, whole, tmp_path):
