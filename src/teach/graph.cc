@@ -10,8 +10,8 @@ namespace tritogen::teach {
 PrimId Graph::Add(Prim prim) {
   if (prim.kind != PrimKind::kCall) {
     auto work = [](const Prim& p) {  // all but the name
-      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.compute, p.held, p.reduce, p.space,
-                      p.reduced, p.batch_dims, p.node);
+      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.compute, p.held,
+                      p.inlined, p.reduce, p.space, p.reduced, p.batch_dims, p.inner, p.node);
     };
     auto it = std::find_if(prims.begin(), prims.end(),
                            [&](const Prim& other) { return work(other) == work(prim); });

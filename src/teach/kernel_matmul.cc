@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "program/triton_dtype.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 
@@ -47,7 +48,9 @@ class MatmulWriter {
     ProgramIds();
     Dot();
     PrimId product = group_.members[0];
-    code_.Bind(product, "acc", Dtype::kFloat32);
+    Axes tile;
+    for (const Segment& segment : group_.domain) tile.Add(segment.axis);
+    code_.Bind(product, "acc", Dtype::kFloat32, tile);
     if (group_.members.size() > 1) lines_.Add("# What follows the product works on the tile in registers.");
     for (size_t i = 1; i < group_.members.size(); ++i) code_.Member(group_.members[i]);
     for (PrimId member : group_.stores) code_.Store(member);
@@ -86,16 +89,29 @@ class MatmulWriter {
         {AxisKind::kBatch, t_.batch}, {AxisKind::kM, t_.m}, {AxisKind::kFlat, t_.k}};
     std::vector<Segment> b_domain = {
         {AxisKind::kBatch, t_.batch}, {AxisKind::kFlat, t_.k}, {AxisKind::kN, t_.n}};
-    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
-    lines_.Add("for start in range(0, K, BLOCK_K):");
     Lines inner(2);
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
-    auto load = [&](const View& view, const std::vector<Segment>& domain, const char* index) {
-      code_.axes[AxisKind::kFlat] = {index, k_mask ? fmt::format("({} < K)", index) : ""};
-      return code_.Load(view, code_.PlaceOf(view, domain, false));
+    code_.body = &inner;
+    auto load = [&](const char* name, size_t operand, const std::vector<Segment>& domain, const char* index) {
+      const View& view = product.operands[operand];
+      const std::string mask = k_mask ? fmt::format("({} < K)", index) : "";
+      code_.axes[AxisKind::kFlat] = {index, mask};
+      if (view.prim < 0 || !graph_[view.prim].inlined) {
+        inner.Add(fmt::format("{} = {}", name, code_.Load(view, code_.PlaceOf(view, domain, false))));
+        return;
+      }
+      code_.BeginOperand(domain);
+      std::string value = code_.Read(view, false, product.compute[operand]);
+      // Past the end of k only zeros may be added.
+      if (k_mask) value = fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
+      inner.Add(fmt::format("{} = {}", name, value));
+      code_.EndOperand();
     };
-    inner.Add("a = " + load(product.operands[0], a_domain, "offs_k[None, :]"));
-    inner.Add("b = " + load(product.operands[1], b_domain, "offs_k[:, None]"));
+    load("a", 0, a_domain, "offs_k[None, :]");
+    load("b", 1, b_domain, "offs_k[:, None]");
+    code_.body = &lines_;
+    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    lines_.Add("for start in range(0, K, BLOCK_K):");
     bool fp32 = product.compute[0] == Dtype::kFloat32;
     inner.Add(fp32 ? fmt::format("acc = tl.dot(a, b, acc, input_precision=\"{}\")", options_.precision)
                    : "acc = tl.dot(a, b, acc)");
@@ -117,7 +133,7 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                              const KernelOptions& options, const std::string& name) {
   const Prim& product = graph[group.members[0]];
   TRITOGEN_CHECK(product.kind == PrimKind::kMatmul);
-  Tiles t = Choose(product, group, options, product.operands[0].sizes.back());
+  Tiles t = Choose(product, group, options, product.inner);
   MatmulWriter writer(graph, group, buffers, t, options);
   writer.Write();
   KernelCode kernel;

@@ -25,22 +25,25 @@ struct Shape2 {
 };
 
 // Rows are neighbours in memory when the domain ends with rows.
-Shape2 Choose(const Group& group, const KernelOptions& options) {
+Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& options) {
   Shape2 s{};
   s.rows = group.Size(AxisKind::kRow);
   s.columns = group.Size(AxisKind::kColumn);
   bool across = group.domain.back().axis == AxisKind::kRow;
   int64_t whole = NextPowerOf2(s.columns);
+  bool held = std::any_of(group.members.begin(), group.members.end(),
+                          [&](PrimId id) { return graph[id].kind == PrimKind::kScan; });
   if (across) {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
-    s.col_tile = std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
+    if (held) s.row_tile = std::clamp<int64_t>(kTileAcross / whole, 1, s.row_tile);
+    s.col_tile = held ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
   } else {
     s.row_tile = options.rows_per_program > 0
                      ? options.rows_per_program
-                     : std::max<int64_t>(1, std::min<int64_t>(16, kTile / 2 / whole));
+                     : std::max<int64_t>(1, std::min<int64_t>(whole > 32 ? 16 : 128, kTile / 2 / whole));
     s.col_tile = std::min<int64_t>(whole, kHeldRow);
-    if (options.row_loop) s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
+    if (options.row_loop && !held) s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
   }
   s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
   s.loop = s.col_tile < whole;
@@ -121,6 +124,8 @@ class RowWriter {
       for (PrimId member : group_.members) {
         if (graph_[member].kind == PrimKind::kReduce) {
           ReduceHeld(member);
+        } else if (graph_[member].kind == PrimKind::kScan) {
+          ScanHeld(member);
         } else {
           code_.Member(member);
         }
@@ -167,9 +172,9 @@ class RowWriter {
     const Prim& prim = graph_[id];
     const View& view = prim.operands[0];
     std::string value = code_.Read(view, false, prim.compute[0]);
-    bool columns = view.prim >= 0 && group_.per_row.count(view.prim) > 0
-                       ? code_.HasColumns(view.prim)
-                       : code_.PlaceOf(view, group_.domain, false).varies_by_column;
+    bool columns = (view.prim >= 0 && code_.IsBound(view.prim) ? code_.AxesOf(view.prim)
+                                                               : code_.PlaceOf(view, group_.domain, false).axes)
+                       .Columns();
     if (s_.col_mask)
       return fmt::format("tl.where(col_mask, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
     if (!columns)
@@ -201,7 +206,35 @@ class RowWriter {
     std::string tile = Operand(id);
     std::string name = code_.Name(prim.name);
     main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, tile)));
-    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held);
+    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
+  }
+
+  // Every partial result along the columns. Elements past the end of the row come last and change nothing.
+  void ScanHeld(PrimId id) {
+    const Prim& prim = graph_[id];
+    std::string tile = Operand(id);
+    std::string name = code_.Name(prim.name);
+    const int axis = s_.several_rows ? 1 : 0;
+    switch (prim.reduce) {
+      case ReduceOp::kSum:
+        main_.Add(fmt::format("{} = tl.cumsum({}, axis={})", name, tile, axis));
+        break;
+      case ReduceOp::kProd:
+        main_.Add(fmt::format("{} = tl.cumprod({}, axis={})", name, tile, axis));
+        break;
+      default:
+        main_.Add(fmt::format("{} = tl.associative_scan({}, {}, {})", name, tile, axis,
+                              prim.reduce == ReduceOp::kMax ? "larger" : "smaller"));
+    }
+    Axes axes = RowAxes();
+    axes.Add(AxisKind::kColumn);
+    code_.Bind(id, name, prim.held, axes);
+  }
+
+  Axes RowAxes() const {
+    Axes axes;
+    axes.Add(AxisKind::kRow);
+    return axes;
   }
 
   // Round in which a member can be computed: one after the last reduction that it builds on.
@@ -290,7 +323,7 @@ class RowWriter {
     } else {
       main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, acc)));
     }
-    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held);
+    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
   }
 
   void StoreLoop() {
@@ -323,7 +356,7 @@ int Warps(const Shape2& s, const KernelOptions& options) {
 
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name) {
-  Shape2 s = Choose(group, options);
+  Shape2 s = Choose(graph, group, options);
   RowWriter writer(graph, group, buffers, s);
   writer.Write();
   KernelCode kernel;

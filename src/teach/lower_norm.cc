@@ -117,85 +117,29 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   return true;
 }
 
-// Mean, sum or neither of the elements, as `reduction` says.
-Value ReduceLoss(Builder& b, const Value& loss, int64_t reduction) {
-  if (reduction == 0) return loss;
-  return reduction == 1 ? b.Mean(loss, {}, false) : b.Reduce(ReduceOp::kSum, loss, {}, false);
-}
-
-bool LowerElementLoss(Builder& b, std::string_view op, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self");
-  if (!IsFloating(x.dtype)) return false;
-  Value difference = b.Op("sub", {x, b.Tensor(args, "target")}, ComputeDtype(x.dtype));
-  Value loss = difference;
-  if (op == "mse_loss") {
-    loss = b.Op("square", {difference});
-  } else {
-    Value magnitude = b.Op("abs", {difference});
-    double beta = AsNumber(args["beta"]).value_or(AsNumber(args["delta"]).value_or(0));
-    loss = magnitude;
-    if (op != "l1_loss" && beta > 0) {
-      double scale = op == "huber_loss" ? beta : 1;
-      std::string expr = fmt::format("tl.where({{0}} < {0}, {1} * {{0}} * {{0}}, {2} * ({{0}} - {3}))",
-                                     PythonLiteral(Arg{beta}), PythonLiteral(Arg{0.5 * scale / beta}),
-                                     PythonLiteral(Arg{scale}), PythonLiteral(Arg{0.5 * beta}));
-      loss = b.Pointwise(std::string(op), expr, {magnitude}, magnitude.dtype, 4);
-    }
-  }
-  b.Return({ReduceLoss(b, loss, AsInt(args["reduction"]).value_or(1))});
+// Over all but batch and channels.
+bool LowerInstanceNorm(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "input");
+  if (x.view.rank() < 3 || !IsFloating(x.dtype) || !AsBool(args["use_input_stats"], true)) return false;
+  if (b.HasTensor(args, "running_mean")) return false;
+  std::vector<int64_t> channel(x.view.rank(), 1), dims;
+  channel[1] = x.sizes()[1];
+  for (int i = 2; i < x.view.rank(); ++i) dims.push_back(i);
+  Normalized n = Normalize(b, x, dims, AsNumber(args["eps"]).value_or(1e-5));
+  b.Return({Affine(b, n.y, args, channel)});
   return true;
-}
-
-// The log-probability of each row's target, found by comparing column numbers, so that it fuses with the
-// softmax before it.
-bool LowerNll(Builder& b, Value x, const BoundArgs& args) {
-  Value target = b.Tensor(args, "target");
-  auto reduction = AsInt(args["reduction"]), ignore = AsInt(args["ignore_index"]);
-  if (x.view.rank() != 2 || target.view.rank() != 1 || b.HasTensor(args, "weight") || !reduction || !ignore)
-    return false;
-  Value wanted{Unsqueeze(target.view, 1), target.dtype};
-  Value picked = b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted},
-                             ComputeDtype(x.dtype), 1);
-  Value log_probability = b.Reduce(ReduceOp::kSum, picked, {1}, false);
-  Value loss = b.Pointwise("loss", fmt::format("tl.where({{1}} == {}, 0.0, -{{0}})", *ignore),
-                           {log_probability, target}, log_probability.dtype, 1);
-  if (*reduction == 0) {
-    b.Return({loss});
-    return true;
-  }
-  Value counted = b.Pointwise("counted", fmt::format("tl.where({{0}} == {}, 0.0, 1.0)", *ignore), {target},
-                              loss.dtype, 1);
-  Value total = b.Reduce(ReduceOp::kSum, loss, {}, false),
-        count = b.Reduce(ReduceOp::kSum, counted, {}, false);
-  b.Return({*reduction == 1 ? b.Op("div", {total, count}) : total, count});
-  return true;
-}
-
-Value LogSoftmax(Builder& b, const Value& x, int64_t dim) {
-  SoftmaxParts parts = Softmax(b, x, dim);
-  return b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})});
-}
-
-// Targets as class indices, without label smoothing.
-bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self");
-  const double smoothing = AsNumber(args["label_smoothing"]).value_or(0);
-  if (smoothing != 0 || !IsFloating(x.dtype) || IsFloating(b.Tensor(args, "target").dtype) ||
-      x.view.rank() != 2)
-    return false;
-  return LowerNll(b, LogSoftmax(b, x, 1), args);
 }
 
 }  // namespace
 
 bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op.find("softmax") != std::string_view::npos) return LowerSoftmax(b, op, args);
-  if (op == "nll_loss_forward") return LowerNll(b, b.Tensor(args, "self"), args);
-  if (op == "cross_entropy_loss") return LowerCrossEntropy(b, args);
-  if (op.ends_with("_loss")) return LowerElementLoss(b, op, args);
+  if (op == "instance_norm") return LowerInstanceNorm(b, args);
   if (op.find("batch_norm") != std::string_view::npos) return LowerBatchNorm(b, op, args);
   if (op.find("group_norm") != std::string_view::npos) return LowerGroupNorm(b, op, args);
-  return LowerLayerNorm(b, op, args);
+  if (op.find("layer_norm") != std::string_view::npos || op.find("rms_norm") != std::string_view::npos)
+    return LowerLayerNorm(b, op, args);
+  return LowerLoss(b, node, op, args);
 }
 
 }  // namespace tritogen::teach

@@ -66,6 +66,10 @@ class ModuleWriter {
         Launch(group);
       }
     }
+    for (size_t i = 0; i < graph_.prims.size(); ++i) {
+      const Prim& prim = graph_.prims[i];
+      if (prim.kind == PrimKind::kEmpty) Allocate(static_cast<PrimId>(i));
+    }
     std::vector<std::string> leaves;
     for (const View& view : graph_.outputs) leaves.push_back(TensorText(view));
     std::string result = FillStructure(program_.structure, leaves);
@@ -154,17 +158,19 @@ class ModuleWriter {
                        view.offset);
   }
 
+  void Allocate(PrimId id) {
+    const Prim& prim = graph_[id];
+    forward_.push_back(fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id],
+                                   TupleText(prim.sizes), device_, DtypeName(prim.dtype)));
+  }
+
   void Launch(const Group& group) {
     std::vector<std::string> operators = Operators(graph_, group);
     if (operators.size() > 4) operators = {operators[0], operators[1], operators[2], operators.back()};
     if (operators.empty()) operators = {"copy"};
     std::string name = kernel_names_.Unique(fmt::format("{}_kernel", fmt::join(operators, "_")));
     KernelCode kernel = WriteKernel(graph_, group, buffers_, options_, name);
-    for (PrimId id : group.stores) {
-      const Prim& prim = graph_[id];
-      forward_.push_back(fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id],
-                                     TupleText(prim.sizes), device_, DtypeName(prim.dtype)));
-    }
+    for (PrimId id : group.stores) Allocate(id);
     std::vector<std::string> args;
     for (PrimId id : kernel.pointers) args.push_back(texts_[id]);
     args.push_back(kernel.constants);
@@ -210,12 +216,20 @@ class ModuleWriter {
   std::string Source() const {
     std::string kernels;
     for (const KernelCode& kernel : kernels_) kernels += "\n\n" + kernel.source;
-    bool multiply = kernels.find(", multiply") != std::string::npos;
+    // Functions that kernels combine elements with.
+    auto combine = [&](std::string_view name, std::string_view expr) -> std::string {
+      if (kernels.find(fmt::format(", {})", name)) == std::string::npos &&
+          kernels.find(fmt::format(", {},", name)) == std::string::npos)
+        return "";
+      return fmt::format("\n\n@triton.jit\ndef {}(a, b):\n    return {}\n", name, expr);
+    };
     std::string text = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n";
     if (kernels.find("libdevice.") != std::string::npos)
       text += "from triton.language.extra import libdevice\n";
     if (!request_.is_function) text = request_.reference_source + "\n\n" + text;
-    if (multiply) text += "\n\n@triton.jit\ndef multiply(a, b):\n    return a * b\n";
+    text += combine("multiply", "a * b");
+    text += combine("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)");
+    text += combine("smaller", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)");
     text += kernels;
     std::vector<std::string> parameters = Parameters();
     parameters.insert(parameters.begin(), "self");
