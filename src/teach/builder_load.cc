@@ -104,6 +104,15 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
   return {graph.Whole(id), dtype};
 }
 
+bool Builder::Write(const Value& to, const Value& value) {
+  if (to.view.prim < 0 || graph[to.view.prim].kind != PrimKind::kSource || to.view != graph.Whole(to.view.prim))
+    return false;
+  if (value.view.prim < 0 || !graph[value.view.prim].IsElementwise() || to.sizes() != value.sizes()) return false;
+  if (value.view != graph.Whole(value.view.prim) || to.dtype != value.dtype) return false;
+  graph.writes.push_back({value.view.prim, to.view.prim});
+  return true;
+}
+
 Value Builder::Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number) {
   Prim prim;
   prim.name = "fill";

@@ -26,6 +26,7 @@ void Graph::RemoveUnused() {
   for (const View& view : outputs) {
     if (view.prim >= 0) needed[view.prim] = true;
   }
+  for (const Write& write : writes) needed[write.value] = needed[write.to] = true;
   for (size_t i = prims.size(); i-- > 0;) {
     if (!needed[i]) continue;
     for (const View& view : prims[i].operands) {
@@ -45,6 +46,7 @@ void Graph::RemoveUnused() {
   for (View& view : outputs) {
     if (view.prim >= 0) view.prim = renamed[view.prim];
   }
+  for (Write& write : writes) write = {renamed[write.value], renamed[write.to]};
   prims = std::move(kept);
 }
 

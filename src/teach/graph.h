@@ -67,6 +67,12 @@ class Graph {
  public:
   std::vector<Prim> prims;  // operands come before their users
   std::vector<View> outputs;
+  // Values that go into the memory of a source instead of their own. REQUIRES: nothing but the value itself
+  // reads that source.
+  struct Write {
+    PrimId value, to;
+  };
+  std::vector<Write> writes;
 
   // Adds a prim, or finds an equal one that is there already.
   PrimId Add(Prim prim);

@@ -35,6 +35,7 @@ class Inliner {
       Store(view);
       out_.outputs.push_back(view);
     }
+    for (const Graph::Write& write : graph_.writes) out_.writes.push_back({moved[write.value], moved[write.to]});
     out_.RemoveUnused();
     return std::move(out_);
   }

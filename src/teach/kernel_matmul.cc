@@ -96,15 +96,26 @@ class MatmulWriter {
       const View& view = product.operands[operand];
       const std::string mask = k_mask ? fmt::format("({} < K)", index) : "";
       code_.axes[AxisKind::kFlat] = {index, mask};
+      // A dot wants whole tiles, also of what is the same in all rows or columns.
+      auto whole = [&](std::string value, Axes axes) {
+        bool full = true;
+        for (const Segment& segment : domain) full &= segment.axis == AxisKind::kBatch || axes.Has(segment.axis);
+        const char* shape = operand == 0 ? "BLOCK_M, BLOCK_K" : "BLOCK_K, BLOCK_N";
+        if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
+        inner.Add(fmt::format("{} = {}", name, value));
+      };
       if (view.prim < 0 || !graph_[view.prim].inlined) {
-        inner.Add(fmt::format("{} = {}", name, code_.Load(view, code_.PlaceOf(view, domain, false))));
+        const TileCode::Place place = code_.PlaceOf(view, domain, false);
+        whole(code_.Load(view, place), place.axes);
         return;
       }
       code_.BeginOperand(domain);
       std::string value = code_.Read(view, false, product.compute[operand]);
+      Axes axes = code_.AxesOf(view.prim);
+      if (k_mask) axes.Add(AxisKind::kFlat);
       // Past the end of k only zeros may be added.
       if (k_mask) value = fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
-      inner.Add(fmt::format("{} = {}", name, value));
+      whole(value, axes);
       code_.EndOperand();
     };
     load("a", 0, a_domain, "offs_k[None, :]");

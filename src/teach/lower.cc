@@ -57,8 +57,14 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
   for (const auto& [name, arg] : args.all()) tensor |= AsRef(arg) != nullptr;
   if (!tensor || (row.compute == Compute::kResult && !IsFloatCompute(node) && !FitsIntegers(row.name)))
     return false;
-  auto get = [&](NodeRef ref) { return b.Get(ref); };
-  if (row.name == "prelu" && b.Tensor(args, "weight").view.numel() > 1) return false;
+  auto get = [&](NodeRef ref) {
+    Value value = b.Get(ref);
+    // One slope for each channel, which is dimension 1.
+    if (row.name != "prelu" || AsRef(args["weight"])->id != ref.id || value.view.rank() != 1) return value;
+    std::vector<int64_t> channels(std::max<size_t>(result.sizes.size(), 1), 1);
+    if (channels.size() > 1) channels[1] = value.view.numel();
+    return b.Reshape(value, channels);
+  };
   b.Return({b.Apply(row, args, get, result.dtype)});
   return true;
 }
@@ -83,6 +89,7 @@ class Lowering {
       if (ref.id < 0) return std::nullopt;  // not a tensor
       b_.graph.outputs.push_back(b_.Get(ref).view);
     }
+    CopyWhereNothingIsComputed();
     b_.graph.RemoveUnused();
     return std::move(b_.graph);
   }
@@ -100,6 +107,18 @@ class Lowering {
       if (ref.result >= static_cast<int>(program_.nodes[ref.id].results.size())) return false;
     }
     return true;
+  }
+
+  // A program of views alone still has to give tensors.
+  void CopyWhereNothingIsComputed() {
+    b_.graph.RemoveUnused();
+    auto idle = [](const Prim& prim) { return prim.kind == PrimKind::kSource || prim.kind == PrimKind::kEmpty; };
+    if (!std::all_of(b_.graph.prims.begin(), b_.graph.prims.end(), idle)) return;
+    for (View& view : b_.graph.outputs) {
+      const Prim& source = b_.graph[view.prim];
+      if (source.kind != PrimKind::kSource) continue;
+      view = b_.Pointwise("copy", "{0}", {Value{view, source.dtype}}, source.dtype, 0).view;
+    }
   }
 
   bool Used(NodeId id, int result) const {

@@ -76,6 +76,28 @@ Value WeightsOf(Builder& b, const Value& weight, const Geometry& g) {
   return {Expand(Unsqueeze(Permute(cut.view, order), 0), sizes), weight.dtype};
 }
 
+// One result for each group: nothing is used again by another row, so the product is a reduction over the
+// window.
+Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs& args, const Geometry& g,
+                const std::vector<int64_t>& out) {
+  const int64_t spatial = static_cast<int64_t>(g.in.size());
+  std::vector<int64_t> order = {0, 1}, dims;  // (n, groups, y…, c, k…)
+  for (int64_t s = 0; s < spatial; ++s) order.push_back(3 + spatial + s);
+  for (int64_t s = 0; s < spatial + 1; ++s) order.push_back(2 + s);
+  for (int64_t s = 0; s < spatial + 1; ++s) dims.push_back(-1 - s);
+  Value windows = WindowsOf(b, x, g), weights = WeightsOf(b, weight, g);
+  View filter = Select(weights.view, 2, 0);  // (n, groups, c, k…)
+  for (int64_t s = 0; s < spatial; ++s) filter = Unsqueeze(filter, 2);
+  Value products = b.Op("mul", {Value{Permute(windows.view, order), x.dtype}, Value{filter, weight.dtype}}, ComputeDtype(x.dtype));
+  Value y = b.Reduce(ReduceOp::kSum, products, dims, false);
+  if (b.HasTensor(args, "bias")) {
+    std::vector<int64_t> channels(g.out.size() + 1, 1);
+    channels[0] = g.groups;
+    y = b.Op("add", {y, b.Reshape(b.Tensor(args, "bias"), channels)}, y.dtype);
+  }
+  return b.Reshape(y, out);
+}
+
 }  // namespace
 
 bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
@@ -100,6 +122,10 @@ bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const B
   g.stride = PerDimension(args, "stride", spatial, 1);
   g.padding = PerDimension(args, "padding", spatial, 0);
   g.dilation = PerDimension(args, "dilation", spatial, 1);
+  if (g.o == 1) {
+    b.Return({Depthwise(b, x, weight, args, g, out)});
+    return true;
+  }
   Value product = b.Matmul(WeightsOf(b, weight, g), WindowsOf(b, x, g), 2, {g.n, g.groups, g.o, Product(g.out)},
                            g.c * Product(g.kernel));
   Value y = product;

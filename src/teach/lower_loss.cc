@@ -196,7 +196,7 @@ bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
 }  // namespace
 
 Value LogSoftmax(Builder& b, const Value& x, int64_t dim) {
-  SoftmaxParts parts = Softmax(b, x, dim);
+  SoftmaxParts parts = Softmax(b, x, {dim});
   return b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})});
 }
 

@@ -82,7 +82,7 @@ bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
     scores = mask.dtype == Dtype::kBool ? b.Op("where", {mask, scores, -INFINITY}, Dtype::kFloat32)
                                         : b.Op("add", {scores, mask}, Dtype::kFloat32);
   }
-  SoftmaxParts parts = Softmax(b, scores, -1);
+  SoftmaxParts parts = Softmax(b, scores, {-1});
   Value weights = b.Op("div", {parts.exponentials, parts.sum});
   auto result = GeneralProduct(b, b.Cast(weights, v.dtype), v, node.results[0].sizes);
   if (!result) return false;

@@ -10,14 +10,14 @@ namespace {
 
 // (x − mean) / sqrt(variance + eps) over `dims`.
 struct Normalized {
-  Value y, mean, rstd;
+  Value y, mean, variance, rstd;
 };
 Normalized Normalize(Builder& b, const Value& x, const std::vector<int64_t>& dims, double eps) {
   Value mean = b.Mean(x, dims, true);
   Value centered = b.Op("sub", {x, mean}, mean.dtype);
   Value variance = b.Mean(b.Op("square", {centered}), dims, true);
   Value rstd = b.Op("rsqrt", {b.Op("add", {variance, eps})});
-  return {b.Op("mul", {centered, rstd}), mean, rstd};
+  return {b.Op("mul", {centered, rstd}), mean, variance, rstd};
 }
 
 // y·weight + bias, either of which may be missing; `shape` broadcasts them against y.
@@ -38,7 +38,7 @@ bool LowerSoftmax(Builder& b, std::string_view op, const BoundArgs& args) {
   auto dim = AsInt(args["dim"]);
   if (!dim || !IsFloating(x.dtype)) return false;
   if (const auto* dtype = std::get_if<Dtype>(&args["dtype"].v)) x = b.Cast(x, *dtype);
-  SoftmaxParts parts = Softmax(b, x, *dim);
+  SoftmaxParts parts = Softmax(b, x, {*dim});
   if (op.find("log") != std::string_view::npos) {
     b.Return({b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})})});
   } else {
@@ -82,8 +82,8 @@ bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   return true;
 }
 
-// With running statistics BatchNorm is an affine map per channel. In training it also writes those
-// statistics, which stays with PyTorch; without any to write it is a normalisation over all but the channels.
+// With running statistics BatchNorm is an affine map per channel. In training it is a normalisation over all
+// but the channels, and moves the running statistics towards the batch's.
 bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "input");
   if (x.view.rank() < 2 || !IsFloating(x.dtype)) return false;
@@ -96,9 +96,26 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   }
   double eps = AsNumber(args["eps"]).value_or(1e-5);
   if (training) {
-    if (b.HasTensor(args, "running_mean")) return false;
     Normalized n = Normalize(b, x, dims, eps);
-    b.Return({Affine(b, n.y, args, channel)});
+    const std::vector<int64_t> flat = {x.sizes()[1]};
+    std::vector<Value> results = {Affine(b, n.y, args, channel), b.Reshape(n.mean, flat), b.Reshape(n.rstd, flat)};
+    if (b.HasTensor(args, "running_mean") && b.HasTensor(args, "running_var")) {
+      const double count = static_cast<double>(x.view.numel() / x.sizes()[1]), momentum = AsNumber(args["momentum"]).value_or(0.1);
+      auto moved = [&](std::string_view name, const Value& batch) {
+        Value old = b.Tensor(args, name);
+        Value kept = b.Op("mul", {old, 1 - momentum}, batch.dtype), part = b.Op("mul", {batch, momentum});
+        return b.Cast(b.Op("add", {kept, part}, batch.dtype), old.dtype);
+      };
+      Value variance = b.Reshape(b.Op("mul", {n.variance, count > 1 ? count / (count - 1) : INFINITY}), flat);
+      Value mean = moved("running_mean", results[1]), spread = moved("running_var", variance);
+      if (op == "_native_batch_norm_legit_functional") {
+        results.push_back(mean);
+        results.push_back(spread);
+      } else if (!b.Write(b.Tensor(args, "running_mean"), mean) || !b.Write(b.Tensor(args, "running_var"), spread)) {
+        return false;
+      }
+    }
+    b.Return(std::move(results));
     return true;
   }
   if (!b.HasTensor(args, "running_mean") || !b.HasTensor(args, "running_var")) return false;

@@ -51,6 +51,9 @@ class Builder {
   // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
   Value Load(std::string name, const Value& data, const std::vector<Value>& index,
              const std::optional<Value>& valid = {}, std::string other = {});
+  // Puts a value into a parameter, buffer or input when everything is computed. False for what is none of
+  // these.
+  bool Write(const Value& to, const Value& value);
   // One number everywhere.
   Value Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number);
   Value Cast(const Value& in, Dtype dtype);
@@ -106,12 +109,12 @@ bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArg
 bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 
-// Softmax along a dimension before its division: max x, x − max, its exponentials and their sum; the
-// dimension is kept.
+// Softmax over dimensions before its division: max x, x − max, its exponentials and their sum; dimensions are
+// kept.
 struct SoftmaxParts {
   Value maximum, shifted, exponentials, sum;
 };
-SoftmaxParts Softmax(Builder& b, const Value& x, int64_t dim);
+SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims);
 Value LogSoftmax(Builder& b, const Value& x, int64_t dim);
 // input (…, k) times weightᵀ (n, k), plus bias where there is one.
 Value Linear(Builder& b, const Value& input, const Value& weight, const std::optional<Value>& bias);

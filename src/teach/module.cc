@@ -160,6 +160,12 @@ class ModuleWriter {
 
   void Allocate(PrimId id) {
     const Prim& prim = graph_[id];
+    for (const Graph::Write& write : graph_.writes) {
+      if (write.value == id) {
+        texts_[id] = texts_[write.to];
+        return;
+      }
+    }
     forward_.push_back(fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id],
                                    TupleText(prim.sizes), device_, DtypeName(prim.dtype)));
   }
@@ -171,17 +177,25 @@ class ModuleWriter {
     std::string name = kernel_names_.Unique(fmt::format("{}_kernel", fmt::join(operators, "_")));
     KernelCode kernel = WriteKernel(graph_, group, buffers_, options_, name);
     for (PrimId id : group.stores) Allocate(id);
+    kernel.name = KnownAs(group, kernel);
     std::vector<std::string> args;
     for (PrimId id : kernel.pointers) args.push_back(texts_[id]);
     args.push_back(kernel.constants);
     args.push_back(fmt::format("num_warps={}", kernel.num_warps));
     if (kernel.num_stages > 0) args.push_back(fmt::format("num_stages={}", kernel.num_stages));
-    std::string call = fmt::format("{}[{}]({})", name, kernel.grid, fmt::join(args, ", "));
+    std::string call = fmt::format("{}[{}]({})", kernel.name, kernel.grid, fmt::join(args, ", "));
     if (call.size() > 100) {
-      call = fmt::format("{}[{}](\n            {},\n        )", name, kernel.grid, fmt::join(args, ", "));
+      call = fmt::format("{}[{}](\n            {},\n        )", kernel.name, kernel.grid, fmt::join(args, ", "));
     }
     forward_.push_back(call);
-    kernels_.push_back(std::move(kernel));
+    if (kernel.name == name) kernels_.push_back(std::move(kernel));
+  }
+
+  // The name of an earlier kernel that differs in nothing but the names of tensors; else its own.
+  std::string KnownAs(const Group& group, const KernelCode& kernel) {
+    std::vector<std::string> plain = buffers_;
+    for (size_t i = 0; i < kernel.pointers.size(); ++i) plain[kernel.pointers[i]] = fmt::format("t{}", i);
+    return known_.emplace(WriteKernel(graph_, group, plain, options_, "kernel").source, kernel.name).first->second;
   }
 
   void Call(const Group& group) {
@@ -264,6 +278,7 @@ class ModuleWriter {
   const KernelOptions& options_;
   NameTable names_{"self", "torch", "nn", "triton", "tl", "libdevice", "ModelNew"};
   NameTable kernel_names_;
+  std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
   std::string device_;
   bool device_from_input_ = false;

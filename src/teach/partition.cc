@@ -266,6 +266,7 @@ class Partitioner {
   void FindStores() {
     std::set<PrimId> stored;
     for (const View& view : graph_.outputs) stored.insert(view.prim);
+    for (const Graph::Write& write : graph_.writes) stored.insert(write.value);
     for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
       if (graph_[id].inlined) continue;
       for (const View& view : Reads(graph_[id])) {
