@@ -19,7 +19,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-BINARY, TEACH = ROOT / "build/release/tritogen", ROOT / "build/release/teach_file"
+BINARY = pathlib.Path(os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tritogen"))
+TEACH = pathlib.Path(os.environ.get("TEACH_FILE", ROOT / "build/release/teach_file"))
 PYTHON = ROOT / ".venv/bin/python"
 TYPES = {"float32": "torch.float32", "int64": "torch.int64", "bool": "torch.bool"}
 

@@ -188,7 +188,7 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
   }
   bool index = op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
   Dtype dtype = index ? Dtype::kInt64 : ComputeDtype(in.dtype);
-  if (columns == 1 && !index) return Reshape(in, final_sizes);
+  if (columns == 1) return index ? Fill(final_sizes, dtype, Arg{int64_t{0}}) : Reshape(in, final_sizes);
   if (options_.split_reductions && CanSplit(op) && rows < kFewRows && columns >= kLongRow) {
     int last = rank - 1;
     while (!reduced[last] || in.sizes()[last] == 1) --last;
@@ -234,6 +234,7 @@ Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keep
 }
 
 Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {
+  if (in.sizes()[WrapDim(dim, in.view.rank())] == 1) return in;
   Prim prim;
   prim.kind = PrimKind::kScan;
   prim.name = fmt::format("running_{}", ReduceName(op));

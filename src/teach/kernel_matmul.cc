@@ -58,6 +58,7 @@ class MatmulWriter {
 
   TileCode& code() { return code_; }
   const std::string& text() const { return lines_.text(); }
+  const std::vector<KernelCode::Descriptor>& descriptors() const { return descriptors_; }
 
  private:
   void ProgramIds() {
@@ -104,6 +105,12 @@ class MatmulWriter {
         if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
         inner.Add(fmt::format("{} = {}", name, value));
       };
+      if (auto turned = Described(view, operand)) {
+        const char* m = operand == 0 ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N";
+        inner.Add(fmt::format("{} = {}.load([{}, {}]){}", name, code_.Pointer(view.prim), *turned ? m : (operand == 0 ? m : "start"),
+                              *turned ? "start" : (operand == 0 ? "start" : m), *turned ? ".T" : ""));
+        return;
+      }
       if (view.prim < 0 || !graph_[view.prim].inlined) {
         const TileCode::Place place = code_.PlaceOf(view, domain, false);
         whole(code_.Load(view, place), place.axes);
@@ -130,12 +137,45 @@ class MatmulWriter {
     code_.axes = axes;
   }
 
+  // Whether a tensor descriptor can read the operand: two dimensions, whole rows, and rows that start at
+  // multiples of 16 bytes. The value: its rows run along k although they are columns of the second operand.
+  std::optional<bool> Described(const View& view, size_t operand) {
+    if (!options_.descriptors || t_.batch > 1 || view.prim < 0 || graph_[view.prim].inlined || view.offset != 0)
+      return std::nullopt;
+    // Also read in another way: then the argument has to stay a pointer.
+    int readers = 0;
+    for (PrimId member : group_.members) {
+      for (const View& read : graph_[member].operands) readers += read.prim == view.prim;
+    }
+    const int64_t rows = operand == 0 ? t_.m : t_.k, columns = operand == 0 ? t_.k : t_.n;
+    const int64_t bytes = static_cast<int64_t>(DtypeSize(graph_[view.prim].dtype));
+    if (readers != 1 || !view.guards.empty() || ContiguousView(view.prim, graph_[view.prim].sizes).numel() != rows * columns)
+      return std::nullopt;
+    auto digits = SplitIntoAxes(view, {rows, columns});
+    if (!digits || (*digits)[0].size() != 1 || (*digits)[1].size() != 1) return std::nullopt;
+    const Digit outer = (*digits)[0][0], inner = (*digits)[1][0];
+    const bool plain = inner.stride == 1 && outer.stride == columns && columns * bytes % 16 == 0;
+    const bool turned = operand == 1 && outer.stride == 1 && inner.stride == rows && rows * bytes % 16 == 0;
+    if (!plain && !turned) return std::nullopt;
+    code_.Pointer(view.prim);
+    const auto& pointers = code_.pointers();
+    const size_t at = static_cast<size_t>(std::find(pointers.begin(), pointers.end(), view.prim) - pointers.begin());
+    const int64_t along = operand == 0 ? t_.block_m : t_.block_n;
+    if (plain && operand == 1)
+      descriptors_.push_back({at, fmt::format("{}, {}", rows, columns), fmt::format("[{}, {}]", t_.block_k, along)});
+    else
+      descriptors_.push_back({at, turned ? fmt::format("{}, {}", columns, rows) : fmt::format("{}, {}", rows, columns),
+                              fmt::format("[{}, {}]", along, t_.block_k)});
+    return turned;
+  }
+
   const Graph& graph_;
   const Group& group_;
   Tiles t_;
   const KernelOptions& options_;
   TileCode code_;
   Lines lines_;
+  std::vector<KernelCode::Descriptor> descriptors_;
 };
 
 }  // namespace
@@ -150,6 +190,7 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = writer.code().pointers();
+  kernel.descriptors = writer.descriptors();
   kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
                              writer.text());
   kernel.grid = fmt::format("({},)", t.batch * CeilDiv(t.m, t.block_m) * CeilDiv(t.n, t.block_n));

@@ -107,12 +107,13 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
 class RowWriter {
  public:
   RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
-            const Shape2& shape)
-      : graph_(graph), group_(group), s_(shape), code_(graph, group, buffers) {}
+            const Shape2& shape, bool persistent)
+      : graph_(graph), group_(group), s_(shape), persistent_(persistent), code_(graph, group, buffers),
+        main_(persistent ? 2 : 1) {}
 
   void Write() {
     for (const char* used :
-         {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start"}) {
+         {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start", "tile"}) {
       code_.Name(used);
     }
     code_.body = code_.outer = &main_;
@@ -138,19 +139,25 @@ class RowWriter {
   }
 
   TileCode& code() { return code_; }
-  const std::string& text() const { return main_.text(); }
+  std::string text() const { return head_.text() + main_.text(); }
 
  private:
   void Header() {
     std::string wide = code_.wide() ? ".to(tl.int64)" : "";
+    std::string program = persistent_ ? "tile" : "tl.program_id(0)";
+    if (persistent_) {
+      head_.Add("# Each program takes every num_programs-th block of rows.");
+      head_.Add(fmt::format("for tile in range(tl.program_id(0), {}, tl.num_programs(0)):", CeilDiv(s_.rows, s_.row_tile)));
+    }
     if (s_.several_rows) {
-      main_.Add("# Each program handles ROWS rows.");
-      main_.Add(fmt::format("rows = tl.program_id(0){} * ROWS + tl.arange(0, ROWS)[:, None]", wide));
+      if (!persistent_) main_.Add("# Each program handles ROWS rows.");
+      main_.Add(fmt::format("rows = {}{} * ROWS + tl.arange(0, ROWS)[:, None]", program, wide));
       if (s_.row_mask) main_.Add("row_mask = rows < N_ROWS");
       code_.axes[AxisKind::kRow] = {"rows", s_.row_mask ? "row_mask" : ""};
     } else {
-      main_.Add(s_.rows == 1 ? "# One program handles everything." : "# Each program handles one row.");
-      if (s_.rows > 1) main_.Add(fmt::format("row = tl.program_id(0){}", wide));
+      if (!persistent_)
+        main_.Add(s_.rows == 1 ? "# One program handles everything." : "# Each program handles one row.");
+      if (s_.rows > 1) main_.Add(fmt::format("row = {}{}", program, wide));
       code_.axes[AxisKind::kRow] = {"row", ""};
     }
     code_.axes[AxisKind::kColumn] = {"cols", s_.col_mask ? "col_mask" : ""};
@@ -267,7 +274,7 @@ class RowWriter {
   // Runs `write` with code going into a loop over the columns.
   template <typename Write>
   void Loop(Write write) {
-    Lines inner(2);
+    Lines inner(persistent_ ? 3 : 2);
     code_.body = &inner;
     Columns(inner, "start + ");
     write(inner);
@@ -340,8 +347,9 @@ class RowWriter {
   const Graph& graph_;
   const Group& group_;
   Shape2 s_;
+  const bool persistent_;
   TileCode code_;
-  Lines main_;
+  Lines head_, main_;
   std::map<PrimId, int> rounds_;
   std::map<PrimId, std::string> accumulators_;
 };
@@ -357,7 +365,9 @@ int Warps(const Shape2& s, const KernelOptions& options) {
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name) {
   Shape2 s = Choose(graph, group, options);
-  RowWriter writer(graph, group, buffers, s);
+  const int64_t blocks = CeilDiv(s.rows, s.row_tile);
+  const bool persistent = options.persistent && blocks > 1;
+  RowWriter writer(graph, group, buffers, s, persistent);
   writer.Write();
   KernelCode kernel;
   kernel.name = name;
@@ -372,12 +382,14 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   constant("BLOCK", s.col_tile);
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
-  kernel.grid = fmt::format("({},)", CeilDiv(s.rows, s.row_tile));
+  kernel.grid = fmt::format("({},)", persistent ? PersistentPrograms(blocks) : blocks);
+  if (!persistent && s.several_rows) kernel.grid_division = fmt::format("(triton.cdiv({}, {}),)", s.rows, s.row_tile);
   kernel.num_warps = Warps(s, options);
   kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program",
                               s.rows, s.columns);
   kernel.launch =
-      fmt::format("{} row{} for each program, grid {}", s.row_tile, s.several_rows ? "s" : "", kernel.grid);
+      fmt::format("{}{} row{} for each program, grid {}", persistent ? "persistent, in turns of " : "", s.row_tile,
+                  s.several_rows ? "s" : "", kernel.grid);
   kernel.compute = fmt::format("{}, compute {}",
                                s.loop ? fmt::format("walk along the row {} columns at a time", s.col_tile)
                                       : "load the row once and keep it in registers",

@@ -61,6 +61,11 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   return WriteFlatKernel(graph, group, buffers, options, name);
 }
 
+int64_t PersistentPrograms(int64_t blocks) {
+  constexpr int64_t kProcessors = 132;  // of the GPU that kernels are tuned for
+  return std::min(4 * kProcessors, CeilDiv(blocks, 2));
+}
+
 int64_t NextPowerOf2(int64_t n) {
   int64_t power = 1;
   while (power < n) power *= 2;

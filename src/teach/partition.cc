@@ -166,6 +166,11 @@ class Partitioner {
     }
     for (PrimId member : to.members) {
       if (LoadsFrom(graph_[member], flat)) return;
+      // A product reads whole rows and columns, not its own element.
+      if (graph_[member].kind != PrimKind::kMatmul) continue;
+      for (const View& view : Reads(graph_[member])) {
+        if (view.prim >= 0 && group_of_[view.prim] == flat) return;
+      }
     }
     for (int need : Needs(flat)) {
       if (need != g && DependsOn(need, g)) return;
