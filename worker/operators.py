@@ -66,6 +66,8 @@ def _look_up(function: Any) -> Traits:
     parts = None
     if not name.startswith("aten::"):
         parts = _foreign(function)
+    elif name.startswith("aten::upsample_"):
+        parts = _plain_upsample(function) if name.endswith(".vec") else None
     elif function._can_decompose() and name.removeprefix("aten::") not in _WHOLE:
         parts = function.decompose
     return Traits(
@@ -82,6 +84,12 @@ def _look_up(function: Any) -> Traits:
         written_kwargs=tuple(a.name for i, a in written),
         written_unsaid=_updated_statistics if function is aten.batch_norm.default else lambda args: (),
     )
+
+
+def _plain_upsample(function: Any) -> Callable[..., Any]:
+    """interpolate(…) becomes the operator that runs, by C++; decompose() would take Python's, down to single reads."""
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    return lambda *args, **kwargs: function._op_dk(key, *args, **kwargs)
 
 
 def _foreign(function: Any) -> Callable[..., Any]:

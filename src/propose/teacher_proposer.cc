@@ -152,6 +152,7 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   lesson.is_function = request.is_function || request.reference == nullptr;
   lesson.strict = request.strict;
   lesson.count = request.count;
+  lesson.seed = request.seed;
   if (request.reference != nullptr) {
     DescribeCall(*request.reference, *request.program, lesson);
     DescribeConstants(*request.reference, *request.program, lesson);

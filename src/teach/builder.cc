@@ -58,7 +58,12 @@ Value Builder::AddPointwise(Prim prim, const std::vector<Value>& in) {
   prim.sizes = BroadcastSizes(shapes);
   for (const Value& value : in) prim.operands.push_back(Expand(value.view, prim.sizes));
   if (prim.name != "cast") prim.held = ComputeDtype(prim.dtype);
-  prim.origin = origin;
+  if (prim.origin.empty()) prim.origin = origin;
+  // Arithmetic on element numbers alone is cheaper than memory.
+  prim.inlined = prim.kind == PrimKind::kPointwise && !in.empty() &&
+                 std::all_of(in.begin(), in.end(), [&](const Value& value) {
+                   return value.view.prim == kElementNumber || graph[value.view.prim].inlined;
+                 });
   Dtype dtype = prim.dtype;
   PrimId id = graph.Add(std::move(prim));
   return {graph.Whole(id), dtype};
@@ -103,12 +108,14 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
   std::map<std::string, double> filled;      // of tensors that hold one number throughout
   std::vector<std::vector<int64_t>> shapes;  // theirs
   std::optional<Dtype> promoted;
+  bool any = false;  // tensor to load
+  for (const auto& [name, arg] : args.all()) any |= AsRef(arg) != nullptr && !IsFilled(get(*AsRef(arg)));
   for (const auto& [name, arg] : args.all()) {
     const NodeRef* ref = AsRef(arg);
     if (ref == nullptr) continue;
     Value value = get(*ref);
     promoted = promoted ? PromoteTypes(*promoted, value.dtype) : value.dtype;
-    if (auto found = fill_.find(value.view.prim); found != fill_.end()) {
+    if (auto found = fill_.find(value.view.prim); any && found != fill_.end()) {
       filled[name] = found->second;
       shapes.push_back(value.sizes());
       continue;
@@ -181,7 +188,7 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
   }
   bool index = op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
   Dtype dtype = index ? Dtype::kInt64 : ComputeDtype(in.dtype);
-  if (columns == 1 && !index) return Reshape(in, final_sizes);
+  if (columns == 1) return index ? Fill(final_sizes, dtype, Arg{int64_t{0}}) : Reshape(in, final_sizes);
   if (options_.split_reductions && CanSplit(op) && rows < kFewRows && columns >= kLongRow) {
     int last = rank - 1;
     while (!reduced[last] || in.sizes()[last] == 1) --last;
@@ -226,7 +233,32 @@ Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keep
   return mean;
 }
 
+Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {
+  if (in.sizes()[WrapDim(dim, in.view.rank())] == 1) return in;
+  Prim prim;
+  prim.kind = PrimKind::kScan;
+  prim.name = fmt::format("running_{}", ReduceName(op));
+  prim.origin = origin;
+  prim.dtype = prim.held = ComputeDtype(in.dtype);
+  prim.sizes = prim.space = in.sizes();
+  prim.operands = {in.view};
+  prim.compute = {prim.dtype};
+  prim.reduce = op;
+  prim.reduced.assign(in.sizes().size(), false);
+  prim.reduced[WrapDim(dim, in.view.rank())] = true;
+  prim.flops = 1;
+  Dtype dtype = prim.dtype;
+  return {graph.Whole(graph.Add(std::move(prim))), dtype};
+}
+
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
+  std::vector<int64_t> sizes = {a.sizes().begin(), a.sizes().end() - 1};
+  sizes.push_back(b.sizes().back());
+  return Matmul(a, b, batch_dims, std::move(sizes), a.sizes().back());
+}
+
+Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
+                      int64_t inner) {
   Prim prim;
   prim.kind = PrimKind::kMatmul;
   prim.name = "matmul";
@@ -234,11 +266,11 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
   prim.dtype = a.dtype;
   prim.held = Dtype::kFloat32;
   prim.batch_dims = batch_dims;
-  prim.sizes = {a.sizes().begin(), a.sizes().end() - 1};
-  prim.sizes.push_back(b.sizes().back());
+  prim.sizes = std::move(sizes);
+  prim.inner = inner;
   prim.operands = {a.view, b.view};
   prim.compute = {a.dtype, b.dtype};
-  prim.flops = 2.0 * static_cast<double>(a.sizes().back());
+  prim.flops = 2.0 * static_cast<double>(inner);
   PrimId id = graph.Add(std::move(prim));
   return {graph.Whole(id), a.dtype};
 }

@@ -10,8 +10,8 @@ namespace tritogen::teach {
 PrimId Graph::Add(Prim prim) {
   if (prim.kind != PrimKind::kCall) {
     auto work = [](const Prim& p) {  // all but the name
-      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.compute, p.held, p.reduce, p.space,
-                      p.reduced, p.batch_dims, p.node);
+      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.compute, p.held,
+                      p.inlined, p.reduce, p.space, p.reduced, p.batch_dims, p.inner, p.node);
     };
     auto it = std::find_if(prims.begin(), prims.end(),
                            [&](const Prim& other) { return work(other) == work(prim); });
@@ -26,6 +26,7 @@ void Graph::RemoveUnused() {
   for (const View& view : outputs) {
     if (view.prim >= 0) needed[view.prim] = true;
   }
+  for (const Write& write : writes) needed[write.value] = needed[write.to] = true;
   for (size_t i = prims.size(); i-- > 0;) {
     if (!needed[i]) continue;
     for (const View& view : prims[i].operands) {
@@ -45,6 +46,7 @@ void Graph::RemoveUnused() {
   for (View& view : outputs) {
     if (view.prim >= 0) view.prim = renamed[view.prim];
   }
+  for (Write& write : writes) write = {renamed[write.value], renamed[write.to]};
   prims = std::move(kept);
 }
 

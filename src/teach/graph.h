@@ -1,7 +1,8 @@
-// Graph: a program taken apart into what kernels are made of. Four kinds of work (pointwise, reduction,
-// matrix product, ATen call) on values in row-major order; layout operations have become Views. Softmax,
-// norms and losses are gone: they are reductions and pointwise steps here, so that one way of fusing serves
-// them all.
+// Graph: a program taken apart into what kernels are made of. Six kinds of work (pointwise, indexed load,
+// reduction, scan, matrix product, ATen call) on values in row-major order; layout operations have become
+// Views. Softmax, norms and losses are gone: they are reductions and pointwise steps here. So are pools
+// (reductions over indexed loads), convolutions (products with one as an operand) and sorting (ranks are
+// reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
 #include <string>
@@ -15,8 +16,11 @@ namespace tritogen::teach {
 
 enum class PrimKind {
   kSource,     // an input, parameter, buffer or constant
+  kEmpty,      // a tensor without elements
   kPointwise,  // every element of `sizes` from one element of each operand
+  kLoad,       // element `expr` of operand 0, which lies in memory; the other operands as for kPointwise
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
+  kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,     // operand 0 (batch…, m…, k) times operand 1 (batch…, k, n)
   kCall,       // an ATen call; its operands are read as tensors
 };
@@ -31,29 +35,44 @@ struct Prim {
   std::vector<int64_t> sizes;     // its shape
   std::vector<View> operands;     // pointwise: each of shape `sizes`
 
-  // kPointwise: Triton expression with {0}, {1}… for the operands.
+  // kPointwise: Triton expression with {0}, {1}… for the operands. kLoad: the number of the element, offset
+  // included.
   std::string expr;
+  std::string valid, other;  // kLoad: where this does not hold, nothing is read and the value is `other`
   std::vector<Dtype> compute;    // per operand: the dtype the expression wants it in
   Dtype held = Dtype::kFloat32;  // of the expression's value in registers
   bool once = false;             // stored rather than computed again by every reader
+  bool inlined = false;          // never stored: who reads it computes it. Index arithmetic, operands of products
   double flops = 0;              // per element
 
-  // kReduce
+  // kReduce, kScan
   ReduceOp reduce = ReduceOp::kSum;
   std::vector<int64_t> space;
   std::vector<bool> reduced;
 
   // kMatmul
   int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m
+  int64_t inner = 0;   // k; operands may have it as several dimensions
 
   // kSource and kCall
   NodeRef node{-1, 0};
+
+  // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
+  bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }
+  // Index of the first operand that is read element by element.
+  size_t FirstElementwise() const { return kind == PrimKind::kLoad ? 1 : 0; }
 };
 
 class Graph {
  public:
   std::vector<Prim> prims;  // operands come before their users
   std::vector<View> outputs;
+  // Values that go into the memory of a source instead of their own. REQUIRES: nothing but the value itself
+  // reads that source.
+  struct Write {
+    PrimId value, to;
+  };
+  std::vector<Write> writes;
 
   // Adds a prim, or finds an equal one that is there already.
   PrimId Add(Prim prim);

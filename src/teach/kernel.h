@@ -18,6 +18,8 @@ struct KernelOptions {
   int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // 0: by the product's size
   std::string precision = "ieee";              // of float32 dots: "ieee", "tf32x3"
   int num_warps = 0;                           // 0: by the tile
+  bool persistent = false;                     // fewer programs than blocks, each takes several in turn
+  bool descriptors = false;                    // products read their operands by tensor descriptors where they can
 };
 
 struct KernelCode {
@@ -25,6 +27,13 @@ struct KernelCode {
   std::string source;                 // the decorated function
   std::vector<PrimId> pointers;       // its tensor arguments, in order
   std::string grid;                   // "(64,)"
+  std::string grid_division;          // the same as it comes about: "(triton.cdiv(65536, BLOCK),)"; may be empty
+  // Pointers that are tensor descriptors: where they stand in `pointers`, shape of the tensor and of a block.
+  struct Descriptor {
+    size_t at;
+    std::string shape, block;
+  };
+  std::vector<Descriptor> descriptors;
   std::string constants;              // "N=512, BLOCK=1024"; keyword arguments of the launch
   int num_warps = 4, num_stages = 0;  // stages: 0 for Triton's default
   // In words, for the plan.
@@ -43,6 +52,8 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
 KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                              const KernelOptions& options, const std::string& name);
 
+// Programs of a persistent kernel for so many blocks.
+int64_t PersistentPrograms(int64_t blocks);
 int64_t NextPowerOf2(int64_t n);
 int64_t CeilDiv(int64_t a, int64_t b);
 

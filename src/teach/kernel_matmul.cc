@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "program/triton_dtype.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 
@@ -47,7 +48,9 @@ class MatmulWriter {
     ProgramIds();
     Dot();
     PrimId product = group_.members[0];
-    code_.Bind(product, "acc", Dtype::kFloat32);
+    Axes tile;
+    for (const Segment& segment : group_.domain) tile.Add(segment.axis);
+    code_.Bind(product, "acc", Dtype::kFloat32, tile);
     if (group_.members.size() > 1) lines_.Add("# What follows the product works on the tile in registers.");
     for (size_t i = 1; i < group_.members.size(); ++i) code_.Member(group_.members[i]);
     for (PrimId member : group_.stores) code_.Store(member);
@@ -55,6 +58,7 @@ class MatmulWriter {
 
   TileCode& code() { return code_; }
   const std::string& text() const { return lines_.text(); }
+  const std::vector<KernelCode::Descriptor>& descriptors() const { return descriptors_; }
 
  private:
   void ProgramIds() {
@@ -86,21 +90,83 @@ class MatmulWriter {
         {AxisKind::kBatch, t_.batch}, {AxisKind::kM, t_.m}, {AxisKind::kFlat, t_.k}};
     std::vector<Segment> b_domain = {
         {AxisKind::kBatch, t_.batch}, {AxisKind::kFlat, t_.k}, {AxisKind::kN, t_.n}};
-    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
-    lines_.Add("for start in range(0, K, BLOCK_K):");
     Lines inner(2);
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
-    auto load = [&](const View& view, const std::vector<Segment>& domain, const char* index) {
-      code_.axes[AxisKind::kFlat] = {index, k_mask ? fmt::format("({} < K)", index) : ""};
-      return code_.Load(view, code_.PlaceOf(view, domain, false));
+    code_.body = &inner;
+    auto load = [&](const char* name, size_t operand, const std::vector<Segment>& domain, const char* index) {
+      const View& view = product.operands[operand];
+      const std::string mask = k_mask ? fmt::format("({} < K)", index) : "";
+      code_.axes[AxisKind::kFlat] = {index, mask};
+      // A dot wants whole tiles, also of what is the same in all rows or columns.
+      auto whole = [&](std::string value, Axes axes) {
+        bool full = true;
+        for (const Segment& segment : domain) full &= segment.axis == AxisKind::kBatch || axes.Has(segment.axis);
+        const char* shape = operand == 0 ? "BLOCK_M, BLOCK_K" : "BLOCK_K, BLOCK_N";
+        if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
+        inner.Add(fmt::format("{} = {}", name, value));
+      };
+      if (auto turned = Described(view, operand)) {
+        const char* m = operand == 0 ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N";
+        inner.Add(fmt::format("{} = {}.load([{}, {}]){}", name, code_.Pointer(view.prim), *turned ? m : (operand == 0 ? m : "start"),
+                              *turned ? "start" : (operand == 0 ? "start" : m), *turned ? ".T" : ""));
+        return;
+      }
+      if (view.prim < 0 || !graph_[view.prim].inlined) {
+        const TileCode::Place place = code_.PlaceOf(view, domain, false);
+        whole(code_.Load(view, place), place.axes);
+        return;
+      }
+      code_.BeginOperand(domain);
+      std::string value = code_.Read(view, false, product.compute[operand]);
+      Axes axes = code_.AxesOf(view.prim);
+      if (k_mask) axes.Add(AxisKind::kFlat);
+      // Past the end of k only zeros may be added.
+      if (k_mask) value = fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
+      whole(value, axes);
+      code_.EndOperand();
     };
-    inner.Add("a = " + load(product.operands[0], a_domain, "offs_k[None, :]"));
-    inner.Add("b = " + load(product.operands[1], b_domain, "offs_k[:, None]"));
+    load("a", 0, a_domain, "offs_k[None, :]");
+    load("b", 1, b_domain, "offs_k[:, None]");
+    code_.body = &lines_;
+    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    lines_.Add("for start in range(0, K, BLOCK_K):");
     bool fp32 = product.compute[0] == Dtype::kFloat32;
     inner.Add(fp32 ? fmt::format("acc = tl.dot(a, b, acc, input_precision=\"{}\")", options_.precision)
                    : "acc = tl.dot(a, b, acc)");
     lines_.AddDeeper(inner);
     code_.axes = axes;
+  }
+
+  // Whether a tensor descriptor can read the operand: two dimensions, whole rows, and rows that start at
+  // multiples of 16 bytes. The value: its rows run along k although they are columns of the second operand.
+  std::optional<bool> Described(const View& view, size_t operand) {
+    if (!options_.descriptors || t_.batch > 1 || view.prim < 0 || graph_[view.prim].inlined || view.offset != 0)
+      return std::nullopt;
+    // Also read in another way: then the argument has to stay a pointer.
+    int readers = 0;
+    for (PrimId member : group_.members) {
+      for (const View& read : graph_[member].operands) readers += read.prim == view.prim;
+    }
+    const int64_t rows = operand == 0 ? t_.m : t_.k, columns = operand == 0 ? t_.k : t_.n;
+    const int64_t bytes = static_cast<int64_t>(DtypeSize(graph_[view.prim].dtype));
+    if (readers != 1 || !view.guards.empty() || ContiguousView(view.prim, graph_[view.prim].sizes).numel() != rows * columns)
+      return std::nullopt;
+    auto digits = SplitIntoAxes(view, {rows, columns});
+    if (!digits || (*digits)[0].size() != 1 || (*digits)[1].size() != 1) return std::nullopt;
+    const Digit outer = (*digits)[0][0], inner = (*digits)[1][0];
+    const bool plain = inner.stride == 1 && outer.stride == columns && columns * bytes % 16 == 0;
+    const bool turned = operand == 1 && outer.stride == 1 && inner.stride == rows && rows * bytes % 16 == 0;
+    if (!plain && !turned) return std::nullopt;
+    code_.Pointer(view.prim);
+    const auto& pointers = code_.pointers();
+    const size_t at = static_cast<size_t>(std::find(pointers.begin(), pointers.end(), view.prim) - pointers.begin());
+    const int64_t along = operand == 0 ? t_.block_m : t_.block_n;
+    if (plain && operand == 1)
+      descriptors_.push_back({at, fmt::format("{}, {}", rows, columns), fmt::format("[{}, {}]", t_.block_k, along)});
+    else
+      descriptors_.push_back({at, turned ? fmt::format("{}, {}", columns, rows) : fmt::format("{}, {}", rows, columns),
+                              fmt::format("[{}, {}]", along, t_.block_k)});
+    return turned;
   }
 
   const Graph& graph_;
@@ -109,6 +175,7 @@ class MatmulWriter {
   const KernelOptions& options_;
   TileCode code_;
   Lines lines_;
+  std::vector<KernelCode::Descriptor> descriptors_;
 };
 
 }  // namespace
@@ -117,12 +184,13 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                              const KernelOptions& options, const std::string& name) {
   const Prim& product = graph[group.members[0]];
   TRITOGEN_CHECK(product.kind == PrimKind::kMatmul);
-  Tiles t = Choose(product, group, options, product.operands[0].sizes.back());
+  Tiles t = Choose(product, group, options, product.inner);
   MatmulWriter writer(graph, group, buffers, t, options);
   writer.Write();
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = writer.code().pointers();
+  kernel.descriptors = writer.descriptors();
   kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
                              writer.text());
   kernel.grid = fmt::format("({},)", t.batch * CeilDiv(t.m, t.block_m) * CeilDiv(t.n, t.block_n));

@@ -25,22 +25,25 @@ struct Shape2 {
 };
 
 // Rows are neighbours in memory when the domain ends with rows.
-Shape2 Choose(const Group& group, const KernelOptions& options) {
+Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& options) {
   Shape2 s{};
   s.rows = group.Size(AxisKind::kRow);
   s.columns = group.Size(AxisKind::kColumn);
   bool across = group.domain.back().axis == AxisKind::kRow;
   int64_t whole = NextPowerOf2(s.columns);
+  bool held = std::any_of(group.members.begin(), group.members.end(),
+                          [&](PrimId id) { return graph[id].kind == PrimKind::kScan; });
   if (across) {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
-    s.col_tile = std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
+    if (held) s.row_tile = std::clamp<int64_t>(kTileAcross / whole, 1, s.row_tile);
+    s.col_tile = held ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
   } else {
     s.row_tile = options.rows_per_program > 0
                      ? options.rows_per_program
-                     : std::max<int64_t>(1, std::min<int64_t>(16, kTile / 2 / whole));
+                     : std::max<int64_t>(1, std::min<int64_t>(whole > 32 ? 16 : 128, kTile / 2 / whole));
     s.col_tile = std::min<int64_t>(whole, kHeldRow);
-    if (options.row_loop) s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
+    if (options.row_loop && !held) s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
   }
   s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
   s.loop = s.col_tile < whole;
@@ -104,12 +107,13 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
 class RowWriter {
  public:
   RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
-            const Shape2& shape)
-      : graph_(graph), group_(group), s_(shape), code_(graph, group, buffers) {}
+            const Shape2& shape, bool persistent)
+      : graph_(graph), group_(group), s_(shape), persistent_(persistent), code_(graph, group, buffers),
+        main_(persistent ? 2 : 1) {}
 
   void Write() {
     for (const char* used :
-         {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start"}) {
+         {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start", "tile"}) {
       code_.Name(used);
     }
     code_.body = code_.outer = &main_;
@@ -121,6 +125,8 @@ class RowWriter {
       for (PrimId member : group_.members) {
         if (graph_[member].kind == PrimKind::kReduce) {
           ReduceHeld(member);
+        } else if (graph_[member].kind == PrimKind::kScan) {
+          ScanHeld(member);
         } else {
           code_.Member(member);
         }
@@ -133,19 +139,25 @@ class RowWriter {
   }
 
   TileCode& code() { return code_; }
-  const std::string& text() const { return main_.text(); }
+  std::string text() const { return head_.text() + main_.text(); }
 
  private:
   void Header() {
     std::string wide = code_.wide() ? ".to(tl.int64)" : "";
+    std::string program = persistent_ ? "tile" : "tl.program_id(0)";
+    if (persistent_) {
+      head_.Add("# Each program takes every num_programs-th block of rows.");
+      head_.Add(fmt::format("for tile in range(tl.program_id(0), {}, tl.num_programs(0)):", CeilDiv(s_.rows, s_.row_tile)));
+    }
     if (s_.several_rows) {
-      main_.Add("# Each program handles ROWS rows.");
-      main_.Add(fmt::format("rows = tl.program_id(0){} * ROWS + tl.arange(0, ROWS)[:, None]", wide));
+      if (!persistent_) main_.Add("# Each program handles ROWS rows.");
+      main_.Add(fmt::format("rows = {}{} * ROWS + tl.arange(0, ROWS)[:, None]", program, wide));
       if (s_.row_mask) main_.Add("row_mask = rows < N_ROWS");
       code_.axes[AxisKind::kRow] = {"rows", s_.row_mask ? "row_mask" : ""};
     } else {
-      main_.Add(s_.rows == 1 ? "# One program handles everything." : "# Each program handles one row.");
-      if (s_.rows > 1) main_.Add(fmt::format("row = tl.program_id(0){}", wide));
+      if (!persistent_)
+        main_.Add(s_.rows == 1 ? "# One program handles everything." : "# Each program handles one row.");
+      if (s_.rows > 1) main_.Add(fmt::format("row = {}{}", program, wide));
       code_.axes[AxisKind::kRow] = {"row", ""};
     }
     code_.axes[AxisKind::kColumn] = {"cols", s_.col_mask ? "col_mask" : ""};
@@ -167,9 +179,9 @@ class RowWriter {
     const Prim& prim = graph_[id];
     const View& view = prim.operands[0];
     std::string value = code_.Read(view, false, prim.compute[0]);
-    bool columns = view.prim >= 0 && group_.per_row.count(view.prim) > 0
-                       ? code_.HasColumns(view.prim)
-                       : code_.PlaceOf(view, group_.domain, false).varies_by_column;
+    bool columns = (view.prim >= 0 && code_.IsBound(view.prim) ? code_.AxesOf(view.prim)
+                                                               : code_.PlaceOf(view, group_.domain, false).axes)
+                       .Columns();
     if (s_.col_mask)
       return fmt::format("tl.where(col_mask, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
     if (!columns)
@@ -201,7 +213,35 @@ class RowWriter {
     std::string tile = Operand(id);
     std::string name = code_.Name(prim.name);
     main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, tile)));
-    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held);
+    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
+  }
+
+  // Every partial result along the columns. Elements past the end of the row come last and change nothing.
+  void ScanHeld(PrimId id) {
+    const Prim& prim = graph_[id];
+    std::string tile = Operand(id);
+    std::string name = code_.Name(prim.name);
+    const int axis = s_.several_rows ? 1 : 0;
+    switch (prim.reduce) {
+      case ReduceOp::kSum:
+        main_.Add(fmt::format("{} = tl.cumsum({}, axis={})", name, tile, axis));
+        break;
+      case ReduceOp::kProd:
+        main_.Add(fmt::format("{} = tl.cumprod({}, axis={})", name, tile, axis));
+        break;
+      default:
+        main_.Add(fmt::format("{} = tl.associative_scan({}, {}, {})", name, tile, axis,
+                              prim.reduce == ReduceOp::kMax ? "larger" : "smaller"));
+    }
+    Axes axes = RowAxes();
+    axes.Add(AxisKind::kColumn);
+    code_.Bind(id, name, prim.held, axes);
+  }
+
+  Axes RowAxes() const {
+    Axes axes;
+    axes.Add(AxisKind::kRow);
+    return axes;
   }
 
   // Round in which a member can be computed: one after the last reduction that it builds on.
@@ -234,7 +274,7 @@ class RowWriter {
   // Runs `write` with code going into a loop over the columns.
   template <typename Write>
   void Loop(Write write) {
-    Lines inner(2);
+    Lines inner(persistent_ ? 3 : 2);
     code_.body = &inner;
     Columns(inner, "start + ");
     write(inner);
@@ -290,7 +330,7 @@ class RowWriter {
     } else {
       main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, acc)));
     }
-    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held);
+    code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
   }
 
   void StoreLoop() {
@@ -307,8 +347,9 @@ class RowWriter {
   const Graph& graph_;
   const Group& group_;
   Shape2 s_;
+  const bool persistent_;
   TileCode code_;
-  Lines main_;
+  Lines head_, main_;
   std::map<PrimId, int> rounds_;
   std::map<PrimId, std::string> accumulators_;
 };
@@ -323,8 +364,10 @@ int Warps(const Shape2& s, const KernelOptions& options) {
 
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name) {
-  Shape2 s = Choose(group, options);
-  RowWriter writer(graph, group, buffers, s);
+  Shape2 s = Choose(graph, group, options);
+  const int64_t blocks = CeilDiv(s.rows, s.row_tile);
+  const bool persistent = options.persistent && blocks > 1;
+  RowWriter writer(graph, group, buffers, s, persistent);
   writer.Write();
   KernelCode kernel;
   kernel.name = name;
@@ -339,12 +382,14 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   constant("BLOCK", s.col_tile);
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
-  kernel.grid = fmt::format("({},)", CeilDiv(s.rows, s.row_tile));
+  kernel.grid = fmt::format("({},)", persistent ? PersistentPrograms(blocks) : blocks);
+  if (!persistent && s.several_rows) kernel.grid_division = fmt::format("(triton.cdiv({}, {}),)", s.rows, s.row_tile);
   kernel.num_warps = Warps(s, options);
   kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program",
                               s.rows, s.columns);
   kernel.launch =
-      fmt::format("{} row{} for each program, grid {}", s.row_tile, s.several_rows ? "s" : "", kernel.grid);
+      fmt::format("{}{} row{} for each program, grid {}", persistent ? "persistent, in turns of " : "", s.row_tile,
+                  s.several_rows ? "s" : "", kernel.grid);
   kernel.compute = fmt::format("{}, compute {}",
                                s.loop ? fmt::format("walk along the row {} columns at a time", s.col_tile)
                                       : "load the row once and keep it in registers",

@@ -51,12 +51,19 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
     rows.domain = {{AxisKind::kRow, n / sizes[i]}, {AxisKind::kColumn, sizes[i]}};
     bool fits = true;
     for (PrimId member : group.members) {
-      for (const View& view : graph[member].operands) fits &= DigitsOf(view, rows.domain, false).has_value();
+      const Prim& prim = graph[member];
+      for (size_t i = prim.FirstElementwise(); i < prim.operands.size(); ++i)
+        fits &= Splits(graph, prim.operands[i], rows.domain, false);
     }
     if (fits) return WriteRowKernel(graph, rows, buffers, options, name);
     break;
   }
   return WriteFlatKernel(graph, group, buffers, options, name);
+}
+
+int64_t PersistentPrograms(int64_t blocks) {
+  constexpr int64_t kProcessors = 132;  // of the GPU that kernels are tuned for
+  return std::min(4 * kProcessors, CeilDiv(blocks, 2));
 }
 
 int64_t NextPowerOf2(int64_t n) {

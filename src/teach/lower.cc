@@ -54,12 +54,17 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
     return true;
   }
   bool tensor = false;
-  for (const auto& [name, arg] : args.all())
-    tensor |= AsRef(arg) != nullptr && !b.IsFilled(b.Tensor(args, name));
+  for (const auto& [name, arg] : args.all()) tensor |= AsRef(arg) != nullptr;
   if (!tensor || (row.compute == Compute::kResult && !IsFloatCompute(node) && !FitsIntegers(row.name)))
     return false;
-  auto get = [&](NodeRef ref) { return b.Get(ref); };
-  if (row.name == "prelu" && b.Tensor(args, "weight").view.numel() > 1) return false;
+  auto get = [&](NodeRef ref) {
+    Value value = b.Get(ref);
+    // One slope for each channel, which is dimension 1.
+    if (row.name != "prelu" || AsRef(args["weight"])->id != ref.id || value.view.rank() != 1) return value;
+    std::vector<int64_t> channels(std::max<size_t>(result.sizes.size(), 1), 1);
+    if (channels.size() > 1) channels[1] = value.view.numel();
+    return b.Reshape(value, channels);
+  };
   b.Return({b.Apply(row, args, get, result.dtype)});
   return true;
 }
@@ -84,6 +89,7 @@ class Lowering {
       if (ref.id < 0) return std::nullopt;  // not a tensor
       b_.graph.outputs.push_back(b_.Get(ref).view);
     }
+    CopyWhereNothingIsComputed();
     b_.graph.RemoveUnused();
     return std::move(b_.graph);
   }
@@ -93,14 +99,26 @@ class Lowering {
   bool IsSound(NodeId id) const {
     const Node& node = program_.nodes[id];
     if (node.results.empty() || IsInPlace(node.op) || node.op == "launch") return false;
-    for (const Shape& shape : node.results) {
-      if (shape.numel() == 0 && Used(id, static_cast<int>(&shape - node.results.data()))) return false;
+    if (node.kind != NodeKind::kOp || node.results.size() == 1) {
+      if (node.results[0].numel() == 0 && Used(id, 0)) return false;
     }
     for (NodeRef ref : TensorArguments(node)) {
       if (ref.id < 0 || ref.id >= id || ref.result < 0) return false;
       if (ref.result >= static_cast<int>(program_.nodes[ref.id].results.size())) return false;
     }
     return true;
+  }
+
+  // A program of views alone still has to give tensors.
+  void CopyWhereNothingIsComputed() {
+    b_.graph.RemoveUnused();
+    auto idle = [](const Prim& prim) { return prim.kind == PrimKind::kSource || prim.kind == PrimKind::kEmpty; };
+    if (!std::all_of(b_.graph.prims.begin(), b_.graph.prims.end(), idle)) return;
+    for (View& view : b_.graph.outputs) {
+      const Prim& source = b_.graph[view.prim];
+      if (source.kind != PrimKind::kSource) continue;
+      view = b_.Pointwise("copy", "{0}", {Value{view, source.dtype}}, source.dtype, 0).view;
+    }
   }
 
   bool Used(NodeId id, int result) const {
@@ -143,10 +161,41 @@ class Lowering {
       case OpClass::kMatmul:
         return LowerMatmul(b_, node, op, *args);
       case OpClass::kCreate:
+        return LowerCreate(b_, node, op, *args);
       case OpClass::kOther:
-        return false;
+        return LowerOther(node, op, *args);
     }
     return false;
+  }
+
+  bool LowerOther(const Node& node, std::string_view op, const BoundArgs& args) {
+    if (op == "glu") {
+      Value x = b_.Tensor(args, "self");
+      const int64_t dim = AsInt(args["dim"]).value_or(-1), half = node.results[0].sizes[WrapDim(dim, x.view.rank())];
+      Value left{Slice(x.view, dim, 0, half, 1), x.dtype}, right{Slice(x.view, dim, half, half, 1), x.dtype};
+      const Dtype dtype = ComputeDtype(x.dtype);
+      b_.Return({b_.Op("mul", {left, b_.Op("sigmoid", {right}, dtype)}, dtype)});
+      return IsFloating(x.dtype);
+    }
+    if (op == "outer") {
+      Value left = b_.Tensor(args, "self"), right = b_.Tensor(args, "vec2");
+      left.view = Unsqueeze(left.view, 1);
+      b_.Return({b_.Op("mul", {left, right}, ComputeDtype(node.results[0].dtype))});
+      return true;
+    }
+    using Family = bool (*)(Builder&, const Node&, std::string_view, const BoundArgs&);
+    constexpr std::pair<std::string_view, Family> kFamilies[] = {
+        {"conv", LowerConvolution},       {"avg_pool", LowerPool},     {"max_pool", LowerPool},
+        {"adaptive_", LowerPool},         {"upsample_", LowerResize},  {"cum", LowerScan},
+        {"sort", LowerSort},              {"argsort", LowerSort},      {"topk", LowerSort},
+        {"lstm", LowerRecurrent},         {"gru", LowerRecurrent},     {"rnn_", LowerRecurrent},
+        {"gather", LowerIndex},           {"scatter", LowerIndex},     {"index", LowerIndex},
+        {"embedding", LowerIndex},
+    };
+    for (const auto& [prefix, lower] : kFamilies) {
+      if (op.starts_with(prefix)) return lower(b_, node, op, args);
+    }
+    return LowerMove(b_, node, op, args);
   }
 
   // Gives each result the dtype that the program says. False when lowering gave fewer results than are used,
@@ -154,6 +203,11 @@ class Lowering {
   bool Fits(NodeId id) {
     const Node& node = program_.nodes[id];
     for (size_t r = 0; r < node.results.size(); ++r) {
+      if (node.results[r].numel() == 0) {  // such as the statistics that no training needs
+        b_.results_.resize(std::max(b_.results_.size(), r + 1));
+        b_.results_[r] = Empty(node.results[r]);
+        continue;
+      }
       if (r >= b_.results_.size()) {
         if (Used(id, static_cast<int>(r))) return false;
         continue;
@@ -163,6 +217,15 @@ class Lowering {
       if (value.dtype != node.results[r].dtype) value = Store(value, node.results[r].dtype);
     }
     return true;
+  }
+
+  Value Empty(const Shape& shape) {
+    Prim prim;
+    prim.kind = PrimKind::kEmpty;
+    prim.name = "empty";
+    prim.dtype = shape.dtype;
+    prim.sizes = shape.sizes;
+    return {b_.graph.Whole(b_.graph.Add(std::move(prim))), shape.dtype};
   }
 
   // What a kernel holds in float32 and a half-typed result needs no step of its own to be stored.
@@ -193,19 +256,6 @@ class Lowering {
       prim.node = {id, static_cast<int>(r)};
       b_.results_.push_back({b_.graph.Whole(b_.graph.Add(std::move(prim))), node.results[r].dtype});
     }
-    RememberFill(node);
-  }
-
-  void RememberFill(const Node& node) {
-    auto call = BindCall(node);
-    if (!call || call->row->kind != OpClass::kCreate || !IsFloating(node.results[0].dtype)) return;
-    const std::string& name = call->row->name;
-    std::optional<double> fill;
-    if (name.starts_with("zeros")) fill = 0;
-    if (name.starts_with("ones")) fill = 1;
-    if (name.starts_with("full")) fill = AsNumber(call->args["fill_value"]);
-    if (name == "scalar_tensor") fill = AsNumber(call->args["s"]);
-    if (fill) b_.fill_[b_.results_[0].view.prim] = *fill;
   }
 
   const Program& program_;

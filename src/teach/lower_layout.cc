@@ -12,28 +12,6 @@ Value With(const Value& value, View view) {
   return {std::move(view), value.dtype};
 }
 
-// Concatenation is a choice by index: element i comes from the part whose range holds i.
-Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim,
-                  const std::vector<int64_t>& sizes) {
-  dim = WrapDim(dim, static_cast<int64_t>(sizes.size()));
-  std::vector<Value> in;
-  std::string expr;
-  int64_t start = 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    View view = parts[i].view;
-    int64_t length = view.sizes[dim];
-    view.sizes = sizes;
-    view.offset -= start * view.strides[dim];
-    view.guards.push_back({static_cast<int>(dim), start, start + length});
-    in.push_back(With(parts[i], view));
-    start += length;
-    if (i + 1 < parts.size()) expr += fmt::format("tl.where({{{}}} < {}, {{{}}}, ", parts.size(), start, i);
-  }
-  expr += fmt::format("{{{}}}{}", parts.size() - 1, std::string(parts.size() - 1, ')'));
-  in.push_back(b.Index(sizes, dim));
-  return b.Pointwise("cat", expr, in, parts[0].dtype, 0);
-}
-
 // Keeps the triangle below (or above) a diagonal of the last two dimensions.
 Value Triangle(Builder& b, const Value& x, int64_t diagonal, bool lower) {
   Value row = b.Index(x.sizes(), -2), column = b.Index(x.sizes(), -1);
@@ -67,7 +45,7 @@ bool LowerCutting(Builder& b, const Node& node, std::string_view op, const Bound
       if (!part.view.guards.empty()) return false;
       parts.push_back(part);
     }
-    b.Return({Concatenate(b, parts, dim, node.results[0].sizes)});
+    b.Return({Concatenate(b, parts, dim)});
     return true;
   }
   Value x = b.Tensor(args, "self");
@@ -128,6 +106,34 @@ std::optional<View> ViewOf(const View& view, std::string_view op, const BoundArg
 
 }  // namespace
 
+// Concatenation is a choice by index: element i comes from the part whose range holds i.
+Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim) {
+  std::vector<int64_t> sizes = parts[0].sizes();
+  dim = WrapDim(dim, static_cast<int64_t>(sizes.size()));
+  for (size_t i = 1; i < parts.size(); ++i) sizes[dim] += parts[i].sizes()[dim];
+  std::vector<Value> in;
+  std::string expr;
+  int64_t start = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    View view = parts[i].view;
+    int64_t length = view.sizes[dim];
+    view.sizes = sizes;
+    view.offset -= start * view.strides[dim];
+    view.guards.push_back({static_cast<int>(dim), start, start + length});
+    in.push_back(With(parts[i], view));
+    start += length;
+    if (i + 1 < parts.size()) expr += fmt::format("tl.where({{{}}} < {}, {{{}}}, ", parts.size(), start, i);
+  }
+  expr += fmt::format("{{{}}}{}", parts.size() - 1, std::string(parts.size() - 1, ')'));
+  in.push_back(b.Index(sizes, dim));
+  return b.Pointwise("cat", expr, in, parts[0].dtype, 0);
+}
+
+Value Stack(Builder& b, std::vector<Value> parts) {
+  for (Value& part : parts) part.view = Unsqueeze(part.view, 0);
+  return Concatenate(b, parts, 0);
+}
+
 bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op == "dropout" || op == "native_dropout") {
     Value x = b.Tensor(args, "input");
@@ -139,6 +145,7 @@ bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundA
       op == "unbind") {
     return LowerCutting(b, node, op, args);
   }
+  if (op == "repeat") return LowerMove(b, node, op, args);
   Value x = b.Tensor(args, "self");
   const Shape& result = node.results[0];
   if (op == "detach" || op == "alias" || op == "lift_fresh" || op == "clone" || op == "contiguous") {

@@ -82,7 +82,7 @@ bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
     scores = mask.dtype == Dtype::kBool ? b.Op("where", {mask, scores, -INFINITY}, Dtype::kFloat32)
                                         : b.Op("add", {scores, mask}, Dtype::kFloat32);
   }
-  SoftmaxParts parts = Softmax(b, scores, -1);
+  SoftmaxParts parts = Softmax(b, scores, {-1});
   Value weights = b.Op("div", {parts.exponentials, parts.sum});
   auto result = GeneralProduct(b, b.Cast(weights, v.dtype), v, node.results[0].sizes);
   if (!result) return false;
@@ -92,6 +92,13 @@ bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
 
 }  // namespace
 
+Value Linear(Builder& b, const Value& input, const Value& weight, const std::optional<Value>& bias) {
+  std::vector<int64_t> sizes = input.sizes();
+  sizes.back() = weight.sizes()[0];
+  Value product = *GeneralProduct(b, input, {Permute(weight.view, {1, 0}), weight.dtype}, sizes);
+  return bias ? Add(b, product, *bias, 1, 1, input.dtype) : product;
+}
+
 bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op.find("attention") != std::string_view::npos) return LowerAttention(b, node, args);
   auto value = [&](std::string_view name) { return b.Tensor(args, name); };
@@ -100,10 +107,11 @@ bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundA
   double beta = AsNumber(args["beta"]).value_or(1), alpha = AsNumber(args["alpha"]).value_or(1);
   std::optional<Value> out;
   if (op == "linear") {
-    View weight = value("weight").view;
-    if (weight.rank() != 2) return false;
-    out = GeneralProduct(b, value("input"), {Permute(weight, {1, 0}), result.dtype}, result.sizes);
-    if (out && b.HasTensor(args, "bias")) out = Add(b, *out, value("bias"), 1, 1, result.dtype);
+    Value x = value("input");
+    if (value("weight").view.rank() != 2 || x.view.rank() == 0 || !x.view.guards.empty()) return false;
+    out = Linear(b, x, value("weight"),
+                 b.HasTensor(args, "bias") ? std::optional(value("bias")) : std::nullopt);
+    if (!out->view.guards.empty() || out->sizes() != result.sizes) out = b.Reshape(*out, result.sizes);
   } else if (op == "addmm" || op == "baddbmm") {
     bool batched = op == "baddbmm";
     out = GeneralProduct(b, value(batched ? "batch1" : "mat1"), value(batched ? "batch2" : "mat2"),

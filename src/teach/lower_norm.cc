@@ -10,14 +10,14 @@ namespace {
 
 // (x − mean) / sqrt(variance + eps) over `dims`.
 struct Normalized {
-  Value y, mean, rstd;
+  Value y, mean, variance, rstd;
 };
 Normalized Normalize(Builder& b, const Value& x, const std::vector<int64_t>& dims, double eps) {
   Value mean = b.Mean(x, dims, true);
   Value centered = b.Op("sub", {x, mean}, mean.dtype);
   Value variance = b.Mean(b.Op("square", {centered}), dims, true);
   Value rstd = b.Op("rsqrt", {b.Op("add", {variance, eps})});
-  return {b.Op("mul", {centered, rstd}), mean, rstd};
+  return {b.Op("mul", {centered, rstd}), mean, variance, rstd};
 }
 
 // y·weight + bias, either of which may be missing; `shape` broadcasts them against y.
@@ -38,7 +38,7 @@ bool LowerSoftmax(Builder& b, std::string_view op, const BoundArgs& args) {
   auto dim = AsInt(args["dim"]);
   if (!dim || !IsFloating(x.dtype)) return false;
   if (const auto* dtype = std::get_if<Dtype>(&args["dtype"].v)) x = b.Cast(x, *dtype);
-  SoftmaxParts parts = Softmax(b, x, *dim);
+  SoftmaxParts parts = Softmax(b, x, {*dim});
   if (op.find("log") != std::string_view::npos) {
     b.Return({b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})})});
   } else {
@@ -82,8 +82,8 @@ bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   return true;
 }
 
-// With running statistics BatchNorm is an affine map per channel. In training it also writes those
-// statistics, which stays with PyTorch; without any to write it is a normalisation over all but the channels.
+// With running statistics BatchNorm is an affine map per channel. In training it is a normalisation over all
+// but the channels, and moves the running statistics towards the batch's.
 bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "input");
   if (x.view.rank() < 2 || !IsFloating(x.dtype)) return false;
@@ -96,9 +96,26 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   }
   double eps = AsNumber(args["eps"]).value_or(1e-5);
   if (training) {
-    if (b.HasTensor(args, "running_mean")) return false;
     Normalized n = Normalize(b, x, dims, eps);
-    b.Return({Affine(b, n.y, args, channel)});
+    const std::vector<int64_t> flat = {x.sizes()[1]};
+    std::vector<Value> results = {Affine(b, n.y, args, channel), b.Reshape(n.mean, flat), b.Reshape(n.rstd, flat)};
+    if (b.HasTensor(args, "running_mean") && b.HasTensor(args, "running_var")) {
+      const double count = static_cast<double>(x.view.numel() / x.sizes()[1]), momentum = AsNumber(args["momentum"]).value_or(0.1);
+      auto moved = [&](std::string_view name, const Value& batch) {
+        Value old = b.Tensor(args, name);
+        Value kept = b.Op("mul", {old, 1 - momentum}, batch.dtype), part = b.Op("mul", {batch, momentum});
+        return b.Cast(b.Op("add", {kept, part}, batch.dtype), old.dtype);
+      };
+      Value variance = b.Reshape(b.Op("mul", {n.variance, count > 1 ? count / (count - 1) : INFINITY}), flat);
+      Value mean = moved("running_mean", results[1]), spread = moved("running_var", variance);
+      if (op == "_native_batch_norm_legit_functional") {
+        results.push_back(mean);
+        results.push_back(spread);
+      } else if (!b.Write(b.Tensor(args, "running_mean"), mean) || !b.Write(b.Tensor(args, "running_var"), spread)) {
+        return false;
+      }
+    }
+    b.Return(std::move(results));
     return true;
   }
   if (!b.HasTensor(args, "running_mean") || !b.HasTensor(args, "running_var")) return false;
@@ -117,85 +134,29 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   return true;
 }
 
-// Mean, sum or neither of the elements, as `reduction` says.
-Value ReduceLoss(Builder& b, const Value& loss, int64_t reduction) {
-  if (reduction == 0) return loss;
-  return reduction == 1 ? b.Mean(loss, {}, false) : b.Reduce(ReduceOp::kSum, loss, {}, false);
-}
-
-bool LowerElementLoss(Builder& b, std::string_view op, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self");
-  if (!IsFloating(x.dtype)) return false;
-  Value difference = b.Op("sub", {x, b.Tensor(args, "target")}, ComputeDtype(x.dtype));
-  Value loss = difference;
-  if (op == "mse_loss") {
-    loss = b.Op("square", {difference});
-  } else {
-    Value magnitude = b.Op("abs", {difference});
-    double beta = AsNumber(args["beta"]).value_or(AsNumber(args["delta"]).value_or(0));
-    loss = magnitude;
-    if (op != "l1_loss" && beta > 0) {
-      double scale = op == "huber_loss" ? beta : 1;
-      std::string expr = fmt::format("tl.where({{0}} < {0}, {1} * {{0}} * {{0}}, {2} * ({{0}} - {3}))",
-                                     PythonLiteral(Arg{beta}), PythonLiteral(Arg{0.5 * scale / beta}),
-                                     PythonLiteral(Arg{scale}), PythonLiteral(Arg{0.5 * beta}));
-      loss = b.Pointwise(std::string(op), expr, {magnitude}, magnitude.dtype, 4);
-    }
-  }
-  b.Return({ReduceLoss(b, loss, AsInt(args["reduction"]).value_or(1))});
+// Over all but batch and channels.
+bool LowerInstanceNorm(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "input");
+  if (x.view.rank() < 3 || !IsFloating(x.dtype) || !AsBool(args["use_input_stats"], true)) return false;
+  if (b.HasTensor(args, "running_mean")) return false;
+  std::vector<int64_t> channel(x.view.rank(), 1), dims;
+  channel[1] = x.sizes()[1];
+  for (int i = 2; i < x.view.rank(); ++i) dims.push_back(i);
+  Normalized n = Normalize(b, x, dims, AsNumber(args["eps"]).value_or(1e-5));
+  b.Return({Affine(b, n.y, args, channel)});
   return true;
-}
-
-// The log-probability of each row's target, found by comparing column numbers, so that it fuses with the
-// softmax before it.
-bool LowerNll(Builder& b, Value x, const BoundArgs& args) {
-  Value target = b.Tensor(args, "target");
-  auto reduction = AsInt(args["reduction"]), ignore = AsInt(args["ignore_index"]);
-  if (x.view.rank() != 2 || target.view.rank() != 1 || b.HasTensor(args, "weight") || !reduction || !ignore)
-    return false;
-  Value wanted{Unsqueeze(target.view, 1), target.dtype};
-  Value picked = b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted},
-                             ComputeDtype(x.dtype), 1);
-  Value log_probability = b.Reduce(ReduceOp::kSum, picked, {1}, false);
-  Value loss = b.Pointwise("loss", fmt::format("tl.where({{1}} == {}, 0.0, -{{0}})", *ignore),
-                           {log_probability, target}, log_probability.dtype, 1);
-  if (*reduction == 0) {
-    b.Return({loss});
-    return true;
-  }
-  Value counted = b.Pointwise("counted", fmt::format("tl.where({{0}} == {}, 0.0, 1.0)", *ignore), {target},
-                              loss.dtype, 1);
-  Value total = b.Reduce(ReduceOp::kSum, loss, {}, false),
-        count = b.Reduce(ReduceOp::kSum, counted, {}, false);
-  b.Return({*reduction == 1 ? b.Op("div", {total, count}) : total, count});
-  return true;
-}
-
-Value LogSoftmax(Builder& b, const Value& x, int64_t dim) {
-  SoftmaxParts parts = Softmax(b, x, dim);
-  return b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})});
-}
-
-// Targets as class indices, without label smoothing.
-bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self");
-  const double smoothing = AsNumber(args["label_smoothing"]).value_or(0);
-  if (smoothing != 0 || !IsFloating(x.dtype) || IsFloating(b.Tensor(args, "target").dtype) ||
-      x.view.rank() != 2)
-    return false;
-  return LowerNll(b, LogSoftmax(b, x, 1), args);
 }
 
 }  // namespace
 
 bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op.find("softmax") != std::string_view::npos) return LowerSoftmax(b, op, args);
-  if (op == "nll_loss_forward") return LowerNll(b, b.Tensor(args, "self"), args);
-  if (op == "cross_entropy_loss") return LowerCrossEntropy(b, args);
-  if (op.ends_with("_loss")) return LowerElementLoss(b, op, args);
+  if (op == "instance_norm") return LowerInstanceNorm(b, args);
   if (op.find("batch_norm") != std::string_view::npos) return LowerBatchNorm(b, op, args);
   if (op.find("group_norm") != std::string_view::npos) return LowerGroupNorm(b, op, args);
-  return LowerLayerNorm(b, op, args);
+  if (op.find("layer_norm") != std::string_view::npos || op.find("rms_norm") != std::string_view::npos)
+    return LowerLayerNorm(b, op, args);
+  return LowerLoss(b, node, op, args);
 }
 
 }  // namespace tritogen::teach

@@ -87,11 +87,11 @@ bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const Boun
 
 }  // namespace
 
-SoftmaxParts Softmax(Builder& b, const Value& x, int64_t dim) {
-  Value maximum = b.Reduce(ReduceOp::kMax, x, {dim}, true);
+SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
+  Value maximum = b.Reduce(ReduceOp::kMax, x, dims, true);
   Value shifted = b.Op("sub", {x, maximum}, maximum.dtype);
   Value exponentials = b.Op("exp", {shifted});
-  return {maximum, shifted, exponentials, b.Reduce(ReduceOp::kSum, exponentials, {dim}, true)};
+  return {maximum, shifted, exponentials, b.Reduce(ReduceOp::kSum, exponentials, dims, true)};
 }
 
 bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
@@ -116,8 +116,8 @@ bool LowerReduction(Builder& b, const Node& node, std::string_view op, const Bou
     return true;
   }
   if (op == "logsumexp") {
-    if (d.dims.size() != 1 || !IsFloating(x.dtype)) return false;
-    SoftmaxParts parts = Softmax(b, x, d.dims[0]);
+    if (!IsFloating(x.dtype)) return false;
+    SoftmaxParts parts = Softmax(b, x, d.dims);
     Value result = b.Op("add", {b.Op("log", {parts.sum}), parts.maximum});
     b.Return({b.Reshape(result, node.results[0].sizes)});
     return true;

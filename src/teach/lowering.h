@@ -41,8 +41,21 @@ class Builder {
   // A reduction. `dims` as PyTorch gives them, empty for all. Sums of half types are float32 and so on.
   Value Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim);
   Value Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim);
+  // Every partial result of a reduction along one dimension.
+  Value Scan(ReduceOp op, const Value& in, int64_t dim);
   // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
   Value Matmul(const Value& a, const Value& b, int batch_dims);
+  // The same where k is several dimensions in the operands; `sizes` (batch…, m…, n).
+  Value Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes, int64_t inner);
+  // Elements of `data` at one index for each of its dimensions; the result has the indices' broadcast shape.
+  // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
+  Value Load(std::string name, const Value& data, const std::vector<Value>& index,
+             const std::optional<Value>& valid = {}, std::string other = {});
+  // Puts a value into a parameter, buffer or input when everything is computed. False for what is none of
+  // these.
+  bool Write(const Value& to, const Value& value);
+  // One number everywhere.
+  Value Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number);
   Value Cast(const Value& in, Dtype dtype);
   // The same value, named, and stored rather than computed again by every reader.
   Value Once(std::string name, const Value& in);
@@ -50,6 +63,8 @@ class Builder {
   Value Reshape(const Value& in, const std::vector<int64_t>& sizes);
   // Index along one dimension, of shape `sizes`, int32 (int64 where it does not fit).
   Value Index(const std::vector<int64_t>& sizes, int64_t dim);
+  // All of them, one for each dimension: where an indexed load starts from.
+  std::vector<Value> Indices(const std::vector<int64_t>& sizes);
 
   // Arguments of the node under way.
   Value Tensor(const BoundArgs& args, std::string_view name) const;  // REQUIRES: a tensor
@@ -67,6 +82,9 @@ class Builder {
  private:
   friend class Lowering;
   Value AddPointwise(Prim prim, const std::vector<Value>& in);
+  std::optional<Value> LoadThrough(const std::string& name, const Value& data,
+                                   const std::vector<Value>& index, const std::optional<Value>& valid,
+                                   const std::string& other);
 
   const LowerOptions& options_;
   std::map<PrimId, double> fill_;           // floating-point tensors that hold one number throughout
@@ -80,12 +98,34 @@ bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundA
 bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerLoss(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerMove(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerIndex(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerResize(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 
-// Softmax along a dimension before its division: max x, x − max, its exponentials and their sum; the
-// dimension is kept.
+// Softmax over dimensions before its division: max x, x − max, its exponentials and their sum; dimensions are
+// kept.
 struct SoftmaxParts {
   Value maximum, shifted, exponentials, sum;
 };
-SoftmaxParts Softmax(Builder& b, const Value& x, int64_t dim);
+SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims);
+Value LogSoftmax(Builder& b, const Value& x, int64_t dim);
+// input (…, k) times weightᵀ (n, k), plus bias where there is one.
+Value Linear(Builder& b, const Value& input, const Value& weight, const std::optional<Value>& bias);
+
+// Values side by side along a dimension that they have, or along a new one in front.
+Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim);
+Value Stack(Builder& b, std::vector<Value> parts);
+
+// The integer attribute `name` for each of `count` dimensions: one given integer counts for all, none or an
+// empty list gives `otherwise`.
+std::vector<int64_t> PerDimension(const BoundArgs& args, std::string_view name, size_t count,
+                                  int64_t otherwise);
 
 }  // namespace tritogen::teach

@@ -52,8 +52,13 @@ std::optional<std::vector<int64_t>> AsPermutation(const View& view, const std::v
 class ModuleWriter {
  public:
   ModuleWriter(const Request& request, const Graph& graph, const std::vector<Group>& groups,
-               const KernelOptions& options)
-      : request_(request), program_(*request.program), graph_(graph), groups_(groups), options_(options) {}
+               const KernelOptions& options, const Style& style)
+      : request_(request),
+        program_(*request.program),
+        graph_(graph),
+        groups_(groups),
+        options_(options),
+        style_(style) {}
 
   std::optional<Module> Write() {
     if (!HasEverySource()) return std::nullopt;
@@ -65,6 +70,10 @@ class ModuleWriter {
       } else {
         Launch(group);
       }
+    }
+    for (size_t i = 0; i < graph_.prims.size(); ++i) {
+      const Prim& prim = graph_.prims[i];
+      if (prim.kind == PrimKind::kEmpty) forward_.push_back(Allocation(static_cast<PrimId>(i), device_));
     }
     std::vector<std::string> leaves;
     for (const View& view : graph_.outputs) leaves.push_back(TensorText(view));
@@ -127,6 +136,11 @@ class ModuleWriter {
         continue;
       }
       texts_[i] = by_node[prim.node.id];
+      if (style_.wrapper == Wrapper::kFunction) {
+        function_params_.push_back(buffers_[i]);
+        function_args_.push_back(texts_[i]);
+        texts_[i] = buffers_[i];
+      }
       bool strided = std::count(request_.strided.begin(), request_.strided.end(), prim.node.id) > 0;
       if (strided) {
         forward_.push_back(fmt::format("{} = {}.contiguous()", buffers_[i], texts_[i]));
@@ -154,28 +168,99 @@ class ModuleWriter {
                        view.offset);
   }
 
+  // Gives a value its memory; nothing to do for one that goes into a source.
+  std::string Allocation(PrimId id, const std::string& device) const {
+    const Prim& prim = graph_[id];
+    return fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id], TupleText(prim.sizes), device,
+                       DtypeName(prim.dtype));
+  }
+
+  bool Written(PrimId id) {
+    for (const Graph::Write& write : graph_.writes) {
+      if (write.value != id) continue;
+      texts_[id] = texts_[write.to];
+      return true;
+    }
+    return false;
+  }
+
   void Launch(const Group& group) {
     std::vector<std::string> operators = Operators(graph_, group);
     if (operators.size() > 4) operators = {operators[0], operators[1], operators[2], operators.back()};
     if (operators.empty()) operators = {"copy"};
-    std::string name = kernel_names_.Unique(fmt::format("{}_kernel", fmt::join(operators, "_")));
+    const std::string own = fmt::format(fmt::runtime(style_.kernel_name), fmt::join(operators, "_"));
+    std::string name = kernel_names_.Unique(own);
     KernelCode kernel = WriteKernel(graph_, group, buffers_, options_, name);
+    std::vector<PrimId> made;
     for (PrimId id : group.stores) {
-      const Prim& prim = graph_[id];
-      forward_.push_back(fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id],
-                                     TupleText(prim.sizes), device_, DtypeName(prim.dtype)));
+      if (!Written(id)) made.push_back(id);
     }
+    kernel.name = KnownAs(group, kernel);
+    const bool helper = style_.wrapper == Wrapper::kHelpers && made.size() < kernel.pointers.size();
+    if (helper) {
+      Helper(kernel, made);
+    } else {
+      for (PrimId id : made) forward_.push_back(Allocation(id, device_));
+      LaunchLines(kernel, texts_, forward_);
+    }
+    if (kernel.name == name) kernels_.push_back(std::move(kernel));
+  }
+
+  // The launch itself, arguments by the texts given.
+  void LaunchLines(const KernelCode& kernel, const std::vector<std::string>& texts, std::vector<std::string>& lines) const {
     std::vector<std::string> args;
-    for (PrimId id : kernel.pointers) args.push_back(texts_[id]);
-    args.push_back(kernel.constants);
+    for (PrimId id : kernel.pointers) args.push_back(texts[id]);
+    for (const auto& [at, shape, block] : kernel.descriptors) {
+      args[at] = fmt::format("TensorDescriptor.from_tensor({}.view({}), {})", args[at], shape, block);
+    }
+    args.push_back(style_.Constants(kernel.constants, kernel.source));
     args.push_back(fmt::format("num_warps={}", kernel.num_warps));
     if (kernel.num_stages > 0) args.push_back(fmt::format("num_stages={}", kernel.num_stages));
-    std::string call = fmt::format("{}[{}]({})", name, kernel.grid, fmt::join(args, ", "));
-    if (call.size() > 100) {
-      call = fmt::format("{}[{}](\n            {},\n        )", name, kernel.grid, fmt::join(args, ", "));
+    std::string grid = kernel.grid;
+    if (style_.grid_line) {
+      lines.push_back("grid = " + (kernel.grid_division.empty() ? kernel.grid : kernel.grid_division));
+      grid = "grid";
     }
-    forward_.push_back(call);
-    kernels_.push_back(std::move(kernel));
+    std::string call = fmt::format("{}[{}]({})", kernel.name, grid, fmt::join(args, ", "));
+    if (call.size() > 100) call = fmt::format("{}[{}](\n    {},\n)", kernel.name, grid, fmt::join(args, ", "));
+    lines.push_back(call);
+  }
+
+  // A function for one launch: what it reads comes in, what it makes goes out.
+  void Helper(const KernelCode& kernel, const std::vector<PrimId>& made) {
+    std::vector<std::string> params, given, results;
+    for (PrimId id : kernel.pointers) {
+      if (std::find(made.begin(), made.end(), id) != made.end()) continue;
+      params.push_back(buffers_[id]);
+      given.push_back(texts_[id]);
+    }
+    for (PrimId id : made) results.push_back(buffers_[id]);
+    std::vector<std::string> lines;
+    for (PrimId id : made) lines.push_back(Allocation(id, params[0] + ".device"));
+    LaunchLines(kernel, buffers_, lines);
+    if (!made.empty()) lines.push_back(fmt::format("return {}", fmt::join(results, ", ")));
+    const std::string name = kernel_names_.Unique("launch_" + kernel.name);
+    helpers_ += fmt::format("\n\ndef {}({}):\n", name, fmt::join(params, ", ")) + Indented(lines, 1);
+    const std::string call = fmt::format("{}({})", name, fmt::join(given, ", "));
+    forward_.push_back(made.empty() ? call : fmt::format("{} = {}", fmt::join(results, ", "), call));
+  }
+
+  static std::string Indented(const std::vector<std::string>& lines, int depth) {
+    const std::string indent(4 * depth, ' ');
+    std::string text;
+    for (const std::string& line : lines) {
+      text += indent;
+      for (char c : line) text += c == '\n' ? "\n" + indent : std::string(1, c);
+      text += "\n";
+    }
+    return text;
+  }
+
+  // The name of an earlier kernel that differs in nothing but the names of tensors; else its own.
+  std::string KnownAs(const Group& group, const KernelCode& kernel) {
+    std::vector<std::string> plain = buffers_;
+    for (size_t i = 0; i < kernel.pointers.size(); ++i) plain[kernel.pointers[i]] = fmt::format("t{}", i);
+    return known_.emplace(WriteKernel(graph_, group, plain, options_, "kernel").source, kernel.name).first->second;
   }
 
   void Call(const Group& group) {
@@ -209,14 +294,32 @@ class ModuleWriter {
 
   std::string Source() const {
     std::string kernels;
-    for (const KernelCode& kernel : kernels_) kernels += "\n\n" + kernel.source;
-    bool multiply = kernels.find(", multiply") != std::string::npos;
+    for (const KernelCode& kernel : kernels_) {
+      std::string summary = kernel.compute + ".";
+      summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
+      kernels += "\n\n" + style_.Written(kernel.source, summary);
+    }
+    // Functions that kernels combine elements with.
+    auto combine = [&](std::string_view name, std::string_view expr) -> std::string {
+      if (kernels.find(fmt::format(", {})", name)) == std::string::npos &&
+          kernels.find(fmt::format(", {},", name)) == std::string::npos)
+        return "";
+      return fmt::format("\n\n@triton.jit\ndef {}(a, b):\n    return {}\n", name, expr);
+    };
     std::string text = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n";
     if (kernels.find("libdevice.") != std::string::npos)
       text += "from triton.language.extra import libdevice\n";
+    if ((helpers_ + ForwardText()).find("TensorDescriptor.") != std::string::npos)
+      text += "from triton.tools.tensor_descriptor import TensorDescriptor\n";
     if (!request_.is_function) text = request_.reference_source + "\n\n" + text;
-    if (multiply) text += "\n\n@triton.jit\ndef multiply(a, b):\n    return a * b\n";
-    text += kernels;
+    text += combine("multiply", "a * b");
+    text += combine("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)");
+    text += combine("smaller", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)");
+    text += kernels + helpers_;
+    const std::string compute = function_params_.empty() ? "" : NameTable{"self"}.Unique(FunctionName());
+    if (!compute.empty()) {
+      text += fmt::format("\n\ndef {}({}):\n", compute, fmt::join(function_params_, ", ")) + ForwardText(1);
+    }
     std::vector<std::string> parameters = Parameters();
     parameters.insert(parameters.begin(), "self");
     text += fmt::format("\n\nclass ModelNew({}):\n", request_.is_function ? "nn.Module" : request_.entry);
@@ -226,21 +329,42 @@ class ModuleWriter {
       text += "\n";
     }
     text += fmt::format("    def forward({}):\n", fmt::join(parameters, ", "));
-    for (const std::string& line : forward_) text += "        " + line + "\n";
-    return text;
+    if (compute.empty()) return text + ForwardText(2);
+    return text + fmt::format("        return {}({})\n", compute, fmt::join(function_args_, ", "));
+  }
+
+  std::string ForwardText(int depth = 2) const { return Indented(forward_, depth); }
+
+  // "softmax_relu", unlike every kernel and variable.
+  std::string FunctionName() const {
+    std::set<std::string> taken(buffers_.begin(), buffers_.end());
+    for (const KernelCode& kernel : kernels_) taken.insert(kernel.name);
+    std::string name = kernels_.empty() ? "compute" : "run_" + kernels_.back().name;
+    while (taken.count(name) > 0) name += "_all";
+    return name;
   }
 
   std::string PlanText() const {
+    // AutoTriton's four steps, in one of three wordings.
+    constexpr const char* kHeads[3][4] = {{"Access pattern", "Launch", "Load, compute, store", "Wrapper"},
+                                          {"How the data is accessed", "How kernels are launched", "What a program does", "Integration"},
+                                          {"Memory access", "Grid", "Work of one program", "Calling side"}};
+    const auto& heads = kHeads[style_.wording];
     std::string text;
-    for (size_t i = 0; i < kernels_.size(); ++i) {
-      const KernelCode& kernel = kernels_[i];
-      text += fmt::format("Kernel {} ({}).\n  Access: {}.\n  Launch: {}; {} warps.\n  Work: {}.\n", i + 1,
-                          kernel.name, kernel.access, kernel.launch, kernel.num_warps, kernel.compute);
-    }
-    text += fmt::format("Wrapper: allocate results, launch {} kernel{}", kernels_.size(),
-                        kernels_.size() == 1 ? "" : "s");
+    auto step = [&](int number, auto what) {
+      text += fmt::format("{}. {}:", number + 1, heads[number]);
+      for (const KernelCode& kernel : kernels_)
+        text += fmt::format("{}{}{}", kernels_.size() == 1 ? " " : fmt::format("\n   - {}: ", kernel.name), what(kernel),
+                            kernels_.size() == 1 ? "." : "");
+      text += "\n";
+    };
+    step(0, [](const KernelCode& k) { return k.access; });
+    step(1, [](const KernelCode& k) { return fmt::format("{}; {} warps", k.launch, k.num_warps); });
+    step(2, [](const KernelCode& k) { return k.compute; });
+    text += fmt::format("4. {}: allocate results, launch {} kernel{}", heads[3], kernels_.size(),
+                        kernels_.size() == 1 ? "" : "s in this order");
     if (!calls_.empty()) text += fmt::format(", and leave {} to PyTorch", fmt::join(calls_, ", "));
-    return text + "; parameters keep their names.\n";
+    return text + (request_.is_function ? ".\n" : "; parameters keep their names.\n");
   }
 
   const Request& request_;
@@ -248,20 +372,24 @@ class ModuleWriter {
   const Graph& graph_;
   const std::vector<Group>& groups_;
   const KernelOptions& options_;
+  const Style& style_;
   NameTable names_{"self", "torch", "nn", "triton", "tl", "libdevice", "ModelNew"};
   NameTable kernel_names_;
+  std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
   std::string device_;
   bool device_from_input_ = false;
   std::vector<std::string> init_, forward_, calls_;
+  std::string helpers_;                                        // functions of Wrapper::kHelpers
+  std::vector<std::string> function_params_, function_args_;  // of Wrapper::kFunction
   std::vector<KernelCode> kernels_;
 };
 
 }  // namespace
 
 std::optional<Module> WriteModule(const Request& request, const Graph& graph,
-                                  const std::vector<Group>& groups, const KernelOptions& options) {
-  return ModuleWriter(request, graph, groups, options).Write();
+                                  const std::vector<Group>& groups, const KernelOptions& options, const Style& style) {
+  return ModuleWriter(request, graph, groups, options, style).Write();
 }
 
 }  // namespace tritogen::teach

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "teach/kernel.h"
+#include "teach/style.h"
 #include "teach/teacher.h"
 
 namespace tritogen::teach {
@@ -17,6 +18,6 @@ struct Module {
 
 // Nothing when the outputs do not fit the program's structure.
 std::optional<Module> WriteModule(const Request& request, const Graph& graph,
-                                  const std::vector<Group>& groups, const KernelOptions& options);
+                                  const std::vector<Group>& groups, const KernelOptions& options, const Style& style);
 
 }  // namespace tritogen::teach

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/error.h"
 
@@ -9,84 +10,6 @@ namespace tritogen::teach {
 namespace {
 
 constexpr size_t kMaxMembers = 64, kMaxPointers = 24;
-constexpr int kMaxInlined = 16;  // pointwise steps that may be repeated for one reader
-
-class Inliner {
- public:
-  explicit Inliner(const Graph& graph) : graph_(graph) {}
-
-  Graph Run() {
-    std::vector<PrimId> moved;
-    for (Prim prim : graph_.prims) {
-      for (View& view : prim.operands) {
-        if (view.prim >= 0) view.prim = moved[view.prim];
-        bool tile = prim.kind == PrimKind::kPointwise || prim.kind == PrimKind::kReduce;
-        if (tile) view = Inline(view);
-      }
-      moved.push_back(out_.Add(std::move(prim)));
-    }
-    for (View view : graph_.outputs) {
-      if (view.prim >= 0) view.prim = moved[view.prim];
-      out_.outputs.push_back(view);
-    }
-    out_.RemoveUnused();
-    return std::move(out_);
-  }
-
- private:
-  // Pointwise steps between the value and memory; more than allowed when a product or a reduction is among
-  // them.
-  int Cost(PrimId id) const {
-    if (id < 0) return 0;
-    const Prim& prim = out_[id];
-    if (prim.kind == PrimKind::kSource || prim.kind == PrimKind::kCall) return 0;
-    if (prim.kind != PrimKind::kPointwise || prim.once) return kMaxInlined + 1;
-    int cost = 1;
-    for (const View& view : prim.operands) {
-      cost += Cost(view.prim);
-      if (cost > kMaxInlined) break;
-    }
-    return cost;
-  }
-
-  View Inline(const View& view) {
-    if (view.prim < 0 || out_[view.prim].kind != PrimKind::kPointwise || view.IsContiguous()) return view;
-    if (Cost(view.prim) > kMaxInlined) return view;
-    Prim copy = out_[view.prim];
-    copy.sizes = view.sizes;
-    for (View& operand : copy.operands) {
-      auto through = Compose(view, operand);
-      if (!through) return view;
-      operand = Inline(*through);
-    }
-    return out_.Whole(out_.Add(std::move(copy)));
-  }
-
-  const Graph& graph_;
-  Graph out_;
-};
-
-// Dimensions of a reduction as alternating stretches of rows and columns.
-std::vector<Segment> ReduceDomain(const Prim& prim) {
-  std::vector<Segment> domain;
-  for (size_t i = 0; i < prim.space.size(); ++i) {
-    if (prim.space[i] == 1) continue;
-    AxisKind axis = prim.reduced[i] ? AxisKind::kColumn : AxisKind::kRow;
-    if (!domain.empty() && domain.back().axis == axis) {
-      domain.back().size *= prim.space[i];
-    } else {
-      domain.push_back({axis, prim.space[i]});
-    }
-  }
-  return domain;
-}
-
-std::vector<Segment> MatmulDomain(const Prim& prim) {
-  int64_t batch = 1, m = 1;
-  for (int i = 0; i + 1 < static_cast<int>(prim.sizes.size()); ++i)
-    (i < prim.batch_dims ? batch : m) *= prim.sizes[i];
-  return {{AxisKind::kBatch, batch}, {AxisKind::kM, m}, {AxisKind::kN, prim.sizes.back()}};
-}
 
 int64_t DomainSize(const std::vector<Segment>& domain) {
   int64_t n = 1;
@@ -100,7 +23,8 @@ class Partitioner {
 
   std::vector<Group> Run() {
     for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
-      if (graph_[id].kind != PrimKind::kSource) Place(id);
+      const Prim& prim = graph_[id];
+      if (prim.kind != PrimKind::kSource && prim.kind != PrimKind::kEmpty && !prim.inlined) Place(id);
     }
     FindStores();
     return InOrder();
@@ -138,10 +62,10 @@ class Partitioner {
     if (prim.kind == PrimKind::kMatmul) {
       group.kind = GroupKind::kMatmul;
       group.domain = MatmulDomain(prim);
-    } else if (prim.kind == PrimKind::kReduce) {
+    } else if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) {
       group.kind = GroupKind::kRows;
       group.domain = ReduceDomain(prim);
-    } else if (prim.kind == PrimKind::kPointwise) {
+    } else if (prim.IsElementwise()) {
       group.domain = {{AxisKind::kFlat, ContiguousView(id, prim.sizes).numel()}};
     }
     groups_.push_back(std::move(group));
@@ -151,7 +75,7 @@ class Partitioner {
   // Kernels of the operands, newest first, then kernels that load one of them too.
   std::vector<int> Candidates(const Prim& prim) const {
     std::set<int, std::greater<>> makers, readers;
-    for (const View& view : prim.operands) {
+    for (const View& view : Tiles(prim)) {
       if (view.prim < 0) continue;
       if (group_of_[view.prim] >= 0) makers.insert(group_of_[view.prim]);
       for (int g = 0; g < static_cast<int>(groups_.size()); ++g) {
@@ -170,6 +94,30 @@ class Partitioner {
     return all;
   }
 
+  // Operands that are read element by element.
+  static std::span<const View> Tiles(const Prim& prim) {
+    return std::span(prim.operands).subspan(prim.FirstElementwise());
+  }
+
+  // What a prim reads that its kernel does not compute: the values behind operands that are inlined.
+  std::vector<View> Reads(const Prim& prim) const {
+    std::vector<View> reads;
+    for (const View& view : prim.operands) {
+      if (view.prim >= 0 && graph_[view.prim].inlined) {
+        std::vector<View> behind = Reads(graph_[view.prim]);
+        reads.insert(reads.end(), behind.begin(), behind.end());
+      } else {
+        reads.push_back(view);
+      }
+    }
+    return reads;
+  }
+
+  // An indexed load reads memory: what it reads from must be complete before its kernel starts.
+  bool LoadsFrom(const Prim& prim, int g) const {
+    return prim.kind == PrimKind::kLoad && prim.operands[0].prim >= 0 && group_of_[prim.operands[0].prim] == g;
+  }
+
   bool TryJoin(PrimId id, int g) {
     const Prim& prim = graph_[id];
     const Group& group = groups_[g];
@@ -177,11 +125,12 @@ class Partitioner {
         Pointers(group) >= kMaxPointers) {
       return false;
     }
+    if (LoadsFrom(prim, g)) return false;
     for (const View& view : prim.operands) {
       int other = view.prim < 0 ? -1 : group_of_[view.prim];
       if (other >= 0 && other != g && DependsOn(other, g)) return false;
     }
-    if (prim.kind == PrimKind::kReduce) return TryJoinReduce(id, g);
+    if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
     int64_t numel = ContiguousView(id, prim.sizes).numel();
     if (numel == DomainSize(group.domain) && Fits(prim, group, group.domain, false)) {
       Enter(id, g, false);
@@ -197,7 +146,7 @@ class Partitioner {
 
   // The pointwise kernels of the other operands come along where they can, so that nothing is stored between.
   void AbsorbMakers(const Prim& prim, int g) {
-    for (const View& view : prim.operands) {
+    for (const View& view : Tiles(prim)) {
       int maker = view.prim < 0 ? -1 : group_of_[view.prim];
       if (maker >= 0 && maker != g && groups_[maker].kind == GroupKind::kFlat) TryAbsorb(maker, g);
     }
@@ -211,6 +160,17 @@ class Partitioner {
       return;
     for (PrimId member : from.members) {
       if (!Fits(graph_[member], from, to.domain, false)) return;
+    }
+    for (PrimId member : from.members) {
+      if (LoadsFrom(graph_[member], g)) return;
+    }
+    for (PrimId member : to.members) {
+      if (LoadsFrom(graph_[member], flat)) return;
+      // A product reads whole rows and columns, not its own element.
+      if (graph_[member].kind != PrimKind::kMatmul) continue;
+      for (const View& view : Reads(graph_[member])) {
+        if (view.prim >= 0 && group_of_[view.prim] == flat) return;
+      }
     }
     for (int need : Needs(flat)) {
       if (need != g && DependsOn(need, g)) return;
@@ -231,9 +191,10 @@ class Partitioner {
     const View& in = prim.operands[0];
     if (in.prim >= 0 && group_of_[in.prim] == g && (group.per_row.at(in.prim) || !in.IsContiguous()))
       return false;
-    if (!DigitsOf(in, domain, false)) return false;
+    if (!Splits(graph_, in, domain, false)) return false;
+    const bool per_row = prim.kind == PrimKind::kReduce;
     if (group.kind == GroupKind::kRows && group.domain == domain) {
-      Enter(id, g, true);
+      Enter(id, g, per_row);
       return true;
     }
     // A pointwise kernel becomes one of rows and columns when all its members can be cut that way.
@@ -243,16 +204,16 @@ class Partitioner {
     }
     group.kind = GroupKind::kRows;
     group.domain = domain;
-    Enter(id, g, true);
+    Enter(id, g, per_row);
     return true;
   }
 
   // Whether a pointwise prim can work on these elements: its dimensions split at the domain's borders, and
   // what it reads of the group is at the same place.
   bool Fits(const Prim& prim, const Group& group, const std::vector<Segment>& domain, bool per_row) const {
-    for (const View& view : prim.operands) {
+    for (const View& view : Tiles(prim)) {
+      if (!Splits(graph_, view, domain, per_row)) return false;
       auto digits = DigitsOf(view, domain, per_row);
-      if (!digits) return false;
       auto member = group.per_row.find(view.prim);
       if (member == group.per_row.end()) continue;
       if (member->second == per_row ? !view.IsContiguous()
@@ -276,7 +237,7 @@ class Partitioner {
   size_t Pointers(const Group& group) const {
     std::set<PrimId> read;
     for (PrimId member : group.members) {
-      for (const View& view : graph_[member].operands) {
+      for (const View& view : Reads(graph_[member])) {
         if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
       }
     }
@@ -286,7 +247,7 @@ class Partitioner {
   std::set<int> Needs(int g) const {
     std::set<int> needs;
     for (PrimId member : groups_[g].members) {
-      for (const View& view : graph_[member].operands) {
+      for (const View& view : Reads(graph_[member])) {
         if (view.prim >= 0 && group_of_[view.prim] >= 0 && group_of_[view.prim] != g)
           needs.insert(group_of_[view.prim]);
       }
@@ -310,8 +271,10 @@ class Partitioner {
   void FindStores() {
     std::set<PrimId> stored;
     for (const View& view : graph_.outputs) stored.insert(view.prim);
+    for (const Graph::Write& write : graph_.writes) stored.insert(write.value);
     for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
-      for (const View& view : graph_[id].operands) {
+      if (graph_[id].inlined) continue;
+      for (const View& view : Reads(graph_[id])) {
         if (view.prim >= 0 && group_of_[view.prim] != group_of_[id]) stored.insert(view.prim);
       }
     }
@@ -348,8 +311,33 @@ int64_t Group::Size(AxisKind axis) const {
   return n;
 }
 
-Graph InlineViews(const Graph& graph) {
-  return Inliner(graph).Run();
+std::vector<Segment> ReduceDomain(const Prim& prim) {
+  std::vector<Segment> domain;
+  for (size_t i = 0; i < prim.space.size(); ++i) {
+    if (prim.space[i] == 1) continue;
+    AxisKind axis = prim.reduced[i] ? AxisKind::kColumn : AxisKind::kRow;
+    if (!domain.empty() && domain.back().axis == axis) {
+      domain.back().size *= prim.space[i];
+    } else {
+      domain.push_back({axis, prim.space[i]});
+    }
+  }
+  return domain;
+}
+
+bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row) {
+  if (!DigitsOf(view, domain, per_row)) return false;
+  if (view.prim < 0 || !graph[view.prim].inlined) return true;
+  const Prim& prim = graph[view.prim];
+  return std::all_of(prim.operands.begin() + static_cast<int64_t>(prim.FirstElementwise()), prim.operands.end(),
+                     [&](const View& operand) { return Splits(graph, operand, domain, per_row); });
+}
+
+std::vector<Segment> MatmulDomain(const Prim& prim) {
+  int64_t batch = 1, m = 1;
+  for (int i = 0; i + 1 < static_cast<int>(prim.sizes.size()); ++i)
+    (i < prim.batch_dims ? batch : m) *= prim.sizes[i];
+  return {{AxisKind::kBatch, batch}, {AxisKind::kM, m}, {AxisKind::kN, prim.sizes.back()}};
 }
 
 std::vector<Group> Partition(const Graph& graph) {

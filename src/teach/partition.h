@@ -37,9 +37,14 @@ struct Group {
   int64_t Size(AxisKind axis) const;
 };
 
-// Repeats cheap pointwise work where it is read through a view (broadcast, transposed, concatenated), so that
-// it can be fused with its reader instead of being stored.
+// Repeats cheap pointwise work where it is read through a view (broadcast, transposed, concatenated) or by a
+// product, so that it can be fused with its reader instead of being stored.
 Graph InlineViews(const Graph& graph);
+
+// Dimensions of a reduction as alternating stretches of rows and columns.
+std::vector<Segment> ReduceDomain(const Prim& prim);
+// Axes of a product's result.
+std::vector<Segment> MatmulDomain(const Prim& product);
 
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
@@ -49,6 +54,8 @@ std::vector<Group> Partition(const Graph& graph);
 // they do not fit. See SplitIntoAxes.
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
                                                         bool per_row);
+// Whether they fit, for the view and for what inlined work behind it reads.
+bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row);
 // The digits that belong to one axis, joined.
 std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
                               const std::vector<Segment>& domain, bool per_row, AxisKind axis);

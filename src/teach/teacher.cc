@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/splitmix.h"
 #include "teach/lower.h"
 #include "teach/module.h"
 
@@ -38,6 +39,8 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   if (rows) add("row per program", [](Strategy& s) { s.kernel.rows_per_program = 1; });
   if (rows) add("walk along rows", [](Strategy& s) { s.kernel.row_loop = true, s.kernel.row_block = 512; });
   if (flat) add("rows of the last dimension", [](Strategy& s) { s.kernel.flat_rows = true; });
+  if (flat || rows) add("persistent programs", [](Strategy& s) { s.kernel.persistent = true; });
+  if (product) add("tensor descriptors", [](Strategy& s) { s.kernel.descriptors = true; });
   if (flat) add("BLOCK=256", [](Strategy& s) { s.kernel.flat_block = 256; });
   if (product)
     add("tiles 128x64x32",
@@ -83,8 +86,13 @@ std::vector<Answer> Teach(const Request& request) {
   for (const Strategy& strategy : Strategies(first->graph, first->groups)) {
     if (static_cast<int>(answers.size()) == request.count) break;
     auto prepared = strategy.lower.split_reductions ? first : Prepare(*request.program, strategy.lower);
-    auto module = WriteModule(request, prepared->graph, prepared->groups, strategy.kernel);
+    // The plain text tells whether this is another program than those before; the style is another matter.
+    auto module = WriteModule(request, prepared->graph, prepared->groups, strategy.kernel, Style{});
     if (!module || !seen.insert(module->source).second) continue;
+    if (request.seed != 0) {
+      const Style style = StyleOf(SplitMix::At(request.seed, answers.size()));
+      module = WriteModule(request, prepared->graph, prepared->groups, strategy.kernel, style);
+    }
     answers.push_back({strategy.name, std::move(module->plan), std::move(module->source)});
   }
   return answers;

@@ -17,6 +17,7 @@ struct Request {
   bool is_function = false;
   bool strict = false;  // only candidates whose work is all in Triton
   int count = 8;        // at most so many
+  uint64_t seed = 0;    // of the style: names, comments, layout of the wrapper. 0: the plain one
   // Parameters of forward, and for each input of the program the expression that gives it. Empty: one
   // parameter for each input, named after it.
   std::vector<std::string> parameters, inputs;

@@ -43,8 +43,20 @@ bool AnyStride(const std::vector<Digit>& digits) {
   return std::any_of(digits.begin(), digits.end(), [](const Digit& d) { return d.stride != 0; });
 }
 
-bool IsColumn(AxisKind axis) {
-  return axis == AxisKind::kColumn || axis == AxisKind::kFlat;
+// The text with {0}, {1}… replaced.
+std::string FilledIn(std::string text, const std::vector<std::string>& in) {
+  for (size_t i = in.size(); i-- > 0;) {
+    std::string hole = fmt::format("{{{}}}", i);
+    for (size_t at = 0; (at = text.find(hole, at)) != std::string::npos; at += in[i].size()) {
+      text.replace(at, hole.size(), in[i]);
+    }
+  }
+  return text;
+}
+
+bool Names(const Prim& prim, size_t operand) {
+  std::string hole = fmt::format("{{{}}}", operand);
+  return prim.expr.find(hole) != std::string::npos || prim.valid.find(hole) != std::string::npos;
 }
 
 }  // namespace
@@ -60,15 +72,21 @@ std::string Converted(const std::string& variable, Dtype have, Dtype want) {
 }
 
 TileCode::TileCode(const Graph& graph, const Group& group, const std::vector<std::string>& buffers)
-    : graph_(graph), group_(group), buffers_(buffers), names_{"tl", "triton", "libdevice", "torch", "range"} {
-  auto check = [&](const View& view) {
+    : graph_(graph),
+      group_(group),
+      buffers_(buffers),
+      names_{"tl", "triton", "libdevice", "torch", "range"},
+      domain_(&group.domain) {
+  auto check = [&](auto& self, const View& view) -> void {
     int64_t last = std::abs(view.offset);
-    for (int i = 0; i < view.rank(); ++i) last += (view.sizes[i] - 1) * view.strides[i];
+    for (int i = 0; i < view.rank(); ++i) last += (view.sizes[i] - 1) * std::abs(view.strides[i]);
     wide_ |= last >= kNarrowLimit;
+    if (view.prim < 0 || !graph_[view.prim].inlined) return;
+    for (const View& operand : graph_[view.prim].operands) self(self, operand);
   };
   for (PrimId member : group.members) {
-    check(graph_.Whole(member));
-    for (const View& view : graph_[member].operands) check(view);
+    check(check, graph_.Whole(member));
+    for (const View& view : graph_[member].operands) check(check, view);
   }
 }
 
@@ -82,7 +100,7 @@ std::string TileCode::Pointer(PrimId id) {
 TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& domain, bool per_row) const {
   auto digits = DigitsOf(view, domain, per_row);
   TRITOGEN_CHECK(digits.has_value());
-  Place place{"", "", false};
+  Place place{"", "", {}};
   std::vector<std::string> terms, masks;
   std::vector<AxisKind> seen;
   // Which axes matter: those the address moves along, and those that a guard looks at.
@@ -108,12 +126,25 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
       moves |= AnyStride(AxisDigits(*DigitsOf(each, domain, per_row), domain, per_row, axis));
     if (!moves) continue;
     if (!code.mask.empty()) masks.push_back(code.mask);
-    place.varies_by_column |= IsColumn(axis);
+    place.axes.Add(axis);
   }
   masks.insert(masks.end(), guards.begin(), guards.end());
   place.offset = Sum(terms, view.offset);
   place.mask = fmt::format("{}", fmt::join(masks, " & "));
   return place;
+}
+
+void TileCode::BeginOperand(const std::vector<Segment>& domain) {
+  domain_ = &domain;
+  outside_kept_ = kept_;
+  outside_loads_ = loads_kept_;
+}
+
+void TileCode::EndOperand() {
+  domain_ = &group_.domain;
+  kept_ = std::move(outside_kept_);
+  loads_kept_ = std::move(outside_loads_);
+  EndLoop();
 }
 
 std::string TileCode::Load(const View& view, const Place& place) {
@@ -125,17 +156,19 @@ std::string TileCode::Load(const View& view, const Place& place) {
 }
 
 TileCode::Variable TileCode::LoadOnce(const View& view, bool per_row) {
-  Place place = PlaceOf(view, group_.domain, per_row);
+  Place place = PlaceOf(view, *domain_, per_row);
   if (view.prim == kElementNumber) {
-    return {"(" + place.offset + ")", wide_ ? Dtype::kInt64 : Dtype::kInt32, place.varies_by_column};
+    const Dtype dtype = wide_ ? Dtype::kInt64 : Dtype::kInt32;
+    std::string constant = fmt::format("tl.full([], {}, {})", place.offset, TritonDtype(dtype));
+    return {place.offset == "0" ? constant : "(" + place.offset + ")", dtype, place.axes};
   }
   std::string key = fmt::format("{} {} {}", view.prim, place.offset, place.mask);
   for (auto* cache : {&loads_kept_, &loads_in_loop_}) {
     if (auto found = cache->find(key); found != cache->end()) return found->second;
   }
-  bool inside = place.varies_by_column && body != outer;
+  bool inside = place.axes.Columns() && body != outer;
   const Prim& prim = graph_[view.prim];
-  Variable variable{names_.Unique(buffers_[view.prim]), ComputeDtype(prim.dtype), place.varies_by_column};
+  Variable variable{names_.Unique(buffers_[view.prim]), ComputeDtype(prim.dtype), place.axes};
   std::string text = Load(view, place);
   (inside ? body : outer)
       ->Add(fmt::format("{} = {}", variable.name, Converted(text, prim.dtype, variable.dtype)));
@@ -147,55 +180,92 @@ TileCode::Variable TileCode::Find(PrimId id) const {
   return found != kept_.end() ? found->second : in_loop_.at(id);
 }
 
+bool TileCode::IsComputed(const View& view) const {
+  return view.prim >= 0 && (group_.per_row.count(view.prim) > 0 || graph_[view.prim].inlined);
+}
+
+TileCode::Variable TileCode::Operand(const View& view, bool per_row) {
+  return IsComputed(view) ? Emit(view.prim, per_row) : LoadOnce(view, per_row);
+}
+
 std::string TileCode::Read(const View& view, bool per_row, Dtype dtype) {
-  bool member = view.prim >= 0 && group_.per_row.count(view.prim) > 0;
-  Variable variable = member ? Emit(view.prim) : LoadOnce(view, per_row);
+  Variable variable = Operand(view, per_row);
   return Converted(variable.name, variable.dtype, dtype);
 }
 
 std::string TileCode::Member(PrimId id) {
-  return Emit(id).name;
+  return Emit(id, false).name;
 }
 
-bool TileCode::HasColumns(PrimId id) const {
-  return Find(id).columns;
+Axes TileCode::AxesOf(PrimId id) const {
+  return Find(id).axes;
 }
 
-TileCode::Variable TileCode::Emit(PrimId id) {
+// An indexed load. Its index is no stored value's place, so every axis that it moves along is masked.
+std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>& in,
+                               const std::vector<Axes>& axes, bool per_row) {
+  Axes moves, all;
+  for (size_t i = 1; i < in.size(); ++i) {
+    if (prim.valid != fmt::format("{{{}}}", i)) moves.Add(axes[i]);
+    all.Add(axes[i]);
+  }
+  std::vector<std::string> masks;
+  std::vector<AxisKind> seen;
+  for (const Segment& segment : *domain_) {
+    if (std::count(seen.begin(), seen.end(), segment.axis) > 0 || !all.Has(segment.axis)) continue;
+    if (per_row && segment.axis != AxisKind::kRow) continue;
+    seen.push_back(segment.axis);
+    const std::string& mask = this->axes.at(segment.axis).mask;
+    if (!mask.empty()) masks.push_back(mask);
+  }
+  std::string index = FilledIn(prim.expr, in), valid = FilledIn(prim.valid, in);
+  if (!valid.empty()) {
+    // The address must have every axis that the mask has.
+    if (!moves.Covers(all)) index = fmt::format("tl.where({}, {}, 0)", valid, index);
+    masks.push_back(valid);
+  }
+  std::string pointer = Pointer(prim.operands[0].prim);
+  if (masks.empty()) return fmt::format("tl.load({} + {})", pointer, index);
+  std::string other = !prim.other.empty() ? prim.other : IsFloating(prim.dtype) ? "0.0" : "0";
+  return fmt::format("tl.load({} + {}, mask={}, other={})", pointer, index, fmt::join(masks, " & "), other);
+}
+
+TileCode::Variable TileCode::Emit(PrimId id, bool per_row) {
   if (IsBound(id)) return Find(id);
   const Prim& prim = graph_[id];
-  TRITOGEN_CHECK(prim.kind == PrimKind::kPointwise);  // others are bound by the kernel that makes them
-  bool per_row = group_.per_row.at(id), columns = false;
-  std::string expr = prim.expr;
+  TRITOGEN_CHECK(prim.IsElementwise());  // others are bound by the kernel that makes them
+  auto place = group_.per_row.find(id);
+  if (place != group_.per_row.end()) per_row = place->second;
   std::vector<std::string> in;
+  std::vector<Axes> axes;
+  Axes all;
   for (size_t i = 0; i < prim.operands.size(); ++i) {
-    const View& view = prim.operands[i];
-    in.push_back(Read(view, per_row, prim.compute[i]));
-    bool member = view.prim >= 0 && group_.per_row.count(view.prim) > 0;
-    columns |= member ? Find(view.prim).columns : LoadOnce(view, per_row).columns;
+    const bool named = i >= prim.FirstElementwise() && Names(prim, i);
+    Variable variable = named ? Operand(prim.operands[i], per_row) : Variable{};
+    in.push_back(named ? Converted(variable.name, variable.dtype, prim.compute[i]) : "");
+    axes.push_back(variable.axes);
+    all.Add(variable.axes);
   }
-  for (size_t i = in.size(); i-- > 0;) {
-    std::string hole = fmt::format("{{{}}}", i);
-    for (size_t at = 0; (at = expr.find(hole, at)) != std::string::npos; at += in[i].size()) {
-      expr.replace(at, hole.size(), in[i]);
-    }
-  }
-  bool inside = columns && body != outer;
+  bool inside = all.Columns() && body != outer;
   auto& values = inside ? in_loop_ : kept_;
-  if (prim.expr == "{0}") return values[id] = {expr, prim.held, columns};
-  Variable variable{names_.Unique(prim.name), prim.held, columns};
-  (inside ? body : outer)->Add(fmt::format("{} = {}", variable.name, expr));
+  Lines* lines = inside ? body : outer;
+  if (prim.expr == "{0}") return values[id] = {in[0], prim.held, all};
+  Variable variable{names_.Unique(prim.name), prim.held, all};
+  std::string text = prim.kind == PrimKind::kLoad
+                         ? Converted(LoadText(prim, in, axes, per_row), prim.dtype, prim.held)
+                         : FilledIn(prim.expr, in);
+  lines->Add(fmt::format("{} = {}", variable.name, text));
   return values[id] = variable;
 }
 
 void TileCode::Store(PrimId id) {
   bool per_row = group_.per_row.at(id);
   View whole = graph_.Whole(id);
-  Place place = PlaceOf(whole, group_.domain, per_row);
+  Place place = PlaceOf(whole, *domain_, per_row);
   std::string value = Member(id);
   std::string pointer = Pointer(id);
   std::string address = place.offset == "0" ? pointer : pointer + " + " + place.offset;
-  bool inside = place.varies_by_column && body != outer;
+  bool inside = place.axes.Columns() && body != outer;
   (inside ? body : outer)
       ->Add(place.mask.empty() ? fmt::format("tl.store({}, {})", address, value)
                                : fmt::format("tl.store({}, {}, mask={})", address, value, place.mask));

@@ -17,6 +17,20 @@ struct AxisCode {
   std::string mask;   // "col_mask"; empty when no index is out of range
 };
 
+// A set of axes.
+class Axes {
+ public:
+  void Add(AxisKind axis) { bits_ |= 1u << static_cast<int>(axis); }
+  void Add(Axes other) { bits_ |= other.bits_; }
+  bool Has(AxisKind axis) const { return (bits_ >> static_cast<int>(axis) & 1u) != 0; }
+  bool Covers(Axes other) const { return (other.bits_ & ~bits_) == 0; }
+  // Moves from one step of a loop to the next.
+  bool Columns() const { return Has(AxisKind::kColumn) || Has(AxisKind::kFlat); }
+
+ private:
+  unsigned bits_ = 0;
+};
+
 // Lines of Python at one indentation.
 class Lines {
  public:
@@ -46,10 +60,15 @@ class TileCode {
   // Address of element (indices of the axes) of a view, with the axes that it depends on.
   struct Place {
     std::string offset, mask;
-    bool varies_by_column;
+    Axes axes;  // that the address moves along or a guard looks at
   };
   Place PlaceOf(const View& view, const std::vector<Segment>& domain, bool per_row) const;
   std::string Load(const View& view, const Place& place);
+
+  // Code between the two works on other axes than the group's: an operand of a product, whose elements are
+  // those of `domain` in order. Nothing computed there is known outside.
+  void BeginOperand(const std::vector<Segment>& domain);
+  void EndOperand();
 
   // Where the lines go. In a loop over columns, `body` is the loop's and `outer` stands before it.
   Lines* body = nullptr;
@@ -59,10 +78,12 @@ class TileCode {
     in_loop_.clear();
     loads_in_loop_.clear();
   }
-  void Bind(PrimId id, std::string variable, Dtype dtype) { kept_[id] = {std::move(variable), dtype, true}; }
+  void Bind(PrimId id, std::string variable, Dtype dtype, Axes axes) {
+    kept_[id] = {std::move(variable), dtype, axes};
+  }
   bool IsBound(PrimId id) const { return kept_.count(id) + in_loop_.count(id) > 0; }
-  // Whether a member's tile has columns, not just one element for each row.
-  bool HasColumns(PrimId id) const;
+  // The axes that a member's tile has.
+  Axes AxesOf(PrimId id) const;
 
   std::string Name(const std::string& wish) { return names_.Unique(wish); }
   std::string Pointer(PrimId id);                                    // its parameter
@@ -73,11 +94,15 @@ class TileCode {
   struct Variable {
     std::string name;
     Dtype dtype;
-    bool columns;
+    Axes axes;
   };
-  Variable Emit(PrimId id);
+  Variable Emit(PrimId id, bool per_row);
+  Variable Operand(const View& view, bool per_row);
+  std::string LoadText(const Prim& prim, const std::vector<std::string>& in, const std::vector<Axes>& axes,
+                       bool per_row);
   Variable LoadOnce(const View& view, bool per_row);
   Variable Find(PrimId id) const;
+  bool IsComputed(const View& view) const;  // in this kernel, rather than loaded
 
   const Graph& graph_;
   const Group& group_;
@@ -85,8 +110,11 @@ class TileCode {
   NameTable names_;
   std::vector<PrimId> pointers_;
   std::map<PrimId, std::string> pointer_names_;
+  const std::vector<Segment>* domain_;
   std::map<PrimId, Variable> kept_, in_loop_;
   std::map<std::string, Variable> loads_kept_, loads_in_loop_;  // by address and mask
+  std::map<PrimId, Variable> outside_kept_;                     // of BeginOperand
+  std::map<std::string, Variable> outside_loads_;
   bool wide_ = false;
 };
 

@@ -1,12 +1,13 @@
-// teach_file FILE: reads {"program": …, "reference_source", "entry", "is_function", "strict", "count"} and
-// prints
-// {"printed": text, "answers": [{"strategy", "plan", "source"}]}. The JSON form of a program is oracle.py's
-// own.
+// The teacher alone. teach_file FILE reads {"program": …, "reference_source", "entry", "is_function", "strict",
+// "count", "seed"} and prints {"printed": text, "answers": [{"strategy", "plan", "source"}]}; the JSON form of a
+// program is oracle.py's own, and "text" in its place is a printed program. With - for FILE, lines of that kind
+// from standard input become lines.
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "program/canonical.h"
+#include "program/parse.h"
 #include "program/print.h"
 #include "teach/teacher.h"
 
@@ -59,24 +60,39 @@ Program ReadProgram(const json& j) {
 }  // namespace
 }  // namespace tritogen
 
-int main(int argc, char** argv) {
-  using namespace tritogen;
-  if (argc != 2) return 2;
-  std::ifstream file(argv[1]);
-  json j = json::parse(file);
-  Program program = ReadProgram(j["program"]);
+namespace tritogen {
+namespace {
+
+json Answer(const json& j) {
+  const bool text = j.contains("text");
+  Program program = text ? ParseProgram(j["text"].get<std::string>()) : ReadProgram(j["program"]);
   Canonicalise(&program);  // as every recorded program is
   teach::Request request;
   request.program = &program;
-  request.reference_source = j["reference_source"];
-  request.entry = j["entry"];
-  request.is_function = j["is_function"];
-  request.strict = j["strict"];
-  request.count = j["count"];
+  request.reference_source = j.value("reference_source", "");
+  request.entry = j.value("entry", "program");
+  request.is_function = j.value("is_function", true);
+  request.strict = j.value("strict", false);
+  request.count = j.value("count", 8);
+  request.seed = j.value("seed", uint64_t{0});
   json out = {{"printed", PrintProgram(program)}, {"answers", json::array()}};
   for (const teach::Answer& answer : teach::Teach(request)) {
     out["answers"].push_back(
         {{"strategy", answer.strategy}, {"plan", answer.plan}, {"source", answer.source}});
   }
-  std::cout << out << "\n";
+  return out;
+}
+
+}  // namespace
+}  // namespace tritogen
+
+int main(int argc, char** argv) {
+  using namespace tritogen;
+  if (argc != 2) return 2;
+  if (std::string(argv[1]) == "-") {
+    for (std::string line; std::getline(std::cin, line);) std::cout << Answer(json::parse(line)) << "\n";
+    return 0;
+  }
+  std::ifstream file(argv[1]);
+  std::cout << Answer(json::parse(file)) << "\n";
 }

@@ -67,10 +67,39 @@ PRODUCTS = {
     "attention": ("(1,2,17,16),(1,2,17,16),(1,2,17,16)", "F.scaled_dot_product_attention(x, y, z, is_causal=True)"),
     "product_softmax": ("(20,16),(16,24)", "torch.softmax(x @ y, 1)"),
 }
+# Reads at computed places, and what is made of them.
+INDEXED = {
+    "moves": ("(3,5)", "x.flip(1) + x.roll(2, 1) + x.roll((1, -1), (0, 1)) + (x + x).flip((0, 1))"),
+    "pads": ("(2,5,6)", "(F.pad(x, (1, 2), value=0.5), F.pad(x, (2, 1), mode='reflect'), F.pad(x, (1, 0), mode='replicate'), F.pad(x, (-1, 1)))"),
+    "repeats": ("(3,4)", "(x.repeat(2, 1, 3), x.repeat_interleave(2, 1), x.repeat_interleave(3))"),
+    "shuffle": ("(2,8,3,4)", "(F.pixel_shuffle(x, 2), F.pixel_unshuffle(x[:, :, :2], 2))"),
+    "written": ("(5,6),(2,6)", "(torch.slice_scatter(x, y, 0, 1, 5, 2), torch.select_scatter(x, y[1], 0, 3))"),
+    "by_tensor": ("(5,6),(4,)", "(x[(y > 0).long()], x.index_select(1, (y < 0).long()), x.gather(1, (x > 0).long()))"),
+    "apart": ("(3,4,5),(2,)", "(x[:, (y > 0).long(), 1], x[(y > 0).long(), :, (y > 9).long()])"),
+    "embedding": ("(7,6),(2,3)", "F.embedding((y > 0).long() * 5, x)"),
+    "scatters": ("(4,6),(4,3)", "(x.scatter(1, (y > 0).long() * 2, y), x.scatter_add(1, (y > 0).long(), y), x.scatter(1, (y > 0).long(), 2.0))"),
+    "pools": ("(2,3,9,8)", "(F.max_pool2d(F.relu(x), 3, 2, 1), F.avg_pool2d(x, 2, 2, 1), F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False))"),
+    "adaptive": ("(2,3,9)", "(F.adaptive_avg_pool1d(x, 4), F.adaptive_max_pool1d(x, 4, return_indices=True))"),
+    "indices": ("(1,2,7,9)", "F.max_pool2d(x, 3, 2, 1, 1, return_indices=True)"),
+    "nearest": ("(2,2,5,4)", "F.interpolate(x, size=(7, 9)) + F.interpolate(x, size=(7, 9), mode='bilinear')"),
+    "cubic": ("(1,2,5,4)", "F.interpolate(x, scale_factor=2, mode='bicubic', align_corners=True)"),
+    "conv": ("(2,4,9),(6,2,3),(6,)", "F.conv1d(x, y, z, stride=2, padding=1, groups=2).relu()"),
+    "conv2d": ("(2,3,7,8),(4,3,3,2)", "F.conv2d(x, y, stride=(2, 1), dilation=(1, 2), padding=1)"),
+    "depthwise": ("(2,3,7,8),(3,1,3,3),(3,)", "F.conv2d(x, y, z, groups=3, padding=1)"),
+    "transposed": ("(2,4,5,4),(4,3,3,2),(6,)", "F.conv_transpose2d(x, y, z, stride=2, padding=1, output_padding=1, groups=2)"),
+    "scans": ("(3,7,5)", "(x.cumsum(1), x.cumprod(2), torch.cummax(x, 1), torch.cummin(x, 0), (x * 2).cumsum(-1).exp())"),
+    "long_scan": ("(2,5000)", "x.cumsum(1) * 0.01"),
+    "sorts": ("(4,9)", "(torch.sort(x * 2, 1), torch.sort(x, 0, descending=True), x.topk(3), x.topk(2, 0, largest=False), x.argsort(1))"),
+    "ties": ("(4,9)", "torch.sort((x > 0).float(), 1, stable=True)"),
+    "created": ("(4,4)", "(x + torch.eye(4), torch.arange(3, 9, 2), torch.full((2, 3), 1.5), torch.linspace(0, 1, 7), torch.zeros_like(x))"),
+    "only_views": ("(4,6)", "(x.t(), x.reshape(3, 8), x[1:, ::2])"),
+    "more_losses": ("(6,10),(6,10)", "(F.kl_div(x, y.abs() + 0.1), F.binary_cross_entropy_with_logits(x, y.sigmoid()), F.cosine_similarity(x, y), F.hinge_embedding_loss(x, y.sign()))"),
+    "triplet": ("(6,10),(6,10),(6,10)", "F.triplet_margin_loss(x, y, z, swap=True) + F.cross_entropy(x, y.softmax(1))"),
+    "smoothed": ("(6,10,3)", "F.cross_entropy(x, (x[:, 0] > 0).long() * 4, label_smoothing=0.1)"),
+    "gated": ("(4,6),(3,)", "(F.glu(x), torch.outer(y, y), F.prelu(x[:, :3], y), torch.logsumexp(x, (0, 1)))"),
+}
 HYBRID = {
-    "pool": ("(2,3,8,8)", "F.max_pool2d(F.relu(x), 2) + 1"),
-    "sorted": ("(4,16)", "torch.sort(x * 2, 1).values.sum(1)"),
-    "cumulative": ("(4,16)", "torch.cumsum(x, 1) * 2"),
+    "random": ("(4,16)", "torch.relu(x) + torch.rand_like(x) * 0"),
 }
 
 
@@ -81,9 +110,9 @@ def file_of(shapes, body):
             f"def get_inputs():\n    return [torch.randn(s) for s in ({shapes},)]\n")
 
 
-@pytest.mark.parametrize("name", list(POINTWISE | ROWS | PRODUCTS))
+@pytest.mark.parametrize("name", list(POINTWISE | ROWS | PRODUCTS | INDEXED))
 def test_all_in_triton(name):
-    shapes, body = (POINTWISE | ROWS | PRODUCTS)[name]
+    shapes, body = (POINTWISE | ROWS | PRODUCTS | INDEXED)[name]
     assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True)
 
 

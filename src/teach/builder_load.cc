@@ -1,0 +1,144 @@
+// Builder: indexed loads, and values without operands.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "program/triton_dtype.h"
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr int64_t kNarrowLimit = int64_t{1} << 31;
+// What may be computed again for every element that a load reads, rather than stored once.
+constexpr double kFlopsAgain = 8;
+
+int64_t LastElement(const View& view) {
+  int64_t last = view.offset;
+  for (int i = 0; i < view.rank(); ++i) last += (view.sizes[i] - 1) * view.strides[i];
+  return last;
+}
+
+// "{1} * 12 + {2}" over the indices that `strides` use, `first` the hole of the first.
+std::string ElementText(const std::vector<int64_t>& strides, int64_t offset, size_t first) {
+  std::vector<std::string> terms;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (strides[i] == 0) continue;
+    terms.push_back(strides[i] == 1 ? fmt::format("{{{}}}", i + first)
+                                    : fmt::format("{{{}}} * {}", i + first, strides[i]));
+  }
+  if (offset != 0 || terms.empty()) terms.push_back(fmt::format("{}", offset));
+  return fmt::format("{}", fmt::join(terms, " + "));
+}
+
+}  // namespace
+
+// Reads through pointwise work to what it reads, so that relu(x) before a pool needs no memory of its own.
+std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& data,
+                                          const std::vector<Value>& index, const std::optional<Value>& valid,
+                                          const std::string& other) {
+  if (data.view.prim < 0) return std::nullopt;
+  const Prim maker = graph[data.view.prim];
+  if (maker.kind != PrimKind::kPointwise || maker.once || maker.flops > kFlopsAgain ||
+      data.view != graph.Whole(data.view.prim)) {
+    return std::nullopt;
+  }
+  for (const View& view : maker.operands) {
+    if (!view.guards.empty()) return std::nullopt;
+    if (view.prim < 0) continue;
+    const Prim& source = graph[view.prim];
+    if (source.kind == PrimKind::kLoad || (source.kind == PrimKind::kPointwise && source.flops > 0))
+      return std::nullopt;
+  }
+  std::vector<Value> in;
+  for (size_t i = 0; i < maker.operands.size(); ++i) {
+    const View& view = maker.operands[i];
+    if (view.prim < 0) {
+      in.push_back(Pointwise("index", ElementText(view.strides, view.offset, 0), index, Dtype::kInt32, 0));
+    } else {
+      in.push_back(Load(name, {view, graph[view.prim].dtype}, index, valid, {}));
+    }
+  }
+  Prim again = maker;
+  again.operands.clear();
+  again.sizes = {};
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Value& value : index) shapes.push_back(value.sizes());
+  again.sizes = BroadcastSizes(shapes);
+  Value result = AddPointwise(std::move(again), in);
+  if (!valid) return result;
+  const std::string fill = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : other;
+  return Pointwise(name, fmt::format("tl.where({{1}}, {{0}}, {})", fill), {result, *valid}, data.dtype, 1);
+}
+
+Value Builder::Load(std::string name, const Value& data, const std::vector<Value>& index,
+                    const std::optional<Value>& valid, std::string other) {
+  TRITOGEN_CHECK(index.size() == data.sizes().size() && data.view.guards.empty());
+  if (auto through = LoadThrough(name, data, index, valid, other)) return *through;
+  Prim prim;
+  prim.kind = PrimKind::kLoad;
+  prim.name = std::move(name);
+  prim.origin = origin;
+  prim.dtype = data.dtype;
+  prim.held = ComputeDtype(data.dtype);
+  const bool wide = LastElement(data.view) >= kNarrowLimit;
+  std::vector<Value> in = index;
+  if (valid) in.push_back(*valid);
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Value& value : in) shapes.push_back(value.sizes());
+  prim.sizes = BroadcastSizes(shapes);
+  prim.operands = {data.view};
+  prim.compute = {data.dtype};
+  for (const Value& value : in) {
+    prim.operands.push_back(Expand(value.view, prim.sizes));
+    const bool condition = valid && &value == &in.back();
+    prim.compute.push_back(condition ? Dtype::kBool : wide ? Dtype::kInt64 : value.dtype);
+  }
+  prim.expr = ElementText(data.view.strides, data.view.offset, 1);
+  if (valid) {
+    prim.valid = fmt::format("{{{}}}", in.size());
+    prim.other = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : std::move(other);
+  }
+  Dtype dtype = prim.dtype;
+  PrimId id = graph.Add(std::move(prim));
+  return {graph.Whole(id), dtype};
+}
+
+bool Builder::Write(const Value& to, const Value& value) {
+  if (to.view.prim < 0 || graph[to.view.prim].kind != PrimKind::kSource || to.view != graph.Whole(to.view.prim))
+    return false;
+  if (value.view.prim < 0 || !graph[value.view.prim].IsElementwise() || to.sizes() != value.sizes()) return false;
+  if (value.view != graph.Whole(value.view.prim) || to.dtype != value.dtype) return false;
+  graph.writes.push_back({value.view.prim, to.view.prim});
+  return true;
+}
+
+Value Builder::Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number) {
+  Prim prim;
+  prim.name = "fill";
+  prim.dtype = dtype;
+  prim.sizes = sizes;
+  std::string text = PythonLiteral(number);
+  if (auto value = AsNumber(number); value && IsFloating(dtype)) text = PythonLiteral(Arg{*value});
+  prim.expr = fmt::format("tl.full([], {}, {})", text, TritonDtype(ComputeDtype(dtype)));
+  Value filled = AddPointwise(std::move(prim), {});
+  if (auto value = AsNumber(number); value && IsFloating(dtype)) fill_[filled.view.prim] = *value;
+  return filled;
+}
+
+std::vector<Value> Builder::Indices(const std::vector<int64_t>& sizes) {
+  std::vector<Value> all;
+  for (size_t d = 0; d < sizes.size(); ++d) all.push_back(Index(sizes, static_cast<int64_t>(d)));
+  return all;
+}
+
+std::vector<int64_t> PerDimension(const BoundArgs& args, std::string_view name, size_t count,
+                                  int64_t otherwise) {
+  std::vector<int64_t> values = AsInts(args[name]).value_or(std::vector<int64_t>{});
+  if (values.empty()) values.assign(count, otherwise);
+  if (values.size() == 1) values.assign(count, values[0]);
+  TRITOGEN_CHECK(values.size() == count);
+  return values;
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,123 @@
+// InlineViews: which pointwise work is repeated where it is read.
+#include <algorithm>
+#include <optional>
+
+#include "teach/partition.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr int kMaxInlined = 16;         // pointwise steps that may be repeated for one reader
+constexpr double kFlopsInProduct = 16;  // operations an element that a product may repeat in every tile
+
+class Inliner {
+ public:
+  explicit Inliner(const Graph& graph) : graph_(graph) {}
+
+  Graph Run() {
+    std::vector<PrimId> moved;
+    for (Prim prim : graph_.prims) {
+      for (size_t i = 0; i < prim.operands.size(); ++i) {
+        View& view = prim.operands[i];
+        if (view.prim >= 0) view.prim = moved[view.prim];
+        if (prim.kind == PrimKind::kMatmul) view = IntoProduct(prim, i);
+        bool tile = prim.IsElementwise() || prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan;
+        if (tile && i >= prim.FirstElementwise()) view = Inline(view);
+        const bool memory = prim.kind == PrimKind::kCall || (prim.kind == PrimKind::kLoad && i == 0);
+        const bool cut = (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) &&
+                         !Splits(out_, view, ReduceDomain(prim), false);
+        if (memory || cut) Store(view);
+      }
+      moved.push_back(out_.Add(std::move(prim)));
+    }
+    for (View view : graph_.outputs) {
+      if (view.prim >= 0) view.prim = moved[view.prim];
+      Store(view);
+      out_.outputs.push_back(view);
+    }
+    for (const Graph::Write& write : graph_.writes) out_.writes.push_back({moved[write.value], moved[write.to]});
+    out_.RemoveUnused();
+    return std::move(out_);
+  }
+
+ private:
+  // Pointwise steps between the value and memory; more than allowed when a product or a reduction is among
+  // them.
+  int Cost(PrimId id) const {
+    if (id < 0) return 0;
+    const Prim& prim = out_[id];
+    if (prim.kind == PrimKind::kSource || prim.kind == PrimKind::kCall) return 0;
+    if (!prim.IsElementwise() || prim.once) return kMaxInlined + 1;
+    int cost = prim.inlined ? 0 : 1;
+    for (size_t i = prim.FirstElementwise(); i < prim.operands.size(); ++i) {
+      cost += Cost(prim.operands[i].prim);
+      if (cost > kMaxInlined) break;
+    }
+    return cost;
+  }
+
+  void Store(const View& view) {
+    if (view.prim >= 0) out_.prims[view.prim].inlined = false;
+  }
+
+  View Inline(const View& view) {
+    if (view.prim < 0 || !out_[view.prim].IsElementwise() || view.IsContiguous()) return view;
+    if (Cost(view.prim) > kMaxInlined) return view;
+    Prim copy = out_[view.prim];
+    copy.sizes = view.sizes;
+    for (size_t i = copy.FirstElementwise(); i < copy.operands.size(); ++i) {
+      auto through = Compose(view, copy.operands[i]);
+      if (!through) return view;
+      copy.operands[i] = Inline(*through);
+    }
+    return out_.Whole(out_.Add(std::move(copy)));
+  }
+
+  // An operand of a product that is cheap to compute, or an indexed load, is computed tile by tile.
+  View IntoProduct(const Prim& product, size_t operand) {
+    const View& view = product.operands[operand];
+    if (view.prim < 0 || !out_[view.prim].IsElementwise() || Flops(view.prim) > kFlopsInProduct) return view;
+    const std::vector<Segment> tile = MatmulDomain(product);
+    const Segment k{AxisKind::kFlat, product.inner};
+    const std::vector<Segment> domain = operand == 0 ? std::vector<Segment>{tile[0], tile[1], k}
+                                                     : std::vector<Segment>{tile[0], k, tile[2]};
+    auto copy = IntoTile(view, domain);
+    return copy ? *copy : view;
+  }
+
+  std::optional<View> IntoTile(const View& view, const std::vector<Segment>& domain) {
+    if (!DigitsOf(view, domain, false)) return std::nullopt;
+    if (view.prim < 0 || !out_[view.prim].IsElementwise() || out_[view.prim].once) return view;
+    if (Cost(view.prim) > kMaxInlined) return view;
+    Prim copy = out_[view.prim];
+    copy.sizes = view.sizes;
+    copy.inlined = true;
+    for (size_t i = copy.FirstElementwise(); i < copy.operands.size(); ++i) {
+      auto through = Compose(view, copy.operands[i]);
+      if (!through) return std::nullopt;
+      auto inside = IntoTile(*through, domain);
+      if (!inside) return std::nullopt;
+      copy.operands[i] = *inside;
+    }
+    return out_.Whole(out_.Add(std::move(copy)));
+  }
+
+  double Flops(PrimId id) const {
+    if (id < 0 || !out_[id].IsElementwise()) return 0;
+    double flops = out_[id].flops;
+    for (size_t i = out_[id].FirstElementwise(); i < out_[id].operands.size(); ++i)
+      flops += Flops(out_[id].operands[i].prim);
+    return flops;
+  }
+
+  const Graph& graph_;
+  Graph out_;
+};
+
+}  // namespace
+
+Graph InlineViews(const Graph& graph) {
+  return Inliner(graph).Run();
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,140 @@
+// Convolutions as products: for each image and group, weights (o, c·k…) times windows (c·k…, y…). The windows
+// are an indexed load that the product computes tile by tile, so nothing is unfolded in memory, and results
+// lie as PyTorch's do.
+#include <fmt/format.h>
+
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+struct Geometry {
+  int64_t n, groups, c, o;  // images, groups, channels of one group in and out
+  std::vector<int64_t> in, kernel, out, stride, padding, dilation;
+  bool transposed;
+};
+
+int64_t Product(const std::vector<int64_t>& sizes) {
+  int64_t product = 1;
+  for (int64_t size : sizes) product *= size;
+  return product;
+}
+
+// Input elements of every window, of shape (n, groups, c, k…, y…), zero outside.
+Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
+  std::vector<int64_t> sizes = {g.n, g.groups, g.c};
+  sizes.insert(sizes.end(), g.kernel.begin(), g.kernel.end());
+  sizes.insert(sizes.end(), g.out.begin(), g.out.end());
+  std::vector<Value> all = b.Indices(sizes);
+  std::vector<int64_t> split = {g.n, g.groups, g.c};
+  split.insert(split.end(), g.in.begin(), g.in.end());
+  std::vector<Value> index = {all[0], all[1], all[2]};
+  std::string inside;
+  std::vector<Value> limited;
+  for (size_t s = 0; s < g.in.size(); ++s) {
+    Value k = all[3 + s], y = all[3 + g.in.size() + s];
+    std::string expr = g.transposed ? fmt::format("{{0}} + {} - {{1}} * {}", g.padding[s], g.dilation[s])
+                                    : fmt::format("{{0}} * {} + {{1}} * {} - {}", g.stride[s], g.dilation[s], g.padding[s]);
+    Value at = b.Pointwise("at", expr, {y, k}, Dtype::kInt32, 0);
+    auto add = [&](const std::string& condition, const Value& value) {
+      inside += inside.empty() ? "" : " & ";
+      inside += fmt::format(fmt::runtime(condition), fmt::format("{{{}}}", limited.size()));
+      limited.push_back(value);
+    };
+    if (g.transposed && g.stride[s] > 1) {
+      add(fmt::format("({{0}} % {} == 0)", g.stride[s]), at);
+      Value step = b.Pointwise("index", fmt::format("{{0}} // {}", g.stride[s]), {at}, Dtype::kInt32, 0);
+      add("({0} >= 0)", at);
+      at = step;
+      add(fmt::format("({{0}} < {})", g.in[s]), at);
+    } else if (g.transposed || g.padding[s] > 0) {
+      add(fmt::format("({{0}} >= 0) & ({{0}} < {})", g.in[s]), at);
+    }
+    index.push_back(at);
+  }
+  std::optional<Value> valid;
+  if (!limited.empty()) valid = b.Pointwise("inside", inside, limited, Dtype::kBool, 0);
+  return b.Load("window", b.Reshape(x, split), index, valid);
+}
+
+// (n, groups, o, c, k…), the same for every image.
+Value WeightsOf(Builder& b, const Value& weight, const Geometry& g) {
+  std::vector<int64_t> split, order, sizes = {g.n, g.groups, g.o, g.c};
+  if (g.transposed) {
+    split = {g.groups, g.c, g.o};
+    order = {0, 2, 1};
+  } else {
+    split = {g.groups, g.o, g.c};
+    order = {0, 1, 2};
+  }
+  for (size_t s = 0; s < g.kernel.size(); ++s) {
+    split.push_back(g.kernel[s]);
+    order.push_back(static_cast<int64_t>(3 + s));
+    sizes.push_back(g.kernel[s]);
+  }
+  Value cut = b.Reshape(weight, split);
+  return {Expand(Unsqueeze(Permute(cut.view, order), 0), sizes), weight.dtype};
+}
+
+// One result for each group: nothing is used again by another row, so the product is a reduction over the
+// window.
+Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs& args, const Geometry& g,
+                const std::vector<int64_t>& out) {
+  const int64_t spatial = static_cast<int64_t>(g.in.size());
+  std::vector<int64_t> order = {0, 1}, dims;  // (n, groups, y…, c, k…)
+  for (int64_t s = 0; s < spatial; ++s) order.push_back(3 + spatial + s);
+  for (int64_t s = 0; s < spatial + 1; ++s) order.push_back(2 + s);
+  for (int64_t s = 0; s < spatial + 1; ++s) dims.push_back(-1 - s);
+  Value windows = WindowsOf(b, x, g), weights = WeightsOf(b, weight, g);
+  View filter = Select(weights.view, 2, 0);  // (n, groups, c, k…)
+  for (int64_t s = 0; s < spatial; ++s) filter = Unsqueeze(filter, 2);
+  Value products = b.Op("mul", {Value{Permute(windows.view, order), x.dtype}, Value{filter, weight.dtype}}, ComputeDtype(x.dtype));
+  Value y = b.Reduce(ReduceOp::kSum, products, dims, false);
+  if (b.HasTensor(args, "bias")) {
+    std::vector<int64_t> channels(g.out.size() + 1, 1);
+    channels[0] = g.groups;
+    y = b.Op("add", {y, b.Reshape(b.Tensor(args, "bias"), channels)}, y.dtype);
+  }
+  return b.Reshape(y, out);
+}
+
+}  // namespace
+
+bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "input"), weight = b.Tensor(args, "weight");
+  const std::vector<int64_t>& out = node.results[0].sizes;
+  if (weight.view.rank() < 3 || !x.view.guards.empty() || !weight.view.guards.empty()) return false;
+  const size_t spatial = weight.sizes().size() - 2;
+  if (x.dtype != weight.dtype || DtypeSize(x.dtype) > 4 || !IsFloating(x.dtype)) return false;
+  if (x.sizes().size() != spatial + 2 && x.sizes().size() != spatial + 1) return false;
+  const bool batched = x.sizes().size() == spatial + 2;
+  if (!batched) x.view = Unsqueeze(x.view, 0);
+  Geometry g;
+  g.groups = AsInt(args["groups"]).value_or(1);
+  g.transposed = op.starts_with("conv_transpose") || AsBool(args["transposed"], false);
+  g.n = x.sizes()[0];
+  g.c = x.sizes()[1] / g.groups;
+  const int64_t channels = out[batched ? 1 : 0];
+  g.o = channels / g.groups;
+  g.in.assign(x.sizes().begin() + 2, x.sizes().end());
+  g.kernel.assign(weight.sizes().begin() + 2, weight.sizes().end());
+  g.out.assign(out.end() - static_cast<int64_t>(spatial), out.end());
+  g.stride = PerDimension(args, "stride", spatial, 1);
+  g.padding = PerDimension(args, "padding", spatial, 0);
+  g.dilation = PerDimension(args, "dilation", spatial, 1);
+  if (g.o == 1) {
+    b.Return({Depthwise(b, x, weight, args, g, out)});
+    return true;
+  }
+  Value product = b.Matmul(WeightsOf(b, weight, g), WindowsOf(b, x, g), 2, {g.n, g.groups, g.o, Product(g.out)},
+                           g.c * Product(g.kernel));
+  Value y = product;
+  if (b.HasTensor(args, "bias")) {
+    Value bias = b.Reshape(b.Tensor(args, "bias"), {g.groups, g.o, 1});
+    y = b.Op("add", {product, bias}, x.dtype);
+  }
+  b.Return({b.Reshape(y, out)});
+  return true;
+}
+
+}  // namespace tritogen::teach

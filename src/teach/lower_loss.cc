@@ -1,0 +1,215 @@
+// Losses: pointwise work, and a sum or mean behind it.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+// Mean, sum or neither of the elements, as `reduction` says.
+Value ReduceLoss(Builder& b, const Value& loss, int64_t reduction) {
+  if (reduction == 0) return loss;
+  return reduction == 1 ? b.Mean(loss, {}, false) : b.Reduce(ReduceOp::kSum, loss, {}, false);
+}
+
+int64_t ReductionOf(const BoundArgs& args) {
+  return AsInt(args["reduction"]).value_or(1);
+}
+
+std::string NumberText(double value) {
+  return PythonLiteral(Arg{value});
+}
+
+bool LowerElementLoss(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  if (!IsFloating(x.dtype)) return false;
+  Value difference = b.Op("sub", {x, b.Tensor(args, "target")}, ComputeDtype(x.dtype));
+  Value loss = difference;
+  if (op == "mse_loss") {
+    loss = b.Op("square", {difference});
+  } else {
+    Value magnitude = b.Op("abs", {difference});
+    double beta = AsNumber(args["beta"]).value_or(AsNumber(args["delta"]).value_or(0));
+    loss = magnitude;
+    if (op != "l1_loss" && beta > 0) {
+      double scale = op == "huber_loss" ? beta : 1;
+      std::string expr = fmt::format("tl.where({{0}} < {0}, {1} * {{0}} * {{0}}, {2} * ({{0}} - {3}))",
+                                     NumberText(beta), NumberText(0.5 * scale / beta), NumberText(scale),
+                                     NumberText(0.5 * beta));
+      loss = b.Pointwise(std::string(op), expr, {magnitude}, magnitude.dtype, 4);
+    }
+  }
+  b.Return({ReduceLoss(b, loss, ReductionOf(args))});
+  return true;
+}
+
+// Losses of two tensors by one expression: {0} the input, {1} the target.
+std::optional<std::string> TwoTensorExpr(std::string_view op, const BoundArgs& args) {
+  if (op == "kl_div") {
+    return AsBool(args["log_target"], false) ? "tl.exp({1}) * ({1} - {0})"
+                                             : "tl.where({1} > 0, {1} * (tl.log({1}) - {0}), 0.0)";
+  }
+  if (op == "binary_cross_entropy") {
+    return "-({1} * tl.maximum(tl.log({0}), -100.0) + (1.0 - {1}) * tl.maximum(libdevice.log1p(-{0}), -100.0))";
+  }
+  if (op == "hinge_embedding_loss") {
+    return fmt::format("tl.where({{1}} != 1, tl.maximum({} - {{0}}, 0.0), 0.0) + tl.where({{1}} != -1, {{0}}, 0.0)",
+                       NumberText(AsNumber(args["margin"]).value_or(1)));
+  }
+  return std::nullopt;
+}
+
+bool LowerTwoTensorLoss(Builder& b, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
+  auto expr = TwoTensorExpr(op, args);
+  if (!expr || !IsFloating(x.dtype)) return false;
+  Value loss = b.Pointwise("loss", *expr, {x, b.Cast(target, x.dtype)}, ComputeDtype(x.dtype), 6);
+  if (b.HasTensor(args, "weight")) loss = b.Op("mul", {loss, b.Tensor(args, "weight")}, loss.dtype);
+  b.Return({ReduceLoss(b, loss, ReductionOf(args))});
+  return true;
+}
+
+// max(x, 0) − x·t + log(1 + exp(−|x|)), which no x overflows; with pos_weight the ones of t weigh more.
+bool LowerLogitsLoss(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
+  if (!IsFloating(x.dtype)) return false;
+  const Dtype dtype = ComputeDtype(x.dtype);
+  Value loss = x;
+  if (b.HasTensor(args, "pos_weight")) {
+    loss = b.Pointwise("loss",
+                       "(1.0 - {1}) * {0} + (1.0 + ({2} - 1.0) * {1}) * (libdevice.log1p(tl.exp(-tl.abs({0}))) + "
+                       "tl.maximum(-{0}, 0.0))",
+                       {x, target, b.Tensor(args, "pos_weight")}, dtype, 9);
+  } else {
+    loss = b.Pointwise("loss", "tl.maximum({0}, 0.0) - {0} * {1} + libdevice.log1p(tl.exp(-tl.abs({0})))", {x, target},
+                       dtype, 6);
+  }
+  if (b.HasTensor(args, "weight")) loss = b.Op("mul", {loss, b.Tensor(args, "weight")}, dtype);
+  b.Return({ReduceLoss(b, loss, ReductionOf(args))});
+  return true;
+}
+
+// Length of x − y + eps along the last dimension.
+Value Distance(Builder& b, const Value& x, const Value& y, double p, double eps) {
+  Value gap = b.Op("add", {b.Op("sub", {x, y}, ComputeDtype(x.dtype)), eps});
+  if (p == 2) return b.Op("sqrt", {b.Reduce(ReduceOp::kSum, b.Op("square", {gap}), {-1}, false)});
+  Value magnitude = b.Op("abs", {gap});
+  if (p == 1) return b.Reduce(ReduceOp::kSum, magnitude, {-1}, false);
+  Value powers = b.Op("pow", {magnitude, p});
+  return b.Op("pow", {b.Reduce(ReduceOp::kSum, powers, {-1}, false), 1.0 / p});
+}
+
+bool LowerTriplet(Builder& b, const BoundArgs& args) {
+  Value anchor = b.Tensor(args, "anchor"), positive = b.Tensor(args, "positive"), negative = b.Tensor(args, "negative");
+  if (!IsFloating(anchor.dtype)) return false;
+  const double p = AsNumber(args["p"]).value_or(2), eps = AsNumber(args["eps"]).value_or(1e-6);
+  Value near = Distance(b, anchor, positive, p, eps), far = Distance(b, anchor, negative, p, eps);
+  if (AsBool(args["swap"], false)) far = b.Op("minimum", {far, Distance(b, positive, negative, p, eps)});
+  Value loss = b.Pointwise("loss", fmt::format("tl.maximum({} + {{0}} - {{1}}, 0.0)",
+                                               NumberText(AsNumber(args["margin"]).value_or(1))),
+                           {near, far}, near.dtype, 3);
+  b.Return({ReduceLoss(b, loss, ReductionOf(args))});
+  return true;
+}
+
+bool LowerCosine(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "x1"), y = b.Tensor(args, "x2");
+  if (!IsFloating(x.dtype) || !IsFloating(y.dtype)) return false;
+  const int64_t dim = AsInt(args["dim"]).value_or(1);
+  const double eps = AsNumber(args["eps"]).value_or(1e-8);
+  const std::vector<int64_t> sizes = BroadcastSizes({x.sizes(), y.sizes()});
+  x.view = Expand(x.view, sizes);
+  y.view = Expand(y.view, sizes);
+  auto length = [&](const Value& v) {
+    Value norm = b.Op("sqrt", {b.Reduce(ReduceOp::kSum, b.Op("square", {v}, ComputeDtype(v.dtype)), {dim}, false)});
+    return b.Op("clamp_min", {norm, eps});
+  };
+  Value inner = b.Reduce(ReduceOp::kSum, b.Op("mul", {x, y}, ComputeDtype(x.dtype)), {dim}, false);
+  b.Return({b.Op("div", {inner, b.Op("mul", {length(x), length(y)})})});
+  return true;
+}
+
+// Log-probabilities of the targets' classes (dimension 1), found by comparing class numbers, so that it fuses
+// with the softmax before it. With smoothing, that share of every target is spread over all classes.
+bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothing) {
+  Value target = b.Tensor(args, "target");
+  auto ignore = AsInt(args["ignore_index"]);
+  const int64_t reduction = ReductionOf(args);
+  if (x.view.rank() < 2 || target.view.rank() != x.view.rank() - 1 || !ignore || IsFloating(target.dtype)) return false;
+  const bool weighted = b.HasTensor(args, "weight");
+  if (weighted && smoothing != 0) return false;
+  const Dtype dtype = ComputeDtype(x.dtype);
+  Value wanted{Expand(Unsqueeze(target.view, 1), x.sizes()), target.dtype};
+  Value picked = b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted}, dtype, 1);
+  Value log_probability = b.Reduce(ReduceOp::kSum, picked, {1}, false);
+  if (smoothing != 0) {
+    Value all = b.Reduce(ReduceOp::kSum, x, {1}, false);
+    log_probability = b.Pointwise("smoothed", fmt::format("{} * {{0}} + {} * {{1}}", NumberText(1 - smoothing),
+                                                          NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
+                                  {log_probability, all}, dtype, 3);
+  }
+  const std::string ignored = fmt::format("{{0}} == {}", *ignore);
+  Value share = b.Pointwise("counted", fmt::format("tl.where({}, 0.0, 1.0)", ignored), {target}, dtype, 1);
+  if (weighted) {
+    Value known = b.Pointwise("known", fmt::format("{{0}} != {}", *ignore), {target}, Dtype::kBool, 0);
+    share = b.Load("weight", b.Tensor(args, "weight"), {target}, known);
+  }
+  Value loss = b.Pointwise("loss", "tl.where({1} == 0.0, 0.0, -{0} * {1})", {log_probability, share}, dtype, 2);
+  Value count = b.Reduce(ReduceOp::kSum, share, {}, false);
+  if (reduction == 0) {
+    // PyTorch gives no total for losses that are not reduced.
+    b.Return({loss, b.Fill({}, dtype, Arg{0.0})});
+    return true;
+  }
+  Value total = b.Reduce(ReduceOp::kSum, loss, {}, false);
+  b.Return({reduction == 1 ? b.Op("div", {total, count}) : total, count});
+  return true;
+}
+
+bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
+  const double smoothing = AsNumber(args["label_smoothing"]).value_or(0);
+  if (!IsFloating(x.dtype) || x.view.rank() < 2) return false;
+  Value log_softmax = LogSoftmax(b, x, 1);
+  if (!IsFloating(target.dtype)) return LowerNll(b, log_softmax, args, smoothing);
+  // Targets are probabilities.
+  if (b.HasTensor(args, "weight")) return false;
+  Value wanted = b.Cast(target, ComputeDtype(x.dtype));
+  if (smoothing != 0) {
+    wanted = b.Pointwise("smoothed", fmt::format("{} * {{0}} + {}", NumberText(1 - smoothing),
+                                                 NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
+                         {wanted}, wanted.dtype, 2);
+  }
+  Value loss = b.Op("neg", {b.Reduce(ReduceOp::kSum, b.Op("mul", {log_softmax, wanted}), {1}, false)});
+  const int64_t reduction = ReductionOf(args);
+  if (reduction == 1) {  // the mean over the batch, not over the classes
+    Value total = b.Reduce(ReduceOp::kSum, loss, {}, false);
+    b.Return({b.Op("div", {total, static_cast<double>(loss.view.numel())})});
+    return true;
+  }
+  b.Return({ReduceLoss(b, loss, reduction)});
+  return true;
+}
+
+}  // namespace
+
+Value LogSoftmax(Builder& b, const Value& x, int64_t dim) {
+  SoftmaxParts parts = Softmax(b, x, {dim});
+  return b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})});
+}
+
+bool LowerLoss(Builder& b, const Node&, std::string_view op, const BoundArgs& args) {
+  if (op == "nll_loss_forward" || op == "nll_loss_nd") return LowerNll(b, b.Tensor(args, "self"), args, 0);
+  if (op == "cross_entropy_loss") return LowerCrossEntropy(b, args);
+  if (op == "binary_cross_entropy_with_logits") return LowerLogitsLoss(b, args);
+  if (op == "triplet_margin_loss") return LowerTriplet(b, args);
+  if (op == "cosine_similarity") return LowerCosine(b, args);
+  if (op == "kl_div" || op == "binary_cross_entropy" || op == "hinge_embedding_loss") return LowerTwoTensorLoss(b, op, args);
+  if (op == "mse_loss" || op == "l1_loss" || op == "smooth_l1_loss" || op == "huber_loss")
+    return LowerElementLoss(b, op, args);
+  return false;
+}
+
+}  // namespace tritogen::teach

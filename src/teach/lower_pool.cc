@@ -1,0 +1,190 @@
+// Pools: a reduction over the elements of a window, read by index. Windows of equal size and windows that
+// divide a dimension as evenly as they can (adaptive) differ only in where they start and end.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+// Windows along one dimension.
+struct Windows {
+  int64_t count, longest;   // how many, elements of the longest one
+  int64_t input;            // size of the dimension
+  int64_t stride = 1, padding = 0, dilation = 1;
+  bool adaptive = false;
+  bool inside = false;  // every window lies in the dimension and has `longest` elements
+};
+
+int64_t AdaptiveStart(int64_t o, int64_t n, int64_t count) {
+  return o * n / count;
+}
+int64_t AdaptiveEnd(int64_t o, int64_t n, int64_t count) {
+  return ((o + 1) * n + count - 1) / count;
+}
+
+Windows Adaptive(int64_t n, int64_t count) {
+  Windows w{count, 0, n};
+  w.adaptive = true;
+  int64_t shortest = n;
+  for (int64_t o = 0; o < count; ++o) {
+    const int64_t length = AdaptiveEnd(o, n, count) - AdaptiveStart(o, n, count);
+    w.longest = std::max(w.longest, length);
+    shortest = std::min(shortest, length);
+  }
+  w.inside = shortest == w.longest;
+  return w;
+}
+
+struct Pool {
+  std::vector<Windows> windows;    // by spatial dimension
+  std::vector<int64_t> out, space; // sizes of the result; the same with the windows' dimensions behind
+  std::vector<Value> index;        // of the element, in the input
+  std::optional<Value> valid;
+};
+
+std::string StartText(const Windows& w, std::string_view o) {
+  if (w.adaptive) return fmt::format("({} * {} // {})", o, w.input, w.count);
+  std::string text = w.stride == 1 ? std::string(o) : fmt::format("{} * {}", o, w.stride);
+  return w.padding == 0 ? text : fmt::format("{} - {}", text, w.padding);
+}
+
+std::string EndText(const Windows& w, std::string_view o) {
+  return fmt::format("((({} + 1) * {} + {}) // {})", o, w.input, w.count - 1, w.count);
+}
+
+Pool Lay(Builder& b, const std::vector<Windows>& windows, const std::vector<int64_t>& out) {
+  Pool p{windows, out, out, {}, {}};
+  for (const Windows& w : windows) p.space.push_back(w.longest);
+  const size_t lead = out.size() - windows.size();
+  p.index = b.Indices(p.space);
+  std::string inside;
+  std::vector<Value> limited;
+  for (size_t s = 0; s < windows.size(); ++s) {
+    const Windows& w = windows[s];
+    Value o = p.index[lead + s], k = p.index[out.size() + s];
+    const std::string step = w.dilation == 1 ? "{1}" : fmt::format("{{1}} * {}", w.dilation);
+    Value at = b.Pointwise("index", fmt::format("{} + {}", StartText(w, "{0}"), step), {o, k}, Dtype::kInt32, 0);
+    p.index[lead + s] = at;
+    if (w.inside) continue;
+    auto hole = [&](const Value& value) {
+      limited.push_back(value);
+      return fmt::format("{{{}}}", limited.size() - 1);
+    };
+    const std::string element = hole(at);
+    inside += inside.empty() ? "" : " & ";
+    if (w.adaptive) {
+      inside += fmt::format("({} < {})", element, EndText(w, hole(o)));
+    } else {
+      inside += fmt::format("({0} >= 0) & ({0} < {1})", element, w.input);
+    }
+  }
+  p.index.resize(out.size());
+  if (!limited.empty()) p.valid = b.Pointwise("inside", inside, limited, Dtype::kBool, 0);
+  return p;
+}
+
+std::vector<int64_t> WindowDims(const Pool& p) {
+  std::vector<int64_t> dims;
+  for (size_t s = 0; s < p.windows.size(); ++s) dims.push_back(-static_cast<int64_t>(s) - 1);
+  return dims;
+}
+
+// Elements that an average divides by: a number where it is the same everywhere.
+Value Divided(Builder& b, const Pool& p, const Value& sum, bool with_padding, std::optional<int64_t> divisor) {
+  int64_t longest = 1;
+  bool equal = true;
+  for (const Windows& w : p.windows) {
+    longest *= w.longest;
+    // With padding counted a window is full wherever it ends before the padding does.
+    const bool full = !w.adaptive && with_padding && (w.count - 1) * w.stride + w.longest <= w.input + 2 * w.padding;
+    equal &= w.inside || full;
+  }
+  if (divisor || equal) return b.Op("div", {sum, static_cast<double>(divisor.value_or(longest))}, sum.dtype);
+  std::string expr;
+  std::vector<Value> in;
+  const size_t lead = p.out.size() - p.windows.size();
+  for (size_t s = 0; s < p.windows.size(); ++s) {
+    const Windows& w = p.windows[s];
+    const std::string o = fmt::format("{{{}}}", in.size());
+    in.push_back(b.Index(p.out, static_cast<int64_t>(lead + s)));
+    const std::string start = StartText(w, o);
+    std::string length;
+    if (w.adaptive) {
+      length = fmt::format("({} - {})", EndText(w, o), start);
+    } else if (with_padding) {
+      length = fmt::format("(tl.minimum({0} + {1}, {2}) - ({0}))", start, w.longest, w.input + w.padding);
+    } else {
+      length = fmt::format("(tl.minimum({0} + {1}, {2}) - tl.maximum({0}, 0))", start, w.longest, w.input);
+    }
+    expr += (expr.empty() ? "" : " * ") + length;
+  }
+  Value count = b.Pointwise("count", fmt::format("({}).to(tl.float32)", expr), in, Dtype::kFloat32, 0);
+  return b.Op("div", {sum, count}, sum.dtype);
+}
+
+// Place of the largest element in the input's spatial dimensions, from its place in the window.
+Value InputPlace(Builder& b, const Pool& p, const Value& arg) {
+  const size_t lead = p.out.size() - p.windows.size();
+  std::string expr;
+  std::vector<Value> in = {arg};
+  int64_t inner = 1;
+  std::vector<int64_t> below(p.windows.size());
+  for (size_t s = p.windows.size(); s-- > 0;) {
+    below[s] = inner;
+    inner *= p.windows[s].longest;
+  }
+  for (size_t s = 0; s < p.windows.size(); ++s) {
+    const Windows& w = p.windows[s];
+    const std::string o = fmt::format("{{{}}}", in.size());
+    in.push_back(b.Index(p.out, static_cast<int64_t>(lead + s)));
+    std::string k = fmt::format("({{0}} // {} % {} * {})", below[s], w.longest, w.dilation);
+    std::string at = fmt::format("({} + {})", StartText(w, o), k);
+    expr = expr.empty() ? at : fmt::format("({} * {} + {})", expr, w.input, at);
+  }
+  return b.Pointwise("place", expr, in, Dtype::kInt64, 2);
+}
+
+}  // namespace
+
+bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  const std::vector<int64_t>& out = node.results[0].sizes;
+  const size_t spatial = op.find("1d") != std::string_view::npos ? 1 : op.find("2d") != std::string_view::npos ? 2 : 3;
+  if (x.sizes().size() <= spatial || !IsFloating(x.dtype) || !x.view.guards.empty()) return false;
+  const bool average = op.find("avg") != std::string_view::npos, adaptive = op.starts_with("adaptive");
+  const size_t lead = out.size() - spatial;
+  std::vector<Windows> windows;
+  for (size_t s = 0; s < spatial; ++s) {
+    const int64_t n = x.sizes()[lead + s], count = out[lead + s];
+    if (adaptive) {
+      windows.push_back(Adaptive(n, count));
+      continue;
+    }
+    Windows w{count, PerDimension(args, "kernel_size", spatial, 1)[s], n};
+    w.stride = PerDimension(args, "stride", spatial, w.longest)[s];
+    if (auto given = AsInts(args["stride"]); !given || given->empty()) w.stride = w.longest;
+    w.padding = PerDimension(args, "padding", spatial, 0)[s];
+    w.dilation = average ? 1 : PerDimension(args, "dilation", spatial, 1)[s];
+    w.inside = w.padding == 0 && (count - 1) * w.stride + (w.longest - 1) * w.dilation < n;
+    windows.push_back(w);
+  }
+  Pool p = Lay(b, windows, out);
+  Value taken = b.Load("window", x, p.index, p.valid, average ? "0.0" : "float(\"-inf\")");
+  if (average) {
+    Value sum = b.Reduce(ReduceOp::kSum, taken, WindowDims(p), false);
+    b.Return({Divided(b, p, sum, AsBool(args["count_include_pad"], true), AsInt(args["divisor_override"]))});
+    return true;
+  }
+  std::vector<Value> results = {b.Reduce(ReduceOp::kMax, taken, WindowDims(p), false)};
+  if (node.results.size() == 2) {
+    Value arg = b.Reduce(ReduceOp::kArgMax, taken, WindowDims(p), false);
+    results.push_back(InputPlace(b, p, arg));
+  }
+  b.Return(std::move(results));
+  return true;
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,128 @@
+// Scans, and sorting by ranks: an element's place is the number of elements that come before it. That takes
+// n² comparisons, but every one is independent, and the order is stable.
+#include <fmt/format.h>
+
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr int64_t kHeldScan = 4096;   // elements of a line that one program holds
+constexpr int64_t kLongestSort = 4096;
+constexpr int64_t kMostComparisons = int64_t{1} << 28;
+
+// Longer lines are cut into pieces: each is scanned, so are their totals, and every piece starts from the
+// total before it.
+Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
+  const int64_t n = x.sizes()[dim];
+  if (n <= kHeldScan) return b.Scan(op, x, dim);
+  int64_t piece = 1024;
+  while (n / piece > kHeldScan) piece *= 2;
+  const int64_t pieces = (n + piece - 1) / piece;
+  std::vector<int64_t> sizes = x.sizes();
+  sizes[dim] = pieces;
+  sizes.insert(sizes.begin() + dim + 1, piece);
+  const std::string neutral = op == ReduceOp::kSum ? "0.0" : op == ReduceOp::kProd ? "1.0"
+                              : op == ReduceOp::kMax ? "float(\"-inf\")" : "float(\"inf\")";
+  std::vector<Value> index = b.Indices(sizes);
+  index[dim] = b.Pointwise("index", fmt::format("{{0}} * {} + {{1}}", piece), {index[dim], index[dim + 1]},
+                           Dtype::kInt32, 0);
+  index.erase(index.begin() + dim + 1);
+  Value inside = b.Pointwise("inside", fmt::format("{{0}} < {}", n), {index[dim]}, Dtype::kBool, 0);
+  Value cut = b.Load("piece", x, index, inside, neutral);
+  Value scanned = b.Scan(op, cut, dim + 1);
+  Value totals = b.Scan(op, b.Reduce(op, cut, {dim + 1}, false), dim);
+  // Back in one line: element i is in piece i // piece, and starts from the total of the piece before.
+  std::vector<Value> at = b.Indices(x.sizes()), before = at;
+  const Value line = at[dim];
+  at[dim] = b.Pointwise("index", fmt::format("{{0}} // {}", piece), {line}, Dtype::kInt32, 0);
+  at.insert(at.begin() + dim + 1, b.Pointwise("index", fmt::format("{{0}} % {}", piece), {line}, Dtype::kInt32, 0));
+  before[dim] = b.Pointwise("index", fmt::format("{{0}} // {} - 1", piece), {line}, Dtype::kInt32, 0);
+  Value later = b.Pointwise("later", fmt::format("{{0}} >= {}", piece), {line}, Dtype::kBool, 0);
+  Value own = b.Load("own", scanned, at), start = b.Load("start", totals, before, later, neutral);
+  std::string_view join = op == ReduceOp::kSum ? "add" : op == ReduceOp::kProd ? "mul"
+                          : op == ReduceOp::kMax ? "maximum" : "minimum";
+  return b.Op(join, {start, own}, own.dtype);
+}
+
+// One element of a line against another: `first` comes before `second`, NaN counts as the largest.
+Value Before(Builder& b, const Value& first, const Value& second, const Value& i, const Value& j, bool descending) {
+  const char* smaller =
+      descending ? "(({0} > {1}) | (({0} != {0}) & ({1} == {1})) | ((({0} == {1}) | (({0} != {0}) & ({1} != {1}))) & ({2} < {3})))"
+                 : "(({0} < {1}) | (({1} != {1}) & ({0} == {0})) | ((({0} == {1}) | (({0} != {0}) & ({1} != {1}))) & ({2} < {3})))";
+  Value before = b.Pointwise("before", smaller, {first, second, i, j}, Dtype::kBool, 4);
+  return b.Cast(before, Dtype::kInt32);
+}
+
+// For each of the first `count` places of a sorted line, the index of the element that stands there.
+Value SortedOrder(Builder& b, const Value& x, int64_t dim, int64_t count, bool descending) {
+  const int64_t n = x.sizes()[dim];
+  // Space: (…, element, other) with `dim` moved to the end.
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < x.view.rank(); ++d) {
+    if (d != dim) order.push_back(d);
+  }
+  order.push_back(dim);
+  Value line{Permute(x.view, order), x.dtype};
+  std::vector<int64_t> space = line.sizes();
+  space.push_back(n);
+  Value element{Expand(Unsqueeze(line.view, -1), space), x.dtype};
+  Value other{Expand(Unsqueeze(line.view, -2), space), x.dtype};
+  Value i = b.Index(space, -2), j = b.Index(space, -1);
+  Value rank = b.Reduce(ReduceOp::kSum, Before(b, other, element, j, i, descending), {-1}, false);
+  if (rank.view.prim >= 0) b.graph.prims[rank.view.prim].name = "rank";
+  // Place p holds the element whose rank is p.
+  space[space.size() - 2] = count;
+  Value ranks{Expand(Unsqueeze(rank.view, -2), space), rank.dtype};
+  Value found = b.Pointwise("found", "tl.where({0} == {1}, {2}, 0)", {ranks, b.Index(space, -2), b.Index(space, -1)},
+                            Dtype::kInt32, 1);
+  Value place = b.Reduce(ReduceOp::kSum, found, {-1}, false);
+  std::vector<int64_t> back;  // `dim` where it was
+  for (int64_t d = 0; d < x.view.rank(); ++d)
+    back.push_back(d < dim ? d : d == dim ? x.view.rank() - 1 : d - 1);
+  return {Permute(place.view, back), place.dtype};
+}
+
+}  // namespace
+
+bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  if (x.view.rank() == 0 || !x.view.guards.empty()) return false;
+  const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(0), x.view.rank());
+  if (op == "cumsum" || op == "cumprod") {
+    if (!IsFloating(x.dtype) && x.sizes()[dim] > kHeldScan) return false;
+    Value in = IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
+    b.Return({ScanLine(b, op == "cumsum" ? ReduceOp::kSum : ReduceOp::kProd, in, dim)});
+    return true;
+  }
+  // The index of a running extremum is the last place where the line reached it.
+  const bool largest = op == "cummax";
+  if (!IsFloating(x.dtype) || x.sizes()[dim] > kHeldScan) return false;
+  Value best = b.Scan(largest ? ReduceOp::kMax : ReduceOp::kMin, x, dim);
+  Value reached = b.Pointwise("reached", "tl.where(({0} == {1}) | ({0} != {0}), {2}, -1)",
+                              {x, best, b.Index(x.sizes(), dim)}, Dtype::kInt32, 2);
+  b.Return({best, b.Cast(b.Scan(ReduceOp::kMax, reached, dim), Dtype::kInt64)});
+  return true;
+}
+
+bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  if (x.view.rank() == 0 || !x.view.guards.empty() || x.dtype == Dtype::kBool) return false;
+  const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(-1), x.view.rank()), n = x.sizes()[dim];
+  if (n > kLongestSort || x.view.numel() * n > kMostComparisons) return false;
+  if (x.view.prim < 0) return false;
+  const bool topk = op == "topk";
+  const bool descending = topk ? AsBool(args["largest"], true) : AsBool(args["descending"], false);
+  Value order = SortedOrder(b, x, dim, node.results[0].sizes[dim], descending);
+  Value index = b.Cast(order, Dtype::kInt64);
+  if (op == "argsort") {
+    b.Return({index});
+    return true;
+  }
+  std::vector<Value> at = b.Indices(order.sizes());
+  at[dim] = order;
+  b.Return({b.Load("sorted", x, at), index});
+  return true;
+}
+
+}  // namespace tritogen::teach
