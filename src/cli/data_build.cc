@@ -118,6 +118,9 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
     JudgePool pool(workers.recorder.get(), run.judges, workers.gpu, workers.cache);
     run.on_gpu = gpu.has_value();
     run.stop = Interrupted;
+    if (!folder.done().empty() || run.first_shard > 0)
+      fmt::print(stderr,
+                 "tritogen data: programs that are done are drawn again first, without being judged\n");
     Progress progress("programs", missing);
     const auto start = std::chrono::steady_clock::now();
     data::BuildState last;

@@ -77,10 +77,7 @@ class Builder {
     const int64_t shard = wanted_.front();
     const int64_t past = std::min((shard + 1) * options_.shard_programs, options_.total_programs());
     const int64_t first = shard * options_.shard_programs;
-    while (draw_.next() < first) {
-      if (draw_.next() % 64 == 0 && run_.stop()) return false;
-      draw_.Next();
-    }
+    if (draw_.next() < first && !draw_.SkipTo(first, run_.stop)) return false;
     Batch batch{.shard = shard};
     while (draw_.next() < past && batch.programs < kBatchPrograms) {
       batch.records.push_back(draw_.Next());

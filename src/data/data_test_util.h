@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "base/error.h"
 #include "base/sha256.h"
 #include "base/temp_dir.h"
 #include "data/build.h"
@@ -53,8 +54,15 @@ inline BuildOptions SmallOptions() {
       "small.toml");
 }
 
-inline std::string ReadAll(const std::filesystem::path& folder, const std::string& name) {
-  return ReadFile(folder / name);
+// What the UserError says that `run` ends with.
+template <typename F>
+std::string ErrorOf(F run) {
+  try {
+    run();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 }  // namespace tritogen::data

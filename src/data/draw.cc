@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/splitmix.h"
@@ -68,6 +72,26 @@ Draw::Level* Draw::Due() {
   }
   TRITOGEN_CHECK(due != nullptr);
   return due;
+}
+
+bool Draw::SkipTo(int64_t number, const std::function<bool()>& stop) {
+  std::vector<int64_t> before;
+  for (const Level& level : levels_) before.push_back(level.drawn);
+  for (; next_ < number; ++next_) ++Due()->drawn;
+  std::atomic<bool> stopped = false;
+  std::vector<std::future<void>> levels;
+  for (size_t i = 0; i < levels_.size(); ++i) {
+    levels.push_back(std::async(std::launch::async, [&level = levels_[i], from = before[i], &stopped] {
+      for (int64_t n = from; n < level.drawn && !stopped; ++n) level.sampler->Next();
+    }));
+  }
+  for (std::future<void>& level : levels) {
+    while (level.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+      if (stop()) stopped = true;
+    }
+  }
+  for (std::future<void>& level : levels) level.get();  // throws what a sampler threw
+  return !stopped;
 }
 
 Record Draw::Next() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,10 @@ class Draw {
   // The next program as a Record without an answer. REQUIRES: next() < the set's number of programs. Throws
   // UserError when the constraints leave none.
   Record Next();
+  // Draws what comes before draw `number` without making records of it: the levels side by side, in threads
+  // that are gone when it returns. False: `stop` said so, and this object is of no more use. REQUIRES: next()
+  // <= number.
+  bool SkipTo(int64_t number, const std::function<bool()>& stop);
   // The number of the next draw.
   int64_t next() const { return next_; }
 

@@ -176,3 +176,8 @@ def test_wrong_configurations_are_said(text, words, tmp_path):
     done = data("build", "--config", path, "--out", tmp_path / "set")
     assert done.returncode == 2 and words in done.stderr, done.stderr
     assert "fault of Tritogen" not in done.stderr
+
+
+def test_the_sample_in_the_repository_is_whole():
+    done = data("verify-manifest", ROOT / "examples/data_small")
+    assert done.returncode == 0, done.stdout
