@@ -1,9 +1,7 @@
 """What torch.compile would write in Triton for canonical programs, without a GPU (docs/remote.md).
 
-    python inductor.py REQUESTS REPLIES
-
-REQUESTS has one JSON object a line: "program" (text with a function `program`, as src/program prints it) and "inputs"
-(one {"dtype", "shape"} for each of its parameters). REPLIES gets a line for each: {"source": …} or {"error": …}.
+Reads one JSON object a line: "program" (text with a function `program`, as src/program prints it) and "inputs" (one
+{"dtype", "shape"} for each of its parameters). Answers each with a line: {"source": …} or {"error": …}.
 
 The program is traced on fake CPU tensors and lowered by Inductor as if it were on a GPU whose properties are stated
 here, so that the same text comes out on every machine. Nothing is executed. The programs are Tritogen's own print of
@@ -14,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from typing import Any
 from unittest import mock
@@ -114,20 +113,21 @@ def inductor_source(program: str, inputs: list[dict[str, Any]]) -> str:
                 return lowering.codegen()[0].value
 
 
-def main(requests: str, replies: str) -> None:
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print is no answer
     config.max_autotune = False
     config.triton.use_block_ptr = False
-    with open(requests, encoding="utf-8") as lines, open(replies, "w", encoding="utf-8") as out:
-        for line in lines:
-            request = json.loads(line)
-            try:
-                reply = {"source": inductor_source(request["program"], request["inputs"])}
-            except Exception as error:  # noqa: BLE001: whatever Inductor cannot do is an answer
-                text = f"{type(error).__name__}: {error}".splitlines()[0]
-                reply = {"error": text[:_MAX_ERROR_CHARACTERS]}
-            out.write(json.dumps(reply) + "\n")
-            out.flush()
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            reply = {"source": inductor_source(request["program"], request["inputs"])}
+        except Exception as error:  # noqa: BLE001: whatever Inductor cannot do is an answer
+            text = f"{type(error).__name__}: {error}".splitlines()[0]
+            reply = {"error": text[:_MAX_ERROR_CHARACTERS]}
+        answers.write(json.dumps(reply) + "\n")
+        answers.flush()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -13,10 +13,8 @@
 
 namespace tritogen {
 namespace {
-
 using nlohmann::json;
 using Seconds = std::chrono::duration<double>;
-
 constexpr size_t kRefusalBytes = 64 << 10;  // of the body of a refusal
 constexpr double kLongestWait = 60;         // before a retry, where the endpoint names no time
 constexpr double kPollSeconds = 0.2;
@@ -224,7 +222,6 @@ void ChatClient::Collect() {
   }
 }
 
-// Ends what hangs, and what has used up its time.
 void ChatClient::EndLate() {
   const Clock::time_point now = Clock::now();
   auto late = [&](const Job& job) -> std::optional<Failed> {
@@ -367,8 +364,8 @@ void ChatClient::Log(const Job& job, const ChatResult& result) {
   const auto* reply = std::get_if<ChatReply>(&result);
   const auto* failure = std::get_if<ChatFailure>(&result);
   auto known = [](const auto& value) { return value ? json(*value) : json(); };
-  const auto prompt_tokens = reply ? reply->prompt_tokens : std::nullopt;
-  const auto completion_tokens = reply ? reply->completion_tokens : std::nullopt;
+  const auto prompt_tokens = reply ? reply->prompt_tokens : std::nullopt,
+             completion_tokens = reply ? reply->completion_tokens : std::nullopt;
   nlohmann::ordered_json entry = {
       {"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"endpoint", address_},

@@ -120,7 +120,7 @@ class ChatClient {
   static size_t OnBytes(char* bytes, size_t size, size_t count, void* job);
   void StartWaiting();
   void Start(std::unique_ptr<Job> job);
-  void EndLate();
+  void EndLate();  // what hangs, and what has used up its time
   void Collect();
   void EndTry(std::unique_ptr<Job> job, CURLcode code);
   std::variant<ChatReply, Failed> Outcome(Job* job, CURLcode code);

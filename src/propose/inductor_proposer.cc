@@ -2,14 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
-#include "base/process.h"
-#include "base/temp_dir.h"
 #include "base/utf8.h"
 #include "program/catalogue.h"
 #include "program/infer.h"
@@ -63,61 +58,29 @@ CleanRequest CleanRequestFor(const Program& program) {
 }  // namespace
 
 std::vector<Candidate> InductorProposer::Propose(const ProposeRequest& request) {
-  return ProposeAll({&request, 1})[0];
-}
-
-std::vector<std::vector<Candidate>> InductorProposer::ProposeAll(std::span<const ProposeRequest> requests) {
-  std::vector<std::vector<Candidate>> all(requests.size());
-  std::vector<size_t> asked;
-  std::string lines;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    TRITOGEN_CHECK(requests[i].program != nullptr);
-    if (std::string objection = Objection(*requests[i].program); !objection.empty()) {
-      ++reasons_[objection];
-      continue;
-    }
-    asked.push_back(i);
-    lines += RequestJson(*requests[i].program).dump() + "\n";
-  }
-  if (asked.empty()) return all;
-  const TempDir folder;
-  const std::string in = (folder.path() / "requests").string(), out = (folder.path() / "replies").string();
-  WriteFileAtomic(in, lines);
-  const ProcessResult process =
-      RunProcess({options_.python, options_.worker_folder + "/inductor.py", in, out},
-                 {.wall_seconds = options_.seconds_to_start +
-                                  options_.seconds_per_program * static_cast<double>(asked.size())});
-  std::ifstream replies(out);
+  TRITOGEN_CHECK(request.program != nullptr);
+  const auto none = [&](const std::string& reason) {
+    ++reasons_[PrintableText(reason, 200)];
+    return std::vector<Candidate>();
+  };
+  if (const std::string objection = Objection(*request.program); !objection.empty()) return none(objection);
+  const double seconds = options_.seconds_per_program + (process_.running() ? 0 : options_.seconds_to_start);
   std::string line;
-  for (size_t i : asked) {
-    const json reply = std::getline(replies, line) ? json::parse(line, nullptr, false) : json();
-    if (!reply.is_object() || !reply.contains("source")) {
-      const std::string why = reply.is_object()   ? reply.value("error", "")
-                              : process.timed_out ? "its process took too long"
-                                                  : "its process ended without an answer";
-      ++reasons_[PrintableText(why, 200)];
-      continue;
-    }
-    auto cleaned =
-        CleanInductor(reply.at("source").get<std::string>(), CleanRequestFor(*requests[i].program));
-    if (auto* reason = std::get_if<std::string>(&cleaned)) {
-      ++reasons_["no plain form for " + *reason];
-      continue;
-    }
-    const auto& plain = std::get<CleanedInductor>(cleaned);
-    auto module = ModuleAround(plain.code, "compiled", requests[i]);
-    const bool allowed = plain.kernels > 0 && !(requests[i].strict && plain.library_calls > 0);
-    if (!module || !allowed) {
-      ++reasons_[!module ? "state without a name" : "work that it leaves to a library"];
-      continue;
-    }
-    all[i].push_back(
-        {.proposer = "inductor",
-         .strategy = fmt::format("compiled, {} kernel{}", plain.kernels, plain.kernels == 1 ? "" : "s"),
-         .plan = plain.plan,
-         .source = std::move(*module)});
-  }
-  return all;
+  if (!process_.Ask(RequestJson(*request.program).dump(), seconds, &line))
+    return none("its process gave no answer");
+  const json reply = json::parse(line, nullptr, false);
+  if (!reply.is_object()) return none("its process gave no answer");
+  if (!reply.contains("source")) return none(reply.value("error", ""));
+  auto cleaned = CleanInductor(reply.at("source").get<std::string>(), CleanRequestFor(*request.program));
+  if (auto* reason = std::get_if<std::string>(&cleaned)) return none("no plain form for " + *reason);
+  const auto& plain = std::get<CleanedInductor>(cleaned);
+  if (plain.kernels == 0 || (request.strict && plain.library_calls > 0))
+    return none("work that it leaves to a library");
+  auto module = ModuleAround(plain.code, "compiled", request);
+  if (!module) return none("state without a name");
+  Candidate candidate{.proposer = "inductor", .plan = plain.plan, .source = std::move(*module)};
+  candidate.strategy = fmt::format("compiled, {} kernel{}", plain.kernels, plain.kernels == 1 ? "" : "s");
+  return {std::move(candidate)};
 }
 
 std::vector<std::string> InductorProposer::TakeRemarks() {

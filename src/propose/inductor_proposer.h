@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "base/line_process.h"
 #include "propose/proposer.h"
 
 namespace tritogen {
@@ -14,17 +15,17 @@ struct InductorOptions {
 
 class InductorProposer : public Proposer {
  public:
-  explicit InductorProposer(InductorOptions options) : options_(std::move(options)) {}
+  explicit InductorProposer(InductorOptions options)
+      : options_(std::move(options)), process_({options_.python, options_.worker_folder + "/inductor.py"}) {}
 
   std::string_view name() const override { return "inductor"; }
   // One candidate at most. REQUIRES: request.program is set.
   std::vector<Candidate> Propose(const ProposeRequest& request) override;
-  // All programs in one process, since it takes seconds to start.
-  std::vector<std::vector<Candidate>> ProposeAll(std::span<const ProposeRequest> requests) override;
   std::vector<std::string> TakeRemarks() override;
 
  private:
   InductorOptions options_;
+  LineProcess process_;                 // it takes seconds to start
   std::map<std::string, int> reasons_;  // why there was no candidate, and how often
 };
 

@@ -123,7 +123,7 @@ def start_convert(tmp_path, cache):
 
 @pytest.fixture
 def convert(start_convert, tmp_path):
-    def run(url: str, *options: str, timeout: float = 60, **more) -> Run:
+    def run(url: str, *options: str, timeout: float = 240, **more) -> Run:
         process = start_convert(url, *options, **more)
         output, error = process.communicate(timeout=timeout)
         return Run(subprocess.CompletedProcess(process.args, process.returncode, output, error), tmp_path)

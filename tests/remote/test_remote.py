@@ -66,7 +66,7 @@ def test_a_run_with_every_kind_of_answer_loses_none(endpoint, convert, tmp_path)
     script = [good_stream, busy, broken, closes, cut_stream, garbage, huge, invalid_utf8, login_page, json_called_html,
               reasoning_field, out_of_tokens, echoes_the_key, hangs, wrong_values, good_stream]  # fmt: skip
     server = endpoint(*script)
-    run = convert(server.url, "--concurrency", "1", "--idle-timeout", "1", "--prompt-price", "2",
+    run = convert(server.url, "--concurrency", "1", "--idle-timeout", "3", "--prompt-price", "2",
                   "--completion-price", "10", count=12)  # fmt: skip
     assert run.process.returncode == 0, run.everything
     # Busy, broken, closed, cut and hanging answers were asked for again: 12 samples, 5 more requests.
@@ -149,7 +149,7 @@ def test_ctrl_c_while_the_endpoint_hangs(endpoint, start_convert, tmp_path):
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=120)
     assert process.returncode == 130
     assert not (tmp_path / "out.py").exists()
     lines = [json.loads(line) for line in (tmp_path / "cost.jsonl").read_text().splitlines()]
