@@ -9,7 +9,6 @@ Tasks that do not run so are named and left out.
 """
 import argparse
 import collections
-import concurrent.futures
 import json
 import os
 import pathlib
@@ -37,17 +36,31 @@ def small(source):
     return re.sub(r"^([A-Za-z_]\w*\s*=)(.*)$", line, source, flags=re.M)
 
 
-def program(path):
-    """Text of the recorded program, or why there is none."""
-    done = subprocess.run([BINARY, "program", path], env=ENVIRONMENT, capture_output=True, text=True)
-    return (done.stdout, "") if done.returncode == 0 else ("", done.stderr.strip()[-200:])
+def programs(paths):
+    """Texts of the recorded programs by path, all from one process; what stops it is recorded alone, or has none."""
+    texts, left = {}, list(paths)
+    while left:
+        done = subprocess.run([BINARY, "program", *left, left[-1]], env=ENVIRONMENT, capture_output=True, text=True)
+        for part in done.stdout.split("# /")[1:]:
+            path, text = ("/" + part).split("\n", 1)
+            texts[pathlib.Path(path)] = text
+        if done.returncode == 0:
+            break
+        bad = next(path for path in left if path not in texts)
+        texts[bad] = ""
+        print(bad.stem, "no program:", done.stderr.strip()[-200:], flush=True)
+        left = [path for path in left if path not in texts]
+    return texts
 
 
-def teach(text, source, strict, count):
-    line = json.dumps({"text": text, "strict": strict, "count": count, "seed": 1, "reference_source": source,
-                       "entry": "Model", "is_function": False})
-    done = subprocess.run([TEACH, "-"], input=line + "\n", capture_output=True, text=True)
-    return json.loads(done.stdout)["answers"] if done.returncode == 0 else done.stderr[-200:]
+def teach(tasks, strict, count):
+    """Answers of (text, source) pairs."""
+    lines = "".join(json.dumps({"text": text, "strict": strict, "count": count, "seed": 1, "reference_source": source,
+                                "entry": "Model", "is_function": False}) + "\n" for text, source in tasks)
+    done = subprocess.run([TEACH, "-"], input=lines, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return [json.loads(line)["answers"] for line in done.stdout.splitlines()]
 
 
 def main():
@@ -61,36 +74,32 @@ def main():
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     counts = collections.defaultdict(collections.Counter)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        texts = list(pool.map(program, args.files))
-    for path, (text, problem) in zip(args.files, texts):
-        level, source = path.parent.name, path.read_text()
-        counts[level]["tasks"] += 1
-        counts[level]["programs"] += bool(text)
-        if not text:
-            print(path.stem, "no program:", problem)
-            continue
-        for form in ("strict", "hybrid"):
-            answers = teach(text, source, form == "strict", 4)
-            counts[level][form] += isinstance(answers, list) and bool(answers)
-            if not answers or isinstance(answers, str):
-                print(path.stem, f"no {form} answer", answers or "")
+    texts = programs(args.files)
+    recorded = [path for path in args.files if texts[path]]
+    for path in args.files:
+        counts[path.parent.name]["tasks"] += 1
+        counts[path.parent.name]["programs"] += bool(texts[path])
+    for form in ("strict", "hybrid"):
+        for path, answers in zip(recorded, teach([(texts[p], p.read_text()) for p in recorded], form == "strict", 4)):
+            counts[path.parent.name][form] += bool(answers)
+            if not answers:
+                print(path.stem, f"no {form} answer", flush=True)
     for level, numbers in counts.items():
-        print(level, dict(numbers))
+        print(level, dict(numbers), flush=True)
     if args.static:
         return
-    batch = []
+    copies = {}
     for path in args.files:
-        source = small(path.read_text())
-        copy = args.work / f"{path.parent.name}_{path.name}"
-        copy.write_text(source)
-        text, problem = program(copy)
-        answers = teach(text, source, True, args.answers) if text else problem
-        if not answers or isinstance(answers, str):
-            print(path.stem, "left out in small:", (answers or "no strict answer").replace("\n", " ")[-160:])
-            continue
+        copies[path] = args.work.resolve() / f"{path.parent.name}_{path.name}"
+        copies[path].write_text(small(path.read_text()))
+    texts = programs(copies.values())
+    recorded = [path for path in args.files if texts[copies[path]]]
+    batch = []
+    for path, answers in zip(recorded, teach([(texts[copies[p]], copies[p].read_text()) for p in recorded], True, args.answers)):
+        if not answers:
+            print(path.stem, "no strict answer in small", flush=True)
         for i, answer in enumerate(answers):
-            batch.append({"id": f"{path.parent.name}/{path.stem}.{i}", "reference": source, "candidate": answer["source"]})
+            batch.append({"id": f"{path.parent.name}/{path.stem}.{i}", "reference": copies[path].read_text(), "candidate": answer["source"]})
     verdicts = verify(batch, True, args.work, args)
     outcomes = collections.defaultdict(collections.Counter)
     for line in batch:

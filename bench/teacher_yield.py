@@ -4,8 +4,8 @@
     python bench/teacher_yield.py --level 2 --count 300 --answers 2 --work /tmp/yield2
 
 Level 1 asks `synth` for --per-op programs of every row by itself; higher levels draw --count programs over all rows.
-Every program is answered in strict form; what has no strict answer is tried in hybrid form with --hybrid. Answers beyond
---answers are left out, chosen by the seed, so that all strategies get their share. Rows that synth cannot draw are named.
+Every program is answered in strict form. Answers beyond --answers are left out, chosen by the seed, so that all strategies
+get their share. Rows that synth cannot draw are named; most of them have a program written by hand (--by-hand).
 """
 import argparse
 import collections
@@ -23,6 +23,37 @@ BINARY = pathlib.Path(os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tr
 TEACH = pathlib.Path(os.environ.get("TEACH_FILE", ROOT / "build/release/teach_file"))
 PYTHON = ROOT / ".venv/bin/python"
 TYPES = {"float32": "torch.float32", "int64": "torch.int64", "bool": "torch.bool"}
+
+
+# Rows that synth does not draw, by hand: inputs' shapes, calls. Random numbers and undefined memory have no answer to judge.
+BY_HAND = {
+    "full": ([(4, 6)], "torch.full([4, 6], 1.5)"), "zeros": ([(4, 6)], "torch.zeros([4, 6])"), "ones": ([(4, 6)], "torch.ones([4, 6])"),
+    "arange": ([(5,)], "torch.arange(2, 9, 3)"), "eye": ([(4, 6)], "torch.eye(4, 6)"), "linspace": ([(8,)], "torch.linspace(0.0, 1.0, 8)"),
+    "scalar_tensor": ([(3,)], "torch.scalar_tensor(1.5)"), "full_like": ([(4, 6)], "torch.full_like(x0, 1.5)"),
+    "zeros_like": ([(4, 6)], "torch.zeros_like(x0)"), "ones_like": ([(4, 6)], "torch.ones_like(x0)"),
+    "view": ([(4, 6)], "x0.view([8, 3])"), "view_as": ([(4, 6), (8, 3)], "x0.view_as(x1)"), "squeeze": ([(4, 1, 6)], "torch.squeeze(x0, dim=1)"),
+    "split": ([(4, 6)], "torch.split(x0, 2, dim=1)"), "split_with_sizes": ([(4, 6)], "torch.split(x0, [1, 5], dim=1)"),
+    "chunk": ([(4, 6)], "torch.chunk(x0, 2, dim=1)"), "unbind": ([(2, 6)], "torch.unbind(x0, dim=0)"),
+    "_unsafe_view": ([(4, 6)], "torch.ops.aten._unsafe_view(x0, [8, 3])"), "detach": ([(4, 6)], "torch.ops.aten.detach(x0)"),
+    "alias": ([(4, 6)], "torch.ops.aten.alias(x0)"), "_prelu_kernel": ([(4, 6), (1, 6)], "torch.ops.aten._prelu_kernel(x0, x1)"),
+    "_softmax": ([(4, 6)], "torch.ops.aten._softmax(x0, 1, False)"), "_log_softmax": ([(4, 6)], "torch.ops.aten._log_softmax(x0, 1, False)"),
+    "_safe_softmax": ([(4, 6)], "torch.ops.aten._safe_softmax(x0, 1)"), "norm": ([(4, 6)], "torch.ops.aten.norm.ScalarOpt_dim(x0, 2, [1])"),
+}
+
+
+def by_hand():
+    """Records as synth would give them; the wrapper of a file records the call, so its text needs no more than shapes."""
+    records = []
+    for row, (shapes, call) in BY_HAND.items():
+        names = [f"x{i}" for i in range(len(shapes))]
+        inputs = [{"dtype": "float32", "shape": list(shape)} for shape in shapes]
+        text = f"import torch\n\n\ndef program({', '.join(names)}):\n"
+        text += "".join(f"    # {n}: float32{list(shape)}\n" for n, shape in zip(names, shapes))
+        count = {"split": 3, "split_with_sizes": 2, "chunk": 2, "unbind": 2}.get(row, 1)
+        results = ", ".join(f"y{i}" for i in range(count))
+        records.append({"program": text + f"    {results} = {call}\n    return {'(' + results + ')' if count > 1 else results}\n",
+                        "ops": [row], "inputs": inputs})
+    return records
 
 
 def rows():
@@ -107,7 +138,7 @@ def main():
     parser.add_argument("--per-op", type=int, default=2)
     parser.add_argument("--ops", default="", help="only these rows")
     parser.add_argument("--answers", type=int, default=2, help="answers of one program that are verified")
-    parser.add_argument("--hybrid", action="store_true")
+    parser.add_argument("--by-hand", action="store_true", help="the rows that synth does not draw instead")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget", type=int, default=30)
     parser.add_argument("--max-elements", type=int, default=8192)
@@ -121,6 +152,8 @@ def main():
     if not kept.exists():  # drawing some rows takes longer than judging them
         kept.write_text(json.dumps(draw(args)))
     programs, missing = json.loads(kept.read_text())
+    if args.by_hand:
+        programs, missing = by_hand(), {}
     answers = teach(programs, True, args)
     chance = random.Random(args.seed)
     batch, strategies = [], {}

@@ -234,7 +234,8 @@ Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keep
 }
 
 Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {
-  if (in.sizes()[WrapDim(dim, in.view.rank())] == 1) return in;
+  // A new tensor all the same.
+  if (in.sizes()[WrapDim(dim, in.view.rank())] == 1) return Pointwise("copy", "{0}", {in}, in.dtype, 0);
   Prim prim;
   prim.kind = PrimKind::kScan;
   prim.name = fmt::format("running_{}", ReduceName(op));

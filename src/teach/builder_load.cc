@@ -105,9 +105,11 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
 }
 
 bool Builder::Write(const Value& to, const Value& value) {
-  if (to.view.prim < 0 || graph[to.view.prim].kind != PrimKind::kSource || to.view != graph.Whole(to.view.prim))
+  if (to.view.prim < 0 || graph[to.view.prim].kind != PrimKind::kSource ||
+      to.view != graph.Whole(to.view.prim))
     return false;
-  if (value.view.prim < 0 || !graph[value.view.prim].IsElementwise() || to.sizes() != value.sizes()) return false;
+  if (value.view.prim < 0 || !graph[value.view.prim].IsElementwise() || to.sizes() != value.sizes())
+    return false;
   if (value.view != graph.Whole(value.view.prim) || to.dtype != value.dtype) return false;
   graph.writes.push_back({value.view.prim, to.view.prim});
   return true;

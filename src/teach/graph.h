@@ -38,12 +38,12 @@ struct Prim {
   // kPointwise: Triton expression with {0}, {1}… for the operands. kLoad: the number of the element, offset
   // included.
   std::string expr;
-  std::string valid, other;  // kLoad: where this does not hold, nothing is read and the value is `other`
+  std::string valid, other;      // kLoad: where this does not hold, nothing is read and the value is `other`
   std::vector<Dtype> compute;    // per operand: the dtype the expression wants it in
   Dtype held = Dtype::kFloat32;  // of the expression's value in registers
   bool once = false;             // stored rather than computed again by every reader
-  bool inlined = false;          // never stored: who reads it computes it. Index arithmetic, operands of products
-  double flops = 0;              // per element
+  bool inlined = false;  // never stored: who reads it computes it. Index arithmetic, operands of products
+  double flops = 0;      // per element
 
   // kReduce, kScan
   ReduceOp reduce = ReduceOp::kSum;

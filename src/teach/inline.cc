@@ -35,7 +35,8 @@ class Inliner {
       Store(view);
       out_.outputs.push_back(view);
     }
-    for (const Graph::Write& write : graph_.writes) out_.writes.push_back({moved[write.value], moved[write.to]});
+    for (const Graph::Write& write : graph_.writes)
+      out_.writes.push_back({moved[write.value], moved[write.to]});
     out_.RemoveUnused();
     return std::move(out_);
   }
@@ -79,8 +80,8 @@ class Inliner {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || Flops(view.prim) > kFlopsInProduct) return view;
     const std::vector<Segment> tile = MatmulDomain(product);
     const Segment k{AxisKind::kFlat, product.inner};
-    const std::vector<Segment> domain = operand == 0 ? std::vector<Segment>{tile[0], tile[1], k}
-                                                     : std::vector<Segment>{tile[0], k, tile[2]};
+    const std::vector<Segment> domain =
+        operand == 0 ? std::vector<Segment>{tile[0], tile[1], k} : std::vector<Segment>{tile[0], k, tile[2]};
     auto copy = IntoTile(view, domain);
     return copy ? *copy : view;
   }

@@ -19,15 +19,15 @@ struct KernelOptions {
   std::string precision = "ieee";              // of float32 dots: "ieee", "tf32x3"
   int num_warps = 0;                           // 0: by the tile
   bool persistent = false;                     // fewer programs than blocks, each takes several in turn
-  bool descriptors = false;                    // products read their operands by tensor descriptors where they can
+  bool descriptors = false;  // products read their operands by tensor descriptors where they can
 };
 
 struct KernelCode {
   std::string name;
-  std::string source;                 // the decorated function
-  std::vector<PrimId> pointers;       // its tensor arguments, in order
-  std::string grid;                   // "(64,)"
-  std::string grid_division;          // the same as it comes about: "(triton.cdiv(65536, BLOCK),)"; may be empty
+  std::string source;            // the decorated function
+  std::vector<PrimId> pointers;  // its tensor arguments, in order
+  std::string grid;              // "(64,)"
+  std::string grid_division;     // the same as it comes about: "(triton.cdiv(65536, BLOCK),)"; may be empty
   // Pointers that are tensor descriptors: where they stand in `pointers`, shape of the tensor and of a block.
   struct Descriptor {
     size_t at;

@@ -44,7 +44,8 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
       name, code, masked ? std::vector<std::string>{"N", "BLOCK"} : std::vector<std::string>{"BLOCK"},
       head.text() + body.text());
   kernel.access = fmt::format("{} elements, independent of each other and read in memory order", n);
-  kernel.launch = persistent ? fmt::format("persistent: {} blocks of {} elements shared by grid {}", blocks, block, kernel.grid)
+  kernel.launch = persistent ? fmt::format("persistent: {} blocks of {} elements shared by grid {}", blocks,
+                                           block, kernel.grid)
                              : fmt::format("one program for each {} elements, grid {}", block, kernel.grid);
   kernel.compute = fmt::format("load the operands{}, compute {} in registers, store once",
                                masked ? " under a tail mask" : "", OperatorList(graph, group));

@@ -100,14 +100,16 @@ class MatmulWriter {
       // A dot wants whole tiles, also of what is the same in all rows or columns.
       auto whole = [&](std::string value, Axes axes) {
         bool full = true;
-        for (const Segment& segment : domain) full &= segment.axis == AxisKind::kBatch || axes.Has(segment.axis);
+        for (const Segment& segment : domain)
+          full &= segment.axis == AxisKind::kBatch || axes.Has(segment.axis);
         const char* shape = operand == 0 ? "BLOCK_M, BLOCK_K" : "BLOCK_K, BLOCK_N";
         if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
         inner.Add(fmt::format("{} = {}", name, value));
       };
       if (auto turned = Described(view, operand)) {
         const char* m = operand == 0 ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N";
-        inner.Add(fmt::format("{} = {}.load([{}, {}]){}", name, code_.Pointer(view.prim), *turned ? m : (operand == 0 ? m : "start"),
+        inner.Add(fmt::format("{} = {}.load([{}, {}]){}", name, code_.Pointer(view.prim),
+                              *turned ? m : (operand == 0 ? m : "start"),
                               *turned ? "start" : (operand == 0 ? "start" : m), *turned ? ".T" : ""));
         return;
       }
@@ -121,7 +123,9 @@ class MatmulWriter {
       Axes axes = code_.AxesOf(view.prim);
       if (k_mask) axes.Add(AxisKind::kFlat);
       // Past the end of k only zeros may be added.
-      if (k_mask) value = fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
+      if (k_mask)
+        value =
+            fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
       whole(value, axes);
       code_.EndOperand();
     };
@@ -140,7 +144,8 @@ class MatmulWriter {
   // Whether a tensor descriptor can read the operand: two dimensions, whole rows, and rows that start at
   // multiples of 16 bytes. The value: its rows run along k although they are columns of the second operand.
   std::optional<bool> Described(const View& view, size_t operand) {
-    if (!options_.descriptors || t_.batch > 1 || view.prim < 0 || graph_[view.prim].inlined || view.offset != 0)
+    if (!options_.descriptors || t_.batch > 1 || view.prim < 0 || graph_[view.prim].inlined ||
+        view.offset != 0)
       return std::nullopt;
     // Also read in another way: then the argument has to stay a pointer.
     int readers = 0;
@@ -149,7 +154,8 @@ class MatmulWriter {
     }
     const int64_t rows = operand == 0 ? t_.m : t_.k, columns = operand == 0 ? t_.k : t_.n;
     const int64_t bytes = static_cast<int64_t>(DtypeSize(graph_[view.prim].dtype));
-    if (readers != 1 || !view.guards.empty() || ContiguousView(view.prim, graph_[view.prim].sizes).numel() != rows * columns)
+    if (readers != 1 || !view.guards.empty() ||
+        ContiguousView(view.prim, graph_[view.prim].sizes).numel() != rows * columns)
       return std::nullopt;
     auto digits = SplitIntoAxes(view, {rows, columns});
     if (!digits || (*digits)[0].size() != 1 || (*digits)[1].size() != 1) return std::nullopt;
@@ -159,13 +165,16 @@ class MatmulWriter {
     if (!plain && !turned) return std::nullopt;
     code_.Pointer(view.prim);
     const auto& pointers = code_.pointers();
-    const size_t at = static_cast<size_t>(std::find(pointers.begin(), pointers.end(), view.prim) - pointers.begin());
+    const size_t at =
+        static_cast<size_t>(std::find(pointers.begin(), pointers.end(), view.prim) - pointers.begin());
     const int64_t along = operand == 0 ? t_.block_m : t_.block_n;
     if (plain && operand == 1)
-      descriptors_.push_back({at, fmt::format("{}, {}", rows, columns), fmt::format("[{}, {}]", t_.block_k, along)});
+      descriptors_.push_back(
+          {at, fmt::format("{}, {}", rows, columns), fmt::format("[{}, {}]", t_.block_k, along)});
     else
-      descriptors_.push_back({at, turned ? fmt::format("{}, {}", columns, rows) : fmt::format("{}, {}", rows, columns),
-                              fmt::format("[{}, {}]", along, t_.block_k)});
+      descriptors_.push_back(
+          {at, turned ? fmt::format("{}, {}", columns, rows) : fmt::format("{}, {}", rows, columns),
+           fmt::format("[{}, {}]", along, t_.block_k)});
     return turned;
   }
 

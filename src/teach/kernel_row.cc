@@ -43,7 +43,8 @@ Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& optio
                      ? options.rows_per_program
                      : std::max<int64_t>(1, std::min<int64_t>(whole > 32 ? 16 : 128, kTile / 2 / whole));
     s.col_tile = std::min<int64_t>(whole, kHeldRow);
-    if (options.row_loop && !held) s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
+    if (options.row_loop && !held)
+      s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
   }
   s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
   s.loop = s.col_tile < whole;
@@ -53,67 +54,20 @@ Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& optio
   return s;
 }
 
-std::string Lowest(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kUint8:
-      return "0";
-    case Dtype::kInt8:
-      return "-128";
-    case Dtype::kInt16:
-      return "-32768";
-    case Dtype::kInt32:
-      return "-2147483648";
-    case Dtype::kInt64:
-      return "-9223372036854775808";
-    default:
-      return "float(\"-inf\")";
-  }
-}
-
-std::string Highest(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kUint8:
-      return "255";
-    case Dtype::kInt8:
-      return "127";
-    case Dtype::kInt16:
-      return "32767";
-    case Dtype::kInt32:
-      return "2147483647";
-    case Dtype::kInt64:
-      return "9223372036854775807";
-    default:
-      return "float(\"inf\")";
-  }
-}
-
-// What a reduction starts from; elements outside the row count as this.
-std::string Neutral(ReduceOp op, Dtype dtype) {
-  switch (op) {
-    case ReduceOp::kSum:
-      return IsFloating(dtype) ? "0.0" : "0";
-    case ReduceOp::kProd:
-      return IsFloating(dtype) ? "1.0" : "1";
-    case ReduceOp::kMax:
-    case ReduceOp::kArgMax:
-      return Lowest(dtype);
-    case ReduceOp::kMin:
-    case ReduceOp::kArgMin:
-      return Highest(dtype);
-  }
-  return "";
-}
-
 class RowWriter {
  public:
   RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
             const Shape2& shape, bool persistent)
-      : graph_(graph), group_(group), s_(shape), persistent_(persistent), code_(graph, group, buffers),
+      : graph_(graph),
+        group_(group),
+        s_(shape),
+        persistent_(persistent),
+        code_(graph, group, buffers),
         main_(persistent ? 2 : 1) {}
 
   void Write() {
-    for (const char* used :
-         {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS", "BLOCK", "start", "tile"}) {
+    for (const char* used : {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS",
+                             "BLOCK", "start", "tile"}) {
       code_.Name(used);
     }
     code_.body = code_.outer = &main_;
@@ -147,7 +101,8 @@ class RowWriter {
     std::string program = persistent_ ? "tile" : "tl.program_id(0)";
     if (persistent_) {
       head_.Add("# Each program takes every num_programs-th block of rows.");
-      head_.Add(fmt::format("for tile in range(tl.program_id(0), {}, tl.num_programs(0)):", CeilDiv(s_.rows, s_.row_tile)));
+      head_.Add(fmt::format("for tile in range(tl.program_id(0), {}, tl.num_programs(0)):",
+                            CeilDiv(s_.rows, s_.row_tile)));
     }
     if (s_.several_rows) {
       if (!persistent_) main_.Add("# Each program handles ROWS rows.");
@@ -179,9 +134,10 @@ class RowWriter {
     const Prim& prim = graph_[id];
     const View& view = prim.operands[0];
     std::string value = code_.Read(view, false, prim.compute[0]);
-    bool columns = (view.prim >= 0 && code_.IsBound(view.prim) ? code_.AxesOf(view.prim)
-                                                               : code_.PlaceOf(view, group_.domain, false).axes)
-                       .Columns();
+    bool columns =
+        (view.prim >= 0 && code_.IsBound(view.prim) ? code_.AxesOf(view.prim)
+                                                    : code_.PlaceOf(view, group_.domain, false).axes)
+            .Columns();
     if (s_.col_mask)
       return fmt::format("tl.where(col_mask, {}, {})", value, Neutral(prim.reduce, prim.compute[0]));
     if (!columns)
@@ -383,13 +339,14 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
   kernel.grid = fmt::format("({},)", persistent ? PersistentPrograms(blocks) : blocks);
-  if (!persistent && s.several_rows) kernel.grid_division = fmt::format("(triton.cdiv({}, {}),)", s.rows, s.row_tile);
+  if (!persistent && s.several_rows)
+    kernel.grid_division = fmt::format("(triton.cdiv({}, {}),)", s.rows, s.row_tile);
   kernel.num_warps = Warps(s, options);
   kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program",
                               s.rows, s.columns);
   kernel.launch =
-      fmt::format("{}{} row{} for each program, grid {}", persistent ? "persistent, in turns of " : "", s.row_tile,
-                  s.several_rows ? "s" : "", kernel.grid);
+      fmt::format("{}{} row{} for each program, grid {}", persistent ? "persistent, in turns of " : "",
+                  s.row_tile, s.several_rows ? "s" : "", kernel.grid);
   kernel.compute = fmt::format("{}, compute {}",
                                s.loop ? fmt::format("walk along the row {} columns at a time", s.col_tile)
                                       : "load the row once and keep it in registers",

@@ -8,6 +8,59 @@
 #include "teach/kernel.h"
 
 namespace tritogen::teach {
+namespace {
+
+std::string Lowest(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kUint8:
+      return "0";
+    case Dtype::kInt8:
+      return "-128";
+    case Dtype::kInt16:
+      return "-32768";
+    case Dtype::kInt32:
+      return "-2147483648";
+    case Dtype::kInt64:
+      return "-9223372036854775808";
+    default:
+      return "float(\"-inf\")";
+  }
+}
+
+std::string Highest(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kUint8:
+      return "255";
+    case Dtype::kInt8:
+      return "127";
+    case Dtype::kInt16:
+      return "32767";
+    case Dtype::kInt32:
+      return "2147483647";
+    case Dtype::kInt64:
+      return "9223372036854775807";
+    default:
+      return "float(\"inf\")";
+  }
+}
+
+}  // namespace
+
+std::string Neutral(ReduceOp op, Dtype dtype) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return IsFloating(dtype) ? "0.0" : "0";
+    case ReduceOp::kProd:
+      return IsFloating(dtype) ? "1.0" : "1";
+    case ReduceOp::kMax:
+    case ReduceOp::kArgMax:
+      return Lowest(dtype);
+    case ReduceOp::kMin:
+    case ReduceOp::kArgMin:
+      return Highest(dtype);
+  }
+  return "";
+}
 
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
                        const std::string& body) {

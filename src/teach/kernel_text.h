@@ -12,6 +12,9 @@ namespace tritogen::teach {
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
                        const std::string& body);
 
+// What a reduction starts from; elements outside the row count as this.
+std::string Neutral(ReduceOp op, Dtype dtype);
+
 // "softmax, mul and add": the operators of the program that a group computes.
 std::string OperatorList(const Graph& graph, const Group& group);
 // The same, once each, in order.

@@ -112,7 +112,9 @@ class Lowering {
   // A program of views alone still has to give tensors.
   void CopyWhereNothingIsComputed() {
     b_.graph.RemoveUnused();
-    auto idle = [](const Prim& prim) { return prim.kind == PrimKind::kSource || prim.kind == PrimKind::kEmpty; };
+    auto idle = [](const Prim& prim) {
+      return prim.kind == PrimKind::kSource || prim.kind == PrimKind::kEmpty;
+    };
     if (!std::all_of(b_.graph.prims.begin(), b_.graph.prims.end(), idle)) return;
     for (View& view : b_.graph.outputs) {
       const Prim& source = b_.graph[view.prim];
@@ -171,7 +173,8 @@ class Lowering {
   bool LowerOther(const Node& node, std::string_view op, const BoundArgs& args) {
     if (op == "glu") {
       Value x = b_.Tensor(args, "self");
-      const int64_t dim = AsInt(args["dim"]).value_or(-1), half = node.results[0].sizes[WrapDim(dim, x.view.rank())];
+      const int64_t dim = AsInt(args["dim"]).value_or(-1),
+                    half = node.results[0].sizes[WrapDim(dim, x.view.rank())];
       Value left{Slice(x.view, dim, 0, half, 1), x.dtype}, right{Slice(x.view, dim, half, half, 1), x.dtype};
       const Dtype dtype = ComputeDtype(x.dtype);
       b_.Return({b_.Op("mul", {left, b_.Op("sigmoid", {right}, dtype)}, dtype)});
@@ -185,11 +188,11 @@ class Lowering {
     }
     using Family = bool (*)(Builder&, const Node&, std::string_view, const BoundArgs&);
     constexpr std::pair<std::string_view, Family> kFamilies[] = {
-        {"conv", LowerConvolution},       {"avg_pool", LowerPool},     {"max_pool", LowerPool},
-        {"adaptive_", LowerPool},         {"upsample_", LowerResize},  {"cum", LowerScan},
-        {"sort", LowerSort},              {"argsort", LowerSort},      {"topk", LowerSort},
-        {"lstm", LowerRecurrent},         {"gru", LowerRecurrent},     {"rnn_", LowerRecurrent},
-        {"gather", LowerIndex},           {"scatter", LowerIndex},     {"index", LowerIndex},
+        {"conv", LowerConvolution}, {"avg_pool", LowerPool},    {"max_pool", LowerPool},
+        {"adaptive_", LowerPool},   {"upsample_", LowerResize}, {"cum", LowerScan},
+        {"sort", LowerSort},        {"argsort", LowerSort},     {"topk", LowerSort},
+        {"lstm", LowerRecurrent},   {"gru", LowerRecurrent},    {"rnn_", LowerRecurrent},
+        {"gather", LowerIndex},     {"scatter", LowerIndex},    {"index", LowerIndex},
         {"embedding", LowerIndex},
     };
     for (const auto& [prefix, lower] : kFamilies) {

@@ -33,8 +33,9 @@ Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
   std::vector<Value> limited;
   for (size_t s = 0; s < g.in.size(); ++s) {
     Value k = all[3 + s], y = all[3 + g.in.size() + s];
-    std::string expr = g.transposed ? fmt::format("{{0}} + {} - {{1}} * {}", g.padding[s], g.dilation[s])
-                                    : fmt::format("{{0}} * {} + {{1}} * {} - {}", g.stride[s], g.dilation[s], g.padding[s]);
+    std::string expr =
+        g.transposed ? fmt::format("{{0}} + {} - {{1}} * {}", g.padding[s], g.dilation[s])
+                     : fmt::format("{{0}} * {} + {{1}} * {} - {}", g.stride[s], g.dilation[s], g.padding[s]);
     Value at = b.Pointwise("at", expr, {y, k}, Dtype::kInt32, 0);
     auto add = [&](const std::string& condition, const Value& value) {
       inside += inside.empty() ? "" : " & ";
@@ -88,7 +89,8 @@ Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs
   Value windows = WindowsOf(b, x, g), weights = WeightsOf(b, weight, g);
   View filter = Select(weights.view, 2, 0);  // (n, groups, c, k…)
   for (int64_t s = 0; s < spatial; ++s) filter = Unsqueeze(filter, 2);
-  Value products = b.Op("mul", {Value{Permute(windows.view, order), x.dtype}, Value{filter, weight.dtype}}, ComputeDtype(x.dtype));
+  Value products = b.Op("mul", {Value{Permute(windows.view, order), x.dtype}, Value{filter, weight.dtype}},
+                        ComputeDtype(x.dtype));
   Value y = b.Reduce(ReduceOp::kSum, products, dims, false);
   if (b.HasTensor(args, "bias")) {
     std::vector<int64_t> channels(g.out.size() + 1, 1);
@@ -126,8 +128,8 @@ bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const B
     b.Return({Depthwise(b, x, weight, args, g, out)});
     return true;
   }
-  Value product = b.Matmul(WeightsOf(b, weight, g), WindowsOf(b, x, g), 2, {g.n, g.groups, g.o, Product(g.out)},
-                           g.c * Product(g.kernel));
+  Value product = b.Matmul(WeightsOf(b, weight, g), WindowsOf(b, x, g), 2,
+                           {g.n, g.groups, g.o, Product(g.out)}, g.c * Product(g.kernel));
   Value y = product;
   if (b.HasTensor(args, "bias")) {
     Value bias = b.Reshape(b.Tensor(args, "bias"), {g.groups, g.o, 1});

@@ -121,18 +121,21 @@ bool LowerScatter(Builder& b, std::string_view op, const BoundArgs& args) {
   Value named = b.Load("target", index, l.entry, l.valid, "-1");
   if (op == "scatter_add") {
     Value added = b.Load("added", b.Tensor(args, "src"), l.entry, l.valid);
-    Value own = b.Pointwise("own", "tl.where({0} == {1}, {2}, 0.0)", {named, l.own, added},
-                            ComputeDtype(x.dtype), 1);
+    Value own =
+        b.Pointwise("own", "tl.where({0} == {1}, {2}, 0.0)", {named, l.own, added}, ComputeDtype(x.dtype), 1);
     b.Return({b.Op("add", {x, b.Reduce(ReduceOp::kSum, own, {-1}, false)}, x.dtype)});
     return IsFloating(x.dtype);
   }
   // The last entry that names the element wins.
-  Value found = b.Pointwise("found", "tl.where({0} == {1}, {2}, -1)", {named, l.own, l.position}, Dtype::kInt32, 1);
+  Value found =
+      b.Pointwise("found", "tl.where({0} == {1}, {2}, -1)", {named, l.own, l.position}, Dtype::kInt32, 1);
   Value last = b.Reduce(ReduceOp::kMax, found, {-1}, false);
   if (!b.HasTensor(args, "src")) {
     auto number = AsNumber(args["value"]);
-    std::string text = number && IsFloating(x.dtype) ? PythonLiteral(Arg{*number}) : PythonLiteral(args["value"]);
-    b.Return({b.Pointwise("scattered", fmt::format("tl.where({{0}} >= 0, {}, {{1}})", text), {last, x}, x.dtype, 1)});
+    std::string text =
+        number && IsFloating(x.dtype) ? PythonLiteral(Arg{*number}) : PythonLiteral(args["value"]);
+    b.Return({b.Pointwise("scattered", fmt::format("tl.where({{0}} >= 0, {}, {{1}})", text), {last, x},
+                          x.dtype, 1)});
     return true;
   }
   std::vector<Value> at = b.Indices(x.sizes());
@@ -148,7 +151,8 @@ bool LowerScatter(Builder& b, std::string_view op, const BoundArgs& args) {
 bool LowerIndex(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op == "gather") return LowerGather(b, args);
   if (op == "index_select") {
-    return LowerIndexSelect(b, node, b.Tensor(args, "self"), b.Tensor(args, "index"), AsInt(args["dim"]).value_or(0));
+    return LowerIndexSelect(b, node, b.Tensor(args, "self"), b.Tensor(args, "index"),
+                            AsInt(args["dim"]).value_or(0));
   }
   if (op == "embedding") return LowerEmbedding(b, node, args);
   if (op == "index") return LowerIndexTensor(b, node, args);

@@ -35,9 +35,9 @@ bool LowerElementLoss(Builder& b, std::string_view op, const BoundArgs& args) {
     loss = magnitude;
     if (op != "l1_loss" && beta > 0) {
       double scale = op == "huber_loss" ? beta : 1;
-      std::string expr = fmt::format("tl.where({{0}} < {0}, {1} * {{0}} * {{0}}, {2} * ({{0}} - {3}))",
-                                     NumberText(beta), NumberText(0.5 * scale / beta), NumberText(scale),
-                                     NumberText(0.5 * beta));
+      std::string expr =
+          fmt::format("tl.where({{0}} < {0}, {1} * {{0}} * {{0}}, {2} * ({{0}} - {3}))", NumberText(beta),
+                      NumberText(0.5 * scale / beta), NumberText(scale), NumberText(0.5 * beta));
       loss = b.Pointwise(std::string(op), expr, {magnitude}, magnitude.dtype, 4);
     }
   }
@@ -52,11 +52,13 @@ std::optional<std::string> TwoTensorExpr(std::string_view op, const BoundArgs& a
                                              : "tl.where({1} > 0, {1} * (tl.log({1}) - {0}), 0.0)";
   }
   if (op == "binary_cross_entropy") {
-    return "-({1} * tl.maximum(tl.log({0}), -100.0) + (1.0 - {1}) * tl.maximum(libdevice.log1p(-{0}), -100.0))";
+    return "-({1} * tl.maximum(tl.log({0}), -100.0) + (1.0 - {1}) * tl.maximum(libdevice.log1p(-{0}), "
+           "-100.0))";
   }
   if (op == "hinge_embedding_loss") {
-    return fmt::format("tl.where({{1}} != 1, tl.maximum({} - {{0}}, 0.0), 0.0) + tl.where({{1}} != -1, {{0}}, 0.0)",
-                       NumberText(AsNumber(args["margin"]).value_or(1)));
+    return fmt::format(
+        "tl.where({{1}} != 1, tl.maximum({} - {{0}}, 0.0), 0.0) + tl.where({{1}} != -1, {{0}}, 0.0)",
+        NumberText(AsNumber(args["margin"]).value_or(1)));
   }
   return std::nullopt;
 }
@@ -78,13 +80,14 @@ bool LowerLogitsLoss(Builder& b, const BoundArgs& args) {
   const Dtype dtype = ComputeDtype(x.dtype);
   Value loss = x;
   if (b.HasTensor(args, "pos_weight")) {
-    loss = b.Pointwise("loss",
-                       "(1.0 - {1}) * {0} + (1.0 + ({2} - 1.0) * {1}) * (libdevice.log1p(tl.exp(-tl.abs({0}))) + "
-                       "tl.maximum(-{0}, 0.0))",
-                       {x, target, b.Tensor(args, "pos_weight")}, dtype, 9);
+    loss = b.Pointwise(
+        "loss",
+        "(1.0 - {1}) * {0} + (1.0 + ({2} - 1.0) * {1}) * (libdevice.log1p(tl.exp(-tl.abs({0}))) + "
+        "tl.maximum(-{0}, 0.0))",
+        {x, target, b.Tensor(args, "pos_weight")}, dtype, 9);
   } else {
-    loss = b.Pointwise("loss", "tl.maximum({0}, 0.0) - {0} * {1} + libdevice.log1p(tl.exp(-tl.abs({0})))", {x, target},
-                       dtype, 6);
+    loss = b.Pointwise("loss", "tl.maximum({0}, 0.0) - {0} * {1} + libdevice.log1p(tl.exp(-tl.abs({0})))",
+                       {x, target}, dtype, 6);
   }
   if (b.HasTensor(args, "weight")) loss = b.Op("mul", {loss, b.Tensor(args, "weight")}, dtype);
   b.Return({ReduceLoss(b, loss, ReductionOf(args))});
@@ -102,14 +105,16 @@ Value Distance(Builder& b, const Value& x, const Value& y, double p, double eps)
 }
 
 bool LowerTriplet(Builder& b, const BoundArgs& args) {
-  Value anchor = b.Tensor(args, "anchor"), positive = b.Tensor(args, "positive"), negative = b.Tensor(args, "negative");
+  Value anchor = b.Tensor(args, "anchor"), positive = b.Tensor(args, "positive"),
+        negative = b.Tensor(args, "negative");
   if (!IsFloating(anchor.dtype)) return false;
   const double p = AsNumber(args["p"]).value_or(2), eps = AsNumber(args["eps"]).value_or(1e-6);
   Value near = Distance(b, anchor, positive, p, eps), far = Distance(b, anchor, negative, p, eps);
   if (AsBool(args["swap"], false)) far = b.Op("minimum", {far, Distance(b, positive, negative, p, eps)});
-  Value loss = b.Pointwise("loss", fmt::format("tl.maximum({} + {{0}} - {{1}}, 0.0)",
-                                               NumberText(AsNumber(args["margin"]).value_or(1))),
-                           {near, far}, near.dtype, 3);
+  Value loss = b.Pointwise(
+      "loss",
+      fmt::format("tl.maximum({} + {{0}} - {{1}}, 0.0)", NumberText(AsNumber(args["margin"]).value_or(1))),
+      {near, far}, near.dtype, 3);
   b.Return({ReduceLoss(b, loss, ReductionOf(args))});
   return true;
 }
@@ -123,7 +128,8 @@ bool LowerCosine(Builder& b, const BoundArgs& args) {
   x.view = Expand(x.view, sizes);
   y.view = Expand(y.view, sizes);
   auto length = [&](const Value& v) {
-    Value norm = b.Op("sqrt", {b.Reduce(ReduceOp::kSum, b.Op("square", {v}, ComputeDtype(v.dtype)), {dim}, false)});
+    Value norm =
+        b.Op("sqrt", {b.Reduce(ReduceOp::kSum, b.Op("square", {v}, ComputeDtype(v.dtype)), {dim}, false)});
     return b.Op("clamp_min", {norm, eps});
   };
   Value inner = b.Reduce(ReduceOp::kSum, b.Op("mul", {x, y}, ComputeDtype(x.dtype)), {dim}, false);
@@ -137,17 +143,20 @@ bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothin
   Value target = b.Tensor(args, "target");
   auto ignore = AsInt(args["ignore_index"]);
   const int64_t reduction = ReductionOf(args);
-  if (x.view.rank() < 2 || target.view.rank() != x.view.rank() - 1 || !ignore || IsFloating(target.dtype)) return false;
+  if (x.view.rank() < 2 || target.view.rank() != x.view.rank() - 1 || !ignore || IsFloating(target.dtype))
+    return false;
   const bool weighted = b.HasTensor(args, "weight");
   if (weighted && smoothing != 0) return false;
   const Dtype dtype = ComputeDtype(x.dtype);
   Value wanted{Expand(Unsqueeze(target.view, 1), x.sizes()), target.dtype};
-  Value picked = b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted}, dtype, 1);
+  Value picked =
+      b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted}, dtype, 1);
   Value log_probability = b.Reduce(ReduceOp::kSum, picked, {1}, false);
   if (smoothing != 0) {
     Value all = b.Reduce(ReduceOp::kSum, x, {1}, false);
-    log_probability = b.Pointwise("smoothed", fmt::format("{} * {{0}} + {} * {{1}}", NumberText(1 - smoothing),
-                                                          NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
+    log_probability = b.Pointwise("smoothed",
+                                  fmt::format("{} * {{0}} + {} * {{1}}", NumberText(1 - smoothing),
+                                              NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
                                   {log_probability, all}, dtype, 3);
   }
   const std::string ignored = fmt::format("{{0}} == {}", *ignore);
@@ -156,7 +165,8 @@ bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothin
     Value known = b.Pointwise("known", fmt::format("{{0}} != {}", *ignore), {target}, Dtype::kBool, 0);
     share = b.Load("weight", b.Tensor(args, "weight"), {target}, known);
   }
-  Value loss = b.Pointwise("loss", "tl.where({1} == 0.0, 0.0, -{0} * {1})", {log_probability, share}, dtype, 2);
+  Value loss =
+      b.Pointwise("loss", "tl.where({1} == 0.0, 0.0, -{0} * {1})", {log_probability, share}, dtype, 2);
   Value count = b.Reduce(ReduceOp::kSum, share, {}, false);
   if (reduction == 0) {
     // PyTorch gives no total for losses that are not reduced.
@@ -178,8 +188,9 @@ bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
   if (b.HasTensor(args, "weight")) return false;
   Value wanted = b.Cast(target, ComputeDtype(x.dtype));
   if (smoothing != 0) {
-    wanted = b.Pointwise("smoothed", fmt::format("{} * {{0}} + {}", NumberText(1 - smoothing),
-                                                 NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
+    wanted = b.Pointwise("smoothed",
+                         fmt::format("{} * {{0}} + {}", NumberText(1 - smoothing),
+                                     NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
                          {wanted}, wanted.dtype, 2);
   }
   Value loss = b.Op("neg", {b.Reduce(ReduceOp::kSum, b.Op("mul", {log_softmax, wanted}), {1}, false)});
@@ -206,7 +217,8 @@ bool LowerLoss(Builder& b, const Node&, std::string_view op, const BoundArgs& ar
   if (op == "binary_cross_entropy_with_logits") return LowerLogitsLoss(b, args);
   if (op == "triplet_margin_loss") return LowerTriplet(b, args);
   if (op == "cosine_similarity") return LowerCosine(b, args);
-  if (op == "kl_div" || op == "binary_cross_entropy" || op == "hinge_embedding_loss") return LowerTwoTensorLoss(b, op, args);
+  if (op == "kl_div" || op == "binary_cross_entropy" || op == "hinge_embedding_loss")
+    return LowerTwoTensorLoss(b, op, args);
   if (op == "mse_loss" || op == "l1_loss" || op == "smooth_l1_loss" || op == "huber_loss")
     return LowerElementLoss(b, op, args);
   return false;

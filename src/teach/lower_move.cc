@@ -96,8 +96,9 @@ Value Overwrite(Builder& b, const Value& x, const Value& src, int64_t dim, int64
   std::string expr = fmt::format("({{0}} >= {}) & ({{0}} < {})", start, start + length * step);
   if (step > 1) expr += fmt::format(" & (({{0}} - {}) % {} == 0)", start, step);
   Value inside = b.Pointwise("inside", expr, {index[dim]}, Dtype::kBool, 0);
-  index[dim] = Moved(b, step > 1 ? fmt::format("({{0}} - {}) // {}", start, step) : fmt::format("{{0}} - {}", start),
-                     index[dim]);
+  index[dim] =
+      Moved(b, step > 1 ? fmt::format("({{0}} - {}) // {}", start, step) : fmt::format("{{0}} - {}", start),
+            index[dim]);
   Value part = b.Load("part", src, index, inside);
   return b.Pointwise("written", "tl.where({0}, {1}, {2})", {inside, part, x}, x.dtype, 0);
 }
@@ -133,7 +134,8 @@ bool LowerMove(Builder& b, const Node& node, std::string_view op, const BoundArg
   } else if (op == "roll") {
     auto dims = ints("dims");
     Value flat = dims.empty() ? b.Reshape(x, {x.view.numel()}) : x;
-    b.Return({b.Reshape(Roll(b, flat, ints("shifts"), dims.empty() ? std::vector<int64_t>{0} : dims), sizes)});
+    b.Return(
+        {b.Reshape(Roll(b, flat, ints("shifts"), dims.empty() ? std::vector<int64_t>{0} : dims), sizes)});
   } else if (op == "constant_pad_nd") {
     b.Return({ConstantPad(b, x, ints("pad"), args["value"], sizes)});
   } else if (op.starts_with("reflection_pad") || op.starts_with("replication_pad")) {

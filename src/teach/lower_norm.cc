@@ -98,9 +98,11 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   if (training) {
     Normalized n = Normalize(b, x, dims, eps);
     const std::vector<int64_t> flat = {x.sizes()[1]};
-    std::vector<Value> results = {Affine(b, n.y, args, channel), b.Reshape(n.mean, flat), b.Reshape(n.rstd, flat)};
+    std::vector<Value> results = {Affine(b, n.y, args, channel), b.Reshape(n.mean, flat),
+                                  b.Reshape(n.rstd, flat)};
     if (b.HasTensor(args, "running_mean") && b.HasTensor(args, "running_var")) {
-      const double count = static_cast<double>(x.view.numel() / x.sizes()[1]), momentum = AsNumber(args["momentum"]).value_or(0.1);
+      const double count = static_cast<double>(x.view.numel() / x.sizes()[1]),
+                   momentum = AsNumber(args["momentum"]).value_or(0.1);
       auto moved = [&](std::string_view name, const Value& batch) {
         Value old = b.Tensor(args, name);
         Value kept = b.Op("mul", {old, 1 - momentum}, batch.dtype), part = b.Op("mul", {batch, momentum});
@@ -111,7 +113,8 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
       if (op == "_native_batch_norm_legit_functional") {
         results.push_back(mean);
         results.push_back(spread);
-      } else if (!b.Write(b.Tensor(args, "running_mean"), mean) || !b.Write(b.Tensor(args, "running_var"), spread)) {
+      } else if (!b.Write(b.Tensor(args, "running_mean"), mean) ||
+                 !b.Write(b.Tensor(args, "running_var"), spread)) {
         return false;
       }
     }

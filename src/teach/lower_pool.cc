@@ -11,8 +11,8 @@ namespace {
 
 // Windows along one dimension.
 struct Windows {
-  int64_t count, longest;   // how many, elements of the longest one
-  int64_t input;            // size of the dimension
+  int64_t count, longest;  // how many, elements of the longest one
+  int64_t input;           // size of the dimension
   int64_t stride = 1, padding = 0, dilation = 1;
   bool adaptive = false;
   bool inside = false;  // every window lies in the dimension and has `longest` elements
@@ -39,9 +39,9 @@ Windows Adaptive(int64_t n, int64_t count) {
 }
 
 struct Pool {
-  std::vector<Windows> windows;    // by spatial dimension
-  std::vector<int64_t> out, space; // sizes of the result; the same with the windows' dimensions behind
-  std::vector<Value> index;        // of the element, in the input
+  std::vector<Windows> windows;     // by spatial dimension
+  std::vector<int64_t> out, space;  // sizes of the result; the same with the windows' dimensions behind
+  std::vector<Value> index;         // of the element, in the input
   std::optional<Value> valid;
 };
 
@@ -66,7 +66,8 @@ Pool Lay(Builder& b, const std::vector<Windows>& windows, const std::vector<int6
     const Windows& w = windows[s];
     Value o = p.index[lead + s], k = p.index[out.size() + s];
     const std::string step = w.dilation == 1 ? "{1}" : fmt::format("{{1}} * {}", w.dilation);
-    Value at = b.Pointwise("index", fmt::format("{} + {}", StartText(w, "{0}"), step), {o, k}, Dtype::kInt32, 0);
+    Value at =
+        b.Pointwise("index", fmt::format("{} + {}", StartText(w, "{0}"), step), {o, k}, Dtype::kInt32, 0);
     p.index[lead + s] = at;
     if (w.inside) continue;
     auto hole = [&](const Value& value) {
@@ -93,13 +94,15 @@ std::vector<int64_t> WindowDims(const Pool& p) {
 }
 
 // Elements that an average divides by: a number where it is the same everywhere.
-Value Divided(Builder& b, const Pool& p, const Value& sum, bool with_padding, std::optional<int64_t> divisor) {
+Value Divided(Builder& b, const Pool& p, const Value& sum, bool with_padding,
+              std::optional<int64_t> divisor) {
   int64_t longest = 1;
   bool equal = true;
   for (const Windows& w : p.windows) {
     longest *= w.longest;
     // With padding counted a window is full wherever it ends before the padding does.
-    const bool full = !w.adaptive && with_padding && (w.count - 1) * w.stride + w.longest <= w.input + 2 * w.padding;
+    const bool full =
+        !w.adaptive && with_padding && (w.count - 1) * w.stride + w.longest <= w.input + 2 * w.padding;
     equal &= w.inside || full;
   }
   if (divisor || equal) return b.Op("div", {sum, static_cast<double>(divisor.value_or(longest))}, sum.dtype);
@@ -152,7 +155,9 @@ Value InputPlace(Builder& b, const Pool& p, const Value& arg) {
 bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
   const std::vector<int64_t>& out = node.results[0].sizes;
-  const size_t spatial = op.find("1d") != std::string_view::npos ? 1 : op.find("2d") != std::string_view::npos ? 2 : 3;
+  const size_t spatial = op.find("1d") != std::string_view::npos   ? 1
+                         : op.find("2d") != std::string_view::npos ? 2
+                                                                   : 3;
   if (x.sizes().size() <= spatial || !IsFloating(x.dtype) || !x.view.guards.empty()) return false;
   const bool average = op.find("avg") != std::string_view::npos, adaptive = op.starts_with("adaptive");
   const size_t lead = out.size() - spatial;

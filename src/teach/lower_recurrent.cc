@@ -25,8 +25,8 @@ std::vector<Value> ListOf(Builder& b, const BoundArgs& args, std::string_view na
 }
 
 struct Layer {
-  Value input;             // (steps, batch, width)
-  Value hidden, cell;      // (batch, size); cell only for an LSTM
+  Value input;                 // (steps, batch, width)
+  Value hidden, cell;          // (batch, size); cell only for an LSTM
   std::vector<Value> weights;  // w_ih, w_hh and, where there are biases, b_ih, b_hh
 };
 
@@ -39,12 +39,15 @@ Value Gate(Builder& b, const Value& all, int64_t number, int64_t size) {
   return Part(all, -1, number * size, size);
 }
 
-Value Next(Builder& b, std::string_view op, const Value& in, const Value& state, const Value& h, Value& c, int64_t size) {
+Value Next(Builder& b, std::string_view op, const Value& in, const Value& state, const Value& h, Value& c,
+           int64_t size) {
   if (op.starts_with("rnn")) {
     Value sum = b.Op("add", {in, state}, h.dtype);
     return b.Op(op.starts_with("rnn_tanh") ? "tanh" : "relu", {sum}, h.dtype);
   }
-  auto sum = [&](int64_t gate) { return b.Op("add", {Gate(b, in, gate, size), Gate(b, state, gate, size)}, h.dtype); };
+  auto sum = [&](int64_t gate) {
+    return b.Op("add", {Gate(b, in, gate, size), Gate(b, state, gate, size)}, h.dtype);
+  };
   if (op.starts_with("lstm")) {
     Value i = b.Op("sigmoid", {sum(0)}, h.dtype), f = b.Op("sigmoid", {sum(1)}, h.dtype);
     Value g = b.Op("tanh", {sum(2)}, h.dtype), o = b.Op("sigmoid", {sum(3)}, h.dtype);
@@ -59,7 +62,9 @@ Value Next(Builder& b, std::string_view op, const Value& in, const Value& state,
 }
 
 Steps Run(Builder& b, std::string_view op, const Layer& layer, bool backwards) {
-  auto bias = [&](size_t at) { return layer.weights.size() > at ? std::optional(layer.weights[at]) : std::nullopt; };
+  auto bias = [&](size_t at) {
+    return layer.weights.size() > at ? std::optional(layer.weights[at]) : std::nullopt;
+  };
   const int64_t steps = layer.input.sizes()[0], size = layer.hidden.sizes()[1];
   Value inputs = Linear(b, layer.input, layer.weights[0], bias(2));
   Steps result;
@@ -85,9 +90,11 @@ bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const Bou
   const bool both = AsBool(args["bidirectional"], false), biases = AsBool(args["has_biases"], true);
   const int64_t layers = AsInt(args["num_layers"]).value_or(1), ways = both ? 2 : 1;
   const bool dropout = AsBool(args["train"], false) && AsNumber(args["dropout"]).value_or(0) > 0;
-  if (input.view.rank() != 3 || states.size() != (op == "lstm" ? 2u : 1u) || dropout || input.dtype != Dtype::kFloat32)
+  if (input.view.rank() != 3 || states.size() != (op == "lstm" ? 2u : 1u) || dropout ||
+      input.dtype != Dtype::kFloat32)
     return false;
-  if (states[0].view.rank() != 3 || weights.size() != static_cast<size_t>(layers * ways * (biases ? 4 : 2))) return false;
+  if (states[0].view.rank() != 3 || weights.size() != static_cast<size_t>(layers * ways * (biases ? 4 : 2)))
+    return false;
   const bool batch_first = AsBool(args["batch_first"], false);
   if (batch_first) input.view = Permute(input.view, {1, 0, 2});
   const int64_t steps = input.sizes()[0];
@@ -98,7 +105,11 @@ bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const Bou
     std::vector<std::vector<Value>> outputs;
     for (int64_t way = 0; way < ways; ++way) {
       const size_t take = biases ? 4 : 2;
-      Layer l{input, {}, {}, {weights.begin() + static_cast<int64_t>(next), weights.begin() + static_cast<int64_t>(next + take)}};
+      Layer l{input,
+              {},
+              {},
+              {weights.begin() + static_cast<int64_t>(next),
+               weights.begin() + static_cast<int64_t>(next + take)}};
       next += take;
       const int64_t at = layer * ways + way;
       l.hidden = {Select(states[0].view, 0, at), input.dtype};

@@ -17,7 +17,8 @@ std::string FloatText(float value) {
 float ScaleOf(const BoundArgs& args, std::string_view name, int64_t in, int64_t out, bool align_corners) {
   if (align_corners) return out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1) : 0.0f;
   auto given = AsNumber(args[name]);
-  return given && *given > 0 ? static_cast<float>(1.0 / *given) : static_cast<float>(in) / static_cast<float>(out);
+  return given && *given > 0 ? static_cast<float>(1.0 / *given)
+                             : static_cast<float>(in) / static_cast<float>(out);
 }
 
 std::vector<std::string> ScaleNames(size_t spatial) {
@@ -36,29 +37,33 @@ struct Taps {
 };
 
 Taps LinearTaps(Builder& b, const Value& o, int64_t n, float scale, bool align_corners) {
-  const std::string source = align_corners
-                                 ? fmt::format("({{0}}.to(tl.float32) * {})", FloatText(scale))
-                                 : fmt::format("tl.maximum(({{0}}.to(tl.float32) + 0.5) * {} - 0.5, 0.0)", FloatText(scale));
+  const std::string source =
+      align_corners
+          ? fmt::format("({{0}}.to(tl.float32) * {})", FloatText(scale))
+          : fmt::format("tl.maximum(({{0}}.to(tl.float32) + 0.5) * {} - 0.5, 0.0)", FloatText(scale));
   Value place = b.Pointwise("place", source, {o}, Dtype::kFloat32, 0);
-  Value low = b.Pointwise("low", fmt::format("tl.minimum({{0}}.to(tl.int32), {})", n - 1), {place}, Dtype::kInt32, 0);
+  Value low =
+      b.Pointwise("low", fmt::format("tl.minimum({{0}}.to(tl.int32), {})", n - 1), {place}, Dtype::kInt32, 0);
   Value high = b.Pointwise("high", fmt::format("tl.minimum({{0}} + 1, {})", n - 1), {low}, Dtype::kInt32, 0);
-  Value share = b.Pointwise("share", "tl.minimum(tl.maximum({0} - {1}.to(tl.float32), 0.0), 1.0)", {place, low},
-                            Dtype::kFloat32, 0);
+  Value share = b.Pointwise("share", "tl.minimum(tl.maximum({0} - {1}.to(tl.float32), 0.0), 1.0)",
+                            {place, low}, Dtype::kFloat32, 0);
   Value rest = b.Pointwise("rest", "1.0 - {0}", {share}, Dtype::kFloat32, 0);
   return {{low, high}, {rest, share}};
 }
 
 // Keys' cubic with a = -0.75.
 Taps CubicTaps(Builder& b, const Value& o, int64_t n, float scale, bool align_corners) {
-  const std::string source = align_corners ? fmt::format("({{0}}.to(tl.float32) * {})", FloatText(scale))
-                                           : fmt::format("(({{0}}.to(tl.float32) + 0.5) * {} - 0.5)", FloatText(scale));
+  const std::string source = align_corners
+                                 ? fmt::format("({{0}}.to(tl.float32) * {})", FloatText(scale))
+                                 : fmt::format("(({{0}}.to(tl.float32) + 0.5) * {} - 0.5)", FloatText(scale));
   Value place = b.Pointwise("place", source, {o}, Dtype::kFloat32, 0);
   Value low = b.Pointwise("low", "tl.floor({0})", {place}, Dtype::kFloat32, 0);
   Value t = b.Pointwise("t", "{0} - {1}", {place, low}, Dtype::kFloat32, 0);
   Taps taps;
   for (int64_t k = -1; k <= 2; ++k) {
-    taps.index.push_back(b.Pointwise(
-        "index", fmt::format("tl.minimum(tl.maximum({{0}}.to(tl.int32) + {}, 0), {})", k, n - 1), {low}, Dtype::kInt32, 0));
+    taps.index.push_back(
+        b.Pointwise("index", fmt::format("tl.minimum(tl.maximum({{0}}.to(tl.int32) + {}, 0), {})", k, n - 1),
+                    {low}, Dtype::kInt32, 0));
     const std::string x = k == -1 ? "({0} + 1.0)" : k == 0 ? "{0}" : k == 1 ? "(1.0 - {0})" : "(2.0 - {0})";
     const std::string near = fmt::format("((1.25 * {0} - 2.25) * {0} * {0} + 1.0)", x);
     const std::string far = fmt::format("(((-0.75 * {0} + 3.75) * {0} - 6.0) * {0} + 3.0)", x);
@@ -68,7 +73,8 @@ Taps CubicTaps(Builder& b, const Value& o, int64_t n, float scale, bool align_co
 }
 
 // Σ over the neighbours along dimensions s, s + 1, … of weight · element.
-Value WeightedSum(Builder& b, const Value& x, const std::vector<Taps>& taps, size_t s, std::vector<Value>& index) {
+Value WeightedSum(Builder& b, const Value& x, const std::vector<Taps>& taps, size_t s,
+                  std::vector<Value>& index) {
   if (s == taps.size()) return b.Load("neighbour", x, index);
   const size_t dim = index.size() - taps.size() + s;
   std::optional<Value> sum;
@@ -86,7 +92,8 @@ Value WeightedSum(Builder& b, const Value& x, const std::vector<Taps>& taps, siz
 bool LowerResize(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
   const std::vector<int64_t>& out = node.results[0].sizes;
-  if (!IsFloating(x.dtype) || x.dtype == Dtype::kFloat64 || x.view.rank() < 3 || !x.view.guards.empty()) return false;
+  if (!IsFloating(x.dtype) || x.dtype == Dtype::kFloat64 || x.view.rank() < 3 || !x.view.guards.empty())
+    return false;
   const size_t spatial = out.size() - 2;
   std::vector<Value> index = b.Indices(out);
   const auto names = ScaleNames(spatial);
@@ -97,7 +104,9 @@ bool LowerResize(Builder& b, const Node& node, std::string_view op, const BoundA
     const int64_t n = x.sizes()[2 + s];
     const float scale = ScaleOf(args, names[s], n, out[2 + s], align);
     if (op.find("nearest") != std::string_view::npos) {
-      o = Indexed(b, fmt::format("tl.minimum(({{0}}.to(tl.float32) * {}).to(tl.int32), {})", FloatText(scale), n - 1), o);
+      o = Indexed(
+          b, fmt::format("tl.minimum(({{0}}.to(tl.float32) * {}).to(tl.int32), {})", FloatText(scale), n - 1),
+          o);
     } else if (op.find("cubic") != std::string_view::npos) {
       taps.push_back(CubicTaps(b, o, n, scale, align));
     } else {

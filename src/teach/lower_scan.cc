@@ -7,7 +7,7 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kHeldScan = 4096;   // elements of a line that one program holds
+constexpr int64_t kHeldScan = 4096;  // elements of a line that one program holds
 constexpr int64_t kLongestSort = 4096;
 constexpr int64_t kMostComparisons = int64_t{1} << 28;
 
@@ -22,8 +22,10 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   std::vector<int64_t> sizes = x.sizes();
   sizes[dim] = pieces;
   sizes.insert(sizes.begin() + dim + 1, piece);
-  const std::string neutral = op == ReduceOp::kSum ? "0.0" : op == ReduceOp::kProd ? "1.0"
-                              : op == ReduceOp::kMax ? "float(\"-inf\")" : "float(\"inf\")";
+  const std::string neutral = op == ReduceOp::kSum    ? "0.0"
+                              : op == ReduceOp::kProd ? "1.0"
+                              : op == ReduceOp::kMax  ? "float(\"-inf\")"
+                                                      : "float(\"inf\")";
   std::vector<Value> index = b.Indices(sizes);
   index[dim] = b.Pointwise("index", fmt::format("{{0}} * {} + {{1}}", piece), {index[dim], index[dim + 1]},
                            Dtype::kInt32, 0);
@@ -36,20 +38,25 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   std::vector<Value> at = b.Indices(x.sizes()), before = at;
   const Value line = at[dim];
   at[dim] = b.Pointwise("index", fmt::format("{{0}} // {}", piece), {line}, Dtype::kInt32, 0);
-  at.insert(at.begin() + dim + 1, b.Pointwise("index", fmt::format("{{0}} % {}", piece), {line}, Dtype::kInt32, 0));
+  at.insert(at.begin() + dim + 1,
+            b.Pointwise("index", fmt::format("{{0}} % {}", piece), {line}, Dtype::kInt32, 0));
   before[dim] = b.Pointwise("index", fmt::format("{{0}} // {} - 1", piece), {line}, Dtype::kInt32, 0);
   Value later = b.Pointwise("later", fmt::format("{{0}} >= {}", piece), {line}, Dtype::kBool, 0);
   Value own = b.Load("own", scanned, at), start = b.Load("start", totals, before, later, neutral);
-  std::string_view join = op == ReduceOp::kSum ? "add" : op == ReduceOp::kProd ? "mul"
-                          : op == ReduceOp::kMax ? "maximum" : "minimum";
+  std::string_view join = op == ReduceOp::kSum    ? "add"
+                          : op == ReduceOp::kProd ? "mul"
+                          : op == ReduceOp::kMax  ? "maximum"
+                                                  : "minimum";
   return b.Op(join, {start, own}, own.dtype);
 }
 
 // One element of a line against another: `first` comes before `second`, NaN counts as the largest.
-Value Before(Builder& b, const Value& first, const Value& second, const Value& i, const Value& j, bool descending) {
-  const char* smaller =
-      descending ? "(({0} > {1}) | (({0} != {0}) & ({1} == {1})) | ((({0} == {1}) | (({0} != {0}) & ({1} != {1}))) & ({2} < {3})))"
-                 : "(({0} < {1}) | (({1} != {1}) & ({0} == {0})) | ((({0} == {1}) | (({0} != {0}) & ({1} != {1}))) & ({2} < {3})))";
+Value Before(Builder& b, const Value& first, const Value& second, const Value& i, const Value& j,
+             bool descending) {
+  const char* smaller = descending ? "(({0} > {1}) | (({0} != {0}) & ({1} == {1})) | ((({0} == {1}) | (({0} "
+                                     "!= {0}) & ({1} != {1}))) & ({2} < {3})))"
+                                   : "(({0} < {1}) | (({1} != {1}) & ({0} == {0})) | ((({0} == {1}) | (({0} "
+                                     "!= {0}) & ({1} != {1}))) & ({2} < {3})))";
   Value before = b.Pointwise("before", smaller, {first, second, i, j}, Dtype::kBool, 4);
   return b.Cast(before, Dtype::kInt32);
 }
@@ -74,8 +81,8 @@ Value SortedOrder(Builder& b, const Value& x, int64_t dim, int64_t count, bool d
   // Place p holds the element whose rank is p.
   space[space.size() - 2] = count;
   Value ranks{Expand(Unsqueeze(rank.view, -2), space), rank.dtype};
-  Value found = b.Pointwise("found", "tl.where({0} == {1}, {2}, 0)", {ranks, b.Index(space, -2), b.Index(space, -1)},
-                            Dtype::kInt32, 1);
+  Value found = b.Pointwise("found", "tl.where({0} == {1}, {2}, 0)",
+                            {ranks, b.Index(space, -2), b.Index(space, -1)}, Dtype::kInt32, 1);
   Value place = b.Reduce(ReduceOp::kSum, found, {-1}, false);
   std::vector<int64_t> back;  // `dim` where it was
   for (int64_t d = 0; d < x.view.rank(); ++d)

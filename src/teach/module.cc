@@ -171,8 +171,8 @@ class ModuleWriter {
   // Gives a value its memory; nothing to do for one that goes into a source.
   std::string Allocation(PrimId id, const std::string& device) const {
     const Prim& prim = graph_[id];
-    return fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id], TupleText(prim.sizes), device,
-                       DtypeName(prim.dtype));
+    return fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id], TupleText(prim.sizes),
+                       device, DtypeName(prim.dtype));
   }
 
   bool Written(PrimId id) {
@@ -207,7 +207,8 @@ class ModuleWriter {
   }
 
   // The launch itself, arguments by the texts given.
-  void LaunchLines(const KernelCode& kernel, const std::vector<std::string>& texts, std::vector<std::string>& lines) const {
+  void LaunchLines(const KernelCode& kernel, const std::vector<std::string>& texts,
+                   std::vector<std::string>& lines) const {
     std::vector<std::string> args;
     for (PrimId id : kernel.pointers) args.push_back(texts[id]);
     for (const auto& [at, shape, block] : kernel.descriptors) {
@@ -222,7 +223,8 @@ class ModuleWriter {
       grid = "grid";
     }
     std::string call = fmt::format("{}[{}]({})", kernel.name, grid, fmt::join(args, ", "));
-    if (call.size() > 100) call = fmt::format("{}[{}](\n    {},\n)", kernel.name, grid, fmt::join(args, ", "));
+    if (call.size() > 100)
+      call = fmt::format("{}[{}](\n    {},\n)", kernel.name, grid, fmt::join(args, ", "));
     lines.push_back(call);
   }
 
@@ -260,7 +262,8 @@ class ModuleWriter {
   std::string KnownAs(const Group& group, const KernelCode& kernel) {
     std::vector<std::string> plain = buffers_;
     for (size_t i = 0; i < kernel.pointers.size(); ++i) plain[kernel.pointers[i]] = fmt::format("t{}", i);
-    return known_.emplace(WriteKernel(graph_, group, plain, options_, "kernel").source, kernel.name).first->second;
+    return known_.emplace(WriteKernel(graph_, group, plain, options_, "kernel").source, kernel.name)
+        .first->second;
   }
 
   void Call(const Group& group) {
@@ -346,16 +349,17 @@ class ModuleWriter {
 
   std::string PlanText() const {
     // AutoTriton's four steps, in one of three wordings.
-    constexpr const char* kHeads[3][4] = {{"Access pattern", "Launch", "Load, compute, store", "Wrapper"},
-                                          {"How the data is accessed", "How kernels are launched", "What a program does", "Integration"},
-                                          {"Memory access", "Grid", "Work of one program", "Calling side"}};
+    constexpr const char* kHeads[3][4] = {
+        {"Access pattern", "Launch", "Load, compute, store", "Wrapper"},
+        {"How the data is accessed", "How kernels are launched", "What a program does", "Integration"},
+        {"Memory access", "Grid", "Work of one program", "Calling side"}};
     const auto& heads = kHeads[style_.wording];
     std::string text;
     auto step = [&](int number, auto what) {
       text += fmt::format("{}. {}:", number + 1, heads[number]);
       for (const KernelCode& kernel : kernels_)
-        text += fmt::format("{}{}{}", kernels_.size() == 1 ? " " : fmt::format("\n   - {}: ", kernel.name), what(kernel),
-                            kernels_.size() == 1 ? "." : "");
+        text += fmt::format("{}{}{}", kernels_.size() == 1 ? " " : fmt::format("\n   - {}: ", kernel.name),
+                            what(kernel), kernels_.size() == 1 ? "." : "");
       text += "\n";
     };
     step(0, [](const KernelCode& k) { return k.access; });
@@ -380,7 +384,7 @@ class ModuleWriter {
   std::string device_;
   bool device_from_input_ = false;
   std::vector<std::string> init_, forward_, calls_;
-  std::string helpers_;                                        // functions of Wrapper::kHelpers
+  std::string helpers_;                                       // functions of Wrapper::kHelpers
   std::vector<std::string> function_params_, function_args_;  // of Wrapper::kFunction
   std::vector<KernelCode> kernels_;
 };
@@ -388,7 +392,8 @@ class ModuleWriter {
 }  // namespace
 
 std::optional<Module> WriteModule(const Request& request, const Graph& graph,
-                                  const std::vector<Group>& groups, const KernelOptions& options, const Style& style) {
+                                  const std::vector<Group>& groups, const KernelOptions& options,
+                                  const Style& style) {
   return ModuleWriter(request, graph, groups, options, style).Write();
 }
 

@@ -18,6 +18,7 @@ struct Module {
 
 // Nothing when the outputs do not fit the program's structure.
 std::optional<Module> WriteModule(const Request& request, const Graph& graph,
-                                  const std::vector<Group>& groups, const KernelOptions& options, const Style& style);
+                                  const std::vector<Group>& groups, const KernelOptions& options,
+                                  const Style& style);
 
 }  // namespace tritogen::teach

@@ -115,7 +115,8 @@ class Partitioner {
 
   // An indexed load reads memory: what it reads from must be complete before its kernel starts.
   bool LoadsFrom(const Prim& prim, int g) const {
-    return prim.kind == PrimKind::kLoad && prim.operands[0].prim >= 0 && group_of_[prim.operands[0].prim] == g;
+    return prim.kind == PrimKind::kLoad && prim.operands[0].prim >= 0 &&
+           group_of_[prim.operands[0].prim] == g;
   }
 
   bool TryJoin(PrimId id, int g) {
@@ -329,7 +330,8 @@ bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& do
   if (!DigitsOf(view, domain, per_row)) return false;
   if (view.prim < 0 || !graph[view.prim].inlined) return true;
   const Prim& prim = graph[view.prim];
-  return std::all_of(prim.operands.begin() + static_cast<int64_t>(prim.FirstElementwise()), prim.operands.end(),
+  return std::all_of(prim.operands.begin() + static_cast<int64_t>(prim.FirstElementwise()),
+                     prim.operands.end(),
                      [&](const View& operand) { return Splits(graph, operand, domain, per_row); });
 }
 

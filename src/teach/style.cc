@@ -31,7 +31,8 @@ std::string ReplaceWords(const std::string& text, const F& f) {
     while (end < text.size() && IsWord(text[end])) ++end;
     const bool attribute = i > 0 && text[i - 1] == '.';
     const std::string word = text.substr(i, end - i);
-    const bool prose = comment && std::any_of(word.begin(), word.end(), [](char c) { return std::islower(c) != 0; });
+    const bool prose =
+        comment && std::any_of(word.begin(), word.end(), [](char c) { return std::islower(c) != 0; });
     out += attribute || prose ? word : f(word, end < text.size() ? text[end] : ' ');
     i = end;
   }
@@ -129,7 +130,8 @@ Style StyleOf(uint64_t seed) {
     if (other != choice.plain && taken.insert(other).second) style.names[choice.plain] = other;
   }
   constexpr const char* kSuffixes[] = {"_ptr", "_ptr", "_p", "_pointer"};
-  constexpr const char* kNames[] = {"{}_kernel", "{}_kernel", "_{}_kernel", "fused_{}", "triton_{}", "{}_fwd_kernel"};
+  constexpr const char* kNames[] = {"{}_kernel", "{}_kernel", "_{}_kernel",
+                                    "fused_{}",  "triton_{}", "{}_fwd_kernel"};
   style.pointer_suffix = kSuffixes[chance.Below(std::size(kSuffixes))];
   style.kernel_name = kNames[chance.Below(std::size(kNames))];
   style.comments = static_cast<int>(chance.Below(3));

@@ -1,5 +1,5 @@
-// How an answer is written, as opposed to what it does: names, comments, layout of the wrapper, wording of the
-// plan. Drawn from a seed, so that data made of the teacher's answers does not teach one handwriting.
+// How an answer is written, as opposed to what it does: names, comments, layout of the wrapper, wording of
+// the plan. Drawn from a seed, so that data made of the teacher's answers does not teach one handwriting.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ enum class Wrapper {
 struct Style {
   std::map<std::string, std::string> names;  // of the plain style's variables → here
   std::string pointer_suffix = "_ptr";
-  std::string kernel_name = "{}_kernel";     // {}: the operators
-  int comments = 1;                          // 0 none, 1 the plain style's, 2 a docstring for each kernel, too
-  bool grid_line = false;                    // the grid on a line of its own, with its division written out
+  std::string kernel_name = "{}_kernel";  // {}: the operators
+  int comments = 1;                       // 0 none, 1 the plain style's, 2 a docstring for each kernel, too
+  bool grid_line = false;                 // the grid on a line of its own, with its division written out
   Wrapper wrapper = Wrapper::kForward;
-  int wording = 0;                           // of the plan
+  int wording = 0;  // of the plan
 
   // Text of a kernel in this style. `summary`: one sentence on what it does.
   std::string Written(const std::string& source, const std::string& summary) const;

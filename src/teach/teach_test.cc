@@ -220,7 +220,9 @@ TEST(Partition, AProductDoesNotTakeInWhatItReadsWhole) {
   // h = tanh(a) and h @ w + a·2 have as many elements; still h must be complete before the product starts.
   Maker m;
   NodeId a = m.Leaf(NodeKind::kInput, "a", {16, 16}), w = m.Leaf(NodeKind::kParameter, "w", {16, 16});
-  NodeId h = m.Op("aten::gelu", {Ref(m.Op("aten::gelu", {Ref(m.Op("aten::gelu", {Ref(a)}, {16, 16}))}, {16, 16}))}, {16, 16});
+  NodeId h =
+      m.Op("aten::gelu", {Ref(m.Op("aten::gelu", {Ref(m.Op("aten::gelu", {Ref(a)}, {16, 16}))}, {16, 16}))},
+           {16, 16});
   NodeId product = m.Op("aten::mm", {Ref(h), Ref(w)}, {16, 16});
   auto groups = Groups(m.Finish(m.Op("aten::add.Tensor", {Ref(product), Ref(h)}, {16, 16})));
   EXPECT_EQ(groups.size(), 2u);
@@ -251,7 +253,8 @@ TEST(Teach, PlansHaveFourSteps) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512});
   for (const Answer& answer : TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {64, 512})))) {
-    for (const char* step : {"1. ", "2. ", "3. ", "4. "}) EXPECT_NE(answer.plan.find(step), std::string::npos);
+    for (const char* step : {"1. ", "2. ", "3. ", "4. "})
+      EXPECT_NE(answer.plan.find(step), std::string::npos);
   }
 }
 
@@ -270,10 +273,12 @@ TEST(Style, KeywordsAndProseKeepTheirWords) {
   Style style;
   style.names = {{"mask", "valid"}, {"rows", "row_ids"}, {"BLOCK", "TILE"}};
   const std::string source =
-      "def k(x_ptr, BLOCK: tl.constexpr):\n    # BLOCK rows of x.\n    rows = tl.arange(0, BLOCK)\n    mask = rows < 3\n"
+      "def k(x_ptr, BLOCK: tl.constexpr):\n    # BLOCK rows of x.\n    rows = tl.arange(0, BLOCK)\n    mask "
+      "= rows < 3\n"
       "    tl.store(x_ptr + rows, 0, mask=mask)\n";
   EXPECT_EQ(style.Written(source, ""),
-            "def k(x_ptr, TILE: tl.constexpr):\n    # TILE rows of x.\n    row_ids = tl.arange(0, TILE)\n    valid = "
+            "def k(x_ptr, TILE: tl.constexpr):\n    # TILE rows of x.\n    row_ids = tl.arange(0, TILE)\n    "
+            "valid = "
             "row_ids < 3\n    tl.store(x_ptr + row_ids, 0, mask=valid)\n");
   EXPECT_EQ(style.Constants("BLOCK=8", source), "TILE=8");
 }
