@@ -26,7 +26,8 @@ bool Exists(const fs::path& path) {
 
 std::map<std::string, std::string> ParseIndex(std::string_view text) {
   const json root = ParseJson(text, DuplicateKeys::kRefuse);
-  const JsonCursor weight_map = JsonCursor(root)["weight_map"];
+  const JsonCursor cursor(root);
+  const JsonCursor weight_map = cursor["weight_map"];
   weight_map.ExpectObject();
   std::map<std::string, std::string> files;
   for (const auto& [tensor, value] : weight_map.json().items()) {

@@ -15,6 +15,12 @@ std::string Golden(const std::string& name) {
   return ReadFile(std::string(TRITOGEN_SOURCE_DIR) + "/tests/golden/chat/" + name);
 }
 
+std::string Repeated(std::string_view text, int times) {
+  std::string out;
+  while (times-- > 0) out += text;
+  return out;
+}
+
 // The text, or "error: " and what was wrong.
 std::string Outcome(const std::string& source, const Value& messages, const ChatOptions& options) {
   try {
@@ -54,8 +60,9 @@ TEST(ChatTemplate, WhatIsNotSupportedIsNamedWithItsLine) {
       {"{{ 'a }}", "a tag without '}}'"},
       {"{{ a.b.c }}", "'b' of an undefined value"},
       {"{{ messages }}", "tojson"},
-      {"{{ " + std::string(500, '(') + "1", "nested too deeply"},
-      {"{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}", "10 million steps"},
+      {"{{ " + std::string(200, '(') + "1 }}", "nested too deeply"},
+      {"{% for a in range(90000) %}{{ 'x' " + Repeated("~ a ", 300) + "}}{% endfor %}", "2 million steps"},
+      {"{{ 1 " + Repeated("+ 1 ", 20000) + "}}", "too long"},
   };
   for (const auto& [source, expected] : cases) {
     const std::string text = Outcome(source, Value::array(), {});

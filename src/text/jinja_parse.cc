@@ -9,12 +9,16 @@ namespace {
 using Kind = Expression::Kind;
 
 constexpr int kMaxDepth = 100;
+constexpr size_t kMaxTokens = 1000;
 
 // Expressions by recursive descent, loosest first: choice, or, and, not, comparison, ~, sum, product, sign,
 // postfix.
 class ExpressionParser {
  public:
-  ExpressionParser(std::string_view text, int line) : tokens_(Tokens(text, line)), line_(line) {}
+  ExpressionParser(std::string_view text, int line) : tokens_(Tokens(text, line)), line_(line) {
+    // a + b + c … nests as deep as it is long
+    if (tokens_.size() > kMaxTokens) FailAt(line, "an expression too long");
+  }
 
   bool AtEnd() const { return tokens_[at_].kind == Token::Kind::kEnd; }
   bool Is(std::string_view text) const {

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-constexpr size_t kMaxSteps = 10'000'000, kMaxText = size_t{64} << 20;
+constexpr size_t kMaxSteps = 2'000'000, kMaxText = size_t{64} << 20;
 
 class Renderer {
  public:
@@ -48,7 +48,7 @@ class Renderer {
 
  private:
   void Step() {
-    if (++steps_ > kMaxSteps) FailRender("more than 10 million steps");
+    if (++steps_ > kMaxSteps) FailRender("more than 2 million steps");
   }
   void Put(const std::string& text) {
     if (text.size() > kMaxText - text_.size()) FailRender("more than 64 MB of text");
@@ -78,6 +78,7 @@ class Renderer {
     if (statement.conditions.size() > 1) {
       Value kept = Value::array();
       for (const Value& item : items) {
+        Step();
         scopes_.push_back(Value::object());
         Bind(statement, item);
         if (IsTrue(Evaluate(statement.conditions[1]))) kept.push_back(item);
@@ -87,6 +88,7 @@ class Renderer {
     }
     const size_t count = items.size();
     for (size_t i = 0; i < count; ++i) {
+      Step();
       scopes_.push_back(Value::object());
       Bind(statement, items[i]);
       Value loop = {

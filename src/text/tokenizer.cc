@@ -79,7 +79,7 @@ void Tokenizer::ReadPostProcessor(const json& post_processor) {
       continue;
     }
     const std::string name = single[i]["SpecialToken"]["id"].String(1000);
-    const JsonCursor special = cursor["special_tokens"][name];
+    const JsonCursor specials = cursor["special_tokens"], special = specials[name];
     const size_t ids = special["ids"].Size(kMaxParts);
     for (size_t k = 0; k < ids; ++k) {
       (seen_text ? behind : before).push_back(static_cast<TokenId>(special["ids"][k].Int(0, kMaxVocabulary)));

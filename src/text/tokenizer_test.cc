@@ -138,7 +138,7 @@ TEST(Bpe, BothWaysOfMergingAreTheDefinition) {
 TEST(Bpe, LongWordsAreNotQuadratic) {
   const BpeModel model(ParseTokenizerFile(GoldenText("qwen3")).model);
   std::string word;
-  while (word.size() < 4'000'000) word += "abcab";  // quadratic: 10^13 steps
+  while (word.size() < 1'000'000) word += "abcab";  // quadratic: 10^12 steps
   std::vector<TokenId> ids;
   model.Encode(word, &ids);
   std::string back;
@@ -185,10 +185,10 @@ TEST(Split, RefusesWhatTheDialectsReadUnlike) {
 }
 
 TEST(Split, BacktrackingWithoutEndIsAnError) {
-  const SplitRegex regex("(?:(?:a|a)+)+(?!a)b");
+  const SplitRegex regex("(?:(?:a|a)+)+(?!a)cd");
   SplitRegex::Matcher matcher(regex);
   size_t begin = 0, end = 0;
-  EXPECT_THROW(matcher.Find(std::string(5000, 'a'), 0, &begin, &end), UserError);
+  EXPECT_THROW(matcher.Find(std::string(40, 'a') + "xcd", 0, &begin, &end), UserError);
 }
 
 TEST(TokenizerFile, DamageIsNamed) {
@@ -218,7 +218,7 @@ TEST(TokenizerFile, DamageIsNamed) {
       {with("/model/merges/3", json::array({"q", "zzz"})), "merge 3: 'zzz' is not in the vocabulary"},
       {with("/model/merges", 3), "expected an array"},
       {with("/added_tokens/0/content", ""), "without text"},
-      {with("/added_tokens/1/id", 501), "two added tokens have id 501"},
+      {with("/added_tokens/1/id", 500), "two added tokens have id 500"},
       {with("/added_tokens/0/id", 5), "disagrees with the vocabulary"},
       {with("/added_tokens/0/content", "a"), "disagrees with the vocabulary"},
       {with("/normalizer", {{"type", "Lowercase"}}), "normalizer 'Lowercase' is not supported"},
