@@ -1,6 +1,6 @@
 """Writes src/text/unicode_additions.h: where Hugging Face's tokenizers know another Unicode than our libraries.
 
-Needs `tokenizers` and `unicodedata2` (tools/golden.sh makes such an environment). PCRE2 of Debian 12 knows Unicode 14, like
+Needs `tokenizers` and `unicodedata2` (see tools/make_tokenizer_golden.py). PCRE2 of Debian 12 knows Unicode 14, like
 Python 3.11's unicodedata; the regular expressions inside `tokenizers` know a later one, its NFC an earlier one. Each
 list is found by asking `tokenizers` about every code point.
 """
