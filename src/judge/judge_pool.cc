@@ -175,7 +175,9 @@ JudgePool::~JudgePool() {
 }
 
 void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_plan) {
-  const std::string group = std::to_string(std::hash<std::string>()(request.reference.text));
+  // Where another crew replays, that one keeps references: it should meet those of one together, in this order.
+  const bool keeps = second_.processes.empty();
+  const std::string group = keeps ? std::to_string(std::hash<std::string>()(request.reference.text)) : "";
   first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
                             request.options.seed, group, nullptr});
 }

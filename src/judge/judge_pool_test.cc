@@ -280,7 +280,7 @@ TEST(TwoCrews, ADeathInTheSecondIsItsJobsOwn) {
 }
 
 TEST(TwoCrews, JobsOfOneReferenceStayWithOneProcess) {
-  JudgePool pool = TwoCrews(2, 2);
+  JudgePool pool = TwoCrews(1, 2);  // one hands over, so that the two groups arrive in turns
   for (int i = 0; i < 20; ++i) pool.Submit(std::to_string(i), Ask(i % 2 == 0 ? "gpu group 0" : "gpu group 1"));
   std::map<int, std::set<std::string>> processes;
   for (const auto& [id, reply] : AllReplies(&pool)) {
