@@ -109,18 +109,39 @@ class Lowering {
     return true;
   }
 
-  // A program of views alone still has to give tensors.
+  // A program of views alone still has to give tensors; and what the program makes anew (a clone, a shuffle
+  // by one) must not be an input itself.
   void CopyWhereNothingIsComputed() {
     b_.graph.RemoveUnused();
     auto idle = [](const Prim& prim) {
       return prim.kind == PrimKind::kSource || prim.kind == PrimKind::kEmpty;
     };
-    if (!std::all_of(b_.graph.prims.begin(), b_.graph.prims.end(), idle)) return;
-    for (View& view : b_.graph.outputs) {
-      const Prim& source = b_.graph[view.prim];
-      if (source.kind != PrimKind::kSource) continue;
-      view = b_.Pointwise("copy", "{0}", {Value{view, source.dtype}}, source.dtype, 0).view;
+    const bool all = std::all_of(b_.graph.prims.begin(), b_.graph.prims.end(), idle);
+    for (size_t i = 0; i < b_.graph.outputs.size(); ++i) {
+      View& view = b_.graph.outputs[i];
+      if (view.prim < 0 || b_.graph[view.prim].kind != PrimKind::kSource) continue;
+      if (!all && SharesMemoryOfSource(program_.outputs[i])) continue;
+      const Dtype dtype = b_.graph[view.prim].dtype;
+      view = b_.Pointwise("copy", "{0}", {Value{view, dtype}}, dtype, 0).view;
     }
+  }
+
+  // The way from an input to this value leads through views alone.
+  bool SharesMemoryOfSource(NodeRef ref) const {
+    constexpr std::string_view kViews[] = {
+        "view",     "view_as",    "reshape", "flatten", "unflatten",        "squeeze", "unsqueeze",
+        "permute",  "transpose",  "t",       "expand",  "expand_as",        "slice",   "select",
+        "narrow",   "diagonal",   "unbind",  "split",   "split_with_sizes", "chunk",   "movedim",
+        "swapaxes", "as_strided", "detach",  "alias",   "contiguous",       "dropout"};
+    for (const Node* node = &program_.nodes[ref.id]; node->kind == NodeKind::kOp;
+         node = &program_.nodes[ref.id]) {
+      const auto refs = TensorArguments(*node);
+      const std::string name = PlainName(node->op);
+      if (refs.empty() || std::find(std::begin(kViews), std::end(kViews), name) == std::end(kViews))
+        return false;
+      ref = refs.front();
+    }
+    return true;
   }
 
   bool Used(NodeId id, int result) const {

@@ -76,6 +76,24 @@ def get_inputs():
 """
 
 
+COPIES = """import torch
+
+
+def f(x, y):
+    return x * 2, torch.nn.functional.pixel_unshuffle(x[None], 1), y.t()
+
+
+def get_inputs():
+    return [torch.randn(4, 8, 9), torch.randn(4, 9)]
+"""
+
+
+def test_what_the_program_makes_anew_is_no_input(tritogen, tmp_path):
+    (tmp_path / "copies.py").write_text(COPIES)
+    finished = tritogen("convert", tmp_path / "copies.py", "-o", "out.py", "--function", "f", "--strict")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
 def test_sorting_is_all_in_triton(tritogen, tmp_path):
     (tmp_path / "sorts.py").write_text(SORTS)
     finished = tritogen("convert", tmp_path / "sorts.py", "-o", "out.py", "--function", "f", "--strict")
