@@ -208,6 +208,10 @@ std::map<std::string, at::Tensor> Replayer::State() const {
   return state;
 }
 
+bool Replayer::WritesState() const {
+  return impl_->engine.state().AnyWritten();
+}
+
 std::vector<TensorId> Replayer::Changed() const {
   std::vector<TensorId> changed;
   std::vector<bool> seen(impl_->plan.storages.size(), false);

@@ -81,6 +81,9 @@ class Replayer {
   // The module's state after set-up, by name, not copied.
   std::map<std::string, at::Tensor> State() const;
 
+  // The program may write memory that set-up made: it has steps that do, whatever they leave there. Known
+  // after a Run.
+  bool WritesState() const;
   // Memory that set-up made and that the last Run left with other contents: one tensor each.
   std::vector<TensorId> Changed() const;
 

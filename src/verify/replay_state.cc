@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "verify/replay_memory.h"
 
 namespace tritogen {
@@ -24,6 +26,10 @@ void StateGuard::BeforeWrite(const at::Tensor& tensor) {
   Kept& kept = found->second;
   kept.written = true;
   if (!kept.copy.defined()) kept.copy = BytesOf(kept.storage).clone();
+}
+
+bool StateGuard::AnyWritten() const {
+  return std::any_of(kept_.begin(), kept_.end(), [](const auto& entry) { return entry.second.written; });
 }
 
 bool StateGuard::Changed(const at::Tensor& tensor) const {

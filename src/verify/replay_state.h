@@ -18,6 +18,8 @@ class StateGuard {
   bool IsState(const at::Tensor& tensor) const;
   // Call before anything writes into the tensor's storage.
   void BeforeWrite(const at::Tensor& tensor);
+  // Something was written since the last Restore.
+  bool AnyWritten() const;
   // The writes since the last Restore left other contents there.
   bool Changed(const at::Tensor& tensor) const;
   // Undoes the writes since the last call, those of a replayed graph included.

@@ -61,7 +61,7 @@ cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
     }
   };
   timed.prepare = [this](CUstream) {
-    if (random_() % kRunsPerRefresh == 0 || Mutates()) Refresh();
+    if (random_() % kRunsPerRefresh == 0 || task_.mutates()) Refresh();
   };
   if (check) timed.check = [this, since = Deadline(0)] { CheckNowAndThen(since); };
   return timed;
@@ -86,10 +86,6 @@ void TimedPlan::CheckNowAndThen(const Deadline& since) {
   const Deadline watch(0);
   CheckAnswer();
   checking_seconds_ += watch.elapsed();
-}
-
-bool TimedPlan::Mutates() const {
-  return std::any_of(task_.mutates_input.begin(), task_.mutates_input.end(), [](bool m) { return m; });
 }
 
 // Other values in the same places, and the state as set-up left it.

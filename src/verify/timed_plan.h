@@ -61,7 +61,6 @@ class TimedPlan {
   void CheckAnswer();
 
  private:
-  bool Mutates() const;
   void CheckNowAndThen(const Deadline& since);
   void Refresh();
   void Call();

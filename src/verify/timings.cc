@@ -97,9 +97,7 @@ class Stopwatch {
  private:
   // Programs that write to their inputs do not share them.
   std::shared_ptr<TimedInputs> Inputs() {
-    const bool mutates =
-        std::any_of(task_.mutates_input.begin(), task_.mutates_input.end(), [](bool m) { return m; });
-    if (mutates || !inputs_) inputs_ = std::make_shared<TimedInputs>(task_, setting_);
+    if (task_.mutates() || !inputs_) inputs_ = std::make_shared<TimedInputs>(task_, setting_);
     return inputs_;
   }
 

@@ -122,12 +122,6 @@ class Judgement {
     return options;
   }
 
-  std::optional<Objection> OutOfTime() const {
-    if (deadline_.left() > 0) return std::nullopt;
-    return Objection{Outcome::kTimeout,
-                     fmt::format("the checks did not end within {} s", options_.budget_seconds), ""};
-  }
-
   std::optional<Objection> RunTrials() {
     const Stage stage("replay: trials");
     std::optional<Objection> objection;
@@ -155,14 +149,17 @@ class Judgement {
     for (int i = 0; i < count; ++i) {
       const uint64_t seed = SubSeed(options_.seed, std::hash<std::string>()(verdict_.plan_hash) + i);
       bool ran = false;
-      for (const Distribution distribution : {Distribution::kSpread, Distribution::kGenerated}) {
-        if (ran || (i % 2 == 1 && distribution == Distribution::kSpread)) continue;
-        if (auto objection = runs_.RunFresh(*main_, setting_->fresh.get(), distribution, seed, &ran))
-          return objection;
-      }
+      std::optional<Objection> objection;
+      if (i % 2 == 0) objection = RunFresh(Distribution::kSpread, seed, &ran);
+      if (!objection && !ran) objection = RunFresh(Distribution::kGenerated, seed, &ran);
+      if (objection) return objection;
       fresh_ += ran;
     }
     return std::nullopt;
+  }
+
+  std::optional<Objection> RunFresh(Distribution distribution, uint64_t seed, bool* ran) {
+    return runs_.RunFresh(*main_, setting_->fresh.get(), distribution, seed, ran);
   }
 
   // A wrong answer that another program order changes is a race or a read of undefined memory.
@@ -243,7 +240,7 @@ class Judgement {
   // first call's inputs were right before, dependence on order.
   std::optional<Objection> RunInARow() {
     const Stage stage("replay: in a row");
-    if (auto objection = OutOfTime()) return objection;
+    if (auto objection = runs_.OutOfTime()) return objection;
     const std::vector<const Trial*> row = Row();
     const Plan calls = CallsInARow(plan_, row.size());
     std::optional<Objection> objection;

@@ -33,30 +33,43 @@ Untouched UntouchedOf(const Task::Impl& task, const Trial& trial, const TensorLi
 
 }  // namespace
 
-std::optional<Objection> TrialRuns::Run(Replayer& replayer, const Trial& trial) {
-  if (deadline_.left() <= 0) {
-    return Objection{Outcome::kTimeout, fmt::format("the checks did not end within {} s", budget_seconds_),
-                     ""};
-  }
-  const TensorList inputs = CloneAll(trial.inputs);
-  TensorList outputs;
-  auto failure = replayer.Run(inputs, trial.run_seed, &outputs);
+std::optional<Objection> TrialRuns::OutOfTime() const {
+  if (deadline_.left() > 0) return std::nullopt;
+  return Objection{Outcome::kTimeout, fmt::format("the checks did not end within {} s", budget_seconds_), ""};
+}
+
+// A call on copies of the trial's inputs, waited for.
+std::optional<Objection> TrialRuns::Call(Replayer& replayer, const Trial& trial, TensorList* inputs,
+                                         TensorList* outputs) {
+  *inputs = CloneAll(trial.inputs);
+  auto failure = replayer.Run(*inputs, trial.run_seed, outputs);
   if (!failure) failure = replayer.Await();
-  if (failure) {
-    Objection objection = ObjectionOf(*failure);
-    objection.evidence["trial"] = trial.name();
-    return objection;
-  }
+  if (!failure) return std::nullopt;
+  Objection objection = ObjectionOf(*failure);
+  objection.evidence["trial"] = trial.name();
+  return objection;
+}
+
+std::optional<Objection> TrialRuns::Run(Replayer& replayer, const Trial& trial) {
+  if (auto objection = OutOfTime()) return objection;
+  TensorList inputs, outputs;
+  if (auto objection = Call(replayer, trial, &inputs, &outputs)) return objection;
   NoteChanges(replayer, trial);
   if (auto objection = CheckInputs(trial, inputs)) return objection;
-  return CheckOutputs(trial, outputs);
+  auto objection = CheckOutputs(trial, outputs);
+  if (objection) {
+    failed_outputs_ = std::move(outputs);
+    failed_trial_ = &trial;
+  }
+  return objection;
 }
 
 std::optional<Objection> TrialRuns::RunAll(Replayer& replayer, std::span<const Trial* const> trials) {
   if (trials.empty()) return std::nullopt;
   if (auto objection = Run(replayer, *trials.front())) return objection;
   trials = trials.subspan(1);
-  const bool together = replayer.queues() && changed_.empty() && !trials.empty();
+  // What a call leaves in memory that outlives it is looked at behind each one.
+  const bool together = replayer.queues() && !replayer.WritesState() && !trials.empty();
   if (together && AllRight(replayer, trials)) return std::nullopt;
   for (const Trial* trial : trials) {
     if (auto objection = Run(replayer, *trial)) return objection;
@@ -101,11 +114,8 @@ std::optional<Objection> TrialRuns::RunFresh(Replayer& replayer, FreshTrials* fr
                                              Distribution distribution, uint64_t seed, bool* ran) {
   std::optional<Trial> trial = fresh->Inputs(distribution, seed);
   if (!trial) return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew", ""};
-  const TensorList inputs = CloneAll(trial->inputs);
-  TensorList outputs;
-  auto failure = replayer.Run(inputs, trial->run_seed, &outputs);
-  if (!failure) failure = replayer.Await();
-  if (failure) return ObjectionOf(*failure);
+  TensorList inputs, outputs;
+  if (auto objection = Call(replayer, *trial, &inputs, &outputs)) return objection;
   *ran = fresh->Expect(&*trial);
   if (!*ran) return std::nullopt;
   if (auto objection = CheckInputs(*trial, inputs)) return objection;
@@ -158,12 +168,7 @@ std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> cal
 std::optional<Objection> TrialRuns::CheckOutputs(const Trial& trial, const TensorList& outputs) {
   std::vector<PendingComparison> comparisons = Compare(trial, outputs);
   PendingComparison::GetAll(comparisons);
-  auto objection = Find(trial, comparisons);
-  if (objection) {
-    failed_outputs_ = outputs;
-    failed_trial_ = &trial;
-  }
-  return objection;
+  return Find(trial, comparisons);
 }
 
 // The first output that is wrong.

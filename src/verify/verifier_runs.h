@@ -20,12 +20,15 @@ class TrialRuns {
   TrialRuns(const Task::Impl& task, const Plan& candidate, const Deadline& deadline, double budget_seconds)
       : task_(task), plan_(candidate), deadline_(deadline), budget_seconds_(budget_seconds) {}
 
+  // The deadline is over.
+  std::optional<Objection> OutOfTime() const;
+
   // One call.
   std::optional<Objection> Run(Replayer& replayer, const Trial& trial);
 
-  // One call each, in order, up to the first that fails. With a replayer that only queues, the first one is
-  // waited for, since most wrong candidates fail there, and then all others at once; where something is wrong
-  // with those, they run once more, one by one, to see what.
+  // One call each, in order, up to the first that fails. With a replayer that only queues, of a program that
+  // keeps no state, the first one is waited for, since most wrong candidates fail there, and then all others
+  // at once; where something is wrong with those, they run once more, one by one, to see what.
   std::optional<Objection> RunAll(Replayer& replayer, std::span<const Trial* const> trials);
 
   // A call on inputs that nobody has met; what is expected is made after the candidate has run. Nothing is
@@ -41,7 +44,7 @@ class TrialRuns {
   // The worst error of each output so far, and the smallest allclose share of inputs as the task makes them.
   std::vector<OutputError> errors;
 
-  // What was wrong last: the outputs, and on which trial.
+  // What was wrong in the last Run that was: the outputs, and on which trial.
   const TensorList& failed_outputs() const { return failed_outputs_; }
   const Trial* failed_trial() const { return failed_trial_; }
 
@@ -51,6 +54,8 @@ class TrialRuns {
   void ForgetChanges() { changed_.clear(); }
 
  private:
+  static std::optional<Objection> Call(Replayer& replayer, const Trial& trial, TensorList* inputs,
+                                       TensorList* outputs);
   std::optional<Objection> CheckOutputs(const Trial& trial, const TensorList& outputs);
   std::vector<PendingComparison> Compare(const Trial& trial, std::span<const at::Tensor> outputs) const;
   std::optional<Objection> Find(const Trial& trial, std::span<PendingComparison> comparisons);

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -99,7 +100,10 @@ struct Task::Impl {
   TensorList init_inputs, warmup;
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   bool draws_random = false;                              // forward draws random numbers
-  std::vector<bool> mutates_input;           // by tensor leaf of the inputs: the reference writes it
+  std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
+  bool mutates() const {
+    return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();
+  }
   std::vector<int> sensitive_inputs;         // leaves that an output visibly depends on
   std::vector<std::string> sensitive_state;  // entries that an output visibly depends on
   std::vector<std::string> replaced;         // state entries that were made non-neutral
