@@ -79,6 +79,11 @@ void WriteFileAtomic(const std::filesystem::path& path, std::span<const std::str
   if (folder_fd.valid()) fsync(folder_fd.get());
 }
 
+bool Exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 std::string ReadFile(const std::filesystem::path& path, size_t max_bytes) {
   UniqueFd fd(
       open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // non-blocking: a named pipe must not hang us

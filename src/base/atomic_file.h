@@ -15,6 +15,9 @@ void WriteFileAtomic(const std::filesystem::path& path, std::string_view content
 // The parts one after another.
 void WriteFileAtomic(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
+// False also where nobody may look.
+bool Exists(const std::filesystem::path& path);
+
 // The whole file. Throws UserError when it is missing, no regular file, unreadable, or longer than max_bytes.
 std::string ReadFile(const std::filesystem::path& path, size_t max_bytes = size_t{256} << 20);
 

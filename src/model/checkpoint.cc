@@ -19,11 +19,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSingle = "model.safetensors", kIndex = "model.safetensors.index.json";
 constexpr size_t kMaxIndex = size_t{64} << 20, kMaxShards = 4096;
 
-bool Exists(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 std::map<std::string, std::string> ParseIndex(std::string_view text) {
   const json root = ParseJson(text, DuplicateKeys::kRefuse);
   const JsonCursor cursor(root);

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "base/python_tokens.h"
+#include "base/text.h"
 #include "program/names.h"
 #include "program/print.h"
 #include "propose/inductor_kernel.h"
@@ -21,8 +22,6 @@ namespace {
 using inductor::Kernel;
 using inductor::Lines;
 using inductor::NoPlainForm;
-using inductor::ReplaceAll;
-using inductor::Trimmed;
 
 // Between two marks, after `from`; moves `from` past the second.
 std::optional<std::string_view> Between(std::string_view text, std::string_view first,
@@ -48,7 +47,7 @@ std::vector<std::string> Arguments(std::string_view text) {
       arguments.back() += token.text;
     }
   }
-  for (std::string& argument : arguments) argument = Trimmed(argument);
+  for (std::string& argument : arguments) argument = std::string(Trimmed(argument));
   if (arguments.back().empty()) arguments.pop_back();
   return arguments;
 }
@@ -250,7 +249,7 @@ CleanedInductor Clean(std::string_view source, const CleanRequest& request) {
   if (!body) throw NoPlainForm("no call() function");
   CallCleaner call(&kernels, request);
   for (const std::string& line : Lines(body->substr(std::min(body->find('\n'), body->size())))) {
-    if (const std::string statement = Trimmed(line); !statement.empty()) call.Line(statement);
+    if (const std::string statement(Trimmed(line)); !statement.empty()) call.Line(statement);
   }
   CleanedInductor cleaned{.kernels = static_cast<int>(kernels.size()), .library_calls = call.library_calls()};
   std::vector<const Kernel*> in_order;

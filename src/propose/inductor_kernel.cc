@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/python_tokens.h"
+#include "base/text.h"
 #include "program/names.h"
 
 namespace tritogen::inductor {
@@ -56,14 +57,14 @@ int Uses(const std::vector<std::string>& lines, const std::string& name) {
 std::string TargetOf(const std::string& line) {
   const size_t assign = line.find(" = ");
   if (assign == std::string::npos) return "";
-  std::string target = Trimmed(line.substr(0, assign));
+  std::string target(Trimmed(std::string_view(line).substr(0, assign)));
   if (target.ends_with(',')) target.pop_back();  // "tmp3, = tl.associative_scan(…)"
   target = target.substr(0, target.find(':'));
   return IsName(target) ? target : "";
 }
 
 std::string ValueOf(const std::string& line) {
-  return Trimmed(line.substr(line.find(" = ") + 3));
+  return std::string(Trimmed(std::string_view(line).substr(line.find(" = ") + 3)));
 }
 
 std::string Indent(const std::string& line) {
@@ -223,18 +224,6 @@ std::vector<std::string> Lines(std::string_view text) {
   return lines;
 }
 
-std::string Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first));
-}
-
-std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
-}
-
 std::string PlainName(const std::string& name) {
   static const std::map<std::string, std::string> kPlain = {
       {"XBLOCK", "BLOCK_X"},    {"YBLOCK", "BLOCK_Y"},   {"R0_BLOCK", "BLOCK_R"}, {"xnumel", "x_count"},
@@ -261,8 +250,8 @@ Kernel Kernel::Parse(std::string_view text) {
       const size_t open = line.find('(');
       for (std::string_view rest = std::string_view(line).substr(open + 1, line.rfind(')') - open - 1);
            !rest.empty();) {
-        const std::string parameter = Trimmed(rest.substr(0, rest.find(',')));
-        const std::string name = Trimmed(parameter.substr(0, parameter.find(':')));
+        const std::string parameter(Trimmed(rest.substr(0, rest.find(','))));
+        const std::string name(Trimmed(std::string_view(parameter).substr(0, parameter.find(':'))));
         if (!IsName(name)) throw NoPlainForm("a parameter: " + parameter);
         kernel.parameters.push_back(name);
         if (parameter.find("constexpr") != std::string::npos) kernel.blocks.insert(name);
@@ -280,7 +269,7 @@ Kernel Kernel::Parse(std::string_view text) {
     throw NoPlainForm("a kernel of the kind " + kernel.kind);
   if (kernel.grid_type != "Grid1D" && kernel.grid_type != "Grid2D")
     throw NoPlainForm("a grid " + kernel.grid_type);
-  kernel.before = Trimmed(kernel.before);
+  kernel.before = std::string(Trimmed(kernel.before));
   return kernel;
 }
 

@@ -17,8 +17,6 @@ class NoPlainForm : public std::runtime_error {
 };
 
 std::vector<std::string> Lines(std::string_view text);
-std::string Trimmed(std::string_view text);
-std::string ReplaceAll(std::string text, std::string_view from, std::string_view to);
 
 // What Inductor's own names become: "XBLOCK" → "BLOCK_X"; others stay.
 std::string PlainName(const std::string& name);

@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// Bytes of the well-formed character at the start of `text`; 0 when there is none.
-size_t CharacterBytes(std::string_view text) {
-  const auto lead = static_cast<uint8_t>(text[0]);
-  const size_t bytes = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  return bytes <= text.size() && IsUtf8(text.substr(0, bytes)) ? bytes : 0;
-}
-
 // Control characters, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069.
 bool IsInvisible(std::string_view character) {
   if (character.size() == 1) {
@@ -42,7 +35,7 @@ std::string Trimmed(std::string text) {
 std::string Escape(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const size_t bytes = CharacterBytes(text);
+    const size_t bytes = Utf8CharacterBytes(text);
     const std::string_view character = text.substr(0, bytes);
     if (bytes == 0 || IsInvisible(character)) {
       out += kReplacement;

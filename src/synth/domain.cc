@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "program/signature.h"
 
 namespace tritogen::synth {
 namespace {
@@ -18,12 +19,6 @@ std::optional<int64_t> Number(std::string_view text) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 }  // namespace

@@ -4,17 +4,11 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
 namespace {
-
-std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
 
 // A result of so few elements from so many is better computed by more programs than it has elements.
 constexpr int64_t kFewRows = 64, kLongRow = 16384, kChunk = 4096;

@@ -14,12 +14,6 @@ struct Geometry {
   bool transposed;
 };
 
-int64_t Product(const std::vector<int64_t>& sizes) {
-  int64_t product = 1;
-  for (int64_t size : sizes) product *= size;
-  return product;
-}
-
 // Input elements of every window, of shape (n, groups, c, k…, y…), zero outside.
 Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
   std::vector<int64_t> sizes = {g.n, g.groups, g.c};

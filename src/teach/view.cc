@@ -7,12 +7,6 @@
 namespace tritogen::teach {
 namespace {
 
-int64_t Product(const std::vector<int64_t>& sizes) {
-  int64_t n = 1;
-  for (int64_t size : sizes) n *= size;
-  return n;
-}
-
 // Indices of each of the view's dimensions that its guards let through: lo ≤ index < hi.
 struct Range {
   int64_t lo, hi;
@@ -28,6 +22,12 @@ std::vector<Range> UsedRanges(const View& view) {
 }
 
 }  // namespace
+
+int64_t Product(const std::vector<int64_t>& sizes) {
+  int64_t n = 1;
+  for (int64_t size : sizes) n *= size;
+  return n;
+}
 
 int64_t View::numel() const {
   return Product(sizes);

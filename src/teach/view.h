@@ -35,6 +35,7 @@ struct View {
   bool IsContiguous() const;
 };
 
+int64_t Product(const std::vector<int64_t>& sizes);
 std::vector<int64_t> ContiguousStrides(const std::vector<int64_t>& sizes);
 View ContiguousView(PrimId prim, std::vector<int64_t> sizes);
 

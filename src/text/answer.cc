@@ -7,25 +7,11 @@
 
 #include "base/error.h"
 #include "base/python_tokens.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace tritogen {
 namespace {
-
-constexpr std::string_view kBlank = " \t\r\n";
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) + 1 - first);
-}
-
-std::string_view TakeLine(std::string_view* text) {
-  const size_t end = text->find('\n');
-  const std::string_view line = text->substr(0, end);
-  text->remove_prefix(end == std::string_view::npos ? text->size() : end + 1);
-  return line;
-}
 
 // ``` or ~~~, three or more, after blanks: how many, and what follows them. 0: no fence.
 struct Fence {

@@ -12,11 +12,6 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxConfig = size_t{64} << 20, kMaxTemplate = size_t{1} << 20;
 
-bool Exists(const fs::path& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 // A token is a text, or a map with its "content".
 Value SpecialTokens(const nlohmann::json& config) {
   Value tokens = Value::object();

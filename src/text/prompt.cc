@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "text/prompt_table.h"
 
 namespace tritogen {
@@ -14,13 +15,6 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, PromptBody>, 3> kBodies{
     {{"source", PromptBody::kSource}, {"program", PromptBody::kProgram}, {"both", PromptBody::kBoth}}};
-
-std::string_view TakeLine(std::string_view* text) {
-  const size_t end = text->find('\n');
-  const std::string_view line = text->substr(0, end);
-  text->remove_prefix(end == std::string_view::npos ? text->size() : end + 1);
-  return line;
-}
 
 // "answer: tag triton_code" and "body: program", before the first section.
 bool ReadSetting(std::string_view line, PromptTemplate* prompt) {
