@@ -6,8 +6,8 @@
 #include <set>
 
 #include "report/bar_plot.h"
+#include "report/document.h"
 #include "report/html.h"
-#include "report/page_css.h"
 #include "report/table.h"
 
 namespace tritogen {
@@ -32,15 +32,6 @@ int64_t CountIn(const Json& object, std::string_view key) {
 
 std::string Percent(int64_t part, int64_t whole) {
   return whole > 0 ? Number(100 * static_cast<double>(part) / static_cast<double>(whole)) + " %" : "–";
-}
-
-std::string Section(const std::string& title, const std::string& body) {
-  return body.empty() ? "" : fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", Escape(title), body);
-}
-
-std::string Figure(const std::string& name, const std::string& value, const std::string& remark) {
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd><dd class=\"small\">{}</dd></div>\n", Escape(name),
-                     Escape(value), Escape(remark));
 }
 
 Rows RowsOf(const Json& counts, bool largest_first) {
@@ -179,22 +170,17 @@ std::string Origin(const Json& stats, const std::vector<std::string>& versions) 
 std::string RenderDataReport(const std::string& name, const nlohmann::ordered_json& stats,
                              const std::vector<std::string>& versions) {
   using namespace report;
-  const std::string head = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{0} – Tritogen data</title>\n"
-      "<style>\n{1}</style>\n</head>\n<body>\n<main>\n<header>\n<p class=\"over\">Tritogen data</p>\n"
-      "<h1>{0}</h1>\n</header>\n",
-      Escape(name), kPageCss);
-  return head + Figures(stats) + Section("Answers by outcome", OutcomesSection(stats)) +
-         Section("What was left out", Dropped(stats)) +
-         Section("Levels", BarPlot("Records by level", RowsOf(In(stats, "levels"), false))) +
-         Section("Operators", Operators(stats)) +
-         Section("Strategies", BarPlot("Records by strategy", RowsOf(In(stats, "strategies"), true))) +
-         Section("Sizes", Elements(stats)) + Section("Lengths", Lengths(stats)) +
-         Section("Origin", Origin(stats, versions)) + "</main>\n</body>\n</html>\n";
+  const std::string header =
+      fmt::format("<header>\n<p class=\"over\">Tritogen data</p>\n<h1>{}</h1>\n</header>\n", Escape(name));
+  return Document(
+      name + " – Tritogen data",
+      header + Figures(stats) + Section("Answers by outcome", OutcomesSection(stats)) +
+          Section("What was left out", Dropped(stats)) +
+          Section("Levels", BarPlot("Records by level", RowsOf(In(stats, "levels"), false))) +
+          Section("Operators", Operators(stats)) +
+          Section("Strategies", BarPlot("Records by strategy", RowsOf(In(stats, "strategies"), true))) +
+          Section("Sizes", Elements(stats)) + Section("Lengths", Lengths(stats)) +
+          Section("Origin", Origin(stats, versions)));
 }
 
 }  // namespace tritogen

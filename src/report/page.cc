@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/document.h"
 #include "report/highlight.h"
 #include "report/html.h"
 #include "report/plots.h"
@@ -62,15 +63,6 @@ std::string OfBudget(const json& output) {
 json ListIn(const json& object, const char* key) {
   return object.is_object() && object.contains(key) && object.at(key).is_array() ? object.at(key)
                                                                                  : json::array();
-}
-
-std::string Section(const std::string& title, const std::string& body) {
-  return body.empty() ? "" : fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", title, body);
-}
-
-std::string Figure(const std::string& name, const std::string& value, const std::string& remark) {
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd><dd class=\"small\">{}</dd></div>\n", Escape(name),
-                     Escape(value), Escape(remark));
 }
 
 // One pair of a definition list.
