@@ -1,5 +1,7 @@
 #include "model/safetensors.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
