@@ -17,7 +17,7 @@ from triton.compiler.compiler import make_backend
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from kernels import bytes as on_bytes  # noqa: E402
-from kernels import inputs, measure  # noqa: E402
+from kernels import attention, decoder, inputs, linear, measure, sampling  # noqa: E402
 
 TARGET = GPUTarget("cuda", 80, 32)
 FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
@@ -42,7 +42,7 @@ def type_of(name, types):
     return "i32" if name in I32 else "fp32" if name in F32 else "fp64" if name in F64 else "i64"
 
 
-def variants():
+def verifier_variants():
     """(name, function, types of pointers, constants)"""
     for short, dtype in FLOATS.items():
         for columns in COLUMNS:
@@ -69,6 +69,68 @@ def variants():
         yield f"count_different.{short}", on_bytes.count_different, {"a": dtype, "b": dtype}, {"BLOCK": 1024}
 
 
+def options(num_warps=4, num_stages=3):
+    return {"num_warps": num_warps, "num_stages": num_stages}
+
+
+INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", "slots", "seen", "whole", "places", "arrived")
+FLOAT_POINTERS = ("rope", "partial", "numbers", "cuts", "found", "logprobs")
+FLOAT_SCALARS = ("eps", "scale_log2")
+WIDTHS = (512, 1024, 2048, 4096, 8192)  # of a model; a row is one tile
+HEADS = (32, 64, 128, 256)  # elements of a head
+BLOCK = 64  # tokens of a block of the cache
+ALIGNED_WIDTHS = ("n", "k")
+CHUNK = 4096  # tokens of the vocabulary that a program of sample_chunks takes
+
+
+def decoder_types(function, constants, dtype, others={}):
+    """Pointers are to `dtype` but for the names above; what is no pointer is i32."""
+    pointers = {"qkv", "q_norm", "k_norm", "keys", "values", "queries", "out", "x", "delta", "weight", "gate_up", "table", "bias",
+                "residual", "logits", "norm"}  # fmt: skip
+    types = {}
+    for name in function.arg_names:
+        if name in constants:
+            continue
+        types[name] = ("*i32" if name in INT_POINTERS else "*fp32" if name in FLOAT_POINTERS else "fp32" if name in FLOAT_SCALARS
+                       else "*" + dtype if name in pointers else "i32")  # fmt: skip
+    return types | others
+
+
+def decoder_variants():
+    """(name, function, types, constants, options): a decoder's forward pass and sampling. Pointers and widths are multiples of 16."""
+    def variant(name, function, constants, dtype="fp32", others={}, **choices):
+        return name, function, decoder_types(function, constants, dtype, others), constants, options(**choices)
+
+    for short, dtype in (("f32", "fp32"), ("f16", "fp16"), ("bf16", "bf16")):
+        precision = {"PRECISION": "ieee" if short == "f32" else "tf32"}
+        for width in WIDTHS:
+            row = {"BLOCK": width}
+            warps = {"num_warps": 8 if width > 2048 else 4}
+            yield variant(f"embed.{short}.{width}", decoder.embed, row, dtype, **warps)
+            for add in (0, 1):
+                yield variant(f"rms_norm.{short}.{add}.{width}", decoder.rms_norm, row | {"ADD": bool(add)}, dtype, **warps)
+        yield variant(f"swiglu.{short}", decoder.swiglu, {"BLOCK": 1024}, dtype)
+        for d in HEADS:
+            cache = {"D": d, "BLOCK": BLOCK}
+            wide = d > 128 or short == "f32"
+            for norm in (0, 1):
+                yield variant(f"rope_to_cache.{short}.{d}.{norm}", attention.rope_to_cache, cache | {"NORM": bool(norm)}, dtype, num_warps=1)
+            for fresh, norm in ((0, 0), (1, 0), (1, 1)):
+                for split in (0, 1):
+                    choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16}
+                    yield variant(f"paged_decode.{short}.{d}.{fresh}{norm}{split}", attention.paged_decode, cache | precision | choice,
+                                  dtype, num_warps=4 if wide else 2 if d > 64 else 1, num_stages=2 if wide else 3)  # fmt: skip
+            yield variant(f"join_splits.{short}.{d}", attention.join_splits, {"D": d}, dtype, num_warps=1)
+            yield variant(f"paged_prefill.{short}.{d}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,
+                          num_warps=4 if d <= 64 and not wide else 8, num_stages=2 if wide else 3)  # fmt: skip
+        for cut in (0, 1):
+            yield variant(f"sample_chunks.{short}.{cut}", sampling.sample_chunks, {"CUT": bool(cut), "CHUNK": CHUNK, "BLOCK": 1024}, dtype)
+        yield variant(f"cut_logits.{short}", sampling.cut_logits, {"BLOCK": 2048}, dtype, num_warps=8)
+        yield variant(f"top_logits.{short}", sampling.top_logits, {"COUNT": 20, "BLOCK": 2048}, dtype, num_warps=8)
+    yield variant("join_samples", sampling.join_samples, {"CHUNKS": 128})
+    yield variant("mark_seen", sampling.mark_seen, {"BLOCK": 256})
+
+
 class Compiler:
     def __init__(self):
         self.backend = make_backend(TARGET)
@@ -76,10 +138,12 @@ class Compiler:
         ir.load_dialects(self.context)
         self.backend.load_dialects(self.context)
 
-    def ttir(self, function, types, constants):
-        signature = {name: "constexpr" if name in constants else type_of(name, types) for name in function.arg_names}
-        source = ASTSource(function, signature, constants, {})
-        options = self.backend.parse_options(dict({}, **source.parse_options()))
+    def ttir(self, function, types, constants, aligned=()):
+        """`aligned`: names of what is a multiple of 16."""
+        signature = {name: "constexpr" if name in constants else types[name] for name in function.arg_names}
+        hints = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(function.arg_names) if name in aligned}
+        source = ASTSource(function, signature, constants, hints)
+        options = self.backend.parse_options(dict(source.parse_options()))
         stages = {}
         self.backend.add_stages(stages, options, source.language)
         codegen = self.backend.get_codegen_implementation(options)
@@ -92,10 +156,19 @@ def main():
         raise SystemExit(__doc__)
     compiler = Compiler()
     rows = []
-    for name, function, types, constants in variants():
-        text = compiler.ttir(function, types, constants)
+
+    def add(family, name, function, types, constants, choices, aligned):
+        text = compiler.ttir(function, types, constants, aligned)
         assert ")ttir" not in text
-        rows.append(f'    {{"{name}", "{function.__name__}", R"ttir({text})ttir"}},\n')
+        rows.append(f'    {{KernelFamily::{family}, "{name}", "{function.__name__}", {choices["num_warps"]}, {choices["num_stages"]},\n'
+                    f'     R"ttir({text})ttir"}},\n')  # fmt: skip
+
+    for name, function, pointers, constants in verifier_variants():
+        types = {name: type_of(name, pointers) for name in function.arg_names if name not in constants}
+        add("kVerifier", name, function, types, constants, options(), ())
+    for name, function, types, constants, choices in decoder_variants():
+        aligned = [name for name, type in types.items() if type.startswith("*") or name in ALIGNED_WIDTHS]
+        add("kDecoder", name, function, types, constants, choices, aligned)
     out = pathlib.Path(sys.argv[1])
     partial = out.with_suffix(".tmp")
     partial.write_text('#include "kernels/table.h"\n\nnamespace tritogen {\n\nconst std::vector<KernelRow>& KernelTable() {\n'

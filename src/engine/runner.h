@@ -64,7 +64,7 @@ struct DecodeRow {
 };
 
 // Carried out in this order.
-struct Step {
+struct Batch {
   std::vector<SlotStart> starts;
   std::vector<BlockCopy> copies;
   std::vector<PrefillChunk> prefill;
@@ -100,7 +100,7 @@ class Runner {
   virtual const RunnerLimits& limits() const = 0;
   // Starts a step; what it points at may go when this returns. REQUIRES: within the limits, fewer than
   // kStepsInFlight steps in flight. Throws what ends the runner (a lost device); it is then of no use.
-  virtual void Submit(const Step& step) = 0;
+  virtual void Submit(const Batch& batch) = 0;
   // Waits for the oldest step in flight: one sample for each row with a draw, in order. NaN logits give token
   // 0 with logprob NaN. Throws as Submit.
   virtual std::vector<Sample> Wait() = 0;

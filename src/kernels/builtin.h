@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/table.h"
 #include "plan/plan.h"
 
 namespace tritogen {
@@ -12,6 +13,6 @@ namespace tritogen {
 // REQUIRES: kernels/emit.py makes one of this name. The reference stays valid.
 const Kernel& BuiltinKernel(std::string_view name);
 
-const std::vector<Kernel>& BuiltinKernels();
+std::vector<Kernel> BuiltinKernels(KernelFamily family);
 
 }  // namespace tritogen

@@ -5,9 +5,13 @@
 
 namespace tritogen {
 
+enum class KernelFamily { kVerifier, kDecoder };
+
 struct KernelRow {
+  KernelFamily family;
   const char* name;   // with its choices: "measure_rows.f32.1.64"
   const char* entry;  // of the TTIR function
+  int num_warps, num_stages;
   const char* ttir;
 };
 const std::vector<KernelRow>& KernelTable();

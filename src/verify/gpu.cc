@@ -74,7 +74,7 @@ Gpu& Gpu::Open(int ordinal, cuda::KernelCompiler* compiler) {
   // The first process on this machine compiles our own kernels, all at once; the others find them.
   const UniqueFd lock = OpenLock(*current_, "kernels");
   Flock(lock, LOCK_EX);
-  current_->Precompile(BuiltinKernels());
+  current_->Precompile(BuiltinKernels(KernelFamily::kVerifier));
   return *current_;
 }
 

@@ -1,0 +1,215 @@
+"""Attention over a paged cache of keys and values.
+
+The cache of one layer is two tensors (blocks, kv_heads, BLOCK, D); a sequence's positions lie in the blocks that its row of a table
+names. Softmax in float32 (online: Milakov and Gimelshein 2018, arXiv 1805.02867), scores in powers of two: scale_log2 is the scale
+times log2(e). GROUP query heads, the tile of a dot at least, share a key head; where a model has fewer the others are idle, where
+it has more they take several programs.
+"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def join_block(query, key, value, seen, best, total, acc, scale_log2, MASKED: tl.constexpr, PRECISION: tl.constexpr):
+    """The keys and values of a block join the running softmax: largest score, sum of weights, weighted sum of values."""
+    score = tl.dot(query, tl.trans(key), input_precision=PRECISION) * scale_log2
+    if MASKED:
+        score = tl.where(seen, score, -float("inf"))
+    new_best = tl.maximum(best, tl.max(score, 1))
+    weight = tl.exp2(score - new_best[:, None])
+    keep = tl.exp2(best - new_best)
+    acc = tl.dot(weight.to(value.dtype), value, acc * keep[:, None], input_precision=PRECISION)
+    return new_best, total * keep + tl.sum(weight, 1), acc
+
+
+@triton.jit
+def rotate(x, partner, norm, norm_partner, cos, sin, eps, NORM: tl.constexpr, D: tl.constexpr):
+    """RMSNorm of heads (Qwen3) and rotary positions (Su et al. 2021, arXiv 2104.09864), halves as in GPT-NeoX: the partner of
+    element d is d + D/2, negative, or d - D/2. Rounded where transformers rounds. x (heads, D)."""
+    a = x.to(tl.float32)
+    b = partner.to(tl.float32)
+    if NORM:
+        scale = tl.rsqrt(tl.sum(a * a, 1) / D + eps)[:, None]
+        a = ((a * scale).to(x.dtype) * norm).to(tl.float32)
+        b = ((b * scale).to(x.dtype) * norm_partner).to(tl.float32)
+    half = (tl.arange(0, D) < D // 2)[None, :]
+    return (a * cos + tl.where(half, -b, b) * sin).to(x.dtype)
+
+
+@triton.jit
+def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out, partial, table_stride, heads, kv_heads,
+                 scale_log2, eps, blocks_each, FRESH: tl.constexpr, NORM: tl.constexpr, SPLIT: tl.constexpr, GROUP: tl.constexpr,
+                 D: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """One token a row against its sequence: program (row, kv head and tile of its group, split) -> out (rows, heads * D).
+
+    FRESH: qkv (rows, (heads + 2 kv_heads) * D) is as the projection left it; the row's own key and value are put into the cache
+    here. Otherwise they are there, and qkv (rows, heads * D) holds rotated queries. rope (positions, 2, D/2): cosines, sines.
+    SPLIT: blocks are shared out, blocks_each to a program (0: evenly), and `partial` (rows, heads, splits, D + 2) is written for
+    join_splits: sum of values, largest score, sum of weights.
+    """
+    row = tl.program_id(0).to(tl.int64)
+    group = heads // kv_heads
+    tiles = (group + GROUP - 1) // GROUP
+    kv = tl.program_id(1) // tiles
+    member = (tl.program_id(1) % tiles) * GROUP + tl.arange(0, GROUP)
+    there = (member < group)[:, None]
+    head = kv * group + member
+    d = tl.arange(0, D)
+    partner = (d + D // 2) % D
+    n = tl.arange(0, BLOCK)
+    position = tl.load(positions + row)
+    table = tables + row * table_stride
+    own = ((tl.load(table + position // BLOCK).to(tl.int64) * kv_heads + kv) * BLOCK + position % BLOCK) * D
+    if FRESH:
+        source = qkv + row * (heads + 2 * kv_heads) * D
+        cos = tl.load(rope + position.to(tl.int64) * D + d % (D // 2))[None, :]
+        sin = tl.load(rope + position.to(tl.int64) * D + D // 2 + d % (D // 2))[None, :]
+        q = tl.load(source + head[:, None] * D + d[None, :], mask=there, other=0.0)
+        q_partner = tl.load(source + head[:, None] * D + partner[None, :], mask=there, other=0.0)
+        k = tl.load(source + (heads + kv) * D + d)[None, :]
+        k_partner = tl.load(source + (heads + kv) * D + partner)[None, :]
+        v = tl.load(source + (heads + kv_heads + kv) * D + d)[None, :]
+        if NORM:
+            q = rotate(q, q_partner, tl.load(q_norm + d)[None, :], tl.load(q_norm + partner)[None, :], cos, sin, eps, True, D)
+            k = rotate(k, k_partner, tl.load(k_norm + d)[None, :], tl.load(k_norm + partner)[None, :], cos, sin, eps, True, D)
+        else:
+            q = rotate(q, q_partner, q, q, cos, sin, eps, False, D)
+            k = rotate(k, k_partner, k, k, cos, sin, eps, False, D)
+        if (tl.program_id(1) % tiles == 0) & (tl.program_id(2) == 0):
+            tl.store(keys + own + d[None, :], k)
+            tl.store(values + own + d[None, :], v)
+    else:
+        q = tl.load(qkv + (row * heads + head[:, None]) * D + d[None, :], mask=there, other=0.0)
+        k = tl.load(keys + own + d)[None, :]
+        v = tl.load(values + own + d)[None, :]
+    own_score = tl.sum(q.to(tl.float32) * k.to(tl.float32), 1) * scale_log2
+    if SPLIT:
+        first_program = tl.program_id(2) == 0
+        best = tl.where(first_program, own_score, -float("inf"))
+        total = tl.where(first_program, 1.0, 0.0) + tl.zeros((GROUP,), tl.float32)
+        acc = tl.where(first_program, v.to(tl.float32), 0.0) + tl.zeros((GROUP, D), tl.float32)
+        blocks = (position + BLOCK - 1) // BLOCK
+        each = blocks_each
+        if each == 0:
+            each = (blocks + tl.num_programs(2) - 1) // tl.num_programs(2)
+        first = tl.program_id(2) * each
+        last = tl.minimum(first + each, position // BLOCK)
+        has_rest = (position % BLOCK != 0) & (first <= position // BLOCK) & (position // BLOCK < first + each)
+    else:
+        best = own_score
+        total = tl.full((GROUP,), 1.0, tl.float32)
+        acc = v.to(tl.float32) + tl.zeros((GROUP, D), tl.float32)
+        first = 0
+        last = position // BLOCK
+        has_rest = position % BLOCK != 0
+    inside = n[:, None] * D + d[None, :]
+    for b in range(first, last):
+        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
+        best, total, acc = join_block(q, tl.load(keys + base + inside), tl.load(values + base + inside), n, best, total, acc,
+                                      scale_log2, False, PRECISION)  # fmt: skip
+    if has_rest:
+        base = (tl.load(table + position // BLOCK).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
+        seen = n < position % BLOCK
+        block_keys = tl.load(keys + base + inside, mask=seen[:, None], other=0.0)
+        block_values = tl.load(values + base + inside, mask=seen[:, None], other=0.0)
+        best, total, acc = join_block(q, block_keys, block_values, seen[None, :], best, total, acc, scale_log2, True, PRECISION)
+    if SPLIT:
+        to = partial + ((row * heads + head[:, None]) * tl.num_programs(2) + tl.program_id(2)) * (D + 2)
+        tl.store(to + d[None, :], acc, mask=there)
+        tl.store(to + D, best[:, None], mask=there)
+        tl.store(to + D + 1, total[:, None], mask=there)
+    else:
+        tl.store(out + (row * heads + head[:, None]) * D + d[None, :], (acc / total[:, None]).to(out.dtype.element_ty), mask=there)
+
+
+@triton.jit
+def join_splits(partial, out, splits, D: tl.constexpr):
+    """What the programs of paged_decode with SPLIT found, in order: program (row * heads + head) -> out (rows, heads * D)."""
+    head = tl.program_id(0).to(tl.int64)
+    d = tl.arange(0, D)
+    at = partial + head * splits * (D + 2)
+    best = tl.load(at + D)
+    total = tl.load(at + D + 1)
+    acc = tl.load(at + d)
+    for split in range(1, splits):
+        at += D + 2
+        other = tl.load(at + D)
+        new_best = tl.maximum(best, other)
+        keep = tl.exp2(best - new_best)
+        weight = tl.exp2(other - new_best)
+        acc = acc * keep + tl.load(at + d) * weight
+        total = total * keep + tl.load(at + D + 1) * weight
+        best = new_best
+    tl.store(out + head * D + d, (acc / total).to(out.dtype.element_ty))
+
+
+@triton.jit
+def rope_to_cache(qkv, q_norm, k_norm, rope, keys, values, tables, table_rows, positions, queries, table_stride, heads, kv_heads,
+                  eps, NORM: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """What paged_decode does to fresh rows, for any tokens: program (token, head). queries (tokens, heads * D); token i belongs to
+    row table_rows[i] of `tables`."""
+    token = tl.program_id(0).to(tl.int64)
+    head = tl.program_id(1)
+    d = tl.arange(0, D)
+    partner = (d + D // 2) % D
+    source = qkv + (token * (heads + 2 * kv_heads) + head) * D
+    x = tl.load(source + d)[None, :]
+    position = tl.load(positions + token)
+    if head < heads + kv_heads:
+        cos = tl.load(rope + position.to(tl.int64) * D + d % (D // 2))[None, :]
+        sin = tl.load(rope + position.to(tl.int64) * D + D // 2 + d % (D // 2))[None, :]
+        x_partner = tl.load(source + partner)[None, :]
+        if NORM:
+            norm = q_norm
+            if head >= heads:
+                norm = k_norm
+            x = rotate(x, x_partner, tl.load(norm + d)[None, :], tl.load(norm + partner)[None, :], cos, sin, eps, True, D)
+        else:
+            x = rotate(x, x_partner, x, x, cos, sin, eps, False, D)
+    if head < heads:
+        tl.store(queries + (token * heads + head) * D + d[None, :], x)
+    else:
+        block = tl.load(tables + tl.load(table_rows + token).to(tl.int64) * table_stride + position // BLOCK).to(tl.int64)
+        at = ((block * kv_heads + (head - heads) % kv_heads) * BLOCK + position % BLOCK) * D
+        if head < heads + kv_heads:
+            tl.store(keys + at + d[None, :], x)
+        else:
+            tl.store(values + at + d[None, :], x)
+
+
+@triton.jit
+def paged_prefill(queries, keys, values, tables, tiles, out, table_stride, heads, kv_heads, scale_log2, ROWS: tl.constexpr,
+                  D: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """Causal attention of runs of tokens whose keys and values are in the cache already: program (tile, head).
+
+    tiles (n, 4): a tile's first token in queries (tokens, heads * D), how many tokens (at most ROWS), the position of the first,
+    the row of `tables`.
+    """
+    tile = tiles + tl.program_id(0) * 4
+    head = tl.program_id(1)
+    kv = head // (heads // kv_heads)
+    count = tl.load(tile + 1)
+    start = tl.load(tile + 2)
+    table = tables + tl.load(tile + 3).to(tl.int64) * table_stride
+    r = tl.arange(0, ROWS)
+    d = tl.arange(0, D)
+    n = tl.arange(0, BLOCK)
+    at = ((tl.load(tile).to(tl.int64) + r)[:, None] * heads + head) * D + d[None, :]
+    q = tl.load(queries + at, mask=(r < count)[:, None], other=0.0)
+    best = tl.full((ROWS,), -float("inf"), tl.float32)
+    total = tl.zeros((ROWS,), tl.float32)
+    acc = tl.zeros((ROWS, D), tl.float32)
+    inside = n[:, None] * D + d[None, :]
+    whole = (start + 1) // BLOCK  # blocks that every token of the tile sees to their ends
+    for b in range(0, whole):
+        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
+        best, total, acc = join_block(q, tl.load(keys + base + inside), tl.load(values + base + inside), n, best, total, acc,
+                                      scale_log2, False, PRECISION)  # fmt: skip
+    for b in range(whole, (start + count + BLOCK - 1) // BLOCK):
+        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
+        there = (b * BLOCK + n < start + count)[:, None]
+        seen = (b * BLOCK + n)[None, :] <= (start + r)[:, None]
+        block_keys = tl.load(keys + base + inside, mask=there, other=0.0)
+        block_values = tl.load(values + base + inside, mask=there, other=0.0)
+        best, total, acc = join_block(q, block_keys, block_values, seen, best, total, acc, scale_log2, True, PRECISION)
+    tl.store(out + at, (acc / total[:, None]).to(out.dtype.element_ty), mask=(r < count)[:, None])

@@ -1,0 +1,215 @@
+"""The next token of each row from its logits: src/runner/sampler.h says what is drawn; these kernels do the same in pieces of a row.
+
+A row's parameters stand in `numbers` (rows, 4): temperature, repetition penalty, top-p, min-p; and `whole` (rows, 6): slot, draw
+(negative: nothing is sampled), seed (low, high), top-k, unused. seen (slots, words): a bit for each token of the sequence.
+"""
+import triton
+import triton.language as tl
+
+NUMBERS = tl.constexpr(4)
+WHOLE = tl.constexpr(6)
+FOUND = tl.constexpr(4)
+
+
+@triton.jit
+def penalised(logit, seen, slot, words, token, mask, penalty):
+    if penalty != 1.0:
+        word = tl.load(seen + slot.to(tl.int64) * words + token // 32, mask=mask, other=0)
+        is_seen = ((word >> (token % 32)) & 1) == 1
+        logit = tl.where(is_seen, tl.where(logit > 0, logit / penalty, logit * penalty), logit)
+    return logit
+
+
+@triton.jit
+def exponential(seed_low, seed_high, token, draw):
+    """An exponential variate of Philox4x32-10 (Salmon et al. 2011) with key `seed` and counter (token, draw, 0, 0)."""
+    seed = seed_low.to(tl.uint32, bitcast=True).to(tl.uint64) | (seed_high.to(tl.uint32, bitcast=True).to(tl.uint64) << 32)
+    zero = tl.zeros_like(token).to(tl.uint32)
+    x, _, _, _ = tl.philox(seed, token.to(tl.uint32), zero + draw.to(tl.uint32), zero, zero)
+    v = (x.to(tl.float32) + 0.5) * 2.3283064365386963e-10
+    return tl.where(v < 1e-3, v + v * v * 0.5, -tl.log(1.0 - v))
+
+
+@triton.jit
+def sample_chunks(logits, seen, numbers, whole, cuts, found, places, vocabulary, words, CUT: tl.constexpr, CHUNK: tl.constexpr,
+                  BLOCK: tl.constexpr):  # fmt: skip
+    """Program (row, chunk of CHUNK tokens): found (rows, chunks, FOUND): largest logit, sum of exp(logit - largest), best score, its
+    logit; places (rows, chunks): its token. CUT: only logits of at least cuts[row], penalised and divided by temperature, are drawn."""
+    row = tl.program_id(0)
+    chunk = tl.program_id(1)
+    slot = tl.load(whole + row * WHOLE)
+    draw = tl.load(whole + row * WHOLE + 1)
+    if draw >= 0:
+        seed_low = tl.load(whole + row * WHOLE + 2)
+        seed_high = tl.load(whole + row * WHOLE + 3)
+        temperature = tl.load(numbers + row * NUMBERS)
+        penalty = tl.load(numbers + row * NUMBERS + 1)
+        best = tl.full((BLOCK,), -float("inf"), tl.float32)
+        best_logit = tl.full((BLOCK,), -float("inf"), tl.float32)
+        place = tl.full((BLOCK,), 0, tl.int32)
+        largest = tl.full((BLOCK,), -float("inf"), tl.float32)
+        total = tl.zeros((BLOCK,), tl.float32)
+        for start in range(0, CHUNK, BLOCK):
+            token = chunk * CHUNK + start + tl.arange(0, BLOCK)
+            mask = token < vocabulary
+            logit = tl.load(logits + row.to(tl.int64) * vocabulary + token, mask=mask, other=-float("inf")).to(tl.float32)
+            new_largest = tl.maximum(tl.maximum(largest, logit, propagate_nan=tl.PropagateNan.ALL), -3.0e38)
+            total = total * tl.exp(largest - new_largest) + tl.exp(logit - new_largest)
+            largest = new_largest
+            score = penalised(logit, seen, slot, words, token, mask, penalty)
+            if temperature > 0:
+                score = score / temperature
+                kept = score
+                score = score - tl.log(exponential(seed_low, seed_high, token, draw))
+                if CUT:
+                    score = tl.where(kept >= tl.load(cuts + row), score, -float("inf"))
+            better = (score > best) & mask
+            best = tl.where(better, score, best)
+            best_logit = tl.where(better, logit, best_logit)
+            place = tl.where(better, token, place)
+        top = tl.max(best, 0)
+        first = tl.min(tl.where(best == top, place, 0x7FFFFFFF), 0)
+        whole_largest = tl.max(largest, 0)
+        to = found + (row * tl.num_programs(1) + chunk) * FOUND
+        tl.store(to, whole_largest)
+        tl.store(to + 1, tl.sum(total * tl.exp(largest - whole_largest), 0))
+        tl.store(to + 2, top)
+        tl.store(to + 3, tl.max(tl.where((best == top) & (place == first), best_logit, -float("inf")), 0))
+        tl.store(places + row * tl.num_programs(1) + chunk, first)
+
+
+@triton.jit
+def join_samples(found, places, whole, seen, last, tokens, logprobs, chunks, words, CHUNKS: tl.constexpr):
+    """Program a row: its token, with the log-probability of the logits as they were, goes to tokens, logprobs, last[slot] and seen."""
+    row = tl.program_id(0)
+    slot = tl.load(whole + row * WHOLE)
+    if tl.load(whole + row * WHOLE + 1) >= 0:
+        at = tl.arange(0, CHUNKS)
+        mask = at < chunks
+        mine = found + (row * chunks + at) * FOUND
+        largest = tl.load(mine, mask=mask, other=-float("inf"))
+        total = tl.load(mine + 1, mask=mask, other=0.0)
+        score = tl.load(mine + 2, mask=mask, other=-float("inf"))
+        logit = tl.load(mine + 3, mask=mask, other=-float("inf"))
+        place = tl.load(places + row * chunks + at, mask=mask, other=0x7FFFFFFF)
+        whole_largest = tl.max(largest, 0)
+        sum_exp = tl.sum(tl.where(mask, total * tl.exp(largest - whole_largest), 0.0), 0)
+        top = tl.max(score, 0)
+        token = tl.min(tl.where(score == top, place, 0x7FFFFFFF), 0)
+        chosen = tl.max(tl.where((score == top) & (place == token), logit, -float("inf")), 0)
+        logprob = chosen - whole_largest - tl.log(sum_exp)
+        token = tl.where((logprob == logprob) & (token < 0x7FFFFFFF), token, 0)
+        tl.store(tokens + row, token)
+        tl.store(logprobs + row, logprob)
+        tl.store(last + slot, token)
+        word = seen + slot.to(tl.int64) * words + token // 32
+        tl.store(word, tl.load(word) | (1 << (token % 32)))
+
+
+@triton.jit
+def mark_seen(tokens, slots, seen, count, words, BLOCK: tl.constexpr):
+    """Sets the bits of `count` tokens, tokens[i] in slot slots[i]."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < count
+    token = tl.load(tokens + at, mask=mask, other=0)
+    slot = tl.load(slots + at, mask=mask, other=0).to(tl.int64)
+    tl.atomic_or(seen + slot * words + token // 32, 1 << (token % 32), mask=mask)
+
+
+@triton.jit
+def ordered(x):
+    """Integers in the order of the floats; the same back again."""
+    bits = x.to(tl.int32, bitcast=True)
+    return tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+
+
+@triton.jit
+def cut_logits(logits, seen, numbers, whole, cuts, vocabulary, words, BLOCK: tl.constexpr):
+    """Program a row: the least logit, penalised and divided by temperature, that top-k, top-p and min-p leave.
+
+    Both searches are bisections over the floats in order; sums run in one order, whatever the batch.
+    """
+    row = tl.program_id(0)
+    slot = tl.load(whole + row * WHOLE)
+    top_k = tl.load(whole + row * WHOLE + 4)
+    temperature = tl.load(numbers + row * NUMBERS)
+    penalty = tl.load(numbers + row * NUMBERS + 1)
+    top_p = tl.load(numbers + row * NUMBERS + 2)
+    min_p = tl.load(numbers + row * NUMBERS + 3)
+    cut = -float("inf")
+    if (tl.load(whole + row * WHOLE + 1) >= 0) & (temperature > 0):
+        base = logits + row.to(tl.int64) * vocabulary
+        largest = tl.full((BLOCK,), -float("inf"), tl.float32)
+        for start in range(0, vocabulary, BLOCK):
+            token = start + tl.arange(0, BLOCK)
+            mask = token < vocabulary
+            x = tl.load(base + token, mask=mask, other=-float("inf")).to(tl.float32)
+            largest = tl.maximum(largest, penalised(x, seen, slot, words, token, mask, penalty) / temperature)
+        top = tl.max(largest, 0)
+        if (top_k > 0) & (top_k < vocabulary):
+            low = ordered(tl.full((), -float("inf"), tl.float32)).to(tl.int64)
+            high = ordered(top).to(tl.int64) + 1
+            while high - low > 1:
+                middle = (low + high) >> 1
+                count = tl.zeros((BLOCK,), tl.int32)
+                for start in range(0, vocabulary, BLOCK):
+                    token = start + tl.arange(0, BLOCK)
+                    mask = token < vocabulary
+                    x = tl.load(base + token, mask=mask, other=-float("inf")).to(tl.float32)
+                    x = penalised(x, seen, slot, words, token, mask, penalty) / temperature
+                    count += (mask & (ordered(x).to(tl.int64) >= middle)).to(tl.int32)
+                enough = tl.sum(count, 0) >= top_k
+                low = tl.where(enough, middle, low)
+                high = tl.where(enough, high, middle)
+            kept = tl.where(low < 0, low ^ 0x7FFFFFFF, low).to(tl.int32)
+            cut = kept.to(tl.float32, bitcast=True)
+        if top_p < 1:
+            low = tl.maximum(ordered(tl.full((), -float("inf"), tl.float32)), ordered(cut + 0.0)).to(tl.int64)
+            high = ordered(top).to(tl.int64) + 1
+            all_mass = 0.0
+            wanted = 0.0
+            is_first = True
+            while (high - low > 1) | is_first:
+                middle = tl.where(is_first, low, (low + high) >> 1)
+                mass = tl.zeros((BLOCK,), tl.float32)
+                for start in range(0, vocabulary, BLOCK):
+                    token = start + tl.arange(0, BLOCK)
+                    mask = token < vocabulary
+                    x = tl.load(base + token, mask=mask, other=-float("inf")).to(tl.float32)
+                    x = penalised(x, seen, slot, words, token, mask, penalty) / temperature
+                    mass += tl.where(mask & (ordered(x).to(tl.int64) >= middle), tl.exp(x - top), 0.0)
+                sum_mass = tl.sum(mass, 0)
+                all_mass = tl.where(is_first, sum_mass, all_mass)
+                wanted = all_mass * top_p
+                enough = sum_mass >= wanted
+                low = tl.where(enough, middle, low)
+                high = tl.where(enough, high, middle)
+                is_first = False
+            kept = tl.where(low < 0, low ^ 0x7FFFFFFF, low).to(tl.int32)
+            cut = kept.to(tl.float32, bitcast=True)
+        if min_p > 0:
+            cut = tl.maximum(cut, top + tl.log(min_p))
+    tl.store(cuts + row, cut)
+
+
+@triton.jit
+def top_logits(logits, whole, places, vocabulary, COUNT: tl.constexpr, BLOCK: tl.constexpr):
+    """Program a row: places (rows, COUNT): its COUNT largest logits, falling, the first of equal ones first."""
+    row = tl.program_id(0)
+    if tl.load(whole + row * WHOLE + 1) >= 0:
+        base = logits + row.to(tl.int64) * vocabulary
+        limit = tl.full((), float("inf"), tl.float32)
+        limit_place = tl.full((), -1, tl.int32)
+        for i in range(COUNT):
+            best = tl.full((BLOCK,), -float("inf"), tl.float32)
+            place = tl.full((BLOCK,), 0x7FFFFFFF, tl.int32)
+            for start in range(0, vocabulary, BLOCK):
+                token = start + tl.arange(0, BLOCK)
+                x = tl.load(base + token, mask=token < vocabulary, other=-float("inf")).to(tl.float32)
+                after = (x < limit) | ((x == limit) & (token > limit_place))
+                better = after & (token < vocabulary) & ((x > best) | (place == 0x7FFFFFFF))
+                best = tl.where(better, x, best)
+                place = tl.where(better, token, place)
+            limit = tl.max(best, 0)
+            limit_place = tl.min(tl.where(best == limit, place, 0x7FFFFFFF), 0)
+            tl.store(places + row * COUNT + i, limit_place)
