@@ -17,8 +17,8 @@ int64_t SumOfQuarters(uint64_t word) {
   return static_cast<int64_t>((word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48));
 }
 
-// Element `index` of a tensor: the sum of eight uniform numbers of 16 bits, which is normal but for a kurtosis
-// that is 0.15 less. Integers and one product: libm's last bits are not the same everywhere.
+// Element `index` of a tensor: the sum of eight uniform numbers of 16 bits, which is normal but for a
+// kurtosis that is 0.15 less. Integers and one product: libm's last bits are not the same everywhere.
 float NormalAt(uint64_t seed, uint64_t index) {
   constexpr int64_t kTwiceMean = 8 * 0xffff;
   const double scale = kSpread / std::sqrt(8 * (65536.0 * 65536.0 - 1) / 12) / 2;

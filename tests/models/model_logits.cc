@@ -1,7 +1,7 @@
 // One request a line on standard input, one answer a line on standard output: {} or {"error": TEXT}.
 //   {"load": FOLDER, "dtype": NAME?}  or  {"fill": config.json, "seed": N, "dtype": NAME}   the weights
-//   "tokens": [[ID, …], …], "logits": FILE     writes float32 logits as the tensor "logits" of a safetensors file
-//   "save": FOLDER, "save_dtype": NAME?, "shard_bytes": N?
+//   "tokens": [[ID, …], …], "logits": FILE     writes float32 logits as the tensor "logits" of a safetensors
+//   file "save": FOLDER, "save_dtype": NAME?, "shard_bytes": N?
 #include <ATen/ATen.h>
 
 #include <iostream>
@@ -36,8 +36,8 @@ void WriteLogits(const DecoderWeights& weights, const json& request) {
   at::Tensor tokens = at::empty({texts, length}, at::kLong);
   for (int64_t i = 0; i < texts; ++i) tokens[i].copy_(at::tensor(rows[static_cast<size_t>(i)]));
   const at::Tensor logits = PlainLogits(weights, tokens).to(at::kFloat).contiguous();
-  const TensorView view{Dtype::kFloat32, logits.sizes().vec(),
-                        {static_cast<const char*>(logits.data_ptr()), logits.nbytes()}};
+  const TensorView view{
+      Dtype::kFloat32, logits.sizes().vec(), {static_cast<const char*>(logits.data_ptr()), logits.nbytes()}};
   WriteSafetensors(request["logits"].get<std::string>(), {{"logits", view}}, {});
 }
 
