@@ -80,7 +80,8 @@ def sample_chunks(logits, seen, numbers, whole, cuts, found, places, vocabulary,
 
 @triton.jit
 def join_samples(found, places, whole, seen, last, tokens, logprobs, chunks, words, CHUNKS: tl.constexpr):
-    """Program a row: its token, with the log-probability of the logits as they were, goes to tokens, logprobs, last[slot] and seen."""
+    """Program a row: its token goes to tokens, last[slot] and seen; logprobs (rows, 2): its log-probability by the logits as they were,
+    and what is to be taken from any logit for its own."""
     row = tl.program_id(0)
     slot = tl.load(whole + row * WHOLE)
     if tl.load(whole + row * WHOLE + 1) >= 0:
@@ -97,10 +98,12 @@ def join_samples(found, places, whole, seen, last, tokens, logprobs, chunks, wor
         top = tl.max(score, 0)
         token = tl.min(tl.where(score == top, place, 0x7FFFFFFF), 0)
         chosen = tl.max(tl.where((score == top) & (place == token), logit, -float("inf")), 0)
-        logprob = chosen - whole_largest - tl.log(sum_exp)
+        normaliser = whole_largest + tl.log(sum_exp)
+        logprob = chosen - normaliser
         token = tl.where((logprob == logprob) & (token < 0x7FFFFFFF), token, 0)
         tl.store(tokens + row, token)
-        tl.store(logprobs + row, logprob)
+        tl.store(logprobs + row * 2, logprob)
+        tl.store(logprobs + row * 2 + 1, normaliser)
         tl.store(last + slot, token)
         word = seen + slot.to(tl.int64) * words + token // 32
         tl.store(word, tl.load(word) | (1 << (token % 32)))
@@ -193,8 +196,8 @@ def cut_logits(logits, seen, numbers, whole, cuts, vocabulary, words, BLOCK: tl.
 
 
 @triton.jit
-def top_logits(logits, whole, places, vocabulary, COUNT: tl.constexpr, BLOCK: tl.constexpr):
-    """Program a row: places (rows, COUNT): its COUNT largest logits, falling, the first of equal ones first."""
+def top_logits(logits, whole, places, found, vocabulary, COUNT: tl.constexpr, BLOCK: tl.constexpr):
+    """Program a row: its COUNT largest logits, falling, the first of equal ones first: found (rows, COUNT), their places likewise."""
     row = tl.program_id(0)
     if tl.load(whole + row * WHOLE + 1) >= 0:
         base = logits + row.to(tl.int64) * vocabulary
@@ -213,3 +216,4 @@ def top_logits(logits, whole, places, vocabulary, COUNT: tl.constexpr, BLOCK: tl
             limit = tl.max(best, 0)
             limit_place = tl.min(tl.where(best == limit, place, 0x7FFFFFFF), 0)
             tl.store(places + row * COUNT + i, limit_place)
+            tl.store(found + row * COUNT + i, limit)

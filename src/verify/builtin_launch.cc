@@ -12,10 +12,10 @@
 namespace tritogen {
 namespace {
 
-void LaunchOnGpu(const std::string& name, int64_t programs, std::initializer_list<BuiltinArg> args) {
+void LaunchOnGpu(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
   Gpu& gpu = *Gpu::Current();
   LaunchVariant launch;
-  launch.grid[0] = programs;
+  launch.grid = grid.size;
   std::vector<uint64_t> addresses;
   for (const BuiltinArg& arg : args) {
     if (const auto* tensor = std::get_if<at::Tensor>(&arg)) {
@@ -32,7 +32,7 @@ void LaunchOnGpu(const std::string& name, int64_t programs, std::initializer_lis
       gpu.Builtin(name), launch, [&](TensorId id) { return addresses[id]; }, gpu.stream(), no_scratch);
 }
 
-void LaunchOnCpu(const std::string& name, int64_t programs, std::initializer_list<BuiltinArg> args) {
+void LaunchOnCpu(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
   std::vector<tile::Buffer> buffers;
   std::vector<tile::Argument> arguments;
   for (const BuiltinArg& arg : args) {
@@ -52,7 +52,7 @@ void LaunchOnCpu(const std::string& name, int64_t programs, std::initializer_lis
     }
   }
   tile::LaunchOptions options;
-  options.grid[0] = programs;
+  options.grid = grid.size;
   const auto kernel = KernelCache::Global().Get(BuiltinKernel(name).ttir);
   const tile::LaunchReport report = tile::Launch(*kernel, arguments, buffers, options);
   if (!report.faults.empty()) throw InternalError(report.faults.front().message);
@@ -60,11 +60,11 @@ void LaunchOnCpu(const std::string& name, int64_t programs, std::initializer_lis
 
 }  // namespace
 
-void LaunchBuiltin(const std::string& name, int64_t programs, std::initializer_list<BuiltinArg> args) {
+void LaunchBuiltin(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
   for (const BuiltinArg& arg : args) {
     const auto* tensor = std::get_if<at::Tensor>(&arg);
     if (tensor == nullptr) continue;
-    return tensor->device().is_cpu() ? LaunchOnCpu(name, programs, args) : LaunchOnGpu(name, programs, args);
+    return tensor->device().is_cpu() ? LaunchOnCpu(name, grid, args) : LaunchOnGpu(name, grid, args);
   }
   TRITOGEN_CHECK(false);
 }

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -14,10 +15,15 @@ namespace tritogen {
 // A tensor stands for the address of its first element.
 using BuiltinArg = std::variant<at::Tensor, int64_t, double>;
 
-// `name` and `args` as kernels/emit.py has them; `programs` is the grid. At least one argument is a tensor.
+struct Grid {
+  Grid(int64_t x, int64_t y = 1, int64_t z = 1) : size{x, y, z} {}  // NOLINT: a number is a grid
+  std::array<int64_t, 3> size;
+};
+
+// `name` and `args` as kernels/emit.py has them; `grid` counts programs. At least one argument is a tensor.
 // Throws cuda::Error when the context is gone, InternalError when the kernel cannot be compiled or, on the
 // CPU, accesses what it must not.
-void LaunchBuiltin(const std::string& name, int64_t programs, std::initializer_list<BuiltinArg> args);
+void LaunchBuiltin(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args);
 
 // "f32" as kernels/emit.py names the dtypes that it compiles for; null for others.
 const char* BuiltinDtype(at::ScalarType type);

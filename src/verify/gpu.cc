@@ -86,14 +86,19 @@ Gpu::Gpu(const cuda::Driver& driver, int ordinal, cuda::KernelCompiler* compiler
       timer_(std::make_unique<cuda::Timer>(driver, info_)) {
   try {
     at::globalContext().lazyInitDevice(at::kCUDA);
-    const c10::impl::VirtualGuardImpl guard(at::kCUDA);
-    guard.setDevice(device());
-    // A stream that libtorch did not make is named by its own address.
-    guard.exchangeStream(
-        c10::Stream(c10::Stream::UNSAFE, device(), reinterpret_cast<c10::StreamId>(timer_->stream())));
+    EnterThread();
   } catch (const c10::Error& error) {
     throw UserError(fmt::format("libtorch cannot use the GPU: {}", error.what_without_backtrace()));
   }
+}
+
+void Gpu::EnterThread() const {
+  context_.MakeCurrent();
+  const c10::impl::VirtualGuardImpl guard(at::kCUDA);
+  guard.setDevice(device());
+  // A stream that libtorch did not make is named by its own address.
+  guard.exchangeStream(
+      c10::Stream(c10::Stream::UNSAFE, device(), reinterpret_cast<c10::StreamId>(timer_->stream())));
 }
 
 std::vector<Gpu::Loaded> Gpu::Load(const std::vector<Kernel>& kernels) {

@@ -40,6 +40,9 @@ class Gpu {
   static Gpu& Open(int ordinal, cuda::KernelCompiler* compiler);
   static Gpu* Current() { return current_.get(); }  // null before Open
 
+  // Makes context and stream those of the calling thread, which is not the one that opened it.
+  void EnterThread() const;
+
   const cuda::Driver& driver() const { return *driver_; }
   const cuda::DeviceInfo& info() const { return info_; }
   at::Device device() const { return {at::kCUDA, static_cast<c10::DeviceIndex>(info_.ordinal)}; }
@@ -88,8 +91,8 @@ class Gpu {
 
 // The GPU to itself, among the processes of this machine that ask for turns: contexts only take turns on it,
 // and two replays side by side would switch more often than they gain. At its end a turn gives memory that
-// nothing uses back to the device when it is much. worker/gpu_turn.py is the same protocol in Python: who wants
-// the lock alone holds the gate while waiting, so that nobody who shares it slips in before.
+// nothing uses back to the device when it is much. worker/gpu_turn.py is the same protocol in Python: who
+// wants the lock alone holds the gate while waiting, so that nobody who shares it slips in before.
 class GpuTurn {
  public:
   explicit GpuTurn(Gpu* gpu);  // waits; throws InternalError when there is nowhere to keep locks

@@ -1,0 +1,220 @@
+#include "runner/decoder_pass.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "model/rope.h"
+#include "verify/builtin_launch.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int64_t kGroup = 16;                // query heads of a program: kernels/emit.py's GROUP
+constexpr int64_t kSwigluBlock = 1024;        // and BLOCK of swiglu
+constexpr int64_t kProgramsPerProcessor = 4;  // of decode attention, to keep the memory busy
+constexpr int64_t kMostSplits = 64;
+
+int64_t Ceil(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+std::string WidthName(int64_t hidden) {
+  for (int64_t width : {512, 1024, 2048, 4096, 8192}) {
+    if (hidden <= width && hidden % 16 == 0) return std::to_string(width);
+  }
+  throw UserError(
+      fmt::format("the kernels have no form for a hidden size of {}: multiples of 16 up to 8192", hidden));
+}
+
+std::string HeadName(int64_t head_dim) {
+  if (head_dim != 32 && head_dim != 64 && head_dim != 128 && head_dim != 256) {
+    throw UserError(
+        fmt::format("the kernels have no form for heads of {} elements: 32, 64, 128 or 256", head_dim));
+  }
+  return std::to_string(head_dim);
+}
+
+at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device) {
+  const RopeTable table = MakeRopeTable(config);
+  const at::Tensor frequencies = at::tensor(table.inverse_frequencies);
+  const at::Tensor angles = at::arange(positions, at::kFloat).unsqueeze(1) * frequencies;
+  return at::stack({angles.cos(), angles.sin()}, 1).mul_(table.attention_factor).to(device);
+}
+
+void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
+  at::Tensor result = out;
+  if (bias.defined()) {
+    at::addmm_out(result, bias, x, weight.t());
+  } else {
+    at::mm_out(result, x, weight.t());
+  }
+}
+
+int64_t HeadTiles(const ModelConfig& config) {
+  return config.kv_heads * Ceil(config.heads / config.kv_heads, kGroup);
+}
+
+}  // namespace
+
+// Views of the scratch tensors.
+struct DecoderPass::Rows {
+  Rows(const DecoderPass& pass, int64_t n)
+      : x(pass.x_.narrow(0, 0, n)),
+        y(pass.y_.narrow(0, 0, n)),
+        delta(pass.delta_.narrow(0, 0, n)),
+        qkv(pass.qkv_.narrow(0, 0, n)),
+        queries(pass.queries_.narrow(0, 0, n)),
+        attended(pass.attended_.narrow(0, 0, n)),
+        gate_up(pass.gate_up_.narrow(0, 0, n)),
+        hidden(pass.hidden_.narrow(0, 0, n)) {}
+  at::Tensor x, y, delta, qkv, queries, attended, gate_up, hidden;
+};
+
+DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const PassOptions& options)
+    : weights_(std::move(weights)),
+      config_(weights_->config),
+      options_(options),
+      dtype_(BuiltinDtype(weights_->embedding.scalar_type())),
+      width_(WidthName(config_.hidden)),
+      head_(HeadName(config_.head_dim)) {
+  if (config_.intermediate % 16 != 0) {
+    throw UserError(fmt::format("the kernels need an intermediate size that is a multiple of 16, not {}",
+                                config_.intermediate));
+  }
+  const at::Tensor& like = weights_->embedding;
+  const int64_t n = std::max(options.prefill_tokens, options.decode_rows);
+  const int64_t heads = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
+  const auto make = [&](int64_t columns) { return at::empty({n, columns}, like.options()); };
+  prefill_tile_ = config_.head_dim > 128 || like.scalar_type() == at::kFloat ? 64 : 128;
+  rope_ = RopeTensor(config_, options.positions, like.device());
+  x_ = make(config_.hidden), y_ = make(config_.hidden), delta_ = make(config_.hidden);
+  qkv_ = make(heads + 2 * kv), queries_ = make(heads), attended_ = make(heads);
+  gate_up_ = make(2 * config_.intermediate), hidden_ = make(config_.intermediate);
+  logits_ = at::empty({options.decode_rows, config_.vocabulary}, like.options());
+  const int64_t width = Ceil(options.positions, kCacheBlock);
+  int64_t parts = 0;
+  for (int64_t rows = 1; rows <= options.decode_rows; ++rows) {
+    if (const int64_t splits = Splits(rows, width); splits > 1) parts = std::max(parts, rows * splits);
+  }
+  partial_ = at::empty({parts * config_.heads, config_.head_dim + 2}, like.options().dtype(at::kFloat));
+  row_numbers_ = at::arange(options.decode_rows, like.options().dtype(at::kInt));
+}
+
+int64_t DecoderPass::ScratchBytes(const DecoderWeights& weights, const PassOptions& options) {
+  const ModelConfig& c = weights.config;
+  const int64_t n = std::max(options.prefill_tokens, options.decode_rows);
+  const int64_t columns = 3 * c.hidden + (3 * c.heads + 2 * c.kv_heads) * c.head_dim + 3 * c.intermediate;
+  const int64_t partial = options.decode_rows * kMostSplits * c.heads * (c.head_dim + 2) * 4;
+  return (n * columns + options.decode_rows * c.vocabulary) * weights.embedding.element_size() + partial +
+         options.positions * c.head_dim * 4;
+}
+
+// Programs that share a row's blocks: 1 unless the rows are too few to fill the device.
+int64_t DecoderPass::Splits(int64_t rows, int64_t width) const {
+  if (options_.blocks_each > 0) return Ceil(width, options_.blocks_each);
+  const int64_t programs = rows * HeadTiles(config_);
+  return std::clamp<int64_t>(options_.processors * kProgramsPerProcessor / programs, 1,
+                             std::min(kMostSplits, width));
+}
+
+std::string DecoderPass::Kernel(std::string_view name, std::string_view choice) const {
+  return fmt::format("{}.{}{}{}", name, dtype_, choice.empty() ? "" : ".", choice);
+}
+
+void DecoderPass::Embed(const at::Tensor& tokens, const at::Tensor& last, const at::Tensor& slots,
+                        const at::Tensor& out) {
+  LaunchBuiltin(Kernel("embed", width_), tokens.size(0),
+                {weights_->embedding, tokens, last, slots, out, config_.hidden});
+}
+
+void DecoderPass::Norm(const at::Tensor& x, const at::Tensor* delta, const at::Tensor& weight,
+                       const at::Tensor& out) {
+  const char* add = delta != nullptr ? "1." : "0.";
+  LaunchBuiltin(Kernel("rms_norm", add + width_), x.size(0),
+                {x, delta != nullptr ? *delta : x, weight, out, config_.hidden, config_.rms_norm_eps});
+}
+
+void DecoderPass::ToCache(const LayerWeights& layer, size_t index, const PagedCache& cache,
+                          const at::Tensor& tables, const at::Tensor& table_rows, const at::Tensor& positions,
+                          const Rows& rows) {
+  const at::Tensor& any = layer.input_norm;  // stands for norms that the model has not
+  LaunchBuiltin(Kernel("rope_to_cache", head_ + (config_.qk_norm ? ".1" : ".0")),
+                {rows.x.size(0), config_.heads + 2 * config_.kv_heads},
+                {rows.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
+                 cache.keys[index], cache.values[index], tables, table_rows, positions, rows.queries,
+                 tables.stride(0), config_.heads, config_.kv_heads, config_.rms_norm_eps});
+}
+
+void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRows& in,
+                         const PagedCache& cache, bool fresh, const Rows& rows) {
+  const int64_t n = rows.x.size(0), splits = Splits(n, in.tables.size(1));
+  const double scale = std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
+  if (!fresh) ToCache(layer, index, cache, in.tables, row_numbers_.narrow(0, 0, n), in.positions, rows);
+  const at::Tensor& any = layer.input_norm;
+  const bool norm = fresh && config_.qk_norm;
+  const std::string choice = fmt::format("{}.{}{}{}", head_, fresh ? 1 : 0, norm ? 1 : 0, splits > 1 ? 1 : 0);
+  LaunchBuiltin(Kernel("paged_decode", choice), {n, HeadTiles(config_), splits},
+                {fresh ? rows.qkv : rows.queries, norm ? layer.q_norm : any, norm ? layer.k_norm : any, rope_,
+                 cache.keys[index], cache.values[index], in.tables, in.positions, rows.attended, partial_,
+                 in.tables.stride(0), config_.heads, config_.kv_heads, scale, config_.rms_norm_eps,
+                 options_.blocks_each});
+  if (splits > 1) {
+    LaunchBuiltin(Kernel("join_splits", head_), n * config_.heads, {partial_, rows.attended, splits});
+  }
+}
+
+void DecoderPass::Mlp(const LayerWeights& layer, const Rows& rows) {
+  Linear(rows.y, layer.gate_up, layer.gate_up_bias, rows.gate_up);
+  LaunchBuiltin(Kernel("swiglu"), {rows.x.size(0), Ceil(config_.intermediate, kSwigluBlock)},
+                {rows.gate_up, rows.hidden, config_.intermediate});
+  Linear(rows.hidden, layer.down, layer.down_bias, rows.delta);
+}
+
+at::Tensor DecoderPass::Decode(const DecodeRows& in, const PagedCache& cache, bool fresh) {
+  const at::NoGradGuard no_gradients;
+  const Rows rows(*this, in.tokens.size(0));
+  Embed(in.tokens, in.last, in.slots, rows.x);
+  for (size_t i = 0; i < weights_->layers.size(); ++i) {
+    const LayerWeights& layer = weights_->layers[i];
+    Norm(rows.x, i > 0 ? &rows.delta : nullptr, layer.input_norm, rows.y);
+    Linear(rows.y, layer.qkv, layer.qkv_bias, rows.qkv);
+    Attend(layer, i, in, cache, fresh, rows);
+    Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
+    Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);
+    Mlp(layer, rows);
+  }
+  Norm(rows.x, &rows.delta, weights_->final_norm, rows.y);
+  const at::Tensor result = logits(rows.x.size(0));
+  Linear(rows.y, weights_->output, {}, result);
+  return result;
+}
+
+at::Tensor DecoderPass::logits(int64_t rows) const {
+  return logits_.narrow(0, 0, rows);
+}
+
+void DecoderPass::Prefill(const PrefillTokens& in, const PagedCache& cache) {
+  const at::NoGradGuard no_gradients;
+  const Rows rows(*this, in.tokens.size(0));
+  const double scale = std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
+  Embed(in.tokens, in.tokens, in.tokens, rows.x);
+  for (size_t i = 0; i < weights_->layers.size(); ++i) {
+    const LayerWeights& layer = weights_->layers[i];
+    Norm(rows.x, i > 0 ? &rows.delta : nullptr, layer.input_norm, rows.y);
+    Linear(rows.y, layer.qkv, layer.qkv_bias, rows.qkv);
+    ToCache(layer, i, cache, in.tables, in.table_rows, in.positions, rows);
+    if (i + 1 == weights_->layers.size()) break;  // nobody asks for these tokens' logits
+    LaunchBuiltin(Kernel("paged_prefill", head_), {in.tiles.size(0), config_.heads},
+                  {rows.queries, cache.keys[i], cache.values[i], in.tables, in.tiles, rows.attended,
+                   in.tables.stride(0), config_.heads, config_.kv_heads, scale});
+    Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
+    Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);
+    Mlp(layer, rows);
+  }
+}
+
+}  // namespace tritogen

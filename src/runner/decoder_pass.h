@@ -1,0 +1,88 @@
+// A decoder's forward pass over a paged cache: Tritogen's own kernels (kernels/attention.py, decoder.py) and
+// ATen's matrix products. On CPU tensors the tile machine runs the kernels, which is how tests see them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/decoder.h"
+
+namespace tritogen {
+
+inline constexpr int64_t kCacheBlock = 64;  // positions in a block: kernels/emit.py's BLOCK
+
+// Of each layer [blocks, kv_heads, kCacheBlock, head_dim].
+struct PagedCache {
+  std::vector<at::Tensor> keys, values;
+};
+
+// int32, on the weights' device. A row of `tables` names the blocks of a sequence.
+struct DecodeRows {
+  at::Tensor tokens;     // [rows]; -1: last[slot]
+  at::Tensor slots;      // [rows]
+  at::Tensor positions;  // [rows]
+  at::Tensor tables;     // [rows, width]
+  at::Tensor last;       // [slots]
+};
+
+struct PrefillTokens {
+  at::Tensor tokens;      // [tokens]
+  at::Tensor positions;   // [tokens]
+  at::Tensor table_rows;  // [tokens]: a token's row of `tables`
+  at::Tensor
+      tiles;  // [tiles, 4]: first token, tokens (kPrefillTile at most), first position, row of `tables`
+  at::Tensor tables;  // [chunks, width]
+};
+
+struct PassOptions {
+  int64_t prefill_tokens = 0, decode_rows = 0;  // at most
+  int64_t positions = 0;                        // of a sequence, at most
+  // Each program of decode attention takes so many blocks, whatever the batch; 0: as many programs as fill
+  // the device.
+  int64_t blocks_each = 0;
+  int64_t processors = 0;  // of the device
+};
+
+class DecoderPass {
+ public:
+  // Takes scratch memory of the weights' device. Throws UserError for shapes that the kernels do not have.
+  DecoderPass(std::shared_ptr<const DecoderWeights> weights, const PassOptions& options);
+
+  // Writes the tokens' keys and values.
+  void Prefill(const PrefillTokens& in, const PagedCache& cache);
+  // Writes the rows' keys and values; returns logits [rows, vocabulary], valid until the next call. `fresh`:
+  // no two rows are of one sequence.
+  at::Tensor Decode(const DecodeRows& in, const PagedCache& cache, bool fresh);
+
+  at::Tensor logits(int64_t rows) const;  // what Decode returned
+  int64_t prefill_tile() const { return prefill_tile_; }
+  // Bytes that the constructor takes, to plan with.
+  static int64_t ScratchBytes(const DecoderWeights& weights, const PassOptions& options);
+
+ private:
+  struct Rows;  // scratch for one call
+  void Embed(const at::Tensor& tokens, const at::Tensor& last, const at::Tensor& slots,
+             const at::Tensor& out);
+  void Norm(const at::Tensor& x, const at::Tensor* delta, const at::Tensor& weight, const at::Tensor& out);
+  void Mlp(const LayerWeights& layer, const Rows& rows);
+  void Attend(const LayerWeights& layer, size_t index, const DecodeRows& in, const PagedCache& cache,
+              bool fresh, const Rows& rows);
+  void ToCache(const LayerWeights& layer, size_t index, const PagedCache& cache, const at::Tensor& tables,
+               const at::Tensor& table_rows, const at::Tensor& positions, const Rows& rows);
+  int64_t Splits(int64_t rows, int64_t width) const;
+  std::string Kernel(std::string_view name, std::string_view choice = "") const;
+
+  const std::shared_ptr<const DecoderWeights> weights_;
+  const ModelConfig& config_;
+  const PassOptions options_;
+  std::string dtype_, width_, head_;  // as kernels are named
+  int64_t prefill_tile_ = 0;
+  at::Tensor rope_;  // [positions, 2, head_dim / 2] float32: cosines, sines
+  at::Tensor x_, y_, delta_, qkv_, queries_, attended_, gate_up_, hidden_;  // [tokens, …]
+  at::Tensor logits_, partial_, row_numbers_;
+};
+
+}  // namespace tritogen

@@ -1,0 +1,64 @@
+#include "runner/device_sampler.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "verify/builtin_launch.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int64_t kChunk = 4096, kFound = 4;  // kernels/emit.py's CHUNK, kernels/sampling.py's FOUND
+constexpr int64_t kMostChunks = 128;          // CHUNKS of join_samples
+constexpr int64_t kMarkBlock = 256;
+
+int64_t Ceil(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, const at::Tensor& like)
+    : vocabulary_(vocabulary),
+      words_(Ceil(vocabulary, 32)),
+      chunks_(Ceil(vocabulary, kChunk)),
+      dtype_(BuiltinDtype(like.scalar_type())) {
+  if (chunks_ > kMostChunks) {
+    throw UserError("the kernels have no form for a vocabulary of more than 524288 tokens");
+  }
+  const auto ints = like.options().dtype(at::kInt), floats = like.options().dtype(at::kFloat);
+  last_ = at::zeros({slots}, ints);
+  seen_ = at::zeros({slots, words_}, ints);
+  cuts_ = at::empty({rows}, floats);
+  found_ = at::empty({rows, chunks_, kFound}, floats);
+  places_ = at::empty({rows, chunks_}, ints);
+}
+
+void DeviceSampler::Sample(const at::Tensor& logits, const SampleRows& rows, bool cuts,
+                           const SampleOut& out) {
+  const int64_t n = logits.size(0);
+  if (cuts) {
+    LaunchBuiltin("cut_logits." + dtype_, n,
+                  {logits, seen_, rows.numbers, rows.whole, cuts_, vocabulary_, words_});
+  }
+  LaunchBuiltin("sample_chunks." + dtype_ + (cuts ? ".1" : ".0"), {n, chunks_},
+                {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, vocabulary_, words_});
+  LaunchBuiltin("join_samples", n,
+                {found_, places_, rows.whole, seen_, last_, out.tokens, out.logprobs, chunks_, words_});
+}
+
+void DeviceSampler::TopLogits(const at::Tensor& logits, const SampleRows& rows, const SampleOut& out) {
+  LaunchBuiltin("top_logits." + dtype_, logits.size(0),
+                {logits, rows.whole, out.top_tokens, out.top_logits, vocabulary_});
+}
+
+void DeviceSampler::SetSeen(int64_t slot, at::IntArrayRef tokens) {
+  seen_.select(0, slot).zero_();
+  if (tokens.empty()) return;
+  const auto count = static_cast<int64_t>(tokens.size());
+  const at::Tensor on_device = at::tensor(tokens, at::TensorOptions(at::kInt)).to(seen_.device());
+  LaunchBuiltin("mark_seen", Ceil(count, kMarkBlock),
+                {on_device, at::full_like(on_device, slot), seen_, count, words_});
+}
+
+}  // namespace tritogen

@@ -1,0 +1,379 @@
+#include "runner/gpu_runner.h"
+
+#include <ATen/ATen.h>
+#include <ATen/DeviceAccelerator.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "base/error.h"
+#include "cuda/graph.h"
+#include "runner/decoder_pass.h"
+#include "runner/device_sampler.h"
+#include "runner/staging.h"
+#include "verify/gpu.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int64_t kBlocksEach = 8;  // of a program of decode attention in the batch-invariant mode
+constexpr int32_t kSmallestCache = 2;
+
+int64_t Ceil(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// Sizes that decode batches are padded to: a graph each.
+int32_t PaddedRows(int32_t rows, int32_t most) {
+  const int32_t step = rows <= 8 ? 1 : rows <= 64 ? 8 : rows <= 256 ? 32 : 64;
+  const int32_t padded = rows <= 8 ? static_cast<int32_t>(std::bit_ceil(static_cast<uint32_t>(rows)))
+                                   : static_cast<int32_t>(Ceil(rows, step) * step);
+  return std::min(padded, most);
+}
+
+bool HasCuts(const SamplingOptions& s) {
+  return s.temperature > 0 && (s.top_k > 0 || s.top_p < 1 || s.min_p > 0);
+}
+
+// What a step in flight will give.
+struct Pending {
+  int staged = 0;                                 // the buffer of the results
+  std::vector<std::pair<int32_t, int32_t>> rows;  // that sample: row, top_logprobs
+};
+
+class GpuRunner final : public Runner {
+ public:
+  GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRunnerOptions& options);
+  ~GpuRunner() override;
+
+  const RunnerLimits& limits() const override { return limits_; }
+  void Submit(const Batch& batch) override;
+  std::vector<Sample> Wait() override;
+  void WeightsChanged() override {}  // the passes read the tensors themselves
+
+ private:
+  struct Views {  // of the decode inputs and results, for a number of rows
+    DecodeRows rows;
+    SampleRows sampling;
+    SampleOut out;
+  };
+
+  void MakeCache();
+  int64_t ResultWords() const { return rows_ * (3 + 2 * kTopLogits); }
+  Views ViewsOf(int64_t rows);
+  void Start(const SlotStart& start);
+  void Copy(const std::vector<BlockCopy>& copies);
+  void Prefill(const std::vector<PrefillChunk>& chunks);
+  void Decode(const std::vector<DecodeRow>& rows, Pending* pending);
+  void FillRow(const DecodeRow* row, int64_t index, int32_t* header, int32_t* tables);
+  void RunDecode(int32_t padded, bool cuts, bool fresh);
+  int64_t Width() const { return Ceil(limits_.context, kCacheBlock); }
+
+  const std::shared_ptr<const DecoderWeights> weights_;
+  const GpuRunnerOptions options_;
+  const at::Device device_;
+  Gpu* const gpu_;  // null on the CPU
+  RunnerLimits limits_;
+  const int64_t rows_;  // of the staged arrays
+  std::unique_ptr<DecoderPass> pass_;
+  std::unique_ptr<DeviceSampler> sampler_;
+  at::Tensor
+      storage_;  // [2 · layers, blocks + 1, kv_heads, kCacheBlock, head_dim]; the last block is for padding
+  PagedCache cache_;
+  std::unique_ptr<Staging> decode_in_, prefill_in_, results_;
+  std::vector<SamplingOptions> slots_;
+  std::vector<char> slot_taken_;  // scratch of Decode
+  std::unique_ptr<GraphMemory> graph_memory_;
+  std::map<std::pair<int32_t, bool>, std::optional<cuda::Graph>> graphs_;  // empty: ran once, captured next
+  std::vector<CUevent> events_;
+  std::vector<Pending> in_flight_;
+};
+
+RunnerLimits MakeLimits(const ModelConfig& config, const GpuRunnerOptions& options) {
+  RunnerLimits limits;
+  limits.block_tokens = kCacheBlock;
+  limits.slots = options.slots;
+  limits.decode_rows = options.slots;
+  limits.context = options.context > 0 ? options.context : static_cast<int32_t>(config.max_positions);
+  if (limits.context > config.max_positions) {
+    throw UserError(fmt::format("a context of {} positions is more than the model's {}", limits.context,
+                                config.max_positions));
+  }
+  limits.prefill_tokens = options.prefill_tokens;
+  limits.vocabulary = static_cast<int32_t>(config.vocabulary);
+  return limits;
+}
+
+GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRunnerOptions& options)
+    : weights_(std::move(weights)),
+      options_(options),
+      device_(weights_->embedding.device()),
+      gpu_(device_.is_cuda() ? Gpu::Current() : nullptr),
+      limits_(MakeLimits(weights_->config, options)),
+      rows_(Ceil(options.slots, 4) * 4) {
+  if (gpu_ != nullptr) gpu_->EnterThread();
+  const PassOptions pass{.prefill_tokens = limits_.prefill_tokens,
+                         .decode_rows = limits_.decode_rows,
+                         .positions = limits_.context,
+                         .blocks_each = options.batch_invariant ? kBlocksEach : 0,
+                         .processors = gpu_ != nullptr ? gpu_->info().sm_count : 1};
+  pass_ = std::make_unique<DecoderPass>(weights_, pass);
+  sampler_ = std::make_unique<DeviceSampler>(limits_.decode_rows, limits_.slots + 1, limits_.vocabulary,
+                                             weights_->embedding);
+  const int64_t tiles = Ceil(limits_.prefill_tokens, pass_->prefill_tile()) + limits_.slots;
+  decode_in_ = std::make_unique<Staging>(rows_ * (3 + kSampleWhole + kSampleNumbers + Width()), device_);
+  prefill_in_ = std::make_unique<Staging>(
+      3 * limits_.prefill_tokens + 4 * tiles + limits_.slots * Width() + 64, device_);
+  results_ = std::make_unique<Staging>(ResultWords(), device_);
+  slots_.resize(limits_.slots + 1);
+  slot_taken_.resize(limits_.slots + 1);
+  MakeCache();
+  if (gpu_ == nullptr) return;
+  graph_memory_ = std::make_unique<GraphMemory>();
+  for (int i = 0; i < kStepsInFlight; ++i) {
+    events_.emplace_back();
+    cuda::Check(gpu_->driver().cuEventCreate(&events_.back(), CU_EVENT_DISABLE_TIMING), "make an event");
+  }
+}
+
+GpuRunner::~GpuRunner() {
+  for (CUevent event : events_) gpu_->driver().cuEventDestroy(event);
+}
+
+void GpuRunner::MakeCache() {
+  const ModelConfig& c = weights_->config;
+  const int64_t block_bytes = 2 * c.layers * c.kv_heads * kCacheBlock * c.head_dim *
+                              static_cast<int64_t>(weights_->embedding.element_size());
+  int64_t bytes = options_.cache_bytes;
+  if (bytes == 0) {
+    TRITOGEN_CHECK(gpu_ != nullptr);
+    bytes = static_cast<int64_t>(static_cast<double>(at::accelerator::getMemoryInfo(device_.index()).first) *
+                                 options_.memory_share);
+  }
+  const int64_t blocks = std::min<int64_t>(bytes / block_bytes - 1, Width() * limits_.slots);
+  if (blocks < std::max<int64_t>(kSmallestCache, Width())) {
+    throw UserError(
+        fmt::format("keys and values of one sequence of {} positions take {} MiB, and {} MiB are there for "
+                    "the cache: ask "
+                    "for a smaller context",
+                    limits_.context, Width() * block_bytes >> 20, bytes >> 20));
+  }
+  limits_.blocks = static_cast<int32_t>(blocks);
+  storage_ = at::zeros({2 * c.layers, blocks + 1, c.kv_heads, kCacheBlock, c.head_dim},
+                       weights_->embedding.options());
+  for (int64_t layer = 0; layer < c.layers; ++layer) {
+    cache_.keys.push_back(storage_.select(0, 2 * layer));
+    cache_.values.push_back(storage_.select(0, 2 * layer + 1));
+  }
+}
+
+GpuRunner::Views GpuRunner::ViewsOf(int64_t rows) {
+  const at::Tensor& in = decode_in_->device();
+  const at::Tensor& out = results_->device();
+  int64_t at = 0;
+  const auto next = [&](int64_t columns) {
+    const int64_t from = at;
+    at += rows_ * columns;
+    return from;
+  };
+  Views v;
+  v.rows.tokens = Staging::View(in, next(1), {rows});
+  v.rows.slots = Staging::View(in, next(1), {rows});
+  v.rows.positions = Staging::View(in, next(1), {rows});
+  v.sampling.whole = Staging::View(in, next(kSampleWhole), {rows, kSampleWhole});
+  v.sampling.numbers = Staging::View(in, next(kSampleNumbers), {rows, kSampleNumbers}, at::kFloat);
+  v.rows.tables = Staging::View(in, next(Width()), {rows, Width()});
+  v.rows.last = sampler_->last();
+  at = 0;
+  v.out.tokens = Staging::View(out, next(1), {rows});
+  v.out.logprobs = Staging::View(out, next(2), {rows, 2}, at::kFloat);
+  v.out.top_tokens = Staging::View(out, next(kTopLogits), {rows, kTopLogits});
+  v.out.top_logits = Staging::View(out, next(kTopLogits), {rows, kTopLogits}, at::kFloat);
+  return v;
+}
+
+void GpuRunner::Start(const SlotStart& start) {
+  slots_[start.slot] = start.sampling;
+  if (start.sampling.repetition_penalty == 1) return;  // nobody looks
+  const std::vector<int64_t> seen(start.seen.begin(), start.seen.end());
+  sampler_->SetSeen(start.slot, seen);
+}
+
+void GpuRunner::Copy(const std::vector<BlockCopy>& copies) {
+  if (copies.empty()) return;
+  std::vector<int64_t> from, to;
+  for (const BlockCopy& copy : copies) {
+    from.push_back(copy.from);
+    to.push_back(copy.to);
+  }
+  const auto on_device = [&](const std::vector<int64_t>& v) { return at::tensor(v).to(device_); };
+  storage_.index_copy_(1, on_device(to), storage_.index_select(1, on_device(from)));
+}
+
+void GpuRunner::Prefill(const std::vector<PrefillChunk>& chunks) {
+  int64_t tokens = 0, tiles = 0;
+  for (const PrefillChunk& chunk : chunks) {
+    tokens += static_cast<int64_t>(chunk.tokens.size());
+    tiles += Ceil(static_cast<int64_t>(chunk.tokens.size()), pass_->prefill_tile());
+  }
+  if (tokens == 0) return;
+  prefill_in_->Next();
+  int64_t at[5];
+  const int64_t count = static_cast<int64_t>(chunks.size());
+  int32_t* token = prefill_in_->Take(tokens, &at[0]);
+  int32_t* position = prefill_in_->Take(tokens, &at[1]);
+  int32_t* table_row = prefill_in_->Take(tokens, &at[2]);
+  int32_t* tile = prefill_in_->Take(4 * tiles, &at[3]);
+  int32_t* tables = prefill_in_->Take(count * Width(), &at[4]);
+  int32_t first = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const PrefillChunk& chunk = chunks[i];
+    const auto n = static_cast<int32_t>(chunk.tokens.size());
+    std::copy(chunk.tokens.begin(), chunk.tokens.end(), token + first);
+    std::copy(chunk.blocks.begin(), chunk.blocks.end(), tables + i * Width());
+    for (int32_t t = 0; t < n; ++t) {
+      position[first + t] = chunk.start + t;
+      table_row[first + t] = i;
+    }
+    const auto most = static_cast<int32_t>(pass_->prefill_tile());
+    for (int32_t t = 0; t < n; t += most, tile += 4) {
+      tile[0] = first + t, tile[1] = std::min(most, n - t), tile[2] = chunk.start + t, tile[3] = i;
+    }
+    first += n;
+  }
+  prefill_in_->ToDevice();
+  const at::Tensor& in = prefill_in_->device();
+  pass_->Prefill({.tokens = Staging::View(in, at[0], {tokens}),
+                  .positions = Staging::View(in, at[1], {tokens}),
+                  .table_rows = Staging::View(in, at[2], {tokens}),
+                  .tiles = Staging::View(in, at[3], {tiles, 4}),
+                  .tables = Staging::View(in, at[4], {count, Width()})},
+                 cache_);
+}
+
+// Null: a row that pads the batch. Its token goes to a block and a slot that nobody uses.
+void GpuRunner::FillRow(const DecodeRow* row, int64_t index, int32_t* header, int32_t* tables) {
+  const int32_t slot = row != nullptr ? row->slot : limits_.slots;
+  const SamplingOptions& s = slots_[slot];
+  header[index] = row != nullptr ? row->token : 0;
+  header[rows_ + index] = slot;
+  header[2 * rows_ + index] = row != nullptr ? row->position : 0;
+  int32_t* whole = header + 3 * rows_ + index * kSampleWhole;
+  whole[0] = slot;
+  whole[1] = row != nullptr ? row->draw : -1;
+  whole[2] = static_cast<int32_t>(s.seed & 0xffffffff);
+  whole[3] = static_cast<int32_t>(s.seed >> 32);
+  whole[4] = s.top_k;
+  whole[5] = 0;
+  const float numbers[kSampleNumbers] = {s.temperature, s.repetition_penalty, s.top_p, s.min_p};
+  std::memcpy(header + (3 + kSampleWhole) * rows_ + index * kSampleNumbers, numbers, sizeof numbers);
+  int32_t* table = tables + index * Width();
+  if (row != nullptr) {
+    std::copy(row->blocks.begin(), row->blocks.end(), table);
+  } else {
+    table[0] = limits_.blocks;
+  }
+}
+
+void GpuRunner::Decode(const std::vector<DecodeRow>& rows, Pending* pending) {
+  if (rows.empty()) return;
+  const int32_t padded = PaddedRows(static_cast<int32_t>(rows.size()), limits_.decode_rows);
+  bool cuts = false, fresh = true, tops = false;
+  decode_in_->Next();
+  int32_t* header = decode_in_->Take(rows_ * (3 + kSampleWhole + kSampleNumbers));
+  int32_t* tables = decode_in_->Take(padded * Width());
+  for (int32_t i = 0; i < padded; ++i) {
+    const DecodeRow* row = i < static_cast<int32_t>(rows.size()) ? &rows[i] : nullptr;
+    FillRow(row, i, header, tables);
+    if (row == nullptr) continue;
+    fresh = fresh && !std::exchange(slot_taken_[row->slot], 1);
+    if (row->draw < 0) continue;
+    const SamplingOptions& s = slots_[row->slot];
+    cuts = cuts || HasCuts(s);
+    tops = tops || s.top_logprobs > 0;
+    pending->rows.emplace_back(i, s.top_logprobs);
+  }
+  for (const DecodeRow& row : rows) slot_taken_[row.slot] = 0;
+  decode_in_->ToDevice();
+  RunDecode(padded, cuts, fresh);
+  if (tops) {
+    const Views v = ViewsOf(padded);
+    sampler_->TopLogits(pass_->logits(padded), v.sampling, v.out);
+  }
+  results_->Next();
+  results_->ToHost(tops ? ResultWords() : rows_ * 3);
+  pending->staged = results_->current();
+}
+
+void GpuRunner::RunDecode(int32_t padded, bool cuts, bool fresh) {
+  const auto run = [&] {
+    const Views v = ViewsOf(padded);
+    sampler_->Sample(pass_->Decode(v.rows, cache_, fresh), v.sampling, cuts, v.out);
+  };
+  if (gpu_ == nullptr || !options_.graphs || !fresh) return run();
+  const auto [entry, is_new] = graphs_.try_emplace({padded, cuts});
+  if (is_new) return run();  // loads kernels and makes cuBLAS take its memory, which a capture must not do
+  std::optional<cuda::Graph>& graph = entry->second;
+  if (!graph) {
+    std::string why;
+    graph_memory_->Allocating(
+        *gpu_, [&] { graph = cuda::Graph::Capture(gpu_->driver(), gpu_->stream(), run, &why); });
+    if (!graph) throw InternalError("the decode step cannot be captured: " + why);
+  }
+  graph->Launch(gpu_->stream());
+}
+
+void GpuRunner::Submit(const Batch& batch) {
+  TRITOGEN_CHECK(in_flight_.size() < kStepsInFlight);
+  if (gpu_ != nullptr) gpu_->EnterThread();
+  const at::NoGradGuard no_gradients;
+  for (const SlotStart& start : batch.starts) Start(start);
+  Copy(batch.copies);
+  Prefill(batch.prefill);
+  Pending pending;
+  Decode(batch.decode, &pending);
+  if (gpu_ != nullptr && !batch.decode.empty()) {
+    cuda::Check(gpu_->driver().cuEventRecord(events_[pending.staged], gpu_->stream()), "record an event");
+  }
+  in_flight_.push_back(std::move(pending));
+}
+
+std::vector<Sample> GpuRunner::Wait() {
+  TRITOGEN_CHECK(!in_flight_.empty());
+  const Pending pending = std::move(in_flight_.front());
+  in_flight_.erase(in_flight_.begin());
+  std::vector<Sample> samples;
+  if (pending.rows.empty()) return samples;
+  if (gpu_ != nullptr) {
+    cuda::Check(gpu_->driver().cuEventSynchronize(events_[pending.staged]), "wait for a step");
+  }
+  const int32_t* tokens = results_->host(pending.staged);
+  const auto* logprobs = reinterpret_cast<const float*>(tokens + rows_);
+  const int32_t* top_tokens = tokens + 3 * rows_;
+  const auto* top_logits = reinterpret_cast<const float*>(tokens + (3 + kTopLogits) * rows_);
+  samples.reserve(pending.rows.size());
+  for (const auto& [row, tops] : pending.rows) {
+    Sample& sample = samples.emplace_back();
+    sample.chosen = {tokens[row], logprobs[2 * row]};
+    for (int32_t i = 0; i < tops; ++i) {
+      const int64_t at = row * kTopLogits + i;
+      sample.top.push_back({top_tokens[at], top_logits[at] - logprobs[2 * row + 1]});
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::unique_ptr<Runner> MakeGpuRunner(std::shared_ptr<const DecoderWeights> weights,
+                                      const GpuRunnerOptions& options) {
+  try {
+    return std::make_unique<GpuRunner>(std::move(weights), options);
+  } catch (const c10::OutOfMemoryError& error) {
+    throw UserError(fmt::format("the device's memory does not suffice: {}", error.what_without_backtrace()));
+  }
+}
+
+}  // namespace tritogen

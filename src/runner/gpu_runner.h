@@ -1,0 +1,27 @@
+// A Runner on a GPU: Tritogen's kernels, cuBLAS, and a CUDA graph for each size of a decode batch.
+#pragma once
+
+#include <memory>
+
+#include "engine/runner.h"
+#include "model/decoder.h"
+
+namespace tritogen {
+
+struct GpuRunnerOptions {
+  int32_t slots = 256;            // sequences at once
+  int32_t prefill_tokens = 8192;  // in a step
+  int32_t context = 0;            // positions of a sequence; 0: the model's
+  int64_t cache_bytes = 0;        // of keys and values; 0: by memory_share
+  double memory_share = 0.9;      // of the device's free memory, when the runner is made
+  bool batch_invariant = false;   // a sequence's numbers do not depend on the batch it is in
+  bool graphs = true;
+};
+
+// The weights lie on the device of Gpu::Current(), or on the CPU, where the tile machine runs the kernels
+// (for tests; cache_bytes must be given). Throws UserError when they, or one sequence of the context, do not
+// fit.
+std::unique_ptr<Runner> MakeGpuRunner(std::shared_ptr<const DecoderWeights> weights,
+                                      const GpuRunnerOptions& options);
+
+}  // namespace tritogen

@@ -1,0 +1,131 @@
+// The GPU runner's own kernels, run by the tile machine, against plain logits.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runner/gpu_runner.h"
+
+namespace tritogen {
+namespace {
+
+ModelConfig SmallConfig() {
+  ModelConfig c;
+  c.vocabulary = 203, c.hidden = 48, c.intermediate = 64, c.layers = 2;
+  c.heads = 6, c.kv_heads = 2, c.head_dim = 32, c.max_positions = 256;
+  c.qkv_bias = false, c.qk_norm = true, c.tied_embeddings = true;
+  return c;
+}
+
+std::shared_ptr<DecoderWeights> SmallWeights(const ModelConfig& config, at::ScalarType type = at::kFloat) {
+  auto weights = std::make_shared<DecoderWeights>(MakeWeights(config, type, at::kCPU));
+  FillWeights(7, weights.get());
+  for (auto& [name, tensor] : weights->Named()) {
+    if (tensor.dim() == 2) tensor.mul_(8);  // so that layers do something
+  }
+  return weights;
+}
+
+std::vector<TokenId> Text(int64_t length, int64_t vocabulary, int64_t salt) {
+  std::vector<TokenId> tokens;
+  for (int64_t i = 0; i < length; ++i)
+    tokens.push_back(static_cast<TokenId>((i * 37 + salt * 11 + 5) % vocabulary));
+  return tokens;
+}
+
+// Log-probabilities of every next token of a text, by the plain way.
+at::Tensor PlainLogprobs(const DecoderWeights& weights, const std::vector<TokenId>& text) {
+  const at::Tensor tokens = at::tensor(std::vector<int64_t>(text.begin(), text.end())).unsqueeze(0);
+  return at::log_softmax(PlainLogits(weights, tokens).to(at::kFloat), -1).squeeze(0);
+}
+
+struct Running {
+  std::vector<TokenId> text;
+  std::vector<int32_t> blocks;
+};
+
+// Prefills in pieces of `piece`, then decodes greedily, checking each logprob.
+void Generate(const std::shared_ptr<DecoderWeights>& weights, GpuRunnerOptions options, double bound,
+              std::vector<int64_t> lengths, int32_t piece, int steps) {
+  options.cache_bytes = int64_t{64} << 20;
+  const auto runner = MakeGpuRunner(weights, options);
+  std::vector<Running> all;
+  int32_t next_block = runner->limits().blocks - 1;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    Running& one = all.emplace_back();
+    one.text = Text(lengths[i], weights->config.vocabulary, static_cast<int64_t>(i));
+    for (int64_t b = 0; b < (lengths[i] + steps) / 64 + 1; ++b) one.blocks.push_back(next_block--);
+  }
+  for (int32_t start = 0; start < *std::max_element(lengths.begin(), lengths.end()); start += piece) {
+    Batch batch;
+    for (const Running& one : all) {
+      const auto end = static_cast<int32_t>(one.text.size()) - 1;
+      if (start >= end) continue;
+      const int32_t count = std::min(piece, end - start);
+      batch.prefill.push_back({start, {one.text.data() + start, static_cast<size_t>(count)}, one.blocks});
+    }
+    runner->Submit(batch);
+    EXPECT_TRUE(runner->Wait().empty());
+  }
+  for (int step = 0; step < steps; ++step) {
+    Batch batch;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto slot = static_cast<int32_t>(i);
+      SamplingOptions greedy;
+      greedy.temperature = 0, greedy.top_logprobs = 3;
+      if (step == 0) batch.starts.push_back({slot, greedy, {}});
+      batch.decode.push_back({slot, static_cast<int32_t>(all[i].text.size()) - 1,
+                              step == 0 ? all[i].text.back() : DecodeRow::kLast, step, all[i].blocks});
+    }
+    runner->Submit(batch);
+    const std::vector<Sample> samples = runner->Wait();
+    ASSERT_EQ(samples.size(), all.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      const at::Tensor expected = PlainLogprobs(*weights, all[i].text)[-1];
+      const auto [values, places] = at::topk(expected, 3);
+      EXPECT_NEAR(samples[i].chosen.logprob, expected[samples[i].chosen.token].item<float>(), bound);
+      EXPECT_NEAR(samples[i].chosen.logprob, values[0].item<float>(), bound);
+      ASSERT_EQ(samples[i].top.size(), 3u);
+      for (int k = 0; k < 3; ++k) EXPECT_NEAR(samples[i].top[k].logprob, values[k].item<float>(), bound);
+      all[i].text.push_back(samples[i].chosen.token);
+    }
+  }
+}
+
+GpuRunnerOptions SmallOptions() {
+  GpuRunnerOptions options;
+  options.slots = 5, options.prefill_tokens = 400, options.context = 256;
+  return options;
+}
+
+TEST(GpuRunner, ChunkedPrefillAndDecodeAreThePlainForwardPass) {
+  Generate(SmallWeights(SmallConfig()), SmallOptions(), 2e-4, {1, 63, 64, 130}, 70, 3);
+}
+
+TEST(GpuRunner, SplitsAreJoined) {
+  GpuRunnerOptions options = SmallOptions();
+  options.batch_invariant = true;
+  ModelConfig config = SmallConfig();
+  config.max_positions = 1024;
+  options.context = 1024, options.prefill_tokens = 700;
+  Generate(SmallWeights(config), options, 2e-4, {600, 40}, 600, 2);
+}
+
+TEST(GpuRunner, BiasesManyHeadsUntied) {
+  ModelConfig config = SmallConfig();
+  config.family = ModelFamily::kQwen2;
+  config.qk_norm = false, config.qkv_bias = true, config.tied_embeddings = false;
+  config.heads = 18, config.kv_heads = 1;
+  const auto weights = SmallWeights(config);
+  for (LayerWeights& layer : weights->layers)
+    layer.qkv_bias.normal_(0, 0.5, at::detail::createCPUGenerator(1));
+  Generate(weights, SmallOptions(), 2e-4, {5, 70}, 100, 2);
+}
+
+TEST(GpuRunner, HalfPrecisions) {
+  Generate(SmallWeights(SmallConfig(), at::kBFloat16), SmallOptions(), 0.15, {20, 70}, 100, 2);
+  Generate(SmallWeights(SmallConfig(), at::kHalf), SmallOptions(), 0.03, {20, 70}, 100, 2);
+}
+
+}  // namespace
+}  // namespace tritogen
