@@ -188,7 +188,7 @@ bool Engine::Impl::Advance() {
     PlannedStep& next = steps_[submitted_ % Runner::kStepsInFlight];
     planned = scheduler_.Plan(&next);
     if (planned) {
-      runner_->Submit(next.step);
+      runner_->Submit(next.batch);
       ++submitted_;
     }
   }

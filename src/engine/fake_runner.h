@@ -55,24 +55,24 @@ class FakeRunner : public Runner {
     int32_t prefill = 0, decode = 0, copies = 0;
   };
   std::vector<StepSize> log;
-  std::function<void(const Step&)> on_submit;  // may throw
+  std::function<void(const Batch&)> on_submit;  // may throw
   std::function<void()> on_wait;               // may throw
   TokenId nan_token = -1;                      // is NaN instead
 
   const RunnerLimits& limits() const override { return limits_; }
 
-  void Submit(const Step& step) override {
+  void Submit(const Batch& batch) override {
     Require(results_.size() < kStepsInFlight, "steps in flight");
-    if (on_submit) on_submit(step);
+    if (on_submit) on_submit(batch);
     ++step_;
-    Start(step.starts);
-    Copy(step.copies);
-    StepSize size{.decode = static_cast<int32_t>(step.decode.size()),
-                  .copies = static_cast<int32_t>(step.copies.size())};
-    for (const PrefillChunk& chunk : step.prefill) size.prefill += Prefill(chunk);
+    Start(batch.starts);
+    Copy(batch.copies);
+    StepSize size{.decode = static_cast<int32_t>(batch.decode.size()),
+                  .copies = static_cast<int32_t>(batch.copies.size())};
+    for (const PrefillChunk& chunk : batch.prefill) size.prefill += Prefill(chunk);
     Require(size.prefill <= limits_.prefill_tokens && size.decode <= limits_.decode_rows, "step within limits");
     results_.emplace_back();
-    for (size_t i = 0; i < step.decode.size(); ++i) Decode(step.decode[i]);
+    for (size_t i = 0; i < batch.decode.size(); ++i) Decode(batch.decode[i]);
     log.push_back(size);
   }
 

@@ -56,22 +56,22 @@ void Scheduler::End(Sequence* sequence) {
 }
 
 bool Scheduler::Plan(PlannedStep* planned) {
-  Step& step = planned->step;
-  step.starts.clear();
-  step.copies.clear();
-  step.prefill.clear();
-  step.decode.clear();
+  Batch& batch = planned->batch;
+  batch.starts.clear();
+  batch.copies.clear();
+  batch.prefill.clear();
+  batch.decode.clear();
   planned->sampled.clear();
   chunked_.clear();
   ReleaseLeaving();
   do {
     if (!Grow()) return false;
-    StartReady(&step);
-    AddPrefill(&step);
-    StartReady(&step);  // those whose prompts were found whole
+    StartReady(&batch);
+    AddPrefill(&batch);
+    StartReady(&batch);  // those whose prompts were found whole
     AddDecodeRows(planned);
     FinishChunks();
-    if (step.prefill.empty() && step.decode.empty()) continue;
+    if (batch.prefill.empty() && batch.decode.empty()) continue;
     ++planned_;
     ++stats_.steps;
     return true;
@@ -115,7 +115,7 @@ bool Scheduler::Grow() {
   return true;
 }
 
-void Scheduler::StartReady(Step* step) {
+void Scheduler::StartReady(Batch* batch) {
   ready_needs_blocks_ = false;
   size_t started = 0;
   for (; started < ready_.size(); ++started) {
@@ -127,17 +127,17 @@ void Scheduler::StartReady(Step* step) {
     const int32_t needed = static_cast<int32_t>(copies) + static_cast<int32_t>(s->room < s->end());
     ready_needs_blocks_ = needed > 0 && !Fits(needed);
     if (ready_needs_blocks_) break;
-    Start(s, copies, step);
+    Start(s, copies, batch);
   }
   ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(started));
 }
 
-void Scheduler::Start(Sequence* sequence, bool copies, Step* step) {
+void Scheduler::Start(Sequence* sequence, bool copies, Batch* batch) {
   Sequence& s = *sequence;
   if (copies) {
     int32_t& block = s.blocks[s.written / limits_.block_tokens];
     const int32_t own = pool_.Take();
-    step->copies.push_back({.from = block, .to = own});
+    batch->copies.push_back({.from = block, .to = own});
     pool_.Release(block);
     block = own;
   }
@@ -146,7 +146,7 @@ void Scheduler::Start(Sequence* sequence, bool copies, Step* step) {
   free_slots_.pop_back();
   SamplingOptions sampling = s.group->request.options.sampling;
   sampling.seed = SequenceSeed(sampling.seed, s.index);
-  step->starts.push_back({.slot = s.slot, .sampling = sampling, .seen = s.tokens});
+  batch->starts.push_back({.slot = s.slot, .sampling = sampling, .seen = s.tokens});
   s.stage = Sequence::Stage::kRunning;
   s.place = static_cast<int32_t>(running_.size());
   running_.push_back(&s);
@@ -154,26 +154,26 @@ void Scheduler::Start(Sequence* sequence, bool copies, Step* step) {
   spare_rows_ -= s.rows;
 }
 
-void Scheduler::AddPrefill(Step* step) {
+void Scheduler::AddPrefill(Batch* batch) {
   int32_t budget = prefill_tokens_;
   for (Sequence* sequence : prefilling_) {
     if (budget == 0) break;
-    AddChunk(sequence, &budget, step);
+    AddChunk(sequence, &budget, batch);
   }
   while (budget > 0 && !waiting_.empty() && !ready_needs_blocks_ && admitted() < most_running_) {
     Sequence* sequence = waiting_.front();
     if (!Admit(sequence)) break;
-    if (sequence->stage == Sequence::Stage::kPrefill) AddChunk(sequence, &budget, step);
+    if (sequence->stage == Sequence::Stage::kPrefill) AddChunk(sequence, &budget, batch);
   }
 }
 
-void Scheduler::AddChunk(Sequence* sequence, int32_t* budget, Step* step) {
+void Scheduler::AddChunk(Sequence* sequence, int32_t* budget, Batch* batch) {
   Sequence& s = *sequence;
   const int32_t tokens = std::min(*budget, s.prefill_end() - s.written);
   *budget -= tokens;
   const auto first = static_cast<size_t>(s.written);
   s.written += tokens;
-  step->prefill.push_back(
+  batch->prefill.push_back(
       {.start = s.written - tokens,
        .tokens = std::span<const TokenId>(s.tokens).subspan(first, static_cast<size_t>(tokens)),
        .blocks = std::span<const int32_t>(s.blocks).first(static_cast<size_t>(BlocksOf(s.written)))});
@@ -187,7 +187,7 @@ void Scheduler::AddDecodeRows(PlannedStep* planned) {
     for (; s.rows > 0; --s.rows) {
       const int32_t position = s.written++;
       const std::span<const int32_t> blocks = s.blocks;
-      DecodeRow& row = planned->step.decode.emplace_back();
+      DecodeRow& row = planned->batch.decode.emplace_back();
       row.slot = s.slot;
       row.position = position;
       if (position < known) row.token = s.tokens[position];

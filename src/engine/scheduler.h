@@ -12,7 +12,7 @@
 namespace tritogen {
 
 struct PlannedStep {
-  Step step;
+  Batch batch;
   std::vector<Sequence*> sampled;  // whose rows draw, in order
 };
 
@@ -48,10 +48,10 @@ class Scheduler {
   bool in_flight() const { return planned_ > done_; }
   // Parts of Plan, in this order.
   bool Grow();
-  void StartReady(Step* step);
-  void Start(Sequence* sequence, bool copies, Step* step);
-  void AddPrefill(Step* step);
-  void AddChunk(Sequence* sequence, int32_t* budget, Step* step);
+  void StartReady(Batch* batch);
+  void Start(Sequence* sequence, bool copies, Batch* batch);
+  void AddPrefill(Batch* batch);
+  void AddChunk(Sequence* sequence, int32_t* budget, Batch* batch);
   void AddDecodeRows(PlannedStep* planned);
   void FinishChunks();
   // Moves between the stages.
