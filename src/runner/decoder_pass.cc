@@ -125,6 +125,21 @@ std::string DecoderPass::Kernel(std::string_view name, std::string_view choice) 
   return fmt::format("{}.{}{}{}", name, dtype_, choice.empty() ? "" : ".", choice);
 }
 
+std::vector<std::string> DecoderPass::KernelNames() const {
+  const std::string norm = config_.qk_norm ? "1" : "0";
+  std::vector<std::string> names = {Kernel("embed", width_),
+                                    Kernel("rms_norm", "0." + width_),
+                                    Kernel("rms_norm", "1." + width_),
+                                    Kernel("swiglu"),
+                                    Kernel("rope_to_cache", head_ + "." + norm),
+                                    Kernel("paged_prefill", head_),
+                                    Kernel("join_splits", head_)};
+  for (const std::string& fresh : {std::string("00"), "1" + norm}) {
+    for (const char* split : {"0", "1"}) names.push_back(Kernel("paged_decode", head_ + "." + fresh + split));
+  }
+  return names;
+}
+
 void DecoderPass::Embed(const at::Tensor& tokens, const at::Tensor& last, const at::Tensor& slots,
                         const at::Tensor& out) {
   LaunchBuiltin(Kernel("embed", width_), tokens.size(0),

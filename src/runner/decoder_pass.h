@@ -58,6 +58,7 @@ class DecoderPass {
   at::Tensor Decode(const DecodeRows& in, const PagedCache& cache, bool fresh);
 
   at::Tensor logits(int64_t rows) const;  // what Decode returned
+  std::vector<std::string> KernelNames() const;
   int64_t prefill_tile() const { return prefill_tile_; }
   // Bytes that the constructor takes, to plan with.
   static int64_t ScratchBytes(const DecoderWeights& weights, const PassOptions& options);

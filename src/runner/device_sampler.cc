@@ -34,6 +34,11 @@ DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, co
   places_ = at::empty({rows, chunks_}, ints);
 }
 
+std::vector<std::string> DeviceSampler::KernelNames() const {
+  return {"cut_logits." + dtype_, "sample_chunks." + dtype_ + ".0", "sample_chunks." + dtype_ + ".1",
+          "join_samples",         "top_logits." + dtype_,           "mark_seen"};
+}
+
 void DeviceSampler::Sample(const at::Tensor& logits, const SampleRows& rows, bool cuts,
                            const SampleOut& out) {
   const int64_t n = logits.size(0);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tritogen {
 
@@ -38,6 +39,7 @@ class DeviceSampler {
 
   // The slot's tokens seen are these.
   void SetSeen(int64_t slot, at::IntArrayRef tokens);
+  std::vector<std::string> KernelNames() const;
   const at::Tensor& last() const { return last_; }  // [slots] int32: the token that each slot sampled last
 
  private:

@@ -131,6 +131,8 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   slot_taken_.resize(limits_.slots + 1);
   MakeCache();
   if (gpu_ == nullptr) return;
+  gpu_->Precompile(pass_->KernelNames());
+  gpu_->Precompile(sampler_->KernelNames());
   graph_memory_ = std::make_unique<GraphMemory>();
   for (int i = 0; i < kStepsInFlight; ++i) {
     events_.emplace_back();

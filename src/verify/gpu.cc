@@ -71,7 +71,7 @@ Gpu& Gpu::Open(int ordinal, cuda::KernelCompiler* compiler) {
   TRITOGEN_CHECK(!current_);
   LoadLibraries();
   current_.reset(new Gpu(LoadDriver(), ordinal, compiler));
-  // The first process on this machine compiles our own kernels, all at once; the others find them.
+  // The first process on this machine compiles the verifier's kernels, all at once; the others find them.
   const UniqueFd lock = OpenLock(*current_, "kernels");
   Flock(lock, LOCK_EX);
   current_->Precompile(BuiltinKernels(KernelFamily::kVerifier));
@@ -132,6 +132,12 @@ const cuda::LoadedKernel& Gpu::Builtin(const std::string& name) {
     kernel = std::get<std::shared_ptr<const cuda::LoadedKernel>>(loaded);
   }
   return *kernel;
+}
+
+void Gpu::Precompile(const std::vector<std::string>& builtins) {
+  std::vector<Kernel> kernels;
+  for (const std::string& name : builtins) kernels.push_back(BuiltinKernel(name));
+  Precompile(kernels);
 }
 
 void Gpu::Synchronize(double seconds) {

@@ -1,0 +1,189 @@
+// bench engine: how fast the engine generates with random weights of public shapes.
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/splitmix.h"
+#include "cli/bench_shapes.h"
+#include "cli/command.h"
+#include "cli/session.h"
+#include "engine/engine.h"
+#include "runner/gpu_runner.h"
+#include "runner/open_gpu.h"
+#include "verify/gpu.h"
+
+namespace tritogen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct BenchOptions {
+  std::string shape = "24m", out;
+  int32_t sequences = 256, prompt = 512, answer = 512, group = 1, slots = 0, prefill_tokens = 8192,
+          repeat = 2;
+  bool batch_invariant = false, no_graphs = false, no_overlap = false;
+  double temperature = 1;
+};
+
+double Seconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+double Percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+// When the tokens of one sequence came.
+struct Trace {
+  std::vector<Clock::time_point> tokens;
+  bool done = false;
+};
+
+// Sends all requests at once and waits for their ends.
+nlohmann::json RunOnce(Engine& engine, const BenchOptions& o) {
+  std::mutex mutex;
+  std::condition_variable all_done;
+  const int32_t requests = o.sequences / o.group;
+  std::vector<Trace> traces(o.sequences);
+  int32_t open = o.sequences;
+  std::string error;
+  SplitMix random(1);
+  const auto start = Clock::now();
+  for (int32_t r = 0; r < requests; ++r) {
+    Request request;
+    for (int32_t i = 0; i < o.prompt; ++i) {
+      request.prompt.push_back(static_cast<TokenId>(random.Next() % engine.limits().vocabulary));
+    }
+    request.n = o.group;
+    request.options.max_tokens = o.answer;
+    request.options.sampling.temperature = static_cast<float>(o.temperature);
+    request.options.sampling.seed = random.Next();
+    engine.Submit(std::move(request), [&, r](const Chunk& chunk) {
+      const auto now = Clock::now();
+      Trace& trace = traces[r * o.group + chunk.index];
+      trace.tokens.insert(trace.tokens.end(), chunk.samples.size(), now);
+      if (!chunk.finish) return;
+      const std::scoped_lock lock(mutex);
+      if (*chunk.finish == FinishReason::kError) error = chunk.error;
+      if (--open == 0) all_done.notify_one();
+    });
+  }
+  std::unique_lock lock(mutex);
+  all_done.wait(lock, [&] { return open == 0; });
+  if (!error.empty()) throw InternalError(error);
+  Clock::time_point first_of_last = start, end_of_first = Clock::time_point::max(), end = start;
+  std::vector<double> first, between;
+  for (const Trace& trace : traces) {
+    first_of_last = std::max(first_of_last, trace.tokens.front());
+    end_of_first = std::min(end_of_first, trace.tokens.back());
+    end = std::max(end, trace.tokens.back());
+    first.push_back(Seconds(start, trace.tokens.front()));
+    for (size_t i = 1; i < trace.tokens.size(); ++i) {
+      between.push_back(Seconds(trace.tokens[i - 1], trace.tokens[i]));
+    }
+  }
+  int64_t alone = 0;  // while all sequences decode and none prefills
+  for (const Trace& trace : traces) {
+    alone += std::count_if(trace.tokens.begin(), trace.tokens.end(),
+                           [&](auto at) { return at > first_of_last && at <= end_of_first; });
+  }
+  const double all = static_cast<double>(o.sequences) * o.answer;
+  nlohmann::json result = {
+      {"seconds", Seconds(start, end)},
+      {"tokens_per_second", all / Seconds(start, end)},
+      {"first_token_ms", {1e3 * Percentile(first, 0.5), 1e3 * Percentile(first, 0.99)}},
+      {"between_tokens_ms", {1e3 * Percentile(between, 0.5), 1e3 * Percentile(between, 0.99)}}};
+  if (end_of_first > first_of_last) {
+    result["decode_tokens_per_second"] = static_cast<double>(alone) / Seconds(first_of_last, end_of_first);
+    result["decode_step_ms"] =
+        1e3 * Seconds(first_of_last, end_of_first) * o.sequences / static_cast<double>(alone);
+  }
+  return result;
+}
+
+int RunEngine(const BenchOptions& o, const Environment& environment) {
+  const ModelConfig config = BenchShape(o.shape);
+  OpenGpu({.python = environment.python,
+           .worker_folder = environment.root + "/worker",
+           .cache_folder = CacheFolder() / "kernels"});
+  Gpu& gpu = *Gpu::Current();
+  auto weights = std::make_shared<DecoderWeights>(MakeWeights(config, at::kBFloat16, gpu.device()));
+  for (auto& [name, tensor] : weights->Named()) {
+    if (tensor.dim() == 2)
+      tensor.normal_(0, 0.02);
+    else
+      tensor.fill_(name.ends_with("bias") ? 0 : 1);
+  }
+  GpuRunnerOptions runner;
+  runner.slots = o.slots > 0 ? o.slots : o.sequences;
+  runner.prefill_tokens = o.prefill_tokens;
+  runner.context = o.prompt + o.answer + 1;
+  runner.batch_invariant = o.batch_invariant;
+  runner.graphs = !o.no_graphs;
+  EngineOptions options;
+  options.overlap = !o.no_overlap;
+  options.prefix_cache = false;  // the runs below repeat their prompts
+  Engine engine(MakeGpuRunner(weights, runner), nullptr, options);
+  int64_t parameters = 0;
+  for (const auto& [name, tensor] : weights->Named()) parameters += tensor.numel();
+  const double step_bytes =
+      2.0 * static_cast<double>(parameters) -
+      (config.tied_embeddings ? 0 : 2.0 * config.vocabulary * config.hidden) +
+      4.0 * config.layers * config.kv_heads * config.head_dim * o.sequences * (o.prompt + o.answer / 2.0);
+  nlohmann::json report = {
+      {"shape", o.shape},
+      {"parameters", parameters},
+      {"device", gpu.info().name},
+      {"sequences", o.sequences},
+      {"prompt", o.prompt},
+      {"answer", o.answer},
+      {"group", o.group},
+      {"bytes_of_a_step", step_bytes},
+      {"memory_bandwidth", gpu.info().memory_bandwidth},
+      {"limit_tokens_per_second", o.sequences / (step_bytes / gpu.info().memory_bandwidth)}};
+  for (int i = 0; i < o.repeat; ++i) {  // the first one compiles kernels and captures graphs
+    report["runs"].push_back(RunOnce(engine, o));
+    fmt::print("{}\n", report["runs"].back().dump());
+    std::fflush(stdout);
+  }
+  if (!o.out.empty()) WriteFileAtomic(o.out, report.dump(1));
+  fmt::print("{}\n", report.dump());
+  return 0;
+}
+
+}  // namespace
+
+int RunBench(int argc, char** argv, const Environment& environment) {
+  CLI::App app("Measures parts of Tritogen on this machine.", "tritogen bench");
+  app.require_subcommand(1);
+  BenchOptions o;
+  CLI::App* engine = app.add_subcommand("engine", "tokens per second with random weights of a shape");
+  engine->add_option("--shape", o.shape, "of the model")->check(CLI::IsMember(BenchShapeNames()));
+  engine->add_option("--sequences", o.sequences, "answers in all")->check(CLI::PositiveNumber);
+  engine->add_option("--prompt", o.prompt, "tokens of a prompt")->check(CLI::PositiveNumber);
+  engine->add_option("--answer", o.answer, "tokens of an answer")->check(CLI::PositiveNumber);
+  engine->add_option("--group", o.group, "answers to one prompt")->check(CLI::PositiveNumber);
+  engine->add_option("--slots", o.slots, "sequences at once (default: all)");
+  engine->add_option("--prefill-tokens", o.prefill_tokens, "prompt tokens of a step")
+      ->check(CLI::PositiveNumber);
+  engine->add_option("--repeat", o.repeat, "runs; the first one warms up")->check(CLI::PositiveNumber);
+  engine->add_option("--temperature", o.temperature)->check(CLI::NonNegativeNumber);
+  engine->add_flag("--batch-invariant", o.batch_invariant);
+  engine->add_flag("--no-graphs", o.no_graphs, "launch kernel by kernel");
+  engine->add_flag("--no-overlap", o.no_overlap, "plan a step when the one before is done");
+  engine->add_option("--out", o.out, "JSON file");
+  if (const auto code = Parse(&app, argc, argv)) return *code;
+  if (o.sequences % o.group != 0) throw UserError("--sequences must be a multiple of --group");
+  return RunEngine(o, environment);
+}
+
+}  // namespace tritogen

@@ -1,0 +1,14 @@
+#include "runner/open_gpu.h"
+
+#include <utility>
+
+#include "verify/gpu.h"
+
+namespace tritogen {
+
+void OpenGpu(cuda::CompilerOptions options) {
+  static auto* const compiler = new cuda::KernelCompiler(std::move(options));  // the Gpu uses it to its end
+  Gpu::Open(0, compiler);
+}
+
+}  // namespace tritogen
