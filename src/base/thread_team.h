@@ -28,11 +28,13 @@ class ThreadTeam {
   using Work = std::function<void(int thread, int64_t begin, int64_t end)>;
   void For(int64_t count, int64_t grain, const Work& work);
 
-  // A grain of which each thread gets some, as a multiple of `unit`.
-  int64_t Grain(int64_t count, int64_t unit) const {
+  // A grain of which each thread gets some, as a multiple of `unit`; at least `least`, for what is not worth
+  // waking anybody.
+  int64_t Grain(int64_t count, int64_t unit, int64_t least = 1) const {
     constexpr int64_t kPartsOfThread = 4;
     const int64_t parts = kPartsOfThread * size();
-    return std::max<int64_t>(1, (count / unit + parts - 1) / parts) * unit;
+    const int64_t grain = std::max(least, (count + parts - 1) / parts);
+    return (grain + unit - 1) / unit * unit;
   }
 
  private:

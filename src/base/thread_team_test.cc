@@ -55,6 +55,7 @@ TEST(ThreadTeam, GrainsAreMultiplesAndFew) {
   EXPECT_EQ(team.Grain(1024, 32), 128);
   EXPECT_EQ(team.Grain(33, 32), 32);
   EXPECT_EQ(team.Grain(5, 1), 1);
+  EXPECT_EQ(team.Grain(1024, 32, 200), 224);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ inline Vec Min(Vec a, Vec b) {
 
 // The Cephes library's expf: 2ⁿ times a polynomial; relative error about 1e-7. Below −87: about 1e-38.
 inline Vec Exp(Vec x) {
-  x = Min(Max(x, All(-87.0f)), All(88.0f));
+  x = Min(All(88.0f), Max(All(-87.0f), x));  // of a NaN the second operand comes out
   constexpr float kRound = 12582912;  // 1.5 · 2²³: what is added to it loses its fraction
   const Vec shifted = x * 1.44269504f + kRound;
   const Vec n = shifted - kRound;
