@@ -39,7 +39,7 @@ def rotate(x, partner, norm, norm_partner, cos, sin, eps, NORM: tl.constexpr, D:
 @triton.jit
 def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out, partial, table_stride, heads, kv_heads,
                  scale_log2, eps, blocks_each, FRESH: tl.constexpr, NORM: tl.constexpr, SPLIT: tl.constexpr, GROUP: tl.constexpr,
-                 D: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+                 D: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
     """One token a row against its sequence: program (row, kv head and tile of its group, split) -> out (rows, heads * D).
 
     FRESH: qkv (rows, (heads + 2 kv_heads) * D) is as the projection left it; the row's own key and value are put into the cache
@@ -47,6 +47,8 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
     SPLIT: blocks are shared out, blocks_each to a program (0: evenly), and `partial` (rows, heads, splits, D + 2) is written for
     join_splits: sum of values, largest score, sum of weights.
     """
+    if PDL:  # programmatic dependent launch: programs may start while the kernel before them ends
+        tl.extra.cuda.gdc_wait()
     row = tl.program_id(0).to(tl.int64)
     group = heads // kv_heads
     tiles = (group + GROUP - 1) // GROUP
@@ -113,6 +115,8 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
         block_keys = tl.load(keys + base + inside, mask=seen[:, None], other=0.0)
         block_values = tl.load(values + base + inside, mask=seen[:, None], other=0.0)
         best, total, acc = join_block(q, block_keys, block_values, seen[None, :], best, total, acc, scale_log2, True, PRECISION)
+    if PDL:
+        tl.extra.cuda.gdc_launch_dependents()
     if SPLIT:
         to = partial + ((row * heads + head[:, None]) * tl.num_programs(2) + tl.program_id(2)) * (D + 2)
         tl.store(to + d[None, :], acc, mask=there)

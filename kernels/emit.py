@@ -69,24 +69,23 @@ def verifier_variants():
         yield f"count_different.{short}", on_bytes.count_different, {"a": dtype, "b": dtype}, {"BLOCK": 1024}
 
 
-def options(num_warps=4, num_stages=3):
-    return {"num_warps": num_warps, "num_stages": num_stages}
+def options(num_warps=4, num_stages=3, launch_pdl=False):
+    return {"num_warps": num_warps, "num_stages": num_stages, "launch_pdl": launch_pdl}
 
 
 INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", "slots", "seen", "whole", "places", "arrived")
-FLOAT_POINTERS = ("rope", "partial", "numbers", "cuts", "found", "logprobs")
+FLOAT_POINTERS = ("rope", "partial", "numbers", "cuts", "found", "logprobs", "squares")
 FLOAT_SCALARS = ("eps", "scale_log2")
 WIDTHS = (512, 1024, 2048, 4096, 8192)  # of a model; a row is one tile
 HEADS = (32, 64, 128, 256)  # elements of a head
 BLOCK = 64  # tokens of a block of the cache
 ALIGNED_WIDTHS = ("n", "k")
-CHUNK = 4096  # tokens of the vocabulary that a program of sample_chunks takes
 
 
 def decoder_types(function, constants, dtype, others={}):
     """Pointers are to `dtype` but for the names above; what is no pointer is i32."""
     pointers = {"qkv", "q_norm", "k_norm", "keys", "values", "queries", "out", "x", "delta", "weight", "gate_up", "table", "bias",
-                "residual", "logits", "norm"}  # fmt: skip
+                "residual", "logits", "norm", "scaled"}  # fmt: skip
     types = {}
     for name in function.arg_names:
         if name in constants:
@@ -94,6 +93,25 @@ def decoder_types(function, constants, dtype, others={}):
         types[name] = ("*i32" if name in INT_POINTERS else "*fp32" if name in FLOAT_POINTERS else "fp32" if name in FLOAT_SCALARS
                        else "*" + dtype if name in pointers else "i32")  # fmt: skip
     return types | others
+
+
+def linear_variants(variant, short, dtype):
+    """Products by what they are for: measured on an H200 for 256 and 512 rows (docs/log/2026-11-22-engine.md)."""
+    def linear_variant(name, bias, pdl, epilogue, scale, bm, bn, bk, stages, split=1, even=True):
+        constants = {"SCALE": scale, "EPILOGUE": epilogue, "BIAS": bool(bias), "BM": bm, "BN": bn, "BK": bk, "SPLIT": split, "EVEN": even,
+                     "PRECISION": "ieee" if short == "f32" else "tf32", "PDL": bool(pdl)}  # fmt: skip
+        return variant(f"linear.{short}.{name}.{bias}{pdl}", linear.linear, constants, dtype, num_stages=stages, launch_pdl=bool(pdl))
+
+    for bias in (0, 1):
+        yield linear_variant("plain", bias, 0, "none", False, 64, 64, 64, 3, even=False)
+        if short == "f32":
+            continue
+        for pdl in (0, 1):
+            yield linear_variant("qkv", bias, pdl, "none", True, 64, 64, 64, 4)
+            yield linear_variant("add", bias, pdl, "add", False, 64, 32, 128, 4)
+            yield linear_variant("add_split", bias, pdl, "add", False, 64, 64, 128, 4, split=2)
+            if not bias:
+                yield linear_variant("swiglu", bias, pdl, "swiglu", True, 128, 64, 64, 3)
 
 
 def decoder_variants():
@@ -106,28 +124,32 @@ def decoder_variants():
         for width in WIDTHS:
             row = {"BLOCK": width}
             warps = {"num_warps": 8 if width > 2048 else 4}
-            yield variant(f"embed.{short}.{width}", decoder.embed, row, dtype, **warps)
+            for scaled in (0, 1):
+                yield variant(f"embed.{short}.{scaled}.{width}", decoder.embed, row | {"SCALED": bool(scaled)}, dtype, **warps)
             for add in (0, 1):
                 yield variant(f"rms_norm.{short}.{add}.{width}", decoder.rms_norm, row | {"ADD": bool(add)}, dtype, **warps)
-        yield variant(f"swiglu.{short}", decoder.swiglu, {"BLOCK": 1024}, dtype)
+        for scale in (0, 1):
+            yield variant(f"swiglu.{short}.{scale}", decoder.swiglu, {"BLOCK": 1024, "SCALE": bool(scale)}, dtype)
+        yield from linear_variants(variant, short, dtype)
         for d in HEADS:
             cache = {"D": d, "BLOCK": BLOCK}
             wide = d > 128 or short == "f32"
             for norm in (0, 1):
                 yield variant(f"rope_to_cache.{short}.{d}.{norm}", attention.rope_to_cache, cache | {"NORM": bool(norm)}, dtype, num_warps=1)
             for fresh, norm in ((0, 0), (1, 0), (1, 1)):
-                for split in (0, 1):
-                    choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16}
-                    yield variant(f"paged_decode.{short}.{d}.{fresh}{norm}{split}", attention.paged_decode, cache | precision | choice,
-                                  dtype, num_warps=4 if wide else 2 if d > 64 else 1, num_stages=2 if wide else 3)  # fmt: skip
+                for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh else ((0, 0), (1, 0)):
+                    choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16, "PDL": bool(pdl)}
+                    yield variant(f"paged_decode.{short}.{d}.{fresh}{norm}{split}{pdl}", attention.paged_decode, cache | precision | choice,
+                                  dtype, num_warps=4 if wide else 2 if d > 64 else 1, num_stages=2 if wide else 3,
+                                  launch_pdl=bool(pdl))  # fmt: skip
             yield variant(f"join_splits.{short}.{d}", attention.join_splits, {"D": d}, dtype, num_warps=1)
             yield variant(f"paged_prefill.{short}.{d}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,
                           num_warps=4 if d <= 64 and not wide else 8, num_stages=2 if wide else 3)  # fmt: skip
         for cut in (0, 1):
-            yield variant(f"sample_chunks.{short}.{cut}", sampling.sample_chunks, {"CUT": bool(cut), "CHUNK": CHUNK, "BLOCK": 1024}, dtype)
+            yield variant(f"sample_chunks.{short}.{cut}", sampling.sample_chunks, {"CUT": bool(cut)}, dtype)
+        yield variant(f"join_samples.{short}", sampling.join_samples, {"CHUNKS": 128}, dtype)
         yield variant(f"cut_logits.{short}", sampling.cut_logits, {"BLOCK": 2048}, dtype, num_warps=8)
         yield variant(f"top_logits.{short}", sampling.top_logits, {"COUNT": 20, "BLOCK": 2048}, dtype, num_warps=8)
-    yield variant("join_samples", sampling.join_samples, {"CHUNKS": 128})
     yield variant("mark_seen", sampling.mark_seen, {"BLOCK": 256})
 
 
@@ -160,7 +182,8 @@ def main():
     def add(family, name, function, types, constants, choices, aligned):
         text = compiler.ttir(function, types, constants, aligned)
         assert ")ttir" not in text
-        rows.append(f'    {{KernelFamily::{family}, "{name}", "{function.__name__}", {choices["num_warps"]}, {choices["num_stages"]},\n'
+        rows.append(f'    {{KernelFamily::{family}, "{name}", "{function.__name__}", {choices["num_warps"]}, {choices["num_stages"]}, '
+                    f'{str(choices["launch_pdl"]).lower()},\n'
                     f'     R"ttir({text})ttir"}},\n')  # fmt: skip
 
     for name, function, pointers, constants in verifier_variants():

@@ -1,78 +1,95 @@
-"""Matrix products of a decoder step with what stands before and behind them.
+"""Matrix products of a decode step with what stands before and behind them: out = epilogue(x @ weight.T), weight (n, k) as in
+checkpoints, sums in float32.
 
-out = epilogue(prologue(x) @ weight.T): weight is (n, k) as in checkpoints, sums in float32.
+RMSNorm is shared out between two products: the one that writes the residual stream also writes it times the norm's weight (`scaled`)
+and the sums of squares of its columns (`squares`); the next one takes `scaled` as its x and multiplies its rows by 1 / rms.
 """
 import triton
 import triton.language as tl
 
 
 @triton.jit
-def linear(x, weight, bias, norm, residual, out, partial, arrived, m, n, k, eps, NORM: tl.constexpr, EPILOGUE: tl.constexpr,
-           HAS_BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLIT: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
-    """NORM: RMSNorm of x with weight `norm` (its scale is applied to the sums). EPILOGUE: "plain"; "add": residual + out, written to
-    `out`, which may be the residual; "swiglu": weight is gate over up, (2n, k), out (m, n) = silu(gate) * up.
-    SPLIT > 1: so many programs share a tile; the one that comes last adds their partial sums in order.
+def inverse_rms(squares, rows, m, parts, k, eps, BM: tl.constexpr, PARTS: tl.constexpr):
+    """squares (parts, m): sums of squares of parts of the rows, which have k elements."""
+    part = tl.arange(0, PARTS)
+    total = tl.zeros((BM,), tl.float32)
+    for start in range(0, parts, PARTS):
+        mask = (rows < m)[:, None] & (start + part < parts)[None, :]
+        total += tl.sum(tl.load(squares + (start + part)[None, :] * m + rows[:, None], mask=mask, other=0.0), 1)
+    return tl.rsqrt(total / k + eps)
+
+
+@triton.jit
+def finish(acc, bias, norm, residual, out, scaled, squares, rows, columns, m, n, EPILOGUE: tl.constexpr, BIAS: tl.constexpr):
+    at = rows.to(tl.int64)[:, None] * n + columns[None, :]
+    inside = (columns < n)[None, :]
+    mask = (rows < m)[:, None] & inside
+    if BIAS:
+        acc += tl.load(bias + columns, mask=columns < n, other=0.0).to(tl.float32)[None, :]
+    if EPILOGUE == "add":
+        x = (acc + tl.load(residual + at, mask=mask, other=0.0).to(tl.float32)).to(out.dtype.element_ty)
+        tl.store(out + at, x, mask=mask)
+        wide = x.to(tl.float32)
+        weight = tl.load(norm + columns, mask=columns < n, other=0.0).to(tl.float32)[None, :]
+        tl.store(scaled + at, (wide * weight).to(scaled.dtype.element_ty), mask=mask)
+        tl.store(squares + tl.program_id(0) * m + rows, tl.sum(tl.where(inside, wide * wide, 0.0), 1), mask=rows < m)
+    else:
+        tl.store(out + at, acc.to(out.dtype.element_ty), mask=mask)
+
+
+@triton.jit
+def linear(x, weight, bias, norm, residual, out, scaled, squares, partial, arrived, m, n, k, parts, eps, SCALE: tl.constexpr,
+           EPILOGUE: tl.constexpr, BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+           SPLIT: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
+    """Program (tile of n, tile of m, split). SCALE: rows are multiplied by 1 / rms from `squares` (parts, m), which is read.
+    EPILOGUE "none", "add": out = residual + sums, and `scaled` and `squares` (tiles of n, m) are written; "swiglu": weight is gate
+    over up, (2n, k), out = silu(gate) * up. SPLIT > 1: so many programs share a tile; the one that comes last adds their sums, in
+    order; `arrived` (tiles) is zero before and after. EVEN: k is a multiple of BK. PDL: programs may start while the kernel before
+    them ends (programmatic dependent launch).
     """
-    tile_n = tl.program_id(0)
-    tile_m = tl.program_id(1)
-    split = tl.program_id(2)
-    rm = tile_m * BM + tl.arange(0, BM)
-    rn = tile_n * BN + tl.arange(0, BN)
-    rk = tl.arange(0, BK)
-    here = (rm < m)[:, None]
+    rows = tl.program_id(1) * BM + tl.arange(0, BM)
+    columns = tl.program_id(0) * BN + tl.arange(0, BN)
+    inner = tl.arange(0, BK)
     steps = tl.cdiv(k, BK)
-    first = split * steps // SPLIT
-    last = (split + 1) * steps // SPLIT
-    a_at = x + rm[:, None].to(tl.int64) * k + (first * BK + rk)[None, :]
-    w_at = weight + rn[:, None].to(tl.int64) * k + (first * BK + rk)[None, :]
+    first = tl.program_id(2) * steps // SPLIT
+    last = (tl.program_id(2) + 1) * steps // SPLIT
+    x_at = x + (rows % m)[:, None].to(tl.int64) * k + (first * BK + inner)[None, :]
+    w_at = weight + (columns % n)[:, None].to(tl.int64) * k + (first * BK + inner)[None, :]
     acc = tl.zeros((BM, BN), tl.float32)
     up = tl.zeros((BM, BN), tl.float32)
-    squares = tl.zeros((BM, BK), tl.float32)
     if PDL:
         tl.extra.cuda.gdc_wait()
     for step in range(first, last):
-        a = tl.load(a_at, mask=here, other=0.0)
-        w = tl.load(w_at, mask=(rn < n)[:, None], other=0.0)
-        if NORM:
-            wide = a.to(tl.float32)
-            squares += wide * wide
-            a = (wide * tl.load(norm + step * BK + rk).to(tl.float32)[None, :]).to(a.dtype)
-        acc = tl.dot(a, tl.trans(w), acc)
+        if EVEN:
+            a = tl.load(x_at)
+            w = tl.load(w_at)
+        else:
+            mask = (step * BK + inner < k)[None, :]
+            a = tl.load(x_at, mask=mask, other=0.0)
+            w = tl.load(w_at, mask=mask, other=0.0)
+        acc = tl.dot(a, tl.trans(w), acc, input_precision=PRECISION)
         if EPILOGUE == "swiglu":
-            up = tl.dot(a, tl.trans(tl.load(w_at + n.to(tl.int64) * k, mask=(rn < n)[:, None], other=0.0)), up)
-        a_at += BK
+            up = tl.dot(a, tl.trans(tl.load(w_at + n.to(tl.int64) * k)), up, input_precision=PRECISION)
+        x_at += BK
         w_at += BK
     if PDL:
         tl.extra.cuda.gdc_launch_dependents()
-    if NORM:
-        scale = tl.rsqrt(tl.sum(squares, 1) / k + eps)[:, None]
+    if SCALE:
+        scale = inverse_rms(squares, rows, m, parts, k, eps, BM, 16)[:, None]
         acc = acc * scale
         up = up * scale
-    mask = here & (rn < n)[None, :]
+    if EPILOGUE == "swiglu":
+        acc = acc * tl.sigmoid(acc) * up
     if SPLIT > 1:
-        tile = tile_m * tl.num_programs(0) + tile_n
+        tile = tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)
         inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
-        mine = partial + (tile * SPLIT + split) * (BM * BN)
-        tl.store(mine + inside, acc)
+        tl.store(partial + (tile * SPLIT + tl.program_id(2)) * (BM * BN) + inside, acc)
         tl.debug_barrier()
-        before = tl.atomic_add(arrived + tile, 1, sem="acq_rel")
-        if before == SPLIT - 1:
+        if tl.atomic_add(arrived + tile, 1, sem="acq_rel") == SPLIT - 1:
             acc = tl.zeros((BM, BN), tl.float32)
-            for s in tl.static_range(SPLIT):
-                acc += tl.load(partial + (tile * SPLIT + s) * (BM * BN) + inside)
+            for other in tl.static_range(SPLIT):
+                acc += tl.load(partial + (tile * SPLIT + other) * (BM * BN) + inside)
             tl.store(arrived + tile, 0)
-            at = rm[:, None].to(tl.int64) * n + rn[None, :]
-            if HAS_BIAS:
-                acc += tl.load(bias + rn, mask=rn < n, other=0.0).to(tl.float32)[None, :]
-            if EPILOGUE == "add":
-                acc += tl.load(residual + at, mask=mask, other=0.0).to(tl.float32)
-            tl.store(out + at, acc.to(out.dtype.element_ty), mask=mask)
+            finish(acc, bias, norm, residual, out, scaled, squares, rows, columns, m, n, EPILOGUE, BIAS)
     else:
-        at = rm[:, None].to(tl.int64) * n + rn[None, :]
-        if HAS_BIAS:
-            acc += tl.load(bias + rn, mask=rn < n, other=0.0).to(tl.float32)[None, :]
-        if EPILOGUE == "add":
-            acc += tl.load(residual + at, mask=mask, other=0.0).to(tl.float32)
-        if EPILOGUE == "swiglu":
-            acc = acc * tl.sigmoid(acc) * up
-        tl.store(out + at, acc.to(out.dtype.element_ty), mask=mask)
+        finish(acc, bias, norm, residual, out, scaled, squares, rows, columns, m, n, EPILOGUE, BIAS)

@@ -8,7 +8,7 @@ import triton.language as tl
 
 NUMBERS = tl.constexpr(4)
 WHOLE = tl.constexpr(6)
-FOUND = tl.constexpr(4)
+FOUND = tl.constexpr(3)
 
 
 @triton.jit
@@ -21,65 +21,55 @@ def penalised(logit, seen, slot, words, token, mask, penalty):
 
 
 @triton.jit
-def exponential(seed_low, seed_high, token, draw):
-    """An exponential variate of Philox4x32-10 (Salmon et al. 2011) with key `seed` and counter (token, draw, 0, 0)."""
+def gumbel(seed_low, seed_high, counter, draw):
+    """Noise (counters, 2, 2) of four tokens a counter: Philox4x32-10 (Salmon et al. 2011) with key `seed` and counter (counter, draw,
+    0, 0); [i, p, q] is of word p + 2 q."""
     seed = seed_low.to(tl.uint32, bitcast=True).to(tl.uint64) | (seed_high.to(tl.uint32, bitcast=True).to(tl.uint64) << 32)
-    zero = tl.zeros_like(token).to(tl.uint32)
-    x, _, _, _ = tl.philox(seed, token.to(tl.uint32), zero + draw.to(tl.uint32), zero, zero)
+    zero = tl.zeros_like(counter).to(tl.uint32)
+    x0, x1, x2, x3 = tl.philox(seed, counter.to(tl.uint32), zero + draw.to(tl.uint32), zero, zero)
+    x = tl.join(tl.join(x0, x1), tl.join(x2, x3))
     v = (x.to(tl.float32) + 0.5) * 2.3283064365386963e-10
-    return tl.where(v < 1e-3, v + v * v * 0.5, -tl.log(1.0 - v))
+    return -tl.log(tl.where(v < 1e-3, v + v * v * 0.5, -tl.log(1.0 - v)))
 
 
 @triton.jit
-def sample_chunks(logits, seen, numbers, whole, cuts, found, places, vocabulary, words, CUT: tl.constexpr, CHUNK: tl.constexpr,
-                  BLOCK: tl.constexpr):  # fmt: skip
-    """Program (row, chunk of CHUNK tokens): found (rows, chunks, FOUND): largest logit, sum of exp(logit - largest), best score, its
-    logit; places (rows, chunks): its token. CUT: only logits of at least cuts[row], penalised and divided by temperature, are drawn."""
+def sample_chunks(logits, seen, numbers, whole, cuts, found, places, vocabulary, words, CUT: tl.constexpr):
+    """Program (row, chunk of 4096 tokens): found (rows, chunks, FOUND): largest logit, sum of exp(logit - largest), best score;
+    places (rows, chunks): its token. CUT: only logits of at least cuts[row], penalised and divided by temperature, are drawn.
+    """
     row = tl.program_id(0)
     chunk = tl.program_id(1)
     slot = tl.load(whole + row * WHOLE)
     draw = tl.load(whole + row * WHOLE + 1)
     if draw >= 0:
-        seed_low = tl.load(whole + row * WHOLE + 2)
-        seed_high = tl.load(whole + row * WHOLE + 3)
         temperature = tl.load(numbers + row * NUMBERS)
         penalty = tl.load(numbers + row * NUMBERS + 1)
-        best = tl.full((BLOCK,), -float("inf"), tl.float32)
-        best_logit = tl.full((BLOCK,), -float("inf"), tl.float32)
-        place = tl.full((BLOCK,), 0, tl.int32)
-        largest = tl.full((BLOCK,), -float("inf"), tl.float32)
-        total = tl.zeros((BLOCK,), tl.float32)
-        for start in range(0, CHUNK, BLOCK):
-            token = chunk * CHUNK + start + tl.arange(0, BLOCK)
-            mask = token < vocabulary
-            logit = tl.load(logits + row.to(tl.int64) * vocabulary + token, mask=mask, other=-float("inf")).to(tl.float32)
-            new_largest = tl.maximum(tl.maximum(largest, logit, propagate_nan=tl.PropagateNan.ALL), -3.0e38)
-            total = total * tl.exp(largest - new_largest) + tl.exp(logit - new_largest)
-            largest = new_largest
-            score = penalised(logit, seen, slot, words, token, mask, penalty)
-            if temperature > 0:
-                score = score / temperature
-                kept = score
-                score = score - tl.log(exponential(seed_low, seed_high, token, draw))
-                if CUT:
-                    score = tl.where(kept >= tl.load(cuts + row), score, -float("inf"))
-            better = (score > best) & mask
-            best = tl.where(better, score, best)
-            best_logit = tl.where(better, logit, best_logit)
-            place = tl.where(better, token, place)
-        top = tl.max(best, 0)
-        first = tl.min(tl.where(best == top, place, 0x7FFFFFFF), 0)
-        whole_largest = tl.max(largest, 0)
-        to = found + (row * tl.num_programs(1) + chunk) * FOUND
-        tl.store(to, whole_largest)
-        tl.store(to + 1, tl.sum(total * tl.exp(largest - whole_largest), 0))
-        tl.store(to + 2, top)
-        tl.store(to + 3, tl.max(tl.where((best == top) & (place == first), best_logit, -float("inf")), 0))
-        tl.store(places + row * tl.num_programs(1) + chunk, first)
+        word = tl.reshape(tl.arange(0, 2)[:, None] + 2 * tl.arange(0, 2)[None, :], (1, 2, 2))
+        index = tl.reshape(tl.arange(0, 1024), (1024, 1, 1))
+        token = chunk * 4096 + word * 1024 + index
+        mask = token < vocabulary
+        logit = tl.load(logits + row.to(tl.int64) * vocabulary + token, mask=mask, other=-float("inf")).to(tl.float32)
+        largest = tl.maximum(tl.max(tl.reshape(logit, (4096,)), 0), -3.0e38)
+        total = tl.sum(tl.reshape(tl.exp(logit - largest), (4096,)), 0)
+        score = penalised(logit, seen, slot, words, token, mask, penalty)
+        if temperature > 0:
+            score = score / temperature
+            noise = gumbel(tl.load(whole + row * WHOLE + 2), tl.load(whole + row * WHOLE + 3), chunk * 1024 + tl.arange(0, 1024), draw)
+            if CUT:
+                score = tl.where(score >= tl.load(cuts + row), score, -float("inf"))
+            score = score + noise
+        score = tl.reshape(tl.where(mask, score, -float("inf")), (4096,))
+        top = tl.max(score, 0)
+        first = tl.min(tl.where(score == top, tl.reshape(token, (4096,)), 0x7FFFFFFF), 0)
+        at = row * tl.num_programs(1) + chunk
+        tl.store(found + at * FOUND, largest)
+        tl.store(found + at * FOUND + 1, total)
+        tl.store(found + at * FOUND + 2, top)
+        tl.store(places + at, first)
 
 
 @triton.jit
-def join_samples(found, places, whole, seen, last, tokens, logprobs, chunks, words, CHUNKS: tl.constexpr):
+def join_samples(logits, found, places, whole, seen, last, tokens, logprobs, chunks, vocabulary, words, CHUNKS: tl.constexpr):
     """Program a row: its token goes to tokens, last[slot] and seen; logprobs (rows, 2): its log-probability by the logits as they were,
     and what is to be taken from any logit for its own."""
     row = tl.program_id(0)
@@ -91,16 +81,16 @@ def join_samples(found, places, whole, seen, last, tokens, logprobs, chunks, wor
         largest = tl.load(mine, mask=mask, other=-float("inf"))
         total = tl.load(mine + 1, mask=mask, other=0.0)
         score = tl.load(mine + 2, mask=mask, other=-float("inf"))
-        logit = tl.load(mine + 3, mask=mask, other=-float("inf"))
         place = tl.load(places + row * chunks + at, mask=mask, other=0x7FFFFFFF)
         whole_largest = tl.max(largest, 0)
         sum_exp = tl.sum(tl.where(mask, total * tl.exp(largest - whole_largest), 0.0), 0)
         top = tl.max(score, 0)
         token = tl.min(tl.where(score == top, place, 0x7FFFFFFF), 0)
-        chosen = tl.max(tl.where((score == top) & (place == token), logit, -float("inf")), 0)
         normaliser = whole_largest + tl.log(sum_exp)
-        logprob = chosen - normaliser
-        token = tl.where((logprob == logprob) & (token < 0x7FFFFFFF), token, 0)
+        found_one = (normaliser == normaliser) & (token < vocabulary)
+        token = tl.where(found_one, token, 0)
+        chosen = tl.load(logits + row.to(tl.int64) * vocabulary + token).to(tl.float32)
+        logprob = tl.where(found_one, chosen - normaliser, float("nan"))
         tl.store(tokens + row, token)
         tl.store(logprobs + row * 2, logprob)
         tl.store(logprobs + row * 2 + 1, normaliser)

@@ -12,9 +12,11 @@ const std::vector<Kernel>& AllKernels() {
   static const std::vector<Kernel> kernels = [] {
     std::vector<Kernel> made;
     for (const KernelRow& row : KernelTable()) {
-      made.push_back({.name = row.entry,
-                      .ttir = row.ttir,
-                      .options = {.num_warps = row.num_warps, .num_stages = row.num_stages}});
+      made.push_back(
+          {.name = row.entry,
+           .ttir = row.ttir,
+           .options = {
+               .num_warps = row.num_warps, .num_stages = row.num_stages, .launch_pdl = row.launch_pdl}});
     }
     return made;
   }();

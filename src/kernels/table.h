@@ -12,6 +12,7 @@ struct KernelRow {
   const char* name;   // with its choices: "measure_rows.f32.1.64"
   const char* entry;  // of the TTIR function
   int num_warps, num_stages;
+  bool launch_pdl;
   const char* ttir;
 };
 const std::vector<KernelRow>& KernelTable();

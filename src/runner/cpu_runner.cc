@@ -54,7 +54,7 @@ class CpuRunner final : public Runner {
         samplers_(static_cast<size_t>(team_.size())) {}
 
   const RunnerLimits& limits() const override { return limits_; }
-  void Submit(const Step& step) override;
+  void Submit(const Batch& batch) override;
   std::vector<Sample> Wait() override;
   void WeightsChanged() override {
     TRITOGEN_CHECK(results_.empty());
@@ -141,21 +141,21 @@ void CpuRunner::SampleRows(std::span<const DecodeRow> rows, int64_t first_place,
   });
 }
 
-void CpuRunner::Submit(const Step& step) {
+void CpuRunner::Submit(const Batch& batch) {
   TRITOGEN_CHECK(results_.size() < kStepsInFlight);
-  for (const SlotStart& start : step.starts) Start(start);
-  for (const BlockCopy& copy : step.copies) {
+  for (const SlotStart& start : batch.starts) Start(start);
+  for (const BlockCopy& copy : batch.copies) {
     TRITOGEN_CHECK(std::min(copy.from, copy.to) >= 0 && std::max(copy.from, copy.to) < limits_.blocks);
     forward_.CopyBlock(copy.from, copy.to);
   }
   rows_.clear();
-  for (const PrefillChunk& chunk : step.prefill) AddPrefill(chunk);
+  for (const PrefillChunk& chunk : batch.prefill) AddPrefill(chunk);
   const int64_t decode_begin = static_cast<int64_t>(rows_.size());
-  for (const DecodeRow& row : step.decode) AddDecode(row);
+  for (const DecodeRow& row : batch.decode) AddDecode(row);
   const int64_t count = static_cast<int64_t>(rows_.size());
   TRITOGEN_CHECK(decode_begin <= limits_.prefill_tokens && count - decode_begin <= limits_.decode_rows);
   std::vector<Sample> samples;
-  std::span<const DecodeRow> decode_rows(step.decode);
+  std::span<const DecodeRow> decode_rows(batch.decode);
   for (int64_t begin = 0; begin < count; begin += CpuForward::kMostRows) {
     const int64_t end = std::min(count, begin + CpuForward::kMostRows);
     const int64_t decode = std::clamp(decode_begin, begin, end);  // from here on

@@ -167,7 +167,7 @@ class Driver {
   }
 
   std::unique_ptr<Runner> runner;
-  Step step;
+  Batch step;
 
  private:
   int32_t slots_ = 0, next_block_ = 0;

@@ -17,6 +17,10 @@ constexpr int64_t kGroup = 16;                // query heads of a program: kerne
 constexpr int64_t kSwigluBlock = 1024;        // and BLOCK of swiglu
 constexpr int64_t kProgramsPerProcessor = 4;  // of decode attention, to keep the memory busy
 constexpr int64_t kMostSplits = 64;
+// Tiles of kernels/linear.py's kinds (kernels/emit.py: linear_variants), and what they are chosen by.
+constexpr int64_t kTileRows = 64, kAddColumns = 32, kSplitColumns = 64, kSplits = 2;
+constexpr int64_t kLongSum = 2048;  // from so many columns of x on, a product into the stream is split
+constexpr int64_t kWideMlp = 2048;  // and cuBLAS is faster for gate and up
 
 int64_t Ceil(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -45,15 +49,6 @@ at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device d
   return at::stack({angles.cos(), angles.sin()}, 1).mul_(table.attention_factor).to(device);
 }
 
-void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
-  at::Tensor result = out;
-  if (bias.defined()) {
-    at::addmm_out(result, bias, x, weight.t());
-  } else {
-    at::mm_out(result, x, weight.t());
-  }
-}
-
 int64_t HeadTiles(const ModelConfig& config) {
   return config.kv_heads * Ceil(config.heads / config.kv_heads, kGroup);
 }
@@ -70,8 +65,10 @@ struct DecoderPass::Rows {
         queries(pass.queries_.narrow(0, 0, n)),
         attended(pass.attended_.narrow(0, 0, n)),
         gate_up(pass.gate_up_.narrow(0, 0, n)),
-        hidden(pass.hidden_.narrow(0, 0, n)) {}
+        hidden(pass.hidden_.narrow(0, 0, n)),
+        overlaps(pass.x_.is_cuda() && pass.CanFuse() && n >= pass.options_.fused_rows) {}
   at::Tensor x, y, delta, qkv, queries, attended, gate_up, hidden;
+  bool overlaps;  // kernels may start while the one before ends
 };
 
 DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const PassOptions& options)
@@ -102,6 +99,23 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
   }
   partial_ = at::empty({parts * config_.heads, config_.head_dim + 2}, like.options().dtype(at::kFloat));
   row_numbers_ = at::arange(options.decode_rows, like.options().dtype(at::kInt));
+  if (!CanFuse()) return;
+  const auto floats = like.options().dtype(at::kFloat);
+  const int64_t tiles = Ceil(options.decode_rows, kTileRows) * Ceil(config_.hidden, kSplitColumns);
+  squares_ = at::empty({Ceil(config_.hidden, kAddColumns), options.decode_rows}, floats);
+  sums_ = at::empty({SplitsDown() ? tiles * kSplits * kTileRows * kSplitColumns : 1}, floats);
+  arrived_ = at::zeros({tiles}, like.options().dtype(at::kInt));
+}
+
+bool DecoderPass::CanFuse() const {
+  const int64_t sides[] = {config_.hidden, config_.heads * config_.head_dim, config_.intermediate};
+  const bool even = std::all_of(std::begin(sides), std::end(sides), [](int64_t n) { return n % 128 == 0; });
+  return even && !options_.batch_invariant && !config_.mlp_bias && dtype_ != "f32" &&
+         options_.decode_rows >= options_.fused_rows;
+}
+
+bool DecoderPass::SplitsDown() const {
+  return config_.intermediate >= kLongSum;
 }
 
 int64_t DecoderPass::ScratchBytes(const DecoderWeights& weights, const PassOptions& options) {
@@ -127,23 +141,55 @@ std::string DecoderPass::Kernel(std::string_view name, std::string_view choice) 
 
 std::vector<std::string> DecoderPass::KernelNames() const {
   const std::string norm = config_.qk_norm ? "1" : "0";
-  std::vector<std::string> names = {Kernel("embed", width_),
+  std::vector<std::string> names = {Kernel("embed", "0." + width_),
                                     Kernel("rms_norm", "0." + width_),
                                     Kernel("rms_norm", "1." + width_),
-                                    Kernel("swiglu"),
+                                    Kernel("swiglu", "0"),
                                     Kernel("rope_to_cache", head_ + "." + norm),
                                     Kernel("paged_prefill", head_),
                                     Kernel("join_splits", head_)};
-  for (const std::string& fresh : {std::string("00"), "1" + norm}) {
-    for (const char* split : {"0", "1"}) names.push_back(Kernel("paged_decode", head_ + "." + fresh + split));
+  for (const std::string& choice :
+       {std::string("000"), std::string("001"), "1" + norm + "0", "1" + norm + "1"}) {
+    names.push_back(Kernel("paged_decode", head_ + "." + choice + "0"));
   }
+  if (options_.batch_invariant) {
+    for (const char* choice : {"plain.00", "plain.10"}) names.push_back(Kernel("linear", choice));
+  }
+  if (!CanFuse()) return names;
+  names.push_back(Kernel("embed", "1." + width_));
+  names.push_back(Kernel("swiglu", "1"));
+  names.push_back(Kernel("paged_decode", head_ + ".1" + norm + "01"));
+  const auto linear = [&](std::string_view kind, bool bias) {
+    names.push_back(Kernel("linear", fmt::format("{}.{:d}1", kind, bias)));
+  };
+  linear("qkv", config_.qkv_bias);
+  linear("add", config_.output_bias);
+  linear("add", false);
+  linear(config_.intermediate < kWideMlp ? "swiglu" : "add_split", false);
   return names;
 }
 
 void DecoderPass::Embed(const at::Tensor& tokens, const at::Tensor& last, const at::Tensor& slots,
-                        const at::Tensor& out) {
-  LaunchBuiltin(Kernel("embed", width_), tokens.size(0),
-                {weights_->embedding, tokens, last, slots, out, config_.hidden});
+                        bool scaled, const Rows& rows) {
+  LaunchBuiltin(Kernel("embed", (scaled ? "1." : "0.") + width_), tokens.size(0),
+                {weights_->embedding, tokens, last, slots, weights_->layers[0].input_norm, rows.x, rows.y,
+                 scaled ? squares_ : rows.x, config_.hidden});
+}
+
+void DecoderPass::Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                         const at::Tensor& out) {
+  at::Tensor result = out;
+  if (options_.batch_invariant) {
+    const int64_t m = x.size(0), n = weight.size(0);
+    LaunchBuiltin(Kernel("linear", bias.defined() ? "plain.10" : "plain.00"),
+                  {Ceil(n, kTileRows), Ceil(m, kTileRows)},
+                  {x, weight, bias.defined() ? bias : x, x, x, result, x, x, x, x, m, n, x.size(1), 0,
+                   config_.rms_norm_eps});
+  } else if (bias.defined()) {
+    at::addmm_out(result, bias, x, weight.t());
+  } else {
+    at::mm_out(result, x, weight.t());
+  }
 }
 
 void DecoderPass::Norm(const at::Tensor& x, const at::Tensor* delta, const at::Tensor& weight,
@@ -171,7 +217,8 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
   if (!fresh) ToCache(layer, index, cache, in.tables, row_numbers_.narrow(0, 0, n), in.positions, rows);
   const at::Tensor& any = layer.input_norm;
   const bool norm = fresh && config_.qk_norm;
-  const std::string choice = fmt::format("{}.{}{}{}", head_, fresh ? 1 : 0, norm ? 1 : 0, splits > 1 ? 1 : 0);
+  const bool overlaps = fresh && splits == 1 && rows.overlaps;
+  const std::string choice = fmt::format("{}.{:d}{:d}{:d}{:d}", head_, fresh, norm, splits > 1, overlaps);
   LaunchBuiltin(Kernel("paged_decode", choice), {n, HeadTiles(config_), splits},
                 {fresh ? rows.qkv : rows.queries, norm ? layer.q_norm : any, norm ? layer.k_norm : any, rope_,
                  cache.keys[index], cache.values[index], in.tables, in.positions, rows.attended, partial_,
@@ -184,25 +231,70 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
 
 void DecoderPass::Mlp(const LayerWeights& layer, const Rows& rows) {
   Linear(rows.y, layer.gate_up, layer.gate_up_bias, rows.gate_up);
-  LaunchBuiltin(Kernel("swiglu"), {rows.x.size(0), Ceil(config_.intermediate, kSwigluBlock)},
-                {rows.gate_up, rows.hidden, config_.intermediate});
+  LaunchBuiltin(
+      Kernel("swiglu", "0"), {rows.x.size(0), Ceil(config_.intermediate, kSwigluBlock)},
+      {rows.gate_up, rows.x, rows.hidden, config_.intermediate, 0, config_.hidden, config_.rms_norm_eps});
   Linear(rows.hidden, layer.down, layer.down_bias, rows.delta);
+}
+
+void DecoderPass::FusedLinear(std::string_view kind, const at::Tensor& x, const at::Tensor& weight,
+                              const at::Tensor& bias, const at::Tensor* norm, const at::Tensor& out,
+                              int64_t parts, const Rows& rows) {
+  const bool add = kind.starts_with("add"), split = kind == "add_split", swiglu = kind == "swiglu";
+  const int64_t m = x.size(0), n = out.size(1);
+  const int64_t tile_rows = swiglu ? 2 * kTileRows : kTileRows;
+  const int64_t columns = add && !split ? kAddColumns : kSplitColumns;
+  const std::string choice = fmt::format("{}.{:d}{:d}", kind, bias.defined(), rows.overlaps);
+  LaunchBuiltin(Kernel("linear", choice), {Ceil(n, columns), Ceil(m, tile_rows), split ? kSplits : 1},
+                {x, weight, bias.defined() ? bias : x, add ? *norm : x, add ? rows.x : x, out,
+                 add ? rows.y : x, squares_, sums_, arrived_, m, n, x.size(1), parts, config_.rms_norm_eps});
+}
+
+// rows.y holds the stream times the next norm's weight, squares_ the sums of squares of parts of it.
+void DecoderPass::FusedLayers(const DecodeRows& in, const PagedCache& cache, const Rows& rows) {
+  const int64_t n = rows.x.size(0), hidden = config_.hidden;
+  const int64_t after_attention = Ceil(hidden, kAddColumns);
+  const int64_t after_mlp = Ceil(hidden, SplitsDown() ? kSplitColumns : kAddColumns);
+  for (size_t i = 0; i < weights_->layers.size(); ++i) {
+    const LayerWeights& layer = weights_->layers[i];
+    const bool is_last = i + 1 == weights_->layers.size();
+    FusedLinear("qkv", rows.y, layer.qkv, layer.qkv_bias, nullptr, rows.qkv, i == 0 ? 1 : after_mlp, rows);
+    Attend(layer, i, in, cache, /*fresh=*/true, rows);
+    FusedLinear("add", rows.attended, layer.attention_out, layer.attention_bias, &layer.mlp_norm, rows.x, 0,
+                rows);
+    if (config_.intermediate < kWideMlp) {
+      FusedLinear("swiglu", rows.y, layer.gate_up, {}, nullptr, rows.hidden, after_attention, rows);
+    } else {
+      Linear(rows.y, layer.gate_up, {}, rows.gate_up);
+      LaunchBuiltin(Kernel("swiglu", "1"), {n, Ceil(config_.intermediate, kSwigluBlock)},
+                    {rows.gate_up, squares_, rows.hidden, config_.intermediate, after_attention, hidden,
+                     config_.rms_norm_eps});
+    }
+    const at::Tensor& norm = is_last ? weights_->final_norm : weights_->layers[i + 1].input_norm;
+    FusedLinear(SplitsDown() ? "add_split" : "add", rows.hidden, layer.down, {}, &norm, rows.x, 0, rows);
+  }
+  Norm(rows.x, nullptr, weights_->final_norm, rows.y);
 }
 
 at::Tensor DecoderPass::Decode(const DecodeRows& in, const PagedCache& cache, bool fresh) {
   const at::NoGradGuard no_gradients;
   const Rows rows(*this, in.tokens.size(0));
-  Embed(in.tokens, in.last, in.slots, rows.x);
-  for (size_t i = 0; i < weights_->layers.size(); ++i) {
-    const LayerWeights& layer = weights_->layers[i];
-    Norm(rows.x, i > 0 ? &rows.delta : nullptr, layer.input_norm, rows.y);
-    Linear(rows.y, layer.qkv, layer.qkv_bias, rows.qkv);
-    Attend(layer, i, in, cache, fresh, rows);
-    Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
-    Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);
-    Mlp(layer, rows);
+  const bool fused = fresh && CanFuse() && rows.x.size(0) >= options_.fused_rows;
+  Embed(in.tokens, in.last, in.slots, fused, rows);
+  if (fused) {
+    FusedLayers(in, cache, rows);
+  } else {
+    for (size_t i = 0; i < weights_->layers.size(); ++i) {
+      const LayerWeights& layer = weights_->layers[i];
+      Norm(rows.x, i > 0 ? &rows.delta : nullptr, layer.input_norm, rows.y);
+      Linear(rows.y, layer.qkv, layer.qkv_bias, rows.qkv);
+      Attend(layer, i, in, cache, fresh, rows);
+      Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
+      Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);
+      Mlp(layer, rows);
+    }
+    Norm(rows.x, &rows.delta, weights_->final_norm, rows.y);
   }
-  Norm(rows.x, &rows.delta, weights_->final_norm, rows.y);
   const at::Tensor result = logits(rows.x.size(0));
   Linear(rows.y, weights_->output, {}, result);
   return result;
@@ -216,7 +308,7 @@ void DecoderPass::Prefill(const PrefillTokens& in, const PagedCache& cache) {
   const at::NoGradGuard no_gradients;
   const Rows rows(*this, in.tokens.size(0));
   const double scale = std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
-  Embed(in.tokens, in.tokens, in.tokens, rows.x);
+  Embed(in.tokens, in.tokens, in.tokens, /*scaled=*/false, rows);
   for (size_t i = 0; i < weights_->layers.size(); ++i) {
     const LayerWeights& layer = weights_->layers[i];
     Norm(rows.x, i > 0 ? &rows.delta : nullptr, layer.input_norm, rows.y);

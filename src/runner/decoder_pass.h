@@ -44,6 +44,11 @@ struct PassOptions {
   // the device.
   int64_t blocks_each = 0;
   int64_t processors = 0;  // of the device
+  // Products by one kernel of one tile size, whatever the batch.
+  bool batch_invariant = false;
+  // From so many rows on (and for dtypes and shapes that have it) products take norms and sums of the
+  // residual stream along.
+  int64_t fused_rows = 96;
 };
 
 class DecoderPass {
@@ -65,9 +70,10 @@ class DecoderPass {
 
  private:
   struct Rows;  // scratch for one call
-  void Embed(const at::Tensor& tokens, const at::Tensor& last, const at::Tensor& slots,
-             const at::Tensor& out);
+  void Embed(const at::Tensor& tokens, const at::Tensor& last, const at::Tensor& slots, bool scaled,
+             const Rows& rows);
   void Norm(const at::Tensor& x, const at::Tensor* delta, const at::Tensor& weight, const at::Tensor& out);
+  void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out);
   void Mlp(const LayerWeights& layer, const Rows& rows);
   void Attend(const LayerWeights& layer, size_t index, const DecodeRows& in, const PagedCache& cache,
               bool fresh, const Rows& rows);
@@ -75,6 +81,14 @@ class DecoderPass {
                const at::Tensor& table_rows, const at::Tensor& positions, const Rows& rows);
   int64_t Splits(int64_t rows, int64_t width) const;
   std::string Kernel(std::string_view name, std::string_view choice = "") const;
+
+  // The fused form of a decode step.
+  bool CanFuse() const;
+  bool SplitsDown() const;
+  void FusedLayers(const DecodeRows& in, const PagedCache& cache, const Rows& rows);
+  void FusedLinear(std::string_view kind, const at::Tensor& x, const at::Tensor& weight,
+                   const at::Tensor& bias, const at::Tensor* norm, const at::Tensor& out, int64_t parts,
+                   const Rows& rows);
 
   const std::shared_ptr<const DecoderWeights> weights_;
   const ModelConfig& config_;
@@ -84,6 +98,7 @@ class DecoderPass {
   at::Tensor rope_;  // [positions, 2, head_dim / 2] float32: cosines, sines
   at::Tensor x_, y_, delta_, qkv_, queries_, attended_, gate_up_, hidden_;  // [tokens, …]
   at::Tensor logits_, partial_, row_numbers_;
+  at::Tensor squares_, sums_, arrived_;  // of kernels/linear.py
 };
 
 }  // namespace tritogen

@@ -8,7 +8,7 @@
 namespace tritogen {
 namespace {
 
-constexpr int64_t kChunk = 4096, kFound = 4;  // kernels/emit.py's CHUNK, kernels/sampling.py's FOUND
+constexpr int64_t kChunk = 4096, kFound = 3;  // of kernels/sampling.py
 constexpr int64_t kMostChunks = 128;          // CHUNKS of join_samples
 constexpr int64_t kMarkBlock = 256;
 
@@ -48,8 +48,9 @@ void DeviceSampler::Sample(const at::Tensor& logits, const SampleRows& rows, boo
   }
   LaunchBuiltin("sample_chunks." + dtype_ + (cuts ? ".1" : ".0"), {n, chunks_},
                 {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, vocabulary_, words_});
-  LaunchBuiltin("join_samples", n,
-                {found_, places_, rows.whole, seen_, last_, out.tokens, out.logprobs, chunks_, words_});
+  LaunchBuiltin("join_samples." + dtype_, n,
+                {logits, found_, places_, rows.whole, seen_, last_, out.tokens, out.logprobs, chunks_,
+                 vocabulary_, words_});
 }
 
 void DeviceSampler::TopLogits(const at::Tensor& logits, const SampleRows& rows, const SampleOut& out) {

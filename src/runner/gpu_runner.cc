@@ -118,7 +118,9 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
                          .decode_rows = limits_.decode_rows,
                          .positions = limits_.context,
                          .blocks_each = options.batch_invariant ? kBlocksEach : 0,
-                         .processors = gpu_ != nullptr ? gpu_->info().sm_count : 1};
+                         .processors = gpu_ != nullptr ? gpu_->info().sm_count : 1,
+                         .batch_invariant = options.batch_invariant,
+                         .fused_rows = options.fused_rows};
   pass_ = std::make_unique<DecoderPass>(weights_, pass);
   sampler_ = std::make_unique<DeviceSampler>(limits_.decode_rows, limits_.slots + 1, limits_.vocabulary,
                                              weights_->embedding);

@@ -16,6 +16,7 @@ struct GpuRunnerOptions {
   double memory_share = 0.9;      // of the device's free memory, when the runner is made
   bool batch_invariant = false;   // a sequence's numbers do not depend on the batch it is in
   bool graphs = true;
+  int32_t fused_rows = 96;  // DecoderPass: PassOptions
 };
 
 // The weights lie on the device of Gpu::Current(), or on the CPU, where the tile machine runs the kernels

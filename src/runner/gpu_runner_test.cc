@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "runner/gpu_runner.h"
 
@@ -125,6 +126,71 @@ TEST(GpuRunner, BiasesManyHeadsUntied) {
 TEST(GpuRunner, HalfPrecisions) {
   Generate(SmallWeights(SmallConfig(), at::kBFloat16), SmallOptions(), 0.15, {20, 70}, 100, 2);
   Generate(SmallWeights(SmallConfig(), at::kHalf), SmallOptions(), 0.03, {20, 70}, 100, 2);
+}
+
+// Products that take norms and sums along, against the plain forward pass: both ways of the MLP and of sums.
+TEST(GpuRunner, FusedProducts) {
+  ModelConfig config = SmallConfig();
+  config.hidden = 128, config.heads = 4, config.intermediate = 128;
+  GpuRunnerOptions options = SmallOptions();
+  options.fused_rows = 2;
+  Generate(SmallWeights(config, at::kHalf), options, 0.03, {20, 70, 3}, 100, 2);
+  config.family = ModelFamily::kQwen2;
+  config.qk_norm = false, config.qkv_bias = true, config.tied_embeddings = false, config.intermediate = 2048;
+  const auto weights = SmallWeights(config, at::kHalf);
+  for (LayerWeights& layer : weights->layers)
+    layer.qkv_bias.normal_(0, 0.5, at::detail::createCPUGenerator(1));
+  Generate(weights, options, 0.03, {20, 70, 3}, 100, 2);
+}
+
+// The same tokens and the same bits, whoever shares the batch.
+TEST(GpuRunner, BatchInvariance) {
+  const auto weights = SmallWeights(SmallConfig(), at::kBFloat16);
+  GpuRunnerOptions options = SmallOptions();
+  options.batch_invariant = true;
+  options.cache_bytes = int64_t{64} << 20;
+  const std::vector<std::vector<TokenId>> texts = {Text(30, 203, 1), Text(90, 203, 2), Text(7, 203, 3)};
+  const auto run = [&](std::vector<size_t> members, int32_t piece) {
+    const auto runner = MakeGpuRunner(weights, options);
+    std::vector<std::vector<int32_t>> blocks;
+    for (size_t i = 0; i < members.size(); ++i) {
+      blocks.push_back({static_cast<int32_t>(2 * i), static_cast<int32_t>(2 * i + 1)});
+    }
+    for (int32_t start = 0; start < 90; start += piece) {
+      Batch batch;
+      for (size_t i = 0; i < members.size(); ++i) {
+        const std::vector<TokenId>& text = texts[members[i]];
+        const int32_t count = std::min<int32_t>(piece, static_cast<int32_t>(text.size()) - 1 - start);
+        if (count > 0)
+          batch.prefill.push_back({start, {text.data() + start, static_cast<size_t>(count)}, blocks[i]});
+      }
+      runner->Submit(batch);
+      runner->Wait();
+    }
+    std::map<size_t, std::vector<float>> logprobs;
+    for (int step = 0; step < 4; ++step) {
+      Batch batch;
+      for (size_t i = 0; i < members.size(); ++i) {
+        const auto slot = static_cast<int32_t>(i);
+        SamplingOptions sampling;
+        sampling.seed = members[i] + 5;
+        const std::vector<TokenId>& text = texts[members[i]];
+        if (step == 0) batch.starts.push_back({slot, sampling, {}});
+        batch.decode.push_back({slot, static_cast<int32_t>(text.size()) - 1 + step,
+                                step == 0 ? text.back() : DecodeRow::kLast, step, blocks[i]});
+      }
+      runner->Submit(batch);
+      const std::vector<Sample> samples = runner->Wait();
+      for (size_t i = 0; i < members.size(); ++i) {
+        logprobs[members[i]].push_back(samples[i].chosen.logprob);
+        logprobs[members[i]].push_back(static_cast<float>(samples[i].chosen.token));
+      }
+    }
+    return logprobs;
+  };
+  const auto together = run({2, 0, 1}, 40);
+  EXPECT_EQ(together.at(1), run({1}, 90).at(1));
+  EXPECT_EQ(together.at(0), run({0, 1}, 13).at(0));
 }
 
 }  // namespace

@@ -66,9 +66,11 @@ size_t GreatestWithNoise(std::span<const float> scores, float least, uint64_t se
 }  // namespace
 
 float GumbelNoise(uint64_t seed, int32_t draw, TokenId token) {
-  const uint64_t counter =
-      static_cast<uint64_t>(static_cast<uint32_t>(draw)) << 32 | static_cast<uint32_t>(token);
+  const auto id = static_cast<uint32_t>(token);
+  const uint32_t index = id / 4096 * 1024 + id % 1024, word = id / 1024 % 4;
+  const uint64_t counter = static_cast<uint64_t>(static_cast<uint32_t>(draw)) << 32 | index;
   at::Philox4_32 philox(seed, /*subsequence=*/0, /*offset=*/counter);
+  for (uint32_t i = 0; i < word; ++i) philox();
   const float v = (static_cast<float>(philox()) + 0.5f) * 0x1p-32f;
   const float exponential = v < 1e-3f ? v + v * v / 2 : -std::log(1 - v);
   return -std::log(exponential);
