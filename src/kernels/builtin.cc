@@ -40,7 +40,7 @@ const Kernel& BuiltinKernel(std::string_view name) {
     return map;
   }();
   const auto found = by_name.find(name);
-  TRITOGEN_CHECK(found != by_name.end());
+  if (found == by_name.end()) throw InternalError("there is no kernel named " + std::string(name));
   return *found->second;
 }
 

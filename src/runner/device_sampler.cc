@@ -1,6 +1,7 @@
 #include "runner/device_sampler.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "verify/builtin_launch.h"
@@ -35,8 +36,12 @@ DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, co
 }
 
 std::vector<std::string> DeviceSampler::KernelNames() const {
-  return {"cut_logits." + dtype_, "sample_chunks." + dtype_ + ".0", "sample_chunks." + dtype_ + ".1",
-          "join_samples",         "top_logits." + dtype_,           "mark_seen"};
+  std::vector<std::string> names = {"mark_seen"};
+  for (const char* name :
+       {"sample_chunks.{}.0", "sample_chunks.{}.1", "join_samples.{}", "cut_logits.{}", "top_logits.{}"}) {
+    names.push_back(fmt::format(fmt::runtime(name), dtype_));
+  }
+  return names;
 }
 
 void DeviceSampler::Sample(const at::Tensor& logits, const SampleRows& rows, bool cuts,

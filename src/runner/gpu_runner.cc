@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cuda/graph.h"
+#include "kernels/builtin.h"
 #include "runner/decoder_pass.h"
 #include "runner/device_sampler.h"
 #include "runner/staging.h"
@@ -132,9 +133,11 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   slots_.resize(limits_.slots + 1);
   slot_taken_.resize(limits_.slots + 1);
   MakeCache();
+  std::vector<Kernel> kernels;
+  for (const std::string& name : pass_->KernelNames()) kernels.push_back(BuiltinKernel(name));
+  for (const std::string& name : sampler_->KernelNames()) kernels.push_back(BuiltinKernel(name));
   if (gpu_ == nullptr) return;
-  gpu_->Precompile(pass_->KernelNames());
-  gpu_->Precompile(sampler_->KernelNames());
+  gpu_->Precompile(kernels);  // all at once
   graph_memory_ = std::make_unique<GraphMemory>();
   for (int i = 0; i < kStepsInFlight; ++i) {
     events_.emplace_back();

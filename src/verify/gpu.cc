@@ -134,12 +134,6 @@ const cuda::LoadedKernel& Gpu::Builtin(const std::string& name) {
   return *kernel;
 }
 
-void Gpu::Precompile(const std::vector<std::string>& builtins) {
-  std::vector<Kernel> kernels;
-  for (const std::string& name : builtins) kernels.push_back(BuiltinKernel(name));
-  Precompile(kernels);
-}
-
 void Gpu::Synchronize(double seconds) {
   if (cuda::SynchronizeWithin(*driver_, stream(), seconds)) return;
   GiveUp();

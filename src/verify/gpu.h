@@ -60,8 +60,6 @@ class Gpu {
   // Compiles only, so that Load finds all of them; may run while others have the GPU.
   void Precompile(const std::vector<Kernel>& kernels) { compiler_->Compile(kernels, info_.target()); }
 
-  void Precompile(const std::vector<std::string>& builtins);
-
   // Waits for the stream. Throws cuda::Error with what the work ended with, cuda::Hang when it does not end.
   void Synchronize(double seconds);
   // Something hangs: what Synchronize says of itself, and who waits in another way has to say.
