@@ -47,8 +47,6 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
     SPLIT: blocks are shared out, blocks_each to a program (0: evenly), and `partial` (rows, heads, splits, D + 2) is written for
     join_splits: sum of values, largest score, sum of weights.
     """
-    if PDL:  # programmatic dependent launch: programs may start while the kernel before them ends
-        tl.extra.cuda.gdc_wait()
     row = tl.program_id(0).to(tl.int64)
     group = heads // kv_heads
     tiles = (group + GROUP - 1) // GROUP
@@ -66,6 +64,8 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
         source = qkv + row * (heads + 2 * kv_heads) * D
         cos = tl.load(rope + position.to(tl.int64) * D + d % (D // 2))[None, :]
         sin = tl.load(rope + position.to(tl.int64) * D + D // 2 + d % (D // 2))[None, :]
+        if PDL:  # programmatic dependent launch: what is above may run while the kernel before this one, which writes qkv, ends
+            tl.extra.cuda.gdc_wait()
         q = tl.load(source + head[:, None] * D + d[None, :], mask=there, other=0.0)
         q_partner = tl.load(source + head[:, None] * D + partner[None, :], mask=there, other=0.0)
         k = tl.load(source + (heads + kv) * D + d)[None, :]
@@ -149,36 +149,33 @@ def join_splits(partial, out, splits, D: tl.constexpr):
 
 @triton.jit
 def rope_to_cache(qkv, q_norm, k_norm, rope, keys, values, tables, table_rows, positions, queries, table_stride, heads, kv_heads,
-                  eps, NORM: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
-    """What paged_decode does to fresh rows, for any tokens: program (token, head). queries (tokens, heads * D); token i belongs to
-    row table_rows[i] of `tables`."""
+                  eps, NORM: tl.constexpr, TILE: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """What paged_decode does to fresh rows, for any tokens: program (token, TILE of its heads: queries, keys, values).
+    queries (tokens, heads * D); token i belongs to row table_rows[i] of `tables`."""
     token = tl.program_id(0).to(tl.int64)
-    head = tl.program_id(1)
+    head = tl.program_id(1) * TILE + tl.arange(0, TILE)
     d = tl.arange(0, D)
     partner = (d + D // 2) % D
-    source = qkv + (token * (heads + 2 * kv_heads) + head) * D
-    x = tl.load(source + d)[None, :]
+    source = qkv + (token * (heads + 2 * kv_heads) + head)[:, None] * D
+    there = (head < heads + 2 * kv_heads)[:, None]
+    plain = tl.load(source + d[None, :], mask=there, other=0.0)
+    x_partner = tl.load(source + partner[None, :], mask=there, other=0.0)
     position = tl.load(positions + token)
-    if head < heads + kv_heads:
-        cos = tl.load(rope + position.to(tl.int64) * D + d % (D // 2))[None, :]
-        sin = tl.load(rope + position.to(tl.int64) * D + D // 2 + d % (D // 2))[None, :]
-        x_partner = tl.load(source + partner)[None, :]
-        if NORM:
-            norm = q_norm
-            if head >= heads:
-                norm = k_norm
-            x = rotate(x, x_partner, tl.load(norm + d)[None, :], tl.load(norm + partner)[None, :], cos, sin, eps, True, D)
-        else:
-            x = rotate(x, x_partner, x, x, cos, sin, eps, False, D)
-    if head < heads:
-        tl.store(queries + (token * heads + head) * D + d[None, :], x)
+    cos = tl.load(rope + position.to(tl.int64) * D + d % (D // 2))[None, :]
+    sin = tl.load(rope + position.to(tl.int64) * D + D // 2 + d % (D // 2))[None, :]
+    is_query = (head < heads)[:, None]
+    if NORM:
+        norm = tl.where(is_query, tl.load(q_norm + d)[None, :], tl.load(k_norm + d)[None, :])
+        norm_partner = tl.where(is_query, tl.load(q_norm + partner)[None, :], tl.load(k_norm + partner)[None, :])
+        x = rotate(plain, x_partner, norm, norm_partner, cos, sin, eps, True, D)
     else:
-        block = tl.load(tables + tl.load(table_rows + token).to(tl.int64) * table_stride + position // BLOCK).to(tl.int64)
-        at = ((block * kv_heads + (head - heads) % kv_heads) * BLOCK + position % BLOCK) * D
-        if head < heads + kv_heads:
-            tl.store(keys + at + d[None, :], x)
-        else:
-            tl.store(values + at + d[None, :], x)
+        x = rotate(plain, x_partner, plain, plain, cos, sin, eps, False, D)
+    tl.store(queries + (token * heads + head)[:, None] * D + d[None, :], x, mask=is_query)
+    block = tl.load(tables + tl.load(table_rows + token).to(tl.int64) * table_stride + position // BLOCK).to(tl.int64)
+    key = head - heads
+    at = ((block * kv_heads + key % kv_heads) * BLOCK + position % BLOCK)[:, None] * D + d[None, :]
+    tl.store(keys + at, x, mask=((key >= 0) & (key < kv_heads))[:, None])
+    tl.store(values + at, plain, mask=((key >= kv_heads) & (key < 2 * kv_heads))[:, None])
 
 
 @triton.jit

@@ -135,7 +135,7 @@ def decoder_variants():
             cache = {"D": d, "BLOCK": BLOCK}
             wide = d > 128 or short == "f32"
             for norm in (0, 1):
-                yield variant(f"rope_to_cache.{short}.{d}.{norm}", attention.rope_to_cache, cache | {"NORM": bool(norm)}, dtype, num_warps=1)
+                yield variant(f"rope_to_cache.{short}.{d}.{norm}", attention.rope_to_cache, cache | {"NORM": bool(norm), "TILE": 32}, dtype)
             for fresh, norm in ((0, 0), (1, 0), (1, 1)):
                 for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh else ((0, 0), (1, 0)):
                     choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16, "PDL": bool(pdl)}
@@ -147,7 +147,7 @@ def decoder_variants():
                           num_warps=4 if d <= 64 and not wide else 8, num_stages=2 if wide else 3)  # fmt: skip
         for cut in (0, 1):
             yield variant(f"sample_chunks.{short}.{cut}", sampling.sample_chunks, {"CUT": bool(cut)}, dtype)
-        yield variant(f"join_samples.{short}", sampling.join_samples, {"CHUNKS": 128}, dtype)
+            yield variant(f"pick_tokens.{short}.{cut}", sampling.pick_tokens, {"CUT": bool(cut), "CHUNKS": 128}, dtype)
         yield variant(f"cut_logits.{short}", sampling.cut_logits, {"BLOCK": 2048}, dtype, num_warps=8)
         yield variant(f"top_logits.{short}", sampling.top_logits, {"COUNT": 20, "BLOCK": 2048}, dtype, num_warps=8)
     yield variant("mark_seen", sampling.mark_seen, {"BLOCK": 256})

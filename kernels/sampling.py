@@ -8,7 +8,9 @@ import triton.language as tl
 
 NUMBERS = tl.constexpr(4)
 WHOLE = tl.constexpr(6)
-FOUND = tl.constexpr(3)
+FOUND = tl.constexpr(4)
+CHUNK = tl.constexpr(4096)
+LEAST = tl.constexpr(-3.0e38)
 
 
 @triton.jit
@@ -21,82 +23,92 @@ def penalised(logit, seen, slot, words, token, mask, penalty):
 
 
 @triton.jit
-def gumbel(seed_low, seed_high, counter, draw):
-    """Noise (counters, 2, 2) of four tokens a counter: Philox4x32-10 (Salmon et al. 2011) with key `seed` and counter (counter, draw,
-    0, 0); [i, p, q] is of word p + 2 q."""
+def uniform(seed_low, seed_high, draw):
+    """Of (0, 1): Philox4x32-10 (Salmon et al. 2011) with key `seed` and counter (0, draw, 0, 0)."""
     seed = seed_low.to(tl.uint32, bitcast=True).to(tl.uint64) | (seed_high.to(tl.uint32, bitcast=True).to(tl.uint64) << 32)
-    zero = tl.zeros_like(counter).to(tl.uint32)
-    x0, x1, x2, x3 = tl.philox(seed, counter.to(tl.uint32), zero + draw.to(tl.uint32), zero, zero)
-    x = tl.join(tl.join(x0, x1), tl.join(x2, x3))
-    v = (x.to(tl.float32) + 0.5) * 2.3283064365386963e-10
-    return -tl.log(tl.where(v < 1e-3, v + v * v * 0.5, -tl.log(1.0 - v)))
+    zero = tl.zeros((1,), tl.uint32)
+    x, _, _, _ = tl.philox(seed, zero, zero + draw.to(tl.uint32), zero, zero)
+    return tl.sum((x >> 8).to(tl.float32) + 0.5, 0) * 5.9604644775390625e-08
+
+
+@triton.jit
+def chunk_scores(logits, seen, numbers, whole, cuts, row, chunk, vocabulary, words, CUT: tl.constexpr):
+    """The logits of a chunk, and their scores: -inf for tokens that are not there or not kept."""
+    slot = tl.load(whole + row * WHOLE)
+    temperature = tl.load(numbers + row * NUMBERS)
+    token = chunk * CHUNK + tl.arange(0, CHUNK)
+    mask = token < vocabulary
+    logit = tl.load(logits + row.to(tl.int64) * vocabulary + token, mask=mask, other=-float("inf")).to(tl.float32)
+    score = penalised(logit, seen, slot, words, token, mask, tl.load(numbers + row * NUMBERS + 1))
+    if temperature > 0:
+        score = score / temperature
+        if CUT:
+            score = tl.where(score >= tl.load(cuts + row), score, -float("inf"))
+    return token, logit, score
 
 
 @triton.jit
 def sample_chunks(logits, seen, numbers, whole, cuts, found, places, vocabulary, words, CUT: tl.constexpr):
-    """Program (row, chunk of 4096 tokens): found (rows, chunks, FOUND): largest logit, sum of exp(logit - largest), best score;
-    places (rows, chunks): its token. CUT: only logits of at least cuts[row], penalised and divided by temperature, are drawn.
+    """Program (row, chunk of CHUNK tokens): found (rows, chunks, FOUND): largest logit, sum of exp(logit - largest), largest score,
+    sum of exp(score - largest); places (rows, chunks): the first token of the largest score. CUT: only scores (logits, penalised and
+    divided by temperature) of at least cuts[row] count.
     """
     row = tl.program_id(0)
     chunk = tl.program_id(1)
-    slot = tl.load(whole + row * WHOLE)
-    draw = tl.load(whole + row * WHOLE + 1)
-    if draw >= 0:
-        temperature = tl.load(numbers + row * NUMBERS)
-        penalty = tl.load(numbers + row * NUMBERS + 1)
-        word = tl.reshape(tl.arange(0, 2)[:, None] + 2 * tl.arange(0, 2)[None, :], (1, 2, 2))
-        index = tl.reshape(tl.arange(0, 1024), (1024, 1, 1))
-        token = chunk * 4096 + word * 1024 + index
-        mask = token < vocabulary
-        logit = tl.load(logits + row.to(tl.int64) * vocabulary + token, mask=mask, other=-float("inf")).to(tl.float32)
-        largest = tl.maximum(tl.max(tl.reshape(logit, (4096,)), 0), -3.0e38)
-        total = tl.sum(tl.reshape(tl.exp(logit - largest), (4096,)), 0)
-        score = penalised(logit, seen, slot, words, token, mask, penalty)
-        if temperature > 0:
-            score = score / temperature
-            noise = gumbel(tl.load(whole + row * WHOLE + 2), tl.load(whole + row * WHOLE + 3), chunk * 1024 + tl.arange(0, 1024), draw)
-            if CUT:
-                score = tl.where(score >= tl.load(cuts + row), score, -float("inf"))
-            score = score + noise
-        score = tl.reshape(tl.where(mask, score, -float("inf")), (4096,))
+    if tl.load(whole + row * WHOLE + 1) >= 0:
+        token, logit, score = chunk_scores(logits, seen, numbers, whole, cuts, row, chunk, vocabulary, words, CUT)
+        largest = tl.maximum(tl.max(logit, 0), LEAST)
         top = tl.max(score, 0)
-        first = tl.min(tl.where(score == top, tl.reshape(token, (4096,)), 0x7FFFFFFF), 0)
         at = row * tl.num_programs(1) + chunk
         tl.store(found + at * FOUND, largest)
-        tl.store(found + at * FOUND + 1, total)
+        tl.store(found + at * FOUND + 1, tl.sum(tl.exp(logit - largest), 0))
         tl.store(found + at * FOUND + 2, top)
-        tl.store(places + at, first)
+        tl.store(found + at * FOUND + 3, tl.sum(tl.exp(score - tl.maximum(top, LEAST)), 0))
+        tl.store(places + at, tl.min(tl.where(score == top, token, 0x7FFFFFFF), 0))
 
 
 @triton.jit
-def join_samples(logits, found, places, whole, seen, last, tokens, logprobs, chunks, vocabulary, words, CHUNKS: tl.constexpr):
+def pick_tokens(logits, seen, numbers, whole, cuts, found, places, last, tokens, logprobs, chunks, vocabulary, words,
+                CUT: tl.constexpr, CHUNKS: tl.constexpr):  # fmt: skip
     """Program a row: its token goes to tokens, last[slot] and seen; logprobs (rows, 2): its log-probability by the logits as they were,
     and what is to be taken from any logit for its own."""
     row = tl.program_id(0)
     slot = tl.load(whole + row * WHOLE)
-    if tl.load(whole + row * WHOLE + 1) >= 0:
+    draw = tl.load(whole + row * WHOLE + 1)
+    if draw >= 0:
         at = tl.arange(0, CHUNKS)
         mask = at < chunks
         mine = found + (row * chunks + at) * FOUND
-        largest = tl.load(mine, mask=mask, other=-float("inf"))
+        largest = tl.load(mine, mask=mask, other=LEAST)
         total = tl.load(mine + 1, mask=mask, other=0.0)
-        score = tl.load(mine + 2, mask=mask, other=-float("inf"))
-        place = tl.load(places + row * chunks + at, mask=mask, other=0x7FFFFFFF)
+        top = tl.load(mine + 2, mask=mask, other=-float("inf"))
+        mass = tl.load(mine + 3, mask=mask, other=0.0)
         whole_largest = tl.max(largest, 0)
-        sum_exp = tl.sum(tl.where(mask, total * tl.exp(largest - whole_largest), 0.0), 0)
-        top = tl.max(score, 0)
-        token = tl.min(tl.where(score == top, place, 0x7FFFFFFF), 0)
-        normaliser = whole_largest + tl.log(sum_exp)
-        found_one = (normaliser == normaliser) & (token < vocabulary)
-        token = tl.where(found_one, token, 0)
-        chosen = tl.load(logits + row.to(tl.int64) * vocabulary + token).to(tl.float32)
-        logprob = tl.where(found_one, chosen - normaliser, float("nan"))
-        tl.store(tokens + row, token)
-        tl.store(logprobs + row * 2, logprob)
+        normaliser = whole_largest + tl.log(tl.sum(total * tl.exp(largest - whole_largest), 0))
+        whole_top = tl.max(top, 0)
+        if tl.load(numbers + row * NUMBERS) > 0:
+            weight = mass * tl.exp(top - tl.maximum(whole_top, LEAST))
+            before = tl.cumsum(weight, 0) - weight
+            wanted = uniform(tl.load(whole + row * WHOLE + 2), tl.load(whole + row * WHOLE + 3), draw) * tl.sum(weight, 0)
+            chunk = tl.max(tl.where((weight > 0) & (before <= wanted), at, 0), 0)
+            rest = wanted - tl.sum(tl.where(at == chunk, before, 0.0), 0)
+            token, _, score = chunk_scores(logits, seen, numbers, whole, cuts, row, chunk, vocabulary, words, CUT)
+            weight = tl.exp(score - tl.maximum(whole_top, LEAST))
+            reached = (weight > 0) & (tl.cumsum(weight, 0) > rest)
+            first = tl.min(tl.where(reached, token, 0x7FFFFFFF), 0)
+            choice = tl.where(first < 0x7FFFFFFF, first, tl.max(tl.where(weight > 0, token, 0), 0))  # sums are rounded
+        else:
+            place = tl.load(places + row * chunks + at, mask=mask, other=0x7FFFFFFF)
+            choice = tl.min(tl.where(top == whole_top, place, 0x7FFFFFFF), 0)
+        good = (normaliser == normaliser) & (choice < vocabulary) & (whole_largest > LEAST)
+        choice = tl.where(good, choice, 0)
+        logit = tl.load(logits + row.to(tl.int64) * vocabulary + choice).to(tl.float32)
+        tl.store(tokens + row, choice)
+        tl.store(logprobs + row * 2, tl.where(good, logit - normaliser, float("nan")))
         tl.store(logprobs + row * 2 + 1, normaliser)
-        tl.store(last + slot, token)
-        word = seen + slot.to(tl.int64) * words + token // 32
-        tl.store(word, tl.load(word) | (1 << (token % 32)))
+        tl.store(last + slot, choice)
+        word = seen + slot.to(tl.int64) * words + choice // 32
+        tl.store(word, tl.load(word) | (1 << (choice % 32)))
 
 
 @triton.jit

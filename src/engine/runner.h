@@ -19,8 +19,8 @@ namespace tritogen {
 // How one sequence's next token is chosen from its logits, in this order: repetition penalty (Keskar et al.
 // 2019, arXiv 1909.05858: of tokens of the prompt and of the answer, positive logits are divided by it,
 // others multiplied), temperature, top-k, top-p over what top-k left, min-p; among equals of the least kept
-// logit all are kept. Drawn by the Gumbel-max trick with a counter-based generator: the same seed, draw and
-// logits give the same token (sampler.h).
+// logit all are kept. Drawn by inverting the cumulative distribution, in the order of tokens, with one number
+// of a counter-based generator: the same seed, draw and logits give the same token (runner/sampler.h).
 struct SamplingOptions {
   float temperature = 1;  // 0: the greatest logit, of equal ones the first
   int32_t top_k = 0;      // 0: all

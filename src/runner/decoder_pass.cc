@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kGroup = 16;                // query heads of a program: kernels/emit.py's GROUP
 constexpr int64_t kSwigluBlock = 1024;        // and BLOCK of swiglu
+constexpr int64_t kRopeTile = 32;             // and TILE of rope_to_cache
 constexpr int64_t kProgramsPerProcessor = 4;  // of decode attention, to keep the memory busy
 constexpr int64_t kMostSplits = 64;
 // Tiles of kernels/linear.py's kinds (kernels/emit.py: linear_variants), and what they are chosen by.
@@ -204,7 +205,7 @@ void DecoderPass::ToCache(const LayerWeights& layer, size_t index, const PagedCa
                           const Rows& rows) {
   const at::Tensor& any = layer.input_norm;  // stands for norms that the model has not
   LaunchBuiltin(Kernel("rope_to_cache", head_ + (config_.qk_norm ? ".1" : ".0")),
-                {rows.x.size(0), config_.heads + 2 * config_.kv_heads},
+                {rows.x.size(0), Ceil(config_.heads + 2 * config_.kv_heads, kRopeTile)},
                 {rows.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
                  cache.keys[index], cache.values[index], tables, table_rows, positions, rows.queries,
                  tables.stride(0), config_.heads, config_.kv_heads, config_.rms_norm_eps});

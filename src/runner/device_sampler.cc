@@ -9,8 +9,8 @@
 namespace tritogen {
 namespace {
 
-constexpr int64_t kChunk = 4096, kFound = 3;  // of kernels/sampling.py
-constexpr int64_t kMostChunks = 128;          // CHUNKS of join_samples
+constexpr int64_t kChunk = 4096, kFound = 4;  // of kernels/sampling.py
+constexpr int64_t kMostChunks = 128;          // CHUNKS of pick_tokens
 constexpr int64_t kMarkBlock = 256;
 
 int64_t Ceil(int64_t a, int64_t b) {
@@ -37,8 +37,8 @@ DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, co
 
 std::vector<std::string> DeviceSampler::KernelNames() const {
   std::vector<std::string> names = {"mark_seen"};
-  for (const char* name :
-       {"sample_chunks.{}.0", "sample_chunks.{}.1", "join_samples.{}", "cut_logits.{}", "top_logits.{}"}) {
+  for (const char* name : {"sample_chunks.{}.0", "sample_chunks.{}.1", "pick_tokens.{}.0", "pick_tokens.{}.1",
+                           "cut_logits.{}", "top_logits.{}"}) {
     names.push_back(fmt::format(fmt::runtime(name), dtype_));
   }
   return names;
@@ -51,11 +51,12 @@ void DeviceSampler::Sample(const at::Tensor& logits, const SampleRows& rows, boo
     LaunchBuiltin("cut_logits." + dtype_, n,
                   {logits, seen_, rows.numbers, rows.whole, cuts_, vocabulary_, words_});
   }
-  LaunchBuiltin("sample_chunks." + dtype_ + (cuts ? ".1" : ".0"), {n, chunks_},
+  const std::string choice = dtype_ + (cuts ? ".1" : ".0");
+  LaunchBuiltin("sample_chunks." + choice, {n, chunks_},
                 {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, vocabulary_, words_});
-  LaunchBuiltin("join_samples." + dtype_, n,
-                {logits, found_, places_, rows.whole, seen_, last_, out.tokens, out.logprobs, chunks_,
-                 vocabulary_, words_});
+  LaunchBuiltin("pick_tokens." + choice, n,
+                {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, last_, out.tokens,
+                 out.logprobs, chunks_, vocabulary_, words_});
 }
 
 void DeviceSampler::TopLogits(const at::Tensor& logits, const SampleRows& rows, const SampleOut& out) {

@@ -13,8 +13,6 @@
 namespace tritogen {
 namespace {
 
-constexpr float kMostNoise = 23;  // GumbelNoise is at most −log(2⁻³³) ≈ 22.9
-
 float KthGreatest(std::vector<float> scores, int32_t k) {
   const auto kth = scores.begin() + k - 1;
   std::nth_element(scores.begin(), kth, scores.end(), std::greater<>());
@@ -45,35 +43,31 @@ size_t FirstGreatest(std::span<const float> values) {
   return static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
-// The token with the greatest score and noise together, of those from `least` on; of equals the first.
-size_t GreatestWithNoise(std::span<const float> scores, float least, uint64_t seed, int32_t draw) {
-  const auto noisy = [&](size_t token) {
-    return scores[token] + GumbelNoise(seed, draw, static_cast<TokenId>(token));
-  };
-  size_t best = FirstGreatest(scores);  // first, so that most others cannot reach it and need no noise
-  float best_value = noisy(best);
+// REQUIRES: the greatest score is finite and is kept.
+size_t Draw(std::span<const float> scores, float least, uint64_t seed, int32_t draw) {
+  const double greatest = scores[FirstGreatest(scores)];
+  const auto weight = [&](float score) { return score < least ? 0 : std::exp(score - greatest); };
+  double total = 0;
+  for (const float score : scores) total += weight(score);
+  const double wanted = Uniform(seed, draw) * total;
+  double sum = 0;
+  size_t last = 0;  // with any weight
   for (size_t token = 0; token < scores.size(); ++token) {
-    if (scores[token] < least || scores[token] + kMostNoise < best_value) continue;
-    const float value = noisy(token);
-    if (value > best_value || (value == best_value && token < best)) {
-      best = token;
-      best_value = value;
-    }
+    const double one = weight(scores[token]);
+    if (one == 0) continue;
+    sum += one;
+    last = token;
+    if (sum > wanted) break;
   }
-  return best;
+  return last;
 }
 
 }  // namespace
 
-float GumbelNoise(uint64_t seed, int32_t draw, TokenId token) {
-  const auto id = static_cast<uint32_t>(token);
-  const uint32_t index = id / 4096 * 1024 + id % 1024, word = id / 1024 % 4;
-  const uint64_t counter = static_cast<uint64_t>(static_cast<uint32_t>(draw)) << 32 | index;
+float Uniform(uint64_t seed, int32_t draw) {
+  const uint64_t counter = static_cast<uint64_t>(static_cast<uint32_t>(draw)) << 32;
   at::Philox4_32 philox(seed, /*subsequence=*/0, /*offset=*/counter);
-  for (uint32_t i = 0; i < word; ++i) philox();
-  const float v = (static_cast<float>(philox()) + 0.5f) * 0x1p-32f;
-  const float exponential = v < 1e-3f ? v + v * v / 2 : -std::log(1 - v);
-  return -std::log(exponential);
+  return (static_cast<float>(philox() >> 8) + 0.5f) * 0x1p-24f;
 }
 
 float LeastKeptScore(std::span<const float> scores, const SamplingOptions& options) {
@@ -120,11 +114,10 @@ Sample Sampler::Choose(std::span<const float> logits, const SamplingOptions& opt
   };
 
   Scores(logits, options, seen);
-  Sample sample{
-      with_logprob(options.temperature > 0
-                       ? GreatestWithNoise(scores_, LeastKeptScore(scores_, options), options.seed, draw)
-                       : FirstGreatest(scores_)),
-      {}};
+  Sample sample{with_logprob(options.temperature > 0
+                                 ? Draw(scores_, LeastKeptScore(scores_, options), options.seed, draw)
+                                 : FirstGreatest(scores_)),
+                {}};
   if (options.top_logprobs > 0) {
     order_.resize(logits.size());
     std::iota(order_.begin(), order_.end(), 0);

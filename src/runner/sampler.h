@@ -11,11 +11,10 @@
 
 namespace tritogen {
 
-// Gumbel noise of a token: −log of an exponential number from Philox4x32-10 (Salmon et al. 2011) with the
-// seed as key. A counter serves four tokens, 1024 apart, so that a tile of 4096 tokens takes 1024 counters:
-// counter (token / 4096 · 1024 + token % 1024, draw, 0, 0), of its words number token / 1024 % 4, x;
-// v = (x + ½) / 2³². In float32, whose 1 − v is too coarse for small v.
-float GumbelNoise(uint64_t seed, int32_t draw, TokenId token);
+// The number of (0, 1) that a draw takes: the first word x of Philox4x32-10 (Salmon et al. 2011) with the
+// seed as key and (0, draw, 0, 0) as counter, as (⌊x / 2⁸⌋ + ½) / 2²⁴. The token is the first one where the
+// weights exp(score) of kept tokens, summed up in the tokens' order, exceed this share of them all.
+float Uniform(uint64_t seed, int32_t draw);
 
 // What a row must have at least, as score (logit over temperature), to stay: top-k, then top-p of what is
 // left, then min-p. REQUIRES: finite greatest score, no NaN.
