@@ -29,6 +29,7 @@ struct BenchOptions {
   int32_t sequences = 256, prompt = 512, answer = 512, group = 1, slots = 0, prefill_tokens = 8192,
           repeat = 2;
   bool batch_invariant = false, no_graphs = false, no_overlap = false;
+  int32_t fused_rows = GpuRunnerOptions().fused_rows;
   double temperature = 1;
 };
 
@@ -129,6 +130,7 @@ int RunEngine(const BenchOptions& o, const Environment& environment) {
   runner.context = o.prompt + o.answer + 1;
   runner.batch_invariant = o.batch_invariant;
   runner.graphs = !o.no_graphs;
+  runner.fused_rows = o.fused_rows;
   EngineOptions options;
   options.overlap = !o.no_overlap;
   options.prefix_cache = false;  // the runs below repeat their prompts
@@ -176,6 +178,7 @@ int RunBench(int argc, char** argv, const Environment& environment) {
   engine->add_option("--prefill-tokens", o.prefill_tokens, "prompt tokens of a step")
       ->check(CLI::PositiveNumber);
   engine->add_option("--repeat", o.repeat, "runs; the first one warms up")->check(CLI::PositiveNumber);
+  engine->add_option("--fused-rows", o.fused_rows, "from so many rows on, products take norms along");
   engine->add_option("--temperature", o.temperature)->check(CLI::NonNegativeNumber);
   engine->add_flag("--batch-invariant", o.batch_invariant);
   engine->add_flag("--no-graphs", o.no_graphs, "launch kernel by kernel");
