@@ -13,54 +13,53 @@
 namespace tritogen {
 namespace {
 
-constexpr float kMostNoise = 23;  // GumbelNoise is at most −log(2⁻³³) ≈ 22.9
-
 float KthGreatest(std::vector<float> scores, int32_t k) {
   const auto kth = scores.begin() + k - 1;
   std::nth_element(scores.begin(), kth, scores.end(), std::greater<>());
   return *kth;
 }
 
-// The least of the most probable scores whose probabilities together reach top_p, of those from `least` on.
+struct Candidate {
+  float score = 0, weight = 0;
+};
+
+// The least of the most probable scores whose probabilities together reach top_p, of those from `least` on:
+// parted at some score again and again, and only the part where the least one is goes on.
 float LeastOfNucleus(std::span<const float> scores, float least, float greatest, float top_p) {
-  std::vector<float> heap;
-  double total = 0;
-  for (const float score : scores) {
-    if (score < least) continue;
-    heap.push_back(score);
-    total += std::exp(static_cast<double>(score) - greatest);
+  std::vector<float> weights(scores.size());
+  cpu::KernelsOf(cpu::BestLevel())
+      .sampling.exponentials(scores.data(), greatest, static_cast<int64_t>(scores.size()), weights.data());
+  std::vector<Candidate> all;
+  double needed = 0;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] < least) continue;
+    all.push_back({scores[i], weights[i]});
+    needed += weights[i];
   }
-  std::make_heap(heap.begin(), heap.end());
-  double sum = 0;
-  for (auto end = heap.end(); end != heap.begin(); --end) {
-    std::pop_heap(heap.begin(), end);
-    const float score = *(end - 1);
-    sum += std::exp(static_cast<double>(score) - greatest);
-    if (sum >= top_p * total) return score;
+  needed *= top_p;
+  const auto weight_of = [](auto begin, auto end) {
+    return std::accumulate(begin, end, 0.0, [](double sum, const Candidate& c) { return sum + c.weight; });
+  };
+  auto begin = all.begin(), end = all.end();
+  while (begin != end) {
+    const float pivot = begin[(end - begin) / 2].score;
+    const auto equal = std::partition(begin, end, [&](const Candidate& c) { return c.score > pivot; });
+    const auto below = std::partition(equal, end, [&](const Candidate& c) { return c.score == pivot; });
+    const double above = weight_of(begin, equal), with_equal = above + weight_of(equal, below);
+    if (above >= needed && equal != begin) {
+      end = equal;
+    } else if (with_equal >= needed) {
+      return pivot;
+    } else {
+      needed -= with_equal;
+      begin = below;
+    }
   }
   return least;
 }
 
 size_t FirstGreatest(std::span<const float> values) {
   return static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-}
-
-// The token with the greatest score and noise together, of those from `least` on; of equals the first.
-size_t GreatestWithNoise(std::span<const float> scores, float least, uint64_t seed, int32_t draw) {
-  const auto noisy = [&](size_t token) {
-    return scores[token] + GumbelNoise(seed, draw, static_cast<TokenId>(token));
-  };
-  size_t best = FirstGreatest(scores);  // first, so that most others cannot reach it and need no noise
-  float best_value = noisy(best);
-  for (size_t token = 0; token < scores.size(); ++token) {
-    if (scores[token] < least || scores[token] + kMostNoise < best_value) continue;
-    const float value = noisy(token);
-    if (value > best_value || (value == best_value && token < best)) {
-      best = token;
-      best_value = value;
-    }
-  }
-  return best;
 }
 
 }  // namespace
@@ -100,37 +99,58 @@ void Sampler::Scores(std::span<const float> logits, const SamplingOptions& optio
   }
 }
 
+// The token with the greatest score and noise together, of those from `least` on; of equals the first. Only
+// where a bound of the noise leaves a chance it is computed.
+size_t Sampler::GreatestWithNoise(float least, uint64_t seed, int32_t draw) {
+  constexpr size_t kPiece = 256;
+  const auto noisy = [&](size_t token) {
+    return scores_[token] + GumbelNoise(seed, draw, static_cast<TokenId>(token));
+  };
+  size_t best = FirstGreatest(scores_);
+  float best_value = noisy(best);
+  float bounds[kPiece];
+  for (size_t begin = 0; begin < scores_.size(); begin += kPiece) {
+    const size_t count = std::min(kPiece, scores_.size() - begin);
+    kernels_.noise_bounds(seed, draw, static_cast<TokenId>(begin), static_cast<int64_t>(count), bounds);
+    for (size_t i = 0; i < count; ++i) {
+      const size_t token = begin + i;
+      if (scores_[token] < least || scores_[token] + bounds[i] < best_value) continue;
+      const float value = noisy(token);
+      if (value > best_value || (value == best_value && token < best)) {
+        best = token;
+        best_value = value;
+      }
+    }
+  }
+  return best;
+}
+
 Sample Sampler::Choose(std::span<const float> logits, const SamplingOptions& options,
                        std::span<const TokenId> seen, int32_t draw) {
   TRITOGEN_CHECK(!logits.empty());
-  float greatest = -std::numeric_limits<float>::infinity();
-  bool has_nan = false;
-  for (const float logit : logits) {
-    has_nan |= std::isnan(logit);
-    greatest = std::max(greatest, logit);
-  }
-  if (has_nan || !std::isfinite(greatest)) return {{0, std::numeric_limits<float>::quiet_NaN()}, {}};
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - greatest);
-  const float log_sum = static_cast<float>(greatest + std::log(sum));
+  const int64_t count = static_cast<int64_t>(logits.size());
+  const float greatest = kernels_.greatest(logits.data(), count);
+  if (!std::isfinite(greatest)) return {{0, std::numeric_limits<float>::quiet_NaN()}, {}};
+  exponentials_.resize(logits.size());
+  kernels_.exponentials(logits.data(), greatest, count, exponentials_.data());
+  const float log_sum = static_cast<float>(greatest + std::log(kernels_.sum(exponentials_.data(), count)));
   const auto with_logprob = [&](size_t token) {
     return TokenLogprob{static_cast<TokenId>(token), logits[token] - log_sum};
   };
 
   Scores(logits, options, seen);
-  Sample sample{
-      with_logprob(options.temperature > 0
-                       ? GreatestWithNoise(scores_, LeastKeptScore(scores_, options), options.seed, draw)
-                       : FirstGreatest(scores_)),
-      {}};
+  Sample sample{with_logprob(options.temperature > 0
+                                 ? GreatestWithNoise(LeastKeptScore(scores_, options), options.seed, draw)
+                                 : FirstGreatest(scores_)),
+                {}};
   if (options.top_logprobs > 0) {
     order_.resize(logits.size());
     std::iota(order_.begin(), order_.end(), 0);
-    const size_t count = std::min(static_cast<size_t>(options.top_logprobs), order_.size());
+    const size_t listed = std::min(static_cast<size_t>(options.top_logprobs), order_.size());
     const auto at = [&](TokenId token) { return logits[static_cast<size_t>(token)]; };
-    std::partial_sort(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(count), order_.end(),
+    std::partial_sort(order_.begin(), order_.begin() + static_cast<ptrdiff_t>(listed), order_.end(),
                       [&](TokenId a, TokenId b) { return at(a) > at(b) || (at(a) == at(b) && a < b); });
-    for (size_t i = 0; i < count; ++i) sample.top.push_back(with_logprob(static_cast<size_t>(order_[i])));
+    for (size_t i = 0; i < listed; ++i) sample.top.push_back(with_logprob(static_cast<size_t>(order_[i])));
   }
   return sample;
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/runner.h"
+#include "runner/cpu/kernels.h"
 
 namespace tritogen {
 
@@ -32,7 +32,10 @@ class Sampler {
  private:
   void Scores(std::span<const float> logits, const SamplingOptions& options, std::span<const TokenId> seen);
 
-  std::vector<float> scores_;
+  size_t GreatestWithNoise(float least, uint64_t seed, int32_t draw);
+
+  const cpu::SamplingKernels& kernels_ = cpu::KernelsOf(cpu::BestLevel()).sampling;
+  std::vector<float> scores_, exponentials_;
   std::vector<TokenId> order_;
 };
 

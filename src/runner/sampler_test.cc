@@ -163,6 +163,23 @@ TEST_F(Chosen, DistributionIsThatOfTheScores) {
   EXPECT_LT(ChiSquare(logits, options, Softmax(kept), 40000), 24.3);  // at most 7
 }
 
+TEST_F(Chosen, IsTheGreatestOfAllWithNoise) {
+  SplitMix random(4);
+  for (int i = 0; i < 300; ++i) {
+    const auto logits =
+        RandomRow(random.Next(), 1 + random.Below(2000), 1 + static_cast<float>(random.Below(8)));
+    SamplingOptions options;
+    options.seed = random.Next();
+    size_t best = 0;
+    std::vector<float> noisy;
+    for (size_t t = 0; t < logits.size(); ++t) {
+      noisy.push_back(logits[t] + GumbelNoise(options.seed, i, static_cast<TokenId>(t)));
+      if (noisy[t] > noisy[best]) best = t;
+    }
+    EXPECT_EQ(Of(logits, options, i), static_cast<TokenId>(best));
+  }
+}
+
 TEST_F(Chosen, PenaltyDividesPositiveLogitsAndMultipliesOthers) {
   const std::vector<float> logits = {2, 1.5f, -1, -1.2f};
   SamplingOptions options;

@@ -72,9 +72,19 @@ struct RowKernels {
   void (*attend)(const Attention& attention, Element element);
 };
 
+struct SamplingKernels {
+  float (*greatest)(const float* x, int64_t count);  // NaN when there is one; count > 0
+  void (*exponentials)(const float* x, float greatest, int64_t count, float* out);  // of x − greatest
+  double (*sum)(const float* x, int64_t count);
+  // Not less than GumbelNoise (sampler.h) of the tokens from `token` on, and mostly little more: of an
+  // exponential number E ≥ v, −log E ≤ −log v, and log₂ v is at least what v's bits say, read as a line.
+  void (*noise_bounds)(uint64_t seed, int32_t draw, int32_t token, int64_t count, float* out);
+};
+
 struct Kernels {
   RowKernels rows;
   LinearKernels linear;  // takes every matrix
+  SamplingKernels sampling;
 };
 
 enum class Level { kGeneric, kAvx2, kAvx512, kAmx };
