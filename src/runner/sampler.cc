@@ -58,8 +58,13 @@ float LeastOfNucleus(std::span<const float> scores, float least, float greatest,
   return least;
 }
 
+// No NaN.
+float Greatest(std::span<const float> values) {
+  return cpu::KernelsOf(cpu::BestLevel())
+      .sampling.greatest(values.data(), static_cast<int64_t>(values.size()));
+}
 size_t FirstGreatest(std::span<const float> values) {
-  return static_cast<size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+  return static_cast<size_t>(std::find(values.begin(), values.end(), Greatest(values)) - values.begin());
 }
 
 }  // namespace
@@ -74,7 +79,7 @@ float GumbelNoise(uint64_t seed, int32_t draw, TokenId token) {
 }
 
 float LeastKeptScore(std::span<const float> scores, const SamplingOptions& options) {
-  const float greatest = *std::max_element(scores.begin(), scores.end());
+  const float greatest = Greatest(scores);
   float least = -std::numeric_limits<float>::infinity();
   if (options.top_k > 0 && static_cast<size_t>(options.top_k) < scores.size()) {
     least = KthGreatest({scores.begin(), scores.end()}, options.top_k);
