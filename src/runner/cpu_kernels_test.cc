@@ -1,6 +1,7 @@
 // Each instruction set's kernels against sums in double precision, and rows alone against rows together.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "base/splitmix.h"
 #include "runner/cpu/kernels.h"
+#include "runner/sampler.h"
 
 namespace tritogen::cpu {
 namespace {
@@ -290,6 +292,30 @@ TEST(CpuCache, NumbersAreRoundedToTheNearest) {
                                   reinterpret_cast<std::byte*>(head.data()));
       EXPECT_EQ(head[0], ToBFloat16(key[0]));
       EXPECT_TRUE(std::isnan(FromBFloat16(head[kBlockTokens])));
+    }
+  }
+}
+
+TEST(CpuSampling, SumsOfExponentialsAndTheGreatest) {
+  for (const Level level : Levels()) {
+    const SamplingKernels& kernels = KernelsOf(level).sampling;
+    for (const int64_t n : {1, 5, 16, 1000, 5003}) {
+      auto x = RandomFloats(6, n);
+      for (float& v : x) v *= 30;
+      const float greatest = kernels.greatest(x.data(), n);
+      EXPECT_EQ(greatest, *std::max_element(x.begin(), x.end()));
+      std::vector<float> out(x.size());
+      kernels.exponentials(x.data(), greatest, n, out.data());
+      double expected = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_NEAR(out[i], std::exp(double{x[i]} - greatest), 3e-7 * out[i]);
+        expected += out[i];
+      }
+      EXPECT_NEAR(kernels.sum(out.data(), n), expected, 1e-6 * expected);
+      x[x.size() / 2] = -HUGE_VALF;
+      EXPECT_EQ(kernels.greatest(x.data(), n), *std::max_element(x.begin(), x.end()));
+      x[x.size() / 3] = NAN;
+      EXPECT_TRUE(std::isnan(kernels.greatest(x.data(), n)));
     }
   }
 }

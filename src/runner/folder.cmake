@@ -18,7 +18,8 @@ if("avx512" IN_LIST cpu_isas)
 endif()
 foreach(isa ${cpu_isas})
   # Sums may be fused here: what must be equal is one row in two batches, not two machines.
-  target_compile_options(cpu_kernels_${isa} PRIVATE ${cpu_flags_${isa}} -ffp-contract=fast -fno-trapping-math -Wno-psabi)
+  target_compile_options(cpu_kernels_${isa} PRIVATE ${cpu_flags_${isa}} -ffp-contract=fast -fno-trapping-math -Wno-psabi
+                         -Wno-uninitialized)  # the intrinsics of GCC 12 read undefined registers on purpose
   target_compile_definitions(cpu_kernels_${isa} PRIVATE TRITOGEN_ISA=${isa})
   target_sources(runner PRIVATE $<TARGET_OBJECTS:cpu_kernels_${isa}>)
 endforeach()

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/runner.h"
+#include "runner/cpu/kernels.h"
 
 namespace tritogen {
 
@@ -31,8 +31,10 @@ class Sampler {
 
  private:
   void Scores(std::span<const float> logits, const SamplingOptions& options, std::span<const TokenId> seen);
+  size_t Draw(float least, uint64_t seed, int32_t draw);
 
-  std::vector<float> scores_;
+  const cpu::SamplingKernels& kernels_ = cpu::KernelsOf(cpu::BestLevel()).sampling;
+  std::vector<float> scores_, exponentials_;
   std::vector<TokenId> order_;
 };
 

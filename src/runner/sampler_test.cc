@@ -159,6 +159,22 @@ TEST_F(Chosen, DistributionIsThatOfTheScores) {
   EXPECT_LT(ChiSquare(logits, options, Softmax(kept), 40000), 24.3);  // at most 7
 }
 
+TEST_F(Chosen, IsWhereTheSumOfWeightsPassesTheNumber) {
+  SplitMix random(4);
+  for (int i = 0; i < 300; ++i) {
+    const auto logits =
+        RandomRow(random.Next(), 1 + random.Below(2000), 1 + static_cast<float>(random.Below(8)));
+    SamplingOptions options;
+    options.seed = random.Next();
+    const std::vector<double> p = Softmax(logits);
+    const auto chosen = static_cast<size_t>(Of(logits, options, i));
+    double before = 0;
+    for (size_t t = 0; t < chosen; ++t) before += p[t];
+    EXPECT_LE(before, Uniform(options.seed, i) + 1e-6);
+    EXPECT_GE(before + p[chosen], Uniform(options.seed, i) - 1e-6);
+  }
+}
+
 TEST_F(Chosen, PenaltyDividesPositiveLogitsAndMultipliesOthers) {
   const std::vector<float> logits = {2, 1.5f, -1, -1.2f};
   SamplingOptions options;

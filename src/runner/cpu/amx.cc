@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "runner/cpu/linear.h"
+#include "runner/cpu/isa.h"
 
 namespace tritogen::cpu::amx {
 namespace {
@@ -47,6 +47,10 @@ struct Outputs {
   int64_t y_stride;
 };
 
+__m512i Count() {
+  return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
 template <int kSums>
 void Write(const Outputs& to, int64_t columns, int64_t rows, int64_t row, int64_t out) {
   alignas(64) float sums[kOuts * kTileRows];
@@ -55,11 +59,20 @@ void Write(const Outputs& to, int64_t columns, int64_t rows, int64_t row, int64_
   if constexpr (kSums == 1) _tile_stored(1, sums, stride);
   if constexpr (kSums == 2) _tile_stored(2, sums, stride);
   if constexpr (kSums == 3) _tile_stored(3, sums, stride);
+  // A row's outputs are a column of the tile.
+  const __m512i places = _mm512_mullo_epi32(Count(), _mm512_set1_epi32(static_cast<int>(columns)));
+  const __mmask16 mine =
+      out >= to.first ? 0xffff
+                      : static_cast<__mmask16>(to.first - out >= kOuts ? 0 : 0xffff << (to.first - out));
+  const __m512 scale =
+      to.matrix.scales ? _mm512_maskz_loadu_ps(mine, to.matrix.scales + out) : _mm512_set1_ps(1);
+  const __m512 bias =
+      to.matrix.bias ? _mm512_maskz_loadu_ps(mine, to.matrix.bias + out) : _mm512_setzero_ps();
   for (int64_t r = 0; r < rows; ++r) {
-    float* y = to.y + (row + r) * to.y_stride;
-    for (int64_t o = 0; o < kOuts; ++o) {
-      if (out + o >= to.first) Finish(to.matrix, out + o, sums[o * columns + r], to.add, y + out + o);
-    }
+    float* y = to.y + (row + r) * to.y_stride + out;
+    const __m512 sum = _mm512_fmadd_ps(_mm512_i32gather_ps(places, sums + r, 4), scale, bias);
+    const __m512 before = to.add ? _mm512_maskz_loadu_ps(mine, y) : _mm512_setzero_ps();
+    _mm512_mask_storeu_ps(y, mine, _mm512_add_ps(sum, before));
   }
 }
 
@@ -169,9 +182,7 @@ size_t TileBytes(int64_t in) {
 
 void Pack(const float* x, int64_t stride, int64_t rows, int64_t all_rows, int64_t in, void* tile) {
   const int64_t columns = Columns(all_rows);
-  const __m512i apart =
-      _mm512_mullo_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                         _mm512_set1_epi32(static_cast<int>(columns)));
+  const __m512i apart = _mm512_mullo_epi32(Count(), _mm512_set1_epi32(static_cast<int>(columns)));
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t i = 0; i < in; i += kDepth) {
       const float* from = x + r * stride + i;

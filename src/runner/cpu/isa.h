@@ -17,12 +17,16 @@ extern const Kernels kKernels;
 }
 namespace amx {
 extern const LinearKernels kLinear;
-}
+}  // namespace amx
 }  // namespace tritogen::cpu
 
 #ifdef TRITOGEN_ISA  // not in sources that are compiled once
 
 namespace tritogen::cpu::TRITOGEN_ISA {
+
+extern const LinearKernels kLinear;
+extern const SamplingKernels kSampling;
+void Attend(const Attention& attention, Element element);
 
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 16;
@@ -124,7 +128,7 @@ inline Vec Min(Vec a, Vec b) {
 // The Cephes library's expf: 2ⁿ times a polynomial; relative error about 1e-7. Below −87: about 1e-38.
 inline Vec Exp(Vec x) {
   x = Min(All(88.0f), Max(All(-87.0f), x));  // of a NaN the second operand comes out
-  constexpr float kRound = 12582912;  // 1.5 · 2²³: what is added to it loses its fraction
+  constexpr float kRound = 12582912;         // 1.5 · 2²³: what is added to it loses its fraction
   const Vec shifted = x * 1.44269504f + kRound;
   const Vec n = shifted - kRound;
   const Vec r = x - n * 0.693359375f + n * 2.12194440e-4f;

@@ -72,9 +72,16 @@ struct RowKernels {
   void (*attend)(const Attention& attention, Element element);
 };
 
+struct SamplingKernels {
+  float (*greatest)(const float* x, int64_t count);  // NaN when there is one; count > 0
+  void (*exponentials)(const float* x, float greatest, int64_t count, float* out);  // of x − greatest
+  double (*sum)(const float* x, int64_t count);
+};
+
 struct Kernels {
   RowKernels rows;
   LinearKernels linear;  // takes every matrix
+  SamplingKernels sampling;
 };
 
 enum class Level { kGeneric, kAvx2, kAvx512, kAmx };

@@ -1,5 +1,5 @@
 // Products with matrices of any element and any size.
-#include "runner/cpu/linear.h"
+#include "runner/cpu/isa.h"
 
 namespace tritogen::cpu::TRITOGEN_ISA {
 namespace {
@@ -10,6 +10,12 @@ constexpr int64_t kOutsAtOnce = 4;  // 16 accumulators of 32 registers
 #else
 constexpr int64_t kOutsAtOnce = 2;  // 8 of 16
 #endif
+
+void Finish(const Matrix& matrix, int64_t out, float sum, bool add, float* y) {
+  if (matrix.scales) sum *= matrix.scales[out];
+  if (matrix.bias) sum += matrix.bias[out];
+  *y = add ? *y + sum : sum;
+}
 
 // Several outputs of several rows, each summed in the same order whatever stands beside it.
 template <typename T, int64_t kOuts, int64_t kRows>

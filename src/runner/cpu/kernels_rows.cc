@@ -1,8 +1,6 @@
-#include "runner/cpu/linear.h"
+#include "runner/cpu/isa.h"
 
 namespace tritogen::cpu::TRITOGEN_ISA {
-
-void Attend(const Attention& attention, Element element);
 
 namespace {
 
@@ -80,6 +78,7 @@ void StoreKeyValue(const float* key, const float* value, Element element, int64_
 
 }  // namespace
 
-const Kernels kKernels = {{ToFloat, RmsNorm, Rotate, SiluMultiply, StoreKeyValue, Attend}, kLinear};
+const Kernels kKernels = {
+    {ToFloat, RmsNorm, Rotate, SiluMultiply, StoreKeyValue, Attend}, kLinear, kSampling};
 
 }  // namespace tritogen::cpu::TRITOGEN_ISA
