@@ -30,8 +30,8 @@ void ModelOptions::AddTo(CLI::App* app) {
   app->add_option("--device", runner.device, "where the model runs")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
-  app->add_option("--dtype", runner.dtype, "of weights and cache (auto: that of the files)")
-      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
+  app->add_option("--dtype", runner.dtype, "of weights (auto: as the files have them; int8: on CPUs only)")
+      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
       ->capture_default_str();
   app->add_option("--context", runner.context, "positions of one text at most (default: the model's)")
       ->check(CLI::PositiveNumber);
@@ -50,8 +50,10 @@ ModelSession OpenModel(const ModelOptions& options) {
   session.chat_template = FindChatTemplate(folder);
   session.defaults = LoadGenerationConfig(folder);
   for (const int64_t eos : config.eos) session.defaults.stop_tokens.push_back(static_cast<TokenId>(eos));
-  session.engine =
-      std::make_unique<Engine>(OpenRunner(folder, options.runner), session.tokenizer.get(), options.engine);
+  OpenedRunner opened = OpenRunner(folder, options.runner);
+  EngineOptions engine = options.engine;
+  engine.overlap = engine.overlap && opened.overlaps;
+  session.engine = std::make_unique<Engine>(std::move(opened.runner), session.tokenizer.get(), engine);
   return session;
 }
 
