@@ -319,7 +319,8 @@ TEST(Engine, ABrokenRunnerEndsAllAndIsNamed) {
     EXPECT_NE(error.find("the device is lost"), std::string::npos);
     EXPECT_THROW(engine.UpdateWeights([] {}), std::runtime_error);
     const auto failed = static_cast<int64_t>(collectors.size());
-    while (engine.Stats().requests_failed < failed) std::this_thread::yield();  // counted behind the last chunk
+    while (engine.Stats().requests_failed < failed)
+      std::this_thread::yield();  // counted behind the last chunk
     EXPECT_EQ(engine.Stats().requests_failed, failed);
   }
 }
@@ -372,7 +373,8 @@ TEST(Engine, NewWeightsInTheMiddleOfPromptsAndGroups) {
     }
     for (int i = 0; i < 3; ++i) subject.engine().UpdateWeights([] {});
     for (const Collector& collector : collectors)
-      for (const auto& sequence : collector.Wait()) ASSERT_EQ(sequence.finish, FinishReason::kLength) << sequence.error;
+      for (const auto& sequence : collector.Wait())
+        ASSERT_EQ(sequence.finish, FinishReason::kLength) << sequence.error;
     ASSERT_EQ(subject.Run(Ask(60, 20, 1)).tokens(), AloneTokens(Ask(60, 20, 1), 0, 3));
   }
 }
@@ -386,8 +388,8 @@ TEST(Engine, ManyThreadsSubmitAndCancel) {
     threads.emplace_back([&, t] {
       SplitMix random(t);
       for (int i = 0; i < 60; ++i) {
-        const Request request =
-            Ask(1 + static_cast<int32_t>(random.Below(40)), 1 + static_cast<int32_t>(random.Below(20)), random.Below(3));
+        const Request request = Ask(1 + static_cast<int32_t>(random.Below(40)),
+                                    1 + static_cast<int32_t>(random.Below(20)), random.Below(3));
         const Collector collector;
         const RequestId id = engine.Submit(request, collector.callback());
         if (random.Chance(0.3)) engine.Cancel(id);
