@@ -15,7 +15,7 @@ PROMPTS = ["def relu(x):\n", "The quick brown fox", "é 😀", "a"]
 
 
 def lines(text: str) -> list[dict]:
-    return [json.loads(line) for line in text.splitlines()]
+    return [json.loads(line) for line in text.split("\n") if line]  # splitlines knows more line ends
 
 
 def write_prompts(path, objects) -> str:
