@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import time
 
 import pytest
 import torch
@@ -95,17 +94,19 @@ def test_an_interrupted_file_is_gone_on_with(generate, tmp_path):
     assert (tmp_path / "out.jsonl").read_text().count("\n") == 16
 
 
-def test_ctrl_c_prints_what_there_is(model_folder, tmp_path):
-    process = start("generate", "--model", model_folder, "--device", "cpu", "--prompt", "abc", "--max-tokens", "0", "--json",
-                    "-n", "8", cwd=tmp_path)  # fmt: skip
-    time.sleep(1.5)
+def test_ctrl_c_prints_what_there_is(model_folder, tokenizer, tmp_path):
+    nearly_full = tokenizer.decode(tokenizer.encode("word " * 5000)[:4080])  # of a context of 4096
+    path = write_prompts(tmp_path / "p.jsonl", [{"id": "short", "prompt": nearly_full}, {"id": "long", "prompt": "abc"}])
+    process = start("generate", "--model", model_folder, "--device", "cpu", "--prompts", path, "--max-tokens", "0", "--json", "-n", "4",
+                    cwd=tmp_path)  # fmt: skip
+    first = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
-    answers = lines(out)
-    assert len(answers) == 8
-    assert all(a["finish"] == "cancelled" and len(a["tokens"]) > 0 for a in answers)
-    assert "interrupted" in err
+    out, err = process.stdout.read(), process.stderr.read()  # communicate() would lose what readline() had read ahead
+    assert process.wait(timeout=60) == 130, err
+    answers = lines(first + out)
+    assert [(a["id"], a["finish"]) for a in answers] == [("short", "length")] * 4 + [("long", "cancelled")] * 4
+    assert all(0 < len(a["tokens"]) < 4000 for a in answers)
+    assert "interrupted after 1 of 2 prompts" in err
 
 
 def test_chat_is_the_models_template(generate, model_folder, tmp_path):
