@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "cli/session.h"
 #include "engine/generation_config.h"
 #include "model/config.h"
 
@@ -18,7 +19,8 @@ std::optional<ChatTemplate> FindChatTemplate(const std::filesystem::path& folder
   const bool own_file = Exists(folder / "chat_template.jinja");
   if (!own_file) {
     const std::filesystem::path config = folder / "tokenizer_config.json";
-    if (!Exists(config) || ReadFile(config).find("\"chat_template\"") == std::string::npos) return std::nullopt;
+    if (!Exists(config) || ReadFile(config).find("\"chat_template\"") == std::string::npos)
+      return std::nullopt;
   }
   return LoadChatTemplate(folder);
 }
@@ -30,17 +32,19 @@ void ModelOptions::AddTo(CLI::App* app) {
   app->add_option("--device", runner.device, "where the model runs")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
-  app->add_option("--dtype", runner.dtype, "of weights and cache (auto: that of the files)")
-      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16"}))
+  app->add_option("--dtype", runner.dtype, "of weights (auto: as the files have them; int8: on CPUs only)")
+      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
       ->capture_default_str();
   app->add_option("--context", runner.context, "positions of one text at most (default: the model's)")
       ->check(CLI::PositiveNumber);
   app->add_option("--cache-gib", runner.cache_gib, "memory for keys and values (default: what is free)")
       ->check(CLI::PositiveNumber);
+  app->add_flag("--batch-invariant", runner.batch_invariant,
+                "GPUs: the same bits whoever shares the batch, for some speed");
   app->add_option("--batch", runner.slots, "sequences computed at once, at most")->check(CLI::Range(1, 4096));
 }
 
-ModelSession OpenModel(const ModelOptions& options) {
+ModelSession OpenModel(const ModelOptions& options, const Environment& environment) {
   const std::filesystem::path folder = options.folder;
   if (!std::filesystem::is_directory(folder))
     throw UserError(fmt::format("there is no model folder '{}'", options.folder));
@@ -50,8 +54,14 @@ ModelSession OpenModel(const ModelOptions& options) {
   session.chat_template = FindChatTemplate(folder);
   session.defaults = LoadGenerationConfig(folder);
   for (const int64_t eos : config.eos) session.defaults.stop_tokens.push_back(static_cast<TokenId>(eos));
-  session.engine =
-      std::make_unique<Engine>(OpenRunner(folder, options.runner), session.tokenizer.get(), options.engine);
+  RunnerOptions runner = options.runner;
+  runner.compiler = {.python = environment.python,
+                     .worker_folder = environment.root + "/worker",
+                     .cache_folder = CacheFolder() / "kernels"};
+  OpenedRunner opened = OpenRunner(folder, runner);
+  EngineOptions engine = options.engine;
+  engine.overlap = engine.overlap && opened.overlaps;
+  session.engine = std::make_unique<Engine>(std::move(opened.runner), session.tokenizer.get(), engine);
   return session;
 }
 

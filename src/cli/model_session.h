@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/command.h"
 #include "engine/engine.h"
 #include "runner/open_runner.h"
 #include "text/chat_template.h"
@@ -30,6 +31,6 @@ struct ModelSession {
 };
 
 // Throws UserError for a folder that is none, and for what is missing or damaged in it.
-ModelSession OpenModel(const ModelOptions& options);
+ModelSession OpenModel(const ModelOptions& options, const Environment& environment);
 
 }  // namespace tritogen

@@ -1,0 +1,58 @@
+#include "runner/open_runner.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cuda/driver.h"
+#include "model/model_folder.h"
+#include "runner/cpu_runner.h"
+#include "runner/gpu_runner.h"
+#include "runner/open_gpu.h"
+
+namespace tritogen {
+namespace {
+
+std::optional<at::ScalarType> ScalarTypeNamed(const std::string& name) {
+  if (name == "float32") return at::kFloat;
+  if (name == "bfloat16") return at::kBFloat16;
+  if (name == "float16") return at::kHalf;
+  return std::nullopt;  // auto, int8: as the files are
+}
+
+bool UsesGpu(const RunnerOptions& options) {
+  std::string why;
+  if (options.device == "cpu" || (options.device == "auto" && options.dtype == "int8")) return false;
+  if (cuda::Driver::Load(&why) != nullptr) return true;
+  if (options.device == "auto") return false;
+  throw UserError(fmt::format("--device cuda: {}; --device cpu runs models, too", why));
+}
+
+OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
+  if (options.dtype == "int8") throw UserError("--dtype int8 is for CPUs; give --device cpu");
+  OpenGpu(options.compiler);
+  GpuRunnerOptions gpu{.context = options.context,
+                       .cache_bytes = static_cast<int64_t>(options.cache_gib * 0x1p30),
+                       .batch_invariant = options.batch_invariant};
+  if (options.slots > 0) gpu.slots = options.slots;
+  auto weights = std::make_shared<const DecoderWeights>(
+      LoadDecoder(folder, ScalarTypeNamed(options.dtype), at::Device(at::kCUDA, 0)));
+  return {.runner = MakeGpuRunner(std::move(weights), gpu), .overlaps = true};
+}
+
+}  // namespace
+
+OpenedRunner OpenRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
+  if (UsesGpu(options)) return OpenGpuRunner(folder, options);
+  CpuRunnerOptions cpu{.int8_weights = options.dtype == "int8",
+                       .cache_bytes = static_cast<int64_t>(options.cache_gib * 0x1p30),
+                       .context = options.context};
+  if (options.slots > 0) {
+    cpu.slots = options.slots;
+    cpu.decode_rows = std::max(cpu.decode_rows, options.slots);
+  }
+  auto weights =
+      std::make_shared<const DecoderWeights>(LoadDecoder(folder, ScalarTypeNamed(options.dtype), at::kCPU));
+  return {.runner = MakeCpuRunner(std::move(weights), cpu)};
+}
+
+}  // namespace tritogen
