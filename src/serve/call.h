@@ -19,7 +19,7 @@ struct ServedModel {
   int64_t created = 0;  // seconds since 1970
   const Tokenizer* tokenizer = nullptr;
   const ChatTemplate* chat_template = nullptr;  // null: no chat model
-  std::vector<TokenId> eos;                     // end a text unless ignore_eos is given
+  GenerateOptions defaults;  // what a call does not say; its stop tokens are the model's eos
   RunnerLimits limits;
 };
 

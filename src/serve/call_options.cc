@@ -40,7 +40,7 @@ void ReadStops(Body* body, const ServedModel& model, GenerateOptions* options) {
       AddStop(*body, *stop, &options->stop);
     }
   }
-  if (!body->Bool("ignore_eos", false)) options->stop_tokens = model.eos;
+  if (body->Bool("ignore_eos", false)) options->stop_tokens.clear();
   if (const json* tokens = body->Find("stop_token_ids")) {
     const bool good = tokens->is_array() && tokens->size() <= kMostStopTokens;
     if (!good)
@@ -55,11 +55,16 @@ void ReadStops(Body* body, const ServedModel& model, GenerateOptions* options) {
 
 void ReadSampling(Body* body, SamplingOptions* sampling) {
   const double most = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::min();
-  sampling->temperature = body->Number("temperature", 0, 2).value_or(1);
-  sampling->top_p = body->Number("top_p", least, 1).value_or(1);
-  sampling->min_p = body->Number("min_p", 0, 1).value_or(0);
-  sampling->top_k = std::max<int64_t>(0, body->Int("top_k", -1, INT32_MAX).value_or(0));
-  sampling->repetition_penalty = body->Number("repetition_penalty", least, most).value_or(1);
+  const auto number = [&](const char* name, double low, double high, float* option) {
+    *option = static_cast<float>(body->Number(name, low, high).value_or(*option));
+  };
+  number("temperature", 0, 2, &sampling->temperature);
+  number("top_p", least, 1, &sampling->top_p);
+  number("min_p", 0, 1, &sampling->min_p);
+  number("repetition_penalty", least, most, &sampling->repetition_penalty);
+  if (const auto top_k = body->Int("top_k", -1, INT32_MAX)) {
+    sampling->top_k = std::max(0, static_cast<int32_t>(*top_k));
+  }
   if (const auto seed = body->Int("seed", INT64_MIN, INT64_MAX)) {
     sampling->seed = static_cast<uint64_t>(*seed);
   } else {
@@ -85,6 +90,7 @@ void RefuseUnsupported(Body* body) {
 
 void ReadOptions(Body* body, const ServedModel& model, int32_t most_choices, Call* call) {
   ReadModel(body, model);
+  call->options = model.defaults;
   ReadSampling(body, &call->options.sampling);
   ReadStops(body, model, &call->options);
   call->options.skip_special_tokens = body->Bool("skip_special_tokens", true);

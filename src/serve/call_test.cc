@@ -82,7 +82,7 @@ TEST_F(CallTest, ReadsSamplingOptions) {
   EXPECT_EQ(call.options.max_tokens, 7);
   EXPECT_EQ(call.n, 3);
   EXPECT_EQ(call.options.stop, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(call.options.stop_tokens, (std::vector<TokenId>{model_.served.eos[0], 9}));
+  EXPECT_EQ(call.options.stop_tokens, (std::vector<TokenId>{model_.served.defaults.stop_tokens[0], 9}));
   EXPECT_FALSE(call.options.skip_special_tokens);
 }
 
@@ -91,12 +91,23 @@ TEST_F(CallTest, AbsentOptionsAreOpenAIs) {
   EXPECT_FLOAT_EQ(call.options.sampling.temperature, 1);
   EXPECT_FLOAT_EQ(call.options.sampling.top_p, 1);
   EXPECT_EQ(call.options.max_tokens, 16);
-  EXPECT_EQ(call.options.stop_tokens, model_.served.eos);
+  EXPECT_EQ(call.options.stop_tokens, model_.served.defaults.stop_tokens);
   EXPECT_FALSE(call.logprobs || call.stream);
   EXPECT_NE(call.options.sampling.seed, With(R"("n": 1)").options.sampling.seed);
   EXPECT_TRUE(With(R"("ignore_eos": true)").options.stop_tokens.empty());
   EXPECT_EQ(With(R"("top_k": -1)").options.sampling.top_k, 0);
   EXPECT_EQ(ChatWith(R"("n": 1)").options.max_tokens, 0);
+}
+
+TEST_F(CallTest, TheModelsDefaultsHoldWhereACallSaysNothing) {
+  model_.served.defaults.sampling = {.temperature = 0.6f, .top_k = 20, .top_p = 0.95f};
+  const SamplingOptions silent = With(R"("n": 1)").options.sampling;
+  EXPECT_FLOAT_EQ(silent.temperature, 0.6f);
+  EXPECT_FLOAT_EQ(silent.top_p, 0.95f);
+  EXPECT_EQ(silent.top_k, 20);
+  const SamplingOptions outspoken = With(R"("temperature": 1, "top_k": 0)").options.sampling;
+  EXPECT_FLOAT_EQ(outspoken.temperature, 1);
+  EXPECT_EQ(outspoken.top_k, 0);
 }
 
 TEST_F(CallTest, NamesTheFieldThatIsWrong) {

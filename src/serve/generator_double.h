@@ -2,6 +2,7 @@
 // the words of kGreedyText over and over, otherwise printable ASCII drawn from the seed.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <list>
@@ -41,6 +42,8 @@ class GeneratorDouble : public Generator {
 
   RequestId Submit(Request request, std::function<void(Chunk)> on_chunk) override {
     if (request.options.sampling.seed == kRefusedSeed) throw UserError("the double does not like this seed");
+    if (request.options.sampling.seed == kFatalSeed) failed_ = true;
+    if (failed_) throw std::runtime_error("the double has failed for good");
     const std::lock_guard lock(mutex_);
     const auto shared = std::make_shared<const Request>(std::move(request));
     for (int32_t i = 0; i < shared->n; ++i) {
@@ -71,7 +74,7 @@ class GeneratorDouble : public Generator {
   }
   const RunnerLimits& limits() const override { return options_.limits; }
 
-  static constexpr uint64_t kRefusedSeed = 666;
+  static constexpr uint64_t kRefusedSeed = 666, kFatalSeed = 667;
 
  private:
   struct Sequence {
@@ -179,6 +182,7 @@ class GeneratorDouble : public Generator {
   EngineStats stats_;
   RequestId next_id_ = 1;
   bool ended_ = false;
+  std::atomic<bool> failed_ = false;
   std::thread thread_;
 };
 

@@ -20,10 +20,12 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
 using Parser = http::request_parser<http::string_body>;
 
 constexpr auto kLookAfterClient =
     std::chrono::milliseconds(200);  // how often we ask whether it is still there
+constexpr auto kPatience = std::chrono::seconds(1);
 constexpr double kLingerSeconds = 5;
 constexpr int kSendBuffer = 256 << 10;  // bytes in the kernel: what a client does not read is ours to bound
 constexpr size_t kReadAnyway = size_t{64} << 10;  // a refused body so short is read, and the connection kept
@@ -67,6 +69,7 @@ struct HttpServer::Impl {
     ExchangeId id = 0;                                                     // 0: none
     bool keep_alive = false, chunks_allowed = false, body_wanted = false;  // what this client understands
     std::string unsent;
+    std::optional<Clock::time_point> writing_since;
     bool chunked = false, ended = false, broken = false;
   };
 
@@ -206,8 +209,10 @@ struct HttpServer::Impl {
       }
       const std::string bytes = std::exchange(client.unsent, "");
       client.stream.expires_after(Milliseconds(options.write_seconds));
+      client.writing_since = Clock::now();
       co_await asio::async_write(client.stream, asio::buffer(bytes),
                                  asio::redirect_error(asio::use_awaitable, error));
+      client.writing_since.reset();
       if (error) co_return false;
     }
     co_return !client.broken;
@@ -268,6 +273,12 @@ struct HttpServer::Impl {
   Connection* Find(ExchangeId id) {
     const auto found = exchanges.find(id);
     return found == exchanges.end() || found->second->broken ? nullptr : found->second;
+  }
+
+  // Too much is unsent, and not because we were busy with others.
+  bool IsDeaf(const Connection& client) const {
+    return client.unsent.size() > options.max_unsent && client.writing_since &&
+           Clock::now() - *client.writing_since > kPatience;
   }
 
   void GiveUp(Connection* client) {
@@ -340,7 +351,7 @@ void HttpServer::Write(ExchangeId id, std::string_view bytes) {
   Impl::Connection* client = impl_->Find(id);
   if (client == nullptr) return;
   impl_->AddPart(client, bytes);
-  if (client->unsent.size() > impl_->options.max_unsent) return impl_->GiveUp(client);
+  if (impl_->IsDeaf(*client)) return impl_->GiveUp(client);
   client->wake.cancel();
 }
 

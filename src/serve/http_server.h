@@ -20,9 +20,10 @@ struct HttpOptions {
   uint16_t port = 8000;                  // 0: any that is free
   size_t max_body = size_t{8} << 20;     // bytes; longer ones are refused with 413, unread
   size_t max_header = size_t{16} << 10;  // bytes, request line included; longer ones: 431
-  size_t max_unsent = size_t{1} << 20;   // bytes of a stream that a client has not taken: then it is given up
-  int max_connections = 2048;            // more wait to be accepted
-  double idle_seconds = 75;              // between requests of a connection
+  // Bytes of a stream that a client may be behind. More of them, and none taken for a second: it is given up.
+  size_t max_unsent = size_t{1} << 20;
+  int max_connections = 2048;                     // more wait to be accepted
+  double idle_seconds = 75;                       // between requests of a connection
   double header_seconds = 10, body_seconds = 60;  // for the whole of each, however slowly it drips
   double write_seconds = 30;                      // for what was ready to be sent at one time
 };

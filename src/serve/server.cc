@@ -141,8 +141,9 @@ HttpResponse Server::Refusal(const ApiError& error) const {
 
 void Server::OnRequest(ExchangeId id, HttpRequest request) {
   if (request.method == "GET") {
-    metrics_.CountRequest(request.path, 200);
-    return http_.Respond(id, Get(request.path));
+    const HttpResponse response = Get(request.path);
+    metrics_.CountRequest(request.path, response.status);
+    return http_.Respond(id, response);
   }
   ++preparing_;
   calls_.emplace(id, OpenCall{.endpoint = request.path, .arrived = Clock::now()});
@@ -156,6 +157,8 @@ HttpResponse Server::Get(const std::string& path) const {
     return {.body = metrics_.Text(generator_->Stats(), {http_.connections(), open_sequences_}),
             .content_type = "text/plain; version=0.0.4; charset=utf-8"};
   }
+  if (path == "/health" && !engine_failure_.empty())
+    return Refusal(ApiError(503, engine_failure_, "", "engine_failed"));
   if (path == "/health") return {.body = Json{{"status", "ok"}}.dump()};
   const Json model = {{"id", model_.name},
                       {"object", "model"},
@@ -211,6 +214,9 @@ void Server::Submit(ExchangeId id, Call call) {
     return Fail(id, error);
   } catch (const UserError& error) {
     return Fail(id, ApiError(400, error.what()));
+  } catch (const std::exception& error) {
+    engine_failure_ = error.what();
+    return Fail(id, ApiError(500, engine_failure_, "", "engine_failed"));
   }
   if (!open.stream) return;
   metrics_.CountRequest(open.endpoint, 200);

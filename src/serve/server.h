@@ -79,6 +79,7 @@ class Server : private HttpHandler {
   int64_t preparing_ = 0;       // calls whose bodies are read
   int64_t open_sequences_ = 0;  // submitted and not ended, those of clients that left included
   bool stopping_ = false, cut_off_ = false;
+  std::string engine_failure_;    // once it has failed, it takes nothing more
   std::shared_ptr<Inbox> inbox_;  // shared with the generator's callbacks, which may come later than our end
   Workers workers_;               // its end comes first: jobs use the rest
 };

@@ -14,7 +14,7 @@ struct TestModel {
                      .created = 1,
                      .tokenizer = &tokenizer,
                      .chat_template = &chat_template,
-                     .eos = {*tokenizer.Find("<|im_end|>")},
+                     .defaults = {.stop_tokens = {*tokenizer.Find("<|im_end|>")}},
                      .limits = {.slots = 8, .context = 128, .vocabulary = tokenizer.id_end()}};
 };
 

@@ -56,8 +56,13 @@ class Server:
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+    def connect(self, receive_buffer: int = 0) -> socket.socket:
+        connection = socket.socket()
+        connection.settimeout(10)
+        if receive_buffer:  # bytes
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        connection.connect(("127.0.0.1", self.port))
+        return connection
 
     def talk(self, request: bytes) -> bytes:
         """Sends bytes as they are; gives all that comes until the server closes."""

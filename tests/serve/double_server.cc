@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
                         .created = 1,
                         .tokenizer = &tokenizer,
                         .chat_template = &chat_template,
-                        .eos = {*tokenizer.Find("<|im_end|>")},
+                        .defaults = {.stop_tokens = {*tokenizer.Find("<|im_end|>")}},
                         .limits = generator.limits()},
                        &generator);
   std::printf("%d\n", server.port());

@@ -12,7 +12,7 @@ import pytest
 
 from .conftest import post, read_all
 
-TOKENS = 60
+TOKENS = 40
 BODY = json.dumps({"prompt": "a", "max_tokens": TOKENS, "seed": 1, "stream": True})
 
 
@@ -34,6 +34,12 @@ async def slow_reader(port: int) -> str:
         await asyncio.sleep(0.02)
     writer.close()
     return text
+
+
+def length_of(reply: str) -> int:
+    """Characters of a streamed completion."""
+    events = [line[6:] for line in reply.splitlines() if line.startswith("data: {")]
+    return sum(len(json.loads(event)["choices"][0]["text"]) for event in events)
 
 
 async def quitter(port: int, after: int) -> None:
@@ -62,26 +68,26 @@ def test_two_hundred_streams(start):
     asyncio.run(load(server.port, 1))
     server.wait_until_idle()
     memory = server.memory()
-    results = asyncio.run(load(server.port, 3))
+    results = asyncio.run(load(server.port, 2))
     server.wait_until_idle()
     texts = {text for text in results if not text.startswith("HTTP")}
     assert len(texts) == 1 and len(texts.pop()) == TOKENS  # all good clients got all, and the same
     slow = [text for text in results if text.startswith("HTTP/1.1 200")]
-    assert len(slow) == 120 and all(text.count("data: {") == TOKENS and "[DONE]" in text for text in slow)
+    assert len(slow) == 80 and all(length_of(text) == TOKENS and "[DONE]" in text for text in slow)
     begin = time.monotonic()
     assert len(server.client().completions.create(model="double", prompt="a", max_tokens=5).choices[0].text) == 5
     assert time.monotonic() - begin < 0.5
     assert server.metric("tritogen_connections") <= 3
-    assert server.metric("tritogen_engine_requests_cancelled_total") >= 100
+    assert server.metric("tritogen_engine_requests_cancelled_total") >= 80
     assert server.memory() < memory + (8 << 20)
 
 
 def test_who_does_not_read_is_given_up(start):
     """Sixteen streams that nobody reads: each may fill a buffer, then its sequences end. Another goes on."""
-    server = start("--max-unsent", 50_000, "--slots", 100, "--context", 100_000_000)
+    server = start("--max-unsent", 50_000, "--step", 0.002, "--slots", 100, "--context", 100_000_000)
     body = json.dumps({"prompt": "a", "n": 4, "max_tokens": 50_000_000, "stream": True, "logprobs": 5})
     memory = server.memory()
-    deaf = [server.connect() for _ in range(16)]
+    deaf = [server.connect(receive_buffer=4096) for _ in range(16)]
     for connection in deaf:
         connection.sendall(post(body))
     assert server.client().completions.create(model="double", prompt="a", max_tokens=300).usage.completion_tokens == 300
@@ -95,7 +101,7 @@ def test_who_does_not_read_is_given_up(start):
 def test_who_reads_too_slowly_is_given_up(start):
     server = start("--write-seconds", 0.5, "--max-unsent", 100 << 20, "--step", 0.001, "--context", 100_000_000)
     body = json.dumps({"prompt": "a", "n": 32, "max_tokens": 50_000_000, "stream": True, "logprobs": 5})
-    with server.connect() as connection:
+    with server.connect(receive_buffer=4096) as connection:
         connection.sendall(post(body))
         connection.recv(1000)
         server.wait_until_idle(10)

@@ -162,6 +162,16 @@ def test_a_failure_of_the_engine_is_the_requests_own(client):
     assert ask("and on").choices[0].finish_reason == "length"
 
 
+def test_an_engine_that_fails_for_good_is_no_healthy_one(start):
+    server = start()
+    ask = server.client().completions.create
+    for seed in (667, 1):
+        body = refused(openai.InternalServerError, lambda: ask(model="double", prompt="a", seed=seed))
+        assert body["code"] == "engine_failed"
+    status, health = server.get("/health")
+    assert status == 503 and "failed for good" in health
+
+
 def test_the_key_is_asked_for(start):
     server = start("--api-key", "s3cret")
     for key in ("wrong", "s3cre", "s3crett"):
