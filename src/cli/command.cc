@@ -9,6 +9,7 @@ constexpr Command kCommands[] = {
     {"program", "show the canonical program of a PyTorch file, as text or as a picture", RunProgram},
     {"synth", "random PyTorch programs with sizes drawn uniformly, as JSON lines", RunSynth},
     {"data", "build, look at and export sets of verified answers", RunData},
+    {"generate", "answers of a language model to one prompt or a file of them", RunGenerate},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,8 +24,6 @@
 
 namespace tritogen {
 namespace {
-
-volatile sig_atomic_t interrupted = 0;
 
 // The first GPU, or why there is none. Asked in a process of its own: one that has used CUDA cannot fork
 // judges.
@@ -123,15 +120,6 @@ VerifyOptions CommonOptions::Verification(bool on_gpu, int threads, bool in_batc
           .against_itself = against_itself};
 }
 
-std::optional<int> Parse(CLI::App* app, int argc, char** argv) {
-  try {
-    app->parse(argc, argv);
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    return app->exit(error) == 0 ? 0 : 2;
-  }
-}
-
 Workers StartWorkers(const Environment& environment, const CommonOptions& options,
                      const std::optional<FoundGpu>& gpu) {
   Workers workers{.cache = OpenVerdictCache(options)};
@@ -170,17 +158,6 @@ std::filesystem::path CacheFolder() {
 int Cores() {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-void CatchInterrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-bool Interrupted() {
-  return interrupted;
 }
 
 }  // namespace tritogen

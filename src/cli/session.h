@@ -1,4 +1,4 @@
-// What commands that run programs share: their common options, the recorder, and Ctrl-C.
+// What commands that run programs share: their common options and the recorder.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cuda/compiler.h"
 #include "cuda/target.h"
 #include "judge/judge.h"
@@ -48,9 +49,6 @@ struct CommonOptions {
   VerifyOptions Verification(bool on_gpu, int threads, bool in_batch = false) const;
 };
 
-// Parses argv; returns the exit code when the command must not go on (help, wrong use).
-std::optional<int> Parse(CLI::App* app, int argc, char** argv);
-
 // What judges share, made before the judges are started.
 struct Workers {
   std::unique_ptr<Recorder> recorder;
@@ -67,10 +65,5 @@ std::filesystem::path CacheFolder();
 
 // Cores this process may use.
 int Cores();
-
-// After CatchInterrupt, Ctrl-C and SIGTERM only set a flag.
-void CatchInterrupt();
-bool Interrupted();
-constexpr int kInterruptedExit = 130;
 
 }  // namespace tritogen

@@ -24,8 +24,10 @@ struct GenerateOptions {
 struct Request {
   std::vector<TokenId> prompt;  // at least one
   GenerateOptions options;
-  int32_t n = 1;  // sequences, which share the prompt's blocks
+  int32_t n = 1;  // sequences, which share the prompt's blocks; at most kMostSequences
+  bool stream = true;  // false: one chunk a sequence, at its end
 };
+inline constexpr int32_t kMostSequences = 1 << 16;
 
 enum class FinishReason { kStop, kLength, kCancelled, kError };
 
@@ -60,7 +62,9 @@ class Generator {
   virtual ~Generator() = default;
   // `on_chunk` is called on the engine's thread, in order for each sequence, until each had its last chunk;
   // it must be quick and must not throw. Throws UserError at once for what can never run: an empty prompt, an
-  // unknown token, a prompt as long as the context, options out of range.
+  // unknown token, a prompt as long as the context (or as all of the cache), options out of range; and
+  // std::runtime_error once the runner has failed: with its error, which every sequence at work ends with,
+  // too.
   virtual RequestId Submit(Request request, std::function<void(Chunk)> on_chunk) = 0;
   // Its sequences end with kCancelled soon; nothing happens when they have ended.
   virtual void Cancel(RequestId id) = 0;
@@ -81,15 +85,16 @@ class Engine : public Generator {
 
   // Calls `write`, which puts new numbers into the tensors that the runner was made with, between two steps,
   // and forgets cached blocks; sequences that run go on with their old keys and values. Blocks until it is
-  // done; throws what `write` throws.
+  // done; throws what `write` throws, and std::runtime_error once the runner has failed. `write` is called on
+  // the caller's thread; not to be called from on_chunk.
   void UpdateWeights(const std::function<void()>& write);
 
  private:
-  struct Impl;
+  class Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// The seed of a request's i-th sequence.
+// The seed of a request's i-th sequence; the first one has the request's own.
 uint64_t SequenceSeed(uint64_t seed, int32_t index);
 
 }  // namespace tritogen

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <set>
 #include <thread>
 
+#include "base/available_memory.h"
 #include "base/stages.h"
 #include "plan/visit.h"
 #include "verify/gpu.h"
@@ -21,17 +21,6 @@ namespace {
 // Memory for trials, five precisions of the reference and what is in between, in peaks of one call.
 constexpr int64_t kComfortablePeaks = 10;
 constexpr int64_t kSmallTask = int64_t{4} << 20;
-
-int64_t AvailableMemory() {
-  std::ifstream meminfo("/proc/meminfo");
-  std::string key, unit;
-  int64_t kib = 0;
-  while (meminfo >> key >> kib) {
-    if (key == "MemAvailable:") return kib * 1024;
-    std::getline(meminfo, unit);
-  }
-  return int64_t{4} << 30;
-}
 
 struct Weights {
   Bindings neutral, non_neutral;

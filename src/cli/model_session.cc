@@ -1,0 +1,60 @@
+#include "cli/model_session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "engine/generation_config.h"
+#include "model/config.h"
+
+namespace tritogen {
+namespace {
+
+// A folder without a template is no chat model, which is no fault.
+std::optional<ChatTemplate> FindChatTemplate(const std::filesystem::path& folder) {
+  const bool own_file = Exists(folder / "chat_template.jinja");
+  if (!own_file) {
+    const std::filesystem::path config = folder / "tokenizer_config.json";
+    if (!Exists(config) || ReadFile(config).find("\"chat_template\"") == std::string::npos) return std::nullopt;
+  }
+  return LoadChatTemplate(folder);
+}
+
+}  // namespace
+
+void ModelOptions::AddTo(CLI::App* app) {
+  app->add_option("--model", folder, "folder with config.json, tokenizer.json and safetensors")->required();
+  app->add_option("--device", runner.device, "where the model runs")
+      ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
+      ->capture_default_str();
+  app->add_option("--dtype", runner.dtype, "of weights (auto: as the files have them; int8: on CPUs only)")
+      ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
+      ->capture_default_str();
+  app->add_option("--context", runner.context, "positions of one text at most (default: the model's)")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--cache-gib", runner.cache_gib, "memory for keys and values (default: what is free)")
+      ->check(CLI::PositiveNumber);
+  app->add_option("--batch", runner.slots, "sequences computed at once, at most")->check(CLI::Range(1, 4096));
+}
+
+ModelSession OpenModel(const ModelOptions& options) {
+  const std::filesystem::path folder = options.folder;
+  if (!std::filesystem::is_directory(folder))
+    throw UserError(fmt::format("there is no model folder '{}'", options.folder));
+  ModelSession session{.name = std::filesystem::weakly_canonical(folder).filename().string()};
+  const ModelConfig config = LoadModelConfig(folder / "config.json");
+  session.tokenizer = std::make_unique<const Tokenizer>(LoadTokenizer(folder / "tokenizer.json"));
+  session.chat_template = FindChatTemplate(folder);
+  session.defaults = LoadGenerationConfig(folder);
+  for (const int64_t eos : config.eos) session.defaults.stop_tokens.push_back(static_cast<TokenId>(eos));
+  OpenedRunner opened = OpenRunner(folder, options.runner);
+  EngineOptions engine = options.engine;
+  engine.overlap = engine.overlap && opened.overlaps;
+  session.engine = std::make_unique<Engine>(std::move(opened.runner), session.tokenizer.get(), engine);
+  return session;
+}
+
+}  // namespace tritogen

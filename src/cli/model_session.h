@@ -1,0 +1,35 @@
+// A model folder that is ready to generate, for the commands that do.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/engine.h"
+#include "runner/open_runner.h"
+#include "text/chat_template.h"
+
+namespace tritogen {
+
+struct ModelOptions {
+  std::string folder;
+  RunnerOptions runner;
+  EngineOptions engine;
+
+  void AddTo(CLI::App* app);
+};
+
+struct ModelSession {
+  std::string name;  // the folder's
+  std::unique_ptr<const Tokenizer> tokenizer;
+  std::optional<ChatTemplate> chat_template;
+  GenerateOptions defaults;        // the folder's own; its eos tokens are the stop tokens
+  std::unique_ptr<Engine> engine;  // last: it uses the tokenizer
+};
+
+// Throws UserError for a folder that is none, and for what is missing or damaged in it.
+ModelSession OpenModel(const ModelOptions& options);
+
+}  // namespace tritogen

@@ -1,0 +1,102 @@
+#include "model/decoder.h"
+
+#include <ATen/ATen.h>
+
+#include <cstring>
+
+#include "base/error.h"
+#include "model/aten_dtype.h"
+#include "model/weights.h"
+
+namespace tritogen {
+namespace {
+
+at::Tensor Rows(const at::Tensor& matrix, int64_t from, int64_t count) {
+  return matrix.defined() ? matrix.narrow(0, from, count) : matrix;
+}
+
+// A tensor on the CPU with these bytes, which must outlive it when they are aligned as the dtype wants.
+at::Tensor FromView(const TensorView& view) {
+  const at::ScalarType type = WeightScalarType(view.dtype);
+  const size_t align = DtypeSize(view.dtype);
+  if (reinterpret_cast<uintptr_t>(view.bytes.data()) % align == 0) {
+    return at::from_blob(const_cast<char*>(view.bytes.data()), view.shape, at::TensorOptions(type));
+  }
+  at::Tensor copy = at::empty(view.shape, at::TensorOptions(type));
+  std::memcpy(copy.data_ptr(), view.bytes.data(), view.bytes.size());
+  return copy;
+}
+
+LayerWeights MakeLayer(const ModelConfig& c, const at::TensorOptions& options) {
+  const int64_t q = c.heads * c.head_dim, kv = c.kv_heads * c.head_dim;
+  const auto make = [&](bool wanted, at::IntArrayRef shape) {
+    return wanted ? at::empty(shape, options) : at::Tensor();
+  };
+  LayerWeights layer;
+  layer.input_norm = make(true, {c.hidden});
+  layer.qkv = make(true, {q + 2 * kv, c.hidden});
+  layer.qkv_bias = make(c.qkv_bias, {q + 2 * kv});
+  layer.q_norm = make(c.qk_norm, {c.head_dim});
+  layer.k_norm = make(c.qk_norm, {c.head_dim});
+  layer.attention_out = make(true, {c.hidden, q});
+  layer.attention_bias = make(c.output_bias, {c.hidden});
+  layer.mlp_norm = make(true, {c.hidden});
+  layer.gate_up = make(true, {2 * c.intermediate, c.hidden});
+  layer.gate_up_bias = make(c.mlp_bias, {2 * c.intermediate});
+  layer.down = make(true, {c.hidden, c.intermediate});
+  layer.down_bias = make(c.mlp_bias, {c.hidden});
+  return layer;
+}
+
+void NameLayer(const ModelConfig& c, const LayerWeights& layer, int64_t index,
+               std::map<std::string, at::Tensor>* out) {
+  const std::string at = fmt::format("model.layers.{}.", index);
+  const auto add = [&](std::string_view name, const at::Tensor& tensor) {
+    if (tensor.defined()) out->emplace(at + std::string(name), tensor);
+  };
+  const auto linear = [&](const std::string& name, const at::Tensor& weight, const at::Tensor& bias,
+                          int64_t from, int64_t count) {
+    add(name + ".weight", Rows(weight, from, count));
+    add(name + ".bias", Rows(bias, from, count));
+  };
+  const int64_t q = c.heads * c.head_dim, kv = c.kv_heads * c.head_dim;
+  add("input_layernorm.weight", layer.input_norm);
+  linear("self_attn.q_proj", layer.qkv, layer.qkv_bias, 0, q);
+  linear("self_attn.k_proj", layer.qkv, layer.qkv_bias, q, kv);
+  linear("self_attn.v_proj", layer.qkv, layer.qkv_bias, q + kv, kv);
+  add("self_attn.q_norm.weight", layer.q_norm);
+  add("self_attn.k_norm.weight", layer.k_norm);
+  linear("self_attn.o_proj", layer.attention_out, layer.attention_bias, 0, c.hidden);
+  add("post_attention_layernorm.weight", layer.mlp_norm);
+  linear("mlp.gate_proj", layer.gate_up, layer.gate_up_bias, 0, c.intermediate);
+  linear("mlp.up_proj", layer.gate_up, layer.gate_up_bias, c.intermediate, c.intermediate);
+  linear("mlp.down_proj", layer.down, layer.down_bias, 0, c.hidden);
+}
+
+}  // namespace
+
+std::map<std::string, at::Tensor> DecoderWeights::Named() const {
+  std::map<std::string, at::Tensor> named = {{"model.embed_tokens.weight", embedding},
+                                             {"model.norm.weight", final_norm}};
+  if (!config.tied_embeddings) named.emplace("lm_head.weight", output);
+  for (size_t i = 0; i < layers.size(); ++i) NameLayer(config, layers[i], static_cast<int64_t>(i), &named);
+  return named;
+}
+
+DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device) {
+  const at::TensorOptions options = at::TensorOptions(dtype).device(device);
+  DecoderWeights weights{config, at::empty({config.vocabulary, config.hidden}, options),
+                         at::empty({config.hidden}, options)};
+  weights.output =
+      config.tied_embeddings ? weights.embedding : at::empty({config.vocabulary, config.hidden}, options);
+  for (int64_t i = 0; i < config.layers; ++i) weights.layers.push_back(MakeLayer(config, options));
+  return weights;
+}
+
+void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeights* weights) {
+  CheckWeights(weights->config, tensors, where);
+  const at::NoGradGuard no_gradients;
+  for (auto& [name, tensor] : weights->Named()) tensor.copy_(FromView(tensors.at(name)));
+}
+
+}  // namespace tritogen

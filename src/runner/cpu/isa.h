@@ -1,0 +1,143 @@
+// Internal: vectors of the instruction set that a source is compiled for. Everything stands in the namespace
+// TRITOGEN_ISA and uses no inline functions of the standard library, so that the linker never picks an
+// AVX-512 copy of a function for a CPU without it.
+#pragma once
+
+#include "runner/cpu/kernels.h"
+
+namespace tritogen::cpu {
+namespace generic {
+extern const Kernels kKernels;
+}
+namespace avx2 {
+extern const Kernels kKernels;
+}
+namespace avx512 {
+extern const Kernels kKernels;
+}
+namespace amx {
+extern const LinearKernels kLinear;
+}
+}  // namespace tritogen::cpu
+
+#ifdef TRITOGEN_ISA  // not in sources that are compiled once
+
+namespace tritogen::cpu::TRITOGEN_ISA {
+
+#if defined(__AVX512F__)
+inline constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+inline constexpr int kLanes = 8;
+#else
+inline constexpr int kLanes = 4;
+#endif
+
+typedef float Vec __attribute__((vector_size(4 * kLanes)));
+typedef int32_t IntVec __attribute__((vector_size(4 * kLanes)));
+typedef uint32_t UintVec __attribute__((vector_size(4 * kLanes)));
+typedef uint16_t HalfVec __attribute__((vector_size(2 * kLanes)));
+typedef int8_t ByteVec __attribute__((vector_size(kLanes)));
+
+struct BFloat16 {
+  uint16_t bits;
+};
+struct Float16 {
+  uint16_t bits;
+};
+
+template <typename To, typename From>
+inline To Bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof(to));
+  return to;
+}
+template <typename T>
+inline T Read(const void* from) {
+  T out;
+  __builtin_memcpy(&out, from, sizeof(out));
+  return out;
+}
+
+inline Vec All(float x) {
+  return x - Vec{};
+}
+inline Vec Load(const float* from) {
+  return Read<Vec>(from);
+}
+inline Vec Load(const BFloat16* from) {
+  return Bits<Vec>(__builtin_convertvector(Read<HalfVec>(from), UintVec) << 16);
+}
+inline Vec Load(const int8_t* from) {
+  return __builtin_convertvector(__builtin_convertvector(Read<ByteVec>(from), IntVec), Vec);
+}
+// Exact for finite numbers, subnormal ones too: the exponent's bias is put right by a product.
+inline Vec Load(const Float16* from) {
+  const UintVec bits = __builtin_convertvector(Read<HalfVec>(from), UintVec);
+  const Vec magnitude = Bits<Vec>((bits & 0x7fff) << 13) * 0x1p112f;
+  return Bits<Vec>(Bits<UintVec>(magnitude) | (bits & 0x8000) << 16);
+}
+inline void Store(float* to, Vec x) {
+  __builtin_memcpy(to, &x, sizeof(x));
+}
+
+inline float Load1(const float* from) {
+  return *from;
+}
+inline float Load1(const BFloat16* from) {
+  return Bits<float>(uint32_t{from->bits} << 16);
+}
+inline float Load1(const int8_t* from) {
+  return *from;
+}
+inline float Load1(const Float16* from) {
+  const uint32_t bits = from->bits;
+  const float magnitude = Bits<float>((bits & 0x7fff) << 13) * 0x1p112f;
+  return Bits<float>(Bits<uint32_t>(magnitude) | (bits & 0x8000) << 16);
+}
+inline void Store1(float* to, float x) {
+  *to = x;
+}
+// To the nearest, ties to even; NaN stays NaN.
+inline void Store1(BFloat16* to, float x) {
+  const uint32_t bits = Bits<uint32_t>(x);
+  const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  to->bits = static_cast<uint16_t>(x == x ? rounded : bits >> 16 | 0x40);
+}
+
+// Lanes halved again and again: the same order for every row.
+inline float Sum(Vec x) {
+  float lanes[kLanes];
+  Store(lanes, x);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+inline Vec Max(Vec a, Vec b) {
+  return a > b ? a : b;
+}
+inline Vec Min(Vec a, Vec b) {
+  return a < b ? a : b;
+}
+
+// The Cephes library's expf: 2ⁿ times a polynomial; relative error about 1e-7. Below −87: about 1e-38.
+inline Vec Exp(Vec x) {
+  x = Min(All(88.0f), Max(All(-87.0f), x));  // of a NaN the second operand comes out
+  constexpr float kRound = 12582912;  // 1.5 · 2²³: what is added to it loses its fraction
+  const Vec shifted = x * 1.44269504f + kRound;
+  const Vec n = shifted - kRound;
+  const Vec r = x - n * 0.693359375f + n * 2.12194440e-4f;
+  Vec p = All(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1.0f;
+  return p * Bits<Vec>((__builtin_convertvector(n, IntVec) + 127) << 23);
+}
+
+}  // namespace tritogen::cpu::TRITOGEN_ISA
+
+#endif

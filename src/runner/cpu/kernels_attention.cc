@@ -1,0 +1,104 @@
+// Attention of one position's queries over the blocks of its sequence: scores, softmax, mean of the values.
+#include "runner/cpu/isa.h"
+
+namespace tritogen::cpu::TRITOGEN_ISA {
+namespace {
+
+constexpr int64_t kVecs = kBlockTokens / kLanes;  // vectors in a block's tokens, and in a piece of values
+constexpr int64_t kHeadsAtOnce = 4;
+
+template <typename T>
+const T* Head(const Attention& a, int64_t block) {
+  return reinterpret_cast<const T*>(a.cache + a.blocks[block] * a.block_bytes);
+}
+
+int64_t Blocks(const Attention& a) {
+  return (a.positions + kBlockTokens - 1) / kBlockTokens;
+}
+
+// Scores of kHeads queries from `head` on.
+template <typename T, int64_t kHeads>
+void Scores(const Attention& a, int64_t head) {
+  const int64_t stride = Blocks(a) * kBlockTokens;
+  const float* queries = a.queries + head * a.head_dim;
+  for (int64_t block = 0; block < Blocks(a); ++block) {
+    const T* keys = Head<T>(a, block);
+    Vec sums[kHeads][kVecs] = {};
+    for (int64_t d = 0; d < a.head_dim; ++d) {
+      for (int64_t v = 0; v < kVecs; ++v) {
+        const Vec key = Load(keys + d * kBlockTokens + v * kLanes);
+        for (int64_t h = 0; h < kHeads; ++h) sums[h][v] += queries[h * a.head_dim + d] * key;
+      }
+    }
+    for (int64_t h = 0; h < kHeads; ++h) {
+      float* scores = a.scores + (head + h) * stride + block * kBlockTokens;
+      for (int64_t v = 0; v < kVecs; ++v) Store(scores + v * kLanes, sums[h][v]);
+    }
+  }
+}
+
+// Scores become weights whose sum is 1; those of places after the last position, 0.
+void Softmax(const Attention& a, int64_t head) {
+  const int64_t padded = Blocks(a) * kBlockTokens;
+  float* scores = a.scores + head * padded;
+  for (int64_t i = a.positions; i < padded; ++i) scores[i] = -3e38f;
+  Vec greatest = All(-3e38f);
+  for (int64_t i = 0; i < padded; i += kLanes) greatest = Max(greatest, Load(scores + i));
+  float most = -3e38f;
+  for (int lane = 0; lane < kLanes; ++lane) most = greatest[lane] > most ? greatest[lane] : most;
+  Vec sums = {};
+  for (int64_t i = 0; i < padded; i += kLanes) {
+    const Vec weights = Exp(Load(scores + i) - most);
+    Store(scores + i, weights);
+    sums += weights;
+  }
+  const float scale = 1 / Sum(sums);
+  for (int64_t i = 0; i < padded; i += kLanes) Store(scores + i, Load(scores + i) * scale);
+}
+
+// kHeads results in the dimensions from `dim` on, kBlockTokens of them.
+template <typename T, int64_t kHeads>
+void Values(const Attention& a, int64_t head, int64_t dim) {
+  const int64_t stride = Blocks(a) * kBlockTokens, width = PaddedDim(a.head_dim);
+  const float* weights = a.scores + head * stride;
+  Vec sums[kHeads][kVecs] = {};
+  for (int64_t position = 0; position < a.positions; position += kBlockTokens) {
+    const T* values = Head<T>(a, position / kBlockTokens) + a.head_dim * kBlockTokens + dim;
+    const int64_t left = a.positions - position;
+    for (int64_t t = 0; t < (left < kBlockTokens ? left : kBlockTokens); ++t) {
+      for (int64_t v = 0; v < kVecs; ++v) {
+        const Vec value = Load(values + t * width + v * kLanes);
+        for (int64_t h = 0; h < kHeads; ++h) sums[h][v] += weights[h * stride + position + t] * value;
+      }
+    }
+  }
+  for (int64_t h = 0; h < kHeads; ++h) {
+    float out[kBlockTokens];
+    for (int64_t v = 0; v < kVecs; ++v) Store(out + v * kLanes, sums[h][v]);
+    const int64_t count = a.head_dim - dim < kBlockTokens ? a.head_dim - dim : kBlockTokens;
+    for (int64_t i = 0; i < count; ++i) a.out[(head + h) * a.head_dim + dim + i] = out[i];
+  }
+}
+
+template <typename T, int64_t kHeads>
+void Heads(const Attention& a, int64_t head) {
+  Scores<T, kHeads>(a, head);
+  for (int64_t h = 0; h < kHeads; ++h) Softmax(a, head + h);
+  for (int64_t dim = 0; dim < a.head_dim; dim += kBlockTokens) Values<T, kHeads>(a, head, dim);
+}
+
+template <typename T>
+void AttendIn(const Attention& a) {
+  int64_t head = 0;
+  for (; head + kHeadsAtOnce <= a.group; head += kHeadsAtOnce) Heads<T, kHeadsAtOnce>(a, head);
+  for (; head < a.group; ++head) Heads<T, 1>(a, head);
+}
+
+}  // namespace
+
+void Attend(const Attention& attention, Element element) {
+  if (element == Element::kBFloat16) return AttendIn<BFloat16>(attention);
+  AttendIn<float>(attention);
+}
+
+}  // namespace tritogen::cpu::TRITOGEN_ISA

@@ -1,0 +1,45 @@
+// A decoder's weights as the CPU runner reads them: in place, or as int8 with a scale for each row.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/decoder.h"
+#include "runner/cpu/kernels.h"
+
+namespace tritogen {
+
+struct CpuLayer {
+  const float *input_norm = nullptr, *mlp_norm = nullptr;
+  const float *q_norm = nullptr, *k_norm = nullptr;  // or none
+  cpu::Matrix qkv, attention_out, gate_up, down;
+};
+
+class CpuModel {
+ public:
+  // REQUIRES: contiguous weights on the CPU.
+  CpuModel(std::shared_ptr<const DecoderWeights> weights, bool int8_weights, cpu::Level level);
+
+  void Refresh();  // the weights hold other numbers now
+
+  const ModelConfig& config() const { return weights_->config; }
+  const std::vector<CpuLayer>& layers() const { return layers_; }
+  const float* final_norm() const { return final_norm_; }
+  const cpu::Matrix& embedding() const { return embedding_; }  // only rows are read
+  const cpu::Matrix& output() const { return output_; }
+
+ private:
+  const float* Floats(const at::Tensor& tensor);
+  cpu::Matrix InPlace(const at::Tensor& weight);
+  cpu::Matrix MatrixOf(const at::Tensor& weight, const at::Tensor& bias);
+
+  std::shared_ptr<const DecoderWeights> weights_;
+  bool int8_weights_;
+  cpu::Level level_;
+  std::vector<at::Tensor> copies_;  // what the pointers below point to, beside the weights themselves
+  std::vector<CpuLayer> layers_;
+  const float* final_norm_ = nullptr;
+  cpu::Matrix embedding_, output_;
+};
+
+}  // namespace tritogen

@@ -1,0 +1,184 @@
+#include "runner/cpu_runner.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "base/available_memory.h"
+#include "base/error.h"
+#include "runner/cpu_forward.h"
+#include "runner/sampler.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int64_t kBlockTokens = cpu::kBlockTokens;
+
+RunnerLimits LimitsFor(const CpuModel& model, const CpuRunnerOptions& options) {
+  const ModelConfig& config = model.config();
+  if (options.slots < 1 || options.prefill_tokens < 1 || options.decode_rows < 1 || options.context < 0 ||
+      options.cache_bytes < 0 || options.threads < 0) {
+    throw UserError("a runner needs at least one slot, one row and one token of a prompt in a step");
+  }
+  const int64_t block_bytes = CpuForward::BlockBytes(config, CpuForward::CacheElement(model));
+  int64_t context = config.max_positions;
+  if (options.context > 0) context = std::min<int64_t>(context, options.context);
+  const int64_t useful = options.slots * ((context + kBlockTokens - 1) / kBlockTokens);
+  const int64_t bytes = options.cache_bytes > 0 ? options.cache_bytes : AvailableMemory() / 2;
+  const int64_t blocks = std::min(useful, bytes / block_bytes);
+  if (blocks < 1) {
+    throw UserError(fmt::format("{} bytes for keys and values are too few: {} positions take {}", bytes,
+                                kBlockTokens, block_bytes));
+  }
+  RunnerLimits limits;
+  limits.block_tokens = static_cast<int32_t>(kBlockTokens);
+  limits.blocks = static_cast<int32_t>(std::min<int64_t>(blocks, INT32_MAX));
+  limits.slots = options.slots;
+  limits.prefill_tokens = options.prefill_tokens;
+  limits.decode_rows = options.decode_rows;
+  limits.context = static_cast<int32_t>(std::min(context, limits.blocks * kBlockTokens));
+  limits.vocabulary = static_cast<int32_t>(config.vocabulary);
+  return limits;
+}
+
+class CpuRunner final : public Runner {
+ public:
+  CpuRunner(std::shared_ptr<const DecoderWeights> weights, const CpuRunnerOptions& options)
+      : level_(options.level.value_or(cpu::BestLevel())),
+        team_(options.threads),
+        model_(std::move(weights), options.int8_weights, level_),
+        limits_(LimitsFor(model_, options)),
+        forward_(model_, level_, limits_.blocks, limits_.context, &team_),
+        slots_(static_cast<size_t>(limits_.slots)),
+        samplers_(static_cast<size_t>(team_.size())) {}
+
+  const RunnerLimits& limits() const override { return limits_; }
+  void Submit(const Step& step) override;
+  std::vector<Sample> Wait() override;
+  void WeightsChanged() override {
+    TRITOGEN_CHECK(results_.empty());
+    model_.Refresh();
+  }
+
+ private:
+  struct Slot {
+    SamplingOptions sampling;
+    std::vector<TokenId> seen;  // only with a penalty
+    TokenId last = 0;
+  };
+
+  void Start(const SlotStart& start);
+  void AddPrefill(const PrefillChunk& chunk);
+  void AddDecode(const DecodeRow& row);
+  void AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks);
+  void SampleRows(std::span<const DecodeRow> rows, int64_t first_place, std::vector<Sample>* out);
+
+  cpu::Level level_;
+  ThreadTeam team_;
+  CpuModel model_;
+  RunnerLimits limits_;
+  CpuForward forward_;
+  std::vector<Slot> slots_;
+  std::vector<Sampler> samplers_;  // of each thread
+  std::vector<ForwardRow> rows_;   // of the step
+  std::vector<float> logits_;
+  std::deque<std::vector<Sample>> results_;
+};
+
+void CpuRunner::Start(const SlotStart& start) {
+  TRITOGEN_CHECK(start.slot >= 0 && start.slot < limits_.slots);
+  Slot& slot = slots_[static_cast<size_t>(start.slot)];
+  slot.sampling = start.sampling;
+  slot.seen.clear();
+  if (start.sampling.repetition_penalty != 1) slot.seen.assign(start.seen.begin(), start.seen.end());
+}
+
+void CpuRunner::AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks) {
+  TRITOGEN_CHECK(token >= 0 && token < limits_.vocabulary);
+  TRITOGEN_CHECK(position >= 0 && position < limits_.context);
+  TRITOGEN_CHECK(static_cast<size_t>(position / kBlockTokens) < blocks.size());
+  rows_.push_back({token, position, blocks.data()});
+}
+
+void CpuRunner::AddPrefill(const PrefillChunk& chunk) {
+  int32_t position = chunk.start;
+  for (const TokenId token : chunk.tokens) AddRow(token, position++, chunk.blocks);
+}
+
+void CpuRunner::AddDecode(const DecodeRow& row) {
+  TRITOGEN_CHECK(row.slot >= 0 && row.slot < limits_.slots);
+  const TokenId token =
+      row.token == DecodeRow::kLast ? slots_[static_cast<size_t>(row.slot)].last : row.token;
+  AddRow(token, row.position, row.blocks);
+}
+
+// `first_place`: of the first row among those of the last forward pass.
+void CpuRunner::SampleRows(std::span<const DecodeRow> rows, int64_t first_place, std::vector<Sample>* out) {
+  std::vector<const DecodeRow*> sampled;
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].draw < 0) continue;
+    sampled.push_back(&rows[i]);
+    places.push_back(first_place + static_cast<int64_t>(i));
+  }
+  if (sampled.empty()) return;
+  const size_t vocabulary = static_cast<size_t>(limits_.vocabulary), before = out->size();
+  logits_.resize(std::max(logits_.size(), sampled.size() * vocabulary));
+  forward_.Logits(places, logits_.data());
+  out->resize(before + sampled.size());
+  constexpr size_t kWorthSharing = 1 << 13;  // logits
+  const int64_t grain = static_cast<int64_t>(kWorthSharing / vocabulary + 1);
+  team_.For(static_cast<int64_t>(sampled.size()), grain, [&](int thread, int64_t begin, int64_t end) {
+    for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      Slot& slot = slots_[static_cast<size_t>(sampled[i]->slot)];
+      const std::span<const float> row(logits_.data() + i * vocabulary, vocabulary);
+      Sample& sample = (*out)[before + i];
+      sample = samplers_[static_cast<size_t>(thread)].Choose(row, slot.sampling, slot.seen, sampled[i]->draw);
+      slot.last = sample.chosen.token;
+      if (slot.sampling.repetition_penalty != 1) slot.seen.push_back(slot.last);
+    }
+  });
+}
+
+void CpuRunner::Submit(const Step& step) {
+  TRITOGEN_CHECK(results_.size() < kStepsInFlight);
+  for (const SlotStart& start : step.starts) Start(start);
+  for (const BlockCopy& copy : step.copies) {
+    TRITOGEN_CHECK(std::min(copy.from, copy.to) >= 0 && std::max(copy.from, copy.to) < limits_.blocks);
+    forward_.CopyBlock(copy.from, copy.to);
+  }
+  rows_.clear();
+  for (const PrefillChunk& chunk : step.prefill) AddPrefill(chunk);
+  const int64_t decode_begin = static_cast<int64_t>(rows_.size());
+  for (const DecodeRow& row : step.decode) AddDecode(row);
+  const int64_t count = static_cast<int64_t>(rows_.size());
+  TRITOGEN_CHECK(decode_begin <= limits_.prefill_tokens && count - decode_begin <= limits_.decode_rows);
+  std::vector<Sample> samples;
+  std::span<const DecodeRow> decode_rows(step.decode);
+  for (int64_t begin = 0; begin < count; begin += CpuForward::kMostRows) {
+    const int64_t end = std::min(count, begin + CpuForward::kMostRows);
+    const int64_t decode = std::clamp(decode_begin, begin, end);  // from here on
+    const auto place = [](int64_t n) { return static_cast<size_t>(n); };
+    forward_.Run(std::span(rows_).subspan(place(begin), place(end - begin)), decode - begin);
+    SampleRows(decode_rows.first(place(end - decode)), decode - begin, &samples);
+    decode_rows = decode_rows.subspan(place(end - decode));
+  }
+  results_.push_back(std::move(samples));
+}
+
+std::vector<Sample> CpuRunner::Wait() {
+  TRITOGEN_CHECK(!results_.empty());
+  std::vector<Sample> samples = std::move(results_.front());
+  results_.pop_front();
+  return samples;
+}
+
+}  // namespace
+
+std::unique_ptr<Runner> MakeCpuRunner(std::shared_ptr<const DecoderWeights> weights,
+                                      const CpuRunnerOptions& options) {
+  return std::make_unique<CpuRunner>(std::move(weights), options);
+}
+
+}  // namespace tritogen
