@@ -45,7 +45,14 @@ class Server:
     def open_sequences(self) -> int:
         return sum(int(self.metric(f"tritogen_sequences_{kind}")) for kind in ("open", "running", "waiting"))
 
-    def wait_until_idle(self, seconds: float = 5) -> None:
+    def wait_for_sequences(self, count: int, seconds: float = 10) -> None:
+        """Until so many have been given to the engine and not ended."""
+        end = time.monotonic() + seconds
+        while self.metric("tritogen_sequences_open") < count:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+    def wait_until_idle(self, seconds: float = 10) -> None:
         end = time.monotonic() + seconds
         while self.open_sequences() > 0:
             assert time.monotonic() < end, f"{self.open_sequences()} sequences are still there"

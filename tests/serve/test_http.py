@@ -134,7 +134,7 @@ def test_slow_requests_block_nobody_and_end(start):
     while time.monotonic() < end:
         begin = time.monotonic()
         assert status(server.talk(post(GOOD, headers="Connection: close\r\n"))) == 200
-        assert time.monotonic() - begin < 0.5
+        assert time.monotonic() - begin < 0.9  # of the second that a slow one has
         for connection in slow[::2]:
             try:
                 connection.sendall(b"x")
@@ -154,14 +154,12 @@ def test_a_client_that_leaves_ends_its_sequences(start):
         connections = [server.connect() for _ in range(4)]
         for connection in connections:
             connection.sendall(post(body))
-        end = time.monotonic() + 5
-        while server.metric("tritogen_sequences_open") < 16 and time.monotonic() < end:
-            time.sleep(0.02)
+        server.wait_for_sequences(16)
         assert server.metric("tritogen_sequences_running") == 8 and server.metric("tritogen_sequences_waiting") == 8
         connections[0].shutdown(socket.SHUT_WR)
         for connection in connections[1:]:
             connection.close()
-        server.wait_until_idle(2)
+        server.wait_until_idle()
         connections[0].close()
     assert server.metric('tritogen_requests_total{endpoint="/v1/completions",status="499"}') == 4
     assert server.metric('tritogen_requests_total{endpoint="/v1/completions",status="200"}') == 4

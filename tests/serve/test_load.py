@@ -24,14 +24,14 @@ async def good_client(client: openai.AsyncOpenAI) -> str:
     return text
 
 
-async def slow_reader(port: int) -> str:
-    """Reads all, a little at a time."""
+async def reader(port: int, pause: float) -> str:
+    """Reads all, a little at a time when there are pauses."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
     writer.write(post(BODY, headers="Connection: close\r\n"))
     text = ""
-    while part := await reader.read(500):
+    while part := await reader.read(500 if pause else 5000):
         text += part.decode(errors="replace")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(pause)
     writer.close()
     return text
 
@@ -55,8 +55,8 @@ async def load(port: int, rounds: int) -> list:
     results = []
     async with openai.AsyncOpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="x", max_retries=0, timeout=30) as client:
         for _ in range(rounds):
-            clients = [good_client(client) for _ in range(120)]
-            clients += [slow_reader(port) for _ in range(40)]
+            clients = [good_client(client) for _ in range(40)]
+            clients += [reader(port, pause) for pause in [0] * 80 + [0.02] * 40]
             clients += [quitter(port, after) for after in range(0, 4000, 100)]
             random.Random(5).shuffle(clients)
             results += await asyncio.gather(*clients)
@@ -72,11 +72,11 @@ def test_two_hundred_streams(start):
     server.wait_until_idle()
     texts = {text for text in results if not text.startswith("HTTP")}
     assert len(texts) == 1 and len(texts.pop()) == TOKENS  # all good clients got all, and the same
-    slow = [text for text in results if text.startswith("HTTP/1.1 200")]
-    assert len(slow) == 80 and all(length_of(text) == TOKENS and "[DONE]" in text for text in slow)
+    streams = [text for text in results if text.startswith("HTTP/1.1 200")]
+    assert len(streams) == 240 and all(length_of(text) == TOKENS and "[DONE]" in text for text in streams)
     begin = time.monotonic()
     assert len(server.client().completions.create(model="double", prompt="a", max_tokens=5).choices[0].text) == 5
-    assert time.monotonic() - begin < 0.5
+    assert time.monotonic() - begin < 2
     assert server.metric("tritogen_connections") <= 3
     assert server.metric("tritogen_engine_requests_cancelled_total") >= 80
     assert server.memory() < memory + (8 << 20)
@@ -110,23 +110,22 @@ def test_who_reads_too_slowly_is_given_up(start):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_streams_finish(start, number):
-    server = start("--step", 0.01)
+    server = start("--step", 0.02)
     client = server.client()
     idle = server.connect()
-    streams = [client.completions.create(model="double", prompt="a", max_tokens=60, stream=True) for _ in range(5)]
     half = server.connect()
     half.sendall(b"GET /health HTTP/1.1\r\n")
+    streams = [client.completions.create(model="double", prompt="a", max_tokens=100, stream=True) for _ in range(5)]
     server.process.send_signal(number)
-    time.sleep(0.1)
     assert read_all(idle) == read_all(half) == b""  # closed at once
     assert server.get("/health")[0] == 503
     with pytest.raises(openai.InternalServerError) as raised:
         client.completions.create(model="double", prompt="a")
     assert raised.value.status_code == 503 and raised.value.body["code"] == "stopping"
     for stream in streams:
-        chunks = list(stream)
-        assert len(chunks) == 60 and chunks[-1].choices[0].finish_reason == "length"
-    assert server.process.wait(2) == 0
+        choices = [chunk.choices[0] for chunk in stream]
+        assert sum(len(choice.text) for choice in choices) == 100 and choices[-1].finish_reason == "length"
+    assert server.process.wait(5) == 0
 
 
 def test_what_takes_too_long_is_told(start):
@@ -142,13 +141,13 @@ def test_what_takes_too_long_is_told(start):
 
     thread = threading.Thread(target=ask)
     thread.start()
-    time.sleep(0.2)
+    server.wait_for_sequences(2)
     server.process.send_signal(signal.SIGTERM)
     with pytest.raises(openai.APIError, match="the server stopped"):
         list(stream)
     thread.join()
     assert whole[0].status_code == 503
-    assert server.process.wait(2) == 1
+    assert server.process.wait(5) == 1
 
 
 def test_a_second_signal_ends_at_once(start):
@@ -156,7 +155,9 @@ def test_a_second_signal_ends_at_once(start):
     stream = server.client().completions.create(model="double", prompt="a", max_tokens=1500, stream=True)
     next(stream)
     server.process.send_signal(signal.SIGTERM)
-    time.sleep(0.1)
+    while server.get("/health")[0] != 503:
+        time.sleep(0.02)
     assert server.process.poll() is None
+    begin = time.monotonic()
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(1) == 1
+    assert server.process.wait(5) == 1 and time.monotonic() - begin < 3
