@@ -74,8 +74,9 @@ void BM_Step(benchmark::State& state) {
     Scheduler scheduler(limits, {});
     PlannedStep planned;
     for (int32_t i = 0; i < slots; ++i)
-      scheduler.Add(MakeGroup(static_cast<RequestId>(i), {.prompt = Prompt(i), .options = {.max_tokens = kGenerated}},
-                              [](Chunk) {}, limits, nullptr));
+      scheduler.Add(MakeGroup(
+          static_cast<RequestId>(i), {.prompt = Prompt(i), .options = {.max_tokens = kGenerated}},
+          [](Chunk) {}, limits, nullptr));
     auto step = [&] {
       if (!scheduler.Plan(&planned)) return false;
       for (Sequence* sequence : planned.sampled) {
@@ -131,9 +132,10 @@ void BM_Engine(benchmark::State& state) {
   for (auto _ : state) {
     std::atomic<int32_t> left = slots;
     for (int32_t i = 0; i < slots; ++i)
-      engine.Submit({.prompt = Prompt(i), .options = {.max_tokens = kGenerated}, .stream = stream}, [&](Chunk chunk) {
-        if (chunk.finish && --left == 0) left.notify_one();
-      });
+      engine.Submit({.prompt = Prompt(i), .options = {.max_tokens = kGenerated}, .stream = stream},
+                    [&](Chunk chunk) {
+                      if (chunk.finish && --left == 0) left.notify_one();
+                    });
     for (int32_t now = left; now != 0; now = left) left.wait(now);
   }
   state.counters["ns/row"] = static_cast<double>(CpuNanoseconds(CLOCK_PROCESS_CPUTIME_ID) - then) /

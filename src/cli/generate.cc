@@ -35,7 +35,8 @@ void AddSampling(CLI::App* app, Options* o) {
   app->add_option("--temperature", o->temperature, "0: always the most probable token");
   app->add_option("--top-k", o->top_k, "only so many of the most probable tokens; 0: all");
   app->add_option("--top-p", o->top_p, "only the most probable tokens that have this share together");
-  app->add_option("--min-p", o->min_p, "only tokens at least this times as probable as the most probable one");
+  app->add_option("--min-p", o->min_p,
+                  "only tokens at least this times as probable as the most probable one");
   app->add_option("--repetition-penalty", o->repetition_penalty, "above 1: tokens come again less often");
   app->add_option("--seed", o->seed, "the same seed gives the same answers (default: drawn, and printed)");
   app->add_option("--stop", o->stop, "the answer ends before this text; may be given several times");
@@ -45,9 +46,10 @@ void AddSampling(CLI::App* app, Options* o) {
 void AddOptions(CLI::App* app, Options* o) {
   o->model.AddTo(app);
   app->add_option("--prompt", o->prompt, "the text to go on from");
-  app->add_option("--prompts", o->prompts_file,
-                  "JSONL file with {\"prompt\": \"...\"} or {\"messages\": [...]} on each line, and an \"id\" "
-                  "where wanted");
+  app->add_option(
+      "--prompts", o->prompts_file,
+      "JSONL file with {\"prompt\": \"...\"} or {\"messages\": [...]} on each line, and an \"id\" "
+      "where wanted");
   app->add_flag("--chat", o->chat, "prompts are messages of a user: apply the model's chat template");
   app->add_option("-n", o->n, "answers to each prompt")->check(CLI::Range(1, kMostSequences));
   AddSampling(app, o);
@@ -64,7 +66,8 @@ void CheckOptions(const Options& o) {
   if (o.has_prompt == !o.prompts_file.empty())
     throw UserError("give either --prompt TEXT or --prompts FILE.jsonl (--help says more)");
   if (o.stream && (!o.prompts_file.empty() || o.n > 1 || o.json || !o.out.empty()))
-    throw UserError("--stream prints the text of one answer: it goes with --prompt, without -n, --json and --out");
+    throw UserError(
+        "--stream prints the text of one answer: it goes with --prompt, without -n, --json and --out");
   if (o.logprobs && !o.json && o.out.empty()) throw UserError("--logprobs needs --json or --out FILE");
   RequireWritable(o.out);
 }
@@ -115,7 +118,8 @@ void PrintRates(const GenerateTally& tally, const EngineStats& stats, uint64_t s
              generated = static_cast<double>(stats.generated_tokens);
   const double prompt_seconds = alone ? tally.first_seconds : tally.seconds;
   fmt::print(stderr, "prompts: {} tokens, {} of them found in the cache, {:.1f}/s; generated: {} tokens",
-             stats.prompt_tokens, stats.cached_prompt_tokens, prompt / prompt_seconds, stats.generated_tokens);
+             stats.prompt_tokens, stats.cached_prompt_tokens, prompt / prompt_seconds,
+             stats.generated_tokens);
   if (!alone)
     fmt::print(stderr, ", {:.1f}/s", generated / tally.seconds);
   else if (generated > 1)
@@ -151,7 +155,8 @@ GenerateTally Run(const std::vector<Prompt>& prompts, const Options& o, const Mo
     if (progress) progress->Clear();
     for (const Completion& answer : answers) {
       if (!answer.error.empty())
-        fmt::print(stderr, "tritogen generate: {}, answer {}: {}\n", prompt.id, answer.index + 1, answer.error);
+        fmt::print(stderr, "tritogen generate: {}, answer {}: {}\n", prompt.id, answer.index + 1,
+                   answer.error);
     }
     o.stream ? static_cast<void>(std::puts("")) : output.Write(prompt.id, answers);
     count();
@@ -170,7 +175,8 @@ GenerateTally Run(const std::vector<Prompt>& prompts, const Options& o, const Mo
 
 int RunGenerate(int argc, char** argv, const Environment& environment) {
   CLI::App app(
-      "Answers of a language model. Exit code 0, 1 when lines of the prompts' file could not be used, 2 wrong "
+      "Answers of a language model. Exit code 0, 1 when lines of the prompts' file could not be used, 2 "
+      "wrong "
       "use,\n3 when answers ended with an error, 130 after Ctrl-C, which prints what there is.",
       "./tritogen generate");
   Options options;

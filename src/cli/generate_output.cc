@@ -17,17 +17,23 @@ using nlohmann::json;
 
 const char* FinishName(FinishReason finish) {
   switch (finish) {
-    case FinishReason::kStop: return "stop";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kCancelled: return "cancelled";
-    case FinishReason::kError: return "error";
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kCancelled:
+      return "cancelled";
+    case FinishReason::kError:
+      return "error";
   }
   return "error";
 }
 
 json LogprobJson(const TokenLogprob& t, const Tokenizer& tokenizer) {
   const json logprob = std::isfinite(t.logprob) ? json(t.logprob) : json(nullptr);
-  return {{"token", t.token}, {"text", ReplaceMalformedUtf8(tokenizer.TokenBytes(t.token))}, {"logprob", logprob}};
+  return {{"token", t.token},
+          {"text", ReplaceMalformedUtf8(tokenizer.TokenBytes(t.token))},
+          {"logprob", logprob}};
 }
 
 }  // namespace
@@ -67,8 +73,9 @@ std::set<std::string> AnsweredIds(const std::string& path, int32_t answers) {
     if (count > 0 && id != last) count = answers + 1;  // the one before is short of some
     last = id;
     if (++count > answers || id.empty() || object.value("index", json()) != json(count - 1)) {
-      throw UserError(fmt::format(
-          "'{}' holds something else than {} answers to each prompt; name another file for --out", path, answers));
+      throw UserError(
+          fmt::format("'{}' holds something else than {} answers to each prompt; name another file for --out",
+                      path, answers));
     }
     if (count < answers) continue;
     ids.insert(last);

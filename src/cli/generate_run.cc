@@ -13,7 +13,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double Seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 // A prompt at work. Written by the engine's thread until its last answer is complete.
 struct Open {
@@ -128,7 +130,8 @@ class Session {
     for (const Clock::time_point time : open.first_tokens) {
       tally_.first_token_seconds.push_back(Seconds(time - open.submitted));
       const double since_start = Seconds(time - start_);
-      tally_.first_seconds = tally_.first_seconds == 0 ? since_start : std::min(tally_.first_seconds, since_start);
+      tally_.first_seconds =
+          tally_.first_seconds == 0 ? since_start : std::min(tally_.first_seconds, since_start);
     }
     bool whole = true;
     for (const Completion& answer : open.answers) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/generate_output.h"
-#include "cli/generate_prompts.h"
+#include "engine/prompt_file.h"
 #include "engine/engine.h"
 
 namespace tritogen {

@@ -18,7 +18,8 @@ std::optional<ChatTemplate> FindChatTemplate(const std::filesystem::path& folder
   const bool own_file = Exists(folder / "chat_template.jinja");
   if (!own_file) {
     const std::filesystem::path config = folder / "tokenizer_config.json";
-    if (!Exists(config) || ReadFile(config).find("\"chat_template\"") == std::string::npos) return std::nullopt;
+    if (!Exists(config) || ReadFile(config).find("\"chat_template\"") == std::string::npos)
+      return std::nullopt;
   }
   return LoadChatTemplate(folder);
 }

@@ -89,9 +89,8 @@ void BlockPool::Forget() {
 }
 
 uint64_t BlockPool::Key(const Contents& contents) {
-  uint64_t key =
-      static_cast<uint64_t>(static_cast<uint32_t>(contents.before)) << 32 |
-      static_cast<uint32_t>(contents.prefilled);
+  uint64_t key = static_cast<uint64_t>(static_cast<uint32_t>(contents.before)) << 32 |
+                 static_cast<uint32_t>(contents.prefilled);
   for (const TokenId token : contents.tokens)
     key = SplitMix::Mix(key + static_cast<uint64_t>(static_cast<uint32_t>(token)));
   return key;

@@ -102,18 +102,21 @@ TEST(BlockPool, RandomChainsAgreeWithAPlainTwin) {
     for (int step = 0; step < 300; ++step) {
       if (!chains.empty() && random.Chance(0.4)) {
         const size_t which = random.Below(chains.size());
-        for (auto& blocks = chains[which].blocks; !blocks.empty(); blocks.pop_back()) pool.Release(blocks.back());
+        for (auto& blocks = chains[which].blocks; !blocks.empty(); blocks.pop_back())
+          pool.Release(blocks.back());
         chains.erase(chains.begin() + static_cast<ptrdiff_t>(which));
         continue;
       }
       Chain chain;
       const auto length = static_cast<int32_t>(random.Below(5));
-      for (int32_t i = 0; i < length * kSize; ++i) chain.tokens.push_back(static_cast<TokenId>(random.Below(2)));
+      for (int32_t i = 0; i < length * kSize; ++i)
+        chain.tokens.push_back(static_cast<TokenId>(random.Below(2)));
       bool finding = true;
       for (int32_t i = 0; i < length; ++i) {
-        const BlockPool::Contents wanted{.before = i == 0 ? BlockPool::kNone : chain.blocks.back(),
-                                         .tokens = std::span<const TokenId>(chain.tokens).subspan(i * kSize, kSize),
-                                         .prefilled = kSize};
+        const BlockPool::Contents wanted{
+            .before = i == 0 ? BlockPool::kNone : chain.blocks.back(),
+            .tokens = std::span<const TokenId>(chain.tokens).subspan(i * kSize, kSize),
+            .prefilled = kSize};
         const Tokens all(chain.tokens.begin(), chain.tokens.begin() + (i + 1) * kSize);
         int32_t block = finding ? pool.Find(wanted) : BlockPool::kNone;
         if (block != BlockPool::kNone) {

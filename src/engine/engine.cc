@@ -283,12 +283,20 @@ RequestId Engine::Submit(Request request, std::function<void(Chunk)> on_chunk) {
   return impl_->Submit(std::move(request), std::move(on_chunk));
 }
 
-void Engine::Cancel(RequestId id) { impl_->Cancel(id); }
+void Engine::Cancel(RequestId id) {
+  impl_->Cancel(id);
+}
 
-EngineStats Engine::Stats() const { return impl_->Stats(); }
+EngineStats Engine::Stats() const {
+  return impl_->Stats();
+}
 
-const RunnerLimits& Engine::limits() const { return impl_->limits(); }
+const RunnerLimits& Engine::limits() const {
+  return impl_->limits();
+}
 
-void Engine::UpdateWeights(const std::function<void()>& write) { impl_->UpdateWeights(write); }
+void Engine::UpdateWeights(const std::function<void()>& write) {
+  impl_->UpdateWeights(write);
+}
 
 }  // namespace tritogen

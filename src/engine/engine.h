@@ -24,7 +24,7 @@ struct GenerateOptions {
 struct Request {
   std::vector<TokenId> prompt;  // at least one
   GenerateOptions options;
-  int32_t n = 1;  // sequences, which share the prompt's blocks; at most kMostSequences
+  int32_t n = 1;       // sequences, which share the prompt's blocks; at most kMostSequences
   bool stream = true;  // false: one chunk a sequence, at its end
 };
 inline constexpr int32_t kMostSequences = 1 << 16;

@@ -6,56 +6,10 @@
 #include <thread>
 
 #include "base/error.h"
-#include "engine/collector.h"
-#include "engine/fake_runner.h"
+#include "engine/engine_test_util.h"
 
 namespace tritogen {
 namespace {
-
-const RunnerLimits kLimits = {.block_tokens = 4,
-                              .blocks = 200,
-                              .slots = 8,
-                              .prefill_tokens = 64,
-                              .decode_rows = 8,
-                              .context = 200,
-                              .vocabulary = 1000};
-
-std::vector<TokenId> Prompt(int32_t tokens, uint64_t seed = 1) {
-  std::vector<TokenId> prompt;
-  for (int32_t i = 0; i < tokens; ++i)
-    prompt.push_back(static_cast<TokenId>(SplitMix::At(seed, static_cast<uint64_t>(i)) % 1000));
-  return prompt;
-}
-
-Request Ask(int32_t prompt_tokens, int32_t max_tokens, uint64_t seed = 1) {
-  return {.prompt = Prompt(prompt_tokens, seed), .options = {.max_tokens = max_tokens}};
-}
-
-std::vector<TokenId> AloneTokens(const Request& request, int32_t index = 0, int weights = 0) {
-  Collector::Sequence alone{.samples = Alone(request, index, kLimits, weights)};
-  return alone.tokens();
-}
-
-// An engine, and its runner to look at.
-struct Subject {
-  explicit Subject(const RunnerLimits& limits = kLimits, const EngineOptions& options = {})
-      : owned(std::make_unique<FakeRunner>(limits)), runner(owned.get()), options(options) {}
-  Engine& engine() {
-    if (!made) made.emplace(std::move(owned), nullptr, options);
-    return *made;
-  }
-  const Collector::Sequence& Run(const Request& request) {
-    kept.push_back(Collector(request.n));
-    engine().Submit(request, kept.back().callback());
-    return kept.back().Wait().front();
-  }
-
-  std::unique_ptr<FakeRunner> owned;
-  FakeRunner* runner;
-  EngineOptions options;
-  std::deque<Collector> kept;
-  std::optional<Engine> made;  // its end comes first
-};
 
 std::string Refusal(Request request, const RunnerLimits& limits = kLimits) {
   Subject subject(limits);
@@ -78,8 +32,8 @@ TEST(Engine, RefusesWhatCanNeverRun) {
   EXPECT_NE(with([](Request* r) { r->prompt.clear(); }).find("no tokens"), std::string::npos);
   EXPECT_NE(with([](Request* r) { r->prompt[1] = 1000; }).find("token 1000"), std::string::npos);
   EXPECT_NE(with([](Request* r) { r->prompt[1] = -1; }).find("token -1"), std::string::npos);
-  EXPECT_EQ(with([](Request* r) { r->prompt = Prompt(199); }), "");
-  EXPECT_NE(with([](Request* r) { r->prompt = Prompt(200); }).find("context of 200"), std::string::npos);
+  EXPECT_EQ(with([](Request* r) { r->prompt = MakePrompt(199); }), "");
+  EXPECT_NE(with([](Request* r) { r->prompt = MakePrompt(200); }).find("context of 200"), std::string::npos);
   EXPECT_NE(with([](Request* r) { r->n = 0; }), "");
   EXPECT_NE(with([](Request* r) { r->n = kMostSequences + 1; }), "");
   EXPECT_NE(with([](Request* r) { r->options.max_tokens = -1; }), "");
@@ -108,21 +62,19 @@ TEST(Engine, EndsAtTheBudgetAndAtTheEndOfTheContext) {
   EXPECT_EQ(subject.Run(Ask(190, 50)).samples.size(), 10u);
 }
 
-TEST(Engine, AGroupPrefillsItsPromptOnce) {
-  for (const auto& [tokens, copies] : {std::pair(15, 7), {17, 0}, {1, 0}, {2, 7}}) {
+TEST(Engine, EachOfAGroupHasItsOwnSeed) {
+  for (const int32_t tokens : {1, 2, 15, 17}) {
     Subject subject;
     Request request = Ask(tokens, 6);
     request.n = 8;
-    subject.engine();
     subject.Run(request);
     const auto& sequences = subject.kept.back().Wait();
     for (int32_t i = 0; i < 8; ++i) EXPECT_EQ(sequences[i].tokens(), AloneTokens(request, i)) << i;
-    EXPECT_NE(sequences[0].tokens(), sequences[1].tokens()) << "seeds of their own";
-    subject.made.reset();
+    EXPECT_NE(sequences[0].tokens(), sequences[1].tokens());
   }
 }
 
-// The runner's log, after the engine is gone: the runner is kept by a shared pointer.
+// What the runner was asked to do.
 struct Log {
   int32_t prefill = 0, copies = 0, steps = 0, most_prefill = 0, kept_waiting = 0;
 };
@@ -157,13 +109,13 @@ Log Trace(const std::vector<Request>& requests, const EngineOptions& options, bo
   return log;
 }
 
-TEST(Engine, TheOthersOfAGroupCopyThePartOfABlock) {
+TEST(Engine, AGroupPrefillsItsPromptOnceAndCopiesThePartOfABlock) {
   Request request = Ask(15, 6);
   request.n = 8;
   const Log part = Trace({request}, {}, true);
   EXPECT_EQ(part.prefill, 14);
   EXPECT_EQ(part.copies, 7) << "the last one has the block for itself";
-  request.prompt = Prompt(17);
+  request.prompt = MakePrompt(17);
   const Log whole = Trace({request}, {}, true);
   EXPECT_EQ(whole.prefill, 16);
   EXPECT_EQ(whole.copies, 0);
@@ -267,116 +219,6 @@ TEST(Engine, CancelsSoonAndOnce) {
   EXPECT_EQ(subject.engine().Stats().requests_cancelled, 1);
 }
 
-TEST(Engine, ItsEndCancelsWhatRuns) {
-  Collector running(2), waiting;
-  {
-    RunnerLimits limits = kLimits;
-    limits.slots = 1;
-    Engine engine(std::make_unique<FakeRunner>(limits), nullptr, {});
-    Request request = Ask(10, 0);
-    request.n = 2;
-    engine.Submit(request, running.callback());
-    engine.Submit(Ask(10, 0), waiting.callback());
-  }
-  for (const auto& sequence : running.Wait()) EXPECT_TRUE(sequence.finish);
-  EXPECT_TRUE(waiting.Wait()[0].finish == FinishReason::kCancelled ||
-              waiting.Wait()[0].finish == FinishReason::kLength);
-}
-
-TEST(Engine, ABrokenRunnerEndsAllAndIsNamed) {
-  for (const bool in_submit : {true, false}) {
-    auto runner = std::make_unique<FakeRunner>(kLimits);
-    int steps = 0;
-    auto fail = [&steps] {
-      if (++steps == 7) throw std::runtime_error("the device is lost");
-    };
-    if (in_submit)
-      runner->on_submit = [fail](const Step&) { fail(); };
-    else
-      runner->on_wait = fail;
-    Engine engine(std::move(runner), nullptr, {});
-    std::deque<Collector> collectors;
-    std::string error;
-    try {
-      for (int i = 0; i < 20; ++i) {
-        collectors.emplace_back();
-        engine.Submit(Ask(10, 50), collectors.back().callback());
-      }
-    } catch (const std::runtime_error&) {
-      collectors.pop_back();  // it had failed already
-    }
-    for (const Collector& collector : collectors) {
-      EXPECT_EQ(collector.Wait()[0].finish, FinishReason::kError);
-      EXPECT_NE(collector.Wait()[0].error.find("the device is lost"), std::string::npos);
-    }
-    try {
-      engine.Submit(Ask(10, 5), [](Chunk) { FAIL(); });
-    } catch (const UserError&) {
-      FAIL() << "it is not the user's fault";
-    } catch (const std::runtime_error& thrown) {
-      error = thrown.what();
-    }
-    EXPECT_NE(error.find("the device is lost"), std::string::npos);
-    EXPECT_THROW(engine.UpdateWeights([] {}), std::runtime_error);
-    const auto failed = static_cast<int64_t>(collectors.size());
-    while (engine.Stats().requests_failed < failed) std::this_thread::yield();  // counted behind the last chunk
-    EXPECT_EQ(engine.Stats().requests_failed, failed);
-  }
-}
-
-TEST(Engine, NanEndsOneSequenceOnly) {
-  const Request request = Ask(10, 20), other = Ask(11, 20, 5);
-  const std::vector<TokenId> alone = AloneTokens(request);
-  const std::vector<TokenId> others = AloneTokens(other);
-  ASSERT_EQ(std::ranges::count(others, alone[6]), 0);
-  Subject subject;
-  subject.runner->nan_token = alone[6];
-  Collector collector;
-  subject.engine().Submit(other, collector.callback());
-  const Collector::Sequence& damaged = subject.Run(request);
-  EXPECT_EQ(damaged.finish, FinishReason::kError);
-  EXPECT_NE(damaged.error.find("NaN"), std::string::npos);
-  EXPECT_EQ(damaged.samples.size(), 6u);
-  EXPECT_EQ(collector.Wait()[0].tokens(), others);
-}
-
-TEST(Engine, NewWeightsCountFromTheNextPromptOn) {
-  Subject subject;
-  const Request request = Ask(30, 10);
-  EXPECT_EQ(subject.Run(request).tokens(), AloneTokens(request));
-  Collector running;
-  subject.engine().Submit(Ask(9, 0, 7), running.callback());
-  running.WaitForTokens(3);
-  int written = 0;
-  const std::thread::id here = std::this_thread::get_id();
-  subject.engine().UpdateWeights([&] { written += std::this_thread::get_id() == here; });
-  EXPECT_EQ(written, 1);
-  EXPECT_EQ(subject.Run(request).tokens(), AloneTokens(request, 0, 1)) << "no old blocks";
-  EXPECT_EQ(running.Wait()[0].finish, FinishReason::kLength);
-  EXPECT_THROW(subject.engine().UpdateWeights([] { throw UserError("no such file"); }), UserError);
-  EXPECT_EQ(subject.Run(request).tokens(), AloneTokens(request, 0, 2)) << "some numbers may be new";
-}
-
-TEST(Engine, NewWeightsInTheMiddleOfPromptsAndGroups) {
-  RunnerLimits limits = kLimits;
-  limits.prefill_tokens = 5;
-  limits.blocks = 60;
-  for (int round = 0; round < 30; ++round) {
-    Subject subject(limits);
-    std::deque<Collector> collectors;
-    for (uint64_t i = 0; i < 5; ++i) {
-      Request request = Ask(60, 20, i % 2);
-      request.n = 1 + static_cast<int32_t>(i);
-      collectors.emplace_back(request.n);
-      subject.engine().Submit(request, collectors.back().callback());
-    }
-    for (int i = 0; i < 3; ++i) subject.engine().UpdateWeights([] {});
-    for (const Collector& collector : collectors)
-      for (const auto& sequence : collector.Wait()) ASSERT_EQ(sequence.finish, FinishReason::kLength) << sequence.error;
-    ASSERT_EQ(subject.Run(Ask(60, 20, 1)).tokens(), AloneTokens(Ask(60, 20, 1), 0, 3));
-  }
-}
-
 TEST(Engine, ManyThreadsSubmitAndCancel) {
   Subject subject;
   Engine& engine = subject.engine();
@@ -386,8 +228,8 @@ TEST(Engine, ManyThreadsSubmitAndCancel) {
     threads.emplace_back([&, t] {
       SplitMix random(t);
       for (int i = 0; i < 60; ++i) {
-        const Request request =
-            Ask(1 + static_cast<int32_t>(random.Below(40)), 1 + static_cast<int32_t>(random.Below(20)), random.Below(3));
+        const Request request = Ask(1 + static_cast<int32_t>(random.Below(40)),
+                                    1 + static_cast<int32_t>(random.Below(20)), random.Below(3));
         const Collector collector;
         const RequestId id = engine.Submit(request, collector.callback());
         if (random.Chance(0.3)) engine.Cancel(id);

@@ -1,6 +1,7 @@
-// A runner without a model, for tests: its cache holds, for each position, who wrote it and a hash of all that
-// was before. The token that a row samples is a hash of everything that it may depend on, so a wrong block, a
-// missing copy, a wrong position, token, seed or draw gives another text; what runner.h REQUIRES is checked.
+// A runner without a model, for tests: its cache holds, for each position, who wrote it and a hash of all
+// that was before. The token that a row samples is a hash of everything that it may depend on, so a wrong
+// block, a missing copy, a wrong position, token, seed or draw gives another text; what runner.h REQUIRES is
+// checked.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +23,9 @@ struct FakeModel {
 
   // State of a text's position, from the state before (0: none).
   static uint64_t Next(uint64_t before, TokenId token, int32_t position, Way way, int weights) {
-    return SplitMix::Mix(before ^ SplitMix::Mix((static_cast<uint64_t>(token) << 32) + 4 * position +
-                                                2 * (way == Way::kDecode)) ^
+    return SplitMix::Mix(before ^
+                         SplitMix::Mix((static_cast<uint64_t>(token) << 32) + 4 * position +
+                                       2 * (way == Way::kDecode)) ^
                          SplitMix::Mix(static_cast<uint64_t>(weights) << 50)) |
            1;
   }
@@ -70,7 +72,8 @@ class FakeRunner : public Runner {
     StepSize size{.decode = static_cast<int32_t>(step.decode.size()),
                   .copies = static_cast<int32_t>(step.copies.size())};
     for (const PrefillChunk& chunk : step.prefill) size.prefill += Prefill(chunk);
-    Require(size.prefill <= limits_.prefill_tokens && size.decode <= limits_.decode_rows, "step within limits");
+    Require(size.prefill <= limits_.prefill_tokens && size.decode <= limits_.decode_rows,
+            "step within limits");
     results_.emplace_back();
     for (size_t i = 0; i < step.decode.size(); ++i) Decode(step.decode[i]);
     log.push_back(size);
@@ -95,8 +98,8 @@ class FakeRunner : public Runner {
     TokenId token = -1;
     int32_t position = -1;
     uint64_t state = 0;
-    int64_t step = -1;     // that wrote it
-    int32_t writer = -1;   // slot, of decode rows
+    int64_t step = -1;    // that wrote it
+    int32_t writer = -1;  // slot, of decode rows
     int weights = 0;
     Way way = Way::kPrefill;
   };
@@ -117,9 +120,8 @@ class FakeRunner : public Runner {
     for (const SlotStart& start : starts) {
       Require(start.slot >= 0 && start.slot < limits_.slots, "a slot's number");
       Require(!start.seen.empty(), "the prompt among the tokens seen");
-      slots_[start.slot] = {.started = true,
-                            .sampling = start.sampling,
-                            .seen = {start.seen.begin(), start.seen.end()}};
+      slots_[start.slot] = {
+          .started = true, .sampling = start.sampling, .seen = {start.seen.begin(), start.seen.end()}};
     }
   }
 
@@ -175,8 +177,10 @@ class FakeRunner : public Runner {
     for (int32_t p = 0; p < end; ++p) {
       const Cell& cell = At(blocks[p / limits_.block_tokens], p % limits_.block_tokens);
       Require(cell.position == p, "positions that were written");
-      Require(cell.step < step_ || (cell.writer == reader && reader >= 0), "reads of earlier steps, or own ones");
-      Require(cell.state == FakeModel::Next(state, cell.token, p, cell.way, cell.weights), "one text's blocks");
+      Require(cell.step < step_ || (cell.writer == reader && reader >= 0),
+              "reads of earlier steps, or own ones");
+      Require(cell.state == FakeModel::Next(state, cell.token, p, cell.way, cell.weights),
+              "one text's blocks");
       state = cell.state;
     }
     return state;
@@ -188,8 +192,8 @@ class FakeRunner : public Runner {
     Require(position < limits_.context, "a position of the context");
     Cell& cell = At(blocks[position / limits_.block_tokens], position % limits_.block_tokens);
     Require(cell.step < step_, "each place written once in a step");
-    cell = {token, position, FakeModel::Next(before, token, position, way, weights_), step_, writer, weights_,
-            way};
+    cell = {token,    position, FakeModel::Next(before, token, position, way, weights_), step_, writer,
+            weights_, way};
     return cell.state;
   }
 
@@ -212,8 +216,7 @@ inline std::vector<Sample> Alone(const Request& request, int32_t index, const Ru
                                  int weights = 0) {
   const GenerateOptions& options = request.options;
   const auto prompt = static_cast<int32_t>(request.prompt.size());
-  const int32_t room =
-      std::min(limits.context, limits.blocks * limits.block_tokens) - prompt;
+  const int32_t room = std::min(limits.context, limits.blocks * limits.block_tokens) - prompt;
   const int32_t most = options.max_tokens > 0 ? std::min(options.max_tokens, room) : room;
   SamplingOptions sampling = options.sampling;
   sampling.seed = SequenceSeed(sampling.seed, index);

@@ -20,12 +20,15 @@ void ReadNumber(const JsonCursor& config, std::string_view key, float low, float
   const JsonCursor entry = config[key];
   if (!entry.json().is_number()) entry.Fail("expected a number");
   const auto number = entry.json().get<float>();
-  if (!(number >= low && number <= high)) entry.Fail(fmt::format("{} is not within [{}, {}]", number, low, high));
+  if (!(number >= low && number <= high))
+    entry.Fail(fmt::format("{} is not within [{}, {}]", number, low, high));
   *value = number;
 }
 
 void ReadStopTokens(const JsonCursor& ids, std::vector<TokenId>* tokens) {
-  auto read = [&](const JsonCursor& id) { tokens->push_back(static_cast<TokenId>(id.Int(0, kMaxVocabulary - 1))); };
+  auto read = [&](const JsonCursor& id) {
+    tokens->push_back(static_cast<TokenId>(id.Int(0, kMaxVocabulary - 1)));
+  };
   if (ids.json().is_null()) return;
   if (!ids.json().is_array()) return read(ids);
   const size_t count = ids.Size(kMostStopTokens);

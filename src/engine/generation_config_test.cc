@@ -40,7 +40,8 @@ TEST(GenerationConfig, IsLookedForInTheFolder) {
     LoadGenerationConfig(folder.path());
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("generation_config.json: eos_token_id"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("generation_config.json: eos_token_id"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -38,9 +38,8 @@ void CheckPrompt(const std::vector<TokenId>& prompt, const RunnerLimits& limits)
   if (prompt.size() >= static_cast<size_t>(longest)) {
     throw UserError(fmt::format("the prompt has {} tokens; with {} it leaves no place for an answer",
                                 prompt.size(),
-                                longest == limits.context
-                                    ? fmt::format("a context of {}", longest)
-                                    : fmt::format("a cache of {} positions", longest)));
+                                longest == limits.context ? fmt::format("a context of {}", longest)
+                                                          : fmt::format("a cache of {} positions", longest)));
   }
 }
 
@@ -50,7 +49,8 @@ void CheckRequest(const Request& request, const RunnerLimits& limits, const Toke
   CheckSampling(options.sampling);
   Require(request.n >= 1 && request.n <= kMostSequences, "n", request.n,
           fmt::format("from 1 to {}", kMostSequences));
-  Require(options.max_tokens >= 0, "max_tokens", options.max_tokens, "0 (as many as there is place for) or more");
+  Require(options.max_tokens >= 0, "max_tokens", options.max_tokens,
+          "0 (as many as there is place for) or more");
   if (tokenizer == nullptr && !options.stop.empty())
     throw UserError("stop strings need a tokenizer, which this engine was made without");
   if (std::ranges::any_of(options.stop, &std::string::empty)) throw UserError("a stop string is empty");

@@ -87,12 +87,12 @@ class Scheduler {
   // Each in the order of arrival, but for those that run.
   std::deque<Sequence*> waiting_;
   List prefilling_, ready_, running_;
-  int32_t following_ = 0;    // sequences that wait for the prefill of one in prefilling_
-  int32_t spare_rows_ = 0;   // of the step that is being planned
+  int32_t following_ = 0;   // sequences that wait for the prefill of one in prefilling_
+  int32_t spare_rows_ = 0;  // of the step that is being planned
   bool ready_needs_blocks_ = false;
   int64_t admit_after_ = 0;  // so many blocks must have been released before another attempt
 
-  List chunked_;  // those with a chunk in the step that is being planned
+  List chunked_;                    // those with a chunk in the step that is being planned
   int64_t planned_ = 0, done_ = 0;  // steps
   struct Leaving {
     int64_t step;  // is done before what the sequence holds is given back

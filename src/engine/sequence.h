@@ -14,11 +14,11 @@ struct Group;
 
 struct Sequence {
   enum class Stage : uint8_t {
-    kWaiting,    // for its turn, or for the prefill of its group's first sequence
-    kPrefill,    // holds blocks for all its tokens
-    kReady,      // prefilled; holds blocks, of which others of its group may be holders, too
-    kRunning,    // has a slot; the last of its blocks is its own
-    kEnded       // what it holds is given back when the steps in flight are done
+    kWaiting,  // for its turn, or for the prefill of its group's first sequence
+    kPrefill,  // holds blocks for all its tokens
+    kReady,    // prefilled; holds blocks, of which others of its group may be holders, too
+    kRunning,  // has a slot; the last of its blocks is its own
+    kEnded     // what it holds is given back when the steps in flight are done
   };
 
   // Positions that have their token when the next step runs, counting those that steps in flight draw.
@@ -41,9 +41,9 @@ struct Sequence {
   SequenceOutput output;
   Group* group = nullptr;
   int32_t index = 0;
-  uint64_t arrival = 0;     // the lower, the earlier its turn
-  int32_t remembered = 0;   // so many of its first blocks can be found
-  bool memorable = true;    // the next one may be remembered
+  uint64_t arrival = 0;      // the lower, the earlier its turn
+  int32_t remembered = 0;    // so many of its first blocks can be found
+  bool memorable = true;     // the next one may be remembered
   bool was_started = false;  // it has had a turn before
 };
 

@@ -11,10 +11,10 @@ namespace tritogen {
 
 struct RunnerOptions {
   std::string device = "auto";  // "cpu", "cuda"; auto: cuda where there is one
-  std::string dtype = "auto";   // "float32", "bfloat16", "float16", on CPUs "int8" (weights); auto: the files'
-  int32_t context = 0;          // positions of one sequence at most; 0: the model's
-  int32_t slots = 0;            // sequences at once; 0: the runner's choice
-  double cache_gib = 0;         // for keys and values; 0: the runner's choice
+  std::string dtype = "auto";  // "float32", "bfloat16", "float16", on CPUs "int8" (weights); auto: the files'
+  int32_t context = 0;         // positions of one sequence at most; 0: the model's
+  int32_t slots = 0;           // sequences at once; 0: the runner's choice
+  double cache_gib = 0;        // for keys and values; 0: the runner's choice
 };
 
 struct OpenedRunner {

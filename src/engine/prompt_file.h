@@ -1,4 +1,4 @@
-// What `generate` is asked to go on from: one prompt, or a file of them.
+// What a model is to go on from: a prompt, or a file of them.
 #pragma once
 
 #include <nlohmann/json.hpp>

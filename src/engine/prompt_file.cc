@@ -1,4 +1,4 @@
-#include "cli/generate_prompts.h"
+#include "engine/prompt_file.h"
 
 #include <fmt/format.h>
 
