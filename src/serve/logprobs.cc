@@ -1,5 +1,7 @@
 #include "serve/logprobs.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/utf8.h"

@@ -1,5 +1,9 @@
 #include "serve/metrics.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace tritogen::serve {
 namespace {
 

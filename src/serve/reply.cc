@@ -1,5 +1,8 @@
 #include "serve/reply.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace tritogen::serve {
 namespace {
 
