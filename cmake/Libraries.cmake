@@ -18,3 +18,6 @@ target_link_libraries(utf8proc-static INTERFACE ${UTF8PROC_ARCHIVE})
 add_library(zstd-static INTERFACE)
 find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)
 target_link_libraries(zstd-static INTERFACE ${ZSTD_ARCHIVE})
+add_library(boost-beast INTERFACE)  # headers only, as asio is
+find_path(BOOST_BEAST_FOLDER boost/beast/http.hpp REQUIRED)
+target_include_directories(boost-beast SYSTEM INTERFACE ${BOOST_BEAST_FOLDER})

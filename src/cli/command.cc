@@ -11,6 +11,7 @@ constexpr Command kCommands[] = {
     {"data", "build, look at and export sets of verified answers", RunData},
     {"bench", "measure parts of Tritogen on this machine", RunBench},
     {"generate", "answers of a language model to one prompt or a file of them", RunGenerate},
+    {"serve", "a language model behind OpenAI's HTTP endpoints", RunServe},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
 };
 

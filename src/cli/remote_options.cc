@@ -45,7 +45,8 @@ std::string TakeFromEnvironment(const std::string& variable) {
   return taken;
 }
 
-ChatOptions ChatOptionsFor(const ProposerOptions& options, const std::string& url, const std::string& key) {
+ChatClientOptions ChatClientOptionsFor(const ProposerOptions& options, const std::string& url,
+                                       const std::string& key) {
   const char* ca_file = std::getenv("SSL_CERT_FILE");
   return {.url = url,
           .model = options.model,
@@ -125,7 +126,7 @@ std::vector<std::unique_ptr<Proposer>> ProposerOptions::Make(const Context& cont
       made.push_back(
           std::make_unique<InductorProposer>(InductorOptions{context.python, context.worker_folder}));
     } else if (name.starts_with(kRemote)) {
-      RemoteOptions remote{.chat = ChatOptionsFor(*this, name.substr(kRemote.size()), key),
+      RemoteOptions remote{.chat = ChatClientOptionsFor(*this, name.substr(kRemote.size()), key),
                            .prompt = PromptNamed(prompt),
                            .must_answer = context.must_answer,
                            .progress = context.progress};

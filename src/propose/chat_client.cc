@@ -47,7 +47,7 @@ struct ChatClient::Job {
   ChatClient* client = nullptr;
 };
 
-ChatClient::ChatClient(ChatOptions options)
+ChatClient::ChatClient(ChatClientOptions options)
     : options_(std::move(options)),
       address_(ChatAddress(options_.url)),
       curl_(Curl::Load()),

@@ -25,7 +25,7 @@
 
 namespace tritogen {
 
-struct ChatOptions {
+struct ChatClientOptions {
   std::string url;  // "https://host/v1"
   std::string model;
   std::string key;           // empty: none is sent
@@ -81,7 +81,7 @@ class ChatClient {
  public:
   // Throws UserError for an address that is none, a key that cannot be sent, a log that cannot be written, or
   // where there is no libcurl.
-  explicit ChatClient(ChatOptions options);
+  explicit ChatClient(ChatClientOptions options);
   ~ChatClient();
   ChatClient(const ChatClient&) = delete;
 
@@ -103,7 +103,7 @@ class ChatClient {
 
   // Why the cost log is no longer written, once; a full disk there loses no answers.
   std::string TakeLogProblem() { return std::exchange(log_problem_, {}); }
-  const ChatOptions& options() const { return options_; }
+  const ChatClientOptions& options() const { return options_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -133,7 +133,7 @@ class ChatClient {
   std::string Sentence(std::string_view what) const;
   double SecondsToWait(const Clock::time_point& until) const;
 
-  ChatOptions options_;
+  ChatClientOptions options_;
   std::string address_;
   const Curl& curl_;
   CurlMulti multi_;

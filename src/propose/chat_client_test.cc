@@ -24,7 +24,7 @@ const std::string kStream =
     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ßer\"},\"finish_reason\":\"stop\"}]}\n\ndata: "
     "[DONE]\n\n";
 
-ChatOptions OptionsFor(const TestEndpoint& endpoint) {
+ChatClientOptions OptionsFor(const TestEndpoint& endpoint) {
   return {.url = endpoint.url(),
           .model = "m",
           .key = kKey,
@@ -49,12 +49,13 @@ ChatReply Reply(const ChatResult& result) {
 
 // One request that must fail; its message is one line and never has the key.
 ChatFailure Failure(std::vector<TestEndpoint::Answer> script, size_t requests,
-                    const ChatOptions& changed = {}) {
+                    const ChatClientOptions& changed = {}) {
   TestEndpoint endpoint(std::move(script));
-  ChatOptions options = OptionsFor(endpoint);
-  if (changed.retries != ChatOptions{}.retries) options.retries = changed.retries;
-  if (changed.idle_seconds != ChatOptions{}.idle_seconds) options.idle_seconds = changed.idle_seconds;
-  if (changed.total_seconds != ChatOptions{}.total_seconds) options.total_seconds = changed.total_seconds;
+  ChatClientOptions options = OptionsFor(endpoint);
+  if (changed.retries != ChatClientOptions{}.retries) options.retries = changed.retries;
+  if (changed.idle_seconds != ChatClientOptions{}.idle_seconds) options.idle_seconds = changed.idle_seconds;
+  if (changed.total_seconds != ChatClientOptions{}.total_seconds)
+    options.total_seconds = changed.total_seconds;
   ChatClient client(options);
   const auto results = Ask(&client);
   EXPECT_EQ(endpoint.requests().size(), requests);
@@ -75,7 +76,7 @@ bool Has(const ChatFailure& failure, std::string_view part) {
 
 TEST(ChatClient, AsksAsTheInterfaceWantsIt) {
   TestEndpoint endpoint({TestEndpoint::Respond("200 OK", kGood)});
-  ChatOptions options = OptionsFor(endpoint);
+  ChatClientOptions options = OptionsFor(endpoint);
   options.extra = {{"temperature", 0.5}};
   ChatClient client(options);
   EXPECT_EQ(Reply(Ask(&client)[0]).content, "fine");
@@ -117,7 +118,7 @@ TEST(ChatClient, RetriesWhatMayPass) {
 TEST(ChatClient, RetryAfterHoldsEverybodyBack) {
   TestEndpoint endpoint({TestEndpoint::Respond("429 Slow", "{}", "Retry-After: 1\r\n"),
                          TestEndpoint::Respond("200 OK", kGood)});
-  ChatOptions options = OptionsFor(endpoint);
+  ChatClientOptions options = OptionsFor(endpoint);
   options.concurrency = 1;
   ChatClient client(options);
   const auto start = std::chrono::steady_clock::now();
@@ -148,7 +149,7 @@ TEST(ChatClient, DoesNotRetryWhatCannotPass) {
 
 TEST(ChatClient, ARefusalOfTheKeyEndsAllRequestsAtOnce) {
   TestEndpoint endpoint({TestEndpoint::Respond("401 No", "{}")});
-  ChatOptions options = OptionsFor(endpoint);
+  ChatClientOptions options = OptionsFor(endpoint);
   options.concurrency = 2;
   ChatClient client(options);
   for (const ChatResult& result : Ask(&client, 50)) EXPECT_TRUE(std::holds_alternative<ChatFailure>(result));
@@ -171,7 +172,7 @@ TEST(ChatClient, WhatHangsIsLeft) {
   for (const char* first :
        {"", "HTTP/1.1 200 OK\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"}) {
     for (int i = 0; i < 2; ++i) endpoint.Then(endpoint.Hang(first));
-    ChatOptions options = OptionsFor(endpoint);
+    ChatClientOptions options = OptionsFor(endpoint);
     options.retries = 0;
     options.idle_seconds = 0.3;
     ChatClient client(options);
@@ -201,7 +202,7 @@ TEST(ChatClient, NeverMoreAtOnceThanTheLimit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     TestEndpoint::Respond("200 OK", kGood)(connection, request);
   }});
-  ChatOptions options = OptionsFor(endpoint);
+  ChatClientOptions options = OptionsFor(endpoint);
   options.concurrency = 3;
   ChatClient client(options);
   for (const ChatResult& result : Ask(&client, 20)) EXPECT_EQ(Reply(result).content, "fine");
@@ -214,7 +215,7 @@ TEST(ChatClient, CancelEndsWhatRunsAndWhatWaits) {
   TestEndpoint endpoint;
   endpoint.Then(endpoint.Hang());
   const auto start = std::chrono::steady_clock::now();
-  ChatOptions options = OptionsFor(endpoint);
+  ChatClientOptions options = OptionsFor(endpoint);
   options.give_up = [&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(100); };
   ChatClient client(options);
   const auto results = Ask(&client, 9);
@@ -223,7 +224,7 @@ TEST(ChatClient, CancelEndsWhatRunsAndWhatWaits) {
 }
 
 TEST(ChatClient, AnAddressWhereNobodyIsSaysSoAtOnce) {
-  ChatOptions options{.url = "http://127.0.0.1:1/v1", .model = "m", .retry_wait_seconds = 10};
+  ChatClientOptions options{.url = "http://127.0.0.1:1/v1", .model = "m", .retry_wait_seconds = 10};
   ChatClient client(options);
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(std::get<ChatFailure>(Ask(&client, 3)[2]).kind, Kind::kBroken);
@@ -258,7 +259,7 @@ TEST(CostLog, OneWholeLineForEachRequestThatWasSent) {
   std::ofstream(path) << "{\"cut\": \"of";  // what an earlier run left when the machine died
   TestEndpoint endpoint({TestEndpoint::Respond("500 Oops", "{}"), TestEndpoint::Respond("200 OK", kGood),
                          TestEndpoint::Respond("400 Bad", std::string("{\"error\":\"") + kKey + "\"}")});
-  ChatOptions options = OptionsFor(endpoint);
+  ChatClientOptions options = OptionsFor(endpoint);
   options.concurrency = 1;
   options.cost_log = path.string();
   options.prices = {2.0, 10.0};
@@ -285,7 +286,7 @@ TEST(CostLog, OneWholeLineForEachRequestThatWasSent) {
 
 TEST(CostLog, AFullDiskLosesNoAnswer) {
   TestEndpoint endpoint({TestEndpoint::Respond("200 OK", kGood)});
-  ChatOptions options = OptionsFor(endpoint);
+  ChatClientOptions options = OptionsFor(endpoint);
   options.cost_log = "/dev/full";
   ChatClient client(options);
   EXPECT_EQ(Reply(Ask(&client)[0]).content, "fine");

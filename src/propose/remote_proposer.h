@@ -12,7 +12,7 @@
 namespace tritogen {
 
 struct RemoteOptions {
-  ChatOptions chat;
+  ChatClientOptions chat;
   PromptTemplate prompt;           // text/prompt.h; its answer form is not kText
   std::optional<PromptBody> body;  // nothing: the template's own
   std::string device = "an NVIDIA GPU";
