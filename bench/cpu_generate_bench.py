@@ -89,6 +89,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--prompt", type=int, default=128)
     parser.add_argument("--new", type=int, default=64)
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -100,7 +101,7 @@ def main() -> None:
             "transformers bf16": Theirs(folder, torch.bfloat16),
             "transformers fp32": Theirs(folder, torch.float32),
         }
-        for batch in (1, 8):
+        for batch in options.batches:
             prompts = torch.randint(0, 8192, (batch, options.prompt))
             for contender in contenders.values():
                 contender.run(prompts, 2)  # warms up

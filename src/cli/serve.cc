@@ -103,7 +103,7 @@ int RunServe(int argc, char** argv, const Environment& environment) {
   options.server.api_key = ReadKey(options.key_variable);
   options.server.http.max_connections = MostConnections(options.server.http.max_connections);
 
-  const ModelSession session = OpenModel(options.model);
+  const ModelSession session = OpenModel(options.model, environment);
   const serve::ServedModel model{.name = options.model_name.empty() ? session.name : options.model_name,
                                  .created = std::time(nullptr),
                                  .tokenizer = session.tokenizer.get(),

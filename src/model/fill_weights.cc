@@ -1,9 +1,9 @@
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <cmath>
 
 #include "base/splitmix.h"
+#include "base/thread_team.h"
 #include "model/decoder.h"
 #include "model/weights.h"
 
@@ -27,14 +27,14 @@ float NormalAt(uint64_t seed, uint64_t index) {
   return static_cast<float>(static_cast<double>(2 * sum - kTwiceMean) * scale);
 }
 
-void FillNormal(uint64_t seed, const at::Tensor& tensor) {
+void FillNormal(uint64_t seed, const at::Tensor& tensor, ThreadTeam* team) {
   const at::Tensor flat = tensor.view({-1});
   const int64_t count = flat.numel();
   const at::Tensor chunk = at::empty({std::min(count, kChunk)}, at::kFloat);
   float* values = chunk.data_ptr<float>();
   for (int64_t begin = 0; begin < count; begin += kChunk) {
     const int64_t size = std::min(kChunk, count - begin);
-    at::parallel_for(0, size, 1 << 15, [&](int64_t from, int64_t to) {
+    team->For(size, 1 << 15, [&](int, int64_t from, int64_t to) {
       for (int64_t i = from; i < to; ++i) values[i] = NormalAt(seed, static_cast<uint64_t>(begin + i));
     });
     flat.narrow(0, begin, size).copy_(chunk.narrow(0, 0, size));
@@ -45,6 +45,7 @@ void FillNormal(uint64_t seed, const at::Tensor& tensor) {
 
 void FillWeights(uint64_t seed, DecoderWeights* weights) {
   const at::NoGradGuard no_gradients;
+  ThreadTeam team(0);
   auto named = weights->Named();
   uint64_t index = 0;
   for (const auto& expected : ExpectedTensors(weights->config)) {
@@ -55,7 +56,7 @@ void FillWeights(uint64_t seed, DecoderWeights* weights) {
     } else if (tensor.dim() == 1) {
       tensor.fill_(1);
     } else {
-      FillNormal(own_seed, tensor);
+      FillNormal(own_seed, tensor, &team);
     }
   }
 }
