@@ -170,7 +170,7 @@ std::vector<OpRow> UnaryRows() {
                 .flops = {FlopCount::kResults, 2},
                 .torch = "torch.sign",
                 .specs = "self: number",
-                .cases = {{"", "tl.where({self} > 0, 1.0, tl.where({self} < 0, -1.0, {self} * 0.0))"}}},
+                .cases = {{"", "tl.where({self} > 0, 1.0, tl.where({self} < 0, -1.0, 0.0))"}}},
                {.name = "floor",
                 .schemas = {"floor(Tensor self) -> Tensor"},
                 .flops = {FlopCount::kResults, 1},
