@@ -1,5 +1,6 @@
 #include "plan/lift_views.h"
 #include "plan/visit.h"
+#include "program/literal.h"
 
 #include <algorithm>
 #include <initializer_list>

@@ -315,8 +315,9 @@ TEST(Explain, NamesVariablesConstraintsAndTheCount) {
 
 TEST(Explain, VariablesHaveNamesOfTheirOwn) {
   const Sketch sketch = ParseSketch("h = binary_cross_entropy_with_logits(x:2, y:2); relu(z:1)");
+  const SketchSystem system = SystemOf(sketch, {});
   std::set<std::string> names;
-  for (const auto& variable : SystemOf(sketch, {}).system.variables())
+  for (const auto& variable : system.system.variables())
     EXPECT_TRUE(names.insert(variable.name).second) << variable.name;
 }
 
