@@ -97,6 +97,7 @@ INDEXED = {
     "created": ("(4,4)", "(x + torch.eye(4), torch.arange(3, 9, 2), torch.full((2, 3), 1.5), torch.linspace(0, 1, 7), torch.zeros_like(x))"),
     "only_views": ("(4,6)", "(x.t(), x.reshape(3, 8), x[1:, ::2])"),
     "more_losses": ("(6,10),(6,10)", "(F.kl_div(x, y.abs() + 0.1), F.binary_cross_entropy_with_logits(x, y.sigmoid()), F.cosine_similarity(x, y))"),
+    "hinge": ("(6,10),(6,10)", "F.hinge_embedding_loss(x, y.sign()) + F.hinge_embedding_loss(x, y.sign(), margin=0.5, reduction='sum')"),
     "triplet": ("(6,10),(6,10),(6,10)", "F.triplet_margin_loss(x, y, z, swap=True) + F.cross_entropy(x, y.softmax(1))"),
     "gated": ("(4,6),(3,)", "(F.glu(x), torch.outer(y, y), F.prelu(x[:, :3], y), torch.logsumexp(x, (0, 1)))"),
 }
