@@ -123,7 +123,7 @@ def verify(batch, strict, work, args):
     file, out = work / "batch.jsonl", work / "verdicts.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in batch))
     out.unlink(missing_ok=True)
-    command = [BINARY, "verify", "--batch", file, "--out", out, "--seed", str(args.seed), "--budget", str(args.budget), "--device", "cpu"]
+    command = [BINARY, "verify", "--batch", file, "--out", out, "--seed", str(args.seed), "--budget", str(args.budget), "--device", getattr(args, "device", "cpu")]
     command += ["--strict"] if strict else []
     done = subprocess.run(command, env=os.environ | {"TRITOGEN_PYTHON": str(PYTHON), "TRITOGEN_ROOT": str(ROOT)}, stderr=subprocess.PIPE, text=True)
     if not out.exists():

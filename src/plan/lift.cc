@@ -50,6 +50,7 @@ class Lifter {
       program_.outputs.push_back(tensor ? Read(tensor->id) : kNoValue);
     }
     program_.structure = plan_.structure;
+    DropCopies(&program_);
     DropDead();
     Canonicalise(&program_);
     return std::move(program_);
@@ -189,10 +190,20 @@ class Lifter {
     return Append(std::move(node));
   }
 
+  // The same value in memory of its own.
+  NodeRef AppendCopy(const AtenStep& step, TensorId source) {
+    Node copy;
+    copy.op = "aten::clone";
+    copy.args = {{Read(source)}};
+    copy.results = {ShapeOf(step.outs[0])};
+    return Append(std::move(copy));
+  }
+
   void LiftStep(const AtenStep& step) {
     if (IsIdentity(plan_, step)) {
       const TensorRef& source = std::get<TensorRef>(step.args[0].v);
-      values_[step.outs[0]] = Read(source.id);
+      const bool copy = ViewedTensor(plan_, step) == kNoTensor;
+      values_[step.outs[0]] = copy ? AppendCopy(step, source.id) : Read(source.id);
       NoteView(step);
       return;
     }

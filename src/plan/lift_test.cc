@@ -95,6 +95,35 @@ TEST(LiftTest, WritesBecomeFunctional) {
             "%4 = aten::mul.Tensor(%3, %0)\nreturn %4");
 }
 
+TEST(LiftTest, AnOutputThatIsACopyOfAnInputIsAClone) {
+  Plan plan = Reference({kFull}, {Aten("aten::clone", {T(0)}, {2})}, {T(2), T(0)});
+  EXPECT_EQ(Text(Lift(plan)), "%0 = x0()\n%1 = aten::clone(%0)\nreturn %1 %0");
+  // Also behind a view.
+  plan = Reference({kFull, {2, "float32", {6, 4}, {1, 6}, 0}},
+                   {Aten("aten::clone", {T(0)}, {2}), Aten("aten::t", {T(2)}, {3})}, {T(3)});
+  EXPECT_EQ(Text(Lift(plan)), "%0 = x0()\n%1 = aten::clone(%0)\n%2 = aten::t(%1)\nreturn %2");
+}
+
+TEST(LiftTest, OutputsInMemoryOfTheirOwnStayApart) {
+  const json second = {3, "float32", {4, 6}, {6, 1}, 0};
+  Plan plan = Reference({kFull, second}, {Aten("aten::relu", {T(0)}, {2}), Aten("aten::clone", {T(2)}, {3})},
+                        {T(2), T(3)});
+  EXPECT_EQ(Text(Lift(plan)), "%0 = x0()\n%1 = aten::relu(%0)\n%2 = aten::clone(%1)\nreturn %1 %2");
+  // Alone it is in memory of its own anyway.
+  plan =
+      Reference({kFull, second}, {Aten("aten::relu", {T(0)}, {2}), Aten("aten::clone", {T(2)}, {3})}, {T(3)});
+  EXPECT_EQ(Text(Lift(plan)), "%0 = x0()\n%1 = aten::relu(%0)\nreturn %1");
+}
+
+TEST(LiftTest, AReshapeThatCopiesIsNoMoreThanAReshape) {
+  Plan plan = Reference(
+      {{0, "float32", {6, 4}, {1, 6}, 0}, {2, "float32", {6, 4}, {4, 1}, 0}, {2, "float32", {24}, {1}, 0}},
+      {Aten("aten::t", {T(0)}, {2}), Aten("aten::clone", {T(2)}, {3}),
+       Aten("aten::_unsafe_view", {T(3), {24}}, {4})},
+      {T(4)});
+  EXPECT_EQ(Text(Lift(plan)), "%0 = x0()\n%1 = aten::t(%0)\n%2 = aten::reshape(%1, [24])\nreturn %2");
+}
+
 TEST(LiftTest, AWriteThroughAViewReachesItsBaseAndOtherViews) {
   // y = empty; a = y[:, 0:3]; b = y.t(); a.copy_(x[:, 3:6]); returns y, b
   Plan plan = Reference({kFull,

@@ -1,8 +1,10 @@
 #include "plan/lift_views.h"
 #include "plan/visit.h"
+#include "program/literal.h"
 
 #include <algorithm>
 #include <initializer_list>
+#include <unordered_set>
 
 namespace tritogen {
 namespace {
@@ -47,6 +49,37 @@ std::optional<Arg> InversePermutation(const AtenStep& step, size_t rank) {
     inverse[wrapped] = static_cast<int64_t>(i);
   }
   return Ints(inverse);
+}
+
+// Whether the operator's result lies in its first argument's memory.
+bool IsViewOp(std::string_view aten_name) {
+  return IsOneOf(aten_name, {"aten::view",
+                             "aten::_unsafe_view",
+                             "aten::reshape",
+                             "aten::_reshape_alias",
+                             "aten::flatten",
+                             "aten::unflatten",
+                             "aten::squeeze",
+                             "aten::unsqueeze",
+                             "aten::permute",
+                             "aten::transpose",
+                             "aten::t",
+                             "aten::expand",
+                             "aten::slice",
+                             "aten::select",
+                             "aten::narrow",
+                             "aten::diagonal",
+                             "aten::unbind",
+                             "aten::split",
+                             "aten::split_with_sizes",
+                             "aten::chunk",
+                             "aten::as_strided",
+                             "aten::movedim",
+                             "aten::swapaxes",
+                             "aten::unfold",
+                             "aten::view_as",
+                             "aten::detach",
+                             "aten::alias"});
 }
 
 }  // namespace
@@ -100,6 +133,50 @@ std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, 
     return op("aten::reshape", {{value}, Ints(base.sizes)});
   }
   return std::nullopt;
+}
+
+void DropCopies(Program* program) {
+  std::vector<Node>& nodes = program->nodes;
+  auto is_copy = [&](NodeId id) {
+    const Node& node = nodes[id];
+    return node.op == "aten::clone" && !node.args.empty() && std::holds_alternative<NodeRef>(node.args[0].v);
+  };
+  // Whose memory it is: the way back through views and copies, and the first copy on it. A reshape that
+  // copies is recorded as a copy and a view of it, and says so by itself.
+  struct Origin {
+    NodeRef root;
+    NodeId copy = -1;
+  };
+  auto origin_of = [&](NodeRef ref) {
+    Origin origin{ref};
+    bool reshaped = false;
+    while (nodes[origin.root.id].kind == NodeKind::kOp) {
+      const Node& node = nodes[origin.root.id];
+      const auto* source = node.args.empty() ? nullptr : std::get_if<NodeRef>(&node.args[0].v);
+      if (source == nullptr || !(is_copy(origin.root.id) || IsViewOp(node.op))) break;
+      if (is_copy(origin.root.id) && origin.copy < 0 && !reshaped) origin.copy = origin.root.id;
+      reshaped = node.op == "aten::_unsafe_view";
+      origin.root = *source;
+    }
+    return origin;
+  };
+  std::vector<Origin> origins;
+  for (NodeRef output : program->outputs) {
+    if (output.id >= 0) origins.push_back(origin_of(output));
+  }
+  std::unordered_set<NodeId> kept;
+  for (const Origin& origin : origins) {
+    const auto sharers = std::count_if(origins.begin(), origins.end(),
+                                       [&](const Origin& other) { return other.root == origin.root; });
+    if (origin.copy >= 0 && (nodes[origin.root.id].kind != NodeKind::kOp || sharers > 1))
+      kept.insert(origin.copy);
+  }
+  auto without = [&](NodeRef& ref) {
+    while (ref.id >= 0 && is_copy(ref.id) && kept.count(ref.id) == 0)
+      ref = std::get<NodeRef>(nodes[ref.id].args[0].v);
+  };
+  for (Node& node : nodes) ForEachRef(node, without);
+  for (NodeRef& output : program->outputs) without(output);
 }
 
 }  // namespace tritogen

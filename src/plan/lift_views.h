@@ -9,7 +9,7 @@
 
 namespace tritogen {
 
-// The result is the argument's value under another name.
+// The result is the argument's value under another name, or a copy of it.
 bool IsIdentity(const Plan& plan, const AtenStep& step);
 
 // The tensor that the step's single result is a view of; kNoTensor when it makes new memory or several views.
@@ -19,5 +19,9 @@ TensorId ViewedTensor(const Plan& plan, const AtenStep& step);
 // `args` are the view's own arguments after the first.
 std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, NodeRef base_value,
                                   NodeRef value);
+
+// Drops `clone`s. A copy is the value itself, except where it is all that tells an output's memory from that
+// of an input, of state or of another output.
+void DropCopies(Program* program);
 
 }  // namespace tritogen

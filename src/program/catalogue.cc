@@ -16,6 +16,7 @@ std::vector<OpRow> Rows(OpClass kind, const std::vector<RowText>& rows) {
               .shape = text.shape,
               .dtypes = text.dtypes,
               .flops = text.flops,
+              .selects = text.selects,
               .torch = std::string(text.torch),
               .specs = ParseParamSpecs(text.specs),
               .compute = text.compute,

@@ -79,6 +79,8 @@ struct OpRow {
   ShapeRule shape = nullptr;
   std::vector<Dtypes> dtypes = {Dtypes::kPromoted};  // by result; the last one stands for the rest
   Flops flops;
+  // Floating-point results hold elements of the operands, their negatives or numbers: nothing is rounded.
+  bool selects = false;
   std::string torch;             // how it is written: spelling.h. Empty: torch.ops.aten.<name>
   std::vector<ParamSpec> specs;  // what arguments may be drawn: param_spec.h
   Compute compute = Compute::kResult;

@@ -16,6 +16,7 @@ struct RowText {
   ShapeRule shape = rules::Pointwise;
   std::vector<Dtypes> dtypes = {Dtypes::kPromoted};
   Flops flops = {};
+  bool selects = false;
   std::string_view torch = {};
   std::string_view specs = {};
   Compute compute = Compute::kResult;

@@ -23,8 +23,12 @@ NameTable::NameTable(std::initializer_list<std::string_view> reserved) {
 
 std::string NameTable::Unique(std::string_view wish) {
   std::string base = PythonIdentifier(wish);
-  std::string name = base;
-  for (int i = 1; !used_.insert(name).second; ++i) name = fmt::format("{}_{}", base, i);
+  if (used_.insert(base).second) return base;
+  int& number = numbers_[base];
+  std::string name;
+  do {
+    name = fmt::format("{}_{}", base, ++number);
+  } while (!used_.insert(name).second);
   return name;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace tritogen {
@@ -17,6 +18,7 @@ class NameTable {
 
  private:
   std::unordered_set<std::string> used_;
+  std::unordered_map<std::string, int> numbers_;  // the last one tried behind a name
 };
 
 // The wish as an identifier: other characters become underscores; "value" when nothing is left.

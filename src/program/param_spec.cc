@@ -52,6 +52,8 @@ bool ReadTensorItem(std::string_view item, ParamSpec* spec) {
     spec->high_value = Number(item.substr(to + 4));
   } else if (item == "nonzero") {
     spec->nonzero = true;
+  } else if (item == "unrounded") {
+    spec->unrounded = true;
   } else if (item == "always") {
     spec->always = true;
   } else if (item == "never") {

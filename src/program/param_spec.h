@@ -8,7 +8,8 @@
 //               types in turn) · float32 · int · bool · number (any of those) · as NAME (that tensor's dtype)
 //               >= LOW · LOW to HIGH · nonzero: values · index of NAME: integers below its size in `dim`, or
 //               in dimension 0 where there is no `dim` · class of NAME: integers below its second size ·
-//               always, never: of tensors that may be left out list 1..3: of Tensor[]
+//               always, never: of tensors that may be left out · list 1..3: of Tensor[] ·
+//               unrounded: the result jumps with it, so that values known up to rounding have no answer
 //   attributes  axis (of the first tensor) · axes (some of its dimensions) · permutation · bool ·
 //               LOW..HIGH: integers, which constraints may leave free · one of A | B | C · items 2..3: length
 //               of a list
@@ -40,6 +41,7 @@ struct ParamSpec {
   double low_value = -std::numeric_limits<double>::infinity(),
          high_value = std::numeric_limits<double>::infinity();
   bool nonzero = false;
+  bool unrounded = false;
   std::string index_of, class_of;
   bool always = false, never = false;
   // Attributes.

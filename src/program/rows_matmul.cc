@@ -119,7 +119,7 @@ std::vector<OpRow> MatmulRows() {
                 .dtypes = {Dtypes::kFirst},
                 .flops = {FlopCount::kRecurrent, 2},
                 .torch = "torch.lstm",
-                .specs = "input: rank 3, float32; hx: list 2, rank 3; params: list 4, ranks 2 2 1 1; "
+                .specs = "input: rank 3, float32; hx: list 2, rank 3; params: list 4, ranks 2 2 1 1, -0.1 to 0.1; "
                          "has_biases: one of True; num_layers: one of 1; dropout: one of 0.0; train: one of "
                          "False; bidirectional: one of False; batch_first: bool"},
                {.name = "gru",
@@ -130,7 +130,8 @@ std::vector<OpRow> MatmulRows() {
                 .dtypes = {Dtypes::kFirst},
                 .flops = {FlopCount::kRecurrent, 2},
                 .torch = "torch.gru",
-                .specs = "input: rank 3, float32; hx: rank 3; params: list 4, ranks 2 2 1 1; has_biases: one "
+                .specs = "input: rank 3, float32; hx: rank 3; params: list 4, ranks 2 2 1 1, -0.1 to 0.1; "
+                         "has_biases: one "
                          "of True; num_layers: one of 1; dropout: one of 0.0; train: one of False; "
                          "bidirectional: one of False; batch_first: bool"},
                {.name = "rnn_tanh",
@@ -141,7 +142,8 @@ std::vector<OpRow> MatmulRows() {
                 .dtypes = {Dtypes::kFirst},
                 .flops = {FlopCount::kRecurrent, 2},
                 .torch = "torch.rnn_tanh",
-                .specs = "input: rank 3, float32; hx: rank 3; params: list 4, ranks 2 2 1 1; has_biases: one "
+                .specs = "input: rank 3, float32; hx: rank 3; params: list 4, ranks 2 2 1 1, -0.1 to 0.1; "
+                         "has_biases: one "
                          "of True; num_layers: one of 1; dropout: one of 0.0; train: one of False; "
                          "bidirectional: one of False; batch_first: bool"},
                {.name = "rnn_relu",
@@ -152,7 +154,8 @@ std::vector<OpRow> MatmulRows() {
                 .dtypes = {Dtypes::kFirst},
                 .flops = {FlopCount::kRecurrent, 2},
                 .torch = "torch.rnn_relu",
-                .specs = "input: rank 3, float32; hx: rank 3; params: list 4, ranks 2 2 1 1; has_biases: one "
+                .specs = "input: rank 3, float32; hx: rank 3; params: list 4, ranks 2 2 1 1, -0.1 to 0.1; "
+                         "has_biases: one "
                          "of True; num_layers: one of 1; dropout: one of 0.0; train: one of False; "
                          "bidirectional: one of False; batch_first: bool"},
            }),

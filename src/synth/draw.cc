@@ -113,8 +113,11 @@ class StepDrawer {
       values.indexed_operand = ref->id;
       values.indexed_axis = spec.class_of.empty() ? -1 : 1;
     }
+    // Integers that hang on rounding (which of two near equals is larger) are right as they are, but not what is
+    // computed of them.
+    const bool exact = !options_.jumps && (spec.unrounded || !IsFloating(dtype));
     auto fits = [&](const SketchTensor& tensor) {
-      return tensor.dtype == dtype &&
+      return tensor.dtype == dtype && (tensor.exact || !exact) &&
              (rank >= 0 ? tensor.rank == rank
                         : tensor.rank >= spec.min_rank && tensor.rank <= std::min(spec.max_rank, Most(spec)));
     };

@@ -60,7 +60,8 @@ class SystemMaker {
         out_.system.Restrict(var, Domain::Interval(variable.low, variable.high));
       return var;
     }
-    const std::string name = fmt::format("{}{}.{}", step.row->name, number, variable.name);
+    std::string name = fmt::format("{}{}.{}", step.row->name, number, variable.name);
+    if (variable.role == Role::kAuxiliary) name += fmt::format("{}", vars_.size());  // several may be alike
     if (variable.role == Role::kAttribute) {
       const Var var = out_.system.Add(name, AttributeDomain(variable.low, variable.high));
       out_.attributes.push_back({number, variable.attribute, variable.axis, var});

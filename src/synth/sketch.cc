@@ -49,11 +49,17 @@ std::string AddStep(Sketch* sketch, SketchStep step, const std::set<std::string,
     if (values.indexed_step == number && values.indexed_axis < 0)
       values.indexed_axis = static_cast<int>(AsInt(step.args["dim"]).value_or(0));
   }
+  const bool exact = std::all_of(step.operands.begin(), step.operands.end(),
+                                 [&](int tensor) { return sketch->tensors[tensor].exact; });
   for (size_t r = 0; r < step.shapes.results.size(); ++r) {
     step.results.push_back(static_cast<int>(sketch->tensors.size()));
     const int rank = static_cast<int>(step.shapes.results[r].size());
     const Dtype dtype = ResultDtype(*sketch, step, r);
-    sketch->tensors.push_back({.rank = rank, .dtype = dtype, .step = number, .result = static_cast<int>(r)});
+    sketch->tensors.push_back({.rank = rank,
+                               .dtype = dtype,
+                               .step = number,
+                               .result = static_cast<int>(r),
+                               .exact = exact && (step.row->selects || !IsFloating(dtype))});
   }
   sketch->steps.push_back(std::move(step));
   return "";

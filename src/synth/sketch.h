@@ -44,6 +44,7 @@ struct SketchTensor {
   int input = -1;             // of an input: its number
   int step = -1, result = 0;  // of a result
   int uses = 0;
+  bool exact = true;  // its values do not depend on how anything was rounded
 };
 
 struct Sketch {
@@ -73,6 +74,7 @@ struct SketchOptions {
   double fresh = 0.35;      // that an operand after the first is a new input
   double fan_out = 0.2;     // that any tensor will do, used or not; else one that no step uses yet
   double broadcast = 0.25;  // that a step's sizes may broadcast rather than be equal
+  bool jumps = false;       // operators whose results jump may take values that were rounded
 };
 
 // A sketch of `level` steps. REQUIRES: level ≥ 1, operators not empty and each Drawable().

@@ -193,6 +193,55 @@ Node Call(std::string op, std::vector<int> operands, std::vector<int64_t> sizes)
   return node;
 }
 
+// Operands whose rounding would decide what the result is.
+int Jumps(const Sketch& sketch) {
+  int jumps = 0;
+  for (const SketchStep& step : sketch.steps) {
+    for (const Param& param : step.signature->params) {
+      const ParamSpec* spec = step.row->SpecOf(param.name);
+      const NodeRef* ref = AsRef(step.args[param.name]);
+      if (ref == nullptr) continue;
+      const SketchTensor& tensor = sketch.tensors[step.operands[ref->id]];
+      const bool decides = (spec != nullptr && spec->unrounded) || !IsFloating(tensor.dtype);
+      jumps += decides && !tensor.exact;
+    }
+  }
+  return jumps;
+}
+
+TEST(Sketch, ComparisonsAndTheLikeTakeNothingThatWasRounded) {
+  SketchOptions options;
+  options.operators = OperatorsNamed("all");
+  SketchOptions any = options;
+  any.jumps = true;
+  int jumps = 0, exact_results = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    SplitMix random(seed), again(seed);
+    const Sketch sketch = DrawSketch(options, 6, &random);
+    EXPECT_EQ(Jumps(sketch), 0) << seed;
+    for (const SketchTensor& tensor : sketch.tensors) exact_results += tensor.step >= 0 && tensor.exact;
+    jumps += Jumps(DrawSketch(any, 6, &again));
+  }
+  EXPECT_GT(jumps, 30);
+  EXPECT_GT(exact_results, 300);
+}
+
+TEST(Sketch, WeightsOfRecurrentLayersAreSmallSoThatLongOnesAreNotChaotic) {
+  SketchOptions options;
+  for (const char* name : {"rnn_tanh", "rnn_relu", "gru", "lstm"}) {
+    options.operators = OperatorsNamed(name);
+    SplitMix random(1);
+    const Sketch sketch = DrawSketch(options, 2, &random);
+    for (const SketchStep& step : sketch.steps) {
+      for (size_t i = step.operands.size() - 4; i < step.operands.size(); ++i) {
+        const int input = sketch.tensors[step.operands[i]].input;
+        ASSERT_GE(input, 0) << name;
+        EXPECT_LE(sketch.inputs[input].values.high, 0.1) << name;
+      }
+    }
+  }
+}
+
 TEST(Fingerprint, IgnoresNamesOrderAndCommutedOperands) {
   const Program a{{Input("x", {4}), Input("y", {4}), Call("aten::relu", {0}, {4}),
                    Call("aten::tanh", {1}, {4}), Call("aten::mul.Tensor", {2, 3}, {4})},
@@ -262,6 +311,14 @@ TEST(Explain, NamesVariablesConstraintsAndTheCount) {
   const std::string text = Explain(sketch, shapes, 0);
   EXPECT_NE(text.find("x0[0] ∈ {1..3}"), std::string::npos) << text;
   EXPECT_NE(text.find("Solutions: 3 (exact)"), std::string::npos) << text;
+}
+
+TEST(Explain, VariablesHaveNamesOfTheirOwn) {
+  const Sketch sketch = ParseSketch("h = binary_cross_entropy_with_logits(x:2, y:2); relu(z:1)");
+  const SketchSystem system = SystemOf(sketch, {});
+  std::set<std::string> names;
+  for (const auto& variable : system.system.variables())
+    EXPECT_TRUE(names.insert(variable.name).second) << variable.name;
 }
 
 }  // namespace

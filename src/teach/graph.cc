@@ -1,24 +1,48 @@
 #include "teach/graph.h"
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/splitmix.h"
 
 namespace tritogen::teach {
 
+namespace {
+
+// All but the name.
+auto WorkOf(const Prim& p) {
+  return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.compute, p.held,
+                  p.inlined, p.reduce, p.space, p.reduced, p.batch_dims, p.inner, p.node);
+}
+
+size_t HashOf(const Prim& prim) {
+  size_t hash = std::hash<std::string>()(prim.expr);
+  auto mix = [&](int64_t number) { hash = SplitMix::Mix(hash ^ static_cast<uint64_t>(number)); };
+  mix(static_cast<int64_t>(prim.kind));
+  mix(prim.node.id);
+  for (int64_t size : prim.sizes) mix(size);
+  for (const View& view : prim.operands) {
+    mix(view.prim);
+    mix(view.offset);
+    for (int64_t stride : view.strides) mix(stride);
+  }
+  return hash;
+}
+
+}  // namespace
+
 PrimId Graph::Add(Prim prim) {
+  std::vector<PrimId>& alike = known_[HashOf(prim)];
   if (prim.kind != PrimKind::kCall) {
-    auto work = [](const Prim& p) {  // all but the name
-      return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.compute, p.held,
-                      p.inlined, p.reduce, p.space, p.reduced, p.batch_dims, p.inner, p.node);
-    };
-    auto it = std::find_if(prims.begin(), prims.end(),
-                           [&](const Prim& other) { return work(other) == work(prim); });
-    if (it != prims.end()) return static_cast<PrimId>(it - prims.begin());
+    for (PrimId id : alike) {
+      if (WorkOf(prims[id]) == WorkOf(prim)) return id;
+    }
   }
   prims.push_back(std::move(prim));
-  return static_cast<PrimId>(prims.size()) - 1;
+  alike.push_back(static_cast<PrimId>(prims.size()) - 1);
+  return alike.back();
 }
 
 void Graph::RemoveUnused() {
@@ -48,6 +72,8 @@ void Graph::RemoveUnused() {
   }
   for (Write& write : writes) write = {renamed[write.value], renamed[write.to]};
   prims = std::move(kept);
+  known_.clear();
+  for (size_t i = 0; i < prims.size(); ++i) known_[HashOf(prims[i])].push_back(static_cast<PrimId>(i));
 }
 
 Dtype ComputeDtype(Dtype dtype) {

@@ -7,6 +7,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "program/program.h"
@@ -80,6 +81,10 @@ class Graph {
   View Whole(PrimId id) const { return ContiguousView(id, prims[id].sizes); }
   // Drops prims that no output needs and renumbers the rest.
   void RemoveUnused();
+
+ private:
+  // Prims by a hash of what nobody changes after Add(): not dtype, not name, not how it is stored.
+  std::unordered_map<size_t, std::vector<PrimId>> known_;
 };
 
 // The dtype that arithmetic on a dtype happens in: half types in float32.

@@ -183,7 +183,10 @@ class RowWriter {
         main_.Add(fmt::format("{} = tl.cumsum({}, axis={})", name, tile, axis));
         break;
       case ReduceOp::kProd:
-        main_.Add(fmt::format("{} = tl.cumprod({}, axis={})", name, tile, axis));
+        main_.Add(
+            IsFloating(prim.held)
+                ? fmt::format("{} = tl.associative_scan({}, {}, multiply_keeping_zero)", name, tile, axis)
+                : fmt::format("{} = tl.cumprod({}, axis={})", name, tile, axis));
         break;
       default:
         main_.Add(fmt::format("{} = tl.associative_scan({}, {}, {})", name, tile, axis,

@@ -62,6 +62,12 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
   return "";
 }
 
+std::string ProductKeepingZero(std::string_view a, std::string_view b) {
+  return fmt::format(
+      "tl.where(({0} == 0) | ({1} == 0), tl.where(({0} != {0}) | ({1} != {1}), {0} + {1}, 0.0), {0} * {1})",
+      a, b);
+}
+
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
                        const std::string& body) {
   std::vector<std::string> params;

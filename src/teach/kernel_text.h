@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "teach/tile_code.h"
@@ -11,6 +12,10 @@ namespace tritogen::teach {
 // The decorated function: pointers, then constants, then the body.
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
                        const std::string& body);
+
+// a·b, but 0 where one of them is 0 and the other has overflowed to infinity: partial products are not taken
+// in the elements' order, in which nothing may have overflowed. NaN stays NaN.
+std::string ProductKeepingZero(std::string_view a, std::string_view b);
 
 // What a reduction starts from; elements outside the row count as this.
 std::string Neutral(ReduceOp op, Dtype dtype);

@@ -2,6 +2,7 @@
 // n² comparisons, but every one is independent, and the order is stable.
 #include <fmt/format.h>
 
+#include "teach/kernel_text.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
@@ -33,7 +34,7 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   Value inside = b.Pointwise("inside", fmt::format("{{0}} < {}", n), {index[dim]}, Dtype::kBool, 0);
   Value cut = b.Load("piece", x, index, inside, neutral);
   Value scanned = b.Scan(op, cut, dim + 1);
-  Value totals = b.Scan(op, b.Reduce(op, cut, {dim + 1}, false), dim);
+  Value totals = b.Scan(op, {Select(scanned.view, dim + 1, piece - 1), scanned.dtype}, dim);
   // Back in one line: element i is in piece i // piece, and starts from the total of the piece before.
   std::vector<Value> at = b.Indices(x.sizes()), before = at;
   const Value line = at[dim];
@@ -43,11 +44,19 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   before[dim] = b.Pointwise("index", fmt::format("{{0}} // {} - 1", piece), {line}, Dtype::kInt32, 0);
   Value later = b.Pointwise("later", fmt::format("{{0}} >= {}", piece), {line}, Dtype::kBool, 0);
   Value own = b.Load("own", scanned, at), start = b.Load("start", totals, before, later, neutral);
-  std::string_view join = op == ReduceOp::kSum    ? "add"
-                          : op == ReduceOp::kProd ? "mul"
-                          : op == ReduceOp::kMax  ? "maximum"
-                                                  : "minimum";
+  if (op == ReduceOp::kProd)
+    return b.Pointwise("product", ProductKeepingZero("{0}", "{1}"), {start, own}, own.dtype, 2);
+  std::string_view join = op == ReduceOp::kSum ? "add" : op == ReduceOp::kMax ? "maximum" : "minimum";
   return b.Op(join, {start, own}, own.dtype);
+}
+
+// Zero times an element that is infinite by itself is NaN, unlike zero times a product that has overflowed.
+Value RunningProduct(Builder& b, const Value& x, int64_t dim) {
+  Value product = ScanLine(b, ReduceOp::kProd, x, dim);
+  if (!IsFloating(x.dtype)) return product;
+  Value largest = ScanLine(b, ReduceOp::kMax, b.Op("abs", {x}), dim);
+  return b.Pointwise("product", "tl.where(({0} == 0) & ({1} == float(\"inf\")), float(\"nan\"), {0})",
+                     {product, largest}, product.dtype, 2);
 }
 
 // One element of a line against another: `first` comes before `second`, NaN counts as the largest.
@@ -99,7 +108,7 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
   if (op == "cumsum" || op == "cumprod") {
     if (!IsFloating(x.dtype) && x.sizes()[dim] > kHeldScan) return false;
     Value in = IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
-    b.Return({ScanLine(b, op == "cumsum" ? ReduceOp::kSum : ReduceOp::kProd, in, dim)});
+    b.Return({op == "cumsum" ? ScanLine(b, ReduceOp::kSum, in, dim) : RunningProduct(b, in, dim)});
     return true;
   }
   // The index of a running extremum is the last place where the line reached it.

@@ -316,6 +316,7 @@ class ModuleWriter {
       text += "from triton.tools.tensor_descriptor import TensorDescriptor\n";
     if (!request_.is_function) text = request_.reference_source + "\n\n" + text;
     text += combine("multiply", "a * b");
+    text += combine("multiply_keeping_zero", ProductKeepingZero("a", "b"));
     text += combine("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)");
     text += combine("smaller", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)");
     text += kernels + helpers_;

@@ -61,6 +61,38 @@ std::vector<Answer> TeachFunction(const Program& program, bool strict = false) {
   return Teach(request);
 }
 
+TEST(Graph, FindsWhatIsThereAlsoAfterRenumbering) {
+  Graph graph;
+  auto source = [](const char* name, NodeId node) {
+    Prim prim;
+    prim.kind = PrimKind::kSource;
+    prim.name = name;
+    prim.sizes = {4};
+    prim.node = {node, 0};
+    return prim;
+  };
+  auto relu = [&](PrimId of, const char* name) {
+    Prim prim;
+    prim.name = name;
+    prim.sizes = {4};
+    prim.expr = "tl.maximum({0}, 0.0)";
+    prim.operands = {graph.Whole(of)};
+    prim.compute = {Dtype::kFloat32};
+    return prim;
+  };
+  graph.Add(source("unused", 0));
+  const PrimId x = graph.Add(source("x", 1)), y = graph.Add(relu(x, "relu"));
+  EXPECT_EQ(graph.Add(relu(x, "another_name")), y);
+  graph.prims[y].dtype = Dtype::kFloat16;  // stored in another dtype: no longer the same work
+  EXPECT_NE(graph.Add(relu(x, "relu")), y);
+  graph.outputs = {graph.Whole(y)};
+  graph.RemoveUnused();
+  ASSERT_EQ(graph.prims.size(), 2u);
+  EXPECT_EQ(graph.Add(source("x", 1)), 0);
+  graph.prims[1].dtype = Dtype::kFloat32;
+  EXPECT_EQ(graph.Add(relu(0, "relu")), 1);
+}
+
 TEST(View, ReshapeFollowsStridesOrRefuses) {
   View x = ContiguousView(0, {2, 3, 4});
   EXPECT_EQ(Reshape(x, {6, 4})->strides, (std::vector<int64_t>{4, 1}));

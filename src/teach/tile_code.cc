@@ -263,6 +263,13 @@ void TileCode::Store(PrimId id) {
   View whole = graph_.Whole(id);
   Place place = PlaceOf(whole, *domain_, per_row);
   std::string value = Member(id);
+  // A product's tile has an axis of size 1, too, along which no address moves: its first element is stored.
+  const Axes own = AxesOf(id);
+  for (const auto& [axis, code] : axes) {
+    if (!own.Has(axis) || place.axes.Has(axis) || code.mask.empty()) continue;
+    place.offset = place.offset == "0" ? code.index : place.offset + " + " + code.index;
+    place.mask += (place.mask.empty() ? "" : " & ") + code.mask;
+  }
   std::string pointer = Pointer(id);
   std::string address = place.offset == "0" ? pointer : pointer + " + " + place.offset;
   bool inside = place.axes.Columns() && body != outer;

@@ -67,7 +67,9 @@ class Tracer(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         overload = "" if func._overloadname == "default" else "." + func._overloadname
-        node = {"kind": "op", "name": "", "op": func._schema.name.removesuffix("_") + overload, "args": self.value(args),
+        functional = {"aten::fill_.Scalar": "aten::full_like", "aten::zero_": "aten::zeros_like"}  # as Lift says it
+        op = functional.get(func._schema.name + overload, func._schema.name.removesuffix("_") + overload)
+        node = {"kind": "op", "name": "", "op": op, "args": self.value(args),
                 "kwargs": {k: self.value(v) for k, v in kwargs.items() if k != "device"}}
         result = func(*args, **kwargs)
         tensors = [t for t in pytree.tree_leaves(result) if isinstance(t, torch.Tensor)]
