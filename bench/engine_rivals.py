@@ -64,7 +64,7 @@ class Loop:
             paged_decode[(rows, self.kv)](q.contiguous(), q, q, self.rope, self.keys[i], self.values[i], self.tables,
                                           positions.int(), attended, attended, self.width, self.heads, self.kv,
                                           self.d**-0.5 * 1.4426950408889634, 1e-6, 0, FRESH=False, NORM=False, SPLIT=False, GROUP=16,
-                                          D=self.d, BLOCK=BLOCK, PRECISION="tf32", num_warps=1, num_stages=3)  # fmt: skip
+                                          D=self.d, BLOCK=BLOCK, PRECISION="tf32", PDL=False, num_warps=1, num_stages=3)  # fmt: skip
             x = x + F.linear(attended, out)
             gate, up = F.linear(self.norm(x, weight), gate_up).chunk(2, -1)
             x = x + F.linear(F.silu(gate) * up, down)

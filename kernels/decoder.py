@@ -38,21 +38,12 @@ def rms_norm(x, delta, weight, out, n, eps, ADD: tl.constexpr, BLOCK: tl.constex
 
 
 @triton.jit
-def swiglu(gate_up, squares, out, n, parts, k, eps, SCALE: tl.constexpr, BLOCK: tl.constexpr):
-    """out (rows, n) = silu(gate) * up (Shazeer 2020, arXiv 2002.05202); gate_up (rows, 2 n); program (row, block). SCALE: both are
-    multiplied by 1 / rms first, which squares (parts, rows) of a row of k elements give (kernels/linear.py)."""
+def swiglu(gate_up, out, n, BLOCK: tl.constexpr):
+    """out (rows, n) = silu(gate) * up (Shazeer 2020, arXiv 2002.05202); gate_up (rows, 2 n); program (row, block)."""
     row = tl.program_id(0).to(tl.int64)
     at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     mask = at < n
     gate = tl.load(gate_up + row * 2 * n + at, mask=mask, other=0.0)
     up = tl.load(gate_up + row * 2 * n + n + at, mask=mask, other=0.0)
     wide = gate.to(tl.float32)
-    if SCALE:
-        part = tl.arange(0, 64)
-        total = tl.zeros((64,), tl.float32)
-        for start in range(0, parts, 64):
-            total += tl.load(squares + (start + part) * tl.num_programs(0) + row, mask=start + part < parts, other=0.0)
-        scale = tl.rsqrt(tl.sum(total, 0) / k + eps)
-        wide = wide * scale
-        up = (up.to(tl.float32) * scale).to(up.dtype)
     tl.store(out + row * n + at, (wide * tl.sigmoid(wide)).to(gate.dtype) * up, mask=mask)

@@ -73,7 +73,7 @@ def options(num_warps=4, num_stages=3, launch_pdl=False):
     return {"num_warps": num_warps, "num_stages": num_stages, "launch_pdl": launch_pdl}
 
 
-INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", "slots", "seen", "whole", "places", "arrived")
+INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", "slots", "seen", "whole", "places")
 FLOAT_POINTERS = ("rope", "partial", "numbers", "cuts", "found", "logprobs", "squares")
 FLOAT_SCALARS = ("eps", "scale_log2")
 WIDTHS = (512, 1024, 2048, 4096, 8192)  # of a model; a row is one tile
@@ -96,9 +96,9 @@ def decoder_types(function, constants, dtype, others={}):
 
 
 def linear_variants(variant, short, dtype):
-    """Products by what they are for: measured on an H200 for 256 and 512 rows (docs/log/2026-11-22-engine.md)."""
-    def linear_variant(name, bias, pdl, epilogue, scale, bm, bn, bk, stages, split=1, even=True):
-        constants = {"SCALE": scale, "EPILOGUE": epilogue, "BIAS": bool(bias), "BM": bm, "BN": bn, "BK": bk, "SPLIT": split, "EVEN": even,
+    """Products by what they are for; tiles as measured on an H200 for 256 and 512 rows."""
+    def linear_variant(name, bias, pdl, epilogue, scale, bm, bn, bk, stages, even=True):
+        constants = {"SCALE": scale, "EPILOGUE": epilogue, "BIAS": bool(bias), "BM": bm, "BN": bn, "BK": bk, "EVEN": even,
                      "PRECISION": "ieee" if short == "f32" else "tf32", "PDL": bool(pdl)}  # fmt: skip
         return variant(f"linear.{short}.{name}.{bias}{pdl}", linear.linear, constants, dtype, num_stages=stages, launch_pdl=bool(pdl))
 
@@ -109,7 +109,6 @@ def linear_variants(variant, short, dtype):
         for pdl in (0, 1):
             yield linear_variant("qkv", bias, pdl, "none", True, 64, 64, 64, 4)
             yield linear_variant("add", bias, pdl, "add", False, 64, 32, 128, 4)
-            yield linear_variant("add_split", bias, pdl, "add", False, 64, 64, 128, 4, split=2)
             if not bias:
                 yield linear_variant("swiglu", bias, pdl, "swiglu", True, 128, 64, 64, 3)
 
@@ -128,8 +127,7 @@ def decoder_variants():
                 yield variant(f"embed.{short}.{scaled}.{width}", decoder.embed, row | {"SCALED": bool(scaled)}, dtype, **warps)
             for add in (0, 1):
                 yield variant(f"rms_norm.{short}.{add}.{width}", decoder.rms_norm, row | {"ADD": bool(add)}, dtype, **warps)
-        for scale in (0, 1):
-            yield variant(f"swiglu.{short}.{scale}", decoder.swiglu, {"BLOCK": 1024, "SCALE": bool(scale)}, dtype)
+        yield variant(f"swiglu.{short}", decoder.swiglu, {"BLOCK": 1024}, dtype)
         yield from linear_variants(variant, short, dtype)
         for d in HEADS:
             cache = {"D": d, "BLOCK": BLOCK}

@@ -38,28 +38,24 @@ def finish(acc, bias, norm, residual, out, scaled, squares, rows, columns, m, n,
 
 
 @triton.jit
-def linear(x, weight, bias, norm, residual, out, scaled, squares, partial, arrived, m, n, k, parts, eps, SCALE: tl.constexpr,
+def linear(x, weight, bias, norm, residual, out, scaled, squares, m, n, k, parts, eps, SCALE: tl.constexpr,
            EPILOGUE: tl.constexpr, BIAS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
-           SPLIT: tl.constexpr, EVEN: tl.constexpr, PRECISION: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
-    """Program (tile of n, tile of m, split). SCALE: rows are multiplied by 1 / rms from `squares` (parts, m), which is read.
+           EVEN: tl.constexpr, PRECISION: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
+    """Program (tile of n, tile of m). SCALE: rows are multiplied by 1 / rms from `squares` (parts, m), which is read.
     EPILOGUE "none", "add": out = residual + sums, and `scaled` and `squares` (tiles of n, m) are written; "swiglu": weight is gate
-    over up, (2n, k), out = silu(gate) * up. SPLIT > 1: so many programs share a tile; the one that comes last adds their sums, in
-    order; `arrived` (tiles) is zero before and after. EVEN: k is a multiple of BK. PDL: programs may start while the kernel before
+    over up, (2n, k), out = silu(gate) * up. EVEN: k is a multiple of BK. PDL: programs may start while the kernel before
     them ends (programmatic dependent launch).
     """
     rows = tl.program_id(1) * BM + tl.arange(0, BM)
     columns = tl.program_id(0) * BN + tl.arange(0, BN)
     inner = tl.arange(0, BK)
-    steps = tl.cdiv(k, BK)
-    first = tl.program_id(2) * steps // SPLIT
-    last = (tl.program_id(2) + 1) * steps // SPLIT
-    x_at = x + (rows % m)[:, None].to(tl.int64) * k + (first * BK + inner)[None, :]
-    w_at = weight + (columns % n)[:, None].to(tl.int64) * k + (first * BK + inner)[None, :]
+    x_at = x + (rows % m)[:, None].to(tl.int64) * k + inner[None, :]
+    w_at = weight + (columns % n)[:, None].to(tl.int64) * k + inner[None, :]
     acc = tl.zeros((BM, BN), tl.float32)
     up = tl.zeros((BM, BN), tl.float32)
     if PDL:
         tl.extra.cuda.gdc_wait()
-    for step in range(first, last):
+    for step in range(0, tl.cdiv(k, BK)):
         if EVEN:
             a = tl.load(x_at)
             w = tl.load(w_at)
@@ -80,16 +76,4 @@ def linear(x, weight, bias, norm, residual, out, scaled, squares, partial, arriv
         up = up * scale
     if EPILOGUE == "swiglu":
         acc = acc * tl.sigmoid(acc) * up
-    if SPLIT > 1:
-        tile = tl.program_id(1) * tl.num_programs(0) + tl.program_id(0)
-        inside = tl.arange(0, BM)[:, None] * BN + tl.arange(0, BN)[None, :]
-        tl.store(partial + (tile * SPLIT + tl.program_id(2)) * (BM * BN) + inside, acc)
-        tl.debug_barrier()
-        if tl.atomic_add(arrived + tile, 1, sem="acq_rel") == SPLIT - 1:
-            acc = tl.zeros((BM, BN), tl.float32)
-            for other in tl.static_range(SPLIT):
-                acc += tl.load(partial + (tile * SPLIT + other) * (BM * BN) + inside)
-            tl.store(arrived + tile, 0)
-            finish(acc, bias, norm, residual, out, scaled, squares, rows, columns, m, n, EPILOGUE, BIAS)
-    else:
-        finish(acc, bias, norm, residual, out, scaled, squares, rows, columns, m, n, EPILOGUE, BIAS)
+    finish(acc, bias, norm, residual, out, scaled, squares, rows, columns, m, n, EPILOGUE, BIAS)

@@ -19,9 +19,8 @@ constexpr int64_t kRopeTile = 32;             // and TILE of rope_to_cache
 constexpr int64_t kProgramsPerProcessor = 4;  // of decode attention, to keep the memory busy
 constexpr int64_t kMostSplits = 64;
 // Tiles of kernels/linear.py's kinds (kernels/emit.py: linear_variants), and what they are chosen by.
-constexpr int64_t kTileRows = 64, kAddColumns = 32, kSplitColumns = 64, kSplits = 2;
-constexpr int64_t kLongSum = 2048;  // from so many columns of x on, a product into the stream is split
-constexpr int64_t kWideMlp = 2048;  // and cuBLAS is faster for gate and up
+constexpr int64_t kTileRows = 64, kColumns = 64, kAddColumns = 32;
+constexpr int64_t kWideMlp = 2048;  // from this intermediate size on cuBLAS and separate norms are faster
 
 int64_t Ceil(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -101,31 +100,15 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
   partial_ = at::empty({parts * config_.heads, config_.head_dim + 2}, like.options().dtype(at::kFloat));
   row_numbers_ = at::arange(options.decode_rows, like.options().dtype(at::kInt));
   if (!CanFuse()) return;
-  const auto floats = like.options().dtype(at::kFloat);
-  const int64_t tiles = Ceil(options.decode_rows, kTileRows) * Ceil(config_.hidden, kSplitColumns);
-  squares_ = at::empty({Ceil(config_.hidden, kAddColumns), options.decode_rows}, floats);
-  sums_ = at::empty({SplitsDown() ? tiles * kSplits * kTileRows * kSplitColumns : 1}, floats);
-  arrived_ = at::zeros({tiles}, like.options().dtype(at::kInt));
+  squares_ =
+      at::empty({Ceil(config_.hidden, kAddColumns), options.decode_rows}, like.options().dtype(at::kFloat));
 }
 
 bool DecoderPass::CanFuse() const {
   const int64_t sides[] = {config_.hidden, config_.heads * config_.head_dim, config_.intermediate};
   const bool even = std::all_of(std::begin(sides), std::end(sides), [](int64_t n) { return n % 128 == 0; });
-  return even && !options_.batch_invariant && !config_.mlp_bias && dtype_ != "f32" &&
-         options_.decode_rows >= options_.fused_rows;
-}
-
-bool DecoderPass::SplitsDown() const {
-  return config_.intermediate >= kLongSum;
-}
-
-int64_t DecoderPass::ScratchBytes(const DecoderWeights& weights, const PassOptions& options) {
-  const ModelConfig& c = weights.config;
-  const int64_t n = std::max(options.prefill_tokens, options.decode_rows);
-  const int64_t columns = 3 * c.hidden + (3 * c.heads + 2 * c.kv_heads) * c.head_dim + 3 * c.intermediate;
-  const int64_t partial = options.decode_rows * kMostSplits * c.heads * (c.head_dim + 2) * 4;
-  return (n * columns + options.decode_rows * c.vocabulary) * weights.embedding.element_size() + partial +
-         options.positions * c.head_dim * 4;
+  return even && config_.intermediate < kWideMlp && !options_.batch_invariant && !config_.mlp_bias &&
+         dtype_ != "f32" && options_.decode_rows >= options_.fused_rows;
 }
 
 // Programs that share a row's blocks: 1 unless the rows are too few to fill the device.
@@ -145,7 +128,7 @@ std::vector<std::string> DecoderPass::KernelNames() const {
   std::vector<std::string> names = {Kernel("embed", "0." + width_),
                                     Kernel("rms_norm", "0." + width_),
                                     Kernel("rms_norm", "1." + width_),
-                                    Kernel("swiglu", "0"),
+                                    Kernel("swiglu"),
                                     Kernel("rope_to_cache", head_ + "." + norm),
                                     Kernel("paged_prefill", head_),
                                     Kernel("join_splits", head_)};
@@ -158,7 +141,6 @@ std::vector<std::string> DecoderPass::KernelNames() const {
   }
   if (!CanFuse()) return names;
   names.push_back(Kernel("embed", "1." + width_));
-  names.push_back(Kernel("swiglu", "1"));
   names.push_back(Kernel("paged_decode", head_ + ".1" + norm + "01"));
   const auto linear = [&](std::string_view kind, bool bias) {
     names.push_back(Kernel("linear", fmt::format("{}.{:d}1", kind, bias)));
@@ -166,7 +148,7 @@ std::vector<std::string> DecoderPass::KernelNames() const {
   linear("qkv", config_.qkv_bias);
   linear("add", config_.output_bias);
   linear("add", false);
-  linear(config_.intermediate < kWideMlp ? "swiglu" : "add_split", false);
+  linear("swiglu", false);
   return names;
 }
 
@@ -182,10 +164,9 @@ void DecoderPass::Linear(const at::Tensor& x, const at::Tensor& weight, const at
   at::Tensor result = out;
   if (options_.batch_invariant) {
     const int64_t m = x.size(0), n = weight.size(0);
-    LaunchBuiltin(Kernel("linear", bias.defined() ? "plain.10" : "plain.00"),
-                  {Ceil(n, kTileRows), Ceil(m, kTileRows)},
-                  {x, weight, bias.defined() ? bias : x, x, x, result, x, x, x, x, m, n, x.size(1), 0,
-                   config_.rms_norm_eps});
+    LaunchBuiltin(
+        Kernel("linear", bias.defined() ? "plain.10" : "plain.00"), {Ceil(n, kTileRows), Ceil(m, kTileRows)},
+        {x, weight, bias.defined() ? bias : x, x, x, result, x, x, m, n, x.size(1), 0, config_.rms_norm_eps});
   } else if (bias.defined()) {
     at::addmm_out(result, bias, x, weight.t());
   } else {
@@ -232,47 +213,36 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
 
 void DecoderPass::Mlp(const LayerWeights& layer, const Rows& rows) {
   Linear(rows.y, layer.gate_up, layer.gate_up_bias, rows.gate_up);
-  LaunchBuiltin(
-      Kernel("swiglu", "0"), {rows.x.size(0), Ceil(config_.intermediate, kSwigluBlock)},
-      {rows.gate_up, rows.x, rows.hidden, config_.intermediate, 0, config_.hidden, config_.rms_norm_eps});
+  LaunchBuiltin(Kernel("swiglu"), {rows.x.size(0), Ceil(config_.intermediate, kSwigluBlock)},
+                {rows.gate_up, rows.hidden, config_.intermediate});
   Linear(rows.hidden, layer.down, layer.down_bias, rows.delta);
 }
 
 void DecoderPass::FusedLinear(std::string_view kind, const at::Tensor& x, const at::Tensor& weight,
                               const at::Tensor& bias, const at::Tensor* norm, const at::Tensor& out,
                               int64_t parts, const Rows& rows) {
-  const bool add = kind.starts_with("add"), split = kind == "add_split", swiglu = kind == "swiglu";
+  const bool add = kind == "add", swiglu = kind == "swiglu";
   const int64_t m = x.size(0), n = out.size(1);
   const int64_t tile_rows = swiglu ? 2 * kTileRows : kTileRows;
-  const int64_t columns = add && !split ? kAddColumns : kSplitColumns;
   const std::string choice = fmt::format("{}.{:d}{:d}", kind, bias.defined(), rows.overlaps);
-  LaunchBuiltin(Kernel("linear", choice), {Ceil(n, columns), Ceil(m, tile_rows), split ? kSplits : 1},
+  LaunchBuiltin(Kernel("linear", choice), {Ceil(n, add ? kAddColumns : kColumns), Ceil(m, tile_rows)},
                 {x, weight, bias.defined() ? bias : x, add ? *norm : x, add ? rows.x : x, out,
-                 add ? rows.y : x, squares_, sums_, arrived_, m, n, x.size(1), parts, config_.rms_norm_eps});
+                 add ? rows.y : x, squares_, m, n, x.size(1), parts, config_.rms_norm_eps});
 }
 
 // rows.y holds the stream times the next norm's weight, squares_ the sums of squares of parts of it.
 void DecoderPass::FusedLayers(const DecodeRows& in, const PagedCache& cache, const Rows& rows) {
-  const int64_t n = rows.x.size(0), hidden = config_.hidden;
-  const int64_t after_attention = Ceil(hidden, kAddColumns);
-  const int64_t after_mlp = Ceil(hidden, SplitsDown() ? kSplitColumns : kAddColumns);
+  const int64_t parts = Ceil(config_.hidden, kAddColumns);
   for (size_t i = 0; i < weights_->layers.size(); ++i) {
     const LayerWeights& layer = weights_->layers[i];
     const bool is_last = i + 1 == weights_->layers.size();
-    FusedLinear("qkv", rows.y, layer.qkv, layer.qkv_bias, nullptr, rows.qkv, i == 0 ? 1 : after_mlp, rows);
+    FusedLinear("qkv", rows.y, layer.qkv, layer.qkv_bias, nullptr, rows.qkv, i == 0 ? 1 : parts, rows);
     Attend(layer, i, in, cache, /*fresh=*/true, rows);
     FusedLinear("add", rows.attended, layer.attention_out, layer.attention_bias, &layer.mlp_norm, rows.x, 0,
                 rows);
-    if (config_.intermediate < kWideMlp) {
-      FusedLinear("swiglu", rows.y, layer.gate_up, {}, nullptr, rows.hidden, after_attention, rows);
-    } else {
-      Linear(rows.y, layer.gate_up, {}, rows.gate_up);
-      LaunchBuiltin(Kernel("swiglu", "1"), {n, Ceil(config_.intermediate, kSwigluBlock)},
-                    {rows.gate_up, squares_, rows.hidden, config_.intermediate, after_attention, hidden,
-                     config_.rms_norm_eps});
-    }
+    FusedLinear("swiglu", rows.y, layer.gate_up, {}, nullptr, rows.hidden, parts, rows);
     const at::Tensor& norm = is_last ? weights_->final_norm : weights_->layers[i + 1].input_norm;
-    FusedLinear(SplitsDown() ? "add_split" : "add", rows.hidden, layer.down, {}, &norm, rows.x, 0, rows);
+    FusedLinear("add", rows.hidden, layer.down, {}, &norm, rows.x, 0, rows);
   }
   Norm(rows.x, nullptr, weights_->final_norm, rows.y);
 }

@@ -65,8 +65,6 @@ class DecoderPass {
   at::Tensor logits(int64_t rows) const;  // what Decode returned
   std::vector<std::string> KernelNames() const;
   int64_t prefill_tile() const { return prefill_tile_; }
-  // Bytes that the constructor takes, to plan with.
-  static int64_t ScratchBytes(const DecoderWeights& weights, const PassOptions& options);
 
  private:
   struct Rows;  // scratch for one call
@@ -84,7 +82,6 @@ class DecoderPass {
 
   // The fused form of a decode step.
   bool CanFuse() const;
-  bool SplitsDown() const;
   void FusedLayers(const DecodeRows& in, const PagedCache& cache, const Rows& rows);
   void FusedLinear(std::string_view kind, const at::Tensor& x, const at::Tensor& weight,
                    const at::Tensor& bias, const at::Tensor* norm, const at::Tensor& out, int64_t parts,
@@ -98,7 +95,7 @@ class DecoderPass {
   at::Tensor rope_;  // [positions, 2, head_dim / 2] float32: cosines, sines
   at::Tensor x_, y_, delta_, qkv_, queries_, attended_, gate_up_, hidden_;  // [tokens, …]
   at::Tensor logits_, partial_, row_numbers_;
-  at::Tensor squares_, sums_, arrived_;  // of kernels/linear.py
+  at::Tensor squares_;  // of kernels/linear.py
 };
 
 }  // namespace tritogen
