@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 from teacher_yield import BINARY, PYTHON, ROOT, TEACH, verify
 
 FORMS = ("strict", "hybrid")
-PIECE = 12  # answers judged in one go
+PIECE = 50  # answers judged in one go
 ENVIRONMENT = os.environ | {"TRITOGEN_PYTHON": str(PYTHON), "TRITOGEN_ROOT": str(ROOT)}
 
 
@@ -106,7 +106,7 @@ def copies(args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=pathlib.Path)
+    parser.add_argument("files", nargs="+", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--static", action="store_true", help="count answers, verify nothing")
     parser.add_argument("--full", action="store_true", help="verdicts for the tasks' own sizes")

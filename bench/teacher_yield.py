@@ -21,7 +21,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BINARY = pathlib.Path(os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tritogen"))
 TEACH = pathlib.Path(os.environ.get("TEACH_FILE", ROOT / "build/release/teach_file"))
-PYTHON = ROOT / ".venv/bin/python"
+PYTHON = pathlib.Path(os.environ.get("TRITOGEN_PYTHON", ROOT / ".venv/bin/python"))
 TYPES = {"float32": "torch.float32", "int64": "torch.int64", "bool": "torch.bool"}
 
 

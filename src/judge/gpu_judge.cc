@@ -19,6 +19,8 @@ using nlohmann::json;
 
 constexpr size_t kKeptReferences = 8;             // a task holds the inputs and expected values of its trials
 constexpr int64_t kKeptBytes = int64_t{1} << 30;  // of those that were not used last
+// Of the device's memory, what the one used last may take at most to be kept: others have to work beside it.
+constexpr int64_t kKeptShare = 10;
 
 }  // namespace
 
@@ -89,7 +91,6 @@ GpuJudge::Reference& GpuJudge::Find(GpuJob* job) {
   Reference reference{.key = key, .task = {}, .failure = {}};
   VerifyOptions chosen = options;
   chosen.confirm = job->confirmed.has_value();
-  const GpuTurn turn(Gpu::Current());
   auto made = PrepareTask(std::move(job->reference), chosen);
   if (auto* failure = std::get_if<TaskFailure>(&made)) {
     reference.failure = ReferenceFailure(failure->outcome, failure->reason, options);
@@ -97,15 +98,22 @@ GpuJudge::Reference& GpuJudge::Find(GpuJob* job) {
     reference.task = std::get<Task>(std::move(made));
   }
   references_.push_front(std::move(reference));
-  Forget();
   return references_.front();
 }
 
+// In a turn, whose end gives the memory back.
 void GpuJudge::Forget() {
+  const auto bytes_of = [](const Reference& reference) {
+    return reference.task ? reference.task->bytes() : 0;
+  };
+  if (bytes_of(references_.front()) > Gpu::Current()->info().memory_bytes / kKeptShare) {
+    references_.pop_front();
+  }
+  if (references_.empty()) return;
   if (references_.size() > kKeptReferences) references_.pop_back();
   int64_t bytes = 0;
   for (auto it = std::next(references_.begin()); it != references_.end();) {
-    bytes += it->task ? it->task->bytes() : 0;
+    bytes += bytes_of(*it);
     it = bytes > kKeptBytes ? references_.erase(it) : std::next(it);
   }
 }
@@ -114,12 +122,13 @@ GpuJudge::Result GpuJudge::Run(GpuJob job) {
   const Stages stages;
   Result result;
   Verdict& verdict = result.verdict;
+  // One turn for both: between two, another process would find the device full of this task.
+  const GpuTurn turn(Gpu::Current());
   const Reference& reference = Find(&job);
   if (reference.failure) {
     verdict = *reference.failure;
     result.reference_failed = true;
   } else {
-    const GpuTurn turn(Gpu::Current());
     const Stage stage("replay");
     verdict = Verify(*reference.task, job.candidate, job.options);
     // The tile machine sees each access, the GPU what really happens.
@@ -135,6 +144,7 @@ GpuJudge::Result GpuJudge::Run(GpuJob job) {
         verdict.notes.push_back(warning);
     }
   }
+  Forget();
   result.last = Gpu::Current()->lost();
   verdict.notes.insert(verdict.notes.end(), job.jail_notes.begin(), job.jail_notes.end());
   verdict.seconds = job.seconds + stages.elapsed();
