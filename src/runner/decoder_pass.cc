@@ -250,6 +250,8 @@ void DecoderPass::FusedLayers(const DecodeRows& in, const PagedCache& cache, con
 at::Tensor DecoderPass::Decode(const DecodeRows& in, const PagedCache& cache, bool fresh) {
   const at::NoGradGuard no_gradients;
   const Rows rows(*this, in.tokens.size(0));
+  // Rows of one sequence in one step cannot be fresh, so that none are where all must be computed alike.
+  fresh = fresh && !options_.batch_invariant;
   const bool fused = fresh && CanFuse() && rows.x.size(0) >= options_.fused_rows;
   Embed(in.tokens, in.last, in.slots, fused, rows);
   if (fused) {

@@ -188,7 +188,28 @@ TEST(GpuRunner, BatchInvariance) {
     }
     return logprobs;
   };
+  // As a sequence that was preempted comes back: what it had drawn goes in again, several rows in one step.
+  const auto again = [&](const std::vector<float>& drawn) {
+    const auto runner = MakeGpuRunner(weights, options);
+    const std::vector<TokenId>& text = texts[1];
+    const std::vector<int32_t> blocks = {3, 1};
+    const auto last = static_cast<int32_t>(text.size()) - 1;
+    SamplingOptions sampling;
+    sampling.seed = 6;
+    Batch batch;
+    batch.prefill.push_back({0, {text.data(), text.size() - 1}, blocks});
+    batch.starts.push_back({2, sampling, {}});
+    batch.decode.push_back({2, last, text.back(), -1, blocks});
+    for (int i = 0; i < 3; ++i) {
+      batch.decode.push_back(
+          {2, last + 1 + i, static_cast<TokenId>(drawn[2 * i + 1]), i == 2 ? 3 : -1, blocks});
+    }
+    runner->Submit(batch);
+    return runner->Wait().at(0);
+  };
   const auto together = run({2, 0, 1}, 40);
+  EXPECT_EQ(again(together.at(1)).chosen.logprob, together.at(1)[6]);
+  EXPECT_EQ(static_cast<float>(again(together.at(1)).chosen.token), together.at(1)[7]);
   EXPECT_EQ(together.at(1), run({1}, 90).at(1));
   EXPECT_EQ(together.at(0), run({0, 1}, 13).at(0));
 }
