@@ -40,6 +40,7 @@ bool HasCuts(const SamplingOptions& s) {
 
 // What a step in flight will give.
 struct Pending {
+  int event = 0;                                  // recorded behind it
   int staged = 0;                                 // the buffer of the results
   std::vector<std::pair<int32_t, int32_t>> rows;  // that sample: row, top_logprobs
 };
@@ -90,6 +91,7 @@ class GpuRunner final : public Runner {
   std::map<std::pair<int32_t, bool>, std::optional<cuda::Graph>> graphs_;  // empty: ran once, captured next
   std::vector<CUevent> events_;
   std::vector<Pending> in_flight_;
+  int64_t submitted_ = 0;
 };
 
 RunnerLimits MakeLimits(const ModelConfig& config, const GpuRunnerOptions& options) {
@@ -341,8 +343,10 @@ void GpuRunner::Submit(const Batch& batch) {
   Prefill(batch.prefill);
   Pending pending;
   Decode(batch.decode, &pending);
-  if (gpu_ != nullptr && !batch.decode.empty()) {
-    cuda::Check(gpu_->driver().cuEventRecord(events_[pending.staged], gpu_->stream()), "record an event");
+  // Also of steps that give nothing: their staged data must not be written over before it is on the device.
+  pending.event = static_cast<int>(submitted_++ % kStepsInFlight);
+  if (gpu_ != nullptr) {
+    cuda::Check(gpu_->driver().cuEventRecord(events_[pending.event], gpu_->stream()), "record an event");
   }
   in_flight_.push_back(std::move(pending));
 }
@@ -352,10 +356,10 @@ std::vector<Sample> GpuRunner::Wait() {
   const Pending pending = std::move(in_flight_.front());
   in_flight_.erase(in_flight_.begin());
   std::vector<Sample> samples;
-  if (pending.rows.empty()) return samples;
   if (gpu_ != nullptr) {
-    cuda::Check(gpu_->driver().cuEventSynchronize(events_[pending.staged]), "wait for a step");
+    cuda::Check(gpu_->driver().cuEventSynchronize(events_[pending.event]), "wait for a step");
   }
+  if (pending.rows.empty()) return samples;
   const int32_t* tokens = results_->host(pending.staged);
   const auto* logprobs = reinterpret_cast<const float*>(tokens + rows_);
   const int32_t* top_tokens = tokens + 3 * rows_;
