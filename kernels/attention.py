@@ -12,11 +12,12 @@ import triton.language as tl
 @triton.jit
 def join_block(query, key, value, seen, best, total, acc, scale_log2, MASKED: tl.constexpr, PRECISION: tl.constexpr):
     """The keys and values of a block join the running softmax: largest score, sum of weights, weighted sum of values."""
-    score = tl.dot(query, tl.trans(key), input_precision=PRECISION) * scale_log2
+    # Scaled behind the mask, so that both forms round alike (a product and a difference become one operation, or do not).
+    score = tl.dot(query, tl.trans(key), input_precision=PRECISION)
     if MASKED:
         score = tl.where(seen, score, -float("inf"))
-    new_best = tl.maximum(best, tl.max(score, 1))
-    weight = tl.exp2(score - new_best[:, None])
+    new_best = tl.maximum(best, tl.max(score, 1) * scale_log2)
+    weight = tl.exp2(score * scale_log2 - new_best[:, None])
     keep = tl.exp2(best - new_best)
     acc = tl.dot(weight.to(value.dtype), value, acc * keep[:, None], input_precision=PRECISION)
     return new_best, total * keep + tl.sum(weight, 1), acc
