@@ -52,6 +52,12 @@ class Server:
             assert time.monotonic() < end
             time.sleep(0.02)
 
+    def wait_for_metric(self, name: str, value: float, seconds: float = 10) -> None:
+        end = time.monotonic() + seconds
+        while self.metric(name) != value:
+            assert time.monotonic() < end, f"{name} is {self.metric(name)}, not {value}"
+            time.sleep(0.02)
+
     def wait_until_idle(self, seconds: float = 10) -> None:
         end = time.monotonic() + seconds
         while self.open_sequences() > 0:
