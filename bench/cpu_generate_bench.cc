@@ -56,7 +56,7 @@ void Prefill(Runner* runner, const std::vector<Text>& texts) {
   SamplingOptions greedy;
   greedy.temperature = 0;
   for (size_t i = 0; i < texts.size(); ++i) {
-    Step step;
+    Batch step;
     step.starts.push_back({static_cast<int32_t>(i), greedy, {}});
     step.prefill.push_back(
         {0, std::span(texts[i].prompt).first(texts[i].prompt.size() - 1), texts[i].blocks});
@@ -66,7 +66,7 @@ void Prefill(Runner* runner, const std::vector<Text>& texts) {
 }
 
 void Decode(Runner* runner, int32_t draw, std::vector<Text>* texts) {
-  Step step;
+  Batch step;
   for (size_t i = 0; i < texts->size(); ++i) {
     const Text& text = (*texts)[i];
     step.decode.push_back({static_cast<int32_t>(i), static_cast<int32_t>(text.prompt.size()) - 1 + draw,
