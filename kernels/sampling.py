@@ -1,13 +1,13 @@
 """The next token of each row from its logits: src/runner/sampler.h says what is drawn; these kernels do the same in pieces of a row.
 
-A row's parameters stand in `numbers` (rows, 4): temperature, repetition penalty, top-p, min-p; and `whole` (rows, 6): slot, draw
-(negative: nothing is sampled), seed (low, high), top-k, unused. seen (slots, words): a bit for each token of the sequence.
+A row's parameters stand in `numbers` (rows, 4): temperature, repetition penalty, top-p, min-p; and `whole` (rows, 5): slot, draw
+(negative: nothing is sampled), seed (low, high), top-k. seen (slots, words): a bit for each token of the sequence.
 """
 import triton
 import triton.language as tl
 
 NUMBERS = tl.constexpr(4)
-WHOLE = tl.constexpr(6)
+WHOLE = tl.constexpr(5)
 FOUND = tl.constexpr(4)
 CHUNK = tl.constexpr(4096)
 LEAST = tl.constexpr(-3.0e38)
@@ -123,9 +123,24 @@ def mark_seen(tokens, slots, seen, count, words, BLOCK: tl.constexpr):
 
 @triton.jit
 def ordered(x):
-    """Integers in the order of the floats; the same back again."""
+    """Integers in the order of the floats."""
     bits = x.to(tl.int32, bitcast=True)
-    return tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    return tl.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(tl.int64)
+
+
+@triton.jit
+def float_of(number):
+    """The float that `ordered` made the number of."""
+    return tl.where(number < 0, number ^ 0x7FFFFFFF, number).to(tl.int32).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def scores_from(start, base, seen, slot, vocabulary, words, penalty, temperature, BLOCK: tl.constexpr):
+    """BLOCK logits, penalised and divided by temperature, and which of them there are."""
+    token = start + tl.arange(0, BLOCK)
+    mask = token < vocabulary
+    x = tl.load(base + token, mask=mask, other=-float("inf")).to(tl.float32)
+    return penalised(x, seen, slot, words, token, mask, penalty) / temperature, mask
 
 
 @triton.jit
@@ -146,52 +161,40 @@ def cut_logits(logits, seen, numbers, whole, cuts, vocabulary, words, BLOCK: tl.
         base = logits + row.to(tl.int64) * vocabulary
         largest = tl.full((BLOCK,), -float("inf"), tl.float32)
         for start in range(0, vocabulary, BLOCK):
-            token = start + tl.arange(0, BLOCK)
-            mask = token < vocabulary
-            x = tl.load(base + token, mask=mask, other=-float("inf")).to(tl.float32)
-            largest = tl.maximum(largest, penalised(x, seen, slot, words, token, mask, penalty) / temperature)
+            x, _ = scores_from(start, base, seen, slot, vocabulary, words, penalty, temperature, BLOCK)
+            largest = tl.maximum(largest, x)
         top = tl.max(largest, 0)
         if (top_k > 0) & (top_k < vocabulary):
-            low = ordered(tl.full((), -float("inf"), tl.float32)).to(tl.int64)
-            high = ordered(top).to(tl.int64) + 1
+            low = ordered(tl.full((), -float("inf"), tl.float32))
+            high = ordered(top) + 1
             while high - low > 1:
                 middle = (low + high) >> 1
                 count = tl.zeros((BLOCK,), tl.int32)
                 for start in range(0, vocabulary, BLOCK):
-                    token = start + tl.arange(0, BLOCK)
-                    mask = token < vocabulary
-                    x = tl.load(base + token, mask=mask, other=-float("inf")).to(tl.float32)
-                    x = penalised(x, seen, slot, words, token, mask, penalty) / temperature
-                    count += (mask & (ordered(x).to(tl.int64) >= middle)).to(tl.int32)
+                    x, mask = scores_from(start, base, seen, slot, vocabulary, words, penalty, temperature, BLOCK)
+                    count += (mask & (ordered(x) >= middle)).to(tl.int32)
                 enough = tl.sum(count, 0) >= top_k
                 low = tl.where(enough, middle, low)
                 high = tl.where(enough, high, middle)
-            kept = tl.where(low < 0, low ^ 0x7FFFFFFF, low).to(tl.int32)
-            cut = kept.to(tl.float32, bitcast=True)
+            cut = float_of(low)
         if top_p < 1:
-            low = tl.maximum(ordered(tl.full((), -float("inf"), tl.float32)), ordered(cut + 0.0)).to(tl.int64)
-            high = ordered(top).to(tl.int64) + 1
+            low = tl.maximum(ordered(tl.full((), -float("inf"), tl.float32)), ordered(cut + 0.0))
+            high = ordered(top) + 1
             all_mass = 0.0
-            wanted = 0.0
             is_first = True
             while (high - low > 1) | is_first:
                 middle = tl.where(is_first, low, (low + high) >> 1)
                 mass = tl.zeros((BLOCK,), tl.float32)
                 for start in range(0, vocabulary, BLOCK):
-                    token = start + tl.arange(0, BLOCK)
-                    mask = token < vocabulary
-                    x = tl.load(base + token, mask=mask, other=-float("inf")).to(tl.float32)
-                    x = penalised(x, seen, slot, words, token, mask, penalty) / temperature
-                    mass += tl.where(mask & (ordered(x).to(tl.int64) >= middle), tl.exp(x - top), 0.0)
+                    x, mask = scores_from(start, base, seen, slot, vocabulary, words, penalty, temperature, BLOCK)
+                    mass += tl.where(mask & (ordered(x) >= middle), tl.exp(x - top), 0.0)
                 sum_mass = tl.sum(mass, 0)
                 all_mass = tl.where(is_first, sum_mass, all_mass)
-                wanted = all_mass * top_p
-                enough = sum_mass >= wanted
+                enough = sum_mass >= all_mass * top_p
                 low = tl.where(enough, middle, low)
                 high = tl.where(enough, high, middle)
                 is_first = False
-            kept = tl.where(low < 0, low ^ 0x7FFFFFFF, low).to(tl.int32)
-            cut = kept.to(tl.float32, bitcast=True)
+            cut = float_of(low)
         if min_p > 0:
             cut = tl.maximum(cut, top + tl.log(min_p))
     tl.store(cuts + row, cut)

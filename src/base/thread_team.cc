@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/rounding.h"
 
 namespace tritogen {
 namespace {
@@ -87,7 +88,7 @@ void ThreadTeam::For(int64_t count, int64_t grain, const Work& work) {
   work_ = &work;
   count_ = count;
   grain_ = grain;
-  parts_ = (count + grain - 1) / grain;
+  parts_ = CeilDiv(count, grain);
   TRITOGEN_CHECK(static_cast<uint64_t>(parts_) < kOneLoop);
   undone_ = parts_;
   failed_ = false;

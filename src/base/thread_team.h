@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/rounding.h"
+
 namespace tritogen {
 
 // One thread at a time may call For.
@@ -33,8 +35,7 @@ class ThreadTeam {
   int64_t Grain(int64_t count, int64_t unit, int64_t least = 1) const {
     constexpr int64_t kPartsOfThread = 4;
     const int64_t parts = kPartsOfThread * size();
-    const int64_t grain = std::max(least, (count + parts - 1) / parts);
-    return (grain + unit - 1) / unit * unit;
+    return RoundUp(std::max(least, CeilDiv(count, parts)), unit);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/rounding.h"
 
 namespace tritogen {
 namespace {
@@ -13,10 +14,6 @@ using cpu::kBlockTokens, cpu::kTileRows;
 
 // Some ten microseconds' worth: weights, or products of attention, of a part of a loop.
 constexpr int64_t kWorthSharing = 1 << 15;
-
-int64_t RoundUp(int64_t n, int64_t unit) {
-  return (n + unit - 1) / unit * unit;
-}
 
 int64_t MostTileBytes(const CpuModel& model) {
   size_t most = 0;
@@ -108,7 +105,7 @@ void CpuForward::Embed(std::span<const ForwardRow> rows) {
 void CpuForward::Pack(const cpu::Matrix& matrix, int64_t rows, const RowInput& input) {
   const cpu::LinearKernels& linear = *matrix.kernels;
   const int64_t tile_bytes = static_cast<int64_t>(linear.tile_bytes(matrix.in));
-  team_.For((rows + kTileRows - 1) / kTileRows, 1, [&](int thread, int64_t begin, int64_t end) {
+  team_.For(CeilDiv(rows, kTileRows), 1, [&](int thread, int64_t begin, int64_t end) {
     float* const own = inputs_.get() + thread * input_of_thread_;
     for (int64_t tile = begin; tile < end; ++tile) {
       const int64_t row = tile * kTileRows, count = std::min(kTileRows, rows - row);

@@ -7,6 +7,7 @@
 
 #include "base/available_memory.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "runner/cpu_forward.h"
 #include "runner/sampler.h"
 
@@ -24,7 +25,7 @@ RunnerLimits LimitsFor(const CpuModel& model, const CpuRunnerOptions& options) {
   const int64_t block_bytes = CpuForward::BlockBytes(config, CpuForward::CacheElement(model));
   int64_t context = config.max_positions;
   if (options.context > 0) context = std::min<int64_t>(context, options.context);
-  const int64_t useful = options.slots * ((context + kBlockTokens - 1) / kBlockTokens);
+  const int64_t useful = options.slots * CeilDiv(context, kBlockTokens);
   const int64_t bytes = options.cache_bytes > 0 ? options.cache_bytes : AvailableMemory() / 2;
   const int64_t blocks = std::min(useful, bytes / block_bytes);
   if (blocks < 1) {

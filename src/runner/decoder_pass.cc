@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "model/rope.h"
 #include "verify/builtin_launch.h"
 
@@ -21,10 +22,6 @@ constexpr int64_t kMostSplits = 64;
 // Tiles of kernels/linear.py's kinds (kernels/emit.py: linear_variants), and what they are chosen by.
 constexpr int64_t kTileRows = 64, kColumns = 64, kAddColumns = 32;
 constexpr int64_t kWideMlp = 2048;  // from this intermediate size on cuBLAS and separate norms are faster
-
-int64_t Ceil(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::string WidthName(int64_t hidden) {
   for (int64_t width : {512, 1024, 2048, 4096, 8192}) {
@@ -50,7 +47,7 @@ at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device d
 }
 
 int64_t HeadTiles(const ModelConfig& config) {
-  return config.kv_heads * Ceil(config.heads / config.kv_heads, kGroup);
+  return config.kv_heads * CeilDiv(config.heads / config.kv_heads, kGroup);
 }
 
 }  // namespace
@@ -92,7 +89,7 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
   qkv_ = make(heads + 2 * kv), queries_ = make(heads), attended_ = make(heads);
   gate_up_ = make(2 * config_.intermediate), hidden_ = make(config_.intermediate);
   logits_ = at::empty({options.decode_rows, config_.vocabulary}, like.options());
-  const int64_t width = Ceil(options.positions, kCacheBlock);
+  const int64_t width = CeilDiv(options.positions, kCacheBlock);
   int64_t parts = 0;
   for (int64_t rows = 1; rows <= options.decode_rows; ++rows) {
     if (const int64_t splits = Splits(rows, width); splits > 1) parts = std::max(parts, rows * splits);
@@ -100,8 +97,8 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
   partial_ = at::empty({parts * config_.heads, config_.head_dim + 2}, like.options().dtype(at::kFloat));
   row_numbers_ = at::arange(options.decode_rows, like.options().dtype(at::kInt));
   if (!CanFuse()) return;
-  squares_ =
-      at::empty({Ceil(config_.hidden, kAddColumns), options.decode_rows}, like.options().dtype(at::kFloat));
+  squares_ = at::empty({CeilDiv(config_.hidden, kAddColumns), options.decode_rows},
+                       like.options().dtype(at::kFloat));
 }
 
 bool DecoderPass::CanFuse() const {
@@ -113,7 +110,7 @@ bool DecoderPass::CanFuse() const {
 
 // Programs that share a row's blocks: 1 unless the rows are too few to fill the device.
 int64_t DecoderPass::Splits(int64_t rows, int64_t width) const {
-  if (options_.blocks_each > 0) return Ceil(width, options_.blocks_each);
+  if (options_.blocks_each > 0) return CeilDiv(width, options_.blocks_each);
   const int64_t programs = rows * HeadTiles(config_);
   return std::clamp<int64_t>(options_.processors * kProgramsPerProcessor / programs, 1,
                              std::min(kMostSplits, width));
@@ -165,7 +162,8 @@ void DecoderPass::Linear(const at::Tensor& x, const at::Tensor& weight, const at
   if (options_.batch_invariant) {
     const int64_t m = x.size(0), n = weight.size(0);
     LaunchBuiltin(
-        Kernel("linear", bias.defined() ? "plain.10" : "plain.00"), {Ceil(n, kTileRows), Ceil(m, kTileRows)},
+        Kernel("linear", bias.defined() ? "plain.10" : "plain.00"),
+        {CeilDiv(n, kTileRows), CeilDiv(m, kTileRows)},
         {x, weight, bias.defined() ? bias : x, x, x, result, x, x, m, n, x.size(1), 0, config_.rms_norm_eps});
   } else if (bias.defined()) {
     at::addmm_out(result, bias, x, weight.t());
@@ -186,7 +184,7 @@ void DecoderPass::ToCache(const LayerWeights& layer, size_t index, const PagedCa
                           const Rows& rows) {
   const at::Tensor& any = layer.input_norm;  // stands for norms that the model has not
   LaunchBuiltin(Kernel("rope_to_cache", head_ + (config_.qk_norm ? ".1" : ".0")),
-                {rows.x.size(0), Ceil(config_.heads + 2 * config_.kv_heads, kRopeTile)},
+                {rows.x.size(0), CeilDiv(config_.heads + 2 * config_.kv_heads, kRopeTile)},
                 {rows.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
                  cache.keys[index], cache.values[index], tables, table_rows, positions, rows.queries,
                  tables.stride(0), config_.heads, config_.kv_heads, config_.rms_norm_eps});
@@ -213,7 +211,7 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
 
 void DecoderPass::Mlp(const LayerWeights& layer, const Rows& rows) {
   Linear(rows.y, layer.gate_up, layer.gate_up_bias, rows.gate_up);
-  LaunchBuiltin(Kernel("swiglu"), {rows.x.size(0), Ceil(config_.intermediate, kSwigluBlock)},
+  LaunchBuiltin(Kernel("swiglu"), {rows.x.size(0), CeilDiv(config_.intermediate, kSwigluBlock)},
                 {rows.gate_up, rows.hidden, config_.intermediate});
   Linear(rows.hidden, layer.down, layer.down_bias, rows.delta);
 }
@@ -225,14 +223,14 @@ void DecoderPass::FusedLinear(std::string_view kind, const at::Tensor& x, const 
   const int64_t m = x.size(0), n = out.size(1);
   const int64_t tile_rows = swiglu ? 2 * kTileRows : kTileRows;
   const std::string choice = fmt::format("{}.{:d}{:d}", kind, bias.defined(), rows.overlaps);
-  LaunchBuiltin(Kernel("linear", choice), {Ceil(n, add ? kAddColumns : kColumns), Ceil(m, tile_rows)},
+  LaunchBuiltin(Kernel("linear", choice), {CeilDiv(n, add ? kAddColumns : kColumns), CeilDiv(m, tile_rows)},
                 {x, weight, bias.defined() ? bias : x, add ? *norm : x, add ? rows.x : x, out,
                  add ? rows.y : x, squares_, m, n, x.size(1), parts, config_.rms_norm_eps});
 }
 
 // rows.y holds the stream times the next norm's weight, squares_ the sums of squares of parts of it.
 void DecoderPass::FusedLayers(const DecodeRows& in, const PagedCache& cache, const Rows& rows) {
-  const int64_t parts = Ceil(config_.hidden, kAddColumns);
+  const int64_t parts = CeilDiv(config_.hidden, kAddColumns);
   for (size_t i = 0; i < weights_->layers.size(); ++i) {
     const LayerWeights& layer = weights_->layers[i];
     const bool is_last = i + 1 == weights_->layers.size();

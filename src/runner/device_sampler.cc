@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "verify/builtin_launch.h"
 
 namespace tritogen {
@@ -13,16 +14,12 @@ constexpr int64_t kChunk = 4096, kFound = 4;  // of kernels/sampling.py
 constexpr int64_t kMostChunks = 128;          // CHUNKS of pick_tokens
 constexpr int64_t kMarkBlock = 256;
 
-int64_t Ceil(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 }  // namespace
 
 DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, const at::Tensor& like)
     : vocabulary_(vocabulary),
-      words_(Ceil(vocabulary, 32)),
-      chunks_(Ceil(vocabulary, kChunk)),
+      words_(CeilDiv(vocabulary, 32)),
+      chunks_(CeilDiv(vocabulary, kChunk)),
       dtype_(BuiltinDtype(like.scalar_type())) {
   if (chunks_ > kMostChunks) {
     throw UserError("the kernels have no form for a vocabulary of more than 524288 tokens");
@@ -69,7 +66,7 @@ void DeviceSampler::SetSeen(int64_t slot, at::IntArrayRef tokens) {
   if (tokens.empty()) return;
   const auto count = static_cast<int64_t>(tokens.size());
   const at::Tensor on_device = at::tensor(tokens, at::TensorOptions(at::kInt)).to(seen_.device());
-  LaunchBuiltin("mark_seen", Ceil(count, kMarkBlock),
+  LaunchBuiltin("mark_seen", CeilDiv(count, kMarkBlock),
                 {on_device, at::full_like(on_device, slot), seen_, count, words_});
 }
 

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/runner.h"
+
 namespace tritogen {
 
-inline constexpr int64_t kSampleNumbers = 4, kSampleWhole = 6;  // parameters of a row: kernels/sampling.py
-inline constexpr int64_t kTopLogits = 20;
+inline constexpr int64_t kSampleNumbers = 4, kSampleWhole = 5;  // parameters of a row: kernels/sampling.py
+inline constexpr int64_t kTopLogits = kMostTopLogprobs;         // COUNT of kernels/emit.py
 
 // Parameters of the rows, as kernels/sampling.py lays them out.
 struct SampleRows {

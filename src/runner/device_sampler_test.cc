@@ -27,8 +27,8 @@ Drawn Draw(const at::Tensor& logits, const std::vector<SamplingOptions>& options
   for (int64_t i = 0; i < n; ++i) {
     const SamplingOptions& s = options[i];
     const float numbers[] = {s.temperature, s.repetition_penalty, s.top_p, s.min_p};
-    const int32_t whole[] = {static_cast<int32_t>(n - i),        draw,    static_cast<int32_t>(s.seed),
-                             static_cast<int32_t>(s.seed >> 32), s.top_k, 0};
+    const int32_t whole[] = {static_cast<int32_t>(n - i), draw, static_cast<int32_t>(s.seed),
+                             static_cast<int32_t>(s.seed >> 32), s.top_k};
     std::copy(std::begin(numbers), std::end(numbers), rows.numbers[i].mutable_data_ptr<float>());
     std::copy(std::begin(whole), std::end(whole), rows.whole[i].mutable_data_ptr<int32_t>());
     sampler.SetSeen(n - i, std::vector<int64_t>(seen[i].begin(), seen[i].end()));

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "cuda/graph.h"
 #include "kernels/builtin.h"
 #include "runner/decoder_pass.h"
@@ -22,15 +23,11 @@ namespace {
 constexpr int64_t kBlocksEach = 8;  // of a program of decode attention in the batch-invariant mode
 constexpr int32_t kSmallestCache = 2;
 
-int64_t Ceil(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 // Sizes that decode batches are padded to: a graph each.
 int32_t PaddedRows(int32_t rows, int32_t most) {
   const int32_t step = rows <= 8 ? 1 : rows <= 64 ? 8 : rows <= 256 ? 32 : 64;
   const int32_t padded = rows <= 8 ? static_cast<int32_t>(std::bit_ceil(static_cast<uint32_t>(rows)))
-                                   : static_cast<int32_t>(Ceil(rows, step) * step);
+                                   : static_cast<int32_t>(RoundUp(rows, step));
   return std::min(padded, most);
 }
 
@@ -71,7 +68,7 @@ class GpuRunner final : public Runner {
   void Decode(const std::vector<DecodeRow>& rows, Pending* pending);
   void FillRow(const DecodeRow* row, int64_t index, int32_t* header, int32_t* tables);
   void RunDecode(int32_t padded, bool cuts, bool fresh);
-  int64_t Width() const { return Ceil(limits_.context, kCacheBlock); }
+  int64_t Width() const { return CeilDiv(limits_.context, kCacheBlock); }
 
   const std::shared_ptr<const DecoderWeights> weights_;
   const GpuRunnerOptions options_;
@@ -115,7 +112,7 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
       device_(weights_->embedding.device()),
       gpu_(device_.is_cuda() ? Gpu::Current() : nullptr),
       limits_(MakeLimits(weights_->config, options)),
-      rows_(Ceil(options.slots, 4) * 4) {
+      rows_(RoundUp(options.slots, Staging::kAlignWords)) {
   if (gpu_ != nullptr) gpu_->EnterThread();
   const PassOptions pass{.prefill_tokens = limits_.prefill_tokens,
                          .decode_rows = limits_.decode_rows,
@@ -127,7 +124,7 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   pass_ = std::make_unique<DecoderPass>(weights_, pass);
   sampler_ = std::make_unique<DeviceSampler>(limits_.decode_rows, limits_.slots + 1, limits_.vocabulary,
                                              weights_->embedding);
-  const int64_t tiles = Ceil(limits_.prefill_tokens, pass_->prefill_tile()) + limits_.slots;
+  const int64_t tiles = CeilDiv(limits_.prefill_tokens, pass_->prefill_tile()) + limits_.slots;
   decode_in_ = std::make_unique<Staging>(rows_ * (3 + kSampleWhole + kSampleNumbers + Width()), device_);
   prefill_in_ = std::make_unique<Staging>(
       3 * limits_.prefill_tokens + 4 * tiles + limits_.slots * Width() + 64, device_);
@@ -225,7 +222,7 @@ void GpuRunner::Prefill(const std::vector<PrefillChunk>& chunks) {
   int64_t tokens = 0, tiles = 0;
   for (const PrefillChunk& chunk : chunks) {
     tokens += static_cast<int64_t>(chunk.tokens.size());
-    tiles += Ceil(static_cast<int64_t>(chunk.tokens.size()), pass_->prefill_tile());
+    tiles += CeilDiv(static_cast<int64_t>(chunk.tokens.size()), pass_->prefill_tile());
   }
   if (tokens == 0) return;
   prefill_in_->Next();
@@ -275,7 +272,6 @@ void GpuRunner::FillRow(const DecodeRow* row, int64_t index, int32_t* header, in
   whole[2] = static_cast<int32_t>(s.seed & 0xffffffff);
   whole[3] = static_cast<int32_t>(s.seed >> 32);
   whole[4] = s.top_k;
-  whole[5] = 0;
   const float numbers[kSampleNumbers] = {s.temperature, s.repetition_penalty, s.top_p, s.min_p};
   std::memcpy(header + (3 + kSampleWhole) * rows_ + index * kSampleNumbers, numbers, sizeof numbers);
   int32_t* table = tables + index * Width();

@@ -3,14 +3,9 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "base/rounding.h"
 
 namespace tritogen {
-namespace {
-
-constexpr int64_t kAlignWords = 4;
-
-}  // namespace
-
 Staging::Staging(int64_t words, at::Device device) {
   const auto ints = at::TensorOptions(at::kInt);
   for (int i = 0; i < Runner::kStepsInFlight; ++i) {
@@ -27,7 +22,7 @@ void Staging::Next() {
 int32_t* Staging::Take(int64_t words, int64_t* at) {
   const int64_t from = taken_;
   if (at != nullptr) *at = from;
-  taken_ += (words + kAlignWords - 1) / kAlignWords * kAlignWords;
+  taken_ += RoundUp(words, kAlignWords);
   TRITOGEN_CHECK(taken_ <= device_.numel());
   return host_[current_].mutable_data_ptr<int32_t>() + from;
 }

@@ -13,7 +13,9 @@ namespace tritogen {
 
 class Staging {
  public:
-  // `words` of 4 bytes; starts of parts are multiples of 16 bytes.
+  static constexpr int64_t kAlignWords = 4;  // parts start at multiples of 16 bytes, as kernels want it
+
+  // `words` of 4 bytes.
   Staging(int64_t words, at::Device device);
 
   void Next();                                          // the next step's buffer, which is then empty

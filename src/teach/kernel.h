@@ -55,6 +55,5 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
 // Programs of a persistent kernel for so many blocks.
 int64_t PersistentPrograms(int64_t blocks);
 int64_t NextPowerOf2(int64_t n);
-int64_t CeilDiv(int64_t a, int64_t b);
 
 }  // namespace tritogen::teach

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 

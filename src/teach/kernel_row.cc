@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "program/triton_dtype.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"

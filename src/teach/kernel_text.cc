@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "teach/kernel.h"
 
 namespace tritogen::teach {
@@ -129,10 +130,6 @@ int64_t NextPowerOf2(int64_t n) {
   int64_t power = 1;
   while (power < n) power *= 2;
   return power;
-}
-
-int64_t CeilDiv(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
 }
 
 }  // namespace tritogen::teach

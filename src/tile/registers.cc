@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "tile/tile.h"
 
 namespace tritogen::tile {
@@ -12,10 +13,6 @@ namespace {
 constexpr size_t kTileAlign = 64;
 constexpr size_t kSmallBytes = 16;                    // scalars: a place of their own
 constexpr size_t kMaxArenaBytes = size_t{512} << 20;  // per program
-
-size_t RoundUp(size_t value, size_t to) {
-  return (value + to - 1) / to * to;
-}
 
 // May result 0 take the memory of `from`: every operand that is this register allows it.
 bool WorksInPlace(const Instruction& instruction, Register from) {
