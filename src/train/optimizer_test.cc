@@ -32,8 +32,7 @@ TEST_P(Optimizer, StepsAsTheFormulaSays) {
   const double norm = std::sqrt(adamw.SquaredNorm(gradients_.flat).item<double>());
   EXPECT_NEAR(norm, gradients_.flat.to(at::kDouble).norm().item<double>(), 1e-4 * norm);
   const double rates[] = {0.01, 0.003, 0.02};
-  for (const double rate : rates)
-    adamw.Step(gradients_.flat, adamw.SquaredNorm(gradients_.flat), rate);
+  for (const double rate : rates) adamw.Step(gradients_.flat, adamw.SquaredNorm(gradients_.flat), rate);
   for (const int64_t i : {int64_t{0}, int64_t{1}, weights_.decayed - 1, weights_.decayed + 3}) {
     double w = before[i].item<double>(), first = 0, second = 0;
     const double g = gradients_.flat[i].item<double>() * options_.clip / (norm + 1e-6);
@@ -75,7 +74,9 @@ TEST_P(Optimizer, NothingChangesWhereTheNormIsNotFinite) {
 
 TEST_P(Optimizer, GoesOnFromAState) {
   AdamW first = Make();
-  const auto step = [&](AdamW& adamw) { adamw.Step(gradients_.flat, adamw.SquaredNorm(gradients_.flat), 0.01); };
+  const auto step = [&](AdamW& adamw) {
+    adamw.Step(gradients_.flat, adamw.SquaredNorm(gradients_.flat), 0.01);
+  };
   step(first);
   AdamWState kept = first.state();
   for (at::Tensor* tensor : {&kept.master, &kept.first, &kept.second}) *tensor = tensor->clone();

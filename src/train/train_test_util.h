@@ -29,7 +29,7 @@ inline void FillStrongly(uint64_t seed, FlatWeights* weights) {
     if (tensor.dim() == 2) {
       tensor.mul_(8);
     } else {
-      tensor.add_(at::arange(tensor.numel()).remainder_(7).sub_(3).mul_(0.05));
+      tensor.add_(at::arange(tensor.numel(), at::kFloat).remainder_(7).sub_(3).mul_(0.05));
     }
   }
 }
@@ -47,8 +47,7 @@ inline DeviceBatch RandomBatch(uint64_t seed, const std::vector<int64_t>& length
     for (int64_t k = 0; k < lengths[i]; ++k) {
       const bool learns = !padding && k + 1 < lengths[i] && k % 5 != 0;
       tokens.push_back(static_cast<int32_t>(random.Below(static_cast<uint64_t>(vocabulary))));
-      targets.push_back(
-          learns ? static_cast<int32_t>(random.Below(static_cast<uint64_t>(vocabulary))) : -1);
+      targets.push_back(learns ? static_cast<int32_t>(random.Below(static_cast<uint64_t>(vocabulary))) : -1);
       weights.push_back(learns ? 0.25f * static_cast<float>(1 + random.Below(4)) : 0.0f);
       positions.push_back(static_cast<int32_t>(k));
     }
