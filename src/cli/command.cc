@@ -10,6 +10,7 @@ constexpr Command kCommands[] = {
     {"synth", "random PyTorch programs with sizes drawn uniformly, as JSON lines", RunSynth},
     {"data", "build, look at and export sets of verified answers", RunData},
     {"bench", "measure parts of Tritogen on this machine", RunBench},
+    {"new-model", "a small model to train from scratch: vocabulary from data, fresh weights", RunNewModel},
     {"generate", "answers of a language model to one prompt or a file of them", RunGenerate},
     {"serve", "a language model behind OpenAI's HTTP endpoints", RunServe},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},

@@ -3,15 +3,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
+#include "program/print.h"
 #include "text/prompt_table.h"
 
 namespace tritogen {
 namespace {
+
+constexpr size_t kMostReason = 1024;  // bytes of a verdict's reason that a repair is told
 
 constexpr std::array<std::pair<std::string_view, PromptBody>, 3> kBodies{
     {{"source", PromptBody::kSource}, {"program", PromptBody::kProgram}, {"both", PromptBody::kBoth}}};
@@ -218,8 +224,66 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
           {"strict", task.strict ? "yes" : ""},
           {"device", task.device},
           {"precision", task.precision},
+          {"sizes", task.sizes},
           {"code", ""},
-          {"instruction", ""}};
+          {"instruction", ""},
+          {"outcome", ""},
+          {"rule", ""},
+          {"reason", ""}};
+}
+
+std::string PrecisionText(const Program& program) {
+  std::set<std::string> names;
+  for (const Node& node : program.nodes) {
+    if (node.kind == NodeKind::kOp) continue;
+    for (const Shape& shape : node.results) {
+      if (IsFloating(shape.dtype)) names.emplace(DtypeName(shape.dtype));
+    }
+  }
+  return names.empty() ? "float32" : fmt::format("{}", fmt::join(names, " and "));
+}
+
+std::string SizesText(const Program& program) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Node& node : program.nodes) {
+    for (const Shape& shape : node.results) {
+      if (shape.sizes.size() >= 2 && std::find(shapes.begin(), shapes.end(), shape.sizes) == shapes.end())
+        shapes.push_back(shape.sizes);
+    }
+  }
+  std::string text;
+  for (const auto& sizes : shapes) {
+    std::vector<uint64_t> last, first;  // of sizes beyond any tensor they wrap around
+    uint64_t product = sizes.back();
+    for (size_t i = sizes.size() - 1; i-- > 0;) last.insert(last.begin(), product *= sizes[i]);
+    product = sizes.front();
+    for (size_t i = 1; i + 1 < sizes.size(); ++i) first.push_back(product *= sizes[i]);
+    text += fmt::format("[{}]: {}", fmt::join(sizes, ", "), fmt::join(last, ", "));
+    text += first.empty() ? "\n" : fmt::format("; {}\n", fmt::join(first, ", "));
+  }
+  TrimEnd(&text);
+  return text;
+}
+
+PromptTask PolicyTask(const Program& program, bool strict) {
+  return {.program = PrintProgram(program),
+          .strict = strict,
+          .device = "cuda",
+          .precision = PrecisionText(program),
+          .sizes = SizesText(program)};
+}
+
+std::vector<ChatMessage> MessagesOf(const PromptTemplate& prompt, const PromptValues& values) {
+  std::vector<ChatMessage> messages;
+  if (!prompt.system.empty()) messages.push_back({"system", FillTemplate(prompt.system, values)});
+  messages.push_back({"user", FillTemplate(prompt.user, values)});
+  return messages;
+}
+
+std::string RepairText(std::string_view outcome, std::string_view rule, std::string_view reason) {
+  return FillTemplate(FindPrompt("repair").user, {{"outcome", std::string(outcome)},
+                                                  {"rule", std::string(rule)},
+                                                  {"reason", PrintableText(Trimmed(reason), kMostReason)}});
 }
 
 std::string AnswerEntry(const PromptTemplate& prompt, const PromptTask& task) {
