@@ -1,0 +1,48 @@
+// Ranks: processes that train one model together, each with its part of every step. They meet at a TCP store
+// (c10d) and talk through Gloo on CPUs, through NCCL on GPUs.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+
+#include "train/rank_place.h"
+
+namespace tritogen::train {
+
+// Calls are made by all ranks in the same order, on contiguous tensors of the ranks' device; on GPUs they are
+// put on the current stream and not waited for. Every call throws RankLost when another rank is known to be
+// gone, or does not come within the time-out. What a call changes is equal on all ranks afterwards, bit for
+// bit, but for SumShares.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+
+  int rank() const { return place_.rank; }
+  int size() const { return place_.size; }
+  double timeout_seconds() const { return place_.timeout_seconds; }
+  // This rank's share of a flat tensor. REQUIRES: its elements are a multiple of size().
+  at::Tensor Share(const at::Tensor& flat) const;
+
+  virtual void Sum(const at::Tensor& tensor) {}
+  // Afterwards this rank's share is the sum; the rest is anything.
+  virtual void SumShares(const at::Tensor& flat) {}
+  // Every rank's share comes to all.
+  virtual void GatherShares(const at::Tensor& flat) {}
+  virtual void Broadcast(const at::Tensor& tensor) {}  // rank 0's
+  // Ranks wait here, however long, until rank 0 comes: it does something alone.
+  virtual void FollowFirst() {}
+  // Throws RankLost when it is known.
+  virtual void Check() {}
+
+ protected:
+  explicit Ranks(const RankPlace& place) : place_(place) {}
+
+  RankPlace place_;
+};
+
+// Waits for the others. One rank alone needs nobody. `device`: a GPU is open already (verify/gpu.h). Throws
+// RankLost when they do not come.
+std::unique_ptr<Ranks> JoinRanks(const RankPlace& place, at::Device device);
+
+}  // namespace tritogen::train
