@@ -27,11 +27,11 @@ at::Tensor FromView(const TensorView& view) {
   return copy;
 }
 
-LayerWeights MakeLayer(const ModelConfig& c, const at::TensorOptions& options) {
+using TensorMaker = std::function<at::Tensor(at::IntArrayRef)>;
+
+LayerWeights MakeLayer(const ModelConfig& c, const TensorMaker& maker) {
   const int64_t q = c.heads * c.head_dim, kv = c.kv_heads * c.head_dim;
-  const auto make = [&](bool wanted, at::IntArrayRef shape) {
-    return wanted ? at::empty(shape, options) : at::Tensor();
-  };
+  const auto make = [&](bool wanted, at::IntArrayRef shape) { return wanted ? maker(shape) : at::Tensor(); };
   LayerWeights layer;
   layer.input_norm = make(true, {c.hidden});
   layer.qkv = make(true, {q + 2 * kv, c.hidden});
@@ -83,14 +83,16 @@ std::map<std::string, at::Tensor> DecoderWeights::Named() const {
   return named;
 }
 
+DecoderWeights MakeWeights(const ModelConfig& config, const TensorMaker& make) {
+  DecoderWeights weights{config, make({config.vocabulary, config.hidden}), make({config.hidden})};
+  weights.output = config.tied_embeddings ? weights.embedding : make({config.vocabulary, config.hidden});
+  for (int64_t i = 0; i < config.layers; ++i) weights.layers.push_back(MakeLayer(config, make));
+  return weights;
+}
+
 DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device) {
   const at::TensorOptions options = at::TensorOptions(dtype).device(device);
-  DecoderWeights weights{config, at::empty({config.vocabulary, config.hidden}, options),
-                         at::empty({config.hidden}, options)};
-  weights.output =
-      config.tied_embeddings ? weights.embedding : at::empty({config.vocabulary, config.hidden}, options);
-  for (int64_t i = 0; i < config.layers; ++i) weights.layers.push_back(MakeLayer(config, options));
-  return weights;
+  return MakeWeights(config, [&](at::IntArrayRef shape) { return at::empty(shape, options); });
 }
 
 void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeights* weights) {

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ struct DecoderWeights {
   std::map<std::string, at::Tensor> Named() const;
 };
 
+// The weights with each tensor as `make` gives it for a shape, asked for in the order of their declaration.
+DecoderWeights MakeWeights(const ModelConfig& config,
+                           const std::function<at::Tensor(at::IntArrayRef shape)>& make);
 // Uninitialised memory of one dtype (float32, bfloat16, float16) on one device.
 DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device);
 // Copies, converting dtypes. Throws UserError naming `where` before anything changed, as CheckWeights does.

@@ -1,0 +1,59 @@
+#include "train/optimizer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace tritogen::train {
+
+AdamW::AdamW(const FlatWeights& weights, int64_t from, int64_t count, const AdamWOptions& options, bool plain)
+    : weights_(weights), from_(from), count_(count), options_(options), plain_(plain) {
+  TRITOGEN_CHECK(from >= 0 && count >= 0 && from + count <= weights.flat.numel());
+  state_.master = weights.flat.narrow(0, from, count).to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  state_.first = at::zeros_like(state_.master);
+  state_.second = at::zeros_like(state_.master);
+}
+
+at::Tensor AdamW::SquaredNorm(const at::Tensor& gradients) const {
+  return gradients.narrow(0, from_, count_).square().sum();
+}
+
+void AdamW::Step(const at::Tensor& gradients, const at::Tensor& squared_norm, double learning_rate) {
+  const at::NoGradGuard no_gradients;
+  const double steps = static_cast<double>(++state_.steps);
+  PlainStep(gradients.narrow(0, from_, count_), squared_norm, learning_rate,
+            1 - std::pow(options_.beta1, steps), std::sqrt(1 - std::pow(options_.beta2, steps)));
+}
+
+void AdamW::PlainStep(const at::Tensor& gradients, const at::Tensor& squared_norm, double rate,
+                      double first_correction, double second_correction) {
+  if (!std::isfinite(squared_norm.item<float>())) return;
+  at::Tensor gradient = gradients;
+  if (options_.clip > 0)  // as torch.nn.utils.clip_grad_norm_
+    gradient = gradients * (options_.clip / (squared_norm.sqrt() + 1e-6)).clamp_max(1);
+  const int64_t decayed = std::clamp<int64_t>(weights_.decayed - from_, 0, count_);
+  state_.master.narrow(0, 0, decayed).mul_(1 - rate * options_.weight_decay);
+  state_.first.lerp_(gradient, 1 - options_.beta1);
+  state_.second.mul_(options_.beta2).addcmul_(gradient, gradient, 1 - options_.beta2);
+  const at::Tensor divisor = (state_.second.sqrt() / second_correction).add_(options_.epsilon);
+  state_.master.addcdiv_(state_.first, divisor, -rate / first_correction);
+  WriteWeights();
+}
+
+void AdamW::WriteWeights() {
+  weights_.flat.narrow(0, from_, count_).copy_(state_.master);
+}
+
+void AdamW::Restore(const AdamWState& state) {
+  const at::NoGradGuard no_gradients;
+  state_.master.copy_(state.master);
+  state_.first.copy_(state.first);
+  state_.second.copy_(state.second);
+  state_.steps = state.steps;
+  WriteWeights();
+}
+
+}  // namespace tritogen::train
