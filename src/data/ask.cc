@@ -15,9 +15,7 @@ std::vector<std::optional<ChatReply>> AskAbout(
         ValuesOf(prompt, {.source = record->reference, .program = record->program}, prompt.body);
     values["code"] = record->source;
     change(*record, &values);
-    ChatRequest& request = requests.emplace_back(ChatRequest{.purpose = prompt.name});
-    if (!prompt.system.empty()) request.messages.push_back({"system", FillTemplate(prompt.system, values)});
-    request.messages.push_back({"user", FillTemplate(prompt.user, values)});
+    requests.push_back({.messages = MessagesOf(prompt, values), .purpose = prompt.name});
   }
   std::vector<std::optional<ChatReply>> replies;
   for (ChatResult& result : chat->Ask(requests)) {

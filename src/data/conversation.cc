@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "text/answer.h"
+
 namespace tritogen::data {
 namespace {
 
@@ -19,17 +21,12 @@ Json Prompt(const Record& record) {
   return Json::array({{{"role", "system"}, {"content", kSystem}}, {{"role", "user"}, {"content", user}}});
 }
 
-std::string Answer(const Record& record) {
-  std::string text;
-  if (!record.thoughts.empty()) text += fmt::format("<think>\n{}\n</think>\n\n", record.thoughts);
-  return text + fmt::format("{}\n```python\n{}```\n", record.plan, record.source);
-}
-
 }  // namespace
 
 Json Conversation(const Record& record) {
   Json messages = Prompt(record);
-  messages.push_back({{"role", "assistant"}, {"content", Answer(record)}});
+  messages.push_back(
+      {{"role", "assistant"}, {"content", FormatAnswer(record.thoughts, record.plan, record.source)}});
   return {{"messages", messages},
           {"id", record.id()},
           {"split", record.split},
@@ -50,7 +47,7 @@ Json VerlRow(const Record& record, int64_t index) {
             {"ops", record.ops},
             {"fingerprint", record.fingerprint},
             {"labels", record.labels.dump()},
-            {"answer", Answer(record)}}}};
+            {"answer", FormatAnswer(record.thoughts, record.plan, record.source)}}}};
 }
 
 }  // namespace tritogen::data

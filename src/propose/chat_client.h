@@ -22,6 +22,7 @@
 #include "propose/chat_reply.h"
 #include "propose/cost_log.h"
 #include "propose/curl.h"
+#include "text/prompt.h"
 
 namespace tritogen {
 
@@ -45,10 +46,6 @@ struct ChatClientOptions {
   std::string cost_log;  // a file; empty: none
   std::function<bool()>
       give_up;  // asked a few times a second while Ask waits; true: all requests are cancelled
-};
-
-struct ChatMessage {
-  std::string role, content;  // "system", "user", "assistant"
 };
 
 struct ChatRequest {

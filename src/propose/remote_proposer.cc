@@ -1,11 +1,9 @@
 #include "propose/remote_proposer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/error.h"
 #include "base/python_tokens.h"
@@ -28,17 +26,6 @@ bool HasName(const Plan* plan, const std::string& name) {
 }
 
 }  // namespace
-
-std::string PrecisionText(const Program& program) {
-  std::set<std::string> names;
-  for (const Node& node : program.nodes) {
-    if (node.kind == NodeKind::kOp) continue;
-    for (const Shape& shape : node.results) {
-      if (IsFloating(shape.dtype)) names.emplace(DtypeName(shape.dtype));
-    }
-  }
-  return names.empty() ? "float32" : fmt::format("{}", fmt::join(names, " and "));
-}
 
 std::optional<std::string> ModuleAround(const std::string& code, const std::string& function,
                                         const ProposeRequest& request) {
@@ -78,10 +65,7 @@ PromptTask RemoteProposer::TaskOf(const ProposeRequest& request) const {
 ChatRequest RemoteProposer::RequestFor(const PromptTask& task) const {
   const PromptTemplate& prompt = options_.prompt;
   const PromptValues values = ValuesOf(prompt, task, options_.body.value_or(prompt.body));
-  ChatRequest request{.purpose = "propose"};
-  if (!prompt.system.empty()) request.messages.push_back({"system", FillTemplate(prompt.system, values)});
-  request.messages.push_back({"user", FillTemplate(prompt.user, values)});
-  return request;
+  return {.messages = MessagesOf(prompt, values), .purpose = "propose"};
 }
 
 Candidate RemoteProposer::CandidateFrom(const ProposeRequest& request, const PromptTask& task,

@@ -49,9 +49,6 @@ class RemoteProposer : public Proposer {
   std::vector<std::string> remarks_;
 };
 
-// "float32", "bfloat16 and float32": the floating-point types of a program's inputs and state.
-std::string PrecisionText(const Program& program);
-
 // A file whose ModelNew calls a function that takes the canonical program's arguments: tensors among
 // forward's arguments, then parameters and buffers by their names. Nothing where the program has constants or
 // state that has no name.

@@ -145,6 +145,18 @@ struct Heading {
   std::string_view rest;
 };
 
+// The step that a title speaks of, in models' words and in the built-in teacher's; -1: none.
+int StepNamed(std::string_view title) {
+  constexpr std::pair<std::string_view, int> kWords[] = {
+      {"access", 0}, {"load", 2}, {"compute", 2}, {"program does", 2}, {"work of", 2},
+      {"launch", 1}, {"grid", 1}, {"wrapper", 3}, {"integrat", 3},     {"calling side", 3}};
+  if (title == "Work") return 2;
+  for (const auto& [word, step] : kWords) {
+    if (IsWordIn(title, word)) return step;
+  }
+  return -1;
+}
+
 // "## 2. Launch", "**Step 3: Load, compute, store.** text", "Wrapper: text".
 Heading HeadingOf(std::string_view line) {
   constexpr size_t kLongestTitle = 48;
@@ -161,16 +173,7 @@ Heading HeadingOf(std::string_view line) {
   const std::string_view title = rest.substr(0, end);
   const bool named = end != std::string_view::npos && rest[end] == ':';
   if (title.size() > kLongestTitle || !(marked || named)) return {};
-  int step = -1;
-  if (IsWordIn(title, "access")) {
-    step = 0;
-  } else if (IsWordIn(title, "load") || IsWordIn(title, "compute") || title == "Work") {
-    step = 2;
-  } else if (IsWordIn(title, "launch")) {
-    step = 1;
-  } else if (IsWordIn(title, "wrapper") || IsWordIn(title, "integrat")) {
-    step = 3;
-  }
+  const int step = title.find('_') == std::string_view::npos ? StepNamed(title) : -1;  // a kernel's name
   if (end == std::string_view::npos) return {step, {}};
   rest.remove_prefix(end);
   skip(":.* \t");
@@ -249,6 +252,31 @@ FourSteps FindFourSteps(std::string_view text) {
   }
   for (std::string& step : steps) step = std::string(Trimmed(step));
   return {steps[0], steps[1], steps[2], steps[3]};
+}
+
+std::string FormatAnswer(std::string_view thoughts, std::string_view plan, std::string_view code) {
+  thoughts = Trimmed(thoughts);
+  plan = Trimmed(plan);
+  code.remove_prefix(std::min(code.find_first_not_of("\r\n"), code.size()));
+  code = code.substr(0, code.find_last_not_of(kBlank) + 1);
+  size_t longest = 2;  // of the fences that stand in the code
+  for (std::string_view rest = code; !rest.empty();)
+    longest = std::max(longest, FenceOf(TakeLine(&rest)).length);
+  const std::string fence(longest + 1, '`');
+  std::string text;
+  if (!thoughts.empty()) text += fmt::format("<think>\n{}\n</think>\n\n", thoughts);
+  if (!plan.empty()) text += fmt::format("{}\n\n", plan);
+  return text + fmt::format("{}python\n{}\n{}", fence, code, fence);
+}
+
+size_t CodeStart(std::string_view text) {
+  size_t from = 0;
+  for (ThinkTag tag; (tag = NextThinkTag(text, from)).at != std::string_view::npos;) from = tag.end;
+  for (std::string_view rest = text.substr(from); !rest.empty();) {
+    const size_t here = text.size() - rest.size();
+    if (FenceOf(TakeLine(&rest)).length > 0) return here;
+  }
+  return text.size() - BareCode(text.substr(from)).size();
 }
 
 std::vector<std::string> FencedBlocks(std::string_view text) {

@@ -57,6 +57,15 @@ struct AnswerRequest {
 // fence that does not close reaches to the end.
 std::variant<Answer, NoAnswer> ExtractAnswer(std::string_view text, const AnswerRequest& request);
 
+// What an answer looks like, wherever we write one: thoughts between think tags (without thoughts no tags),
+// the plan, a blank line, and the code in one fenced block, whose end ends the text. ExtractAnswer gives
+// these back, but for blanks at their ends; REQUIRES for that: no think tags or fences in thoughts and plan.
+std::string FormatAnswer(std::string_view thoughts, std::string_view plan, std::string_view code);
+
+// Where the code of an answer begins, behind its thoughts: at the first fence, without one at the first line
+// that starts like a file of Python; text.size() where there is none.
+size_t CodeStart(std::string_view text);
+
 // The thoughts are cut away; what is left has no think tags. Nothing when a thought does not end.
 struct Unthought {
   std::string thoughts, rest;

@@ -140,6 +140,10 @@ TEST(FourSteps, HeadingsAsModelsWriteThem) {
       "## 3. Load/compute/store\nSum.\n## 4. Integrate with the PyTorch wrapper\nAllocates.\n",
       "**Access pattern:** Rows.\n**Launch:** One program a row.\n**Load-compute-store:** Sum.\n"
       "**Wrapper:** Allocates.",
+      "1. How the data is accessed: Rows.\n2. How kernels are launched: One program a row.\n"
+      "3. What a program does: Sum.\n4. Integration: Allocates.\n",
+      "1. Memory access: Rows.\n2. Grid: One program a row.\n3. Work of one program: Sum.\n"
+      "4. Calling side: Allocates.\n",
       "Kernel 1 (k).\n  Access: Rows.\n  Launch: One program a row.\n  Work: Sum.\nWrapper: Allocates."};
   for (const char* text : forms) {
     const FourSteps steps = FindFourSteps(text);
@@ -158,6 +162,34 @@ TEST(FourSteps, FoundInThoughtsOrProseAndNotInIdleTalk) {
   EXPECT_EQ(Extracted(steps + Fenced(kCode)).steps->ToText(),
             "Access pattern: rows\nLaunch: a row each\nLoad, compute, store: x\nWrapper: torch.empty\n");
   EXPECT_FALSE(Extracted("I load it and launch it with care.\n" + Fenced(kCode)).steps);
+}
+
+TEST(FormatAnswer, IsTakenApartAgain) {
+  const std::string plan = "1. Access pattern: rows.\n2. Launch: a row each.";
+  for (const std::string& code :
+       {kCode, kCode + "s = \"\"\"\n```\n````python\n~~~\n\"\"\"\n", "\n\n" + kCode + "\n \n"}) {
+    for (const char* thoughts : {"", "hm\n\nyes"}) {
+      for (const std::string& words : {plan, std::string()}) {
+        const std::string text = FormatAnswer(thoughts, words, code);
+        const Answer answer = Extracted(text);
+        EXPECT_EQ(answer.thoughts, thoughts);
+        EXPECT_EQ(answer.prose, words);
+        EXPECT_EQ(answer.code, code.starts_with("\n") ? kCode : code);
+        EXPECT_EQ(FormatAnswer(answer.thoughts, answer.prose, answer.code), text);
+        EXPECT_EQ(text.substr(CodeStart(text), 3), "```");
+        EXPECT_EQ(FormatAnswer(thoughts, words, "").substr(0, CodeStart(text)),
+                  text.substr(0, CodeStart(text)));
+      }
+    }
+  }
+}
+
+TEST(CodeStart, BehindThoughtsAtAFenceOrAnImport) {
+  const std::string draft = "<think>\n```\nno\n```\n</think>\n";
+  EXPECT_EQ(CodeStart(draft + "Plan.\n" + Fenced(kCode)), draft.size() + 6);
+  EXPECT_EQ(CodeStart(draft + "<triton_code>\nimport torch\n"), draft.size() + 14);
+  EXPECT_EQ(CodeStart("I cannot."), 9u);
+  EXPECT_EQ(CodeStart(draft), draft.size());
 }
 
 }  // namespace

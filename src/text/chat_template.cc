@@ -57,6 +57,12 @@ std::string ChatTemplate::Render(const Value& messages, const ChatOptions& optio
   return jinja::Render(statements_, variables);
 }
 
+Value ToJson(const std::vector<ChatMessage>& messages) {
+  Value json = Value::array();
+  for (const auto& [role, content] : messages) json.push_back({{"role", role}, {"content", content}});
+  return json;
+}
+
 ChatTemplate LoadChatTemplate(const fs::path& folder) {
   const fs::path config_path = folder / "tokenizer_config.json",
                  template_path = folder / "chat_template.jinja";

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "text/jinja.h"
+#include "text/prompt.h"
 
 namespace tritogen {
 
@@ -31,6 +32,8 @@ class ChatTemplate {
   std::vector<jinja::Statement> statements_;
   jinja::Value special_tokens_;
 };
+
+jinja::Value ToJson(const std::vector<ChatMessage>& messages);
 
 // The template of a model folder: chat_template.jinja, or "chat_template" in tokenizer_config.json (of
 // several the one called "default"), with the special tokens from there. Throws UserError naming the file,

@@ -5,13 +5,18 @@
 
 #include <array>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
+#include "program/print.h"
 #include "text/prompt_table.h"
 
 namespace tritogen {
 namespace {
+
+constexpr size_t kMostReason = 1024;  // bytes of a verdict's reason that a repair is told
 
 constexpr std::array<std::pair<std::string_view, PromptBody>, 3> kBodies{
     {{"source", PromptBody::kSource}, {"program", PromptBody::kProgram}, {"both", PromptBody::kBoth}}};
@@ -219,7 +224,41 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
           {"device", task.device},
           {"precision", task.precision},
           {"code", ""},
-          {"instruction", ""}};
+          {"instruction", ""},
+          {"outcome", ""},
+          {"rule", ""},
+          {"reason", ""}};
+}
+
+std::string PrecisionText(const Program& program) {
+  std::set<std::string> names;
+  for (const Node& node : program.nodes) {
+    if (node.kind == NodeKind::kOp) continue;
+    for (const Shape& shape : node.results) {
+      if (IsFloating(shape.dtype)) names.emplace(DtypeName(shape.dtype));
+    }
+  }
+  return names.empty() ? "float32" : fmt::format("{}", fmt::join(names, " and "));
+}
+
+PromptTask PolicyTask(const Program& program, bool strict) {
+  return {.program = PrintProgram(program),
+          .strict = strict,
+          .device = "cuda",
+          .precision = PrecisionText(program)};
+}
+
+std::vector<ChatMessage> MessagesOf(const PromptTemplate& prompt, const PromptValues& values) {
+  std::vector<ChatMessage> messages;
+  if (!prompt.system.empty()) messages.push_back({"system", FillTemplate(prompt.system, values)});
+  messages.push_back({"user", FillTemplate(prompt.user, values)});
+  return messages;
+}
+
+std::string RepairText(std::string_view outcome, std::string_view rule, std::string_view reason) {
+  return FillTemplate(FindPrompt("repair").user, {{"outcome", std::string(outcome)},
+                                                  {"rule", std::string(rule)},
+                                                  {"reason", PrintableText(Trimmed(reason), kMostReason)}});
 }
 
 std::string AnswerEntry(const PromptTemplate& prompt, const PromptTask& task) {

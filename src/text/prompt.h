@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "program/program.h"
+
 namespace tritogen {
 
 // Where the code stands in an answer.
@@ -61,10 +63,27 @@ struct PromptTask {
 };
 
 // Values for templates: body, entry, is_function, function (the name that an answer's function gets), strict,
-// device, precision, and nothing yet for code and instruction. A body that is not there gives the
-// other. Where a class is asked for and the reference is a function, the body gets a class Model that calls
-// it.
+// device, precision, and nothing yet for code and instruction, outcome, rule and reason. A body that is not
+// there gives the other. Where a class is asked for and the reference is a function, the body gets a class
+// Model that calls it.
 PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, PromptBody body);
+
+// The types of a program's floating-point inputs, parameters and buffers: "float32", "bfloat16 and float32".
+std::string PrecisionText(const Program& program);
+
+// A task as the policy that comes with Tritogen is asked: in training and in use. The device is the kind of
+// device, as its answers do not depend on more.
+PromptTask PolicyTask(const Program& program, bool strict);
+
+struct ChatMessage {
+  std::string role, content;  // "system", "user", "assistant"
+};
+// The template filled in: a system message where it has one, and a user message.
+std::vector<ChatMessage> MessagesOf(const PromptTemplate& prompt, const PromptValues& values);
+
+// What the prompt `repair` says after an answer that did not pass: verdict's outcome ("wrong_values",
+// "no_answer"), its rule, which may be empty, and its reason, of which a kilobyte is kept.
+std::string RepairText(std::string_view outcome, std::string_view rule, std::string_view reason);
 
 // The name under which an answer of this form defines its entry: "ModelNew", "triton_fused_operator".
 std::string AnswerEntry(const PromptTemplate& prompt, const PromptTask& task);

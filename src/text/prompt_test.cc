@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "program/parse.h"
 
 namespace tritogen {
 namespace {
@@ -60,6 +61,7 @@ TEST(ParsePrompt, SaysWhichLineIsWrong) {
 TEST(Prompts, EachBuiltInOneCanBeFilledAndHoldsTheTask) {
   ASSERT_GE(PromptNames().size(), 11u);
   for (const std::string& name : PromptNames()) {
+    if (name == "repair") continue;  // about an answer to a task that was told before
     const PromptTemplate& prompt = FindPrompt(name);
     for (bool strict : {false, true}) {
       PromptTask task = kTask;
@@ -68,7 +70,9 @@ TEST(Prompts, EachBuiltInOneCanBeFilledAndHoldsTheTask) {
       values["code"] = "the code";
       values["instruction"] = "the instruction";
       const std::string user = FillTemplate(prompt.user, values);
-      EXPECT_TRUE(Has(user, prompt.body == PromptBody::kProgram ? "(x):\n    return x  # float32[4]" : "class Model(")) << name;
+      EXPECT_TRUE(Has(
+          user, prompt.body == PromptBody::kProgram ? "(x):\n    return x  # float32[4]" : "class Model("))
+          << name;
       EXPECT_FALSE(Has(user, "{{") || Has(user, "}}")) << user;
       FillTemplate(prompt.system, values);
     }
@@ -92,7 +96,8 @@ TEST(Prompts, FormsOfThePapers) {
   EXPECT_EQ(AnswerEntry(FindPrompt("drtriton"), kTask), "triton_fused_operator");
   EXPECT_EQ(AnswerEntry(FindPrompt("kernelbench"), kTask), "ModelNew");
   EXPECT_EQ(AnswerEntry(FindPrompt("autotriton_tritonbench"), kTask), "wrapper");
-  EXPECT_TRUE(Has(ValuesOf(FindPrompt("drtriton"), kTask, PromptBody::kProgram)["body"], "def fused_operator(x)"));
+  EXPECT_TRUE(
+      Has(ValuesOf(FindPrompt("drtriton"), kTask, PromptBody::kProgram)["body"], "def fused_operator(x)"));
   EXPECT_TRUE(Has(FindPrompt("tritonrl").user, "<think>"));
   EXPECT_TRUE(Has(FindPrompt("autotriton_distil").user, "libdevice"));
   EXPECT_FALSE(Has(FindPrompt("autotriton").user, "add_kernel"));  // no worked example
@@ -119,6 +124,29 @@ TEST(ValuesOf, AFunctionGetsAClassWhereAClassIsAsked) {
   values = ValuesOf(FindPrompt("autotriton_tritonbench"), task, PromptBody::kSource);
   EXPECT_FALSE(Has(values["body"], "class Model("));
   EXPECT_EQ(values["function"], "gate");
+}
+
+TEST(Policy, IsAskedInFewWordsWithAllThatDecides) {
+  const Program program = ParseProgram(
+      "def program(x, y):\n    # x: bfloat16[4, 8]\n    # y: int64[4]\n    a = torch.relu(x)\n    return "
+      "a\n");
+  const PromptTemplate& prompt = FindPrompt("embedded");
+  for (bool strict : {false, true}) {
+    const auto messages = MessagesOf(prompt, ValuesOf(prompt, PolicyTask(program, strict), prompt.body));
+    ASSERT_EQ(messages.size(), 1u);
+    EXPECT_EQ(messages[0].role, "user");
+    EXPECT_EQ(messages[0].content,
+              std::string("cuda, bfloat16, ") + (strict ? "strict" : "hybrid") +
+                  "\nimport torch\n\n\ndef program(x, y):\n    # x: bfloat16[4, 8]\n    # y: int64[4]\n"
+                  "    a = torch.relu(x)  # bfloat16[4, 8]\n    return a");
+  }
+}
+
+TEST(Repair, SaysOutcomeRuleAndReason) {
+  EXPECT_EQ(RepairText("wrong_values", "", "output 1 is wrong {{rule}}\n"),
+            "wrong_values: output 1 is wrong {{rule}}");
+  EXPECT_EQ(RepairText("no_answer", "no_code", ""), "no_answer (no_code)");
+  EXPECT_LT(RepairText("compile_error", "", std::string(100000, 'x')).size(), 1100u);
 }
 
 }  // namespace
