@@ -12,6 +12,7 @@ constexpr Command kCommands[] = {
     {"bench", "measure parts of Tritogen on this machine", RunBench},
     {"generate", "answers of a language model to one prompt or a file of them", RunGenerate},
     {"serve", "a language model behind OpenAI's HTTP endpoints", RunServe},
+    {"sft", "train a language model on sets of verified answers", RunSft},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
 };
 

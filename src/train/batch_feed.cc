@@ -60,7 +60,7 @@ BatchFeed::BatchFeed(Packer* packer, Place from, int64_t batches, int rank, int 
   next_ = std::async(std::launch::async, [this, from] { return Make(from); });
 }
 
-BatchFeed::~BatchFeed() {
+void BatchFeed::Wait() {
   if (next_.valid()) next_.wait();
 }
 

@@ -36,9 +36,11 @@ class BatchFeed {
  public:
   // `batches`: of a step. REQUIRES: a multiple of `ranks`. The packer outlives it, and is its alone.
   BatchFeed(Packer* packer, Place from, int64_t batches, int rank, int ranks, bool page_locked);
-  ~BatchFeed();
+  ~BatchFeed() { Wait(); }
 
   StepBatches Next();
+  // Afterwards the packer is the caller's: Next must not be called any more.
+  void Wait();
 
  private:
   StepBatches Make(Place from);

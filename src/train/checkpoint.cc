@@ -81,6 +81,7 @@ json ToJson(const RunPosition& position, int64_t optimizer_steps) {
           {"batch", position.next.batch},
           {"tokens", position.tokens},
           {"flops", position.flops},
+          {"loss", position.loss},
           {"seconds", position.seconds},
           {"optimizer_steps", optimizer_steps},
           {"config", position.identity.dump()},
@@ -96,6 +97,7 @@ RunPosition PositionFrom(const JsonCursor& cursor, int64_t* optimizer_steps) {
                        .next = {cursor["epoch"].Int(0, kMost), cursor["batch"].Int(0, kMost)},
                        .tokens = cursor["tokens"].Int(0, kMost),
                        .flops = cursor["flops"].json().get<double>(),
+                       .loss = cursor["loss"].json().get<double>(),
                        .seconds = cursor["seconds"].json().get<double>(),
                        .corpus_sha256 = cursor["corpus_sha256"].String(64)};
   *optimizer_steps = cursor["optimizer_steps"].Int(0, kMost);
@@ -126,6 +128,18 @@ void CheckFiles(const fs::path& folder, const json& files) {
     if (wanted.at("bytes") != file.bytes().size()) throw FormatError(fmt::format("{} is cut", name));
     if (wanted.at("crc32c") != Crc32c(file.bytes())) throw FormatError(fmt::format("{} was changed", name));
   }
+}
+
+// In the order of their steps.
+std::vector<fs::path> All(const fs::path& folder) {
+  std::error_code ignored;  // there may be no folder
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("step-") && entry.path().extension() != kPartial) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 // Its name is gone at once, its contents soon.
@@ -160,22 +174,12 @@ Checkpoints::Checkpoints(fs::path folder, int64_t keep) : folder_(std::move(fold
   for (const fs::path& path : remains) fs::remove_all(path, error);
 }
 
-std::vector<fs::path> Checkpoints::All() const {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-") && entry.path().extension() != kPartial) found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::optional<fs::path> Checkpoints::Latest() const {
-  const std::vector<fs::path> all = All();
+std::optional<fs::path> LatestCheckpoint(const fs::path& folder) {
+  const std::vector<fs::path> all = All(folder);
   return all.empty() ? std::nullopt : std::optional(all.back());
 }
 
-RunPosition Checkpoints::Load(const fs::path& checkpoint, HostState* state) const {
+RunPosition LoadCheckpoint(const fs::path& checkpoint, HostState* state) {
   try {
     if (!Exists(checkpoint / kPosition)) throw FormatError(fmt::format("{} is missing", kPosition));
     const json text = ReadChecked(checkpoint / kPosition);
@@ -210,11 +214,11 @@ fs::path Checkpoints::Save(const RunPosition& position, const HostState& state, 
   } catch (const std::exception& error) {
     fs::remove_all(partial, ignored);
     if (dynamic_cast<const InternalError*>(&error) != nullptr) throw;
-    const std::optional<fs::path> last = Latest();
+    const std::optional<fs::path> last = LatestCheckpoint(folder_);
     throw UserError(fmt::format("the checkpoint of step {} could not be written: {}; {}", position.step, error.what(),
                                 last ? fmt::format("the last one is {}", last->string()) : "there is no other"));
   }
-  std::vector<fs::path> all = All();
+  const std::vector<fs::path> all = All(folder_);
   for (size_t i = 0; i + static_cast<size_t>(keep_) < all.size(); ++i) RemoveFolder(all[i]);
   return folder;
 }

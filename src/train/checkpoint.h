@@ -22,6 +22,7 @@ struct RunPosition {
   Place next;                // batch
   int64_t tokens = 0;        // learnt from so far, without padding
   double flops = 0;          // of them
+  double loss = 0;           // of the last step
   double seconds = 0;        // of training so far, of all pieces of the run
   nlohmann::ordered_json identity;  // of the options
   std::string corpus_sha256;
@@ -30,21 +31,24 @@ struct RunPosition {
 
 // The optimizer's state of all ranks, on the host: float32, laid out as the weights are.
 struct HostState {
+  HostState() = default;  // nothing
   explicit HostState(const ModelConfig& config);
 
   FlatWeights master, first, second;
   int64_t steps = 0;  // the optimizer's
 };
 
+// The latest in the folder, if there is any.
+std::optional<std::filesystem::path> LatestCheckpoint(const std::filesystem::path& folder);
+// Throws UserError naming the folder when a file is missing, cut, changed, or of another format or model.
+RunPosition LoadCheckpoint(const std::filesystem::path& checkpoint, HostState* state);
+
+// The folder of checkpoints, as the one process that writes it has it.
 class Checkpoints {
  public:
   // Removes what a killed run left half-written. Throws UserError when the folder cannot be made.
   Checkpoints(std::filesystem::path folder, int64_t keep);
 
-  // The folder of the latest, if there is any.
-  std::optional<std::filesystem::path> Latest() const;
-  // Throws UserError naming the folder when a file is missing, cut, changed, or of another format or model.
-  RunPosition Load(const std::filesystem::path& checkpoint, HostState* state) const;
   // `weights`: of the dtype that is trained. `model_files`: copied from that folder (CopyModelFiles). Old
   // checkpoints are removed afterwards. Throws UserError when the disk is full and the like; what was there
   // before is there still. Returns the folder.
@@ -52,8 +56,6 @@ class Checkpoints {
                              const std::filesystem::path& model_files);
 
  private:
-  std::vector<std::filesystem::path> All() const;  // in the order of their steps
-
   std::filesystem::path folder_;
   int64_t keep_;
 };

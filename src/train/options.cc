@@ -39,13 +39,10 @@ void DescribeModel(config::Fields* f, ModelOptions* o) {
 }
 
 void DescribeData(config::Fields* f, DataOptions* o) {
-  f->Texts("sets", &o->sets);
-  f->Text("prompt", &o->prompt);
+  Describe(f, &o->corpus);
   f->Int("longest", &o->longest, 2, 1 << 20);
   f->Double("plan_weight", &o->plan_weight, 0, 1000);
   f->Double("code_weight", &o->code_weight, 0, 1000);
-  f->Double("repair", &o->repair, 0, 1);
-  if (o->sets.empty()) f->Fail("sets", "which data? Give a list of folders that `data build` made");
   if (o->plan_weight + o->code_weight == 0)
     f->Fail("plan_weight", "plan_weight and code_weight are both 0: there is nothing to learn");
 }
@@ -115,7 +112,7 @@ nlohmann::ordered_json Identity(SftOptions options) {
   nlohmann::ordered_json identity =
       config::WriteJson([&](config::Fields* fields) { Describe(fields, &options); });
   for (const char* key : {"out", "eval", "save", "log"}) identity.erase(key);
-  identity["data"].erase("sets");  // what is in them counts
+  for (const char* key : {"data", "wrong"}) identity["data"].erase(key);  // what is in them counts
   return identity;
 }
 

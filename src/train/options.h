@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/fields.h"
+#include "train/read_corpus.h"
 #include "train/schedule.h"
 
 namespace tritogen::train {
@@ -25,11 +26,9 @@ struct ModelOptions {
 };
 
 struct DataOptions {
-  std::vector<std::string> sets;
-  std::string prompt = "embedded";
+  CorpusOptions corpus;                     // its keys stand in [data], too
   int64_t longest = 2048;                   // tokens of an example; longer ones are left out, and counted
   double plan_weight = 1, code_weight = 1;  // of a token's loss
-  double repair = 0;  // repairs (wrong answer and verdict → right answer) for each example, at most
 };
 
 struct TrainOptions {
@@ -79,7 +78,7 @@ void Describe(config::Fields* fields, SftOptions* options);
 // Of a TOML file. Throws UserError for what is wrong in it.
 SftOptions ReadSftOptions(std::string_view text, const std::string& file);
 
-// What decides the weights that come out, with every default, but for the sets' contents and the machine:
+// What decides the weights that come out, with every default, but for the data's contents and the machine:
 // equal exactly for runs that can go on from each other's checkpoints.
 nlohmann::ordered_json Identity(SftOptions options);
 

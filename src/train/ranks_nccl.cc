@@ -17,7 +17,7 @@ namespace {
   X(ncclGetUniqueId)                                                                                     \
   X(ncclCommInitRank)                                                                                    \
   X(ncclCommAbort) X(ncclCommGetAsyncError) X(ncclGetErrorString) X(ncclAllReduce) X(ncclReduceScatter) \
-      X(ncclAllGather) X(ncclBroadcast)
+      X(ncclAllGather)
 
 // The library that libtorch_cuda needs, and has brought when the GPU was opened.
 struct Nccl {
@@ -83,10 +83,6 @@ class NcclRanks : public StoreRanks {
     Must(nccl_.ncclAllGather(share.const_data_ptr(), flat.mutable_data_ptr(), share.nbytes(), ncclUint8, comm_,
                              Stream()),
          "gather shares");
-  }
-  void Broadcast(const at::Tensor& tensor) override {
-    void* data = tensor.mutable_data_ptr();
-    Must(nccl_.ncclBroadcast(data, data, tensor.nbytes(), ncclUint8, 0, comm_, Stream()), "broadcast");
   }
   void Check() override {
     ncclResult_t result = ncclSuccess;

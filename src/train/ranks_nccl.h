@@ -10,12 +10,11 @@ namespace tritogen::train {
 
 class StoreRanks : public Ranks {
  public:
+  StoreRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store)
+      : Ranks(place), store_(std::move(store)) {}
   void FollowFirst() override;
 
  protected:
-  StoreRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store)
-      : Ranks(place), store_(std::move(store)) {}
-
   c10::intrusive_ptr<c10d::Store> store_;
 
  private:
