@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/aten_dtype.h"
+#include "model/rope.h"
 #include "model/weights.h"
 
 namespace tritogen {
@@ -99,6 +100,13 @@ void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeight
   CheckWeights(weights->config, tensors, where);
   const at::NoGradGuard no_gradients;
   for (auto& [name, tensor] : weights->Named()) tensor.copy_(FromView(tensors.at(name)));
+}
+
+at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device) {
+  const RopeTable table = MakeRopeTable(config);
+  const at::Tensor frequencies = at::tensor(table.inverse_frequencies);
+  const at::Tensor angles = at::arange(positions, at::kFloat).unsqueeze(1) * frequencies;
+  return at::stack({angles.cos(), angles.sin()}, 1).mul_(table.attention_factor).to(device);
 }
 
 }  // namespace tritogen

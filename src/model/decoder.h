@@ -53,4 +53,7 @@ void FillWeights(uint64_t seed, DecoderWeights* weights);
 // ask for gradients. Norms and softmax in float32, as transformers has them; logits in the weights' dtype.
 at::Tensor PlainLogits(const DecoderWeights& weights, const at::Tensor& tokens);
 
+// [positions, 2, head_dim / 2] float32: cosines, sines of rotary positions, as kernels read them.
+at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device);
+
 }  // namespace tritogen

@@ -42,6 +42,7 @@ class AdamW {
   void PlainStep(const at::Tensor& gradients, const at::Tensor& squared_norm, double rate,
                  double first_correction, double second_correction);
   void WriteWeights();
+  int64_t Decayed() const;  // elements of the part
 
   FlatWeights weights_;
   int64_t from_, count_;

@@ -101,7 +101,31 @@ TEST_P(Optimizer, MasterWeightsAreWide) {
   EXPECT_TRUE(at::equal(narrow.flat, adamw.state().master.to(at::kBFloat16)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Plain, Optimizer, testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(, Optimizer, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Plain" : "Kernels"; });
+
+TEST(OptimizerKernels, DoAsAten) {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
+    const ModelConfig config = SmallModel(ModelFamily::kQwen3, true);
+    FlatWeights plain = MakeFlatWeights(config, type, at::kCPU),
+                own = MakeFlatWeights(config, type, at::kCPU);
+    FillStrongly(1, &plain);
+    own.flat.copy_(plain.flat);
+    const int64_t count = plain.flat.numel();
+    AdamW by_aten(plain, 0, count, {}, true), by_kernels(own, 0, count, {}, false);
+    const at::Tensor gradients = at::sin(at::arange(count, at::kFloat));
+    for (const double rate : {0.01, 0.02}) {
+      const at::Tensor expected = by_aten.SquaredNorm(gradients), got = by_kernels.SquaredNorm(gradients);
+      EXPECT_NEAR(got.item<float>(), expected.item<float>(), 1e-5 * expected.item<float>());
+      by_aten.Step(gradients, expected, rate);
+      by_kernels.Step(gradients, expected, rate);
+    }
+    EXPECT_TRUE(at::allclose(by_kernels.state().master, by_aten.state().master, 1e-6, 1e-7));
+    EXPECT_TRUE(at::allclose(by_kernels.state().first, by_aten.state().first, 1e-6, 1e-9));
+    EXPECT_TRUE(at::allclose(by_kernels.state().second, by_aten.state().second, 1e-6, 1e-12));
+    EXPECT_TRUE(at::equal(own.flat, by_kernels.state().master.to(type)));
+  }
+}
 
 }  // namespace
 }  // namespace tritogen::train

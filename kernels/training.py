@@ -1,0 +1,429 @@
+"""Training of a decoder: what stands between its products, forward and backward, its loss, and the optimizer's step.
+
+Nothing here depends on the order in which programs run: a sum over tokens that becomes a weight's gradient is made of parts, one a
+program, which add_parts adds up in their order. Gradients of activations have the weights' dtype, gradients of weights are float32.
+A batch is documents one after the other: token t is at positions[t] of its document, and the next document starts at ends[t].
+"""
+import triton
+import triton.language as tl
+
+from kernels.attention import join_block, rotate
+
+
+@triton.jit
+def add_norm(x, delta, weight, total, out, rows, n, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """total = x + delta, out = total / rms(total) * weight, as decoder.rms_norm; all (rows, n), ROWS rows a program."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    at = tl.arange(0, BLOCK)
+    mask = (row < rows)[:, None] & (at < n)[None, :]
+    place = row.to(tl.int64)[:, None] * n + at[None, :]
+    v = tl.load(x + place, mask=mask, other=0.0)
+    v = (v.to(tl.float32) + tl.load(delta + place, mask=mask, other=0.0).to(tl.float32)).to(v.dtype)
+    tl.store(total + place, v, mask=mask)
+    wide = v.to(tl.float32)
+    scale = tl.rsqrt(tl.sum(wide * wide, 1) / n + eps)[:, None]
+    tl.store(out + place, (wide * scale).to(v.dtype) * tl.load(weight + at, mask=at < n, other=0.0)[None, :], mask=mask)
+
+
+@triton.jit
+def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """d_out, of x / rms(x) * weight -> d_x (ADD: is added to it), all (rows, n), and parts (programs, n) of the weight's gradient.
+    Programs share out the tiles of ROWS rows."""
+    at = tl.arange(0, BLOCK)
+    w = tl.load(weight + at, mask=at < n, other=0.0).to(tl.float32)[None, :]
+    acc = tl.zeros((ROWS, BLOCK), tl.float32)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
+        row = tile * ROWS + tl.arange(0, ROWS)
+        mask = (row < rows)[:, None] & (at < n)[None, :]
+        place = row.to(tl.int64)[:, None] * n + at[None, :]
+        v = tl.load(x + place, mask=mask, other=0.0).to(tl.float32)
+        d = tl.load(d_out + place, mask=mask, other=0.0).to(tl.float32)
+        scale = tl.rsqrt(tl.sum(v * v, 1) / n + eps)[:, None]
+        v = v * scale
+        acc += d * v
+        d = d * w
+        d = scale * (d - v * (tl.sum(d * v, 1) / n)[:, None])
+        if ADD:
+            d += tl.load(d_x + place, mask=mask, other=0.0).to(tl.float32)
+        tl.store(d_x + place, d.to(d_x.dtype.element_ty), mask=mask)
+    tl.store(parts + tl.program_id(0).to(tl.int64) * n + at, tl.sum(acc, 0), mask=at < n)
+
+
+@triton.jit
+def add_parts(parts, gradient, count, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """gradient (n) += the sum of parts (count, n): program a tile of columns."""
+    at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = at < n
+    acc = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, count, ROWS):
+        row = start + tl.arange(0, ROWS)
+        acc += tl.load(parts + row.to(tl.int64)[:, None] * n + at[None, :], mask=(row < count)[:, None] & inside[None, :], other=0.0)
+    tl.store(gradient + at, tl.load(gradient + at, mask=inside, other=0.0) + tl.sum(acc, 0), mask=inside)
+
+
+@triton.jit
+def rope_heads(qkv, q_norm, k_norm, rope, positions, out, rows, heads, kv_heads, eps, NORM: tl.constexpr, ROWS: tl.constexpr,
+               D: tl.constexpr):  # fmt: skip
+    """QK-norm and rotary positions: qkv (tokens, heads + 2 kv_heads, D) -> out (tokens, heads + kv_heads, D), whose `rows` heads of D
+    elements programs share. rope (positions, 2, D/2): cosines, sines."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    there = row < rows
+    both = heads + kv_heads
+    token = row // both
+    head = row % both
+    d = tl.arange(0, D)
+    partner = (d + D // 2) % D
+    source = qkv + (token.to(tl.int64) * (both + kv_heads) + head)[:, None] * D
+    x = tl.load(source + d[None, :], mask=there[:, None], other=0.0)
+    x_partner = tl.load(source + partner[None, :], mask=there[:, None], other=0.0)
+    angle = rope + tl.load(positions + token, mask=there, other=0).to(tl.int64)[:, None] * D + (d % (D // 2))[None, :]
+    cos = tl.load(angle)
+    sin = tl.load(angle + D // 2)
+    if NORM:
+        is_query = (head < heads)[:, None]
+        norm = tl.where(is_query, tl.load(q_norm + d)[None, :], tl.load(k_norm + d)[None, :])
+        norm_partner = tl.where(is_query, tl.load(q_norm + partner)[None, :], tl.load(k_norm + partner)[None, :])
+        x = rotate(x, x_partner, norm, norm_partner, cos, sin, eps, True, D)
+    else:
+        x = rotate(x, x_partner, x, x, cos, sin, eps, False, D)
+    tl.store(out + row.to(tl.int64)[:, None] * D + d[None, :], x, mask=there[:, None])
+
+
+@triton.jit
+def rope_heads_backward(qkv, q_norm, k_norm, rope, positions, d_out, d_qkv, parts, rows, heads, kv_heads, eps, NORM: tl.constexpr,
+                        ROWS: tl.constexpr, D: tl.constexpr):  # fmt: skip
+    """d_out, of rope_heads' out -> the queries' and keys' part of d_qkv; parts (2, programs, D) of the norms' gradients: q, k.
+    Programs share out the tiles of ROWS heads; each head is handled in halves, the pairs' parts."""
+    both = heads + kv_heads
+    d = tl.arange(0, D // 2)[None, :]
+    q_first = tl.zeros((ROWS, D // 2), tl.float32)
+    q_second = tl.zeros((ROWS, D // 2), tl.float32)
+    k_first = tl.zeros((ROWS, D // 2), tl.float32)
+    k_second = tl.zeros((ROWS, D // 2), tl.float32)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
+        row = tile * ROWS + tl.arange(0, ROWS)
+        there = row < rows
+        mask = there[:, None]
+        token = row // both
+        head = row % both
+        angle = rope + tl.load(positions + token, mask=there, other=0).to(tl.int64)[:, None] * D + d
+        cos = tl.load(angle)
+        sin = tl.load(angle + D // 2)
+        gradient = d_out + row.to(tl.int64)[:, None] * D + d
+        first = tl.load(gradient, mask=mask, other=0.0).to(tl.float32)
+        second = tl.load(gradient + D // 2, mask=mask, other=0.0).to(tl.float32)
+        a = first * cos + second * sin
+        b = second * cos - first * sin
+        place = (token.to(tl.int64) * (both + kv_heads) + head)[:, None] * D + d
+        if NORM:
+            x = tl.load(qkv + place, mask=mask, other=0.0).to(tl.float32)
+            y = tl.load(qkv + place + D // 2, mask=mask, other=0.0).to(tl.float32)
+            scale = tl.rsqrt((tl.sum(x * x, 1) + tl.sum(y * y, 1)) / D + eps)[:, None]
+            x = x * scale
+            y = y * scale
+            is_query = (head < heads)[:, None]
+            q_first += tl.where(is_query, a * x, 0.0)
+            q_second += tl.where(is_query, b * y, 0.0)
+            k_first += tl.where(is_query, 0.0, a * x)
+            k_second += tl.where(is_query, 0.0, b * y)
+            a = a * tl.where(is_query, tl.load(q_norm + d), tl.load(k_norm + d)).to(tl.float32)
+            b = b * tl.where(is_query, tl.load(q_norm + D // 2 + d), tl.load(k_norm + D // 2 + d)).to(tl.float32)
+            along = ((tl.sum(a * x, 1) + tl.sum(b * y, 1)) / D)[:, None]
+            a = scale * (a - x * along)
+            b = scale * (b - y * along)
+        tl.store(d_qkv + place, a.to(d_qkv.dtype.element_ty), mask=mask)
+        tl.store(d_qkv + place + D // 2, b.to(d_qkv.dtype.element_ty), mask=mask)
+    if NORM:
+        to = parts + tl.program_id(0).to(tl.int64) * D + tl.arange(0, D // 2)
+        tl.store(to, tl.sum(q_first, 0))
+        tl.store(to + D // 2, tl.sum(q_second, 0))
+        to += tl.num_programs(0).to(tl.int64) * D
+        tl.store(to, tl.sum(k_first, 0))
+        tl.store(to + D // 2, tl.sum(k_second, 0))
+
+
+@triton.jit
+def swiglu_backward(gate_up, hidden, n, BLOCK: tl.constexpr):
+    """gate_up (rows, 2 n) becomes its gradient; hidden (rows, n) comes as the gradient of silu(gate) * up and becomes that product.
+    Program (row, block)."""
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    gate_at = gate_up + row * 2 * n + at
+    gate = tl.load(gate_at, mask=mask, other=0.0)
+    up = tl.load(gate_at + n, mask=mask, other=0.0)
+    d = tl.load(hidden + row * n + at, mask=mask, other=0.0).to(tl.float32)
+    wide = gate.to(tl.float32)
+    sigmoid = tl.sigmoid(wide)
+    silu = wide * sigmoid
+    tl.store(hidden + row * n + at, silu.to(gate.dtype) * up, mask=mask)
+    tl.store(gate_at, (d * up.to(tl.float32) * (sigmoid + silu * (1.0 - sigmoid))).to(gate.dtype), mask=mask)
+    tl.store(gate_at + n, (d * silu).to(gate.dtype), mask=mask)
+
+
+@triton.jit
+def document_ends(starts, ends, BLOCK: tl.constexpr):
+    """ends (tokens): where the token's document ends; program a document."""
+    first = tl.load(starts + tl.program_id(0))
+    last = tl.load(starts + tl.program_id(0) + 1)
+    for start in range(first, last, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        tl.store(ends + at, last + tl.zeros((BLOCK,), tl.int32), mask=at < last)
+
+
+@triton.jit
+def packed_attention(rotated, qkv, positions, out, lse, tokens, heads, kv_heads, scale_log2, ROWS: tl.constexpr,
+                     BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """Causal attention within documents: program (tile of ROWS tokens, head) -> out (tokens, heads, D) and lse (heads, tokens), the
+    logarithms to base 2 of the softmax's sums. rotated (tokens, heads + kv_heads, D): queries, keys; values are the last kv_heads of
+    qkv (tokens, heads + 2 kv_heads, D). Softmax as in kernels/attention.py."""
+    start = tl.program_id(0) * ROWS
+    head = tl.program_id(1)
+    both = heads + kv_heads
+    kv = head // (heads // kv_heads)
+    r = start + tl.arange(0, ROWS)
+    d = tl.arange(0, D)[None, :]
+    inside = r < tokens
+    last = tl.minimum(start + ROWS, tokens)
+    begin = r - tl.load(positions + r, mask=inside, other=0)
+    first = start - tl.load(positions + start)
+    alone = last - 1 - tl.load(positions + last - 1) == first  # the tile is of one document
+    q = tl.load(rotated + (r.to(tl.int64) * both + head)[:, None] * D + d, mask=inside[:, None], other=0.0)
+    keys = rotated + (heads + kv) * D + d
+    values = qkv + (both + kv) * D + d
+    best = tl.full((ROWS,), -1e30, tl.float32)  # finite: a row may see nothing of a block
+    total = tl.zeros((ROWS,), tl.float32)
+    acc = tl.zeros((ROWS, D), tl.float32)
+    whole = tl.where(alone, (start + 1 - first) // BLOCK, 0)  # blocks that every row sees to their ends
+    for b in range(0, whole):
+        n = (first + b * BLOCK + tl.arange(0, BLOCK)).to(tl.int64)[:, None]
+        best, total, acc = join_block(q, tl.load(keys + n * both * D), tl.load(values + n * (both + kv_heads) * D), n, best, total,
+                                      acc, scale_log2, False, PRECISION)  # fmt: skip
+    for b in range(whole, tl.cdiv(last - first, BLOCK)):
+        at = first + b * BLOCK + tl.arange(0, BLOCK)
+        n = at.to(tl.int64)[:, None]
+        there = (at < last)[:, None]
+        seen = (at[None, :] >= begin[:, None]) & (at[None, :] <= r[:, None])
+        key = tl.load(keys + n * both * D, mask=there, other=0.0)
+        value = tl.load(values + n * (both + kv_heads) * D, mask=there, other=0.0)
+        best, total, acc = join_block(q, key, value, seen, best, total, acc, scale_log2, True, PRECISION)
+    tl.store(out + (r.to(tl.int64) * heads + head)[:, None] * D + d, (acc / total[:, None]).to(out.dtype.element_ty),
+             mask=inside[:, None])  # fmt: skip
+    tl.store(lse + head.to(tl.int64) * tokens + r, best + tl.log2(total), mask=inside)
+
+
+@triton.jit
+def block_to_query(q, d_out, key, value, lse, along, seen, acc, scale_log2, MASKED: tl.constexpr, PRECISION: tl.constexpr):
+    """What a block of keys and values adds to the queries' gradient, less the scale."""
+    weight = tl.exp2(tl.dot(q, tl.trans(key), input_precision=PRECISION) * scale_log2 - lse[:, None])
+    if MASKED:
+        weight = tl.where(seen, weight, 0.0)
+    d_score = weight * (tl.dot(d_out, tl.trans(value), input_precision=PRECISION) - along[:, None])
+    return tl.dot(d_score.to(key.dtype), key, acc, input_precision=PRECISION)
+
+
+@triton.jit
+def packed_attention_dq(rotated, qkv, positions, out, lse, d_out, d_rotated, along, tokens, heads, kv_heads, scale_log2, scale,
+                        ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """d_out, of packed_attention's out -> the queries' part of d_rotated, and along (heads, tokens), the sums of out * d_out, which
+    packed_attention_dkv reads. Dao 2023 (arXiv 2307.08691), algorithm 2, without its atomics. Programs as packed_attention's."""
+    start = tl.program_id(0) * ROWS
+    head = tl.program_id(1)
+    both = heads + kv_heads
+    kv = head // (heads // kv_heads)
+    r = start + tl.arange(0, ROWS)
+    d = tl.arange(0, D)[None, :]
+    inside = r < tokens
+    last = tl.minimum(start + ROWS, tokens)
+    begin = r - tl.load(positions + r, mask=inside, other=0)
+    first = start - tl.load(positions + start)
+    alone = last - 1 - tl.load(positions + last - 1) == first
+    query_at = (r.to(tl.int64) * both + head)[:, None] * D + d
+    out_at = (r.to(tl.int64) * heads + head)[:, None] * D + d
+    q = tl.load(rotated + query_at, mask=inside[:, None], other=0.0)
+    d_o = tl.load(d_out + out_at, mask=inside[:, None], other=0.0)
+    o = tl.load(out + out_at, mask=inside[:, None], other=0.0)
+    sums = tl.sum(o.to(tl.float32) * d_o.to(tl.float32), 1)
+    row_at = head.to(tl.int64) * tokens + r
+    tl.store(along + row_at, sums, mask=inside)
+    row_lse = tl.load(lse + row_at, mask=inside, other=0.0)
+    keys = rotated + (heads + kv) * D + d
+    values = qkv + (both + kv) * D + d
+    acc = tl.zeros((ROWS, D), tl.float32)
+    whole = tl.where(alone, (start + 1 - first) // BLOCK, 0)
+    for b in range(0, whole):
+        n = (first + b * BLOCK + tl.arange(0, BLOCK)).to(tl.int64)[:, None]
+        acc = block_to_query(q, d_o, tl.load(keys + n * both * D), tl.load(values + n * (both + kv_heads) * D), row_lse, sums, n, acc,
+                             scale_log2, False, PRECISION)  # fmt: skip
+    for b in range(whole, tl.cdiv(last - first, BLOCK)):
+        at = first + b * BLOCK + tl.arange(0, BLOCK)
+        n = at.to(tl.int64)[:, None]
+        there = (at < last)[:, None]
+        seen = (at[None, :] >= begin[:, None]) & (at[None, :] <= r[:, None])
+        key = tl.load(keys + n * both * D, mask=there, other=0.0)
+        value = tl.load(values + n * (both + kv_heads) * D, mask=there, other=0.0)
+        acc = block_to_query(q, d_o, key, value, row_lse, sums, seen, acc, scale_log2, True, PRECISION)
+    tl.store(d_rotated + query_at, (acc * scale).to(d_rotated.dtype.element_ty), mask=inside[:, None])
+
+
+@triton.jit
+def block_to_key(key, value, rotated, d_out, positions, lse, along, m, n, head, tokens, heads, both, d_key, d_value, scale_log2,
+                 MASKED: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """What the queries m of a head add to the gradients of the keys n, less the scale, and of their values."""
+    d = tl.arange(0, D)[None, :]
+    wide = m.to(tl.int64)
+    row_at = head.to(tl.int64) * tokens + m
+    if MASKED:
+        there = m < tokens
+        q = tl.load(rotated + (wide * both + head)[:, None] * D + d, mask=there[:, None], other=0.0)
+        d_o = tl.load(d_out + (wide * heads + head)[:, None] * D + d, mask=there[:, None], other=0.0)
+        row_lse = tl.load(lse + row_at, mask=there, other=0.0)
+        sums = tl.load(along + row_at, mask=there, other=0.0)
+    else:
+        q = tl.load(rotated + (wide * both + head)[:, None] * D + d)
+        d_o = tl.load(d_out + (wide * heads + head)[:, None] * D + d)
+        row_lse = tl.load(lse + row_at)
+        sums = tl.load(along + row_at)
+    weight = tl.exp2(tl.dot(key, tl.trans(q), input_precision=PRECISION) * scale_log2 - row_lse[None, :])
+    if MASKED:
+        begin = m - tl.load(positions + m, mask=m < tokens, other=0)
+        weight = tl.where((n[:, None] >= begin[None, :]) & (n[:, None] <= m[None, :]), weight, 0.0)
+    d_value = tl.dot(weight.to(d_o.dtype), d_o, d_value, input_precision=PRECISION)
+    d_score = weight * (tl.dot(value, tl.trans(d_o), input_precision=PRECISION) - sums[None, :])
+    return tl.dot(d_score.to(q.dtype), q, d_key, input_precision=PRECISION), d_value
+
+
+@triton.jit
+def packed_attention_dkv(rotated, qkv, positions, ends, lse, d_out, along, d_rotated, d_qkv, tokens, heads, kv_heads, scale_log2, scale,
+                         ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """The same to the keys' part of d_rotated and the values' part of d_qkv: program (tile of ROWS keys, key head)."""
+    start = tl.program_id(0) * ROWS
+    kv = tl.program_id(1)
+    both = heads + kv_heads
+    group = heads // kv_heads
+    n = start + tl.arange(0, ROWS)
+    d = tl.arange(0, D)[None, :]
+    inside = (n < tokens)[:, None]
+    end = tl.load(ends + tl.minimum(start + ROWS, tokens) - 1)
+    alone = tl.load(ends + start) == end
+    key_at = (n.to(tl.int64) * both + heads + kv)[:, None] * D + d
+    value_at = (n.to(tl.int64) * (both + kv_heads) + both + kv)[:, None] * D + d
+    key = tl.load(rotated + key_at, mask=inside, other=0.0)
+    value = tl.load(qkv + value_at, mask=inside, other=0.0)
+    d_key = tl.zeros((ROWS, D), tl.float32)
+    d_value = tl.zeros((ROWS, D), tl.float32)
+    # Blocks of queries from the tile's first token to the document's end: those beside the diagonal, those that see all keys of the
+    # tile, and the one that reaches over the end.
+    blocks = tl.cdiv(end - start, BLOCK)
+    diagonal = tl.where(alone, tl.minimum(ROWS // BLOCK, blocks), blocks)
+    whole = tl.where(alone, tl.maximum(diagonal, (end - start) // BLOCK), blocks)
+    for member in range(0, group):
+        head = kv * group + member
+        for b in range(0, diagonal):
+            m = start + b * BLOCK + tl.arange(0, BLOCK)
+            d_key, d_value = block_to_key(key, value, rotated, d_out, positions, lse, along, m, n, head, tokens, heads, both, d_key,
+                                          d_value, scale_log2, True, D, PRECISION)  # fmt: skip
+        for b in range(diagonal, whole):
+            m = start + b * BLOCK + tl.arange(0, BLOCK)
+            d_key, d_value = block_to_key(key, value, rotated, d_out, positions, lse, along, m, n, head, tokens, heads, both, d_key,
+                                          d_value, scale_log2, False, D, PRECISION)  # fmt: skip
+        for b in range(whole, blocks):
+            m = start + b * BLOCK + tl.arange(0, BLOCK)
+            d_key, d_value = block_to_key(key, value, rotated, d_out, positions, lse, along, m, n, head, tokens, heads, both, d_key,
+                                          d_value, scale_log2, True, D, PRECISION)  # fmt: skip
+    tl.store(d_rotated + key_at, (d_key * scale).to(d_rotated.dtype.element_ty), mask=inside)
+    tl.store(d_qkv + value_at, d_value.to(d_qkv.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, scale, GRADIENT: tl.constexpr, BLOCK: tl.constexpr):
+    """losses (rows) = weight * (logsumexp(logits) - logits[target]); 0 where the weight is 0 or the target -1. GRADIENT: logits
+    (rows, stride), of which `vocabulary` are used, become `scale` times their gradients. A program a row."""
+    row = tl.program_id(0).to(tl.int64)
+    target = tl.load(targets + row)
+    weight = tl.load(loss_weights + row)
+    learns = (target >= 0) & (weight != 0)
+    source = logits + row * stride
+    best = tl.full((BLOCK,), -1e30, tl.float32)
+    total = tl.zeros((BLOCK,), tl.float32)
+    chosen = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, tl.where(learns, vocabulary, 0), BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        x = tl.load(source + at, mask=at < vocabulary, other=-float("inf")).to(tl.float32)
+        chosen += tl.where(at == target, x, 0.0)
+        x = x * 1.4426950408889634  # exponents of 2
+        new_best = tl.maximum(best, x)
+        total = total * tl.exp2(best - new_best) + tl.exp2(x - new_best)
+        best = new_best
+    largest = tl.max(best, 0)
+    lse = tl.where(learns, largest + tl.log2(tl.sum(total * tl.exp2(best - largest), 0)), 0.0)
+    loss = weight * (lse * 0.6931471805599453 - tl.sum(chosen, 0))
+    tl.store(losses + row, tl.where(learns, loss, 0.0))
+    if GRADIENT:
+        factor = tl.where(learns, weight * scale, 0.0)
+        for start in range(0, vocabulary, BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            x = tl.load(source + at, mask=(at < vocabulary) & learns, other=0.0).to(tl.float32)
+            d = factor * (tl.exp2(x * 1.4426950408889634 - lse) - tl.where(at == target, 1.0, 0.0))
+            tl.store(source + at, d.to(logits.dtype.element_ty), mask=at < vocabulary)
+
+
+@triton.jit
+def embedding_backward(ids, order, d_x, gradient, tokens, n, steps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """gradient (vocabulary, n) += the rows of d_x (tokens, n) of each token id. ids (tokens): sorted, order: where they were; 2^steps
+    is more than `tokens`. Program (place among the ids, tile of columns); the first place of an id does the work."""
+    place = tl.program_id(0)
+    token = tl.load(ids + place)
+    if (place == 0) | (tl.load(ids + tl.maximum(place - 1, 0)) != token):
+        low = place + 1  # the id's end is in [low, high]
+        high = tokens
+        for _ in range(0, steps):
+            middle = (low + high) // 2
+            same = tl.load(ids + tl.minimum(middle, tokens - 1)) == token
+            low = tl.where((low < high) & same, middle + 1, low)
+            high = tl.where((low < high) & (same == 0), middle, high)
+        at = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+        inside = (at < n)[None, :]
+        acc = tl.zeros((ROWS, COLUMNS), tl.float32)
+        for start in range(place, high, ROWS):
+            i = start + tl.arange(0, ROWS)
+            row = tl.load(order + i, mask=i < high, other=0)
+            acc += tl.load(d_x + row[:, None] * n + at[None, :], mask=(i < high)[:, None] & inside, other=0.0).to(tl.float32)
+        to = gradient + token.to(tl.int64) * n + at
+        tl.store(to, tl.load(to, mask=at < n, other=0.0) + tl.sum(acc, 0), mask=at < n)
+
+
+@triton.jit
+def sum_squares(gradient, parts, count, BLOCK: tl.constexpr):
+    """parts (programs): sums of the squares of gradient (count), whose blocks programs share out."""
+    acc = tl.zeros((BLOCK,), tl.float32)
+    for start in range(tl.program_id(0).to(tl.int64) * BLOCK, count, tl.num_programs(0) * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        g = tl.load(gradient + at, mask=at < count, other=0.0)
+        acc += g * g
+    tl.store(parts + tl.program_id(0), tl.sum(acc, 0))
+
+
+@triton.jit
+def adamw(gradient, squared_norm, master, first, second, weights, count, decayed, decay, step, one_minus_beta1, beta2, one_minus_beta2,
+          inverse_root, epsilon, clip, BLOCK: tl.constexpr):  # fmt: skip
+    """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) over flat memory (count). The first `decayed` elements shrink by `decay`;
+    step: the learning rate over the first moment's correction; inverse_root: 1 over the root of the second's. Gradients are scaled
+    so that their norm is at most `clip` (0: not), and where the squared norm is not finite nothing changes."""
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    squared = tl.load(squared_norm)
+    mask = (at < count) & (squared < float("inf"))
+    g = tl.load(gradient + at, mask=mask, other=0.0)
+    if clip > 0:
+        g = g * tl.minimum(clip / (tl.sqrt_rn(squared) + 1e-6), 1.0)
+    w = tl.load(master + at, mask=mask, other=0.0)
+    m = tl.load(first + at, mask=mask, other=0.0)
+    v = tl.load(second + at, mask=mask, other=0.0)
+    w = tl.where(at < decayed, w * (1.0 - decay), w)
+    m = m + (g - m) * one_minus_beta1
+    v = v * beta2 + g * g * one_minus_beta2
+    w = w - step * m / (tl.sqrt_rn(v) * inverse_root + epsilon)
+    tl.store(master + at, w, mask=mask)
+    tl.store(first + at, m, mask=mask)
+    tl.store(second + at, v, mask=mask)
+    tl.store(weights + at, w.to(weights.dtype.element_ty), mask=mask)
