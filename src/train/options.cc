@@ -10,32 +10,9 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 40;
 
-void DescribeNewModel(config::Fields* f, NewModelOptions* o) {
-  constexpr int64_t kMostSize = 1 << 20;
-  f->Int("hidden", &o->hidden, 0, kMostSize);
-  f->Int("layers", &o->layers, 0, 1024);
-  f->Int("heads", &o->heads, 0, 1024);
-  f->Int("kv_heads", &o->kv_heads, 0, 1024);
-  f->Int("head_dim", &o->head_dim, 0, 1024);
-  f->Int("intermediate", &o->intermediate, 0, kMostSize);
-  f->Int("vocabulary", &o->vocabulary, 257, kMostSize);
-  f->Int("context", &o->context, 16, kMostSize);
-  if (o->hidden == 0) return;  // there is no such table
-  for (const auto& [key, value] : {std::pair("layers", o->layers), {"heads", o->heads}, {"kv_heads", o->kv_heads},
-                                   {"head_dim", o->head_dim}, {"intermediate", o->intermediate}}) {
-    if (value == 0) f->Fail(key, "must be given for a new model");
-  }
-  if (o->heads % o->kv_heads != 0) f->Fail("heads", "must be a multiple of kv_heads");
-  if (o->head_dim % 2 != 0) f->Fail("head_dim", "must be even");
-}
-
 void DescribeModel(config::Fields* f, ModelOptions* o) {
   f->Text("from", &o->from);
-  f->Section("new", [o](config::Fields* g) { DescribeNewModel(g, &o->fresh); });
-  if (o->from.empty() == (o->fresh.hidden == 0)) {
-    f->Fail("from", "give either the folder of a model, or a table [model.new] with hidden, layers, heads, kv_heads, "
-                    "head_dim and intermediate");
-  }
+  f->Section("new", [o](config::Fields* g) { Describe(g, &o->fresh); });
 }
 
 void DescribeData(config::Fields* f, DataOptions* o) {
@@ -112,6 +89,7 @@ nlohmann::ordered_json Identity(SftOptions options) {
   nlohmann::ordered_json identity =
       config::WriteJson([&](config::Fields* fields) { Describe(fields, &options); });
   for (const char* key : {"out", "eval", "save", "log"}) identity.erase(key);
+  if (!options.model.from.empty()) identity["model"].erase("new");
   for (const char* key : {"data", "wrong"}) identity["data"].erase(key);  // what is in them counts
   return identity;
 }

@@ -9,20 +9,14 @@
 #include <vector>
 
 #include "config/fields.h"
-#include "train/read_corpus.h"
+#include "train/new_policy.h"
 #include "train/schedule.h"
 
 namespace tritogen::train {
 
-// A model from nothing: Qwen3's architecture, tied embeddings, a vocabulary of its own.
-struct NewModelOptions {
-  int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0;
-  int64_t vocabulary = 4096, context = 4096;
-};
-
 struct ModelOptions {
-  std::string from;       // folder of a model; empty: a new one
-  NewModelOptions fresh;  // [model.new]
+  std::string from;     // folder of a model; empty: a new one
+  PolicyOptions fresh;  // [model.new]
 };
 
 struct DataOptions {

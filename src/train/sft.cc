@@ -37,7 +37,8 @@ UniqueFd LockFolder(const fs::path& folder) {
   return lock;
 }
 
-// The folder whose weights the run begins with. A new model is made once.
+// The folder whose weights the run begins with; a new model is made once. It is not there when making it was
+// interrupted.
 fs::path StartFolder(const SftOptions& options, const SftRun& run, Ranks* ranks) {
   if (!options.model.from.empty()) return options.model.from;
   const fs::path folder = run.out / "start";
@@ -46,8 +47,12 @@ fs::path StartFolder(const SftOptions& options, const SftRun& run, Ranks* ranks)
     std::error_code ignored;
     fs::remove_all(partial, ignored);
     run.on_remark("making a new model: its vocabulary comes from the data");
-    MakeNewModel(options, partial);
-    PublishFolder(partial, folder);
+    const auto tokenizer =
+        TrainPolicyTokenizer(options.data.corpus, options.model.fresh, {.stop = run.interrupted});
+    if (tokenizer) {
+      WritePolicyFolder(partial, options.model.fresh, *tokenizer);
+      PublishFolder(partial, folder);
+    }
   }
   ranks->FollowFirst();
   return folder;
@@ -194,11 +199,12 @@ SftSummary RunSft(const SftOptions& options, const SftRun& run) {
     lock = LockFolder(run.out);
     checkpoints.emplace(run.out / "checkpoints", options.save.keep);
   }
+  const SftSummary interrupted{.end = SftEnd::kInterrupted, .held_out_loss = NAN, .pass_at_1 = NAN};
   const fs::path model = StartFolder(options, run, ranks.get());
+  if (run.interrupted() && !Exists(model)) return interrupted;
   const ModelConfig config = LoadModelConfig(model / "config.json");
   const ChatFormat format = LoadChatFormat(model);
   CheckFits(options, config, format, model.string());
-  const SftSummary interrupted{.end = SftEnd::kInterrupted, .held_out_loss = NAN, .pass_at_1 = NAN};
   const std::optional<Corpus> corpus = Read(options, run, format, "train");
   if (!corpus) return interrupted;
   Packer packer(*corpus, Packing(options));
