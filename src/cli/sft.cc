@@ -107,13 +107,20 @@ class SftBar {
     else
       fmt::print(stderr, "step {}: {}\n", p.step, remark);
   }
+  void Read(int64_t done, int64_t total) {
+    constexpr int64_t kMib = 1 << 20;
+    if (!reading_) reading_.emplace("reading MiB", total / kMib + 1);
+    reading_->Set(done / kMib);
+    if (done == total) reading_.reset();
+  }
   void Remark(const std::string& text) {
     if (bar_) bar_->Clear();
+    if (reading_) reading_->Clear();
     fmt::print(stderr, "tritogen sft: {}\n", text);
   }
 
  private:
-  std::optional<Progress> bar_;
+  std::optional<Progress> reading_, bar_;
 };
 
 int Train(const Options& o, const Environment& environment) {
@@ -132,6 +139,7 @@ int Train(const Options& o, const Environment& environment) {
   SftBar bar;
   if (run.place.rank == 0) {
     run.on_progress = [&](const train::SftProgress& progress) { bar.Show(progress); };
+    run.on_reading = [&](int64_t done, int64_t total) { bar.Read(done, total); };
     run.on_remark = [&](const std::string& text) { bar.Remark(text); };
   }
   const train::SftSummary summary = train::RunSft(options, run);
@@ -162,7 +170,7 @@ int RunSft(int argc, char** argv, const Environment& environment) {
   try {
     return Train(options, environment);
   } catch (const train::RankLost& error) {
-    // Not through destructors of what waits for the others.
+    // Not through the ends of libraries, which may wait for the others.
     fmt::print(stderr, "tritogen sft: {}; the last checkpoint is as it was\n", error.what());
     std::fflush(nullptr);
     std::_Exit(kRankLostExit);

@@ -17,6 +17,7 @@ void DescribeModel(config::Fields* f, ModelOptions* o) {
 
 void DescribeData(config::Fields* f, DataOptions* o) {
   Describe(f, &o->corpus);
+  if (o->corpus.split != "train") f->Fail("split", "what is learned is the train side; the other one is for tests");
   f->Int("longest", &o->longest, 2, 1 << 20);
   f->Double("plan_weight", &o->plan_weight, 0, 1000);
   f->Double("code_weight", &o->code_weight, 0, 1000);

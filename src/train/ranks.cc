@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -120,6 +121,18 @@ void StoreRanks::FollowFirst() {
       store_->set(key, std::vector<uint8_t>{1});
     else
       store_->wait({key}, std::chrono::hours(24));
+    return true;
+  });
+}
+
+void StoreRanks::Leave() {
+  const auto end = std::chrono::steady_clock::now() + Timeout(place_);
+  Meeting(place_, [&] {
+    int64_t left = store_->add("left", 1);
+    while (rank() == 0 && left < size() && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      left = store_->add("left", 0);
+    }
     return true;
   });
 }

@@ -31,6 +31,8 @@ class Ranks {
   virtual void GatherShares(const at::Tensor& flat) {}
   // Ranks wait here, however long, until rank 0 comes: it does something alone.
   virtual void FollowFirst() {}
+  // At the end: rank 0 goes last, since others may need what it keeps.
+  virtual void Leave() {}
   // Throws RankLost when it is known.
   virtual void Check() {}
 

@@ -13,6 +13,7 @@ class StoreRanks : public Ranks {
   StoreRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store)
       : Ranks(place), store_(std::move(store)) {}
   void FollowFirst() override;
+  void Leave() override;
 
  protected:
   c10::intrusive_ptr<c10d::Store> store_;

@@ -41,6 +41,7 @@ struct SftRun {
   std::function<ExamScore(const std::filesystem::path& model, int64_t programs)> exam;
   // On rank 0 only.
   std::function<void(const SftProgress&)> on_progress = [](const SftProgress&) {};
+  std::function<void(int64_t done, int64_t total)> on_reading = [](int64_t, int64_t) {};  // bytes of files
   std::function<void(const std::string&)> on_remark = [](const std::string&) {};
 };
 

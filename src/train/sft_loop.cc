@@ -195,7 +195,7 @@ void SftLoop::Evaluate() {
   evaluated_ = position_.step;
   meter_.Pause();
   nlohmann::ordered_json line;
-  if (parts_.holds_out) {
+  if (options_.eval.batches > 0) {
     summary_.held_out_loss = trainer_.Loss(parts_.held_out);
     line["held_out_loss"] = summary_.held_out_loss;
   }

@@ -25,7 +25,6 @@ struct LoopParts {
   Trainer* trainer = nullptr;
   Packer* packer = nullptr;
   std::vector<DeviceBatch> held_out;   // this rank's
-  bool holds_out = false;              // whether there are any on some rank
   Checkpoints* checkpoints = nullptr;  // rank 0's; null on others
   std::filesystem::path model_files;
   double peak_flops = 0;  // of all ranks' devices; 0: not known
