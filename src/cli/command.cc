@@ -13,6 +13,7 @@ constexpr Command kCommands[] = {
     {"new-model", "a small model to train from scratch: vocabulary from data, fresh weights", RunNewModel},
     {"generate", "answers of a language model to one prompt or a file of them", RunGenerate},
     {"serve", "a language model behind OpenAI's HTTP endpoints", RunServe},
+    {"sft", "train a language model on sets of verified answers", RunSft},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
 };
 

@@ -30,6 +30,7 @@ int RunData(int argc, char** argv, const Environment& environment);
 int RunBench(int argc, char** argv, const Environment& environment);
 int RunNewModel(int argc, char** argv, const Environment& environment);
 int RunGenerate(int argc, char** argv, const Environment& environment);
+int RunSft(int argc, char** argv, const Environment& environment);
 int RunServe(int argc, char** argv, const Environment& environment);
 int RunDoctor(int argc, char** argv, const Environment& environment);
 
