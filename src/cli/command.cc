@@ -9,6 +9,7 @@ constexpr Command kCommands[] = {
     {"program", "show the canonical program of a PyTorch file, as text or as a picture", RunProgram},
     {"synth", "random PyTorch programs with sizes drawn uniformly, as JSON lines", RunSynth},
     {"data", "build, look at and export sets of verified answers", RunData},
+    {"eval", "pass@k of a model or any proposer, verified, with reasons for failures", RunEval},
     {"bench", "measure parts of Tritogen on this machine", RunBench},
     {"new-model", "a small model to train from scratch: vocabulary from data, fresh weights", RunNewModel},
     {"generate", "answers of a language model to one prompt or a file of them", RunGenerate},

@@ -27,6 +27,7 @@ int RunVerify(int argc, char** argv, const Environment& environment);
 int RunProgram(int argc, char** argv, const Environment& environment);
 int RunSynth(int argc, char** argv, const Environment& environment);
 int RunData(int argc, char** argv, const Environment& environment);
+int RunEval(int argc, char** argv, const Environment& environment);
 int RunBench(int argc, char** argv, const Environment& environment);
 int RunNewModel(int argc, char** argv, const Environment& environment);
 int RunGenerate(int argc, char** argv, const Environment& environment);
