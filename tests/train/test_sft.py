@@ -212,7 +212,7 @@ def test_ranks_that_cannot_share_the_passes_are_told(config, tmp_path):
 
 @pytest.mark.parametrize("keys, words", [
     ({"train_keys": "epoch = 3"}, "unknown key 'epoch' in [train]; did you mean 'epochs'?"),
-    ({"train_keys": "epochs = 3"}, "give one of epochs, steps and minutes"),
+    ({"train_keys": "epochs = 3"}, "Give one of epochs, steps and minutes"),
     ({"train_keys": "schedule = \"cosin\""}, "did you mean 'cosine'?"),
     ({"dtype": "fp16"}, "there is no 'fp16'"),
     ({"model": "/nowhere"}, "/nowhere"),
