@@ -193,18 +193,14 @@ def training_variants():
 
 def packed_variants(variant, short, dtype, d):
     """Attention of training. Tokens of a program: src/train/packed_attention.cc has them, too."""
-    precision = {"D": d, "PRECISION": "ieee" if short == "f32" else "tf32"}
-    small = {"ROWS": 32, "BLOCK": 32} | precision
-    wide = d > 64
-    forward = small if short == "f32" else {"ROWS": 128, "BLOCK": 64} | precision
-    backward = small if short == "f32" else {"ROWS": 64 if wide else 128, "BLOCK": 64} | precision
-    one_warpgroup = {"num_warps": 4, "num_stages": 2}
-    yield variant(f"packed_attention.{short}.{d}", training.packed_attention, forward, dtype,
-                  **(one_warpgroup if short == "f32" else {"num_warps": 8 if wide else 4, "num_stages": 3}))  # fmt: skip
+    f32 = short == "f32"
+    constants = {"D": d, "PRECISION": "ieee" if f32 else "tf32", "ROWS": 32 if f32 else 128, "BLOCK": 32 if f32 else 64}
+    yield variant(f"packed_attention.{short}.{d}", training.packed_attention, constants, dtype, num_warps=4 if f32 else 8,
+                  num_stages=2 if f32 else 3)  # fmt: skip
     for part in ("dq", "dkv"):
-        function = getattr(training, f"packed_attention_{part}")
-        yield variant(f"packed_attention_{part}.{short}.{d}", function, backward, dtype,
-                      **(one_warpgroup if wide or short == "f32" else {"num_warps": 8, "num_stages": 2}))  # fmt: skip
+        narrow = {"BLOCK": 32} if part == "dkv" and d > 64 else {}  # by what fits the registers
+        yield variant(f"packed_attention_{part}.{short}.{d}", getattr(training, f"packed_attention_{part}"), constants | narrow, dtype,
+                      num_warps=4 if f32 else 8, num_stages=2)  # fmt: skip
 
 
 class Compiler:

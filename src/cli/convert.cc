@@ -16,6 +16,7 @@
 #include "cli/remote_options.h"
 #include "cli/session.h"
 #include "cli/ship.h"
+#include "eval/attempts.h"
 #include "judge/judge_pool.h"
 #include "plan/lift.h"
 #include "program/print.h"
@@ -26,20 +27,16 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kCacheGib = 1;  // of a model's keys and values on a GPU, beside what is judged there
+
 struct ConvertOptions {
   CommonOptions common;
   ProposerOptions proposers;
   std::string file, out, class_name = "Model", function;
-  bool show_program = false;
+  bool show_program = false, no_repair = false;
   int count = 8;
   bool is_function() const { return !function.empty(); }
   const std::string& entry() const { return is_function() ? function : class_name; }
-};
-
-// A candidate with what became of it.
-struct Judged {
-  Candidate candidate;
-  JudgeReply reply;
 };
 
 RecordRequest ReferenceRequest(const ConvertOptions& options, const std::string& source) {
@@ -59,53 +56,68 @@ Plan RecordReference(Recorder* recorder, const ConvertOptions& options, const st
   throw UserError(what);
 }
 
-// What became of a candidate without a source: a verdict of its own.
-JudgeReply NoAnswerReply(const Candidate& candidate) {
-  const size_t colon = candidate.no_answer.find(": ");
-  return {.verdict = {{"verdict", "no_answer"},
-                      {"rule", candidate.no_answer.substr(0, colon)},
-                      {"reason", candidate.no_answer.substr(colon + 2)}},
-          .outcome = "no_answer"};
+using Proposers = std::vector<std::unique_ptr<Proposer>>;
+
+// Before anything else is started: it takes the key away and makes the processes of models, which load while
+// the rest gets ready.
+Proposers MakeProposers(const ConvertOptions& options, const Environment& environment,
+                        const std::optional<FoundGpu>& gpu) {
+  RunnerOptions runner{.device = gpu ? "cuda" : "cpu", .slots = 64};
+  if (gpu) runner.cache_gib = kCacheGib;
+  return options.proposers.Make({.environment = environment,
+                                 .device = gpu ? gpu->name : "",
+                                 .runner = runner,
+                                 .give_up = Interrupted});
 }
 
-std::vector<Judged> JudgeAll(JudgePool* pool, Baseline* baseline, const ConvertOptions& options,
-                             const VerifyOptions& verification, const std::string& source,
-                             std::vector<Candidate> candidates) {
-  std::vector<Judged> judged(candidates.size());
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    if (!candidates[i].no_answer.empty()) {
-      judged[i].reply = NoAnswerReply(candidates[i]);
-    } else {
-      const SourceFile candidate{candidates[i].source, candidates[i].entry, false};
-      pool->Submit(std::to_string(i),
-                   {{source, options.entry(), options.is_function()}, candidate, verification}, true);
-    }
-    judged[i].candidate = std::move(candidates[i]);
+// The canonical program; a remark where the reference has none.
+std::shared_ptr<const Program> LiftOrRemark(const Plan& reference, std::vector<std::string>* remarks) {
+  try {
+    return std::make_shared<const Program>(Lift(reference));
+  } catch (const FormatError& error) {
+    remarks->push_back(fmt::format("no proposer can be asked: the program has no canonical form ({})",
+                                   error.what()));
+    return nullptr;
   }
-  Progress progress("verify", pool->unfinished());
-  int64_t done = 0;
-  while (pool->unfinished() > 0 && !Interrupted()) {
-    auto reply = pool->Next(0.5);
-    if (!reply) continue;
-    judged[std::stoul(reply->id)].reply = std::move(*reply);
-    progress.Set(++done);
+}
+
+// All answers, judged. Empty after Ctrl-C.
+std::vector<eval::Attempt> Attempted(const Proposers& proposers, JudgePool* pool, Baseline* baseline,
+                                     const ConvertOptions& options, eval::Problem problem,
+                                     std::vector<std::string>* remarks) {
+  std::vector<Proposer*> asked;
+  for (const auto& proposer : proposers) asked.push_back(proposer.get());
+  eval::Attempts attempts(
+      asked, pool,
+      {.repair = options.no_repair ? eval::Repair::kNever : eval::Repair::kWhenNonePassed, .want_plans = true});
+  Progress progress("verify", options.count * static_cast<int64_t>(proposers.size()));
+  attempts.Start(std::move(problem));
+  std::optional<eval::Outcomes> outcomes;
+  while (!outcomes && attempts.unfinished() > 0 && !Interrupted()) {
+    outcomes = attempts.Next(0.5);
+    if (!outcomes) progress.Set(attempts.judged(), fmt::format("{} written", attempts.written()));
   }
   progress.Clear();
+  if (Interrupted()) {
+    attempts.Cancel();
+    return {};
+  }
+  for (std::string& remark : attempts.TakeRemarks()) remarks->push_back(std::move(remark));
   pool->Cancel();  // the judges leave the GPU
   std::vector<json*> verdicts;
-  for (Judged& one : judged) verdicts.push_back(&one.reply.verdict);
-  if (!Interrupted()) baseline->AddTo(verdicts);
-  return judged;
+  for (eval::Attempt& one : outcomes->attempts) verdicts.push_back(&one.reply.verdict);
+  baseline->AddTo(verdicts);
+  return std::move(outcomes->attempts);
 }
 
 // The fastest first. Without a GPU there is no time to choose by: most work in Triton, then fewest steps,
 // then the proposer's own order.
-std::vector<const Judged*> BestFirst(const std::vector<Judged>& judged) {
-  std::vector<const Judged*> passed;
-  for (const Judged& one : judged) {
+std::vector<const eval::Attempt*> BestFirst(const std::vector<eval::Attempt>& judged) {
+  std::vector<const eval::Attempt*> passed;
+  for (const eval::Attempt& one : judged) {
     if (one.reply.outcome == "passed" && one.reply.plan) passed.push_back(&one);
   }
-  std::stable_sort(passed.begin(), passed.end(), [](const Judged* a, const Judged* b) {
+  std::stable_sort(passed.begin(), passed.end(), [](const eval::Attempt* a, const eval::Attempt* b) {
     const auto time_a = MedianMicrosecondsIn(a->reply.verdict),
                time_b = MedianMicrosecondsIn(b->reply.verdict);
     if (time_a && time_b) return *time_a < *time_b;
@@ -114,33 +126,6 @@ std::vector<const Judged*> BestFirst(const std::vector<Judged>& judged) {
     return a->reply.plan->run.size() < b->reply.plan->run.size();
   });
   return passed;
-}
-
-using Proposers = std::vector<std::unique_ptr<Proposer>>;
-
-Proposers MakeProposers(const ConvertOptions& options, const Environment& environment,
-                        const std::optional<FoundGpu>& gpu) {
-  const auto bar = std::make_shared<std::optional<Progress>>();  // while a remote model is asked
-  return options.proposers.Make({.python = environment.python,
-                                 .worker_folder = environment.root + "/worker",
-                                 .device = gpu ? gpu->name : "",
-                                 .give_up = Interrupted,
-                                 .progress = [bar](int64_t done, int64_t total) {
-                                   if (!*bar) bar->emplace("ask the model", total);
-                                   (*bar)->Set(done);
-                                   if (done == total) bar->reset();
-                                 }});
-}
-
-std::vector<Candidate> AskAll(const Proposers& proposers, const ProposeRequest& request,
-                              std::vector<std::string>* remarks) {
-  std::vector<Candidate> candidates;
-  for (const auto& proposer : proposers) {
-    if (Interrupted()) break;
-    for (Candidate& candidate : proposer->Propose(request)) candidates.push_back(std::move(candidate));
-    for (std::string& remark : proposer->TakeRemarks()) remarks->push_back(std::move(remark));
-  }
-  return candidates;
 }
 
 std::string DefaultOut(const std::string& file) {
@@ -155,36 +140,33 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::optional<FoundGpu> gpu = options.common.FindGpu();
   const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();
-  const Proposers proposers =
-      MakeProposers(options, environment, gpu);  // before anything is started: it takes the key away
+  const Proposers proposers = MakeProposers(options, environment, gpu);
   const Workers workers = StartWorkers(environment, options.common, gpu);
   Recorder* recorder = workers.recorder.get();
-  const Plan reference = RecordReference(recorder, options, source);
-  const Program program = Lift(reference);
-  if (options.show_program) fmt::print("{}\n", PrintProgram(program));
-
+  const auto reference = std::make_shared<const Plan>(RecordReference(recorder, options, source));
   ConvertReport report{.file = options.file, .seed = verification.seed};
-  std::vector<Candidate> candidates = AskAll(proposers,
-                                             {.reference = &reference,
-                                              .program = &program,
-                                              .reference_source = source,
-                                              .entry = options.entry(),
-                                              .is_function = options.is_function(),
-                                              .strict = options.common.strict,
-                                              .seed = verification.seed,
-                                              .count = options.count},
-                                             &report.remarks);
+  const auto program = LiftOrRemark(*reference, &report.remarks);
+  if (options.show_program && program) fmt::print("{}\n", PrintProgram(*program));
   if (Interrupted()) return kInterruptedExit;
-  Baseline baseline(environment, options.common, verification,
-                    {source, options.entry(), options.is_function()});
+  const SourceFile reference_file{source, options.entry(), options.is_function()};
+  Baseline baseline(environment, options.common, verification, reference_file);
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
-  const std::vector<Judged> judged =
-      JudgeAll(&pool, &baseline, options, verification, source, std::move(candidates));
+  std::vector<eval::Attempt> judged;
+  if (program) {
+    judged = Attempted(proposers, &pool, &baseline, options,
+                       {.reference = reference_file,
+                        .program = program,
+                        .plan = reference,
+                        .count = options.count,
+                        .seed = verification.seed,
+                        .verification = verification},
+                       &report.remarks);
+  }
   if (Interrupted()) return kInterruptedExit;
 
-  for (const Judged& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
-  for (const Judged* best : BestFirst(judged)) {
-    auto shipped = Ship(recorder, ReferenceRequest(options, source), reference, *best->reply.plan,
+  for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
+  for (const eval::Attempt* best : BestFirst(judged)) {
+    auto shipped = Ship(recorder, ReferenceRequest(options, source), *reference, *best->reply.plan,
                         BestVariantIn(best->reply.verdict),
                         ModuleHeader(options.file, best->candidate, best->reply.verdict));
     if (auto* failure = std::get_if<EmitFailure>(&shipped)) {
@@ -205,7 +187,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
     fmt::print("{}", report.ToText());
   }
   const bool infrastructure = (!judged.empty() || !report.remarks.empty()) &&
-                              std::all_of(judged.begin(), judged.end(), [](const Judged& one) {
+                              std::all_of(judged.begin(), judged.end(), [](const eval::Attempt& one) {
                                 return one.reply.outcome == "infra_error";
                               });
   return !report.out.empty() ? 0 : infrastructure ? 3 : 1;
@@ -229,9 +211,11 @@ int RunConvert(int argc, char** argv, const Environment& environment) {
   app.add_option("--function", options.function, "convert a plain function instead of a class")
       ->excludes(class_option);
   app.add_flag("--show-program", options.show_program, "print the canonical program first");
-  app.add_option("--candidates", options.count, "at most so many candidates of each proposer")
+  app.add_option("-n,--candidates", options.count, "at most so many candidates of each proposer")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  app.add_flag("--no-repair", options.no_repair,
+               "do not send verdicts back to a language model of whose answers none passed");
   options.common.AddTo(&app);
   options.proposers.AddTo(&app);
   if (auto code = Parse(&app, argc, argv)) return *code;

@@ -16,17 +16,20 @@ using nlohmann::json;
 
 // The table, with times where a GPU took any.
 std::string TableText(const std::vector<ConvertReport::Row>& rows) {
-  size_t width = 8;
-  for (const auto& row : rows) width = std::max(width, row.candidate.strategy.size());
+  size_t width = 8, names = 9;
+  for (const auto& row : rows) {
+    width = std::max(width, row.candidate.strategy.size());
+    names = std::max(names, row.candidate.proposer.size());
+  }
   const bool timed = std::any_of(rows.begin(), rows.end(), [](const auto& row) {
     return MedianMicrosecondsIn(row.verdict).has_value();
   });
-  std::string text = fmt::format("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", "proposer", "strategy",
-                                 width, "verdict", "error", "eager", "budget", "in Triton");
+  std::string text = fmt::format("{:<{}} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", "proposer", names,
+                                 "strategy", width, "verdict", "error", "eager", "budget", "in Triton");
   text += timed ? fmt::format("  {:>10}  {:>8}  {:>10}\n", "time", "vs eager", "vs compile") : "\n";
   for (const auto& row : rows) {
     const json worst = WorstOutputIn(row.verdict);
-    text += fmt::format("{:<9} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", row.candidate.proposer,
+    text += fmt::format("{:<{}} {:<{}}  {:<16} {:>9} {:>9} {:>9}  {:>9}", row.candidate.proposer, names,
                         row.candidate.strategy, width, TextIn(row.verdict, "verdict"),
                         NumberIn(worst, "error"), NumberIn(worst, "eager_error"), NumberIn(worst, "budget"),
                         fmt::format("{:.0f}%", 100 * WorkShareIn(row.verdict)));
@@ -60,7 +63,7 @@ std::string WhereVerified(const json& verdict) {
   return fmt::format("{}, {}. Median time {:.1f} us{}.", TextIn(timing, "device"), seed, *median, speedups);
 }
 
-// How many candidates each proposer had, and how many of them passed; in the order of the rows.
+// How many candidates each proposer had, repairs among them, and how many passed; in the order of the rows.
 struct Tally {
   std::string proposer;
   int candidates = 0, passed = 0;
@@ -69,10 +72,10 @@ struct Tally {
 std::vector<Tally> TallyOf(const std::vector<ConvertReport::Row>& rows) {
   std::vector<Tally> tallies;
   for (const auto& row : rows) {
-    if (tallies.empty() || tallies.back().proposer != row.candidate.proposer)
-      tallies.push_back({row.candidate.proposer});
-    ++tallies.back().candidates;
-    tallies.back().passed += TextIn(row.verdict, "verdict") == "passed";
+    auto tally = std::ranges::find(tallies, row.candidate.proposer, &Tally::proposer);
+    if (tally == tallies.end()) tally = tallies.insert(tally, {.proposer = row.candidate.proposer});
+    ++tally->candidates;
+    tally->passed += TextIn(row.verdict, "verdict") == "passed";
   }
   return tallies;
 }

@@ -45,18 +45,18 @@ std::pair<int64_t, int64_t> ParseSlice(const std::string& text, int64_t count) {
 
 // "teacher", "remote:URL", or several with a plus: "inductor + remote:URL".
 std::unique_ptr<Proposer> MakeTeacher(const std::string& names, ProposerOptions options,
-                                      const Environment& environment) {
+                                      const std::string& device, const Environment& environment) {
   options.proposers.clear();
   for (std::string_view rest = names; !rest.empty();) {
     const size_t plus = rest.find(" + ");
     options.proposers.emplace_back(rest.substr(0, plus));
     rest.remove_prefix(plus == std::string_view::npos ? rest.size() : plus + 3);
   }
-  auto made = options.Make({.python = environment.python,
-                            .worker_folder = environment.root + "/worker",
+  if (options.proposers.empty()) throw UserError("teacher.name: there is no name");
+  auto made = options.Make({.environment = environment,
+                            .runner = {.device = device},
                             .give_up = Interrupted,
                             .must_answer = true});
-  if (made.empty()) throw UserError("teacher.name: there is no name");
   return made.size() == 1 ? std::move(made[0]) : std::make_unique<ProposerGroup>(std::move(made));
 }
 
@@ -102,7 +102,7 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
   if (out.empty()) throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");
   data::BuildRun run{.past_shard = options.shards(), .judges = o.judges > 0 ? o.judges : Cores()};
   if (!o.shards.empty()) std::tie(run.first_shard, run.past_shard) = ParseSlice(o.shards, options.shards());
-  const std::unique_ptr<Proposer> teacher = MakeTeacher(options.teacher.name, o.remote, environment);
+  const std::unique_ptr<Proposer> teacher = MakeTeacher(options.teacher.name, o.remote, o.device, environment);
   data::SetFolder folder(out, data::Identity(&options), options.shards());
   for (const std::string& remark : folder.remarks()) fmt::print(stderr, "tritogen data: {}\n", remark);
 

@@ -8,8 +8,12 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "cli/model_session.h"
+#include "config/fields.h"
+#include "model/config.h"
+#include "propose/chat_client.h"
 #include "propose/inductor_proposer.h"
-#include "propose/remote_proposer.h"
+#include "propose/local_model.h"
 #include "propose/teacher_proposer.h"
 
 namespace tritogen {
@@ -18,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kRemote = "remote:";
+constexpr const char *kRemotePrompt = "autotriton_distil", *kPolicyPrompt = "embedded";
 constexpr size_t kMostPromptBytes = 1 << 20;
 
 // A built-in prompt, or a file with one.
@@ -36,6 +41,21 @@ json ExtraBody(const ProposerOptions& options) {
   if (options.temperature) extra["temperature"] = *options.temperature;
   if (options.top_p) extra["top_p"] = *options.top_p;
   return extra;
+}
+
+// The policy that ships with the repository.
+std::filesystem::path PolicyFolder(const Environment& environment) {
+  return std::filesystem::path(environment.root) / "models" / "embedded";
+}
+
+// What can be seen of a model folder without loading it, before a process is made for it.
+void RequireModel(const std::filesystem::path& folder) {
+  for (const char* file : {"config.json", "tokenizer.json"}) {
+    if (!std::filesystem::exists(folder / file))
+      throw UserError(fmt::format("'{}' is no model folder: it has no {}", folder.string(), file));
+  }
+  LoadModelConfig(folder / "config.json");
+  LoadChatTemplate(folder);
 }
 
 std::string TakeFromEnvironment(const std::string& variable) {
@@ -69,27 +89,30 @@ ChatClientOptions ChatClientOptionsFor(const ProposerOptions& options, const std
 void ProposerOptions::AddTo(CLI::App* app) {
   app->add_option(
          "--proposer", proposers,
-         "who writes candidates: teacher, remote:URL of an OpenAI-compatible endpoint; may be given more "
-         "than once")
-      ->allow_extra_args(false)
-      ->capture_default_str();
+         "who writes candidates: policy (models/embedded), teacher, remote:URL of an OpenAI-compatible "
+         "endpoint,\nor the folder of a model; may be given more than once (default: policy, where there is "
+         "one, and teacher)")
+      ->allow_extra_args(false);
   AddRemoteTo(app);
 }
 
 void ProposerOptions::AddRemoteTo(CLI::App* app) {
-  auto* group = app->add_option_group("Remote model", "for --proposer remote:URL; docs/remote.md says more");
-  group->add_option("--model", model, "its name");
-  group->add_option("--prompt", prompt, "how it is asked: a name, or a file with a template")
-      ->capture_default_str();
-  group
+  auto* asked = app->add_option_group("Language models", "for all of them; docs/remote.md says more");
+  asked->add_option("--prompt", prompt,
+                    "how one is asked: a name, or a file with a template (default: embedded for model\n"
+                    "folders, autotriton_distil for remote models)");
+  asked
       ->add_option("--prompt-body", body,
                    "what it is shown: source, program or both (default: the prompt's own)")
       ->check(CLI::IsMember({"source", "program", "both"}));
+  asked->add_option("--temperature", temperature, "of sampling (default: the model's own)")
+      ->check(CLI::Range(0.0, 10.0));
+  asked->add_option("--top-p", top_p, "of sampling (default: the model's own)")->check(CLI::Range(0.0, 1.0));
+  asked->add_option("--max-tokens", max_tokens, "of one answer")->check(CLI::PositiveNumber);
+  auto* group = app->add_option_group("Remote model", "for --proposer remote:URL; docs/remote.md says more");
+  group->add_option("--model", model, "its name");
   group->add_option("--key-variable", key_variable, "environment variable that holds the key")
       ->capture_default_str();
-  group->add_option("--temperature", temperature, "of sampling")->check(CLI::Range(0.0, 10.0));
-  group->add_option("--top-p", top_p, "of sampling")->check(CLI::Range(0.0, 1.0));
-  group->add_option("--max-tokens", max_tokens, "of one answer")->check(CLI::PositiveNumber);
   group->add_option("--body", extra, "more members of each request, as one JSON object");
   group->add_option("--concurrency", concurrency, "requests at once")
       ->check(CLI::Range(1, 1024))
@@ -118,27 +141,78 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
 
 std::vector<std::unique_ptr<Proposer>> ProposerOptions::Make(const Context& context) const {
   const std::string key = TakeFromEnvironment(key_variable);
+  std::vector<std::string> names = proposers;
+  if (names.empty()) {
+    if (std::filesystem::exists(PolicyFolder(context.environment))) names.push_back("policy");
+    names.push_back("teacher");
+  }
   std::vector<std::unique_ptr<Proposer>> made;
-  for (const std::string& name : proposers) {
-    if (name == "teacher") {
-      made.push_back(std::make_unique<TeacherProposer>());
-    } else if (name == "inductor") {
-      made.push_back(
-          std::make_unique<InductorProposer>(InductorOptions{context.python, context.worker_folder}));
-    } else if (name.starts_with(kRemote)) {
-      RemoteOptions remote{.chat = ChatClientOptionsFor(*this, name.substr(kRemote.size()), key),
-                           .prompt = PromptNamed(prompt),
+  for (const std::string& name : names) made.push_back(MakeOne(name, key, context));
+  return made;
+}
+
+std::unique_ptr<Proposer> ProposerOptions::MakeOne(const std::string& name, const std::string& key,
+                                                   const Context& context) const {
+  if (name == "teacher") return std::make_unique<TeacherProposer>();
+  if (name == "inductor")
+    return std::make_unique<InductorProposer>(
+        InductorOptions{context.environment.python, context.environment.root + "/worker"});
+  if (name.starts_with(kRemote)) return MakeRemote(name.substr(kRemote.size()), key, context);
+  if (name == "policy") {
+    const std::filesystem::path folder = PolicyFolder(context.environment);
+    if (!std::filesystem::is_directory(folder))
+      throw UserError(fmt::format(
+          "proposer policy: there is no model in '{}'; --proposer DIR takes the model of another folder",
+          folder.string()));
+    return MakeLocal(name, folder, context);
+  }
+  if (std::filesystem::is_directory(name)) {
+    const std::string last = std::filesystem::weakly_canonical(name).filename().string();
+    return MakeLocal(last == "teacher" || last == "policy" ? name : last, name, context);
+  }
+  if (name.find('/') != std::string::npos)
+    throw UserError(fmt::format("proposer {}: there is no such model folder", name));
+  static const std::vector<std::string> kNames{"policy", "teacher", "inductor"};
+  throw UserError(
+      fmt::format("proposer {}: there are policy, teacher, inductor, remote:URL and folders of models{}", name,
+                  config::Suggestion(name, kNames)));
+}
+
+std::unique_ptr<Proposer> ProposerOptions::MakeRemote(const std::string& url, const std::string& key,
+                                                      const Context& context) const {
+  LanguageOptions language{.prompt = PromptNamed(prompt.empty() ? kRemotePrompt : prompt),
                            .must_answer = context.must_answer,
                            .progress = context.progress};
-      remote.chat.give_up = context.give_up;
-      if (const PromptBody* named = PromptBodyNamed(body)) remote.body = *named;
-      if (!context.device.empty()) remote.device = context.device;
-      made.push_back(std::make_unique<RemoteProposer>(std::move(remote)));
-    } else {
-      throw UserError(fmt::format("proposer {}: there are teacher, inductor and remote:URL", name));
-    }
-  }
-  return made;
+  if (const PromptBody* named = PromptBodyNamed(body)) language.body = *named;
+  if (!context.device.empty()) language.device = context.device;
+  auto client = std::make_unique<ChatClient>(ChatClientOptionsFor(*this, url, key));
+  client->give_up = context.give_up;
+  return std::make_unique<LanguageProposer>(std::move(language), std::move(client));
+}
+
+std::unique_ptr<Proposer> ProposerOptions::MakeLocal(const std::string& name, const std::string& folder,
+                                                     const Context& context) const {
+  LanguageOptions language{.name = name,
+                           .prompt = PromptNamed(prompt.empty() ? kPolicyPrompt : prompt),
+                           .must_answer = context.must_answer,
+                           .progress = context.progress};
+  language.as_policy = language.prompt.name == kPolicyPrompt;
+  if (const PromptBody* named = PromptBodyNamed(body)) language.body = *named;
+  if (!context.device.empty()) language.device = context.device;
+  RequireModel(folder);
+  auto open = [folder, runner = context.runner, environment = context.environment, options = *this] {
+    ModelSession session = OpenModel({.folder = folder, .runner = runner}, environment);
+    GenerateOptions sampling = session.defaults;
+    sampling.max_tokens = options.max_tokens.value_or(0);
+    SamplingOptions& s = sampling.sampling;
+    if (options.temperature) s.temperature = static_cast<float>(*options.temperature);
+    if (options.top_p) s.top_p = static_cast<float>(*options.top_p);
+    return LoadedModel{std::move(session.tokenizer), std::move(*session.chat_template), sampling,
+                       std::move(session.engine)};
+  };
+  auto model = std::make_unique<LocalModel>(std::filesystem::weakly_canonical(folder).filename().string(), open);
+  model->give_up = context.give_up;
+  return std::make_unique<LanguageProposer>(std::move(language), std::move(model));
 }
 
 }  // namespace tritogen

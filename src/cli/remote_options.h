@@ -1,4 +1,5 @@
-// Options of commands that ask proposers: which ones, and for a remote model how it is reached and asked.
+// Options of commands that ask proposers: which ones, how language models are asked, and how remote ones are
+// reached.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,13 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "propose/proposer.h"
+#include "cli/command.h"
+#include "propose/language_proposer.h"
+#include "runner/open_runner.h"
 
 namespace tritogen {
 
 struct ProposerOptions {
-  std::vector<std::string> proposers = {"teacher"};  // "teacher", "inductor", "remote:URL"
-  std::string model, prompt = "autotriton_distil", body, key_variable = "OPENAI_API_KEY", cost_log, extra;
+  // "policy", "teacher", "inductor", "remote:URL", a model folder. None: policy, where there is one, and
+  // teacher.
+  std::vector<std::string> proposers;
+  std::string model, prompt, body, key_variable = "OPENAI_API_KEY", cost_log, extra;
   int concurrency = 4, retries = 5;
   std::optional<int> max_tokens;
   std::optional<double> temperature, top_p, prompt_price, completion_price;
@@ -27,15 +32,25 @@ struct ProposerOptions {
   void AddRemoteTo(CLI::App* app);
 
   struct Context {
-    std::string python, worker_folder;  // for inductor
-    std::string device;                 // for prompts; empty: no particular GPU
+    Environment environment;
+    std::string device;     // for prompts; empty: no particular GPU
+    RunnerOptions runner;   // of model folders
     std::function<bool()> give_up;      // Ctrl-C
     bool must_answer = false;           // an endpoint that is out ends the command
     std::function<void(int64_t done, int64_t total)> progress;
   };
-  // One for each that was named, in that order. Takes the key out of the environment, so that no process that
-  // is started later has it. Throws UserError for options that cannot work.
+  // One for each that was named, in that order, with names unlike each other. Takes the key out of the
+  // environment, so that no process that is started later has it. Model folders get their processes: call it
+  // before threads are started. Throws UserError for options that cannot work.
   std::vector<std::unique_ptr<Proposer>> Make(const Context& context) const;
+
+ private:
+  std::unique_ptr<Proposer> MakeOne(const std::string& name, const std::string& key,
+                                    const Context& context) const;
+  std::unique_ptr<Proposer> MakeRemote(const std::string& url, const std::string& key,
+                                       const Context& context) const;
+  std::unique_ptr<Proposer> MakeLocal(const std::string& name, const std::string& folder,
+                                      const Context& context) const;
 };
 
 }  // namespace tritogen

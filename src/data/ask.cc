@@ -7,7 +7,7 @@ namespace tritogen::data {
 std::vector<std::optional<ChatReply>> AskAbout(
     const std::vector<const Record*>& records, const StageTools& tools, const PromptTemplate& prompt,
     const std::function<void(const Record&, PromptValues*)>& change) {
-  ChatClient* chat = ChatOf(tools);
+  ChatModel* chat = ChatOf(tools);
   TRITOGEN_CHECK(chat != nullptr);
   std::vector<ChatRequest> requests;
   for (const Record* record : records) {

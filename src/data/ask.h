@@ -8,7 +8,7 @@
 
 #include "data/record.h"
 #include "data/stage.h"
-#include "propose/chat_client.h"
+#include "propose/chat_model.h"
 #include "text/prompt.h"
 
 namespace tritogen::data {
@@ -20,7 +20,7 @@ std::vector<std::optional<ChatReply>> AskAbout(
     const std::vector<const Record*>& records, const StageTools& tools, const PromptTemplate& prompt,
     const std::function<void(const Record&, PromptValues*)>& change = [](const Record&, PromptValues*) {});
 
-inline ChatClient* ChatOf(const StageTools& tools) {
+inline ChatModel* ChatOf(const StageTools& tools) {
   return tools.teacher == nullptr ? nullptr : tools.teacher->chat();
 }
 

@@ -28,8 +28,7 @@ std::set<std::string> ReadAvoided(const std::vector<std::string>& files) {
   return avoided;
 }
 
-synth::SamplerOptions OptionsOf(const BuildOptions& options, const LevelOptions& level) {
-  const ProgramOptions& p = options.programs;
+synth::SamplerOptions OptionsOf(const ProgramOptions& p, const LevelOptions& level) {
   synth::SamplerOptions s;
   s.level = level.level;
   s.sketch.operators = synth::OperatorsNamed(level.operators);
@@ -47,16 +46,20 @@ synth::SamplerOptions OptionsOf(const BuildOptions& options, const LevelOptions&
 
 }  // namespace
 
-Draw::Draw(const BuildOptions& options)
-    : seed_(options.seed),
-      test_share_(options.programs.test_share),
-      split_by_graph_(options.programs.split_by == "graph"),
-      total_(options.total_programs()) {
-  const std::set<std::string> avoided = ReadAvoided(options.programs.avoid);
-  for (const LevelOptions& level : options.levels) {
-    synth::SamplerOptions sampler = OptionsOf(options, level);
+Draw::Draw(const BuildOptions& options) : Draw(options.seed, options.programs, options.levels) {}
+
+Draw::Draw(uint64_t seed, const ProgramOptions& programs, const std::vector<LevelOptions>& levels,
+           bool only_held_out)
+    : seed_(seed),
+      test_share_(programs.test_share),
+      split_by_graph_(programs.split_by == "graph"),
+      total_(TotalPrograms(levels)) {
+  const std::set<std::string> avoided = ReadAvoided(programs.avoid);
+  for (const LevelOptions& level : levels) {
+    synth::SamplerOptions sampler = OptionsOf(programs, level);
     sampler.seed = SplitMix::At(seed_, levels_.size());
     sampler.avoid = avoided;
+    sampler.held_out.only = only_held_out;
     levels_.push_back({level.programs, 0, std::make_unique<synth::Sampler>(std::move(sampler))});
   }
 }

@@ -48,6 +48,15 @@ void DescribePrograms(config::Fields* f, ProgramOptions* o) {
   }
 }
 
+void DescribeEval(config::Fields* f, EvalOptions* o) {
+  f->Text("shapes", &o->shapes);
+  try {
+    if (!o->shapes.empty()) synth::Domain::Parse(o->shapes);
+  } catch (const UserError& error) {
+    f->Fail("shapes", error.what());
+  }
+}
+
 // A stage is made when its name is known, and describes the rest of its table itself.
 void DescribeStages(config::Fields* f, std::vector<std::unique_ptr<Stage>>* stages) {
   f->Sections(
@@ -67,10 +76,14 @@ void DescribeStages(config::Fields* f, std::vector<std::unique_ptr<Stage>>* stag
 
 }  // namespace
 
-int64_t BuildOptions::total_programs() const {
+int64_t TotalPrograms(const std::vector<LevelOptions>& levels) {
   int64_t sum = 0;
   for (const LevelOptions& level : levels) sum += level.programs;
   return sum;
+}
+
+int64_t BuildOptions::total_programs() const {
+  return TotalPrograms(levels);
 }
 
 int64_t BuildOptions::shards() const {
@@ -90,6 +103,7 @@ void Describe(config::Fields* f, BuildOptions* o) {
     g->Bool("strict", &o->teacher.strict);
   });
   DescribeStages(f, &o->stages);
+  f->Section("eval", [o](config::Fields* g) { DescribeEval(g, &o->eval); });
   if (o->levels.empty())
     f->Fail("level", "which programs? Give at least one table [[level]] with level = 1 and programs = 100");
 }
@@ -104,6 +118,7 @@ nlohmann::ordered_json Identity(BuildOptions* options) {
   nlohmann::ordered_json identity =
       config::WriteJson([&](config::Fields* fields) { Describe(fields, options); });
   identity.erase("out");
+  identity.erase("eval");
   // Of files that fingerprints come from, their contents count.
   nlohmann::ordered_json avoid = nlohmann::ordered_json::array();
   for (const std::string& path : options->programs.avoid) avoid.push_back(Sha256Hex(ReadFile(path)));

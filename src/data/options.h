@@ -38,6 +38,11 @@ struct TeacherOptions {
   bool strict = true;
 };
 
+// What `eval` draws beside a set's own programs; no part of what the set is.
+struct EvalOptions {
+  std::string shapes;  // sizes that the set does not have
+};
+
 struct BuildOptions {
   uint64_t seed = 1;
   std::string out;  // folder; no part of what the set is
@@ -47,10 +52,13 @@ struct BuildOptions {
   std::vector<LevelOptions> levels;
   TeacherOptions teacher;
   std::vector<std::unique_ptr<Stage>> stages;
+  EvalOptions eval;
 
   int64_t total_programs() const;
   int64_t shards() const;
 };
+
+int64_t TotalPrograms(const std::vector<LevelOptions>& levels);
 
 void Describe(config::Fields* fields, BuildOptions* options);
 

@@ -35,6 +35,7 @@ void RequireHeaderText(const std::string& key, const std::string& variable) {
 // One request on its way from Submit to its result.
 struct ChatClient::Job {
   std::string id, purpose, body;
+  int sample = 0;
   Clock::time_point started, deadline;  // of all its tries
   Clock::time_point not_before{}, last_byte;
   int tries = 0;
@@ -76,12 +77,15 @@ void ChatClient::Submit(std::string id, const ChatRequest& request) {
     body["messages"].push_back({{"role", message.role}, {"content", message.content}});
   body["stream"] = options_.stream;
   if (options_.stream) body["stream_options"] = {{"include_usage", true}};
-  auto job = std::make_unique<Job>();
-  job->id = std::move(id);
-  job->purpose = request.purpose;
-  job->body = body.dump(-1, ' ', false, json::error_handler_t::replace);
-  job->client = this;
-  waiting_.push_back(std::move(job));
+  for (int sample = 0; sample < request.samples; ++sample) {
+    auto job = std::make_unique<Job>();
+    job->id = id;
+    job->sample = sample;
+    job->purpose = request.purpose;
+    job->body = body.dump(-1, ' ', false, json::error_handler_t::replace);
+    job->client = this;
+    waiting_.push_back(std::move(job));
+  }
 }
 
 int ChatClient::unfinished() const {
@@ -107,21 +111,6 @@ std::optional<ChatClient::Done> ChatClient::Next(double timeout_seconds) {
   Done done = std::move(done_.front());
   done_.pop_front();
   return done;
-}
-
-std::vector<ChatResult> ChatClient::Ask(const std::vector<ChatRequest>& requests,
-                                        const std::function<void(int64_t)>& on_done) {
-  TRITOGEN_CHECK(unfinished() == 0);
-  std::vector<ChatResult> results(requests.size());
-  for (size_t i = 0; i < requests.size(); ++i) Submit(std::to_string(i), requests[i]);
-  for (int64_t done = 0; unfinished() > 0;) {
-    if (options_.give_up && options_.give_up()) Cancel();
-    auto one = Next(kPollSeconds);
-    if (!one) continue;
-    results[std::stoul(one->id)] = std::move(one->result);
-    if (on_done) on_done(++done);
-  }
-  return results;
 }
 
 void ChatClient::Cancel() {
@@ -356,7 +345,7 @@ ChatClient::Failed ChatClient::NoTransfer(const Job& job, CURLcode code) const {
 
 void ChatClient::Settle(std::unique_ptr<Job> job, ChatResult result) {
   Log(*job, result);
-  done_.push_back({std::move(job->id), std::move(result)});
+  done_.push_back({std::move(job->id), job->sample, std::move(result)});
 }
 
 void ChatClient::Log(const Job& job, const ChatResult& result) {

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <deque>
-#include <functional>
 #include <list>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -19,10 +18,9 @@
 #include <vector>
 
 #include "base/splitmix.h"
-#include "propose/chat_reply.h"
+#include "propose/chat_model.h"
 #include "propose/cost_log.h"
 #include "propose/curl.h"
-#include "text/prompt.h"
 
 namespace tritogen {
 
@@ -44,63 +42,24 @@ struct ChatClientOptions {
   ReplyLimits limits;
   TokenPrices prices;
   std::string cost_log;  // a file; empty: none
-  std::function<bool()>
-      give_up;  // asked a few times a second while Ask waits; true: all requests are cancelled
 };
 
-struct ChatRequest {
-  std::vector<ChatMessage> messages;
-  std::string purpose;  // for the cost log: "propose", "difficulty"
-};
-
-struct ChatFailure {
-  enum class Kind {
-    kRefused,     // the endpoint will have no request: key, address, model
-    kBadRequest,  // it will not have this one
-    kBusy,        // too many requests, or a failure of its own, until the last retry
-    kBroken,      // no connection, or it broke off, until the last retry
-    kTimeout,     // idle or altogether too long
-    kBadReply,    // an answer that is none
-    kCancelled
-  };
-  // Nothing is wrong with the request: asked at another time, it may be answered.
-  bool outage() const {
-    return kind == Kind::kRefused || kind == Kind::kBusy || kind == Kind::kBroken || kind == Kind::kTimeout;
-  }
-
-  Kind kind;
-  std::string message;  // "https://host/v1/chat/completions: HTTP 401: …"
-};
-
-using ChatResult = std::variant<ChatReply, ChatFailure>;
-
-class ChatClient {
+class ChatClient : public ChatModel {
  public:
   // Throws UserError for an address that is none, a key that cannot be sent, a log that cannot be written, or
   // where there is no libcurl.
   explicit ChatClient(ChatClientOptions options);
-  ~ChatClient();
+  ~ChatClient() override;
   ChatClient(const ChatClient&) = delete;
 
-  struct Done {
-    std::string id;
-    ChatResult result;
-  };
-
-  // Takes a request; it starts, inside of Next, when one of the places is free.
-  void Submit(std::string id, const ChatRequest& request);
-  // The next result, in the order in which they come. Nothing after `timeout_seconds`, or when none is left.
-  std::optional<Done> Next(double timeout_seconds);
-  int unfinished() const;
-  // Every unfinished request ends as kCancelled; Next gives these results, too.
-  void Cancel();
-  // All of them, in order; `on_done` after each.
-  std::vector<ChatResult> Ask(const std::vector<ChatRequest>& requests,
-                              const std::function<void(int64_t done)>& on_done = {});
-
-  // Why the cost log is no longer written, once; a full disk there loses no answers.
-  std::string TakeLogProblem() { return std::exchange(log_problem_, {}); }
-  const ChatClientOptions& options() const { return options_; }
+  const std::string& model() const override { return options_.model; }
+  // A request starts, inside of Next, when one of the places is free. Seeds are not sent.
+  void Submit(std::string id, const ChatRequest& request) override;
+  std::optional<Done> Next(double timeout_seconds) override;
+  int unfinished() const override;
+  void Cancel() override;
+  // Why the cost log is no longer written; a full disk there loses no answers.
+  std::string TakeProblem() override { return std::exchange(log_problem_, {}); }
 
  private:
   using Clock = std::chrono::steady_clock;

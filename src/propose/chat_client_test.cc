@@ -215,9 +215,8 @@ TEST(ChatClient, CancelEndsWhatRunsAndWhatWaits) {
   TestEndpoint endpoint;
   endpoint.Then(endpoint.Hang());
   const auto start = std::chrono::steady_clock::now();
-  ChatClientOptions options = OptionsFor(endpoint);
-  options.give_up = [&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(100); };
-  ChatClient client(options);
+  ChatClient client(OptionsFor(endpoint));
+  client.give_up = [&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds(100); };
   const auto results = Ask(&client, 9);
   for (const ChatResult& result : results) EXPECT_EQ(std::get<ChatFailure>(result).kind, Kind::kCancelled);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3));
@@ -290,8 +289,8 @@ TEST(CostLog, AFullDiskLosesNoAnswer) {
   options.cost_log = "/dev/full";
   ChatClient client(options);
   EXPECT_EQ(Reply(Ask(&client)[0]).content, "fine");
-  EXPECT_NE(client.TakeLogProblem().find("/dev/full"), std::string::npos);
-  EXPECT_EQ(client.TakeLogProblem(), "");
+  EXPECT_NE(client.TakeProblem().find("/dev/full"), std::string::npos);
+  EXPECT_EQ(client.TakeProblem(), "");
   options.cost_log = "/no/such/folder/log";
   EXPECT_THROW(ChatClient{options}, UserError);
 }

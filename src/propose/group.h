@@ -32,9 +32,9 @@ class ProposerGroup : public Proposer {
     }
     return all;
   }
-  ChatClient* chat() override {
+  ChatModel* chat() override {
     for (const auto& member : members_) {
-      if (ChatClient* chat = member->chat()) return chat;
+      if (ChatModel* chat = member->chat()) return chat;
     }
     return nullptr;
   }

@@ -1,9 +1,14 @@
 // Proposer: anything that writes candidates for a program.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
+#include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plan/plan.h"
@@ -19,6 +24,9 @@ struct Candidate {
   std::string entry = "ModelNew";
   std::string thoughts;   // what a model wrote before its answer
   std::string no_answer;  // there is no source: why, "no_code: the answer has no code"
+  std::string answer;     // a model's whole text, as it wrote it
+  int number = -1;        // which sample of its request it is; −1: they come in order
+  std::optional<int64_t> tokens;  // of that text, where they are known
 };
 
 struct ProposeRequest {
@@ -30,8 +38,20 @@ struct ProposeRequest {
   bool strict = false;
   uint64_t seed = 0;
   int count = 8;  // at most so many candidates
+  // An earlier candidate that did not pass and what the verifier said (docs/formats/verdict.md): this one is
+  // to be mended. For proposers that repair.
+  const Candidate* wrong = nullptr;
+  const nlohmann::json* verdict = nullptr;
 };
 
+// Candidates for a request, some of them or all.
+struct Proposal {
+  std::string id;  // of the request
+  std::vector<Candidate> candidates;
+  bool last = true;  // of this request
+};
+
+// Not thread-safe.
 class Proposer {
  public:
   virtual ~Proposer() = default;
@@ -44,10 +64,31 @@ class Proposer {
     for (const ProposeRequest& request : requests) all.push_back(Propose(request));
     return all;
   }
+
+  // The same for who has other work meanwhile: requests are taken, what they point at must last until their
+  // last proposal, and proposals come as they are made; nothing after `timeout_seconds`, or when none is
+  // left. Not to be mixed with the above.
+  virtual void Begin(std::string id, const ProposeRequest& request) {
+    begun_.emplace_back(std::move(id), request);
+  }
+  virtual std::optional<Proposal> Next(double timeout_seconds) {
+    if (begun_.empty()) return std::nullopt;
+    auto [id, request] = std::move(begun_.front());
+    begun_.pop_front();
+    return Proposal{std::move(id), Propose(request)};
+  }
+  // Forgets what was begun.
+  virtual void Cancel() { begun_.clear(); }
+
+  // Whether it takes requests with `wrong`.
+  virtual bool repairs() const { return false; }
   // What went wrong since the last call, a line each: "remote: 2 of 8 samples failed: …".
   virtual std::vector<std::string> TakeRemarks() { return {}; }
   // The model behind it, for questions other than for candidates; null where there is none.
-  virtual class ChatClient* chat() { return nullptr; }
+  virtual class ChatModel* chat() { return nullptr; }
+
+ private:
+  std::deque<std::pair<std::string, ProposeRequest>> begun_;
 };
 
 }  // namespace tritogen

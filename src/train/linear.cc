@@ -22,11 +22,11 @@ void LinearToWeights(const at::Tensor& d_out, const at::Tensor& x, const at::Ten
                      const at::Tensor& d_bias) {
   at::Tensor sums = d_weight;
   if (x.scalar_type() == at::kFloat) {
-    at::addmm_out(sums, d_weight, d_out.t(), x);
+    at::addmm_out(sums, sums, d_out.t(), x);
   } else if (x.is_cuda()) {
-    at::addmm_out(sums, d_weight, d_out.t(), x, at::kFloat);
+    at::addmm_out(sums, sums, d_out.t(), x, at::kFloat);
   } else {  // ATen has no such product on the CPU
-    at::addmm_out(sums, d_weight, d_out.t().to(at::kFloat), x.to(at::kFloat));
+    at::addmm_out(sums, sums, d_out.t().to(at::kFloat), x.to(at::kFloat));
   }
   if (d_bias.defined()) d_bias.add_(at::sum(d_out, {0}, /*keepdim=*/false, at::kFloat));
 }

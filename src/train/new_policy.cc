@@ -108,6 +108,15 @@ std::optional<TokenizerFile> TrainPolicyTokenizer(const CorpusOptions& data, con
   return trainer.Train();
 }
 
+bool MakePolicy(const fs::path& folder, const PolicyOptions& options, const CorpusOptions& data,
+                const ReadHooks& hooks) {
+  if (Exists(folder / "config.json"))
+    throw UserError(fmt::format("{} holds a model already; choose another folder", folder.string()));
+  const auto tokenizer = TrainPolicyTokenizer(data, options, hooks);
+  if (tokenizer) WritePolicyFolder(folder, options, *tokenizer);
+  return tokenizer.has_value();
+}
+
 ModelConfig PolicyConfig(const PolicyOptions& o, const TokenizerFile& tokenizer) {
   ModelConfig config{.family = ModelFamily::kQwen3,
                      .vocabulary = o.vocabulary,

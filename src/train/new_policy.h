@@ -39,6 +39,10 @@ TokenizerFile PolicySkeleton();
 std::optional<TokenizerFile> TrainPolicyTokenizer(const CorpusOptions& data, const PolicyOptions& options,
                                                   const ReadHooks& hooks = {});
 
+// Both: a folder for the data. False: stopped, and nothing is written.
+bool MakePolicy(const std::filesystem::path& folder, const PolicyOptions& options, const CorpusOptions& data,
+                const ReadHooks& hooks = {});
+
 ModelConfig PolicyConfig(const PolicyOptions& options, const TokenizerFile& tokenizer);
 
 // Writes the folder: weights in bfloat16, config.json last. Throws UserError when there is a model already,

@@ -31,7 +31,7 @@ class PackedAttention {
   const int64_t tokens_, heads_, kv_heads_;
   const double scale_;
   const std::string variant_;  // as kernels are named: ".bf16.64"
-  int64_t rows_ = 0, backward_rows_ = 0;
+  const int64_t rows_;  // tokens of a program
   at::Tensor along_;  // [heads, tokens] float32
 };
 

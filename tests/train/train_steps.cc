@@ -2,7 +2,7 @@
 // documents, which tests/train compares with transformers and torch.optim.
 //   {"load": FOLDER, "documents": [{"tokens": [ID, …], "targets": [ID or -1, …], "weights": [NUMBER, …]}, …],
 //    "fused": BOOL, "checkpointing": BOOL, "rates": [NUMBER, …], "weight_decay": NUMBER, "clip": NUMBER,
-//    "out": FILE}
+//    "epsilon": NUMBER, "out": FILE}
 // FILE: "losses" [steps]; "gradient.NAME" of the first step; "weight.NAME" after the last. All float32.
 #include <ATen/ATen.h>
 
@@ -46,7 +46,9 @@ json Answer(const json& request) {
                         request["checkpointing"]};
   const bool fused = request["fused"];
   const auto pass = (fused ? MakeFusedPass : MakePlainPass)(weights, gradients, shape);
-  const AdamWOptions options{.weight_decay = request["weight_decay"], .clip = request["clip"]};
+  const AdamWOptions options{.epsilon = request["epsilon"],
+                             .weight_decay = request["weight_decay"],
+                             .clip = request["clip"]};
   AdamW adamw(weights, 0, weights.flat.numel(), options, !fused);
 
   const auto rates = request["rates"].get<std::vector<double>>();

@@ -1,0 +1,91 @@
+#include "cli/eval_output.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/json_text.h"
+#include "cli/batch_file.h"
+
+namespace tritogen {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+std::string LineOf(const ordered_json& object) {
+  return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::ofstream OpenForAppending(const std::string& path) {
+  std::ofstream file(path, std::ios::app | std::ios::binary);
+  if (!file) throw UserError(fmt::format("cannot write to '{}'", path));
+  return file;
+}
+
+void Append(std::ofstream* file, const std::string& lines, const std::string& what) {
+  *file << lines << std::flush;
+  if (!*file) throw UserError(fmt::format("{} cannot be written: is the disk full?", what));
+}
+
+}  // namespace
+
+EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, const std::string& failures)
+    : folder_(folder) {
+  if (!failures.empty()) failures_ = OpenForAppending(failures);
+  if (folder_.empty()) return;
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  const std::string options_path = folder_ + "/eval.json", results = folder_ + "/results.jsonl";
+  if (Exists(options_path)) {
+    ordered_json before;
+    try {
+      before = ordered_json(ParseJson(ReadFile(options_path)));
+    } catch (const FormatError& fault) {
+      throw UserError(fmt::format("'{}': {}", options_path, fault.what()));
+    }
+    if (nlohmann::json(before) != nlohmann::json(options))
+      throw UserError(fmt::format("'{}' holds another evaluation ({}); give another --out, or remove it",
+                                  folder_, options_path));
+    GoOn(results);
+  } else {
+    if (Exists(results))
+      throw UserError(fmt::format("'{}' holds results of nobody knows which evaluation: eval.json is missing", folder_));
+    WriteFileAtomic(options_path, options.dump(2) + "\n");
+  }
+  results_ = OpenForAppending(results);
+}
+
+void EvalOutput::GoOn(const std::string& path) {
+  if (!Exists(path)) return;
+  done_ = FinishedIds(path);
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  for (int64_t number = 1; std::getline(in, line); ++number) {
+    try {
+      score_.Add(ParseJson(line));
+    } catch (const FormatError& error) {
+      throw UserError(fmt::format("{}, line {}: {}", path, number, error.what()));
+    }
+  }
+}
+
+void EvalOutput::Add(const ordered_json& result, const std::vector<ordered_json>& failures) {
+  if (failures_.is_open()) {
+    std::string lines;
+    for (const ordered_json& failure : failures) lines += LineOf(failure);
+    Append(&failures_, lines, "the file of failures");
+  }
+  if (results_.is_open()) Append(&results_, LineOf(result), folder_);
+  score_.Add(nlohmann::json(result));
+}
+
+void EvalOutput::Finish(const ordered_json& summary) const {
+  if (folder_.empty()) return;
+  WriteFileAtomic(folder_ + "/summary.json",
+                  summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace tritogen
