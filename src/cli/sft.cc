@@ -84,6 +84,10 @@ void Print(const train::SftSummary& summary, bool json) {
     fmt::print("{}\n", ToJson(summary).dump());
     return;
   }
+  if (summary.model.empty()) {
+    fmt::print("interrupted before the first step\n");
+    return;
+  }
   fmt::print("{} of {} steps, {} tokens in {:.0f} s ({:.0f}/s", summary.step, summary.total, summary.tokens,
              summary.seconds, summary.tokens_per_second);
   if (summary.mfu > 0) fmt::print(", MFU {:.1f}%", 100 * summary.mfu);

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "verify/gpu.h"
 
 namespace tritogen::train {
 namespace {
@@ -73,6 +74,7 @@ StepBatches BatchFeed::Next() {
 // Every rank makes all batches: making one takes far less time than computing it, and each has to know what
 // all of them weigh.
 StepBatches BatchFeed::Make(Place from) {
+  if (page_locked_) Gpu::Current()->EnterThread();  // memory for this rank's GPU, not the first one
   StepBatches step;
   for (Place at = from; static_cast<int64_t>(step.places.size()) < count_; ++at.batch) {
     if (epoch_ != at.epoch) packer_->BeginEpoch(epoch_ = at.epoch);

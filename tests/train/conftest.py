@@ -88,7 +88,8 @@ def config(tmp_path, model, data):
 
 
 def start(*arguments, environment=(), **options) -> subprocess.Popen:
-    variables = {**os.environ, "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable, **dict(environment)}
+    # One thread: others would mostly wait for each other over tensors this small.
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable, **dict(environment)}
     return subprocess.Popen([str(BINARY), "sft", "--device", "cpu", *map(str, arguments)], env=variables, text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)  # fmt: skip
 
