@@ -1,4 +1,4 @@
-// Causal attention within the documents of a batch (kernels/training.py). Tokens' documents are known by
+// Causal attention within the documents of a batch (kernels/packed_attention.py). Tokens' documents are known by
 // their positions and ends alone, so that neither the number of documents nor the longest one matters.
 #pragma once
 
