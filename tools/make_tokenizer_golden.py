@@ -20,6 +20,9 @@ MASK = (1 << 64) - 1
 TEXTS, TRAINING_TEXTS, DECODED = 10_000, 3_000, 2_000
 
 QWEN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+# src/train/new_policy.cc
+POLICY = r"\p{N}|[ .@_]?\p{L}+| ?[^\s\p{L}\p{N}]+[\r\n]*[ \t]*|\s*[\r\n]+[ \t]*|\s+"
+POLICY_TOKENS = ["<|endoftext|>", "<|end|>", "<|system|>", "<|user|>", "<|assistant|>"]
 LLAMA = QWEN.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 
 
@@ -125,6 +128,9 @@ def families():
     def finish_gpt2(t):
         t.post_processor = processors.ByteLevel(add_prefix_space=True, trim_offsets=False, use_regex=True)
 
+    def finish_policy(t):
+        t.post_processor = processors.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
+
     def finish_odd(t):
         t.add_tokens(ODD)
 
@@ -133,6 +139,7 @@ def families():
     yield "qwen3", base(normalizers.NFC(), split(QWEN), plain), [], 1500, finish_qwen
     yield "llama3", base(None, split(LLAMA), standard), [], 1500, finish_llama
     yield "gpt2", base(None, pre_tokenizers.ByteLevel(add_prefix_space=False), standard), ["<|endoftext|>"], 1400, finish_gpt2
+    yield "policy", base(normalizers.NFC(), split(POLICY), plain), POLICY_TOKENS, 1200, finish_policy
     yield "odd", base(normalizers.NFC(), pre_tokenizers.ByteLevel(add_prefix_space=True), standard), [], 500, finish_odd
 
 
@@ -186,7 +193,7 @@ def main():
                 hashes.append(0)  # decoded as if in the byte alphabet, which is another text than the token's
                 continue
             hashes.append(fnv(tokenizer.decode(ids, skip_special_tokens=bool(i & 1)).encode()))
-        if name in ("qwen3", "llama3"):
+        if name in ("qwen3", "llama3", "policy"):
             blocks = [hash_ids(tokenizer.encode(t, add_special_tokens=False).ids) for t in code_point_texts()]
             hashes += [hash_ids(blocks[i:i + 16]) for i in range(0, len(blocks), 16)]
         (FOLDER / f"{name}.hashes").write_bytes(struct.pack(f"<{len(hashes)}I", *hashes))

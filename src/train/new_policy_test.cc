@@ -79,6 +79,14 @@ TEST_F(PolicyTest, NamesAreCutAlikeWhereverTheyStandAndDigitsSingly) {
                                       "(",   "relu",  "), ",     "-", "relu",   "\n"}));
 }
 
+// The golden tokenizer "policy" (src/text/tokenizer_golden_test.cc) has this one's parts.
+TEST(PolicySkeleton, IsWhatTokenizersIsComparedWith) {
+  const std::string golden = ReadFile(fs::path(TRITOGEN_SOURCE_DIR) / "tests/golden/tokenizers/policy.json");
+  const TokenizerFile expected = ParseTokenizerFile(golden), skeleton = PolicySkeleton();
+  EXPECT_EQ(skeleton.pre_tokenizer["pretokenizers"][0], expected.pre_tokenizer["pretokenizers"][0]);
+  EXPECT_EQ(skeleton.normalizer, expected.normalizer);
+}
+
 TEST_F(PolicyTest, SizesThatDoNotFitAreRefused) {
   PolicyOptions odd = kSmall;
   odd.heads = 3, odd.kv_heads = 2;

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import random
 import subprocess
 import sys
 
@@ -22,9 +21,7 @@ CODE = [path.read_text()[:4000] for path in SOURCES]
 TALKS = [[dict(role="user", content=code[:300]), dict(role="assistant", content=f"1. Access pattern: {i * 37} elements.\n\n```python\n{code}```")]
          for i, code in enumerate(CODE)]  # fmt: skip
 TEXTS = CODE + ["", " ", "\n\n\n\tx", "a_b.c@d  = 1024*3 # é 漢字 \U0001f600\r\n\r\n  y", "<|user|>a<|end|>b", "ﬁ Å ½ ٣", "x" * 300, "don't  stop\u00a0"]
-ALPHABET = [" ", "  ", "\n", "\r\n", "\t", "    ", "x", "relu", "_", "__", ".", "@", "12", "٣", "é", "漢", "(", ")", ",", ":", "=", "```", "\u00a0", "½", "\U0001f600"]
-TEXTS += ["".join(random.Random(seed).choices(ALPHABET, k=30)) for seed in range(200)]
-SIZES = ["--vocabulary", 700, "--context", 1024, "--hidden", 48, "--layers", 2, "--heads", 4, "--kv-heads", 2, "--head-dim", 16,
+SIZES = ["--vocabulary", 700, "--context", 4096, "--hidden", 48, "--layers", 2, "--heads", 4, "--kv-heads", 2, "--head-dim", 16,
          "--intermediate", 80]  # fmt: skip
 
 
@@ -54,20 +51,29 @@ def tokenizer(folder):
     return AutoTokenizer.from_pretrained(folder)
 
 
-def test_ids_and_chats_are_those_of_transformers(folder, tokenizer, tmp_path):
+def test_chats_are_those_of_transformers(tokenizer):
     assert (tokenizer.eos_token, tokenizer.pad_token) == ("<|end|>", "<|endoftext|>")
+    talk = TALKS[0] + TALKS[1]
+    assert tokenizer.apply_chat_template(talk, tokenize=False) == "".join(
+        f"<|{m['role']}|>{m['content']}" + "<|end|>" * (m["role"] == "assistant") for m in talk)
+    ids = tokenizer.apply_chat_template(talk[:1], add_generation_prompt=True, return_dict=False)
+    assert tokenizer.decode(ids) == f"<|user|>{talk[0]['content']}<|assistant|>"
+
+
+def test_generate_reads_texts_as_transformers_does(folder, tokenizer, tmp_path):
+    """Ids are compared by src/text/tokenizer_golden_test.cc; here the whole way, from the folder to probabilities."""
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    texts = [text for text in TEXTS if text]
     prompts = tmp_path / "prompts.jsonl"
-    lines = [dict(id=str(i), prompt=text) for i, text in enumerate(TEXTS) if text]
-    lines += [dict(id=f"chat {i}", messages=talk[:1]) for i, talk in enumerate(TALKS)]
-    prompts.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    out = run("generate", "--model", folder, "--device", "cpu", "--prompts", prompts, "--max-tokens", 1, "--temperature", 0, "--json").stdout
-    answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
-    for line in lines:
-        ids = tokenizer.apply_chat_template(line["messages"], add_generation_prompt=True, return_dict=False) if "messages" in line else tokenizer(line["prompt"])["input_ids"]
-        assert answers[line["id"]]["prompt_tokens"] == len(ids), line
-        assert "messages" in line or tokenizer.decode(ids) == line["prompt"] or "Å" in line["prompt"]
-    again = tokenizer.apply_chat_template(TALKS[0] + TALKS[1], tokenize=False)
-    assert again == "".join(f"<|{m['role']}|>{m['content']}" + "<|end|>" * (m["role"] == "assistant") for m in TALKS[0] + TALKS[1])
+    prompts.write_text("".join(json.dumps(dict(id=str(i), prompt=text)) + "\n" for i, text in enumerate(texts)))
+    out = run("generate", "--model", folder, "--device", "cpu", "--dtype", "float32", "--prompts", prompts, "--max-tokens", 1, "--temperature", 0,
+              "--json", "--logprobs", 3).stdout  # fmt: skip
+    for answer in map(json.loads, out.splitlines()):
+        ids = torch.tensor([tokenizer(texts[int(answer["id"])])["input_ids"]])
+        with torch.no_grad():
+            expected = model(ids).logits[0, -1].log_softmax(-1)
+        for one in answer["logprobs"][0]["top"]:
+            assert abs(expected[one["token"]] - one["logprob"]) < 1e-4
 
 
 def test_logits_are_those_of_transformers(folder, tokenizer, tmp_path):
