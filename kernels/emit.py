@@ -17,7 +17,7 @@ from triton.compiler.compiler import make_backend
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from kernels import bytes as on_bytes  # noqa: E402
-from kernels import attention, decoder, inputs, linear, measure, sampling, training  # noqa: E402
+from kernels import attention, decoder, inputs, linear, measure, packed_attention, sampling, training  # noqa: E402
 
 TARGET = GPUTarget("cuda", 80, 32)
 FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
@@ -157,7 +157,8 @@ TRAINED = {  # what training's arguments point to, besides the weights' dtype; a
     "*fp32": ("parts", "gradient", "rope", "lse", "along", "losses", "loss_weights", "squared_norm", "master", "first", "second"),
     "i64": ("count", "decayed"),
     "i32": ("rows", "n", "heads", "kv_heads", "tokens", "stride", "vocabulary", "steps"),
-    "fp32": ("eps", "scale", "scale_log2", "decay", "step", "one_minus_beta1", "beta2", "one_minus_beta2", "inverse_root", "epsilon", "clip"),
+    "fp32": ("eps", "scale", "scale_log2", "decay", "step", "one_minus_beta1", "beta2", "one_minus_beta2", "inverse_root", "epsilon",
+             "clip"),
 }  # fmt: skip
 
 
@@ -187,7 +188,7 @@ def training_variants():
         yield variant(f"embedding_backward.{short}", training.embedding_backward, {"ROWS": 32, "COLUMNS": 128}, dtype)
         yield variant(f"adamw.{short}", training.adamw, {"BLOCK": 1024}, dtype)
     yield variant("add_parts", training.add_parts, {"ROWS": 64, "COLUMNS": 32})
-    yield variant("document_ends", training.document_ends, {"BLOCK": 256})
+    yield variant("document_ends", packed_attention.document_ends, {"BLOCK": 256})
     yield variant("sum_squares", training.sum_squares, {"BLOCK": 1024})
 
 
@@ -195,12 +196,12 @@ def packed_variants(variant, short, dtype, d):
     """Attention of training. Tokens of a program: src/train/packed_attention.cc has them, too."""
     f32 = short == "f32"
     constants = {"D": d, "PRECISION": "ieee" if f32 else "tf32", "ROWS": 32 if f32 else 128, "BLOCK": 32 if f32 else 64}
-    yield variant(f"packed_attention.{short}.{d}", training.packed_attention, constants, dtype, num_warps=4 if f32 else 8,
+    yield variant(f"packed_attention.{short}.{d}", packed_attention.packed_attention, constants, dtype, num_warps=4 if f32 else 8,
                   num_stages=2 if f32 else 3)  # fmt: skip
     for part in ("dq", "dkv"):
         narrow = {"BLOCK": 32} if part == "dkv" and d > 64 else {}  # by what fits the registers
-        yield variant(f"packed_attention_{part}.{short}.{d}", getattr(training, f"packed_attention_{part}"), constants | narrow, dtype,
-                      num_warps=4 if f32 else 8, num_stages=2)  # fmt: skip
+        function = getattr(packed_attention, f"packed_attention_{part}")
+        yield variant(f"packed_attention_{part}.{short}.{d}", function, constants | narrow, dtype, num_warps=4 if f32 else 8, num_stages=2)
 
 
 class Compiler:

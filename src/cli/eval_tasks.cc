@@ -18,14 +18,13 @@ namespace tritogen {
 namespace {
 
 namespace fs = std::filesystem;
-using eval::Task;
 
 constexpr int64_t kPrograms = 100;  // of a level
 constexpr size_t kMostSuiteBytes = size_t{4} << 30;
 
 // "level1/1_Square.py" under a folder that was named; the folder is the task's group.
-std::vector<Task> FilesOf(const std::vector<std::string>& names) {
-  std::vector<Task> tasks;
+std::vector<eval::Task> FilesOf(const std::vector<std::string>& names) {
+  std::vector<eval::Task> tasks;
   const auto add = [&](const fs::path& file) {
     const std::string group = fs::absolute(file).parent_path().filename().string();
     tasks.push_back({.id = group + "/" + file.filename().string(),
@@ -45,14 +44,14 @@ std::vector<Task> FilesOf(const std::vector<std::string>& names) {
     if (files.empty()) throw UserError(fmt::format("'{}' holds no task: there is no .py file", name));
     for (const fs::path& file : files) add(file);
   }
-  std::ranges::sort(tasks, {}, &Task::id);
-  const auto twice = std::ranges::adjacent_find(tasks, {}, &Task::id);
+  std::ranges::sort(tasks, {}, &eval::Task::id);
+  const auto twice = std::ranges::adjacent_find(tasks, {}, &eval::Task::id);
   if (twice != tasks.end()) throw UserError(fmt::format("the task {} was given twice", twice->id));
   return tasks;
 }
 
 // Fills in Plan and Program; why not.
-std::string Record(Recorder* recorder, Task* task) {
+std::string Record(Recorder* recorder, eval::Task* task) {
   auto recorded = recorder->Record(
       {.role = Role::kReference, .source = task->reference.text, .entry = task->reference.entry});
   if (const auto* failure = std::get_if<RecordFailure>(&recorded)) return failure->message;
@@ -121,7 +120,7 @@ void CheckSuite(const SuiteOptions& options) {
   }
 }
 
-std::vector<Task> DrawSuite(const SuiteOptions& options, const Environment& environment) {
+std::vector<eval::Task> DrawSuite(const SuiteOptions& options, const Environment& environment) {
   const std::string config =
       options.config.empty() ? environment.root + "/configs/data.toml" : options.config;
   const data::BuildOptions build = data::ReadBuildOptions(ReadFile(config, size_t{1} << 20), config);
@@ -138,15 +137,15 @@ std::vector<Task> DrawSuite(const SuiteOptions& options, const Environment& envi
   return tasks;
 }
 
-std::vector<Task> RecordSuite(const SuiteOptions& options, Recorder* recorder,
+std::vector<eval::Task> RecordSuite(const SuiteOptions& options, Recorder* recorder,
                               std::vector<std::string>* remarks) {
-  std::vector<Task> tasks = options.suite == "kernelbench"
+  std::vector<eval::Task> tasks = options.suite == "kernelbench"
                                 ? FilesOf(options.files)
                                 : eval::ReadTasks(ReadFile(options.suite, kMostSuiteBytes), options.suite);
   if (options.count) tasks.resize(std::min(tasks.size(), static_cast<size_t>(*options.count)));
   Progress progress("record", static_cast<int64_t>(tasks.size()));
   int64_t done = 0;
-  for (Task& task : tasks) {
+  for (eval::Task& task : tasks) {
     if (Interrupted()) return {};
     if (task.program == nullptr) {
       if (const std::string why = Record(recorder, &task); !why.empty())
@@ -155,7 +154,7 @@ std::vector<Task> RecordSuite(const SuiteOptions& options, Recorder* recorder,
     progress.Set(++done);
   }
   progress.Clear();
-  std::erase_if(tasks, [](const Task& task) { return task.program == nullptr; });
+  std::erase_if(tasks, [](const eval::Task& task) { return task.program == nullptr; });
   return tasks;
 }
 

@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
+#include "kernels/builtin.h"
 #include "train/linear.h"
 #include "train/packed_attention.h"
 #include "train/training_pass.h"
 #include "verify/builtin_launch.h"
+#include "verify/gpu.h"
 
 namespace tritogen::train {
 namespace {
@@ -79,6 +81,7 @@ class FusedPass : public TrainingPass {
     return fmt::format("{}.{}{}{}", name, dtype_, choice.empty() ? "" : ".", choice);
   }
   void Check(const DeviceBatch& batch) const;
+  void CompileKernels() const;
 
   const FlatWeights flat_weights_, flat_gradients_;
   const DecoderWeights &weights_, &gradients_;
@@ -142,6 +145,7 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
   parts_ = at::empty({kMostParts * std::max(config_.hidden, 2 * config_.head_dim)}, wide);
   ends_ = at::empty({n}, whole), ids_ = at::empty({n}, whole);
   order_ = at::empty({n}, same.dtype(at::kLong));
+  CompileKernels();
 }
 
 void FusedPass::Check(const DeviceBatch& batch) const {
@@ -151,6 +155,29 @@ void FusedPass::Check(const DeviceBatch& batch) const {
   TRITOGEN_CHECK(fits(batch.tokens, at::kInt) && fits(batch.targets, at::kInt) &&
                  fits(batch.positions, at::kInt) && fits(batch.weights, at::kFloat));
   TRITOGEN_CHECK(batch.starts.scalar_type() == at::kInt && batch.starts.numel() >= 2);
+}
+
+// All at once, the optimizer's, too, rather than each where it is first launched.
+void FusedPass::CompileKernels() const {
+  std::vector<std::string> names = {Kernel("rms_norm", "0." + width_),
+                                    Kernel("add_norm", width_),
+                                    Kernel("norm_backward", "0." + width_),
+                                    Kernel("norm_backward", "1." + width_),
+                                    Kernel("rope_heads", head_),
+                                    Kernel("rope_heads_backward", head_),
+                                    Kernel("swiglu"),
+                                    Kernel("swiglu_backward"),
+                                    Kernel("cross_entropy", "0"),
+                                    Kernel("cross_entropy", "1"),
+                                    Kernel("embedding_backward"),
+                                    Kernel("adamw"),
+                                    "add_parts",
+                                    "document_ends",
+                                    "sum_squares"};
+  for (const std::string& name : attention_.KernelNames()) names.push_back(name);
+  std::vector<tritogen::Kernel> kernels;
+  for (const std::string& name : names) kernels.push_back(BuiltinKernel(name));
+  if (d_x_.is_cuda()) Gpu::Current()->Precompile(kernels);
 }
 
 void FusedPass::Norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out) const {

@@ -52,4 +52,8 @@ void PackedAttention::Backward(const Inputs& in, const at::Tensor& out, const at
                  kv_heads_, log_scale, scale_});
 }
 
+std::vector<std::string> PackedAttention::KernelNames() const {
+  return {"packed_attention" + variant_, "packed_attention_dq" + variant_, "packed_attention_dkv" + variant_};
+}
+
 }  // namespace tritogen::train

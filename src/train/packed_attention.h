@@ -1,10 +1,11 @@
-// Causal attention within the documents of a batch (kernels/training.py). Tokens' documents are known by
+// Causal attention within the documents of a batch (kernels/packed_attention.py). Tokens' documents are known by
 // their positions and ends alone, so that neither the number of documents nor the longest one matters.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <vector>
 
 #include "model/config.h"
 
@@ -27,12 +28,14 @@ class PackedAttention {
   void Backward(const Inputs& in, const at::Tensor& out, const at::Tensor& lse, const at::Tensor& d_out,
                 const at::Tensor& d_rotated, const at::Tensor& d_qkv) const;
 
+  std::vector<std::string> KernelNames() const;
+
  private:
   const int64_t tokens_, heads_, kv_heads_;
   const double scale_;
   const std::string variant_;  // as kernels are named: ".bf16.64"
-  const int64_t rows_;  // tokens of a program
-  at::Tensor along_;  // [heads, tokens] float32
+  const int64_t rows_;         // tokens of a program
+  at::Tensor along_;           // [heads, tokens] float32
 };
 
 }  // namespace tritogen::train
