@@ -15,6 +15,7 @@
 #include "cli/session.h"
 #include "cli/version.h"
 #include "cuda/driver.h"
+#include "eval/pass_at_one.h"
 #include "runner/open_gpu.h"
 #include "train/sft.h"
 
@@ -146,6 +147,11 @@ int Train(const Options& o, const Environment& environment) {
     run.on_reading = [&](int64_t done, int64_t total) { bar.Read(done, total); };
     run.on_remark = [&](const std::string& text) { bar.Remark(text); };
   }
+  run.exam = [&](const std::filesystem::path& model, int64_t programs) {
+    const eval::PassAtOneResult result =
+        eval::PassAtOne(model, programs, {.config = options.eval.config, .device = run.device});
+    return train::ExamScore{result.programs, result.passed, result.outcomes};
+  };
   const train::SftSummary summary = train::RunSft(options, run);
   if (run.place.rank == 0) Print(summary, o.json);
   switch (summary.end) {

@@ -64,6 +64,7 @@ void Describe(config::Fields* f, SftOptions* o) {
     g->Int("every", &o->eval.every, 0, kMost);
     g->Int("batches", &o->eval.batches, 0, 1 << 20);
     g->Int("programs", &o->eval.programs, 0, 1 << 20);
+    g->Text("config", &o->eval.config);
   });
   f->Section("save", [o](config::Fields* g) {
     g->Int("every", &o->save.every, 0, kMost);

@@ -43,6 +43,7 @@ struct EvalOptions {
   int64_t every = 0;     // steps; 0: at the end only
   int64_t batches = 8;   // of the sets' test side, at most; 0: none
   int64_t programs = 0;  // held-out programs that are answered and judged: pass@1
+  std::string config;    // of the data set whose test side they are of; empty: configs/data.toml
 };
 
 struct SaveOptions {

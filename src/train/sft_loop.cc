@@ -201,14 +201,7 @@ void SftLoop::Evaluate() {
   }
   if (options_.eval.programs > 0) {
     if (saved_ != position_.step) Save();
-    if (ranks_.rank() == 0) {
-      const ExamScore score = run_.exam(checkpoint_, options_.eval.programs);
-      const double passed = static_cast<double>(score.passed);
-      summary_.pass_at_1 = score.programs > 0 ? passed / static_cast<double>(score.programs) : 0;
-      line["pass_at_1"] = summary_.pass_at_1;
-      line["programs"] = score.programs;
-      line["outcomes"] = score.outcomes;
-    }
+    if (ranks_.rank() == 0) Examine(&line);
     ranks_.FollowFirst();
   }
   if (log_ && !line.empty()) {
@@ -216,6 +209,21 @@ void SftLoop::Evaluate() {
     run_.on_remark(fmt::format("step {}: {}", position_.step, line.dump()));
   }
   meter_.Resume();
+}
+
+// What cannot be measured is no reason to end what can still be learned.
+void SftLoop::Examine(nlohmann::ordered_json* line) {
+  summary_.pass_at_1 = NAN;
+  try {
+    const ExamScore score = run_.exam(checkpoint_, options_.eval.programs);
+    if (score.programs == 0) return;
+    summary_.pass_at_1 = static_cast<double>(score.passed) / static_cast<double>(score.programs);
+    (*line)["pass_at_1"] = summary_.pass_at_1;
+    (*line)["programs"] = score.programs;
+    (*line)["outcomes"] = score.outcomes;
+  } catch (const UserError& error) {
+    (*line)["pass_at_1_error"] = error.what();
+  }
 }
 
 void SftLoop::Save() {

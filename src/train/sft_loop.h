@@ -59,6 +59,7 @@ class SftLoop {
   void Log(const Pending& step, double norm);
   [[noreturn]] void FailNotFinite(const Pending& step, const StepNumbers& numbers);
   void Evaluate();
+  void Examine(nlohmann::ordered_json* line);
   void Save();
   int64_t TotalByMinutes() const;
 

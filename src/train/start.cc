@@ -24,12 +24,8 @@ fs::path StartFolder(const SftOptions& options, const SftRun& run, Ranks* ranks)
     std::error_code ignored;
     fs::remove_all(partial, ignored);
     run.on_remark("making a new model: its vocabulary comes from the data");
-    const auto tokenizer =
-        TrainPolicyTokenizer(options.data.corpus, options.model.fresh, {.progress = run.on_reading, .stop = run.interrupted});
-    if (tokenizer) {
-      WritePolicyFolder(partial, options.model.fresh, *tokenizer);
-      PublishFolder(partial, folder);
-    }
+    const ReadHooks hooks{.progress = run.on_reading, .stop = run.interrupted};
+    if (MakePolicy(partial, options.model.fresh, options.data.corpus, hooks)) PublishFolder(partial, folder);
   }
   ranks->FollowFirst();
   return folder;
