@@ -17,7 +17,7 @@ from triton.compiler.compiler import make_backend
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from kernels import bytes as on_bytes  # noqa: E402
-from kernels import attention, decoder, inputs, linear, measure, sampling  # noqa: E402
+from kernels import attention, decoder, inputs, linear, measure, packed_attention, sampling, training  # noqa: E402
 
 TARGET = GPUTarget("cuda", 80, 32)
 FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
@@ -151,6 +151,59 @@ def decoder_variants():
     yield variant("mark_seen", sampling.mark_seen, {"BLOCK": 256})
 
 
+TRAINED = {  # what training's arguments point to, besides the weights' dtype; and numbers that are no i32
+    "*i32": ("positions", "starts", "ends", "targets", "ids"),
+    "*i64": ("order",),
+    "*fp32": ("parts", "gradient", "rope", "lse", "along", "losses", "loss_weights", "squared_norm", "master", "first", "second"),
+    "i64": ("count", "decayed"),
+    "i32": ("rows", "n", "heads", "kv_heads", "tokens", "stride", "vocabulary", "steps"),
+    "fp32": ("eps", "scale", "scale_log2", "decay", "step", "one_minus_beta1", "beta2", "one_minus_beta2", "inverse_root", "epsilon",
+             "clip"),
+}  # fmt: skip
+
+
+def training_variants():
+    """(name, function, types, constants, options): training. Pointers, n and stride are multiples of 16."""
+    def variant(name, function, constants, dtype="fp32", **choices):
+        types = {name: next((type for type, names in TRAINED.items() if name in names), "*" + dtype)
+                 for name in function.arg_names if name not in constants}  # fmt: skip
+        return name, function, types, constants, options(**choices)
+
+    for short, dtype in (("f32", "fp32"), ("bf16", "bf16")):
+        for width in WIDTHS:
+            tile = {"ROWS": max(1, 2048 // width), "BLOCK": width}
+            warps = {"num_warps": 8 if width > 2048 else 4}
+            yield variant(f"add_norm.{short}.{width}", training.add_norm, tile, dtype, **warps)
+            for add in (0, 1):
+                yield variant(f"norm_backward.{short}.{add}.{width}", training.norm_backward, tile | {"ADD": bool(add)}, dtype, **warps)
+        for d in HEADS[:3]:
+            for norm in (0, 1):
+                heads = {"NORM": bool(norm), "ROWS": 2048 // d, "D": d}
+                yield variant(f"rope_heads.{short}.{d}.{norm}", training.rope_heads, heads, dtype)
+                yield variant(f"rope_heads_backward.{short}.{d}.{norm}", training.rope_heads_backward, heads, dtype)
+            yield from packed_variants(variant, short, dtype, d)
+        yield variant(f"swiglu_backward.{short}", training.swiglu_backward, {"BLOCK": 1024}, dtype)
+        for gradient in (0, 1):
+            yield variant(f"cross_entropy.{short}.{gradient}", training.cross_entropy, {"GRADIENT": bool(gradient), "BLOCK": 2048}, dtype)
+        yield variant(f"embedding_backward.{short}", training.embedding_backward, {"ROWS": 32, "COLUMNS": 128}, dtype)
+        yield variant(f"adamw.{short}", training.adamw, {"BLOCK": 1024}, dtype)
+    yield variant("add_parts", training.add_parts, {"ROWS": 64, "COLUMNS": 32})
+    yield variant("document_ends", packed_attention.document_ends, {"BLOCK": 256})
+    yield variant("sum_squares", training.sum_squares, {"BLOCK": 1024})
+
+
+def packed_variants(variant, short, dtype, d):
+    """Attention of training. Tokens of a program: src/train/packed_attention.cc has them, too."""
+    f32 = short == "f32"
+    constants = {"D": d, "PRECISION": "ieee" if f32 else "tf32", "ROWS": 32 if f32 else 128, "BLOCK": 32 if f32 else 64}
+    yield variant(f"packed_attention.{short}.{d}", packed_attention.packed_attention, constants, dtype, num_warps=4 if f32 else 8,
+                  num_stages=2 if f32 else 3)  # fmt: skip
+    for part in ("dq", "dkv"):
+        narrow = {"BLOCK": 32} if part == "dkv" and d > 64 else {}  # by what fits the registers
+        function = getattr(packed_attention, f"packed_attention_{part}")
+        yield variant(f"packed_attention_{part}.{short}.{d}", function, constants | narrow, dtype, num_warps=4 if f32 else 8, num_stages=2)
+
+
 class Compiler:
     def __init__(self):
         self.backend = make_backend(TARGET)
@@ -190,6 +243,9 @@ def main():
     for name, function, types, constants, choices in decoder_variants():
         aligned = [name for name, type in types.items() if type.startswith("*") or name in ALIGNED_WIDTHS]
         add("kDecoder", name, function, types, constants, choices, aligned)
+    for name, function, types, constants, choices in training_variants():
+        aligned = [name for name, type in types.items() if type.startswith("*") or name in ("n", "stride")]
+        add("kTraining", name, function, types, constants, choices, aligned)
     out = pathlib.Path(sys.argv[1])
     partial = out.with_suffix(".tmp")
     partial.write_text('#include "kernels/table.h"\n\nnamespace tritogen {\n\nconst std::vector<KernelRow>& KernelTable() {\n'

@@ -11,8 +11,10 @@ constexpr Command kCommands[] = {
     {"data", "build, look at and export sets of verified answers", RunData},
     {"eval", "pass@k of a model or any proposer, verified, with reasons for failures", RunEval},
     {"bench", "measure parts of Tritogen on this machine", RunBench},
+    {"new-model", "a small model to train from scratch: vocabulary from data, fresh weights", RunNewModel},
     {"generate", "answers of a language model to one prompt or a file of them", RunGenerate},
     {"serve", "a language model behind OpenAI's HTTP endpoints", RunServe},
+    {"sft", "train a language model on sets of verified answers", RunSft},
     {"doctor", "what was found on this machine, what is missing, how to get it", RunDoctor},
 };
 

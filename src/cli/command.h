@@ -29,7 +29,9 @@ int RunSynth(int argc, char** argv, const Environment& environment);
 int RunData(int argc, char** argv, const Environment& environment);
 int RunEval(int argc, char** argv, const Environment& environment);
 int RunBench(int argc, char** argv, const Environment& environment);
+int RunNewModel(int argc, char** argv, const Environment& environment);
 int RunGenerate(int argc, char** argv, const Environment& environment);
+int RunSft(int argc, char** argv, const Environment& environment);
 int RunServe(int argc, char** argv, const Environment& environment);
 int RunDoctor(int argc, char** argv, const Environment& environment);
 

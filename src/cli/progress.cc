@@ -24,9 +24,10 @@ Screen StandardError() {
   return {.out = stderr, .terminal = isatty(STDERR_FILENO) != 0};
 }
 
-Progress::Progress(std::string what, int64_t total, Screen screen)
+Progress::Progress(std::string what, int64_t total, Screen screen, int64_t from)
     : what_(std::move(what)),
       total_(total),
+      from_(from),
       screen_(std::move(screen)),
       start_(screen_.now()),
       last_(start_) {}
@@ -51,7 +52,7 @@ void Progress::Clear() {
 
 void Progress::Draw(const std::string& remark) {
   const double elapsed = Seconds(last_ - start_);
-  const double rate = elapsed > 0 ? done_ / elapsed : 0;
+  const double rate = elapsed > 0 ? (done_ - from_) / elapsed : 0;
   const double left = rate > 0 ? (total_ - done_) / rate : 0;
   std::string line =
       fmt::format("{} {}/{}  {:.1f}/s  {} left  {}", what_, done_, total_, rate, Duration(left), remark);

@@ -18,7 +18,8 @@ Screen StandardError();
 
 class Progress {
  public:
-  Progress(std::string what, int64_t total, Screen screen = StandardError());
+  // `from`: done before it began, and no part of the rate.
+  Progress(std::string what, int64_t total, Screen screen = StandardError(), int64_t from = 0);
   ~Progress();  // leaves the last state on a line of its own
   void Set(int64_t done, const std::string& remark = "");
   // Takes the bar away so that something else can be printed; the next Set draws it again.
@@ -28,7 +29,7 @@ class Progress {
   void Draw(const std::string& remark);
 
   std::string what_;
-  int64_t total_, done_ = 0;
+  int64_t total_, from_, done_ = 0;
   Screen screen_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_, last_;

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/json_cursor.h"
+#include "base/json_text.h"
 #include "base/sha256.h"
 
 namespace tritogen::data {
@@ -72,6 +75,28 @@ Manifest ReadManifest(const std::filesystem::path& folder) {
   } catch (const FormatError& error) {
     throw UserError(fmt::format("{}: {}", path.string(), error.what()));
   }
+}
+
+std::vector<ShardInfo> FindShards(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder) || std::filesystem::exists(folder / kManifestName))
+    return ReadManifest(folder).shards;
+  std::vector<ShardInfo> shards;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("shard-") || !name.ends_with(".json")) continue;
+    try {
+      shards.push_back(ShardInfoFrom(ParseJson(ReadFile(entry.path()))));
+      if (InfoName(shards.back().index) != name) throw FormatError("it is of another shard");
+    } catch (const FormatError& error) {
+      throw UserError(fmt::format("{}: {}", entry.path().string(), error.what()));
+    }
+  }
+  if (shards.empty())
+    throw UserError(fmt::format("'{}' has neither {} nor shards with their infos: it is no data set",
+                                folder.string(), kManifestName));
+  std::sort(shards.begin(), shards.end(),
+            [](const ShardInfo& a, const ShardInfo& b) { return a.index < b.index; });
+  return shards;
 }
 
 std::vector<std::string> VerifyFiles(const std::filesystem::path& folder, const Manifest& manifest) {

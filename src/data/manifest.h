@@ -32,6 +32,10 @@ Manifest ManifestFrom(std::string_view text);
 // Of a finished set. Throws UserError: no such folder, not finished, broken.
 Manifest ReadManifest(const std::filesystem::path& folder);
 
+// The shards of a set that are there: all of a finished set, of another one those with an info file. Throws
+// UserError: no such folder, no shard in it, a broken info.
+std::vector<ShardInfo> FindShards(const std::filesystem::path& folder);
+
 // Checks every file of a set against its manifest; one sentence for each that is not as it should be.
 std::vector<std::string> VerifyFiles(const std::filesystem::path& folder, const Manifest& manifest);
 

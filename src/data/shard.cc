@@ -91,6 +91,16 @@ std::string ReadLines(const std::filesystem::path& path, const FileInfo& info) {
   }
 }
 
+std::string ReadLines(const std::filesystem::path& path) {
+  std::string bytes = ReadFile(path, path.extension() == ".zst" ? kMostFile : kMostPlain);
+  if (path.extension() != ".zst") return bytes;
+  try {
+    return Decompress(bytes, kMostPlain);
+  } catch (const FormatError& error) {
+    throw UserError(fmt::format("{}: {}", path.string(), error.what()));
+  }
+}
+
 std::vector<Record> ReadRecords(const std::filesystem::path& path, const FileInfo& info) {
   const std::string lines = ReadLines(path, info);
   std::vector<Record> records;

@@ -42,6 +42,8 @@ FileInfo WriteLines(const std::filesystem::path& path, std::string_view lines);
 void CheckFile(const std::filesystem::path& path, const FileInfo& info);
 // The lines of a file that CheckFile accepts.
 std::string ReadLines(const std::filesystem::path& path, const FileInfo& info);
+// The lines of a file whose info is not at hand: of a shard, where the name ends in .zst, else plain text.
+std::string ReadLines(const std::filesystem::path& path);
 // Calls with every record. Throws UserError naming file and line of what is no record.
 std::vector<Record> ReadRecords(const std::filesystem::path& path, const FileInfo& info);
 

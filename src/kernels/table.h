@@ -5,7 +5,7 @@
 
 namespace tritogen {
 
-enum class KernelFamily { kVerifier, kDecoder };
+enum class KernelFamily { kVerifier, kDecoder, kTraining };
 
 struct KernelRow {
   KernelFamily family;

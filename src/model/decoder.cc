@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "model/aten_dtype.h"
+#include "model/rope.h"
 #include "model/weights.h"
 
 namespace tritogen {
@@ -27,11 +28,11 @@ at::Tensor FromView(const TensorView& view) {
   return copy;
 }
 
-LayerWeights MakeLayer(const ModelConfig& c, const at::TensorOptions& options) {
+using TensorMaker = std::function<at::Tensor(at::IntArrayRef)>;
+
+LayerWeights MakeLayer(const ModelConfig& c, const TensorMaker& maker) {
   const int64_t q = c.heads * c.head_dim, kv = c.kv_heads * c.head_dim;
-  const auto make = [&](bool wanted, at::IntArrayRef shape) {
-    return wanted ? at::empty(shape, options) : at::Tensor();
-  };
+  const auto make = [&](bool wanted, at::IntArrayRef shape) { return wanted ? maker(shape) : at::Tensor(); };
   LayerWeights layer;
   layer.input_norm = make(true, {c.hidden});
   layer.qkv = make(true, {q + 2 * kv, c.hidden});
@@ -83,20 +84,29 @@ std::map<std::string, at::Tensor> DecoderWeights::Named() const {
   return named;
 }
 
+DecoderWeights MakeWeights(const ModelConfig& config, const TensorMaker& make) {
+  DecoderWeights weights{config, make({config.vocabulary, config.hidden}), make({config.hidden})};
+  weights.output = config.tied_embeddings ? weights.embedding : make({config.vocabulary, config.hidden});
+  for (int64_t i = 0; i < config.layers; ++i) weights.layers.push_back(MakeLayer(config, make));
+  return weights;
+}
+
 DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device) {
   const at::TensorOptions options = at::TensorOptions(dtype).device(device);
-  DecoderWeights weights{config, at::empty({config.vocabulary, config.hidden}, options),
-                         at::empty({config.hidden}, options)};
-  weights.output =
-      config.tied_embeddings ? weights.embedding : at::empty({config.vocabulary, config.hidden}, options);
-  for (int64_t i = 0; i < config.layers; ++i) weights.layers.push_back(MakeLayer(config, options));
-  return weights;
+  return MakeWeights(config, [&](at::IntArrayRef shape) { return at::empty(shape, options); });
 }
 
 void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeights* weights) {
   CheckWeights(weights->config, tensors, where);
   const at::NoGradGuard no_gradients;
   for (auto& [name, tensor] : weights->Named()) tensor.copy_(FromView(tensors.at(name)));
+}
+
+at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device) {
+  const RopeTable table = MakeRopeTable(config);
+  const at::Tensor frequencies = at::tensor(table.inverse_frequencies);
+  const at::Tensor angles = at::arange(positions, at::kFloat).unsqueeze(1) * frequencies;
+  return at::stack({angles.cos(), angles.sin()}, 1).mul_(table.attention_factor).to(device);
 }
 
 }  // namespace tritogen

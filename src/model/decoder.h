@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ struct DecoderWeights {
   std::map<std::string, at::Tensor> Named() const;
 };
 
+// The weights with each tensor as `make` gives it for a shape, asked for in the order of their declaration.
+DecoderWeights MakeWeights(const ModelConfig& config,
+                           const std::function<at::Tensor(at::IntArrayRef shape)>& make);
 // Uninitialised memory of one dtype (float32, bfloat16, float16) on one device.
 DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device);
 // Copies, converting dtypes. Throws UserError naming `where` before anything changed, as CheckWeights does.
@@ -48,5 +52,8 @@ void FillWeights(uint64_t seed, DecoderWeights* weights);
 // ATen's own operators only: the plain twin of the engine and of training. Differentiable when the weights
 // ask for gradients. Norms and softmax in float32, as transformers has them; logits in the weights' dtype.
 at::Tensor PlainLogits(const DecoderWeights& weights, const at::Tensor& tokens);
+
+// [positions, 2, head_dim / 2] float32: cosines, sines of rotary positions, as kernels read them.
+at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device);
 
 }  // namespace tritogen

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
-#include "model/rope.h"
 #include "verify/builtin_launch.h"
 
 namespace tritogen {
@@ -23,27 +22,12 @@ constexpr int64_t kMostSplits = 64;
 constexpr int64_t kTileRows = 64, kColumns = 64, kAddColumns = 32;
 constexpr int64_t kWideMlp = 2048;  // from this intermediate size on cuBLAS and separate norms are faster
 
-std::string WidthName(int64_t hidden) {
-  for (int64_t width : {512, 1024, 2048, 4096, 8192}) {
-    if (hidden <= width && hidden % 16 == 0) return std::to_string(width);
-  }
-  throw UserError(
-      fmt::format("the kernels have no form for a hidden size of {}: multiples of 16 up to 8192", hidden));
-}
-
 std::string HeadName(int64_t head_dim) {
   if (head_dim != 32 && head_dim != 64 && head_dim != 128 && head_dim != 256) {
     throw UserError(
         fmt::format("the kernels have no form for heads of {} elements: 32, 64, 128 or 256", head_dim));
   }
   return std::to_string(head_dim);
-}
-
-at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device) {
-  const RopeTable table = MakeRopeTable(config);
-  const at::Tensor frequencies = at::tensor(table.inverse_frequencies);
-  const at::Tensor angles = at::arange(positions, at::kFloat).unsqueeze(1) * frequencies;
-  return at::stack({angles.cos(), angles.sin()}, 1).mul_(table.attention_factor).to(device);
 }
 
 int64_t HeadTiles(const ModelConfig& config) {
@@ -73,7 +57,7 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
       config_(weights_->config),
       options_(options),
       dtype_(BuiltinDtype(weights_->embedding.scalar_type())),
-      width_(WidthName(config_.hidden)),
+      width_(BuiltinWidth(config_.hidden)),
       head_(HeadName(config_.head_dim)) {
   if (config_.intermediate % 16 != 0) {
     throw UserError(fmt::format("the kernels need an intermediate size that is a multiple of 16, not {}",

@@ -6,9 +6,9 @@
 
 namespace tritogen {
 
-void OpenGpu(cuda::CompilerOptions options) {
+void OpenGpu(cuda::CompilerOptions options, int ordinal) {
   static auto* const compiler = new cuda::KernelCompiler(std::move(options));  // the Gpu uses it to its end
-  Gpu::Open(0, compiler);
+  Gpu::Open(ordinal, compiler);
 }
 
 }  // namespace tritogen

@@ -5,8 +5,8 @@
 
 namespace tritogen {
 
-// Opens the first GPU with a compiler that lives as long as the process. Call it once, before threads are
+// Opens a GPU with a compiler that lives as long as the process. Call it once, before threads are
 // started. Throws UserError when there is none.
-void OpenGpu(cuda::CompilerOptions options);
+void OpenGpu(cuda::CompilerOptions options, int ordinal = 0);
 
 }  // namespace tritogen

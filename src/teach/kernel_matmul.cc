@@ -150,9 +150,13 @@ class MatmulWriter {
       return std::nullopt;
     // Also read in another way: then the argument has to stay a pointer.
     int readers = 0;
-    for (PrimId member : group_.members) {
-      for (const View& read : graph_[member].operands) readers += read.prim == view.prim;
-    }
+    const auto count = [&](auto& self, PrimId id) -> void {
+      for (const View& read : graph_[id].operands) {
+        readers += read.prim == view.prim;
+        if (read.prim >= 0 && graph_[read.prim].inlined) self(self, read.prim);
+      }
+    };
+    for (PrimId member : group_.members) count(count, member);
     const int64_t rows = operand == 0 ? t_.m : t_.k, columns = operand == 0 ? t_.k : t_.n;
     const int64_t bytes = static_cast<int64_t>(DtypeSize(graph_[view.prim].dtype));
     if (readers != 1 || !view.guards.empty() ||

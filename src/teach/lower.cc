@@ -132,7 +132,7 @@ class Lowering {
         "view",     "view_as",    "reshape", "flatten", "unflatten",        "squeeze", "unsqueeze",
         "permute",  "transpose",  "t",       "expand",  "expand_as",        "slice",   "select",
         "narrow",   "diagonal",   "unbind",  "split",   "split_with_sizes", "chunk",   "movedim",
-        "swapaxes", "as_strided", "detach",  "alias",   "contiguous",       "dropout"};
+        "swapaxes", "as_strided", "detach",  "alias",   "contiguous"};
     for (const Node* node = &program_.nodes[ref.id]; node->kind == NodeKind::kOp;
          node = &program_.nodes[ref.id]) {
       const auto refs = TensorArguments(*node);

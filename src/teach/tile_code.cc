@@ -54,6 +54,20 @@ std::string FilledIn(std::string text, const std::vector<std::string>& in) {
   return text;
 }
 
+// The index that a guard looks at, as a view whose elements are its values.
+View GuardedIndex(const View& view, const Guard& guard) {
+  View index{kElementNumber, 0, view.sizes, std::vector<int64_t>(view.sizes.size(), 0), {}};
+  index.strides[guard.dim] = 1;
+  return index;
+}
+
+std::vector<std::string> GuardTexts(const View& view, const Guard& guard, const std::string& index) {
+  std::vector<std::string> texts;
+  if (guard.lo > 0) texts.push_back(fmt::format("({} >= {})", index, guard.lo));
+  if (guard.hi < view.sizes[guard.dim]) texts.push_back(fmt::format("({} < {})", index, guard.hi));
+  return texts;
+}
+
 bool Names(const Prim& prim, size_t operand) {
   std::string hole = fmt::format("{{{}}}", operand);
   return prim.expr.find(hole) != std::string::npos || prim.valid.find(hole) != std::string::npos;
@@ -103,15 +117,15 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
   Place place{"", "", {}};
   std::vector<std::string> terms, masks;
   std::vector<AxisKind> seen;
-  // Which axes matter: those the address moves along, and those that a guard looks at.
+  // Which axes matter: those the address moves along, and those that a guard looks at. Where the address does
+  // not move, no guard keeps it inside.
   std::vector<std::string> guards;
   std::vector<View> looked = {view};
   for (const Guard& guard : view.guards) {
-    View index{kElementNumber, 0, view.sizes, std::vector<int64_t>(view.sizes.size(), 0), {}};
-    index.strides[guard.dim] = 1;
-    std::string text = PlaceOf(index, domain, per_row).offset;
-    if (guard.lo > 0) guards.push_back(fmt::format("({} >= {})", text, guard.lo));
-    if (guard.hi < view.sizes[guard.dim]) guards.push_back(fmt::format("({} < {})", text, guard.hi));
+    if (view.strides[guard.dim] == 0) continue;
+    const View index = GuardedIndex(view, guard);
+    for (std::string& text : GuardTexts(view, guard, PlaceOf(index, domain, per_row).offset))
+      guards.push_back(std::move(text));
     looked.push_back(index);
   }
   for (const Segment& segment : domain) {
@@ -159,8 +173,11 @@ TileCode::Variable TileCode::LoadOnce(const View& view, bool per_row) {
   Place place = PlaceOf(view, *domain_, per_row);
   if (view.prim == kElementNumber) {
     const Dtype dtype = wide_ ? Dtype::kInt64 : Dtype::kInt32;
-    std::string constant = fmt::format("tl.full([], {}, {})", place.offset, TritonDtype(dtype));
-    return {place.offset == "0" ? constant : "(" + place.offset + ")", dtype, place.axes};
+    // A bare number has no `.to`.
+    const bool constant = place.offset.find_first_not_of("0123456789") == std::string::npos;
+    return {constant ? fmt::format("tl.full([], {}, {})", place.offset, TritonDtype(dtype))
+                     : "(" + place.offset + ")",
+            dtype, place.axes};
   }
   std::string key = fmt::format("{} {} {}", view.prim, place.offset, place.mask);
   for (auto* cache : {&loads_kept_, &loads_in_loop_}) {
@@ -201,13 +218,24 @@ Axes TileCode::AxesOf(PrimId id) const {
   return Find(id).axes;
 }
 
-// An indexed load. Its index is no stored value's place, so every axis that it moves along is masked.
+// An indexed load. Its index is no stored value's place, so every axis that it moves along is masked, and
+// what guards its operands guards it.
 std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>& in,
                                const std::vector<Axes>& axes, bool per_row) {
   Axes moves, all;
   for (size_t i = 1; i < in.size(); ++i) {
     if (prim.valid != fmt::format("{{{}}}", i)) moves.Add(axes[i]);
     all.Add(axes[i]);
+  }
+  std::vector<std::string> guards;
+  for (size_t i = 1; i < prim.operands.size(); ++i) {
+    for (const Guard& guard : prim.operands[i].guards) {
+      const Place place = PlaceOf(GuardedIndex(prim.operands[i], guard), *domain_, per_row);
+      for (std::string& text : GuardTexts(prim.operands[i], guard, place.offset)) {
+        if (std::count(guards.begin(), guards.end(), text) == 0) guards.push_back(std::move(text));
+      }
+      all.Add(place.axes);
+    }
   }
   std::vector<std::string> masks;
   std::vector<AxisKind> seen;
@@ -218,11 +246,13 @@ std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>&
     const std::string& mask = this->axes.at(segment.axis).mask;
     if (!mask.empty()) masks.push_back(mask);
   }
-  std::string index = FilledIn(prim.expr, in), valid = FilledIn(prim.valid, in);
-  if (!valid.empty()) {
+  std::string index = FilledIn(prim.expr, in);
+  if (!prim.valid.empty()) guards.push_back(FilledIn(prim.valid, in));
+  if (!guards.empty()) {
+    const std::string condition = fmt::format("{}", fmt::join(guards, " & "));
     // The address must have every axis that the mask has.
-    if (!moves.Covers(all)) index = fmt::format("tl.where({}, {}, 0)", valid, index);
-    masks.push_back(valid);
+    if (!moves.Covers(all)) index = fmt::format("tl.where({}, {}, 0)", condition, index);
+    masks.push_back(condition);
   }
   std::string pointer = Pointer(prim.operands[0].prim);
   if (masks.empty()) return fmt::format("tl.load({} + {})", pointer, index);

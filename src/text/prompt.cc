@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
@@ -223,6 +224,7 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
           {"strict", task.strict ? "yes" : ""},
           {"device", task.device},
           {"precision", task.precision},
+          {"sizes", task.sizes},
           {"code", ""},
           {"instruction", ""},
           {"outcome", ""},
@@ -241,11 +243,34 @@ std::string PrecisionText(const Program& program) {
   return names.empty() ? "float32" : fmt::format("{}", fmt::join(names, " and "));
 }
 
+std::string SizesText(const Program& program) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Node& node : program.nodes) {
+    for (const Shape& shape : node.results) {
+      if (shape.sizes.size() >= 2 && std::find(shapes.begin(), shapes.end(), shape.sizes) == shapes.end())
+        shapes.push_back(shape.sizes);
+    }
+  }
+  std::string text;
+  for (const auto& sizes : shapes) {
+    std::vector<uint64_t> last, first;  // of sizes beyond any tensor they wrap around
+    uint64_t product = sizes.back();
+    for (size_t i = sizes.size() - 1; i-- > 0;) last.insert(last.begin(), product *= sizes[i]);
+    product = sizes.front();
+    for (size_t i = 1; i + 1 < sizes.size(); ++i) first.push_back(product *= sizes[i]);
+    text += fmt::format("[{}]: {}", fmt::join(sizes, ", "), fmt::join(last, ", "));
+    text += first.empty() ? "\n" : fmt::format("; {}\n", fmt::join(first, ", "));
+  }
+  TrimEnd(&text);
+  return text;
+}
+
 PromptTask PolicyTask(const Program& program, bool strict) {
   return {.program = PrintProgram(program),
           .strict = strict,
           .device = "cuda",
-          .precision = PrecisionText(program)};
+          .precision = PrecisionText(program),
+          .sizes = SizesText(program)};
 }
 
 std::vector<ChatMessage> MessagesOf(const PromptTemplate& prompt, const PromptValues& values) {

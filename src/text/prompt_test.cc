@@ -138,8 +138,16 @@ TEST(Policy, IsAskedInFewWordsWithAllThatDecides) {
     EXPECT_EQ(messages[0].content,
               std::string("cuda, bfloat16, ") + (strict ? "strict" : "hybrid") +
                   "\nimport torch\n\n\ndef program(x, y):\n    # x: bfloat16[4, 8]\n    # y: int64[4]\n"
-                  "    a = torch.relu(x)  # bfloat16[4, 8]\n    return a");
+                  "    a = torch.relu(x)  # bfloat16[4, 8]\n    return a\n[4, 8]: 32");
   }
+}
+
+TEST(SizesText, ProductsOfEachShapeOnce) {
+  const Program program = ParseProgram(
+      "def program(x, y, z):\n    # x: float32[4, 48, 5, 2]\n    # y: int64[4]\n    # z: bool[4, 48, 5, 2]\n"
+      "    a = torch.sum(x, dim=[-1])\n    return a\n");
+  EXPECT_EQ(SizesText(program), "[4, 48, 5, 2]: 1920, 480, 10; 192, 960\n[4, 48, 5]: 960, 240; 192");
+  EXPECT_EQ(SizesText(ParseProgram("def program(x):\n    # x: float32[7]\n    return x\n")), "");
 }
 
 TEST(Repair, SaysOutcomeRuleAndReason) {

@@ -4,6 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+
 #include "model/decoder.h"
 
 namespace tritogen::train {
@@ -11,11 +13,18 @@ namespace tritogen::train {
 struct FlatWeights {
   at::Tensor flat;         // [elements]; zero between tensors
   int64_t decayed = 0;     // the first so many elements are matrices; norms and biases follow
-  DecoderWeights weights;  // views of `flat`, each on a multiple of 16 elements
+  DecoderWeights weights;  // views of `flat`, each on a multiple of kFlatAlignment elements
 };
 
-// Zeros. `flat` has a multiple of `multiple` elements (ranks that share it). For gradients, too.
+inline constexpr int64_t kFlatAlignment = 16;
+
+// Zeros. `flat` has a multiple of `multiple` · kFlatAlignment elements (ranks that share it). For gradients,
+// too.
 FlatWeights MakeFlatWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device,
                             int64_t multiple = 1);
+
+// The weights with each tensor as `make` gives it for its first element in the flat memory and its shape.
+DecoderWeights WeightsByPlace(const ModelConfig& config,
+                              const std::function<at::Tensor(int64_t from, at::IntArrayRef shape)>& make);
 
 }  // namespace tritogen::train

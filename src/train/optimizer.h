@@ -30,7 +30,7 @@ class AdamW {
   // Sum of the squares of the part's gradients: float32, [], on the device, not waited for.
   at::Tensor SquaredNorm(const at::Tensor& gradients) const;
   // One step. `gradients`: the flat ones, float32. `squared_norm`: of all gradients, [], on the device. Where
-  // it is not finite nothing changes. Writes the part of the weights.
+  // it is not finite nothing changes but the number of steps. Writes the part of the weights.
   void Step(const at::Tensor& gradients, const at::Tensor& squared_norm, double learning_rate);
 
   const AdamWState& state() const { return state_; }
@@ -38,6 +38,12 @@ class AdamW {
   void Restore(const AdamWState& state);
 
  private:
+  // The corrections: what the first moment, and the root of the second, are divided by.
+  void PlainStep(const at::Tensor& gradients, const at::Tensor& squared_norm, double rate,
+                 double first_correction, double second_correction);
+  void WriteWeights();
+  int64_t Decayed() const;  // elements of the part
+
   FlatWeights weights_;
   int64_t from_, count_;
   AdamWOptions options_;

@@ -27,6 +27,8 @@ class Packer {
   void BeginEpoch(int64_t epoch);
   int64_t batches() const { return static_cast<int64_t>(batches_.size()); }  // of the epoch
   PackedBatch Make(int64_t index) const;
+  // Of the corpus, in the order in which they stand in the batch.
+  const std::vector<int64_t>& examples(int64_t index) const { return batches_.at(index); }
   double fill() const;  // share of the epoch's tokens that are no padding
 
  private:

@@ -17,6 +17,7 @@ struct PassShape {
   int64_t most_documents = 0;  // of a batch
   int64_t longest = 0;         // document, in tokens
   bool checkpointing = false;  // keep only what enters each layer; compute the rest again on the way back
+  int64_t logit_tokens = 0;    // whose logits are held at once; 0: as many as make large products
 };
 
 // PackedBatch on a device.

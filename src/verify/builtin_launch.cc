@@ -84,6 +84,14 @@ const char* BuiltinDtype(at::ScalarType type) {
   }
 }
 
+std::string BuiltinWidth(int64_t elements) {
+  for (const int64_t width : {512, 1024, 2048, 4096, 8192}) {
+    if (elements <= width && elements % 16 == 0) return std::to_string(width);
+  }
+  throw UserError(
+      fmt::format("the kernels have no form for a hidden size of {}: multiples of 16 up to 8192", elements));
+}
+
 bool IsFlat(const at::Tensor& tensor) {
   constexpr int64_t kMost = int64_t{1} << 31;
   return BuiltinDtype(tensor.scalar_type()) != nullptr && tensor.numel() > 0 && tensor.numel() < kMost &&

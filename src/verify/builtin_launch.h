@@ -28,6 +28,9 @@ void LaunchBuiltin(const std::string& name, const Grid& grid, std::initializer_l
 // "f32" as kernels/emit.py names the dtypes that it compiles for; null for others.
 const char* BuiltinDtype(at::ScalarType type);
 
+// "1024" as kernels/emit.py names the forms for rows of so many elements. Throws UserError: there is none.
+std::string BuiltinWidth(int64_t elements);
+
 // Whether kernels can take the tensor as a flat run of its elements.
 bool IsFlat(const at::Tensor& tensor);
 

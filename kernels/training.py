@@ -1,0 +1,257 @@
+"""Training of a decoder: what stands between its products, forward and backward, its loss, and the optimizer's step.
+
+Nothing here depends on the order in which programs run: a sum over tokens that becomes a weight's gradient is made of parts, one a
+program, which add_parts adds up in their order. Gradients of activations have the weights' dtype, gradients of weights are float32.
+Attention is in packed_attention.py.
+"""
+import triton
+import triton.language as tl
+
+from kernels.attention import rotate
+
+
+@triton.jit
+def add_norm(x, delta, weight, total, out, rows, n, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """total = x + delta, out = total / rms(total) * weight, as decoder.rms_norm; all (rows, n), ROWS rows a program."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    at = tl.arange(0, BLOCK)
+    mask = (row < rows)[:, None] & (at < n)[None, :]
+    place = row.to(tl.int64)[:, None] * n + at[None, :]
+    v = tl.load(x + place, mask=mask, other=0.0)
+    v = (v.to(tl.float32) + tl.load(delta + place, mask=mask, other=0.0).to(tl.float32)).to(v.dtype)
+    tl.store(total + place, v, mask=mask)
+    wide = v.to(tl.float32)
+    scale = tl.rsqrt(tl.sum(wide * wide, 1) / n + eps)[:, None]
+    tl.store(out + place, (wide * scale).to(v.dtype) * tl.load(weight + at, mask=at < n, other=0.0)[None, :], mask=mask)
+
+
+@triton.jit
+def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """d_out, of x / rms(x) * weight -> d_x (ADD: is added to it), all (rows, n), and parts (programs, n) of the weight's gradient.
+    Programs share out the tiles of ROWS rows."""
+    at = tl.arange(0, BLOCK)
+    w = tl.load(weight + at, mask=at < n, other=0.0).to(tl.float32)[None, :]
+    acc = tl.zeros((ROWS, BLOCK), tl.float32)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
+        row = tile * ROWS + tl.arange(0, ROWS)
+        mask = (row < rows)[:, None] & (at < n)[None, :]
+        place = row.to(tl.int64)[:, None] * n + at[None, :]
+        v = tl.load(x + place, mask=mask, other=0.0).to(tl.float32)
+        d = tl.load(d_out + place, mask=mask, other=0.0).to(tl.float32)
+        if ADD:  # loaded before the sums, which wait
+            passed = tl.load(d_x + place, mask=mask, other=0.0).to(tl.float32)
+        scale = tl.rsqrt(tl.sum(v * v, 1) / n + eps)[:, None]
+        v = v * scale
+        acc += d * v
+        d = d * w
+        d = scale * (d - v * (tl.sum(d * v, 1) / n)[:, None])
+        if ADD:
+            d += passed
+        tl.store(d_x + place, d.to(d_x.dtype.element_ty), mask=mask)
+    tl.store(parts + tl.program_id(0).to(tl.int64) * n + at, tl.sum(acc, 0), mask=at < n)
+
+
+@triton.jit
+def add_parts(parts, gradient, count, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """gradient (n) += the sum of parts (count, n): program a tile of columns."""
+    at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = at < n
+    acc = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, count, ROWS):
+        row = start + tl.arange(0, ROWS)
+        acc += tl.load(parts + row.to(tl.int64)[:, None] * n + at[None, :], mask=(row < count)[:, None] & inside[None, :], other=0.0)
+    tl.store(gradient + at, tl.load(gradient + at, mask=inside, other=0.0) + tl.sum(acc, 0), mask=inside)
+
+
+@triton.jit
+def rope_heads(qkv, q_norm, k_norm, rope, positions, out, rows, heads, kv_heads, eps, NORM: tl.constexpr, ROWS: tl.constexpr,
+               D: tl.constexpr):  # fmt: skip
+    """QK-norm and rotary positions: qkv (tokens, heads + 2 kv_heads, D) -> out (tokens, heads + kv_heads, D), whose `rows` heads of D
+    elements programs share. rope (positions, 2, D/2): cosines, sines."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    there = row < rows
+    both = heads + kv_heads
+    token = row // both
+    head = row % both
+    d = tl.arange(0, D)
+    partner = (d + D // 2) % D
+    source = qkv + (token.to(tl.int64) * (both + kv_heads) + head)[:, None] * D
+    x = tl.load(source + d[None, :], mask=there[:, None], other=0.0)
+    x_partner = tl.load(source + partner[None, :], mask=there[:, None], other=0.0)
+    angle = rope + tl.load(positions + token, mask=there, other=0).to(tl.int64)[:, None] * D + (d % (D // 2))[None, :]
+    cos = tl.load(angle)
+    sin = tl.load(angle + D // 2)
+    if NORM:
+        is_query = (head < heads)[:, None]
+        norm = tl.where(is_query, tl.load(q_norm + d)[None, :], tl.load(k_norm + d)[None, :])
+        norm_partner = tl.where(is_query, tl.load(q_norm + partner)[None, :], tl.load(k_norm + partner)[None, :])
+        x = rotate(x, x_partner, norm, norm_partner, cos, sin, eps, True, D)
+    else:
+        x = rotate(x, x_partner, x, x, cos, sin, eps, False, D)
+    tl.store(out + row.to(tl.int64)[:, None] * D + d[None, :], x, mask=there[:, None])
+
+
+@triton.jit
+def rope_heads_backward(qkv, q_norm, k_norm, rope, positions, d_out, d_qkv, parts, rows, heads, kv_heads, eps, NORM: tl.constexpr,
+                        ROWS: tl.constexpr, D: tl.constexpr):  # fmt: skip
+    """d_out, of rope_heads' out -> the queries' and keys' part of d_qkv; parts (2, programs, D) of the norms' gradients: q, k.
+    Programs share out the tiles of ROWS heads; each head is handled in halves, the pairs' parts."""
+    both = heads + kv_heads
+    d = tl.arange(0, D // 2)[None, :]
+    q_first = tl.zeros((ROWS, D // 2), tl.float32)
+    q_second = tl.zeros((ROWS, D // 2), tl.float32)
+    k_first = tl.zeros((ROWS, D // 2), tl.float32)
+    k_second = tl.zeros((ROWS, D // 2), tl.float32)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
+        row = tile * ROWS + tl.arange(0, ROWS)
+        there = row < rows
+        mask = there[:, None]
+        token = row // both
+        head = row % both
+        angle = rope + tl.load(positions + token, mask=there, other=0).to(tl.int64)[:, None] * D + d
+        cos = tl.load(angle)
+        sin = tl.load(angle + D // 2)
+        gradient = d_out + row.to(tl.int64)[:, None] * D + d
+        first = tl.load(gradient, mask=mask, other=0.0).to(tl.float32)
+        second = tl.load(gradient + D // 2, mask=mask, other=0.0).to(tl.float32)
+        a = first * cos + second * sin
+        b = second * cos - first * sin
+        place = (token.to(tl.int64) * (both + kv_heads) + head)[:, None] * D + d
+        if NORM:
+            x = tl.load(qkv + place, mask=mask, other=0.0).to(tl.float32)
+            y = tl.load(qkv + place + D // 2, mask=mask, other=0.0).to(tl.float32)
+            scale = tl.rsqrt((tl.sum(x * x, 1) + tl.sum(y * y, 1)) / D + eps)[:, None]
+            x = x * scale
+            y = y * scale
+            is_query = (head < heads)[:, None]
+            q_first += tl.where(is_query, a * x, 0.0)
+            q_second += tl.where(is_query, b * y, 0.0)
+            k_first += tl.where(is_query, 0.0, a * x)
+            k_second += tl.where(is_query, 0.0, b * y)
+            a = a * tl.where(is_query, tl.load(q_norm + d), tl.load(k_norm + d)).to(tl.float32)
+            b = b * tl.where(is_query, tl.load(q_norm + D // 2 + d), tl.load(k_norm + D // 2 + d)).to(tl.float32)
+            along = ((tl.sum(a * x, 1) + tl.sum(b * y, 1)) / D)[:, None]
+            a = scale * (a - x * along)
+            b = scale * (b - y * along)
+        tl.store(d_qkv + place, a.to(d_qkv.dtype.element_ty), mask=mask)
+        tl.store(d_qkv + place + D // 2, b.to(d_qkv.dtype.element_ty), mask=mask)
+    if NORM:
+        to = parts + tl.program_id(0).to(tl.int64) * D + tl.arange(0, D // 2)
+        tl.store(to, tl.sum(q_first, 0))
+        tl.store(to + D // 2, tl.sum(q_second, 0))
+        to += tl.num_programs(0).to(tl.int64) * D
+        tl.store(to, tl.sum(k_first, 0))
+        tl.store(to + D // 2, tl.sum(k_second, 0))
+
+
+@triton.jit
+def swiglu_backward(gate_up, hidden, n, BLOCK: tl.constexpr):
+    """gate_up (rows, 2 n) becomes its gradient; hidden (rows, n) comes as the gradient of silu(gate) * up and becomes that product.
+    Program (row, block)."""
+    row = tl.program_id(0).to(tl.int64)
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    gate_at = gate_up + row * 2 * n + at
+    gate = tl.load(gate_at, mask=mask, other=0.0)
+    up = tl.load(gate_at + n, mask=mask, other=0.0)
+    d = tl.load(hidden + row * n + at, mask=mask, other=0.0).to(tl.float32)
+    wide = gate.to(tl.float32)
+    sigmoid = tl.sigmoid(wide)
+    silu = wide * sigmoid
+    tl.store(hidden + row * n + at, silu.to(gate.dtype) * up, mask=mask)
+    tl.store(gate_at, (d * up.to(tl.float32) * (sigmoid + silu * (1.0 - sigmoid))).to(gate.dtype), mask=mask)
+    tl.store(gate_at + n, (d * silu).to(gate.dtype), mask=mask)
+
+
+@triton.jit
+def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, scale, GRADIENT: tl.constexpr, BLOCK: tl.constexpr):
+    """losses (rows) = weight * (logsumexp(logits) - logits[target]); 0 where the weight is 0 or the target -1. GRADIENT: logits
+    (rows, stride), of which `vocabulary` are used, become `scale` times their gradients. A program a row."""
+    row = tl.program_id(0).to(tl.int64)
+    target = tl.load(targets + row)
+    weight = tl.load(loss_weights + row)
+    learns = (target >= 0) & (weight != 0)
+    source = logits + row * stride
+    best = tl.full((BLOCK,), -1e30, tl.float32)
+    total = tl.zeros((BLOCK,), tl.float32)
+    chosen = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, tl.where(learns, vocabulary, 0), BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        x = tl.load(source + at, mask=at < vocabulary, other=-float("inf")).to(tl.float32)
+        chosen += tl.where(at == target, x, 0.0)
+        x = x * 1.4426950408889634  # exponents of 2
+        new_best = tl.maximum(best, x)
+        total = total * tl.exp2(best - new_best) + tl.exp2(x - new_best)
+        best = new_best
+    largest = tl.max(best, 0)
+    lse = tl.where(learns, largest + tl.log2(tl.sum(total * tl.exp2(best - largest), 0)), 0.0)
+    loss = weight * (lse * 0.6931471805599453 - tl.sum(chosen, 0))
+    tl.store(losses + row, tl.where(learns, loss, 0.0))
+    if GRADIENT:
+        factor = tl.where(learns, weight * scale, 0.0)
+        for start in range(0, vocabulary, BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            x = tl.load(source + at, mask=(at < vocabulary) & learns, other=0.0).to(tl.float32)
+            d = factor * (tl.exp2(x * 1.4426950408889634 - lse) - tl.where(at == target, 1.0, 0.0))
+            tl.store(source + at, d.to(logits.dtype.element_ty), mask=at < vocabulary)
+
+
+@triton.jit
+def embedding_backward(ids, order, d_x, gradient, tokens, n, steps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """gradient (vocabulary, n) += the rows of d_x (tokens, n) of each token id. ids (tokens): sorted, order: where they were; 2^steps
+    is more than `tokens`. Program (place among the ids, tile of columns); the first place of an id does the work."""
+    place = tl.program_id(0)
+    token = tl.load(ids + place)
+    if (place == 0) | (tl.load(ids + tl.maximum(place - 1, 0)) != token):
+        low = place + 1  # the id's end is in [low, high]
+        high = tokens
+        for _ in range(0, steps):
+            middle = (low + high) // 2
+            same = tl.load(ids + tl.minimum(middle, tokens - 1)) == token
+            low = tl.where((low < high) & same, middle + 1, low)
+            high = tl.where((low < high) & (same == 0), middle, high)
+        at = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+        inside = (at < n)[None, :]
+        acc = tl.zeros((ROWS, COLUMNS), tl.float32)
+        for start in range(place, high, ROWS):
+            i = start + tl.arange(0, ROWS)
+            row = tl.load(order + i, mask=i < high, other=0)
+            acc += tl.load(d_x + row[:, None] * n + at[None, :], mask=(i < high)[:, None] & inside, other=0.0).to(tl.float32)
+        to = gradient + token.to(tl.int64) * n + at
+        tl.store(to, tl.load(to, mask=at < n, other=0.0) + tl.sum(acc, 0), mask=at < n)
+
+
+@triton.jit
+def sum_squares(gradient, parts, count, BLOCK: tl.constexpr):
+    """parts (programs): sums of the squares of gradient (count), whose blocks programs share out."""
+    acc = tl.zeros((BLOCK,), tl.float32)
+    for start in range(tl.program_id(0).to(tl.int64) * BLOCK, count, tl.num_programs(0) * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        g = tl.load(gradient + at, mask=at < count, other=0.0)
+        acc += g * g
+    tl.store(parts + tl.program_id(0), tl.sum(acc, 0))
+
+
+@triton.jit
+def adamw(gradient, squared_norm, master, first, second, weights, count, decayed, decay, step, one_minus_beta1, beta2, one_minus_beta2,
+          inverse_root, epsilon, clip, BLOCK: tl.constexpr):  # fmt: skip
+    """AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101) over flat memory (count). The first `decayed` elements shrink by `decay`;
+    step: the learning rate over the first moment's correction; inverse_root: 1 over the root of the second's. Gradients are scaled
+    so that their norm is at most `clip` (0: not), and where the squared norm is not finite nothing changes."""
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    squared = tl.load(squared_norm)
+    mask = (at < count) & (squared < float("inf"))
+    g = tl.load(gradient + at, mask=mask, other=0.0)
+    if clip > 0:
+        g = g * tl.minimum(clip / (tl.sqrt_rn(squared) + 1e-6), 1.0)
+    w = tl.load(master + at, mask=mask, other=0.0)
+    m = tl.load(first + at, mask=mask, other=0.0)
+    v = tl.load(second + at, mask=mask, other=0.0)
+    w = tl.where(at < decayed, w * (1.0 - decay), w)
+    m = m + (g - m) * one_minus_beta1
+    v = v * beta2 + g * g * one_minus_beta2
+    w = w - step * m / (tl.sqrt_rn(v) * inverse_root + epsilon)
+    tl.store(master + at, w, mask=mask)
+    tl.store(first + at, m, mask=mask)
+    tl.store(second + at, v, mask=mask)
+    tl.store(weights + at, w.to(weights.dtype.element_ty), mask=mask)

@@ -1,0 +1,331 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/rounding.h"
+#include "kernels/builtin.h"
+#include "train/linear.h"
+#include "train/packed_attention.h"
+#include "train/training_pass.h"
+#include "verify/builtin_launch.h"
+#include "verify/gpu.h"
+
+namespace tritogen::train {
+namespace {
+
+constexpr int64_t kMostParts = 1024;           // programs that share a sum over tokens
+constexpr int64_t kTile = 2048;                // elements of a program's tile: kernels/emit.py
+constexpr int64_t kSwigluBlock = 1024;         // and BLOCK of swiglu
+constexpr int64_t kEmbeddingColumns = 128;     // and COLUMNS of embedding_backward
+constexpr int64_t kPartColumns = 32;           // and of add_parts
+constexpr int64_t kLogits = int64_t{1} << 30;  // held at once, about
+
+int64_t LogitTokens(const ModelConfig& config, const PassShape& shape) {
+  if (shape.logit_tokens > 0) return std::min(shape.logit_tokens, shape.tokens);
+  const int64_t fit = kLogits / config.vocabulary / 128 * 128;
+  return std::min(shape.tokens, std::clamp<int64_t>(fit, 1024, 16384));
+}
+
+const char* DtypeName(at::ScalarType type) {
+  if (type == at::kFloat) return "f32";
+  if (type == at::kBFloat16) return "bf16";
+  throw UserError("training's kernels have forms for float32 and bfloat16 weights only");
+}
+
+// What a layer's forward pass leaves for its backward pass; [tokens, …].
+struct Kept {
+  at::Tensor y, qkv, rotated, attended, lse;  // y: of the norm before; lse [heads, tokens] float32
+  at::Tensor x_mlp, y_mlp, gate_up;
+};
+
+class FusedPass : public TrainingPass {
+ public:
+  FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape);
+
+  at::Tensor Loss(const DeviceBatch& batch) override {
+    const at::NoGradGuard no_gradients;
+    Forward(batch);
+    Output(batch, nullptr);
+    return losses_.sum();
+  }
+  at::Tensor LossAndGradients(const DeviceBatch& batch, double scale) override;
+
+ private:
+  void Forward(const DeviceBatch& batch);
+  // From y and x on: again, on the way back, what comes after gate_up is left out.
+  void LayerForward(size_t index, const DeviceBatch& batch, bool again);
+  void LayerBackward(size_t index, const DeviceBatch& batch);
+  void AttentionBackward(size_t index, const DeviceBatch& batch);
+  // Losses of all tokens; with `scale` gradients of the output matrix, and of the last norm's result to
+  // delta_.
+  void Output(const DeviceBatch& batch, const double* scale);
+  void EmbeddingBackward(const DeviceBatch& batch);
+
+  void Norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out) const;
+  void AddNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& total,
+               const at::Tensor& out) const;
+  // From delta_ to d_x_.
+  void NormBackward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& d_weight,
+                    bool add) const;
+  void AddParts(const at::Tensor& parts, int64_t count, const at::Tensor& gradient) const;
+  void Rope(const LayerWeights& layer, const DeviceBatch& batch, const Kept& kept) const;
+  void RopeBackward(size_t index, const DeviceBatch& batch, const Kept& kept) const;
+
+  const Kept& kept(size_t index) const { return kept_[shape_.checkpointing ? 0 : index]; }
+  std::string Kernel(std::string_view name, std::string_view choice = "") const {
+    return fmt::format("{}.{}{}{}", name, dtype_, choice.empty() ? "" : ".", choice);
+  }
+  void Check(const DeviceBatch& batch) const;
+  void CompileKernels() const;
+
+  const FlatWeights flat_weights_, flat_gradients_;
+  const DecoderWeights &weights_, &gradients_;
+  const ModelConfig& config_;
+  const PassShape shape_;
+  const std::string dtype_, width_, head_;  // as kernels are named
+  const int64_t norm_rows_, head_rows_;     // of a tile
+  const PackedAttention attention_;
+  at::Tensor rope_;
+  std::vector<at::Tensor> x_;  // what enters each layer, and the last norm
+  std::vector<Kept> kept_;     // one of all layers with checkpointing
+  at::Tensor y_;               // of the last norm
+  at::Tensor delta_;           // what a half of a layer adds, and the gradient of a norm's result
+  at::Tensor hidden_;          // between the MLP's products, and its gradient
+  at::Tensor d_x_, d_attended_, d_rotated_, d_qkv_;
+  at::Tensor logits_, losses_, parts_, ends_, ids_, order_;
+};
+
+FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape)
+    : flat_weights_(weights),
+      flat_gradients_(gradients),
+      weights_(flat_weights_.weights),
+      gradients_(flat_gradients_.weights),
+      config_(weights_.config),
+      shape_(shape),
+      dtype_(DtypeName(weights.flat.scalar_type())),
+      width_(BuiltinWidth(config_.hidden)),
+      head_(fmt::format("{}.{:d}", config_.head_dim, config_.qk_norm)),
+      norm_rows_(std::max<int64_t>(1, kTile / std::stoll(width_))),
+      head_rows_(kTile / config_.head_dim),
+      attention_(config_, weights.flat.scalar_type(), shape.tokens, weights.flat.device()) {
+  TRITOGEN_CHECK(gradients.flat.scalar_type() == at::kFloat);
+  if (config_.intermediate % 16 != 0) {
+    throw UserError(fmt::format("the kernels need an intermediate size that is a multiple of 16, not {}",
+                                config_.intermediate));
+  }
+  if (config_.rope.kind == RopeKind::kDynamic && shape.longest > config_.max_positions) {
+    throw UserError(
+        fmt::format("the model's angles change beyond {} positions (dynamic RoPE): documents of {} "
+                    "tokens cannot be trained",
+                    config_.max_positions, shape.longest));
+  }
+  const int64_t heads = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
+  const at::TensorOptions same = weights.flat.options(), wide = same.dtype(at::kFloat),
+                          whole = same.dtype(at::kInt);
+  const int64_t n = shape.tokens;
+  const auto make = [&](int64_t columns) { return at::empty({n, columns}, same); };
+  rope_ = RopeTensor(config_, shape.longest, weights.flat.device());
+  for (int64_t i = 0; i <= config_.layers; ++i) x_.push_back(make(config_.hidden));
+  for (int64_t i = 0; i < (shape.checkpointing ? 1 : config_.layers); ++i) {
+    kept_.push_back({make(config_.hidden), make(heads + 2 * kv), make(heads + kv), make(heads),
+                     at::empty({config_.heads, n}, wide), make(config_.hidden), make(config_.hidden),
+                     make(2 * config_.intermediate)});
+  }
+  y_ = make(config_.hidden), delta_ = make(config_.hidden), hidden_ = make(config_.intermediate);
+  d_x_ = make(config_.hidden), d_attended_ = make(heads), d_rotated_ = make(heads + kv);
+  d_qkv_ = make(heads + 2 * kv);
+  // Rows of logits begin on multiples of 16 elements, whatever the vocabulary.
+  logits_ = at::empty({LogitTokens(config_, shape), RoundUp(config_.vocabulary, 16)}, same);
+  losses_ = at::empty({n}, wide);
+  parts_ = at::empty({kMostParts * std::max(config_.hidden, 2 * config_.head_dim)}, wide);
+  ends_ = at::empty({n}, whole), ids_ = at::empty({n}, whole);
+  order_ = at::empty({n}, same.dtype(at::kLong));
+  CompileKernels();
+}
+
+void FusedPass::Check(const DeviceBatch& batch) const {
+  const auto fits = [&](const at::Tensor& tensor, at::ScalarType type) {
+    return tensor.numel() == shape_.tokens && tensor.scalar_type() == type && tensor.is_contiguous();
+  };
+  TRITOGEN_CHECK(fits(batch.tokens, at::kInt) && fits(batch.targets, at::kInt) &&
+                 fits(batch.positions, at::kInt) && fits(batch.weights, at::kFloat));
+  TRITOGEN_CHECK(batch.starts.scalar_type() == at::kInt && batch.starts.numel() >= 2);
+}
+
+// All at once, the optimizer's, too, rather than each where it is first launched.
+void FusedPass::CompileKernels() const {
+  std::vector<std::string> names = {Kernel("rms_norm", "0." + width_),
+                                    Kernel("add_norm", width_),
+                                    Kernel("norm_backward", "0." + width_),
+                                    Kernel("norm_backward", "1." + width_),
+                                    Kernel("rope_heads", head_),
+                                    Kernel("rope_heads_backward", head_),
+                                    Kernel("swiglu"),
+                                    Kernel("swiglu_backward"),
+                                    Kernel("cross_entropy", "0"),
+                                    Kernel("cross_entropy", "1"),
+                                    Kernel("embedding_backward"),
+                                    Kernel("adamw"),
+                                    "add_parts",
+                                    "document_ends",
+                                    "sum_squares"};
+  for (const std::string& name : attention_.KernelNames()) names.push_back(name);
+  std::vector<tritogen::Kernel> kernels;
+  for (const std::string& name : names) kernels.push_back(BuiltinKernel(name));
+  if (d_x_.is_cuda()) Gpu::Current()->Precompile(kernels);
+}
+
+void FusedPass::Norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out) const {
+  LaunchBuiltin(Kernel("rms_norm", "0." + width_), shape_.tokens,
+                {x, x, weight, out, config_.hidden, config_.rms_norm_eps});
+}
+
+void FusedPass::AddNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& total,
+                        const at::Tensor& out) const {
+  LaunchBuiltin(Kernel("add_norm", width_), CeilDiv(shape_.tokens, norm_rows_),
+                {x, delta_, weight, total, out, shape_.tokens, config_.hidden, config_.rms_norm_eps});
+}
+
+void FusedPass::NormBackward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& d_weight,
+                             bool add) const {
+  const int64_t programs = std::min(kMostParts, CeilDiv(shape_.tokens, norm_rows_));
+  LaunchBuiltin(Kernel("norm_backward", (add ? "1." : "0.") + width_), programs,
+                {x, weight, delta_, d_x_, parts_, shape_.tokens, config_.hidden, config_.rms_norm_eps});
+  AddParts(parts_, programs, d_weight);
+}
+
+void FusedPass::AddParts(const at::Tensor& parts, int64_t count, const at::Tensor& gradient) const {
+  const int64_t n = gradient.numel();
+  LaunchBuiltin("add_parts", CeilDiv(n, kPartColumns), {parts, gradient, count, n});
+}
+
+void FusedPass::Rope(const LayerWeights& layer, const DeviceBatch& batch, const Kept& kept) const {
+  const at::Tensor& any = layer.input_norm;  // stands for norms that the model has not
+  const int64_t rows = shape_.tokens * (config_.heads + config_.kv_heads);
+  LaunchBuiltin(Kernel("rope_heads", head_), CeilDiv(rows, head_rows_),
+                {kept.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
+                 batch.positions, kept.rotated, rows, config_.heads, config_.kv_heads, config_.rms_norm_eps});
+}
+
+void FusedPass::RopeBackward(size_t index, const DeviceBatch& batch, const Kept& kept) const {
+  const LayerWeights& layer = weights_.layers[index];
+  const at::Tensor& any = layer.input_norm;
+  const int64_t rows = shape_.tokens * (config_.heads + config_.kv_heads);
+  const int64_t programs = std::min(kMostParts, CeilDiv(rows, head_rows_));
+  LaunchBuiltin(Kernel("rope_heads_backward", head_), programs,
+                {kept.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
+                 batch.positions, d_rotated_, d_qkv_, parts_, rows, config_.heads, config_.kv_heads,
+                 config_.rms_norm_eps});
+  if (!config_.qk_norm) return;
+  AddParts(parts_, programs, gradients_.layers[index].q_norm);
+  AddParts(parts_.slice(0, programs * config_.head_dim), programs, gradients_.layers[index].k_norm);
+}
+
+void FusedPass::LayerForward(size_t index, const DeviceBatch& batch, bool again) {
+  const LayerWeights& layer = weights_.layers[index];
+  const Kept& at = kept(index);
+  Linear(at.y, layer.qkv, layer.qkv_bias, at.qkv);
+  Rope(layer, batch, at);
+  attention_.Forward({at.rotated, at.qkv, batch.positions, ends_}, at.attended, at.lse);
+  Linear(at.attended, layer.attention_out, layer.attention_bias, delta_);
+  AddNorm(x_[index], layer.mlp_norm, at.x_mlp, at.y_mlp);
+  Linear(at.y_mlp, layer.gate_up, layer.gate_up_bias, at.gate_up);
+  if (again) return;
+  LaunchBuiltin(Kernel("swiglu"), {shape_.tokens, CeilDiv(config_.intermediate, kSwigluBlock)},
+                {at.gate_up, hidden_, config_.intermediate});
+  Linear(hidden_, layer.down, layer.down_bias, delta_);
+}
+
+void FusedPass::Forward(const DeviceBatch& batch) {
+  Check(batch);
+  at::index_select_out(x_[0], weights_.embedding, 0, batch.tokens);
+  Norm(x_[0], weights_.layers[0].input_norm, kept(0).y);
+  for (size_t i = 0; i < weights_.layers.size(); ++i) {
+    LayerForward(i, batch, /*again=*/false);
+    const bool is_last = i + 1 == weights_.layers.size();
+    AddNorm(kept(i).x_mlp, is_last ? weights_.final_norm : weights_.layers[i + 1].input_norm, x_[i + 1],
+            is_last ? y_ : kept(i + 1).y);
+  }
+}
+
+void FusedPass::Output(const DeviceBatch& batch, const double* scale) {
+  const std::string kernel = Kernel("cross_entropy", scale != nullptr ? "1" : "0");
+  for (int64_t from = 0; from < shape_.tokens; from += logits_.size(0)) {
+    const int64_t count = std::min(logits_.size(0), shape_.tokens - from);
+    const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(0, from, count); };
+    const at::Tensor logits = logits_.narrow(0, 0, count).narrow(1, 0, config_.vocabulary);
+    Linear(part(y_), weights_.output, {}, logits);
+    LaunchBuiltin(kernel, count,
+                  {logits, part(batch.targets), part(batch.weights), part(losses_), logits_.stride(0),
+                   config_.vocabulary, scale != nullptr ? *scale : 0});
+    if (scale == nullptr) continue;
+    LinearToInput(logits, weights_.output, part(delta_));
+    LinearToWeights(logits, part(y_), gradients_.output, {});
+  }
+}
+
+void FusedPass::AttentionBackward(size_t index, const DeviceBatch& batch) {
+  const LayerWeights &layer = weights_.layers[index], &gradient = gradients_.layers[index];
+  const Kept& at = kept(index);
+  LinearToWeights(d_x_, at.attended, gradient.attention_out, gradient.attention_bias);
+  LinearToInput(d_x_, layer.attention_out, d_attended_);
+  attention_.Backward({at.rotated, at.qkv, batch.positions, ends_}, at.attended, at.lse, d_attended_,
+                      d_rotated_, d_qkv_);
+  RopeBackward(index, batch, at);
+  LinearToWeights(d_qkv_, at.y, gradient.qkv, gradient.qkv_bias);
+  LinearToInput(d_qkv_, layer.qkv, delta_);
+}
+
+// d_x_: the gradient of what leaves the layer, then of what enters it.
+void FusedPass::LayerBackward(size_t index, const DeviceBatch& batch) {
+  const LayerWeights &layer = weights_.layers[index], &gradient = gradients_.layers[index];
+  const Kept& at = kept(index);
+  LinearToInput(d_x_, layer.down, hidden_);
+  LaunchBuiltin(Kernel("swiglu_backward"), {shape_.tokens, CeilDiv(config_.intermediate, kSwigluBlock)},
+                {at.gate_up, hidden_, config_.intermediate});
+  LinearToWeights(d_x_, hidden_, gradient.down, gradient.down_bias);
+  LinearToWeights(at.gate_up, at.y_mlp, gradient.gate_up, gradient.gate_up_bias);
+  LinearToInput(at.gate_up, layer.gate_up, delta_);
+  NormBackward(at.x_mlp, layer.mlp_norm, gradient.mlp_norm, /*add=*/true);
+  AttentionBackward(index, batch);
+  NormBackward(x_[index], layer.input_norm, gradient.input_norm, /*add=*/true);
+}
+
+void FusedPass::EmbeddingBackward(const DeviceBatch& batch) {
+  at::sort_out(ids_, order_, batch.tokens, /*stable=*/true, /*dim=*/0, /*descending=*/false);
+  const int64_t steps = std::bit_width(static_cast<uint64_t>(shape_.tokens));
+  LaunchBuiltin(Kernel("embedding_backward"), {shape_.tokens, CeilDiv(config_.hidden, kEmbeddingColumns)},
+                {ids_, order_, d_x_, gradients_.embedding, shape_.tokens, config_.hidden, steps});
+}
+
+at::Tensor FusedPass::LossAndGradients(const DeviceBatch& batch, double scale) {
+  const at::NoGradGuard no_gradients;
+  Forward(batch);
+  Output(batch, &scale);
+  LaunchBuiltin("document_ends", batch.starts.numel() - 1, {batch.starts, ends_});
+  NormBackward(x_.back(), weights_.final_norm, gradients_.final_norm, /*add=*/false);
+  for (size_t i = weights_.layers.size(); i-- > 0;) {
+    if (shape_.checkpointing) {
+      Norm(x_[i], weights_.layers[i].input_norm, kept(i).y);
+      LayerForward(i, batch, /*again=*/true);
+    }
+    LayerBackward(i, batch);
+  }
+  EmbeddingBackward(batch);
+  return losses_.sum();
+}
+
+}  // namespace
+
+std::unique_ptr<TrainingPass> MakeFusedPass(const FlatWeights& weights, const FlatWeights& gradients,
+                                            const PassShape& shape) {
+  const at::NoGradGuard no_gradients;
+  return std::make_unique<FusedPass>(weights, gradients, shape);
+}
+
+}  // namespace tritogen::train

@@ -1,0 +1,104 @@
+// The fused pass, its kernels run by the tile machine, against the plain one.
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "train/train_test_util.h"
+
+namespace tritogen::train {
+namespace {
+
+struct Setting {
+  ModelFamily family = ModelFamily::kQwen3;
+  bool tied = true, checkpointing = false;
+  at::ScalarType dtype = at::kFloat;
+  int64_t logit_tokens = 0;
+};
+
+struct Both {
+  explicit Both(const ModelConfig& config, const Setting& setting, const DeviceBatch& batch, double scale)
+      : weights(MakeFlatWeights(config, setting.dtype, at::kCPU)),
+        plain(MakeFlatWeights(config, at::kFloat, at::kCPU)),
+        fused(MakeFlatWeights(config, at::kFloat, at::kCPU)) {
+    FillStrongly(3, &weights);
+    plain.flat.fill_(0.125), fused.flat.fill_(0.125);  // what is there stays
+    const PassShape shape{batch.tokens.numel(), batch.starts.numel() - 1, 150, setting.checkpointing,
+                          setting.logit_tokens};
+    const auto plain_pass = MakePlainPass(weights, plain, shape);
+    plain_loss = plain_pass->LossAndGradients(batch, scale).item<double>();
+    const auto fused_pass = MakeFusedPass(weights, fused, shape);
+    fused_loss = fused_pass->LossAndGradients(batch, scale).item<double>();
+    EXPECT_EQ(fused_pass->Loss(batch).item<double>(), fused_loss);
+    const at::Tensor once = fused.flat.clone();
+    fused.flat.fill_(0.125);
+    EXPECT_EQ(fused_pass->LossAndGradients(batch, scale).item<double>(), fused_loss);
+    EXPECT_TRUE(at::equal(once, fused.flat)) << "not the same twice";
+  }
+  // The largest error of a tensor, of its largest element.
+  void ExpectClose(double bound) const {
+    EXPECT_NEAR(fused_loss, plain_loss, bound * std::abs(plain_loss));
+    const auto named = plain.weights.Named();
+    for (const auto& [name, tensor] : fused.weights.Named()) {
+      const at::Tensor expected = named.at(name) - 0.125;
+      EXPECT_GT(expected.norm().item<double>(), 0) << name;
+      const double error = (tensor - named.at(name)).norm().item<double>() / expected.norm().item<double>();
+      EXPECT_LE(error, bound) << name;
+    }
+  }
+  FlatWeights weights, plain, fused;
+  double plain_loss = 0, fused_loss = 0;
+};
+
+const std::vector<int64_t> kLengths = {37, 1, 71, 5, 29, 0, 0};
+
+TEST(FusedPass, GradientsAreThoseOfAutograd) {
+  const Setting settings[] = {
+      {ModelFamily::kQwen3, true},
+      {ModelFamily::kQwen3, false, true, at::kFloat, 48},
+      {ModelFamily::kQwen2, false},
+      {ModelFamily::kLlama, true, true},
+  };
+  for (const Setting& setting : settings) {
+    const ModelConfig config = SmallModel(setting.family, setting.tied);
+    SCOPED_TRACE(ModelTypeName(setting.family));
+    Both(config, setting, RandomBatch(4, kLengths, config.vocabulary, true), 0.5).ExpectClose(2e-5);
+  }
+}
+
+// Biases everywhere, a key head for each query head, another head size, a vocabulary of more than one tile of
+// logits.
+TEST(FusedPass, OtherShapes) {
+  ModelConfig config = SmallModel(ModelFamily::kLlama, false);
+  config.qkv_bias = config.output_bias = config.mlp_bias = true;
+  config.heads = config.kv_heads = 2, config.head_dim = 64, config.vocabulary = 2111, config.layers = 1;
+  Both(config, {}, RandomBatch(5, {90, 33}, config.vocabulary, false), 1).ExpectClose(2e-5);
+  config.heads = 3, config.kv_heads = 1, config.head_dim = 128, config.qk_norm = true;
+  Both(config, {}, RandomBatch(5, {40, 3}, config.vocabulary, false), 1).ExpectClose(2e-5);
+}
+
+// Both round; what they differ by is as much as either differs from float32.
+TEST(FusedPass, BFloat16) {
+  for (const bool checkpointing : {false, true}) {
+    const Setting setting{ModelFamily::kQwen3, true, checkpointing, at::kBFloat16};
+    const ModelConfig config = SmallModel(setting.family, setting.tied);
+    Both(config, setting, RandomBatch(6, {150, 43, 64, 1, 0}, config.vocabulary, false), 1).ExpectClose(0.03);
+  }
+}
+
+TEST(FusedPass, RefusesWhatItsKernelsHaveNot) {
+  const auto refuses = [](const ModelConfig& config, at::ScalarType dtype = at::kFloat) {
+    const FlatWeights weights = MakeFlatWeights(config, dtype, at::kCPU);
+    const FlatWeights gradients = MakeFlatWeights(config, at::kFloat, at::kCPU);
+    EXPECT_THROW(MakeFusedPass(weights, gradients, {64, 1, 64}), UserError);
+  };
+  ModelConfig config = SmallModel(ModelFamily::kQwen3, true);
+  refuses(config, at::kHalf);
+  config.head_dim = 48;
+  refuses(config);
+  config.head_dim = 32, config.hidden = 40;
+  refuses(config);
+  config.hidden = 48, config.intermediate = 40;
+  refuses(config);
+}
+
+}  // namespace
+}  // namespace tritogen::train

@@ -1,0 +1,17 @@
+// Products of training by ATen (cuBLAS on a GPU), forward and backward, into memory that is there.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace tritogen::train {
+
+// out [tokens, out] = x [tokens, in] · weightᵀ + bias. `bias` may be undefined.
+void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out);
+
+// From the gradient of `out`, in the weights' dtype: what x, weight and bias get. The last two are float32,
+// and what they get is added to them in float32.
+void LinearToInput(const at::Tensor& d_out, const at::Tensor& weight, const at::Tensor& d_x);
+void LinearToWeights(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& d_weight,
+                     const at::Tensor& d_bias);
+
+}  // namespace tritogen::train

@@ -1,0 +1,59 @@
+#include "train/packed_attention.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/rounding.h"
+#include "verify/builtin_launch.h"
+
+namespace tritogen::train {
+namespace {
+
+std::string Variant(int64_t head_dim, at::ScalarType dtype) {
+  if (head_dim != 32 && head_dim != 64 && head_dim != 128) {
+    throw UserError(
+        fmt::format("training's kernels have no form for heads of {} elements: 32, 64 or 128", head_dim));
+  }
+  return fmt::format(".{}.{}", BuiltinDtype(dtype), head_dim);
+}
+
+}  // namespace
+
+PackedAttention::PackedAttention(const ModelConfig& config, at::ScalarType dtype, int64_t tokens,
+                                 at::Device device)
+    : tokens_(tokens),
+      heads_(config.heads),
+      kv_heads_(config.kv_heads),
+      scale_(1 / std::sqrt(static_cast<double>(config.head_dim))),
+      variant_(Variant(config.head_dim, dtype)),
+      rows_(dtype == at::kFloat ? 32 : 128),  // kernels/emit.py: packed_variants
+      along_(at::empty({config.heads, tokens}, at::TensorOptions(at::kFloat).device(device))) {}
+
+void PackedAttention::Forward(const Inputs& in, const at::Tensor& out, const at::Tensor& lse) const {
+  LaunchBuiltin(
+      "packed_attention" + variant_, {CeilDiv(tokens_, rows_), heads_},
+      {in.rotated, in.qkv, in.positions, out, lse, tokens_, heads_, kv_heads_, scale_ * std::numbers::log2e});
+}
+
+void PackedAttention::Backward(const Inputs& in, const at::Tensor& out, const at::Tensor& lse,
+                               const at::Tensor& d_out, const at::Tensor& d_rotated,
+                               const at::Tensor& d_qkv) const {
+  const int64_t tiles = CeilDiv(tokens_, rows_);
+  const double log_scale = scale_ * std::numbers::log2e;
+  LaunchBuiltin("packed_attention_dq" + variant_, {tiles, heads_},
+                {in.rotated, in.qkv, in.positions, out, lse, d_out, d_rotated, along_, tokens_, heads_,
+                 kv_heads_, log_scale, scale_});
+  LaunchBuiltin("packed_attention_dkv" + variant_, {tiles, kv_heads_},
+                {in.rotated, in.qkv, in.ends, lse, d_out, along_, d_rotated, d_qkv, tokens_, heads_,
+                 kv_heads_, log_scale, scale_});
+}
+
+std::vector<std::string> PackedAttention::KernelNames() const {
+  return {"packed_attention" + variant_, "packed_attention_dq" + variant_, "packed_attention_dkv" + variant_};
+}
+
+}  // namespace tritogen::train

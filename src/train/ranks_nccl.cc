@@ -1,0 +1,111 @@
+#include "train/ranks_nccl.h"
+
+#include <ATen/ATen.h>
+#include <dlfcn.h>
+#include <nccl.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "base/error.h"
+#include "verify/gpu.h"
+
+namespace tritogen::train {
+namespace {
+
+#define TRITOGEN_NCCL_FUNCTIONS(X)                                                                       \
+  X(ncclGetUniqueId)                                                                                     \
+  X(ncclCommInitRank)                                                                                    \
+  X(ncclCommAbort) X(ncclCommGetAsyncError) X(ncclGetErrorString) X(ncclAllReduce) X(ncclReduceScatter) \
+      X(ncclAllGather)
+
+// The library that libtorch_cuda needs, and has brought when the GPU was opened.
+struct Nccl {
+#define X(function) decltype(&::function) function = nullptr;
+  TRITOGEN_NCCL_FUNCTIONS(X)
+#undef X
+
+  Nccl() {
+    void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL);
+    if (library == nullptr) throw UserError(fmt::format("NCCL cannot be loaded: {}", dlerror()));
+#define X(name)                                                          \
+  name = reinterpret_cast<decltype(name)>(dlsym(library, #name));        \
+  if (name == nullptr) throw UserError(fmt::format("this NCCL has no {}", #name));
+    TRITOGEN_NCCL_FUNCTIONS(X)
+#undef X
+  }
+};
+
+ncclDataType_t NcclType(at::ScalarType type) {
+  if (type == at::kFloat) return ncclFloat32;
+  TRITOGEN_CHECK(type == at::kBFloat16);
+  return ncclBfloat16;
+}
+
+class NcclRanks : public StoreRanks {
+ public:
+  NcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store) : StoreRanks(place, std::move(store)) {
+    ncclUniqueId id;
+    try {
+      if (rank() == 0) {
+        Must(nccl_.ncclGetUniqueId(&id), "make an id");
+        std::vector<uint8_t> bytes(sizeof(id));
+        std::memcpy(bytes.data(), &id, sizeof(id));
+        store_->set("nccl", bytes);
+      }
+      const std::vector<uint8_t> bytes = store_->get("nccl");
+      TRITOGEN_CHECK(bytes.size() == sizeof(id));
+      std::memcpy(&id, bytes.data(), sizeof(id));
+    } catch (const c10::Error& error) {
+      throw RankLost(fmt::format("rank {} of {}: rank 0 did not come ({})", rank(), size(),
+                                 error.what_without_backtrace()));
+    }
+    Must(nccl_.ncclCommInitRank(&comm_, size(), id, rank()), "meet the other ranks");
+  }
+  // Abort: a regular end would wait for ranks that are gone.
+  ~NcclRanks() override {
+    if (comm_ != nullptr) nccl_.ncclCommAbort(comm_);
+  }
+
+  void Sum(const at::Tensor& tensor) override {
+    void* data = tensor.mutable_data_ptr();
+    Must(nccl_.ncclAllReduce(data, data, tensor.numel(), NcclType(tensor.scalar_type()), ncclSum, comm_, Stream()),
+         "sum");
+  }
+  void SumShares(const at::Tensor& flat) override {
+    const at::Tensor share = Share(flat);
+    Must(nccl_.ncclReduceScatter(flat.const_data_ptr(), share.mutable_data_ptr(), share.numel(),
+                                 NcclType(flat.scalar_type()), ncclSum, comm_, Stream()),
+         "sum shares");
+  }
+  void GatherShares(const at::Tensor& flat) override {
+    const at::Tensor share = Share(flat);
+    Must(nccl_.ncclAllGather(share.const_data_ptr(), flat.mutable_data_ptr(), share.nbytes(), ncclUint8, comm_,
+                             Stream()),
+         "gather shares");
+  }
+  void Check() override {
+    ncclResult_t result = ncclSuccess;
+    Must(nccl_.ncclCommGetAsyncError(comm_, &result), "ask NCCL");
+    if (result != ncclInProgress) Must(result, "go on");
+  }
+
+ private:
+  static cudaStream_t Stream() { return reinterpret_cast<cudaStream_t>(Gpu::Current()->stream()); }
+  void Must(ncclResult_t result, const char* what) const {
+    if (result == ncclSuccess) return;
+    throw RankLost(fmt::format("rank {} of {} cannot {}: another rank is gone, or the connection to it (NCCL: {})",
+                               rank(), size(), what, nccl_.ncclGetErrorString(result)));
+  }
+
+  Nccl nccl_;
+  ncclComm_t comm_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Ranks> JoinNcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store) {
+  return std::make_unique<NcclRanks>(place, std::move(store));
+}
+
+}  // namespace tritogen::train
