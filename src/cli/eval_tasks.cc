@@ -131,8 +131,11 @@ std::vector<eval::Task> DrawSuite(const SuiteOptions& options, const Environment
                          .sizes = options.sizes};
   std::ranges::sort(suite.levels);
   suite.levels.erase(std::unique(suite.levels.begin(), suite.levels.end()), suite.levels.end());
-  Progress progress("draw", suite.count * static_cast<int64_t>(suite.levels.size()));
-  auto tasks = eval::DrawTasks(build, suite, [&](int64_t done) { progress.Set(done); }, Interrupted);
+  const int64_t total = suite.count * static_cast<int64_t>(suite.levels.size());
+  Progress progress("draw", total);
+  auto tasks = eval::DrawTasks(build, suite, [&](int64_t done) {
+    if (done < total) progress.Set(done);
+  }, Interrupted);
   progress.Clear();
   return tasks;
 }

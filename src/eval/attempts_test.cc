@@ -55,7 +55,7 @@ class Script : public Proposer {
 
 Problem ProblemCalled(const std::string& id) {
   static const auto program = std::make_shared<const Program>(ParseProgram(
-      "import torch\n\n\ndef program(x):  # float32[4]\n    y = torch.relu(x)  # float32[4]\n    return y\n"));
+      "import torch\n\n\ndef program(x):\n    # x: float32[4]\n    y = torch.relu(x)  # float32[4]\n    return y\n"));
   return {.id = id, .reference = {"reference", "Model", false}, .program = program, .verification = {.budget_seconds = 5}};
 }
 

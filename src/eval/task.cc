@@ -3,7 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <future>
 #include <map>
+#include <set>
+#include <thread>
 
 #include "base/error.h"
 #include "base/json_cursor.h"
@@ -73,6 +79,103 @@ Task TaskFrom(std::string_view line, int64_t number) {
   return task;
 }
 
+struct Stop {
+  explicit Stop(std::function<bool()> asked) : ask(std::move(asked)) {}
+  std::function<bool()> ask;
+  std::atomic<bool> said = false;
+};
+
+// Calls all of them, on all cores; `watch` is called now and then on this thread. Throws what one of them
+// threw.
+void Run(const std::vector<std::function<void()>>& work, const std::function<void()>& watch, Stop* stop) {
+  std::atomic<size_t> next = 0;
+  std::vector<std::future<void>> threads;
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  for (size_t i = 0; i < std::min(cores, work.size()); ++i) {
+    threads.push_back(std::async(std::launch::async, [&] {
+      for (size_t mine; (mine = next++) < work.size();) work[mine]();
+    }));
+  }
+  for (std::future<void>& thread : threads) {
+    while (thread.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+      if (stop->ask()) stop->said = true;
+      watch();
+    }
+  }
+  for (std::future<void>& thread : threads) thread.get();
+}
+
+// The programs of one level, drawn by a fixed number of streams, so that many cores can draw and the result
+// does not depend on how many there are: the streams' first programs, then their second ones, …, without
+// repetitions.
+class LevelStreams {
+ public:
+  LevelStreams(const data::BuildOptions& options, const data::ProgramOptions& programs, const SynthSuite& suite,
+               int level)
+      : suite_(suite), level_(level), streams_(kStreams) {
+    const std::string operators = options.levels.empty() ? "all" : options.levels[0].operators;
+    const uint64_t seed = SplitMix::At(suite.seed, static_cast<uint64_t>(level));
+    for (size_t i = 0; i < kStreams; ++i) {
+      streams_[i].draw = [=, only_held_out = suite.split == Split::kPairs] {
+        return std::make_unique<data::Draw>(
+            SplitMix::At(seed, i), programs,
+            std::vector<data::LevelOptions>{{.level = level, .programs = kMostDraws, .operators = operators}},
+            only_held_out);
+      };
+    }
+  }
+  int64_t missing() const { return suite_.count - static_cast<int64_t>(tasks_.size()); }
+  std::vector<Task>& tasks() { return tasks_; }
+
+  // What is missing, by stream.
+  void AddWork(std::vector<std::function<void()>>* work, std::atomic<int64_t>* drawn, Stop* stop) {
+    if (missing() <= 0) return;
+    for (size_t i = 0; i < kStreams; ++i) {
+      // Of the places that follow, those that are this stream's.
+      const size_t past = merged_ + static_cast<size_t>(missing());
+      int64_t each = static_cast<int64_t>((past + kStreams - 1 - i) / kStreams - (merged_ + kStreams - 1 - i) / kStreams);
+      each -= static_cast<int64_t>(streams_[i].records.size());
+      if (each <= 0) continue;
+      work->push_back([this, i, each, drawn, stop] {
+        Stream& stream = streams_[i];
+        if (!stream.source) stream.source = stream.draw();
+        for (int64_t found = 0; found < each && !stop->said;) {
+          data::Record record = stream.source->Next();
+          if (!Belongs(suite_.split, record)) continue;
+          stream.records.push_back(std::move(record));
+          ++found;
+          ++*drawn;
+        }
+      });
+    }
+  }
+  void Merge() {
+    for (; missing() > 0; ++merged_) {
+      Stream& stream = streams_[merged_ % kStreams];
+      if (stream.records.empty()) return;
+      data::Record record = std::move(stream.records.front());
+      stream.records.pop_front();
+      if (!seen_.insert(record.fingerprint).second) continue;
+      tasks_.push_back(
+          TaskOf(std::move(record), fmt::format("{}/{}/{}", NameOf(suite_.split), level_, tasks_.size())));
+    }
+  }
+
+ private:
+  static constexpr size_t kStreams = 16;
+  struct Stream {
+    std::function<std::unique_ptr<data::Draw>()> draw;
+    std::unique_ptr<data::Draw> source;
+    std::deque<data::Record> records;  // not merged yet
+  };
+  const SynthSuite& suite_;
+  int level_;
+  std::vector<Stream> streams_;
+  size_t merged_ = 0;  // records looked at
+  std::set<std::string> seen_;
+  std::vector<Task> tasks_;
+};
+
 }  // namespace
 
 const Split* SplitNamed(std::string_view name) {
@@ -98,19 +201,20 @@ std::vector<Task> DrawTasks(const data::BuildOptions& options, const SynthSuite&
     if (programs.sizes.empty())
       throw UserError("--split shapes: which sizes? Give --sizes, or eval.shapes in the configuration");
   }
+  std::vector<LevelStreams> levels;
+  for (const int level : suite.levels) levels.emplace_back(options, programs, suite, level);
+  std::atomic<int64_t> drawn = 0;
+  Stop stopped(stop);
+  while (std::ranges::any_of(levels, [](const LevelStreams& level) { return level.missing() > 0; })) {
+    std::vector<std::function<void()>> work;
+    for (LevelStreams& level : levels) level.AddWork(&work, &drawn, &stopped);
+    Run(work, [&] { progress(drawn); }, &stopped);
+    if (stopped.said) return {};
+    for (LevelStreams& level : levels) level.Merge();
+  }
   std::vector<Task> tasks;
-  for (const int level : suite.levels) {
-    const std::string operators = options.levels.empty() ? "all" : options.levels[0].operators;
-    data::Draw draw(SplitMix::At(suite.seed, static_cast<uint64_t>(level)), programs,
-                    {{.level = level, .programs = kMostDraws, .operators = operators}},
-                    suite.split == Split::kPairs);
-    for (int64_t count = 0; count < suite.count && !stop();) {
-      data::Record record = draw.Next();
-      if (!Belongs(suite.split, record)) continue;
-      tasks.push_back(
-          TaskOf(std::move(record), fmt::format("{}/{}/{}", NameOf(suite.split), level, count++)));
-      progress(static_cast<int64_t>(tasks.size()));
-    }
+  for (LevelStreams& level : levels) {
+    for (Task& task : level.tasks()) tasks.push_back(std::move(task));
   }
   return tasks;
 }

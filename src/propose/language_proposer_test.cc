@@ -47,9 +47,8 @@ ChatReply Says(const std::string& text, const std::string& finish = "stop") {
   return reply;
 }
 
-Program Relu(const std::string& op = "torch.relu(x)") {
-  return ParseProgram("import torch\n\n\ndef program(x):  # float32[4]\n    y = " + op +
-                      "  # float32[4]\n    return y\n");
+Program Relu() {
+  return ParseProgram("import torch\n\n\ndef program(x):\n    # x: float32[4]\n    y = torch.relu(x)  # float32[4]\n    return y\n");
 }
 
 struct Asked {
@@ -109,7 +108,7 @@ TEST(LanguageProposer, AModuleWithStateCallsThePolicysAnswerWithIt) {
   const std::string& source = candidates.at(0).source;
   EXPECT_NE(source.find("class Net(torch.nn.Module): ..."), std::string::npos);
   EXPECT_NE(source.find("_program = ModelNew()"), std::string::npos);
-  EXPECT_NE(source.find("return _program(*tensors, self.get_parameter('fc.weight'))"), std::string::npos) << source;
+  EXPECT_NE(source.find("return _program(*tensors, self.get_parameter(\"fc.weight\"))"), std::string::npos) << source;
 }
 
 TEST(LanguageProposer, FailuresAndUnknownOperationsAreRemarks) {

@@ -85,7 +85,7 @@ std::string Figures(const Json& of) {
 
 std::string Groups(const Json& of) {
   std::vector<Share> rows;
-  Table table({"group", "tasks", "answers", "pass@1", "pass@most", "plans", "several plans"}, 1);
+  Table table({"group", "tasks", "answers", "pass@1", "pass@n", "plans", "several plans"}, 1);
   for (const auto& [group, cell] : In(of, "groups").items()) {
     const auto [first, last] = EndsOf(cell);
     const Json& pass = In(cell, "pass");
@@ -135,7 +135,7 @@ std::string Operators(const Json& of) {
   for (const auto& [name, cell] : operators.items())
     order.emplace_back(NumberOf(In(In(cell, "pass"), "1"), "value"), name);
   std::stable_sort(order.begin(), order.end());
-  const std::vector<std::string> titles = {"operator", "tasks", "pass@1", "pass@most"};
+  const std::vector<std::string> titles = {"operator", "tasks", "pass@1", "pass@n"};
   Table worst(titles, 1), rest(titles, 1);
   for (size_t i = 0; i < order.size(); ++i) {
     const Json& cell = In(operators, order[i].second);
@@ -154,6 +154,7 @@ std::string Operators(const Json& of) {
 std::string Origin(const Json& summary, const std::vector<std::string>& versions) {
   std::string text = "<dl class=\"facts\">\n";
   for (const auto& [key, value] : In(summary, "options").items()) {
+    if (value.is_null() || value == "") continue;
     const std::string shown =
         value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
     text += "<dt>" + Escape(key) + "</dt><dd><code>" + Escape(shown) + "</code></dd>\n";

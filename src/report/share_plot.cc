@@ -28,7 +28,7 @@ std::string SharePlot(const std::string& description, const std::vector<Share>& 
   double y = 0;
   for (const Share& row : rows) {
     elements += SvgText(kNames, y + 16, "end", "name", row.name, -8);
-    elements += SvgRect(kNames, y + 5, std::max(At(row.value) - kNames, 0.2), kRow - 10, "bar");
+    elements += SvgRect(kNames, y + 5, std::max(At(row.value) - kNames, 0.2), kRow - 10, "box first");
     elements += SvgLine(At(row.low), y + kRow / 2, At(row.high), y + kRow / 2, "whisker");
     for (const double end : {row.low, row.high})
       elements += SvgLine(At(end), y + 8, At(end), y + kRow - 8, "whisker");

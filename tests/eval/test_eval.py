@@ -76,7 +76,8 @@ def test_suites_of_files(evaluate, tritogen, tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_done(start, config, tmp_path):
-    process = start("eval", "--config", config, "--proposer", "teacher", "--level", "1", "--count", "30", "--out", "out", "--device", "cpu")
+    process = start("eval", "--config", config, "--proposer", "teacher", "--split", "train", "--level", "2",
+                    "--count", "30", "--out", "out", "--device", "cpu")  # fmt: skip
     results = tmp_path / "out/results.jsonl"
     deadline = time.monotonic() + 60
     while not (results.exists() and results.read_text().count("\n") >= 1) and time.monotonic() < deadline:

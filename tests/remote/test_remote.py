@@ -99,9 +99,12 @@ def test_many_samples_never_exceed_the_limit_and_the_teacher_goes_on(endpoint, c
     server = endpoint(slow_then_refused)
     run = convert(server.url, "--concurrency", "3", "--proposer", "teacher", "--no-stream", count=12)
     assert run.process.returncode == 0, run.everything
-    assert len(server.requests) == 12 and server.most_at_once == 3
-    assert run.verdicts == ["no_answer"] * 12
+    assert len(server.requests) == 24 and server.most_at_once == 3  # each answer went back once
+    assert run.verdicts == ["no_answer"] * 24
     assert run.report["proposers"]["teacher"]["passed"] > 0
+    roles = [[message["role"] for message in request.body["messages"]][-3:] for request in server.requests]
+    assert roles.count(["user", "assistant", "user"]) == 12
+    assert "no_answer" in server.requests[-1].body["messages"][-1]["content"]
     body = server.requests[0].body
     assert body["stream"] is False and body["model"] == "m"
     assert REFERENCE.strip() in body["messages"][-1]["content"]
