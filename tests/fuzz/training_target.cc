@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/temp_dir.h"
-#include "train/train_test_util.h"
+#include "train/corpus_test_util.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tritogen;
