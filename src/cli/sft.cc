@@ -34,7 +34,8 @@ struct Options {
 };
 
 void AddOptions(CLI::App* app, Options* o) {
-  app->add_option("--config", o->config, "TOML file, such as configs/sft_embedded.toml; docs/training.md")->required();
+  app->add_option("--config", o->config, "TOML file, such as configs/sft_embedded.toml; docs/training.md")
+      ->required();
   app->add_option("--out", o->out, "folder of the run (default: out of the configuration)");
   app->add_option("--device", o->device, "where it trains")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
@@ -44,9 +45,10 @@ void AddOptions(CLI::App* app, Options* o) {
   app->add_option("--minutes", o->minutes, "likewise: of training, in all pieces of the run")
       ->check(CLI::PositiveNumber);
   app->add_option("--lr", o->lr, "instead of train.lr")->check(CLI::PositiveNumber);
-  app->add_option("--stop-after", o->stop_after,
-                  "seconds from the command's start: then it writes a checkpoint and ends with exit code 75;\n"
-                  "the same command goes on")
+  app->add_option(
+         "--stop-after", o->stop_after,
+         "seconds from the command's start: then it writes a checkpoint and ends with exit code 75;\n"
+         "the same command goes on")
       ->check(CLI::PositiveNumber);
   app->add_option("--rank-timeout", o->rank_timeout, "seconds after which a rank that does not come is lost")
       ->check(CLI::PositiveNumber)
@@ -57,7 +59,8 @@ void AddOptions(CLI::App* app, Options* o) {
 train::SftOptions ReadOptions(const Options& o) {
   train::SftOptions options = train::ReadSftOptions(ReadFile(o.config, size_t{1} << 20), o.config);
   if (!o.out.empty()) options.out = o.out;
-  if (options.out.empty()) throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");
+  if (options.out.empty())
+    throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");
   if (o.lr) options.train.schedule.lr = *o.lr;
   if (o.steps.has_value() + o.epochs.has_value() + o.minutes.has_value() > 1)
     throw UserError("how long? Give one of --steps, --epochs and --minutes");
@@ -169,9 +172,12 @@ int Train(const Options& o, const Environment& environment) {
 
 int RunSft(int argc, char** argv, const Environment& environment) {
   CLI::App app(
-      "Trains a language model on sets of verified answers: from nothing, or on from any checkpoint that the engine\n"
-      "loads. Killed, stopped or interrupted, the same command goes on from its last checkpoint, bit-exactly. Several\n"
-      "GPUs: torchrun --nproc-per-node N --no-python ./tritogen sft …, or srun. Exit code 0 finished, 75 stopped by\n"
+      "Trains a language model on sets of verified answers: from nothing, or on from any checkpoint that the "
+      "engine\n"
+      "loads. Killed, stopped or interrupted, the same command goes on from its last checkpoint, "
+      "bit-exactly. Several\n"
+      "GPUs: torchrun --nproc-per-node N --no-python ./tritogen sft …, or srun. Exit code 0 finished, 75 "
+      "stopped by\n"
       "--stop-after, 130 interrupted (both leave a checkpoint), 2 wrong use, 3 another rank is gone.",
       "./tritogen sft");
   Options options;

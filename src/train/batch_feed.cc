@@ -13,8 +13,8 @@ namespace {
 
 template <typename T>
 at::Tensor HostTensor(const std::vector<T>& values, at::ScalarType type, bool page_locked) {
-  at::Tensor tensor = at::empty({static_cast<int64_t>(values.size())},
-                                at::TensorOptions(type).pinned_memory(page_locked));
+  at::Tensor tensor =
+      at::empty({static_cast<int64_t>(values.size())}, at::TensorOptions(type).pinned_memory(page_locked));
   std::memcpy(tensor.mutable_data_ptr(), values.data(), values.size() * sizeof(T));
   return tensor;
 }
@@ -84,7 +84,8 @@ StepBatches BatchFeed::Make(Place from) {
       continue;
     }
     const PackedBatch batch = packer_->Make(at.batch);
-    if (static_cast<int>(step.places.size()) % ranks_ == rank_) step.mine.push_back(OnHost(batch, page_locked_));
+    if (static_cast<int>(step.places.size()) % ranks_ == rank_)
+      step.mine.push_back(OnHost(batch, page_locked_));
     Count(batch, &step);
     step.places.push_back(at);
     step.next = {at.epoch, at.batch + 1};

@@ -32,7 +32,8 @@ template <typename Visit>
 void ForEachTensor(const HostState& state, const Visit& visit) {
   for (const auto& [group, weights] :
        {std::pair("master", &state.master), {"first", &state.first}, {"second", &state.second}}) {
-    for (const auto& [name, tensor] : weights->weights.Named()) visit(fmt::format("{}/{}", group, name), tensor);
+    for (const auto& [name, tensor] : weights->weights.Named())
+      visit(fmt::format("{}/{}", group, name), tensor);
   }
 }
 
@@ -56,7 +57,8 @@ void ReadState(const fs::path& path, HostState* state) {
     const auto found = file.tensors().find(name);
     if (found == file.tensors().end() || found->second.dtype != Dtype::kFloat32 ||
         found->second.shape != tensor.sizes().vec())
-      throw UserError(fmt::format("{} is of another model: {} is missing, or of another shape", path.string(), name));
+      throw UserError(
+          fmt::format("{} is of another model: {} is missing, or of another shape", path.string(), name));
     std::memcpy(tensor.mutable_data_ptr(), found->second.bytes.data(), found->second.bytes.size());
     ++used;
   });
@@ -68,7 +70,8 @@ json FileTable(const fs::path& folder) {
   json files = json::object();
   for (const auto& entry : fs::directory_iterator(folder)) {
     const MappedFile file(entry.path());
-    files[entry.path().filename().string()] = {{"bytes", file.bytes().size()}, {"crc32c", Crc32c(file.bytes())}};
+    files[entry.path().filename().string()] = {{"bytes", file.bytes().size()},
+                                               {"crc32c", Crc32c(file.bytes())}};
   }
   return files;
 }
@@ -215,8 +218,9 @@ fs::path Checkpoints::Save(const RunPosition& position, const HostState& state, 
     fs::remove_all(partial, ignored);
     if (dynamic_cast<const InternalError*>(&error) != nullptr) throw;
     const std::optional<fs::path> last = LatestCheckpoint(folder_);
-    throw UserError(fmt::format("the checkpoint of step {} could not be written: {}; {}", position.step, error.what(),
-                                last ? fmt::format("the last one is {}", last->string()) : "there is no other"));
+    throw UserError(
+        fmt::format("the checkpoint of step {} could not be written: {}; {}", position.step, error.what(),
+                    last ? fmt::format("the last one is {}", last->string()) : "there is no other"));
   }
   const std::vector<fs::path> all = All(folder_);
   for (size_t i = 0; i + static_cast<size_t>(keep_) < all.size(); ++i) RemoveFolder(all[i]);
@@ -224,8 +228,9 @@ fs::path Checkpoints::Save(const RunPosition& position, const HostState& state, 
 }
 
 void CopyModelFiles(const fs::path& from, const fs::path& to) {
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-                           "vocab.json", "merges.txt", "chat_template.jinja", "generation_config.json"}) {
+  for (const char* name :
+       {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
+        "vocab.json", "merges.txt", "chat_template.jinja", "generation_config.json"}) {
     if (Exists(from / name)) WriteFileAtomic(to / name, ReadFile(from / name));
   }
 }

@@ -1,5 +1,5 @@
-// Checkpoints of a run: folders step-00001000 under OUT/checkpoints, each a model that loads anywhere, with what
-// training needs to go on bit-exactly. docs/formats/training.md. A folder of that name is complete.
+// Checkpoints of a run: folders step-00001000 under OUT/checkpoints, each a model that loads anywhere, with
+// what training needs to go on bit-exactly. docs/formats/training.md. A folder of that name is complete.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,13 +17,13 @@ namespace tritogen::train {
 
 // Where a run is, and what it is.
 struct RunPosition {
-  int64_t step = 0;          // steps done
-  int64_t total = 0;         // steps of the whole run; 0: not known yet
-  Place next;                // batch
-  int64_t tokens = 0;        // learnt from so far, without padding
-  double flops = 0;          // of them
-  double loss = 0;           // of the last step
-  double seconds = 0;        // of training so far, of all pieces of the run
+  int64_t step = 0;                 // steps done
+  int64_t total = 0;                // steps of the whole run; 0: not known yet
+  Place next;                       // batch
+  int64_t tokens = 0;               // learnt from so far, without padding
+  double flops = 0;                 // of them
+  double loss = 0;                  // of the last step
+  double seconds = 0;               // of training so far, of all pieces of the run
   nlohmann::ordered_json identity;  // of the options
   std::string corpus_sha256;
   std::vector<std::string> versions;  // of the program and its libraries: for people
@@ -52,8 +52,8 @@ class Checkpoints {
   // `weights`: of the dtype that is trained. `model_files`: copied from that folder (CopyModelFiles). Old
   // checkpoints are removed afterwards. Throws UserError when the disk is full and the like; what was there
   // before is there still. Returns the folder.
-  std::filesystem::path Save(const RunPosition& position, const HostState& state, const DecoderWeights& weights,
-                             const std::filesystem::path& model_files);
+  std::filesystem::path Save(const RunPosition& position, const HostState& state,
+                             const DecoderWeights& weights, const std::filesystem::path& model_files);
 
  private:
   std::filesystem::path folder_;

@@ -82,7 +82,8 @@ std::string ScalarsRecord(double seconds, int64_t step, Scalars scalars) {
 
 EventFile::EventFile(const std::filesystem::path& folder, int64_t step) {
   const double now = Now();
-  path_ = folder / fmt::format("events.out.tfevents.{}.tritogen.{}.{}", static_cast<int64_t>(now), getpid(), step);
+  path_ = folder /
+          fmt::format("events.out.tfevents.{}.tritogen.{}.{}", static_cast<int64_t>(now), getpid(), step);
   fd_.Reset(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
   if (!fd_.valid()) throw UserError(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));
   AppendTo(fd_, VersionRecord(now) + StartRecord(now, step), path_);

@@ -1,5 +1,5 @@
-// Files that TensorBoard reads: records of protocol buffers (tensorflow/core/util/event.proto), each framed by
-// its length and masked CRC-32Cs (tensorflow/core/lib/io/record_writer.h). Only what scalars need.
+// Files that TensorBoard reads: records of protocol buffers (tensorflow/core/util/event.proto), each framed
+// by its length and masked CRC-32Cs (tensorflow/core/lib/io/record_writer.h). Only what scalars need.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,8 @@ void DescribeModel(config::Fields* f, ModelOptions* o) {
 
 void DescribeData(config::Fields* f, DataOptions* o) {
   Describe(f, &o->corpus);
-  if (o->corpus.split != "train") f->Fail("split", "what is learned is the train side; the other one is for tests");
+  if (o->corpus.split != "train")
+    f->Fail("split", "what is learned is the train side; the other one is for tests");
   f->Int("longest", &o->longest, 2, 1 << 20);
   f->Double("plan_weight", &o->plan_weight, 0, 1000);
   f->Double("code_weight", &o->code_weight, 0, 1000);
@@ -49,8 +50,9 @@ void DescribeTrain(config::Fields* f, TrainOptions* o) {
   if ((o->epochs > 0) + (o->steps > 0) + (o->minutes > 0) != 1)
     f->Fail("steps", "how long? Give one of epochs, steps and minutes");
   if (o->minutes > 0 && o->schedule.shape != "wsd")
-    f->Fail("schedule", "with minutes the number of steps is known only after some of them, and cosine needs it from "
-                        "the first one: give steps, or schedule = \"wsd\"");
+    f->Fail("schedule",
+            "with minutes the number of steps is known only after some of them, and cosine needs it from "
+            "the first one: give steps, or schedule = \"wsd\"");
 }
 
 }  // namespace
@@ -77,8 +79,9 @@ void Describe(config::Fields* f, SftOptions* o) {
     g->Bool("tensorboard", &o->log.tensorboard);
   });
   if (o->data.longest > o->train.batch_tokens)
-    f->Fail("data", fmt::format("longest: an example of {} tokens does not fit a pass of train.batch_tokens = {}",
-                                o->data.longest, o->train.batch_tokens));
+    f->Fail("data",
+            fmt::format("longest: an example of {} tokens does not fit a pass of train.batch_tokens = {}",
+                        o->data.longest, o->train.batch_tokens));
 }
 
 SftOptions ReadSftOptions(std::string_view text, const std::string& file) {

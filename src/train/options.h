@@ -47,9 +47,9 @@ struct EvalOptions {
 };
 
 struct SaveOptions {
-  int64_t every = 0;   // steps
-  double minutes = 5;  // 0: only by steps
-  int64_t keep = 2;    // checkpoints
+  int64_t every = 0;          // steps
+  double minutes = 5;         // 0: only by steps
+  int64_t keep = 2;           // checkpoints
   int64_t max_shard_mib = 0;  // of the final weights' files; 0: 5 GiB
 };
 

@@ -18,10 +18,12 @@ int64_t Number(const Variable& variable, const char* name, int64_t low, int64_t 
   const std::string text = Text(variable, name);
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < low || value > high) {
-    throw UserError(fmt::format("environment variable {} must be a number from {} to {}, and is '{}': start the "
-                                "ranks with torchrun or srun",
-                                name, low, high, text));
+  if (text.empty() || error != std::errc() || end != text.data() + text.size() || value < low ||
+      value > high) {
+    throw UserError(
+        fmt::format("environment variable {} must be a number from {} to {}, and is '{}': start the "
+                    "ranks with torchrun or srun",
+                    name, low, high, text));
   }
   return value;
 }
@@ -35,7 +37,8 @@ std::string FirstNode(const std::string& list) {
   const size_t end = list.find_first_of(",[");
   if (end == std::string::npos || list[end] == ',') return list.substr(0, end);
   const size_t past = list.find_first_of(",-]", end + 1);
-  if (past == std::string::npos) throw UserError(fmt::format("Slurm's list of nodes '{}' does not close", list));
+  if (past == std::string::npos)
+    throw UserError(fmt::format("Slurm's list of nodes '{}' does not close", list));
   return list.substr(0, end) + list.substr(end + 1, past - end - 1);
 }
 

@@ -10,8 +10,8 @@ namespace tritogen::train {
 
 struct RankPlace {
   int rank = 0, size = 1;
-  int local = 0;                // among those of this machine: which GPU
-  std::string address;          // of the store
+  int local = 0;        // among those of this machine: which GPU
+  std::string address;  // of the store
   uint16_t port = 0;
   bool store_is_there = false;  // torchrun keeps one; otherwise rank 0 does
   std::string run;              // attempts at one run do not meet each other
@@ -26,8 +26,8 @@ class RankLost : public std::runtime_error {
 
 // `variable`: the environment's, null where there is none. torchrun: RANK, WORLD_SIZE, LOCAL_RANK,
 // MASTER_ADDR, MASTER_PORT. Slurm (srun): SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID, the first node of
-// SLURM_JOB_NODELIST; MASTER_ADDR and MASTER_PORT go before. One rank where there is neither. Throws UserError
-// for what does not fit together.
+// SLURM_JOB_NODELIST; MASTER_ADDR and MASTER_PORT go before. One rank where there is neither. Throws
+// UserError for what does not fit together.
 RankPlace FindRankPlace(const std::function<const char*(const char*)>& variable);
 
 // "node[003-007,9],other" → "node003".

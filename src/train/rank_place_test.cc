@@ -23,8 +23,12 @@ TEST(RankPlaceTest, OneProcessAloneIsOneRank) {
 }
 
 TEST(RankPlaceTest, ReadsTorchrun) {
-  const RankPlace place = Find({{"RANK", "5"}, {"WORLD_SIZE", "8"}, {"LOCAL_RANK", "1"}, {"MASTER_ADDR", "a"},
-                                {"MASTER_PORT", "1234"}, {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
+  const RankPlace place = Find({{"RANK", "5"},
+                                {"WORLD_SIZE", "8"},
+                                {"LOCAL_RANK", "1"},
+                                {"MASTER_ADDR", "a"},
+                                {"MASTER_PORT", "1234"},
+                                {"TORCHELASTIC_USE_AGENT_STORE", "True"}});
   EXPECT_EQ(place.rank, 5);
   EXPECT_EQ(place.size, 8);
   EXPECT_EQ(place.local, 1);
@@ -34,8 +38,11 @@ TEST(RankPlaceTest, ReadsTorchrun) {
 }
 
 TEST(RankPlaceTest, ReadsSlurm) {
-  const RankPlace place = Find({{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_LOCALID", "1"},
-                                {"SLURM_JOB_NODELIST", "gpu[07-08]"}, {"SLURM_JOB_ID", "12345"}});
+  const RankPlace place = Find({{"SLURM_PROCID", "3"},
+                                {"SLURM_NTASKS", "4"},
+                                {"SLURM_LOCALID", "1"},
+                                {"SLURM_JOB_NODELIST", "gpu[07-08]"},
+                                {"SLURM_JOB_ID", "12345"}});
   EXPECT_EQ(place.rank, 3);
   EXPECT_EQ(place.local, 1);
   EXPECT_EQ(place.address, "gpu07");
@@ -53,7 +60,8 @@ TEST(RankPlaceTest, FindsTheFirstNode) {
 
 TEST(RankPlaceTest, RefusesWhatDoesNotFitTogether) {
   EXPECT_THROW(Find({{"WORLD_SIZE", "8"}}), UserError);
-  EXPECT_THROW(Find({{"WORLD_SIZE", "2"}, {"RANK", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "a"}}), UserError);
+  EXPECT_THROW(Find({{"WORLD_SIZE", "2"}, {"RANK", "2"}, {"LOCAL_RANK", "0"}, {"MASTER_ADDR", "a"}}),
+               UserError);
   EXPECT_THROW(Find({{"WORLD_SIZE", "2"}, {"RANK", "1"}, {"LOCAL_RANK", "0"}}), UserError);
 }
 

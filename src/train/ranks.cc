@@ -25,8 +25,9 @@ auto Meeting(const RankPlace& place, Body&& body) {
     return body();
   } catch (const std::exception& error) {
     const std::string text = error.what();
-    throw RankLost(fmt::format("rank {} of {}: another rank is gone, or did not come within {:.0f} s ({})", place.rank,
-                               place.size, place.timeout_seconds, text.substr(0, text.find('\n'))));
+    throw RankLost(fmt::format("rank {} of {}: another rank is gone, or did not come within {:.0f} s ({})",
+                               place.rank, place.size, place.timeout_seconds,
+                               text.substr(0, text.find('\n'))));
   }
 }
 
@@ -63,11 +64,12 @@ class CpuRanks : public StoreRanks {
   // was put for the one before that.
   void Begin() {
     ++call_;
-    for (const std::string& key : put_[call_ % 2])
-      Meeting(place_, [&] { return store_->deleteKey(key); });
+    for (const std::string& key : put_[call_ % 2]) Meeting(place_, [&] { return store_->deleteKey(key); });
     put_[call_ % 2].clear();
   }
-  std::string Key(int from, const std::string& part) const { return fmt::format("{}/{}{}", call_, from, part); }
+  std::string Key(int from, const std::string& part) const {
+    return fmt::format("{}/{}{}", call_, from, part);
+  }
   void Put(const std::string& part, const at::Tensor& tensor) {
     std::vector<uint8_t> bytes(tensor.nbytes());
     std::memcpy(bytes.data(), tensor.const_data_ptr(), bytes.size());

@@ -1,5 +1,6 @@
 // Ranks: processes that train one model together, each with its part of every step. They meet at a TCP store
-// (c10d). On GPUs they talk through NCCL, on CPUs through the store itself: that is for tests and small models.
+// (c10d). On GPUs they talk through NCCL, on CPUs through the store itself: that is for tests and small
+// models.
 #pragma once
 
 #include <ATen/core/Tensor.h>

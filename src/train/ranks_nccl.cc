@@ -13,11 +13,11 @@
 namespace tritogen::train {
 namespace {
 
-#define TRITOGEN_NCCL_FUNCTIONS(X)                                                                       \
-  X(ncclGetUniqueId)                                                                                     \
-  X(ncclCommInitRank)                                                                                    \
-  X(ncclCommAbort) X(ncclCommGetAsyncError) X(ncclGetErrorString) X(ncclAllReduce) X(ncclReduceScatter) \
-      X(ncclAllGather)
+#define TRITOGEN_NCCL_FUNCTIONS(X) \
+  X(ncclGetUniqueId)               \
+  X(ncclCommInitRank)              \
+  X(ncclCommAbort)                 \
+  X(ncclCommGetAsyncError) X(ncclGetErrorString) X(ncclAllReduce) X(ncclReduceScatter) X(ncclAllGather)
 
 // The library that libtorch_cuda needs, and has brought when the GPU was opened.
 struct Nccl {
@@ -28,8 +28,8 @@ struct Nccl {
   Nccl() {
     void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL);
     if (library == nullptr) throw UserError(fmt::format("NCCL cannot be loaded: {}", dlerror()));
-#define X(name)                                                          \
-  name = reinterpret_cast<decltype(name)>(dlsym(library, #name));        \
+#define X(name)                                                   \
+  name = reinterpret_cast<decltype(name)>(dlsym(library, #name)); \
   if (name == nullptr) throw UserError(fmt::format("this NCCL has no {}", #name));
     TRITOGEN_NCCL_FUNCTIONS(X)
 #undef X
@@ -44,7 +44,8 @@ ncclDataType_t NcclType(at::ScalarType type) {
 
 class NcclRanks : public StoreRanks {
  public:
-  NcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store) : StoreRanks(place, std::move(store)) {
+  NcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store)
+      : StoreRanks(place, std::move(store)) {
     ncclUniqueId id;
     try {
       if (rank() == 0) {
@@ -69,7 +70,8 @@ class NcclRanks : public StoreRanks {
 
   void Sum(const at::Tensor& tensor) override {
     void* data = tensor.mutable_data_ptr();
-    Must(nccl_.ncclAllReduce(data, data, tensor.numel(), NcclType(tensor.scalar_type()), ncclSum, comm_, Stream()),
+    Must(nccl_.ncclAllReduce(data, data, tensor.numel(), NcclType(tensor.scalar_type()), ncclSum, comm_,
+                             Stream()),
          "sum");
   }
   void SumShares(const at::Tensor& flat) override {
@@ -80,8 +82,8 @@ class NcclRanks : public StoreRanks {
   }
   void GatherShares(const at::Tensor& flat) override {
     const at::Tensor share = Share(flat);
-    Must(nccl_.ncclAllGather(share.const_data_ptr(), flat.mutable_data_ptr(), share.nbytes(), ncclUint8, comm_,
-                             Stream()),
+    Must(nccl_.ncclAllGather(share.const_data_ptr(), flat.mutable_data_ptr(), share.nbytes(), ncclUint8,
+                             comm_, Stream()),
          "gather shares");
   }
   void Check() override {
@@ -94,8 +96,9 @@ class NcclRanks : public StoreRanks {
   static cudaStream_t Stream() { return reinterpret_cast<cudaStream_t>(Gpu::Current()->stream()); }
   void Must(ncclResult_t result, const char* what) const {
     if (result == ncclSuccess) return;
-    throw RankLost(fmt::format("rank {} of {} cannot {}: another rank is gone, or the connection to it (NCCL: {})",
-                               rank(), size(), what, nccl_.ncclGetErrorString(result)));
+    throw RankLost(
+        fmt::format("rank {} of {} cannot {}: another rank is gone, or the connection to it (NCCL: {})",
+                    rank(), size(), what, nccl_.ncclGetErrorString(result)));
   }
 
   Nccl nccl_;

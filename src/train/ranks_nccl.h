@@ -22,9 +22,9 @@ class StoreRanks : public Ranks {
   int64_t followed_ = 0;
 };
 
-// NCCL itself, out of the library that libtorch brings, on the stream of the open GPU: c10d's ProcessGroupNCCL
-// would make libtorch's CUDA half a part that the program cannot start without, and its watchdog ends the
-// process without a word that a user could act on.
+// NCCL itself, out of the library that libtorch brings, on the stream of the open GPU: c10d's
+// ProcessGroupNCCL would make libtorch's CUDA half a part that the program cannot start without, and its
+// watchdog ends the process without a word that a user could act on.
 std::unique_ptr<Ranks> JoinNcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store);
 
 }  // namespace tritogen::train

@@ -24,7 +24,12 @@ uint16_t FreePort() {
 }
 
 RankPlace PlaceOf(int rank, int size, uint16_t port, double timeout = 30) {
-  return {.rank = rank, .size = size, .address = "127.0.0.1", .port = port, .run = "test", .timeout_seconds = timeout};
+  return {.rank = rank,
+          .size = size,
+          .address = "127.0.0.1",
+          .port = port,
+          .run = "test",
+          .timeout_seconds = timeout};
 }
 
 // `body` on threads that are ranks.

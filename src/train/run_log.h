@@ -14,8 +14,8 @@ namespace tritogen::train {
 
 class RunLog {
  public:
-  // `step`: steps that were done before. Lines of later ones are of a run that was killed behind its last checkpoint: they are taken out.
-  // Throws UserError when files cannot be written.
+  // `step`: steps that were done before. Lines of later ones are of a run that was killed behind its last
+  // checkpoint: they are taken out. Throws UserError when files cannot be written.
   RunLog(const std::filesystem::path& out, int64_t step, bool tensorboard);
 
   // `values`: a flat object; its numbers are TensorBoard's scalars "GROUP/KEY" of that step.

@@ -33,7 +33,8 @@ UniqueFd LockFolder(const fs::path& folder) {
   if (!lock.valid()) throw UserError(fmt::format("cannot write {}: {}", name, std::strerror(errno)));
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(lock.get(), F_SETLK, &whole) != 0)
-    throw UserError(fmt::format("another run works in {}; wait for it, or choose another --out", folder.string()));
+    throw UserError(
+        fmt::format("another run works in {}; wait for it, or choose another --out", folder.string()));
   return lock;
 }
 
@@ -49,24 +50,26 @@ double PeakFlops(const SftOptions& options, const Ranks& ranks, bool on_gpu) {
 }
 
 // A run that goes on must be the one that was begun.
-void CheckSame(const RunPosition& was, const nlohmann::ordered_json& identity, const std::string& corpus_sha256,
-               const fs::path& checkpoint) {
+void CheckSame(const RunPosition& was, const nlohmann::ordered_json& identity,
+               const std::string& corpus_sha256, const fs::path& checkpoint) {
   std::vector<std::string> differences = Differences(was.identity, identity);
   if (was.corpus_sha256 != corpus_sha256) differences.push_back("the data is other");
   if (differences.empty()) return;
-  throw UserError(fmt::format("{} is a checkpoint of another run: {}; choose another --out, or use the "
-                              "configuration that it was begun with",
-                              checkpoint.string(), fmt::join(differences, "; ")));
+  throw UserError(
+      fmt::format("{} is a checkpoint of another run: {}; choose another --out, or use the "
+                  "configuration that it was begun with",
+                  checkpoint.string(), fmt::join(differences, "; ")));
 }
 
 // The model as it ships: bf16 weights, with all that asks it.
-void WriteFinal(const SftOptions& options, const SftRun& run, const fs::path& model_files, const DecoderWeights& weights) {
+void WriteFinal(const SftOptions& options, const SftRun& run, const fs::path& model_files,
+                const DecoderWeights& weights) {
   const fs::path folder = run.out / "final", partial = run.out / "final.partial";
   if (Exists(folder)) return;
   std::error_code ignored;
   fs::remove_all(partial, ignored);
-  const auto shard = options.save.max_shard_mib > 0 ? static_cast<uint64_t>(options.save.max_shard_mib) << 20
-                                                    : kShardBytes;
+  const auto shard =
+      options.save.max_shard_mib > 0 ? static_cast<uint64_t>(options.save.max_shard_mib) << 20 : kShardBytes;
   SaveModel(partial, weights, at::kBFloat16, shard);
   CopyModelFiles(model_files, partial);
   PublishFolder(partial, folder);
@@ -117,8 +120,10 @@ SftSummary RunSft(const SftOptions& options, const SftRun& run) {
   const at::Device device = on_gpu ? Gpu::Current()->device() : at::Device(at::kCPU);
   const std::unique_ptr<Ranks> ranks = JoinRanks(run.place, device);
   if (options.train.accumulation % ranks->size() != 0) {
-    throw UserError(fmt::format("train.accumulation = {} passes a step cannot be shared by {} ranks: it must be a "
-                                "multiple", options.train.accumulation, ranks->size()));
+    throw UserError(
+        fmt::format("train.accumulation = {} passes a step cannot be shared by {} ranks: it must be a "
+                    "multiple",
+                    options.train.accumulation, ranks->size()));
   }
   // Rank 0 writes. The others read what it has made ready.
   UniqueFd lock;
@@ -132,7 +137,8 @@ SftSummary RunSft(const SftOptions& options, const SftRun& run) {
   Packer packer(data->corpus, PackingOf(options));
   auto [position, state] = Begin(options, run, *data);
   if (options.train.epochs > 0)
-    position.total = std::max<int64_t>(1, CountBatches(&packer, options.train.epochs) / options.train.accumulation);
+    position.total =
+        std::max<int64_t>(1, CountBatches(&packer, options.train.epochs) / options.train.accumulation);
   Trainer trainer(data->config, options.train,
                   {.tokens = options.train.batch_tokens,
                    .most_documents = packer.options().most_documents,

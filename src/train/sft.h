@@ -60,9 +60,9 @@ struct SftSummary {
 };
 nlohmann::ordered_json ToJson(const SftSummary& summary);
 
-// Goes on from the latest checkpoint in run.out, or begins. Throws UserError: options that do not fit the data
-// or the model, a checkpoint of another run or a damaged one, a full disk, a loss that is no number (the last
-// checkpoint is of a step before); RankLost.
+// Goes on from the latest checkpoint in run.out, or begins. Throws UserError: options that do not fit the
+// data or the model, a checkpoint of another run or a damaged one, a full disk, a loss that is no number (the
+// last checkpoint is of a step before); RankLost.
 SftSummary RunSft(const SftOptions& options, const SftRun& run);
 
 }  // namespace tritogen::train

@@ -10,7 +10,6 @@
 namespace tritogen::train {
 namespace {
 
-constexpr int64_t kLag = 1;          // steps on the device while the host reads an older one's numbers
 constexpr size_t kNamedExamples = 20;  // in a message
 
 double SecondsSince(std::chrono::steady_clock::time_point then) {
@@ -29,6 +28,7 @@ SftLoop::SftLoop(const LoopParts& parts, RunPosition position)
       feed_(parts.packer, position_.next, options_.train.accumulation, ranks_.rank(), ranks_.size(),
             run_.device == "cuda"),
       meter_(parts.peak_flops),
+      lag_(run_.device == "cuda" ? 1 : 0),
       launched_(position_.step),
       seconds_before_(position_.seconds) {
   summary_.held_out_loss = summary_.pass_at_1 = NAN;
@@ -45,7 +45,7 @@ SftSummary SftLoop::Run() {
     // One rank need not wait until all have heard of it.
     if (ranks_.size() == 1 && StopWanted()) break;
     Launch();
-    if (static_cast<int64_t>(pending_.size()) > kLag) FinishOldest();
+    if (pending_.size() > lag_) FinishOldest();
     const bool test = options_.eval.every > 0 && launched_ % options_.eval.every == 0;
     if (test || SaveDue()) {
       Drain();
@@ -182,12 +182,14 @@ void SftLoop::FailNotFinite(const Pending& step, const StepNumbers& numbers) {
     batches.push_back(fmt::format("batch {} of epoch {}, which begins with examples {}", at.batch, at.epoch,
                                   fmt::join(ids, ", ")));
   }
-  throw UserError(fmt::format(
-      "the loss of step {} is no number any more (loss {}, norm of gradients {}, learning rate {:.3g}): {}. Nothing of "
-      "it was kept: {}. A lower train.lr, a longer train.warmup or train.clip may help",
-      step.step, fmt::join(numbers.losses, ", "), std::sqrt(numbers.squared_norm), step.lr, fmt::join(batches, "; "),
-      checkpoint_.empty() ? "there is no checkpoint yet"
-                          : fmt::format("the last checkpoint is {}", checkpoint_.string())));
+  throw UserError(
+      fmt::format("the loss of step {} is no number any more (loss {}, norm of gradients {}, learning rate "
+                  "{:.3g}): {}. Nothing of "
+                  "it was kept: {}. A lower train.lr, a longer train.warmup or train.clip may help",
+                  step.step, fmt::join(numbers.losses, ", "), std::sqrt(numbers.squared_norm), step.lr,
+                  fmt::join(batches, "; "),
+                  checkpoint_.empty() ? "there is no checkpoint yet"
+                                      : fmt::format("the last checkpoint is {}", checkpoint_.string())));
 }
 
 void SftLoop::Evaluate() {

@@ -73,15 +73,16 @@ class SftLoop {
   std::optional<RunLog> log_;  // rank 0's
   Meter meter_;
 
+  size_t lag_;        // steps on the device while the host reads an older one's numbers
   int64_t launched_;  // steps
   std::deque<Pending> pending_;
-  bool stop_ = false, save_ = false;  // what ranks wished
+  bool stop_ = false, save_ = false;     // what ranks wished
   int64_t saved_ = -1, evaluated_ = -1;  // at these steps
   std::filesystem::path checkpoint_;     // the last one
   std::chrono::steady_clock::time_point saved_at_ = std::chrono::steady_clock::now();
   double seconds_before_;  // of earlier pieces
   int64_t first_step_ = -1;
-  double first_seconds_ = 0;  // when this process had done its first step
+  double first_seconds_ = 0;              // when this process had done its first step
   double loss_sum_ = 0, weight_sum_ = 0;  // since the last line of the log
   SftSummary summary_;
 };

@@ -34,18 +34,20 @@ fs::path StartFolder(const SftOptions& options, const SftRun& run, Ranks* ranks)
 void CheckFits(const SftOptions& options, const ModelConfig& config, const ChatFormat& format,
                const std::string& folder) {
   if (format.tokenizer.id_end() > config.vocabulary) {
-    throw UserError(fmt::format("the tokenizer of {} has ids up to {}, and its weights only {} rows for them: they do "
-                                "not belong together",
-                                folder, format.tokenizer.id_end() - 1, config.vocabulary));
+    throw UserError(
+        fmt::format("the tokenizer of {} has ids up to {}, and its weights only {} rows for them: they do "
+                    "not belong together",
+                    folder, format.tokenizer.id_end() - 1, config.vocabulary));
   }
   if (options.data.longest > config.max_positions) {
-    throw UserError(fmt::format("data.longest = {}: the model in {} has {} positions", options.data.longest, folder,
-                                config.max_positions));
+    throw UserError(fmt::format("data.longest = {}: the model in {} has {} positions", options.data.longest,
+                                folder, config.max_positions));
   }
 }
 
 // Nothing when it was interrupted.
-std::optional<Corpus> Read(const SftOptions& options, const SftRun& run, const ChatFormat& format, const char* split) {
+std::optional<Corpus> Read(const SftOptions& options, const SftRun& run, const ChatFormat& format,
+                           const char* split) {
   CorpusOptions corpus = options.data.corpus;
   corpus.split = split;
   const ReadHooks hooks{.progress = run.on_reading, .stop = run.interrupted};
@@ -59,12 +61,14 @@ std::optional<Corpus> ReadTest(const SftOptions& options, const SftRun& run, con
   try {
     return Read(options, run, format, "test");
   } catch (const UserError& error) {
-    throw UserError(fmt::format("what is held out for tests: {} (eval.batches = 0 does without)", error.what()));
+    throw UserError(
+        fmt::format("what is held out for tests: {} (eval.batches = 0 does without)", error.what()));
   }
 }
 
 // This rank's part of the first batches.
-std::vector<DeviceBatch> HeldOut(const Corpus& corpus, const SftOptions& options, const Ranks& ranks, bool on_gpu) {
+std::vector<DeviceBatch> HeldOut(const Corpus& corpus, const SftOptions& options, const Ranks& ranks,
+                                 bool on_gpu) {
   Packer packer(corpus, PackingOf(options));
   packer.BeginEpoch(0);
   std::vector<DeviceBatch> mine;

@@ -13,7 +13,11 @@ namespace {
 enum Slot { kNorm, kStop, kSave, kTotal, kSlots };
 
 AdamWOptions OptimizerOptions(const TrainOptions& o) {
-  return {.beta1 = o.beta1, .beta2 = o.beta2, .epsilon = o.epsilon, .weight_decay = o.weight_decay, .clip = o.clip};
+  return {.beta1 = o.beta1,
+          .beta2 = o.beta2,
+          .epsilon = o.epsilon,
+          .weight_decay = o.weight_decay,
+          .clip = o.clip};
 }
 
 }  // namespace
@@ -22,12 +26,14 @@ Trainer::Trainer(const ModelConfig& config, const TrainOptions& options, const P
                  at::Device device, Ranks* ranks)
     : device_(device),
       ranks_(ranks),
-      weights_(MakeFlatWeights(config, options.dtype == "fp32" ? at::kFloat : at::kBFloat16, device, ranks->size())),
+      weights_(MakeFlatWeights(config, options.dtype == "fp32" ? at::kFloat : at::kBFloat16, device,
+                               ranks->size())),
       gradients_(MakeFlatWeights(config, at::kFloat, device, ranks->size())) {
   const bool plain = options.plain || !device.is_cuda();
   pass_ = plain ? MakePlainPass(weights_, gradients_, shape) : MakeFusedPass(weights_, gradients_, shape);
   const int64_t share = weights_.flat.numel() / ranks->size();
-  optimizer_ = std::make_unique<AdamW>(weights_, ranks->rank() * share, share, OptimizerOptions(options), plain);
+  optimizer_ =
+      std::make_unique<AdamW>(weights_, ranks->rank() * share, share, OptimizerOptions(options), plain);
 }
 
 void Trainer::Restore(const HostState& state) {
@@ -109,7 +115,8 @@ StepNumbers Trainer::Wait(LateNumbers* numbers, int64_t batches) {
   const float* tail = values.data() + batches;
   return {.losses = {values.begin(), values.begin() + batches},
           .squared_norm = tail[kNorm],
-          .wishes = {.stop = tail[kStop] > 0, .save = tail[kSave] > 0, .total = static_cast<int64_t>(tail[kTotal])}};
+          .wishes = {
+              .stop = tail[kStop] > 0, .save = tail[kSave] > 0, .total = static_cast<int64_t>(tail[kTotal])}};
 }
 
 double Trainer::Loss(const std::vector<DeviceBatch>& mine) {
