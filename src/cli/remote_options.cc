@@ -90,8 +90,7 @@ void ProposerOptions::AddTo(CLI::App* app) {
   app->add_option(
          "--proposer", proposers,
          "who writes candidates: policy (models/embedded), teacher, remote:URL of an OpenAI-compatible "
-         "endpoint,\nor the folder of a model; may be given more than once (default: policy, where there is "
-         "one, and teacher)")
+         "endpoint,\nor the folder of a model; may be given more than once (default: teacher)")
       ->allow_extra_args(false);
   AddRemoteTo(app);
 }
@@ -142,10 +141,8 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
 std::vector<std::unique_ptr<Proposer>> ProposerOptions::Make(const Context& context) const {
   const std::string key = TakeFromEnvironment(key_variable);
   std::vector<std::string> names = proposers;
-  if (names.empty()) {
-    if (std::filesystem::exists(PolicyFolder(context.environment))) names.push_back("policy");
-    names.push_back("teacher");
-  }
+  // The policy is asked for by name: it knows small sizes only so far, and finds nothing for most real tasks.
+  if (names.empty()) names.push_back("teacher");
   std::vector<std::unique_ptr<Proposer>> made;
   for (const std::string& name : names) made.push_back(MakeOne(name, key, context));
   return made;
@@ -174,8 +171,8 @@ std::unique_ptr<Proposer> ProposerOptions::MakeOne(const std::string& name, cons
     throw UserError(fmt::format("proposer {}: there is no such model folder", name));
   static const std::vector<std::string> kNames{"policy", "teacher", "inductor"};
   throw UserError(
-      fmt::format("proposer {}: there are policy, teacher, inductor, remote:URL and folders of models{}", name,
-                  config::Suggestion(name, kNames)));
+      fmt::format("proposer {}: there are policy, teacher, inductor, remote:URL and folders of models{}",
+                  name, config::Suggestion(name, kNames)));
 }
 
 std::unique_ptr<Proposer> ProposerOptions::MakeRemote(const std::string& url, const std::string& key,
@@ -210,7 +207,8 @@ std::unique_ptr<Proposer> ProposerOptions::MakeLocal(const std::string& name, co
     return LoadedModel{std::move(session.tokenizer), std::move(*session.chat_template), sampling,
                        std::move(session.engine)};
   };
-  auto model = std::make_unique<LocalModel>(std::filesystem::weakly_canonical(folder).filename().string(), open);
+  auto model =
+      std::make_unique<LocalModel>(std::filesystem::weakly_canonical(folder).filename().string(), open);
   model->give_up = context.give_up;
   return std::make_unique<LanguageProposer>(std::move(language), std::move(model));
 }
