@@ -29,11 +29,15 @@ constexpr std::array<Row, kDtypeCount> kRows = {{
     {"float64", 8, true},
 }};
 
-const Row& RowOf(Dtype dtype) { return kRows[static_cast<size_t>(dtype)]; }
+const Row& RowOf(Dtype dtype) {
+  return kRows[static_cast<size_t>(dtype)];
+}
 
 }  // namespace
 
-std::string_view DtypeName(Dtype dtype) { return RowOf(dtype).name; }
+std::string_view DtypeName(Dtype dtype) {
+  return RowOf(dtype).name;
+}
 
 std::optional<Dtype> DtypeFromName(std::string_view name) {
   for (size_t i = 0; i < kRows.size(); ++i) {
@@ -42,7 +46,11 @@ std::optional<Dtype> DtypeFromName(std::string_view name) {
   return std::nullopt;
 }
 
-size_t DtypeSize(Dtype dtype) { return RowOf(dtype).size; }
-bool IsFloating(Dtype dtype) { return RowOf(dtype).floating; }
+size_t DtypeSize(Dtype dtype) {
+  return RowOf(dtype).size;
+}
+bool IsFloating(Dtype dtype) {
+  return RowOf(dtype).floating;
+}
 
 }  // namespace tritogen

@@ -9,8 +9,21 @@
 namespace tritogen {
 
 enum class Dtype : uint8_t {
-  kBool, kUint8, kInt8, kInt16, kInt32, kInt64, kUint16, kUint32, kUint64,
-  kFloat8E4M3, kFloat8E5M2, kFloat16, kBFloat16, kFloat32, kFloat64,
+  kBool,
+  kUint8,
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUint16,
+  kUint32,
+  kUint64,
+  kFloat8E4M3,
+  kFloat8E5M2,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
 };
 inline constexpr int kDtypeCount = 15;
 

@@ -64,10 +64,8 @@ Proposers MakeProposers(const ConvertOptions& options, const Environment& enviro
                         const std::optional<FoundGpu>& gpu) {
   RunnerOptions runner{.device = gpu ? "cuda" : "cpu", .slots = 64};
   if (gpu) runner.cache_gib = kCacheGib;
-  return options.proposers.Make({.environment = environment,
-                                 .device = gpu ? gpu->name : "",
-                                 .runner = runner,
-                                 .give_up = Interrupted});
+  return options.proposers.Make(
+      {.environment = environment, .device = gpu ? gpu->name : "", .runner = runner, .give_up = Interrupted});
 }
 
 // The canonical program; a remark where the reference has none.
@@ -75,8 +73,8 @@ std::shared_ptr<const Program> LiftOrRemark(const Plan& reference, std::vector<s
   try {
     return std::make_shared<const Program>(Lift(reference));
   } catch (const FormatError& error) {
-    remarks->push_back(fmt::format("no proposer can be asked: the program has no canonical form ({})",
-                                   error.what()));
+    remarks->push_back(
+        fmt::format("no proposer can be asked: the program has no canonical form ({})", error.what()));
     return nullptr;
   }
 }
@@ -87,9 +85,9 @@ std::vector<eval::Attempt> Attempted(const Proposers& proposers, JudgePool* pool
                                      std::vector<std::string>* remarks) {
   std::vector<Proposer*> asked;
   for (const auto& proposer : proposers) asked.push_back(proposer.get());
-  eval::Attempts attempts(
-      asked, pool,
-      {.repair = options.no_repair ? eval::Repair::kNever : eval::Repair::kWhenNonePassed, .want_plans = true});
+  eval::Attempts attempts(asked, pool,
+                          {.repair = options.no_repair ? eval::Repair::kNever : eval::Repair::kWhenNonePassed,
+                           .want_plans = true});
   Progress progress("verify", options.count * static_cast<int64_t>(proposers.size()));
   attempts.Start(std::move(problem));
   std::optional<eval::Outcomes> outcomes;

@@ -102,7 +102,8 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
   if (out.empty()) throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");
   data::BuildRun run{.past_shard = options.shards(), .judges = o.judges > 0 ? o.judges : Cores()};
   if (!o.shards.empty()) std::tie(run.first_shard, run.past_shard) = ParseSlice(o.shards, options.shards());
-  const std::unique_ptr<Proposer> teacher = MakeTeacher(options.teacher.name, o.remote, o.device, environment);
+  const std::unique_ptr<Proposer> teacher =
+      MakeTeacher(options.teacher.name, o.remote, o.device, environment);
   data::SetFolder folder(out, data::Identity(&options), options.shards());
   for (const std::string& remark : folder.remarks()) fmt::print(stderr, "tritogen data: {}\n", remark);
 

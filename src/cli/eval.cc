@@ -60,12 +60,15 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       ->capture_default_str();
   app->add_option("--dtype", o->runner.dtype, "of a model's weights (auto: as the files have them)")
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}));
-  app->add_option("--batch", o->runner.slots, "answers that a model writes at once")->check(CLI::Range(1, 4096));
+  app->add_option("--batch", o->runner.slots, "answers that a model writes at once")
+      ->check(CLI::Range(1, 4096));
   app->add_option("--cache-gib", o->runner.cache_gib, "memory for a model's keys and values")
       ->check(CLI::PositiveNumber);
   app->add_flag("--repair", o->repair, "send each verdict that is no pass back once");
-  app->add_option("--out", o->out, "folder: results as they come, and the summary; a second run goes on there");
-  app->add_option("--failures", o->failures, "append wrong answers to this JSONL file, as training on repairs reads them");
+  app->add_option("--out", o->out,
+                  "folder: results as they come, and the summary; a second run goes on there");
+  app->add_option("--failures", o->failures,
+                  "append wrong answers to this JSONL file, as training on repairs reads them");
   app->add_option("--html", o->html, "write a report to this file: one self-contained page");
   app->add_flag("--json", o->json, "print the summary as JSON on stdout");
   app->add_flag("--allow-weak-jail", o->allow_weak_jail,
@@ -125,10 +128,12 @@ std::string Percent(const ordered_json& estimate) {
 
 void PrintCell(const std::string& name, const ordered_json& cell) {
   std::string text = fmt::format("  {:<12} {:>6} tasks", name, cell.at("tasks").get<int64_t>());
-  for (const auto& [k, estimate] : cell.at("pass").items()) text += fmt::format("  pass@{} {}", k, Percent(estimate));
+  for (const auto& [k, estimate] : cell.at("pass").items())
+    text += fmt::format("  pass@{} {}", k, Percent(estimate));
   text += fmt::format("  plans {:.2f}", cell.at("plans").at("mean").get<double>());
   if (cell.contains("after_repair")) text += fmt::format("  repaired {}", Percent(cell.at("after_repair")));
-  if (cell.contains("faster_than_eager")) text += fmt::format("  faster {}", Percent(cell.at("faster_than_eager")));
+  if (cell.contains("faster_than_eager"))
+    text += fmt::format("  faster {}", Percent(cell.at("faster_than_eager")));
   fmt::print("{}\n", text);
 }
 
@@ -147,7 +152,8 @@ void PrintSummary(const ordered_json& summary) {
     for (const auto& [count, reason] : reasons) fmt::print("  failed {:>7}  {}\n", count, reason);
   }
   if (summary.at("left_out") > 0)
-    fmt::print("{} tasks were left out: their own references cannot be judged\n", summary.at("left_out").get<int64_t>());
+    fmt::print("{} tasks were left out: their own references cannot be judged\n",
+               summary.at("left_out").get<int64_t>());
   for (const auto& remark : summary.at("remarks")) fmt::print("{}\n", remark.get<std::string>());
 }
 
@@ -157,7 +163,8 @@ struct Asked {
 };
 
 // Before anything is started: processes of models are forked.
-Asked MakeProposers(const EvalOptions& o, const Environment& environment, const std::optional<FoundGpu>& gpu) {
+Asked MakeProposers(const EvalOptions& o, const Environment& environment,
+                    const std::optional<FoundGpu>& gpu) {
   RunnerOptions runner = o.runner;
   if (gpu && o.judge == "cuda" && runner.cache_gib == 0) runner.cache_gib = kSharedCacheGib;
   Asked asked{.owned = o.proposers.Make({.environment = environment,
@@ -181,11 +188,13 @@ class Watch {
   }
   void Show(const eval::EvaluateRun::Counts& counts) {
     const double seconds = Seconds();
-    std::string remark = fmt::format("{:.1f} answers/s, {} wait for judges",
-                                     static_cast<double>(counts.judged) / seconds, counts.written - counts.judged);
+    std::string remark =
+        fmt::format("{:.1f} answers/s, {} wait for judges", static_cast<double>(counts.judged) / seconds,
+                    counts.written - counts.judged);
     if (tokens_ > 0) remark += fmt::format(", {:.0f} tokens/s", static_cast<double>(tokens_) / seconds);
     if (samples_ > 0)
-      remark += fmt::format(", pass@1 {:.1f}%", 100 * static_cast<double>(passed_) / static_cast<double>(samples_));
+      remark +=
+          fmt::format(", pass@1 {:.1f}%", 100 * static_cast<double>(passed_) / static_cast<double>(samples_));
     progress_.Set(counts.tasks, remark);
   }
   void Clear() { progress_.Clear(); }
@@ -210,8 +219,7 @@ int Eval(EvalOptions o, const Environment& environment) {
                              .allow_weak_jail = o.allow_weak_jail,
                              .no_cache = true};
   const std::optional<FoundGpu> gpu = common.FindGpu();
-  if (o.runner.device == "auto")
-    o.runner.device = CommonOptions{.device = "auto"}.FindGpu() ? "cuda" : "cpu";
+  if (o.runner.device == "auto") o.runner.device = CommonOptions{.device = "auto"}.FindGpu() ? "cuda" : "cpu";
   CatchInterrupt();
   const Asked asked = MakeProposers(o, environment, gpu);
   ordered_json options = Identity(o);
@@ -228,18 +236,20 @@ int Eval(EvalOptions o, const Environment& environment) {
     if (!output.done().contains(task.id)) wanted.push_back(&task);
   }
   if (wanted.size() < tasks.size())
-    fmt::print(stderr, "tritogen eval: {} of {} tasks are done already\n", tasks.size() - wanted.size(), tasks.size());
+    fmt::print(stderr, "tritogen eval: {} of {} tasks are done already\n", tasks.size() - wanted.size(),
+               tasks.size());
 
   JudgePool pool(workers.recorder.get(), o.judges > 0 ? o.judges : Cores(), workers.gpu, workers.cache);
   Watch watch(static_cast<int64_t>(wanted.size()));
-  eval::EvaluateRun run{.proposers = asked.all,
-                        .pool = &pool,
-                        .samples = o.samples,
-                        .seed = o.suite.seed,
-                        .verification = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true),
-                        .repair = o.repair ? eval::Repair::kAlways : eval::Repair::kNever,
-                        .asked_at_once = o.runner.device == "cpu" ? kTasksOnCpu : kTasksOnGpu,
-                        .stop = Interrupted};
+  eval::EvaluateRun run{
+      .proposers = asked.all,
+      .pool = &pool,
+      .samples = o.samples,
+      .seed = o.suite.seed,
+      .verification = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true),
+      .repair = o.repair ? eval::Repair::kAlways : eval::Repair::kNever,
+      .asked_at_once = o.runner.device == "cpu" ? kTasksOnCpu : kTasksOnGpu,
+      .stop = Interrupted};
   run.on_outcomes = [&](const eval::Task& task, const eval::Outcomes& outcomes) {
     output.Add(eval::ResultOf(task, outcomes), eval::FailuresOf(task, outcomes));
     watch.See(outcomes);
@@ -249,7 +259,8 @@ int Eval(EvalOptions o, const Environment& environment) {
   watch.Clear();
   if (!done) {
     fmt::print(stderr, "interrupted; {}\n",
-               o.out.empty() ? "with --out FOLDER a second run goes on where this one stopped" : "run it again to go on");
+               o.out.empty() ? "with --out FOLDER a second run goes on where this one stopped"
+                             : "run it again to go on");
     return kInterruptedExit;
   }
   ordered_json summary = output.score().ToJson();

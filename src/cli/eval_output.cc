@@ -52,7 +52,8 @@ EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, c
     GoOn(results);
   } else {
     if (Exists(results))
-      throw UserError(fmt::format("'{}' holds results of nobody knows which evaluation: eval.json is missing", folder_));
+      throw UserError(
+          fmt::format("'{}' holds results of nobody knows which evaluation: eval.json is missing", folder_));
     WriteFileAtomic(options_path, options.dump(2) + "\n");
   }
   results_ = OpenForAppending(results);

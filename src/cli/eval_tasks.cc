@@ -76,9 +76,11 @@ void SuiteOptions::AddTo(CLI::App* app) {
                   "synth: programs drawn at random; kernelbench: files that are given; or a JSONL file of "
                   "tasks")
       ->capture_default_str();
-  app->add_option("FILES", files, "for --suite kernelbench: files with Model and get_inputs, and folders of them");
-  app->add_option("--config", config,
-                  "configuration of a data set: sizes, limits, what is held out (default: configs/data.toml)");
+  app->add_option("FILES", files,
+                  "for --suite kernelbench: files with Model and get_inputs, and folders of them");
+  app->add_option(
+      "--config", config,
+      "configuration of a data set: sizes, limits, what is held out (default: configs/data.toml)");
   app->add_option("--level", levels, "operations in a program: 1,2,3")
       ->delimiter(',')
       ->check(CLI::Range(1, 64))
@@ -87,7 +89,8 @@ void SuiteOptions::AddTo(CLI::App* app) {
                   "held-out: no set trains on them; train: the other side; pairs: programs with a pair of\n"
                   "operators that sets do not have; shapes: sizes that sets do not have")
       ->capture_default_str();
-  app->add_option("--sizes", sizes, "for --split shapes: 20,36..40 (default: eval.shapes of the configuration)");
+  app->add_option("--sizes", sizes,
+                  "for --split shapes: 20,36..40 (default: eval.shapes of the configuration)");
   app->add_option("--count", count, "programs of each level (default: 100); of another suite: tasks at most")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   app->add_option("--seed", seed, "of programs, sampling and inputs")->capture_default_str();
@@ -133,18 +136,22 @@ std::vector<eval::Task> DrawSuite(const SuiteOptions& options, const Environment
   suite.levels.erase(std::unique(suite.levels.begin(), suite.levels.end()), suite.levels.end());
   const int64_t total = suite.count * static_cast<int64_t>(suite.levels.size());
   Progress progress("draw", total);
-  auto tasks = eval::DrawTasks(build, suite, [&](int64_t done) {
-    if (done < total) progress.Set(done);
-  }, Interrupted);
+  auto tasks = eval::DrawTasks(
+      build, suite,
+      [&](int64_t done) {
+        if (done < total) progress.Set(done);
+      },
+      Interrupted);
   progress.Clear();
   return tasks;
 }
 
 std::vector<eval::Task> RecordSuite(const SuiteOptions& options, Recorder* recorder,
-                              std::vector<std::string>* remarks) {
-  std::vector<eval::Task> tasks = options.suite == "kernelbench"
-                                ? FilesOf(options.files)
-                                : eval::ReadTasks(ReadFile(options.suite, kMostSuiteBytes), options.suite);
+                                    std::vector<std::string>* remarks) {
+  std::vector<eval::Task> tasks =
+      options.suite == "kernelbench"
+          ? FilesOf(options.files)
+          : eval::ReadTasks(ReadFile(options.suite, kMostSuiteBytes), options.suite);
   if (options.count) tasks.resize(std::min(tasks.size(), static_cast<size_t>(*options.count)));
   Progress progress("record", static_cast<int64_t>(tasks.size()));
   int64_t done = 0;

@@ -14,9 +14,9 @@
 namespace tritogen {
 
 struct SuiteOptions {
-  std::string suite = "synth";  // "synth", "kernelbench", a JSONL file
+  std::string suite = "synth";     // "synth", "kernelbench", a JSONL file
   std::vector<std::string> files;  // of kernelbench: files and folders of tasks
-  std::string config;           // empty: configs/data.toml of the checkout
+  std::string config;              // empty: configs/data.toml of the checkout
   std::string split = "held-out", sizes;
   std::vector<int> levels = {1, 2, 3};
   std::optional<int64_t> count;  // of each level; of other suites: at most. None: 100, and all

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cli/generate_output.h"
-#include "engine/prompt_file.h"
 #include "engine/engine.h"
+#include "engine/prompt_file.h"
 
 namespace tritogen {
 

@@ -33,10 +33,10 @@ struct ProposerOptions {
 
   struct Context {
     Environment environment;
-    std::string device;     // for prompts; empty: no particular GPU
-    RunnerOptions runner;   // of model folders
-    std::function<bool()> give_up;      // Ctrl-C
-    bool must_answer = false;           // an endpoint that is out ends the command
+    std::string device;             // for prompts; empty: no particular GPU
+    RunnerOptions runner;           // of model folders
+    std::function<bool()> give_up;  // Ctrl-C
+    bool must_answer = false;       // an endpoint that is out ends the command
     std::function<void(int64_t done, int64_t total)> progress;
   };
   // One for each that was named, in that order, with names unlike each other. Takes the key out of the

@@ -50,9 +50,10 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
       ->check(CLI::Range(0.0, 1.0));
   app->add_option("--broadcast", s.sketch.broadcast, "how often sizes of operands may differ and broadcast")
       ->check(CLI::Range(0.0, 1.0));
-  app->add_flag("--jumps", s.sketch.jumps,
-                "also comparisons, floor and the like of values that were rounded, which two right answers may\n"
-                "answer differently");
+  app->add_flag(
+      "--jumps", s.sketch.jumps,
+      "also comparisons, floor and the like of values that were rounded, which two right answers may\n"
+      "answer differently");
   app->add_option("--per-graph", s.per_sketch, "programs from one graph, of different sizes")
       ->check(CLI::Range(1, 1'000'000));
   app->add_option("--hold-out", o->held_out, "operators and pairs that must not come: relu,matmul>tanh");

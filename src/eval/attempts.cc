@@ -67,10 +67,7 @@ struct Attempts::Open {
 };
 
 Attempts::Attempts(std::vector<Proposer*> proposers, JudgePool* pool, AttemptOptions options)
-    : proposers_(std::move(proposers)),
-      left_out_(proposers_.size(), false),
-      pool_(pool),
-      options_(options) {}
+    : proposers_(std::move(proposers)), left_out_(proposers_.size(), false), pool_(pool), options_(options) {}
 
 Attempts::~Attempts() = default;
 
@@ -201,11 +198,10 @@ void Attempts::TakeReply(JudgeReply reply) {
   const Candidate& candidate = open->attempts[place].candidate;
   if (options_.again && MayBeTheMachine(reply) && !open->tried_again[place]) {
     open->tried_again[place] = true;
-    pool_->Submit(reply.id,
-                  {open->problem.reference,
-                   {candidate.source, candidate.entry, false},
-                   open->problem.verification},
-                  options_.want_plans);
+    pool_->Submit(
+        reply.id,
+        {open->problem.reference, {candidate.source, candidate.entry, false}, open->problem.verification},
+        options_.want_plans);
     return;
   }
   const auto equals = open->equals.extract(place);
@@ -305,8 +301,9 @@ void Attempts::Close(Open* open) {
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   const auto key = [&](size_t i) {
     const Attempt& attempt = open->attempts[i];
-    return std::tuple(attempt.mends.has_value(), attempt.proposer,
-                      attempt.mends ? open->attempts[*attempt.mends].candidate.number : attempt.candidate.number);
+    return std::tuple(
+        attempt.mends.has_value(), attempt.proposer,
+        attempt.mends ? open->attempts[*attempt.mends].candidate.number : attempt.candidate.number);
   };
   std::ranges::stable_sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
   for (size_t i = 0; i < order.size(); ++i) new_place[order[i]] = i;

@@ -49,7 +49,7 @@ enum class Repair {
 struct AttemptOptions {
   Repair repair = Repair::kNever;
   bool want_plans = false;  // in replies
-  bool again = false;  // what may have been the machine's fault is judged once more
+  bool again = false;       // what may have been the machine's fault is judged once more
 };
 
 class Attempts {

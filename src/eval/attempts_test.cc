@@ -31,7 +31,8 @@ class Script : public Proposer {
     ++asked;
     if (fails) throw UserError("no such luck");
     if (request.wrong != nullptr)
-      return {Made("right after " + request.wrong->source + " " + request.verdict->at("verdict").get<std::string>())};
+      return {Made("right after " + request.wrong->source + " " +
+                   request.verdict->at("verdict").get<std::string>())};
     std::vector<Candidate> candidates;
     for (const std::string& source : sources_) candidates.push_back(Made(source));
     return candidates;
@@ -54,9 +55,13 @@ class Script : public Proposer {
 };
 
 Problem ProblemCalled(const std::string& id) {
-  static const auto program = std::make_shared<const Program>(ParseProgram(
-      "import torch\n\n\ndef program(x):\n    # x: float32[4]\n    y = torch.relu(x)  # float32[4]\n    return y\n"));
-  return {.id = id, .reference = {"reference", "Model", false}, .program = program, .verification = {.budget_seconds = 5}};
+  static const auto program =
+      std::make_shared<const Program>(ParseProgram("import torch\n\n\ndef program(x):\n    # x: float32[4]\n "
+                                                   "   y = torch.relu(x)  # float32[4]\n    return y\n"));
+  return {.id = id,
+          .reference = {"reference", "Model", false},
+          .program = program,
+          .verification = {.budget_seconds = 5}};
 }
 
 std::vector<Outcomes> All(Attempts* attempts) {
@@ -86,7 +91,8 @@ TEST_F(AttemptsTest, EveryAnswerGetsItsVerdict) {
   const auto all = All(&attempts);
   ASSERT_EQ(all.size(), 20u);
   for (const Outcomes& one : all)
-    EXPECT_EQ(Verdicts(one), (Words{"passed", "wrong_values", "no_answer", "killed", "passed", "wrong_values"}));
+    EXPECT_EQ(Verdicts(one),
+              (Words{"passed", "wrong_values", "no_answer", "killed", "passed", "wrong_values"}));
   EXPECT_EQ(all[0].attempts[2].reply.verdict["rule"], "no_code");
   EXPECT_EQ(all[0].attempts[2].reply.verdict["reason"], "the answer has no code");
   EXPECT_EQ(attempts.judged(), 120);

@@ -19,16 +19,29 @@ std::vector<std::string> CommandFor(const std::filesystem::path& model, int64_t 
                                     const PassAtOneOptions& o) {
   const auto levels = static_cast<int64_t>(o.levels.size());
   const int64_t count = std::max<int64_t>(1, (programs + levels - 1) / levels);
-  std::vector<std::string> command = {
-      std::filesystem::canonical(o.program).string(),
-      "eval", "--json", "--suite", "synth", "--split", "held-out", "-n", "1",
-      "--model", std::filesystem::absolute(model).string(),
-      "--level", fmt::format("{}", fmt::join(o.levels, ",")),
-      "--count", std::to_string(count),
-      "--seed", std::to_string(o.seed),
-      "--temperature", fmt::format("{}", o.temperature),
-      "--device", o.device,
-      "--cache-gib", fmt::format("{}", o.cache_gib)};  // clang-format off
+  std::vector<std::string> command = {std::filesystem::canonical(o.program).string(),
+                                      "eval",
+                                      "--json",
+                                      "--suite",
+                                      "synth",
+                                      "--split",
+                                      "held-out",
+                                      "-n",
+                                      "1",
+                                      "--model",
+                                      std::filesystem::absolute(model).string(),
+                                      "--level",
+                                      fmt::format("{}", fmt::join(o.levels, ",")),
+                                      "--count",
+                                      std::to_string(count),
+                                      "--seed",
+                                      std::to_string(o.seed),
+                                      "--temperature",
+                                      fmt::format("{}", o.temperature),
+                                      "--device",
+                                      o.device,
+                                      "--cache-gib",
+                                      fmt::format("{}", o.cache_gib)};  // clang-format off
   // clang-format on
   if (!o.config.empty()) command.insert(command.end(), {"--config", o.config});
   if (o.judges > 0) command.insert(command.end(), {"--judges", std::to_string(o.judges)});
@@ -47,14 +60,16 @@ std::string LastWords(std::string_view error) {
 
 }  // namespace
 
-PassAtOneResult PassAtOne(const std::filesystem::path& model, int64_t programs, const PassAtOneOptions& options) {
+PassAtOneResult PassAtOne(const std::filesystem::path& model, int64_t programs,
+                          const PassAtOneOptions& options) {
   TRITOGEN_CHECK(programs > 0 && !options.levels.empty());
   const ProcessResult ran =
       RunProcess(CommandFor(model, programs, options),
                  {.wall_seconds = options.wall_seconds, .max_output_bytes = size_t{64} << 20});
   if (ran.timed_out) throw UserError(fmt::format("pass@1 took longer than {:g} s", options.wall_seconds));
   if (!ran.ok())
-    throw UserError(fmt::format("pass@1 could not be measured (exit code {}): {}", ran.exit_code, LastWords(ran.error)));
+    throw UserError(
+        fmt::format("pass@1 could not be measured (exit code {}): {}", ran.exit_code, LastWords(ran.error)));
   try {
     const nlohmann::json json = ParseJson(ran.output);
     const JsonCursor summary(json);
@@ -64,7 +79,8 @@ PassAtOneResult PassAtOne(const std::filesystem::path& model, int64_t programs, 
     const JsonCursor of(*proposers.begin());
     result.programs = of["all"]["answers"].Int(0, kMost);
     result.passed = of["all"]["passed"].Int(0, kMost);
-    for (const auto& [reason, count] : of["verdicts"].json().items()) result.outcomes[reason] = count.get<int64_t>();
+    for (const auto& [reason, count] : of["verdicts"].json().items())
+      result.outcomes[reason] = count.get<int64_t>();
     return result;
   } catch (const std::exception& error) {  // FormatError and nlohmann's own
     throw UserError(fmt::format("pass@1 could not be measured: {}", error.what()));

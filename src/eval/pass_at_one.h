@@ -30,6 +30,7 @@ struct PassAtOneResult {
 
 // Thread-safe; blocks. `programs`: altogether, shared by the levels. Throws UserError with what the program
 // said where it failed.
-PassAtOneResult PassAtOne(const std::filesystem::path& model, int64_t programs, const PassAtOneOptions& options);
+PassAtOneResult PassAtOne(const std::filesystem::path& model, int64_t programs,
+                          const PassAtOneOptions& options);
 
 }  // namespace tritogen::eval

@@ -50,14 +50,13 @@ std::vector<ordered_json> FailuresOf(const Task& task, const Outcomes& outcomes)
         attempt.reply.reference_failed)
       continue;
     const nlohmann::json& verdict = attempt.reply.verdict;
-    failures.push_back({{"id", task.id},
-                        {"program", PrintProgram(*task.program)},
-                        {"reference", task.reference.text},
-                        {"answer", attempt.candidate.answer},
-                        {"verdict",
-                         {{"verdict", outcome},
-                          {"rule", TextIn(verdict, "rule")},
-                          {"reason", TextIn(verdict, "reason")}}}});
+    failures.push_back(
+        {{"id", task.id},
+         {"program", PrintProgram(*task.program)},
+         {"reference", task.reference.text},
+         {"answer", attempt.candidate.answer},
+         {"verdict",
+          {{"verdict", outcome}, {"rule", TextIn(verdict, "rule")}, {"reason", TextIn(verdict, "reason")}}}});
   }
   return failures;
 }

@@ -19,8 +19,8 @@ class Cell {
   struct Answers {
     int64_t samples = 0, passed = 0, mended = 0;  // mended: samples whose repair passed
     int64_t repairs = 0;
-    int64_t timed = 0, faster = 0;     // passed and timed; faster than eager PyTorch
-    std::set<std::string> plans;       // hashes of those that passed
+    int64_t timed = 0, faster = 0;  // passed and timed; faster than eager PyTorch
+    std::set<std::string> plans;    // hashes of those that passed
   };
   void Add(const Answers& answers);
   nlohmann::ordered_json ToJson() const;

@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-json Answer(const std::string& verdict, const std::string& plan = "", const std::string& proposer = "policy") {
+json Answer(const std::string& verdict, const std::string& plan = "",
+            const std::string& proposer = "policy") {
   json answer = {{"proposer", proposer}, {"number", 0}, {"verdict", verdict}, {"tokens", 10}};
   if (!plan.empty()) answer["plan_hash"] = plan;
   return answer;
@@ -23,8 +24,11 @@ json Result(const std::string& group, std::vector<json> answers, std::vector<std
 TEST(Score, EstimatesByProposerGroupAndOperator) {
   Score score;
   score.Add(Result("level 1", {Answer("passed", "a"), Answer("passed", "b"), Answer("wrong_values")}));
-  score.Add(Result("level 2", {Answer("wrong_values"), Answer("passed", "a"), Answer("passed", "a")}, {"relu", "sum"}));
-  score.Add(Result("level 2", {Answer("killed"), Answer("killed"), Answer("killed"), Answer("passed", "t", "teacher")}, {"sum", "sum"}));
+  score.Add(Result("level 2", {Answer("wrong_values"), Answer("passed", "a"), Answer("passed", "a")},
+                   {"relu", "sum"}));
+  score.Add(Result("level 2",
+                   {Answer("killed"), Answer("killed"), Answer("killed"), Answer("passed", "t", "teacher")},
+                   {"sum", "sum"}));
   const json all = score.ToJson();
   const json& policy = all["proposers"]["policy"];
   EXPECT_EQ(policy["all"]["tasks"], 3);
@@ -59,7 +63,8 @@ TEST(Score, FasterThanEagerNeedsTimes) {
   fast["speedup"] = 1.5;
   slow["speedup"] = 0.5;
   score.Add(Result("level 1", {fast, slow, Answer("wrong_values")}));
-  EXPECT_NEAR(score.ToJson()["proposers"]["policy"]["all"]["faster_than_eager"]["value"].get<double>(), 1.0 / 3, 1e-9);
+  EXPECT_NEAR(score.ToJson()["proposers"]["policy"]["all"]["faster_than_eager"]["value"].get<double>(),
+              1.0 / 3, 1e-9);
 }
 
 TEST(Score, TasksThatCannotBeJudgedCountNowhere) {
@@ -73,9 +78,11 @@ TEST(Score, TasksThatCannotBeJudgedCountNowhere) {
 }
 
 TEST(Score, RefusesWhatIsNoResult) {
-  for (const char* text : {"1", "{}", R"({"group": "a", "ops": [], "answers": [{}]})", R"({"group": "a", "ops": [1], "answers": []})",
-                           R"({"group": "a", "ops": [], "answers": [{"proposer": "p", "verdict": 3}]})",
-                           R"({"group": "a", "ops": [], "answers": [{"proposer": "p", "verdict": "passed", "tokens": -1}]})"})
+  for (const char* text :
+       {"1", "{}", R"({"group": "a", "ops": [], "answers": [{}]})",
+        R"({"group": "a", "ops": [1], "answers": []})",
+        R"({"group": "a", "ops": [], "answers": [{"proposer": "p", "verdict": 3}]})",
+        R"({"group": "a", "ops": [], "answers": [{"proposer": "p", "verdict": "passed", "tokens": -1}]})"})
     EXPECT_THROW(Score().Add(json::parse(text)), FormatError) << text;
 }
 
@@ -91,7 +98,8 @@ TEST(EvalReport, ShowsWhatThereIsAndEscapesIt) {
   EXPECT_NE(page.find("50.0 %"), std::string::npos);
   EXPECT_EQ(page.find("<script>"), std::string::npos);
   EXPECT_NE(RenderEvalReport("nothing", nlohmann::ordered_json(), {}).find("nothing"), std::string::npos);
-  EXPECT_NE(RenderEvalReport("odd", {{"proposers", {{"p", 3}}}, {"remarks", 7}}, {}).find("odd"), std::string::npos);
+  EXPECT_NE(RenderEvalReport("odd", {{"proposers", {{"p", 3}}}, {"remarks", 7}}, {}).find("odd"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -70,9 +70,10 @@ Task TaskFrom(std::string_view line, int64_t number) {
     return at.Has(key) && !at[key].json().is_null() ? at[key].String(kMostText) : fallback;
   };
   const bool has_level = at.Has("level") && at["level"].json().is_number_integer();
-  Task task{.id = text("id", fmt::format("line {}", number)),
-            .group = text("group", has_level ? fmt::format("level {}", at["level"].json().get<int64_t>()) : "all"),
-            .reference = {text("reference", ""), text("entry", "Model"), false}};
+  Task task{
+      .id = text("id", fmt::format("line {}", number)),
+      .group = text("group", has_level ? fmt::format("level {}", at["level"].json().get<int64_t>()) : "all"),
+      .reference = {text("reference", ""), text("entry", "Model"), false}};
   if (task.reference.text.empty()) throw FormatError("it has no text field 'reference'");
   if (const std::string program = text("program", ""); !program.empty())
     task.program = std::make_shared<const Program>(ParseProgram(program));
@@ -110,8 +111,8 @@ void Run(const std::vector<std::function<void()>>& work, const std::function<voi
 // repetitions.
 class LevelStreams {
  public:
-  LevelStreams(const data::BuildOptions& options, const data::ProgramOptions& programs, const SynthSuite& suite,
-               int level)
+  LevelStreams(const data::BuildOptions& options, const data::ProgramOptions& programs,
+               const SynthSuite& suite, int level)
       : suite_(suite), level_(level), streams_(kStreams) {
     const std::string operators = options.levels.empty() ? "all" : options.levels[0].operators;
     const uint64_t seed = SplitMix::At(suite.seed, static_cast<uint64_t>(level));
@@ -133,7 +134,8 @@ class LevelStreams {
     for (size_t i = 0; i < kStreams; ++i) {
       // Of the places that follow, those that are this stream's.
       const size_t past = merged_ + static_cast<size_t>(missing());
-      int64_t each = static_cast<int64_t>((past + kStreams - 1 - i) / kStreams - (merged_ + kStreams - 1 - i) / kStreams);
+      int64_t each = static_cast<int64_t>((past + kStreams - 1 - i) / kStreams -
+                                          (merged_ + kStreams - 1 - i) / kStreams);
       each -= static_cast<int64_t>(streams_[i].records.size());
       if (each <= 0) continue;
       work->push_back([this, i, each, drawn, stop] {
@@ -192,8 +194,7 @@ std::vector<std::string> SplitNames() {
 }
 
 std::vector<Task> DrawTasks(const data::BuildOptions& options, const SynthSuite& suite,
-                            const std::function<void(int64_t)>& progress,
-                            const std::function<bool()>& stop) {
+                            const std::function<void(int64_t)>& progress, const std::function<bool()>& stop) {
   data::ProgramOptions programs = options.programs;
   CheckSuite(programs, suite);
   if (suite.split == Split::kShapes) {
@@ -208,7 +209,8 @@ std::vector<Task> DrawTasks(const data::BuildOptions& options, const SynthSuite&
   while (std::ranges::any_of(levels, [](const LevelStreams& level) { return level.missing() > 0; })) {
     std::vector<std::function<void()>> work;
     for (LevelStreams& level : levels) level.AddWork(&work, &drawn, &stopped);
-    Run(work, [&] { progress(drawn); }, &stopped);
+    Run(
+        work, [&] { progress(drawn); }, &stopped);
     if (stopped.said) return {};
     for (LevelStreams& level : levels) level.Merge();
   }

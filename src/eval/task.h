@@ -14,8 +14,8 @@
 namespace tritogen::eval {
 
 struct Task {
-  std::string id;          // "held-out/3/17", unlike all others of the suite
-  std::string group;       // what results are told apart by: "level 3"
+  std::string id;     // "held-out/3/17", unlike all others of the suite
+  std::string group;  // what results are told apart by: "level 3"
   std::vector<std::string> ops;
   std::string fingerprint, graph_fingerprint;  // of synthetic programs
   SourceFile reference;
@@ -24,7 +24,8 @@ struct Task {
 };
 
 enum class Split {
-  kHeldOut,  // the side of all programs, told apart by the fingerprints of their graphs, that no set trains on
+  kHeldOut,  // the side of all programs, told apart by the fingerprints of their graphs, that no set trains
+             // on
   kTrain,    // the other side
   kPairs,    // programs with a held-out operator or pair of operators
   kShapes    // any program, in sizes that training never has

@@ -33,8 +33,8 @@ bool TakesProgramArguments(const ProposeRequest& request) {
   });
   const auto inputs = std::count_if(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.kind == NodeKind::kInput; });
-  return !state && (request.reference == nullptr ||
-                    request.reference->inputs.size() == static_cast<size_t>(inputs));
+  return !state &&
+         (request.reference == nullptr || request.reference->inputs.size() == static_cast<size_t>(inputs));
 }
 
 // An operation that the policy cannot have been taught; empty: there is none.
@@ -108,8 +108,7 @@ void LanguageProposer::PutIntoFile(const Open& open, const Answer& answer, Candi
   if (options_.prompt.answer == AnswerForm::kClass) {
     if (!options_.as_policy || TakesProgramArguments(request)) {
       // Some answers extend the original class, or use a helper of its file, without repeating it.
-      const bool needs_original =
-          !options_.as_policy && !request.is_function && Names(code, request.entry);
+      const bool needs_original = !options_.as_policy && !request.is_function && Names(code, request.entry);
       candidate->source = needs_original ? request.reference_source + "\n\n" + code : code;
       return;
     }
@@ -161,9 +160,11 @@ Candidate LanguageProposer::CandidateFrom(const Open& open, const ChatReply& rep
 
 void LanguageProposer::Begin(std::string id, const ProposeRequest& request) {
   TRITOGEN_CHECK(request.program != nullptr);
-  if (const std::string unknown = options_.as_policy ? UnknownOperator(*request.program) : ""; !unknown.empty()) {
+  if (const std::string unknown = options_.as_policy ? UnknownOperator(*request.program) : "";
+      !unknown.empty()) {
     refused_.push_back(std::move(id));
-    refusals_.push_back(fmt::format("{}: the program has {}, which is no operation of the catalogue", name(), unknown));
+    refusals_.push_back(
+        fmt::format("{}: the program has {}, which is no operation of the catalogue", name(), unknown));
     return;
   }
   Open open{request, TaskOf(request), request.wrong == nullptr ? request.count : 1};

@@ -63,7 +63,7 @@ class LanguageProposer : public Proposer {
   std::unique_ptr<ChatModel> model_;
   std::map<std::string, Open, std::less<>> open_;
   std::vector<std::string> refused_, refusals_;  // requests that were not sent, and why
-  int64_t asked_ = 0;  // samples, since the last remarks
+  int64_t asked_ = 0;                            // samples, since the last remarks
   std::map<std::string, int> failures_;
 };
 

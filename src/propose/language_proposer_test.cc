@@ -39,7 +39,8 @@ class ScriptedModel : public ChatModel {
 };
 
 const std::string kCode =
-    "import triton\n\n\n@triton.jit\ndef kernel(x):\n    pass\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n";
+    "import triton\n\n\n@triton.jit\ndef kernel(x):\n    pass\n\n\nclass ModelNew(torch.nn.Module):\n    "
+    "pass\n";
 
 ChatReply Says(const std::string& text, const std::string& finish = "stop") {
   ChatReply reply{.content = text, .finish_reason = finish};
@@ -48,7 +49,9 @@ ChatReply Says(const std::string& text, const std::string& finish = "stop") {
 }
 
 Program Relu() {
-  return ParseProgram("import torch\n\n\ndef program(x):\n    # x: float32[4]\n    y = torch.relu(x)  # float32[4]\n    return y\n");
+  return ParseProgram(
+      "import torch\n\n\ndef program(x):\n    # x: float32[4]\n    y = torch.relu(x)  # float32[4]\n    "
+      "return y\n");
 }
 
 struct Asked {
@@ -64,11 +67,13 @@ Asked Make(std::deque<ChatResult> script) {
 }
 
 TEST(LanguageProposer, EveryWayToHaveNoCodeIsAVerdictOfItsOwn) {
-  const auto asked = Make({Says("1. Access pattern: all.\n\n```python\n" + kCode + "```"), Says(""),
-                           Says("I cannot."), Says("```python\nimport torch\n"), Says("```python\nimport torch\n", "length"),
-                           Says("```python\nclass ModelNew:\n    pass\n```")});
+  const auto asked =
+      Make({Says("1. Access pattern: all.\n\n```python\n" + kCode + "```"), Says(""), Says("I cannot."),
+            Says("```python\nimport torch\n"), Says("```python\nimport torch\n", "length"),
+            Says("```python\nclass ModelNew:\n    pass\n```")});
   const Program program = Relu();
-  const auto candidates = asked.proposer->Propose({.program = &program, .strict = true, .seed = 3, .count = 6});
+  const auto candidates =
+      asked.proposer->Propose({.program = &program, .strict = true, .seed = 3, .count = 6});
   ASSERT_EQ(candidates.size(), 6u);
   EXPECT_EQ(candidates[0].source, kCode);
   EXPECT_EQ(candidates[0].plan, "1. Access pattern: all.");
@@ -88,8 +93,10 @@ TEST(LanguageProposer, ARepairIsTheSameConversationWithTheVerdict) {
   const auto asked = Make({Says("```python\n" + kCode + "```")});
   const Program program = Relu();
   const Candidate wrong{.strategy = "m #2", .answer = "my answer"};
-  const nlohmann::json verdict = {{"verdict", "wrong_values"}, {"rule", nullptr}, {"reason", "output 0 is off"}};
-  const auto candidates = asked.proposer->Propose({.program = &program, .count = 8, .wrong = &wrong, .verdict = &verdict});
+  const nlohmann::json verdict = {
+      {"verdict", "wrong_values"}, {"rule", nullptr}, {"reason", "output 0 is off"}};
+  const auto candidates =
+      asked.proposer->Propose({.program = &program, .count = 8, .wrong = &wrong, .verdict = &verdict});
   ASSERT_EQ(candidates.size(), 1u);
   EXPECT_EQ(candidates[0].strategy, "m #2 repaired");
   const auto& messages = asked.model->asked.at(0).messages;
@@ -103,12 +110,15 @@ TEST(LanguageProposer, AModuleWithStateCallsThePolicysAnswerWithIt) {
   Program program = Relu();
   program.nodes[0].kind = NodeKind::kParameter;
   program.nodes[0].name = "fc.weight";
-  const auto candidates = asked.proposer->Propose(
-      {.program = &program, .reference_source = "class Net(torch.nn.Module): ...", .entry = "Net", .count = 1});
+  const auto candidates = asked.proposer->Propose({.program = &program,
+                                                   .reference_source = "class Net(torch.nn.Module): ...",
+                                                   .entry = "Net",
+                                                   .count = 1});
   const std::string& source = candidates.at(0).source;
   EXPECT_NE(source.find("class Net(torch.nn.Module): ..."), std::string::npos);
   EXPECT_NE(source.find("_program = ModelNew()"), std::string::npos);
-  EXPECT_NE(source.find("return _program(*tensors, self.get_parameter(\"fc.weight\"))"), std::string::npos) << source;
+  EXPECT_NE(source.find("return _program(*tensors, self.get_parameter(\"fc.weight\"))"), std::string::npos)
+      << source;
 }
 
 TEST(LanguageProposer, FailuresAndUnknownOperationsAreRemarks) {
@@ -118,8 +128,9 @@ TEST(LanguageProposer, FailuresAndUnknownOperationsAreRemarks) {
   program.nodes.back().op = "aten::made_up";
   EXPECT_TRUE(asked.proposer->Propose({.program = &program, .count = 2}).empty());
   EXPECT_EQ(asked.proposer->TakeRemarks(),
-            (std::vector<std::string>{"policy: the program has aten::made_up, which is no operation of the catalogue",
-                                      "policy: 2 of 2 samples failed: too long"}));
+            (std::vector<std::string>{
+                "policy: the program has aten::made_up, which is no operation of the catalogue",
+                "policy: 2 of 2 samples failed: too long"}));
   EXPECT_EQ(asked.model->asked.size(), 1u);
 }
 

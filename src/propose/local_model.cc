@@ -133,9 +133,9 @@ void LocalModel::Take(const json& message) {
   TRITOGEN_CHECK(asked != asked_.end());
   Done done{asked->second.id, message.at("sample").get<int>(), ChatReply()};
   if (message.contains("failure")) {
-    done.result =
-        ChatFailure{message.contains("cancelled") ? ChatFailure::Kind::kCancelled : ChatFailure::Kind::kBadRequest,
-                    fmt::format("{}: {}", name_, message.at("failure").get<std::string>())};
+    done.result = ChatFailure{
+        message.contains("cancelled") ? ChatFailure::Kind::kCancelled : ChatFailure::Kind::kBadRequest,
+        fmt::format("{}: {}", name_, message.at("failure").get<std::string>())};
   } else {
     ChatReply reply{.content = message.at("text"), .finish_reason = message.at("finish")};
     reply.prompt_tokens = message.at("prompt_tokens").get<int64_t>();

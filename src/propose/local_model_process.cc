@@ -131,10 +131,9 @@ class ModelServer {
                     .stream = false};
     request.options.sampling.seed = message.at("seed");
     const auto prompt_tokens = static_cast<int64_t>(request.prompt.size());
-    running_.push_back(
-        model_.generator->Submit(std::move(request), [this, ticket, prompt_tokens](const Chunk& chunk) {
-          Collect(ticket, prompt_tokens, chunk);
-        }));
+    running_.push_back(model_.generator->Submit(
+        std::move(request),
+        [this, ticket, prompt_tokens](const Chunk& chunk) { Collect(ticket, prompt_tokens, chunk); }));
   }
 
   // On the engine's thread. A generator may stream all the same.
@@ -167,8 +166,7 @@ void ServeModel(int fd, const std::function<LoadedModel()>& open) {
   try {
     server.emplace(open(), &outbox);
   } catch (const std::exception& error) {
-    outbox.Put(
-        {{"fault", error.what()}, {"user", dynamic_cast<const UserError*>(&error) != nullptr}});
+    outbox.Put({{"fault", error.what()}, {"user", dynamic_cast<const UserError*>(&error) != nullptr}});
     return;
   }
   std::string header, body;

@@ -17,8 +17,8 @@ LoadedModel Open(double step_seconds = 0) {
   auto tokenizer = std::make_unique<const Tokenizer>(
       LoadTokenizer(TRITOGEN_SOURCE_DIR "/tests/golden/tokenizers/qwen3.json"));
   ChatTemplate chat_template{ReadFile(TRITOGEN_SOURCE_DIR "/tests/golden/chat/qwen3.jinja")};
-  auto generator =
-      std::make_unique<GeneratorDouble>(*tokenizer, serve::GeneratorDoubleOptions{.step_seconds = step_seconds});
+  auto generator = std::make_unique<GeneratorDouble>(
+      *tokenizer, serve::GeneratorDoubleOptions{.step_seconds = step_seconds});
   GenerateOptions options{.sampling = {.temperature = 0}, .max_tokens = 6};
   return {std::move(tokenizer), std::move(chat_template), options, std::move(generator)};
 }
@@ -53,7 +53,8 @@ TEST(LocalModel, AnswersManyRequestsInAProcessOfItsOwn) {
 TEST(LocalModel, WhatCannotBeAskedOrFailsIsASentence) {
   LocalModel model("double", [] { return Open(); });
   model.Submit("fails", {.messages = {{"user", GeneratorDouble::kFailure}}});
-  model.Submit("refused", {.messages = {{"user", "hello"}}, .samples = 2, .seed = GeneratorDouble::kRefusedSeed});
+  model.Submit("refused",
+               {.messages = {{"user", "hello"}}, .samples = 2, .seed = GeneratorDouble::kRefusedSeed});
   model.Submit("good", {.messages = {{"user", "hello"}}});
   std::map<std::string, std::string> messages;
   for (const auto& done : All(&model)) {

@@ -44,8 +44,8 @@ std::string Percent(double share) {
 // "97.2 % (96.1–98.0)"
 std::string WithInterval(const Json& estimate) {
   if (CountOf(estimate, "tasks") == 0) return "–";
-  return fmt::format("{} ({:.1f}–{:.1f})", Percent(NumberOf(estimate, "value")), 100 * NumberOf(estimate, "low"),
-                     100 * NumberOf(estimate, "high"));
+  return fmt::format("{} ({:.1f}–{:.1f})", Percent(NumberOf(estimate, "value")),
+                     100 * NumberOf(estimate, "low"), 100 * NumberOf(estimate, "high"));
 }
 
 Share ShareOf(const std::string& name, const Json& estimate) {
@@ -74,7 +74,8 @@ std::string Figures(const Json& of) {
                 fmt::format("distinct plans a solved task; {} of tasks have several",
                             Percent(NumberOf(In(plans, "several"), "value"))));
   if (all.contains("after_repair"))
-    out += Figure("After a repair", Percent(NumberOf(In(all, "after_repair"), "value")), "of the answers pass");
+    out +=
+        Figure("After a repair", Percent(NumberOf(In(all, "after_repair"), "value")), "of the answers pass");
   if (all.contains("faster_than_eager"))
     out += Figure("Faster", Percent(NumberOf(In(all, "faster_than_eager"), "value")),
                   "of the answers pass and are faster than eager PyTorch");
@@ -145,9 +146,11 @@ std::string Operators(const Json& of) {
               WithInterval(In(In(cell, "pass"), first)), WithInterval(In(In(cell, "pass"), last))});
   }
   if (order.empty()) return "";
-  std::string html = "<p class=\"axis\">the worst first; a task counts for each of its operators</p>\n" + worst.Html();
+  std::string html =
+      "<p class=\"axis\">the worst first; a task counts for each of its operators</p>\n" + worst.Html();
   if (order.size() > kShown)
-    html += fmt::format("<details><summary>{} more</summary>\n{}</details>\n", order.size() - kShown, rest.Html());
+    html += fmt::format("<details><summary>{} more</summary>\n{}</details>\n", order.size() - kShown,
+                        rest.Html());
   return html;
 }
 
@@ -155,8 +158,8 @@ std::string Origin(const Json& summary, const std::vector<std::string>& versions
   std::string text = "<dl class=\"facts\">\n";
   for (const auto& [key, value] : In(summary, "options").items()) {
     if (value.is_null() || value == "") continue;
-    const std::string shown =
-        value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string shown = value.is_string() ? value.get<std::string>()
+                                                : value.dump(-1, ' ', false, Json::error_handler_t::replace);
     text += "<dt>" + Escape(key) + "</dt><dd><code>" + Escape(shown) + "</code></dd>\n";
   }
   text += fmt::format("<dt>Time</dt><dd>{:.0f} s</dd>\n", NumberOf(summary, "seconds"));
@@ -172,8 +175,8 @@ std::string Origin(const Json& summary, const std::vector<std::string>& versions
 std::string RenderEvalReport(const std::string& name, const nlohmann::ordered_json& summary,
                              const std::vector<std::string>& versions) {
   using namespace report;
-  std::string main = fmt::format("<header>\n<p class=\"over\">Tritogen eval</p>\n<h1>{}</h1>\n</header>\n",
-                                 Escape(name));
+  std::string main =
+      fmt::format("<header>\n<p class=\"over\">Tritogen eval</p>\n<h1>{}</h1>\n</header>\n", Escape(name));
   const Json& proposers = In(summary, "proposers");
   for (const auto& [proposer, of] : proposers.items()) {
     const std::string by = proposers.size() > 1 ? proposer + ": " : "";

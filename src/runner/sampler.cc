@@ -135,10 +135,10 @@ Sample Sampler::Choose(std::span<const float> logits, const SamplingOptions& opt
   };
 
   Scores(logits, options, seen);
-  Sample sample{with_logprob(options.temperature > 0
-                                 ? Draw(LeastKeptScore(scores_, options), options.seed, draw)
-                                 : FirstGreatest(scores_)),
-                {}};
+  Sample sample{
+      with_logprob(options.temperature > 0 ? Draw(LeastKeptScore(scores_, options), options.seed, draw)
+                                           : FirstGreatest(scores_)),
+      {}};
   if (options.top_logprobs > 0) {
     order_.resize(logits.size());
     std::iota(order_.begin(), order_.end(), 0);

@@ -1,5 +1,5 @@
-// Causal attention within the documents of a batch (kernels/packed_attention.py). Tokens' documents are known by
-// their positions and ends alone, so that neither the number of documents nor the longest one matters.
+// Causal attention within the documents of a batch (kernels/packed_attention.py). Tokens' documents are known
+// by their positions and ends alone, so that neither the number of documents nor the longest one matters.
 #pragma once
 
 #include <ATen/core/Tensor.h>

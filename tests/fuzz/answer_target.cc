@@ -1,5 +1,5 @@
-// Any text is an answer or a reason why there is none, whatever form was asked for; any text is a template or a
-// UserError.
+// Any text is an answer or a reason why there is none, whatever form was asked for; any text is a template or
+// a UserError.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

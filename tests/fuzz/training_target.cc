@@ -1,5 +1,5 @@
-// Training data from anywhere: any file ends in examples or in a UserError, any line of wrong answers in one or in a
-// FormatError; an example's parts are in order.
+// Training data from anywhere: any file ends in examples or in a UserError, any line of wrong answers in one
+// or in a FormatError; an example's parts are in order.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
