@@ -1,6 +1,4 @@
-# Debian's header-only fmt and static archives, so that the binary travels.
-add_library(fmt-header-only INTERFACE)
-target_compile_definitions(fmt-header-only INTERFACE FMT_HEADER_ONLY=1)
+# Debian's static archives, so that the binary travels (fmt: src/base/fmt_library.cc).
 add_library(seccomp-static INTERFACE)
 find_library(SECCOMP_ARCHIVE libseccomp.a REQUIRED)
 target_link_libraries(seccomp-static INTERFACE ${SECCOMP_ARCHIVE})

@@ -19,3 +19,6 @@ target_include_directories(torch-wheel SYSTEM INTERFACE ${torch_root}/include
                            ${torch_root}/include/torch/csrc/api/include)
 target_link_libraries(torch-wheel INTERFACE ${torch_root}/lib/libtorch_cpu.so ${torch_root}/lib/libc10.so)
 target_link_options(torch-wheel INTERFACE -Wl,-rpath,${torch_root}/lib)
+add_library(torch-fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/torch_fmt.cc)
+target_include_directories(torch-fmt SYSTEM PRIVATE ${torch_root}/include)
+target_link_libraries(torch-wheel INTERFACE torch-fmt)
