@@ -1,10 +1,13 @@
 // bench engine: how fast the engine generates with random weights of public shapes.
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -13,10 +16,13 @@
 #include "base/splitmix.h"
 #include "cli/bench_shapes.h"
 #include "cli/command.h"
+#include "cli/model_session.h"
 #include "cli/session.h"
 #include "engine/engine.h"
+#include "model/weights.h"
 #include "runner/gpu_runner.h"
 #include "runner/open_gpu.h"
+#include "runner/tensor_parallel.h"
 #include "verify/gpu.h"
 
 namespace tritogen {
@@ -25,9 +31,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct BenchOptions {
-  std::string shape = "24m", out;
+  std::string shape = "24m", out, tokens, dtype = "bfloat16", device = "cuda";
   int32_t sequences = 256, prompt = 512, answer = 512, group = 1, slots = 0, prefill_tokens = 8192,
           repeat = 2;
+  int tensor_parallel = 1;
+  double rank_timeout = TensorParallelOptions().timeout_seconds;
   bool batch_invariant = false, no_graphs = false, no_overlap = false;
   int32_t fused_rows = GpuRunnerOptions().fused_rows;
   double temperature = 1;
@@ -46,11 +54,11 @@ double Percentile(std::vector<double> values, double share) {
 // When the tokens of one sequence came.
 struct Trace {
   std::vector<Clock::time_point> tokens;
-  bool done = false;
+  std::vector<TokenId> text;
 };
 
 // Sends all requests at once and waits for their ends.
-nlohmann::json RunOnce(Engine& engine, const BenchOptions& o) {
+std::vector<Trace> RunRequests(Engine& engine, const BenchOptions& o) {
   std::mutex mutex;
   std::condition_variable all_done;
   const int32_t requests = o.sequences / o.group;
@@ -58,7 +66,6 @@ nlohmann::json RunOnce(Engine& engine, const BenchOptions& o) {
   int32_t open = o.sequences;
   std::string error;
   SplitMix random(1);
-  const auto start = Clock::now();
   for (int32_t r = 0; r < requests; ++r) {
     Request request;
     for (int32_t i = 0; i < o.prompt; ++i) {
@@ -72,6 +79,7 @@ nlohmann::json RunOnce(Engine& engine, const BenchOptions& o) {
       const auto now = Clock::now();
       Trace& trace = traces[r * o.group + chunk.index];
       trace.tokens.insert(trace.tokens.end(), chunk.samples.size(), now);
+      for (const Sample& sample : chunk.samples) trace.text.push_back(sample.chosen.token);
       if (!chunk.finish) return;
       const std::scoped_lock lock(mutex);
       if (*chunk.finish == FinishReason::kError) error = chunk.error;
@@ -81,6 +89,10 @@ nlohmann::json RunOnce(Engine& engine, const BenchOptions& o) {
   std::unique_lock lock(mutex);
   all_done.wait(lock, [&] { return open == 0; });
   if (!error.empty()) throw InternalError(error);
+  return traces;
+}
+
+nlohmann::json Rates(const std::vector<Trace>& traces, const BenchOptions& o, Clock::time_point start) {
   Clock::time_point first_of_last = start, end_of_first = Clock::time_point::max(), end = start;
   std::vector<double> first, between;
   for (const Trace& trace : traces) {
@@ -111,54 +123,97 @@ nlohmann::json RunOnce(Engine& engine, const BenchOptions& o) {
   return result;
 }
 
-int RunEngine(const BenchOptions& o, const Environment& environment) {
-  const ModelConfig config = BenchShape(o.shape);
-  OpenGpu({.python = environment.python,
-           .worker_folder = environment.root + "/worker",
-           .cache_folder = CacheFolder() / "kernels"});
-  Gpu& gpu = *Gpu::Current();
-  auto weights = std::make_shared<DecoderWeights>(MakeWeights(config, at::kBFloat16, gpu.device()));
-  for (auto& [name, tensor] : weights->Named()) {
-    if (tensor.dim() == 2)
-      tensor.normal_(0, 0.02);
-    else
-      tensor.fill_(name.ends_with("bias") ? 0 : 1);
-  }
-  GpuRunnerOptions runner;
+// Each tensor by a seed of its own, so that models are equal however many ranks share them.
+void FillRandom(const ModelConfig& config, const ModelPart& part, DecoderWeights* weights) {
+  const at::NoGradGuard no_gradients;
+  at::Generator generator = at::globalContext().defaultGenerator(weights->embedding.device());
+  std::map<std::string, std::pair<uint64_t, std::vector<int64_t>>> shapes;
+  for (ExpectedTensor& tensor : ExpectedTensors(config))
+    shapes.emplace(tensor.name, std::pair(shapes.size() + 1, std::move(tensor.shape)));
+  CopyPart(
+      config, part,
+      [&](const std::string& name) {
+        const auto& [seed, shape] = shapes.at(name);
+        const at::Tensor whole = at::empty(shape, weights->embedding.options());
+        generator.set_current_seed(seed);
+        if (shape.size() == 2) return whole.normal_(0, 0.02, generator);
+        return whole.fill_(name.ends_with("bias") ? 0 : 1);
+      },
+      weights);
+}
+
+std::unique_ptr<Runner> MakeRunner(const BenchOptions& o, const ModelConfig& config,
+                                   const Environment& environment) {
+  TensorParallelOptions options{.size = o.tensor_parallel, .cuda = o.device == "cuda"};
+  options.timeout_seconds = o.rank_timeout;
+  options.on_lost = EndForLostRank;
+  options.compiler = {.python = environment.python,
+                      .worker_folder = environment.root + "/worker",
+                      .cache_folder = CacheFolder() / "kernels"};
+  GpuRunnerOptions& runner = options.runner;
   runner.slots = o.slots > 0 ? o.slots : o.sequences;
   runner.prefill_tokens = o.prefill_tokens;
   runner.context = o.prompt + o.answer + 1;
   runner.batch_invariant = o.batch_invariant;
   runner.graphs = !o.no_graphs;
   runner.fused_rows = o.fused_rows;
+  if (!options.cuda) runner.cache_bytes = kCacheBytesOnCpus;
+  const at::ScalarType dtype = o.dtype == "float32" ? at::kFloat : at::kBFloat16;
+  options.load = [=](const ModelPart& part, at::Device device) {
+    DecoderWeights weights = MakePart(config, part, dtype, device);
+    FillRandom(config, part, &weights);
+    if (device.is_cuda()) Gpu::Current()->TrimMemory();
+    return weights;
+  };
+  CheckDivides(config, o.tensor_parallel);
+  if (o.tensor_parallel > 1) return MakeTensorParallelRunner(options);
+  if (options.cuda) OpenGpu(options.compiler);
+  const at::Device device = options.cuda ? Gpu::Current()->device() : at::Device(at::kCPU);
+  return MakeGpuRunner(std::make_shared<const DecoderWeights>(options.load({}, device)), runner);
+}
+
+// What is measured, and the least time that memory allows.
+nlohmann::json Describe(const BenchOptions& o, const ModelConfig& config) {
+  const int64_t parameters = Parameters(config);
+  const double element = o.dtype == "float32" ? 4 : 2;
+  const double step_bytes = element * static_cast<double>(parameters) -
+                            (config.tied_embeddings ? 0 : element * config.vocabulary * config.hidden) +
+                            2 * element * config.layers * config.kv_heads * config.head_dim * o.sequences *
+                                (o.prompt + o.answer / 2.0);
+  nlohmann::json report = {{"shape", o.shape},         {"dtype", o.dtype},
+                           {"parameters", parameters}, {"gpus", o.tensor_parallel},
+                           {"sequences", o.sequences}, {"prompt", o.prompt},
+                           {"answer", o.answer},       {"group", o.group},
+                           {"graphs", !o.no_graphs},   {"bytes_of_a_step", step_bytes}};
+  const Gpu* const gpu = Gpu::Current();
+  report["device"] = gpu != nullptr ? gpu->info().name : "CPUs as the tile machine";
+  if (gpu == nullptr) return report;
+  const double bandwidth = gpu->info().memory_bandwidth * o.tensor_parallel;
+  report["memory_bandwidth"] = bandwidth;
+  report["limit_tokens_per_second"] = o.sequences / (step_bytes / bandwidth);
+  return report;
+}
+
+int RunEngine(const BenchOptions& o, const Environment& environment) {
+  const ModelConfig config = BenchShape(o.shape);
   EngineOptions options;
   options.overlap = !o.no_overlap;
   options.prefix_cache = false;  // the runs below repeat their prompts
-  Engine engine(MakeGpuRunner(weights, runner), nullptr, options);
-  int64_t parameters = 0;
-  for (const auto& [name, tensor] : weights->Named()) parameters += tensor.numel();
-  const double step_bytes =
-      2.0 * static_cast<double>(parameters) -
-      (config.tied_embeddings ? 0 : 2.0 * config.vocabulary * config.hidden) +
-      4.0 * config.layers * config.kv_heads * config.head_dim * o.sequences * (o.prompt + o.answer / 2.0);
-  nlohmann::json report = {
-      {"shape", o.shape},
-      {"parameters", parameters},
-      {"device", gpu.info().name},
-      {"sequences", o.sequences},
-      {"prompt", o.prompt},
-      {"answer", o.answer},
-      {"group", o.group},
-      {"bytes_of_a_step", step_bytes},
-      {"memory_bandwidth", gpu.info().memory_bandwidth},
-      {"limit_tokens_per_second", o.sequences / (step_bytes / gpu.info().memory_bandwidth)}};
+  Engine engine(MakeRunner(o, config, environment), nullptr, options);
+  nlohmann::json report = Describe(o, config), texts;
   for (int i = 0; i < o.repeat; ++i) {  // the first one compiles kernels and captures graphs
-    report["runs"].push_back(RunOnce(engine, o));
+    const auto start = Clock::now();
+    const std::vector<Trace> traces = RunRequests(engine, o);
+    report["runs"].push_back(Rates(traces, o, start));
     fmt::print("{}\n", report["runs"].back().dump());
     std::fflush(stdout);
+    if (i > 0) continue;
+    for (const Trace& trace : traces) texts.push_back(trace.text);
   }
+  if (!o.tokens.empty()) WriteFileAtomic(o.tokens, texts.dump());
   if (!o.out.empty()) WriteFileAtomic(o.out, report.dump(1));
   fmt::print("{}\n", report.dump());
+  std::fflush(stdout);
   return 0;
 }
 
@@ -178,12 +233,24 @@ int RunBench(int argc, char** argv, const Environment& environment) {
   engine->add_option("--prefill-tokens", o.prefill_tokens, "prompt tokens of a step")
       ->check(CLI::PositiveNumber);
   engine->add_option("--repeat", o.repeat, "runs; the first one warms up")->check(CLI::PositiveNumber);
+  engine->add_option("--dtype", o.dtype, "of weights")->check(CLI::IsMember({"bfloat16", "float32"}));
+  engine
+      ->add_option("--device", o.device,
+                   "cpu: the tile machine stands for each GPU, to try the command itself")
+      ->check(CLI::IsMember({"cuda", "cpu"}));
+  engine->add_option("--tensor-parallel", o.tensor_parallel, "so many GPUs share the model")
+      ->check(CLI::Range(1, 64));
+  engine
+      ->add_option("--rank-timeout", o.rank_timeout,
+                   "seconds after which GPUs that do not end a step are lost")
+      ->check(CLI::PositiveNumber);
   engine->add_option("--fused-rows", o.fused_rows, "from so many rows on, products take norms along");
   engine->add_option("--temperature", o.temperature)->check(CLI::NonNegativeNumber);
   engine->add_flag("--batch-invariant", o.batch_invariant);
   engine->add_flag("--no-graphs", o.no_graphs, "launch kernel by kernel");
   engine->add_flag("--no-overlap", o.no_overlap, "plan a step when the one before is done");
   engine->add_option("--out", o.out, "JSON file");
+  engine->add_option("--tokens", o.tokens, "JSON file for the first run's tokens: a list for each answer");
   if (const auto code = Parse(&app, argc, argv)) return *code;
   if (o.sequences % o.group != 0) throw UserError("--sequences must be a multiple of --group");
   return RunEngine(o, environment);

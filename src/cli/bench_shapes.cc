@@ -32,6 +32,10 @@ const std::map<std::string, ModelConfig>& Shapes() {
                       .max_positions = 8192};
     small.qk_norm = small.tied_embeddings = true;
     made["24m"] = small;
+    ModelConfig tiny = small;  // to try commands
+    tiny.vocabulary = 320, tiny.hidden = 64, tiny.intermediate = 128, tiny.layers = 2;
+    tiny.heads = 4, tiny.head_dim = 32, tiny.tied_embeddings = false;
+    made["tiny"] = tiny;
     ModelConfig large{.family = ModelFamily::kLlama,
                       .vocabulary = 128256,
                       .hidden = 4096,

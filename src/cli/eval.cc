@@ -1,5 +1,6 @@
 // eval: how many programs a model, or any proposer, finds verified answers for.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -62,6 +63,8 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}));
   app->add_option("--batch", o->runner.slots, "answers that a model writes at once")
       ->check(CLI::Range(1, 4096));
+  app->add_option("--tensor-parallel", o->runner.tensor_parallel, "so many GPUs share a model")
+      ->check(CLI::Range(1, 64));
   app->add_option("--cache-gib", o->runner.cache_gib, "memory for a model's keys and values")
       ->check(CLI::PositiveNumber);
   app->add_flag("--repair", o->repair, "send each verdict that is no pass back once");

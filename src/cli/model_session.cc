@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/atomic_file.h"
@@ -25,7 +27,16 @@ std::optional<ChatTemplate> FindChatTemplate(const std::filesystem::path& folder
   return LoadChatTemplate(folder);
 }
 
+constexpr int kRankLostExit = 3;
+
 }  // namespace
+
+// Not through the ends of libraries, which may wait for the others; those end with this process.
+void EndForLostRank(const std::string& why) {
+  fmt::print(stderr, "tritogen: {}\n", why);
+  std::fflush(nullptr);
+  std::_Exit(kRankLostExit);
+}
 
 void ModelOptions::AddTo(CLI::App* app) {
   app->add_option("--model", folder, "folder with config.json, tokenizer.json and safetensors")->required();
@@ -41,6 +52,16 @@ void ModelOptions::AddTo(CLI::App* app) {
       ->check(CLI::PositiveNumber);
   app->add_flag("--batch-invariant", runner.batch_invariant,
                 "GPUs: the same bits whoever shares the batch, for some speed");
+  app->add_flag("!--no-graphs", runner.graphs, "GPUs: launch decode steps kernel by kernel, to find faults");
+  app->add_option("--tensor-parallel", runner.tensor_parallel,
+                  "so many GPUs share the model, with a process each: 2, 4, 8 (with --device cpu the tile "
+                  "machine stands for them: slow, for tests)")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app->add_option("--rank-timeout", runner.rank_timeout,
+                  "seconds after which GPUs that do not end a step together are given up")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app->add_option("--batch", runner.slots, "sequences computed at once, at most")->check(CLI::Range(1, 4096));
 }
 
@@ -58,6 +79,7 @@ ModelSession OpenModel(const ModelOptions& options, const Environment& environme
   runner.compiler = {.python = environment.python,
                      .worker_folder = environment.root + "/worker",
                      .cache_folder = CacheFolder() / "kernels"};
+  runner.on_lost = EndForLostRank;
   OpenedRunner opened = OpenRunner(folder, runner);
   EngineOptions engine = options.engine;
   engine.overlap = engine.overlap && opened.overlaps;

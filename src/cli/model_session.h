@@ -30,6 +30,9 @@ struct ModelSession {
   std::unique_ptr<Engine> engine;  // last: it uses the tokenizer
 };
 
+// What a lost rank of a model on several GPUs means for a command: the reason on stderr, exit code 3.
+[[noreturn]] void EndForLostRank(const std::string& why);
+
 // Throws UserError for a folder that is none, and for what is missing or damaged in it.
 ModelSession OpenModel(const ModelOptions& options, const Environment& environment);
 

@@ -16,18 +16,6 @@ at::Tensor Rows(const at::Tensor& matrix, int64_t from, int64_t count) {
   return matrix.defined() ? matrix.narrow(0, from, count) : matrix;
 }
 
-// A tensor on the CPU with these bytes, which must outlive it when they are aligned as the dtype wants.
-at::Tensor FromView(const TensorView& view) {
-  const at::ScalarType type = WeightScalarType(view.dtype);
-  const size_t align = DtypeSize(view.dtype);
-  if (reinterpret_cast<uintptr_t>(view.bytes.data()) % align == 0) {
-    return at::from_blob(const_cast<char*>(view.bytes.data()), view.shape, at::TensorOptions(type));
-  }
-  at::Tensor copy = at::empty(view.shape, at::TensorOptions(type));
-  std::memcpy(copy.data_ptr(), view.bytes.data(), view.bytes.size());
-  return copy;
-}
-
 using TensorMaker = std::function<at::Tensor(at::IntArrayRef)>;
 
 LayerWeights MakeLayer(const ModelConfig& c, const TensorMaker& maker) {
@@ -84,9 +72,10 @@ std::map<std::string, at::Tensor> DecoderWeights::Named() const {
   return named;
 }
 
-DecoderWeights MakeWeights(const ModelConfig& config, const TensorMaker& make) {
+DecoderWeights MakeWeights(const ModelConfig& config, const TensorMaker& make, int64_t output_rows) {
   DecoderWeights weights{config, make({config.vocabulary, config.hidden}), make({config.hidden})};
-  weights.output = config.tied_embeddings ? weights.embedding : make({config.vocabulary, config.hidden});
+  if (output_rows == 0) output_rows = config.vocabulary;
+  weights.output = config.tied_embeddings ? weights.embedding : make({output_rows, config.hidden});
   for (int64_t i = 0; i < config.layers; ++i) weights.layers.push_back(MakeLayer(config, make));
   return weights;
 }
@@ -96,10 +85,21 @@ DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::
   return MakeWeights(config, [&](at::IntArrayRef shape) { return at::empty(shape, options); });
 }
 
+at::Tensor TensorOf(const TensorView& view) {
+  const at::ScalarType type = WeightScalarType(view.dtype);
+  const size_t align = DtypeSize(view.dtype);
+  if (reinterpret_cast<uintptr_t>(view.bytes.data()) % align == 0) {
+    return at::from_blob(const_cast<char*>(view.bytes.data()), view.shape, at::TensorOptions(type));
+  }
+  at::Tensor copy = at::empty(view.shape, at::TensorOptions(type));
+  std::memcpy(copy.data_ptr(), view.bytes.data(), view.bytes.size());
+  return copy;
+}
+
 void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeights* weights) {
   CheckWeights(weights->config, tensors, where);
   const at::NoGradGuard no_gradients;
-  for (auto& [name, tensor] : weights->Named()) tensor.copy_(FromView(tensors.at(name)));
+  for (auto& [name, tensor] : weights->Named()) tensor.copy_(TensorOf(tensors.at(name)));
 }
 
 at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device) {

@@ -29,7 +29,8 @@ struct DecoderWeights {
   ModelConfig config;
   at::Tensor embedding;   // [vocabulary, hidden]
   at::Tensor final_norm;  // [hidden]
-  at::Tensor output;      // [vocabulary, hidden]; the embedding itself when they are tied
+  at::Tensor output;  // [vocabulary, hidden]; the embedding itself when they are tied; part of the rows in a
+                      // rank's part (part.h)
   std::vector<LayerWeights> layers;
 
   // By the names of checkpoints (weights.h: ExpectedTensors): contiguous views, so that writing into them
@@ -38,12 +39,16 @@ struct DecoderWeights {
 };
 
 // The weights with each tensor as `make` gives it for a shape, asked for in the order of their declaration.
+// `output_rows`: of an output of its own; 0: the vocabulary.
 DecoderWeights MakeWeights(const ModelConfig& config,
-                           const std::function<at::Tensor(at::IntArrayRef shape)>& make);
+                           const std::function<at::Tensor(at::IntArrayRef shape)>& make,
+                           int64_t output_rows = 0);
 // Uninitialised memory of one dtype (float32, bfloat16, float16) on one device.
 DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device);
 // Copies, converting dtypes. Throws UserError naming `where` before anything changed, as CheckWeights does.
 void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeights* weights);
+// A tensor on the CPU with a view's bytes, which must outlive it when they are aligned as the dtype wants.
+at::Tensor TensorOf(const TensorView& view);
 // Values as a model starts training with (normal, 0.02; norms 1; biases 0), equal on every device and
 // machine.
 void FillWeights(uint64_t seed, DecoderWeights* weights);

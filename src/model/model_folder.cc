@@ -22,19 +22,46 @@ void CheckConverted(const DecoderWeights& weights, const std::string& where) {
   }
 }
 
+// A folder's files, checked but for the values that other ranks look at.
+struct OpenedFolder {
+  OpenedFolder(const fs::path& folder, const ModelPart& part)
+      : config(LoadModelConfig(folder / "config.json")), checkpoint(folder), where(folder.string()) {
+    CheckDivides(config, part.size);
+    CheckWeights(config, checkpoint.tensors(), where);
+    TensorMap own;
+    int index = 0;
+    for (const auto& [name, view] : checkpoint.tensors()) {
+      if (index++ % part.size == part.rank) own.emplace(name, view);
+    }
+    CheckFinite(own, where);
+  }
+  at::ScalarType dtype() const {
+    return WeightScalarType(checkpoint.tensors().at("model.embed_tokens.weight").dtype);
+  }
+  void Copy(const ModelPart& part, DecoderWeights* weights) const {
+    CopyPart(
+        config, part, [&](const std::string& name) { return TensorOf(checkpoint.tensors().at(name)); },
+        weights);
+    if (weights->embedding.scalar_type() != at::kFloat) CheckConverted(*weights, where);
+  }
+
+  ModelConfig config;
+  Checkpoint checkpoint;
+  std::string where;
+};
+
 }  // namespace
 
-DecoderWeights LoadDecoder(const fs::path& folder, std::optional<at::ScalarType> dtype, at::Device device) {
-  const ModelConfig config = LoadModelConfig(folder / "config.json");
-  const Checkpoint checkpoint(folder);
-  const std::string where = folder.string();
-  CheckWeights(config, checkpoint.tensors(), where);
-  CheckFinite(checkpoint.tensors(), where);
-  const at::ScalarType own = WeightScalarType(checkpoint.tensors().at("model.embed_tokens.weight").dtype);
-  DecoderWeights weights = MakeWeights(config, dtype.value_or(own), device);
-  CopyWeights(checkpoint.tensors(), where, &weights);
-  if (dtype.value_or(own) != at::kFloat) CheckConverted(weights, where);
+DecoderWeights LoadDecoder(const fs::path& folder, std::optional<at::ScalarType> dtype, at::Device device,
+                           const ModelPart& part) {
+  const OpenedFolder opened(folder, part);
+  DecoderWeights weights = MakePart(opened.config, part, dtype.value_or(opened.dtype()), device);
+  opened.Copy(part, &weights);
   return weights;
+}
+
+void ReadPart(const fs::path& folder, const ModelPart& part, DecoderWeights* weights) {
+  OpenedFolder(folder, part).Copy(part, weights);
 }
 
 void SaveModel(const fs::path& folder, const DecoderWeights& weights, std::optional<at::ScalarType> dtype,

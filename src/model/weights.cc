@@ -56,6 +56,16 @@ std::vector<ExpectedTensor> ExpectedTensors(const ModelConfig& config) {
   return tensors;
 }
 
+int64_t Parameters(const ModelConfig& config) {
+  int64_t sum = 0;
+  for (const ExpectedTensor& tensor : ExpectedTensors(config)) {
+    int64_t elements = 1;
+    for (const int64_t size : tensor.shape) elements *= size;
+    sum += elements;
+  }
+  return sum;
+}
+
 std::vector<std::string> WeightProblems(const ModelConfig& config, const TensorMap& tensors) {
   std::vector<std::string> problems;
   std::set<std::string> known;

@@ -17,6 +17,8 @@ struct ExpectedTensor {
 
 // In the order of the computation. Tied models have no lm_head.weight.
 std::vector<ExpectedTensor> ExpectedTensors(const ModelConfig& config);
+// Elements of all of them.
+int64_t Parameters(const ModelConfig& config);
 
 // What a checkpoint has and lacks, in sentences for a person; empty when it fits. Tensors that the model
 // computes itself (rotary inverse frequencies) and the lm_head of a tied model, which is the embedding once

@@ -161,17 +161,19 @@ class ModelServer {
 }  // namespace
 
 void ServeModel(int fd, const std::function<LoadedModel()>& open) {
-  Outbox outbox(fd);
-  std::optional<ModelServer> server;
+  std::optional<LoadedModel> model;
+  json fault;
   try {
-    server.emplace(open(), &outbox);
+    model = open();  // before there are threads: a model on several GPUs forks processes
   } catch (const std::exception& error) {
-    outbox.Put({{"fault", error.what()}, {"user", dynamic_cast<const UserError*>(&error) != nullptr}});
-    return;
+    fault = {{"fault", error.what()}, {"user", dynamic_cast<const UserError*>(&error) != nullptr}};
   }
+  Outbox outbox(fd);
+  if (!model) return outbox.Put(fault);
+  ModelServer server(std::move(*model), &outbox);
   std::string header, body;
   while (ReadAll(fd, kFrameHeaderBytes, &header) && ReadAll(fd, FrameBodyBytes(header), &body))
-    server->Take(DecodeFrame(header + body));
+    server.Take(DecodeFrame(header + body));
 }
 
 }  // namespace tritogen

@@ -52,8 +52,10 @@ struct DecoderPass::Rows {
   bool overlaps;  // kernels may start while the one before ends
 };
 
-DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const PassOptions& options)
-    : weights_(std::move(weights)),
+DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const PassOptions& options,
+                         std::shared_ptr<Ranks> ranks)
+    : ranks_(std::move(ranks)),
+      weights_(std::move(weights)),
       config_(weights_->config),
       options_(options),
       dtype_(BuiltinDtype(weights_->embedding.scalar_type())),
@@ -73,6 +75,7 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
   qkv_ = make(heads + 2 * kv), queries_ = make(heads), attended_ = make(heads);
   gate_up_ = make(2 * config_.intermediate), hidden_ = make(config_.intermediate);
   logits_ = at::empty({options.decode_rows, config_.vocabulary}, like.options());
+  if (weights_->output.size(0) < config_.vocabulary) shares_ = at::empty_like(logits_).view({-1});
   const int64_t width = CeilDiv(options.positions, kCacheBlock);
   int64_t parts = 0;
   for (int64_t rows = 1; rows <= options.decode_rows; ++rows) {
@@ -88,8 +91,9 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
 bool DecoderPass::CanFuse() const {
   const int64_t sides[] = {config_.hidden, config_.heads * config_.head_dim, config_.intermediate};
   const bool even = std::all_of(std::begin(sides), std::end(sides), [](int64_t n) { return n % 128 == 0; });
-  return even && config_.intermediate < kWideMlp && !options_.batch_invariant && !config_.mlp_bias &&
-         dtype_ != "f32" && options_.decode_rows >= options_.fused_rows;
+  // The sum of all ranks stands between a product and the stream.
+  return ranks_ == nullptr && even && config_.intermediate < kWideMlp && !options_.batch_invariant &&
+         !config_.mlp_bias && dtype_ != "f32" && options_.decode_rows >= options_.fused_rows;
 }
 
 // Programs that share a row's blocks: 1 unless the rows are too few to fill the device.
@@ -198,6 +202,27 @@ void DecoderPass::Mlp(const LayerWeights& layer, const Rows& rows) {
   LaunchBuiltin(Kernel("swiglu"), {rows.x.size(0), CeilDiv(config_.intermediate, kSwigluBlock)},
                 {rows.gate_up, rows.hidden, config_.intermediate});
   Linear(rows.hidden, layer.down, layer.down_bias, rows.delta);
+  SumDelta(rows);
+}
+
+void DecoderPass::SumDelta(const Rows& rows) {
+  if (ranks_ != nullptr) ranks_->Sum(rows.delta);
+}
+
+// Each rank has the logits of some tokens.
+at::Tensor DecoderPass::Logits(const Rows& rows) {
+  const int64_t n = rows.y.size(0);
+  const at::Tensor result = logits(n);
+  if (!shares_.defined()) {
+    Linear(rows.y, weights_->output, {}, result);
+    return result;
+  }
+  const int64_t tokens = weights_->output.size(0);
+  const at::Tensor shares = shares_.narrow(0, 0, n * config_.vocabulary);
+  Linear(rows.y, weights_->output, {}, ranks_->Share(shares).view({n, tokens}));
+  ranks_->GatherShares(shares);
+  result.view({n, ranks_->size(), tokens}).copy_(shares.view({ranks_->size(), n, tokens}).transpose(0, 1));
+  return result;
 }
 
 void DecoderPass::FusedLinear(std::string_view kind, const at::Tensor& x, const at::Tensor& weight,
@@ -245,14 +270,13 @@ at::Tensor DecoderPass::Decode(const DecodeRows& in, const PagedCache& cache, bo
       Linear(rows.y, layer.qkv, layer.qkv_bias, rows.qkv);
       Attend(layer, i, in, cache, fresh, rows);
       Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
+      SumDelta(rows);
       Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);
       Mlp(layer, rows);
     }
     Norm(rows.x, &rows.delta, weights_->final_norm, rows.y);
   }
-  const at::Tensor result = logits(rows.x.size(0));
-  Linear(rows.y, weights_->output, {}, result);
-  return result;
+  return Logits(rows);
 }
 
 at::Tensor DecoderPass::logits(int64_t rows) const {
@@ -274,6 +298,7 @@ void DecoderPass::Prefill(const PrefillTokens& in, const PagedCache& cache) {
                   {rows.queries, cache.keys[i], cache.values[i], in.tables, in.tiles, rows.attended,
                    in.tables.stride(0), config_.heads, config_.kv_heads, scale});
     Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
+    SumDelta(rows);
     Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);
     Mlp(layer, rows);
   }

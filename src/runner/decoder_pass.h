@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/decoder.h"
+#include "ranks/ranks.h"
 
 namespace tritogen {
 
@@ -53,8 +54,10 @@ struct PassOptions {
 
 class DecoderPass {
  public:
-  // Takes scratch memory of the weights' device. Throws UserError for shapes that the kernels do not have.
-  DecoderPass(std::shared_ptr<const DecoderWeights> weights, const PassOptions& options);
+  // Takes scratch memory of the weights' device. `ranks`: the weights are one rank's part (model/part.h), and
+  // all ranks make the same calls. Throws UserError for shapes that the kernels do not have.
+  DecoderPass(std::shared_ptr<const DecoderWeights> weights, const PassOptions& options,
+              std::shared_ptr<Ranks> ranks = nullptr);
 
   // Writes the tokens' keys and values.
   void Prefill(const PrefillTokens& in, const PagedCache& cache);
@@ -73,6 +76,8 @@ class DecoderPass {
   void Norm(const at::Tensor& x, const at::Tensor* delta, const at::Tensor& weight, const at::Tensor& out);
   void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out);
   void Mlp(const LayerWeights& layer, const Rows& rows);
+  void SumDelta(const Rows& rows);
+  at::Tensor Logits(const Rows& rows);
   void Attend(const LayerWeights& layer, size_t index, const DecodeRows& in, const PagedCache& cache,
               bool fresh, const Rows& rows);
   void ToCache(const LayerWeights& layer, size_t index, const PagedCache& cache, const at::Tensor& tables,
@@ -87,6 +92,7 @@ class DecoderPass {
                    const at::Tensor& bias, const at::Tensor* norm, const at::Tensor& out, int64_t parts,
                    const Rows& rows);
 
+  const std::shared_ptr<Ranks> ranks_;  // null: this is all of the model
   const std::shared_ptr<const DecoderWeights> weights_;
   const ModelConfig& config_;
   const PassOptions options_;
@@ -95,6 +101,7 @@ class DecoderPass {
   at::Tensor rope_;  // [positions, 2, head_dim / 2] float32: cosines, sines
   at::Tensor x_, y_, delta_, qkv_, queries_, attended_, gate_up_, hidden_;  // [tokens, …]
   at::Tensor logits_, partial_, row_numbers_;
+  at::Tensor shares_;   // [ranks · rows · tokens of a rank]: logits before they are put together
   at::Tensor squares_;  // of kernels/linear.py
 };
 

@@ -44,7 +44,8 @@ struct Pending {
 
 class GpuRunner final : public Runner {
  public:
-  GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRunnerOptions& options);
+  GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRunnerOptions& options,
+            std::shared_ptr<Ranks> ranks);
   ~GpuRunner() override;
 
   const RunnerLimits& limits() const override { return limits_; }
@@ -70,6 +71,7 @@ class GpuRunner final : public Runner {
   void RunDecode(int32_t padded, bool cuts, bool fresh);
   int64_t Width() const { return CeilDiv(limits_.context, kCacheBlock); }
 
+  const std::shared_ptr<Ranks> ranks_;  // goes last: NCCL's communicators outlive the graphs that use them
   const std::shared_ptr<const DecoderWeights> weights_;
   const GpuRunnerOptions options_;
   const at::Device device_;
@@ -96,18 +98,17 @@ RunnerLimits MakeLimits(const ModelConfig& config, const GpuRunnerOptions& optio
   limits.block_tokens = kCacheBlock;
   limits.slots = options.slots;
   limits.decode_rows = options.slots;
+  CheckContext(config, options);
   limits.context = options.context > 0 ? options.context : static_cast<int32_t>(config.max_positions);
-  if (limits.context > config.max_positions) {
-    throw UserError(fmt::format("a context of {} positions is more than the model's {}", limits.context,
-                                config.max_positions));
-  }
   limits.prefill_tokens = options.prefill_tokens;
   limits.vocabulary = static_cast<int32_t>(config.vocabulary);
   return limits;
 }
 
-GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRunnerOptions& options)
-    : weights_(std::move(weights)),
+GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRunnerOptions& options,
+                     std::shared_ptr<Ranks> ranks)
+    : ranks_(std::move(ranks)),
+      weights_(std::move(weights)),
       options_(options),
       device_(weights_->embedding.device()),
       gpu_(device_.is_cuda() ? Gpu::Current() : nullptr),
@@ -121,7 +122,7 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
                          .processors = gpu_ != nullptr ? gpu_->info().sm_count : 1,
                          .batch_invariant = options.batch_invariant,
                          .fused_rows = options.fused_rows};
-  pass_ = std::make_unique<DecoderPass>(weights_, pass);
+  pass_ = std::make_unique<DecoderPass>(weights_, pass, ranks_);
   sampler_ = std::make_unique<DeviceSampler>(limits_.decode_rows, limits_.slots + 1, limits_.vocabulary,
                                              weights_->embedding);
   const int64_t tiles = CeilDiv(limits_.prefill_tokens, pass_->prefill_tile()) + limits_.slots;
@@ -136,7 +137,10 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   for (const std::string& name : pass_->KernelNames()) kernels.push_back(BuiltinKernel(name));
   for (const std::string& name : sampler_->KernelNames()) kernels.push_back(BuiltinKernel(name));
   if (gpu_ == nullptr) return;
-  gpu_->Precompile(kernels);  // all at once
+  const bool first = ranks_ == nullptr || ranks_->rank() == 0;
+  if (first) gpu_->Precompile(kernels);  // all at once
+  if (ranks_ != nullptr) LeastOfRanks(ranks_.get(), 0, device_);
+  if (!first) gpu_->Precompile(kernels);  // finds what rank 0 has compiled
   graph_memory_ = std::make_unique<GraphMemory>();
   for (int i = 0; i < kStepsInFlight; ++i) {
     events_.emplace_back();
@@ -158,7 +162,8 @@ void GpuRunner::MakeCache() {
     bytes = static_cast<int64_t>(static_cast<double>(at::accelerator::getMemoryInfo(device_.index()).first) *
                                  options_.memory_share);
   }
-  const int64_t blocks = std::min<int64_t>(bytes / block_bytes - 1, Width() * limits_.slots);
+  int64_t blocks = std::min<int64_t>(bytes / block_bytes - 1, Width() * limits_.slots);
+  if (ranks_ != nullptr) blocks = LeastOfRanks(ranks_.get(), blocks, device_);
   if (blocks < std::max<int64_t>(kSmallestCache, Width())) {
     throw UserError(
         fmt::format("keys and values of one sequence of {} positions take {} MiB, and {} MiB are there for "
@@ -374,10 +379,17 @@ std::vector<Sample> GpuRunner::Wait() {
 
 }  // namespace
 
+void CheckContext(const ModelConfig& config, const GpuRunnerOptions& options) {
+  if (options.context > config.max_positions) {
+    throw UserError(fmt::format("a context of {} positions is more than the model's {}", options.context,
+                                config.max_positions));
+  }
+}
+
 std::unique_ptr<Runner> MakeGpuRunner(std::shared_ptr<const DecoderWeights> weights,
-                                      const GpuRunnerOptions& options) {
+                                      const GpuRunnerOptions& options, std::shared_ptr<Ranks> ranks) {
   try {
-    return std::make_unique<GpuRunner>(std::move(weights), options);
+    return std::make_unique<GpuRunner>(std::move(weights), options, std::move(ranks));
   } catch (const c10::OutOfMemoryError& error) {
     throw UserError(fmt::format("the device's memory does not suffice: {}", error.what_without_backtrace()));
   }

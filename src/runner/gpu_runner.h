@@ -5,6 +5,7 @@
 
 #include "engine/runner.h"
 #include "model/decoder.h"
+#include "ranks/ranks.h"
 
 namespace tritogen {
 
@@ -19,10 +20,17 @@ struct GpuRunnerOptions {
   int32_t fused_rows = 96;  // DecoderPass: PassOptions
 };
 
+// Throws UserError when the model does not have so many positions; MakeGpuRunner checks it, too, but what is
+// known before weights are read and ranks are started is better said then, and once.
+void CheckContext(const ModelConfig& config, const GpuRunnerOptions& options);
+
 // The weights lie on the device of Gpu::Current(), or on the CPU, where the tile machine runs the kernels
-// (for tests; cache_bytes must be given). Throws UserError when they, or one sequence of the context, do not
-// fit.
+// (for tests; cache_bytes must be given). `ranks`: the weights are one rank's part (model/part.h); each rank
+// makes such a runner with the same options and then the same calls, gets the same samples, and has as many
+// blocks as the one with the least memory. Throws UserError when weights, or one sequence of the context, do
+// not fit.
 std::unique_ptr<Runner> MakeGpuRunner(std::shared_ptr<const DecoderWeights> weights,
-                                      const GpuRunnerOptions& options);
+                                      const GpuRunnerOptions& options,
+                                      std::shared_ptr<Ranks> ranks = nullptr);
 
 }  // namespace tritogen

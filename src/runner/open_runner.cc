@@ -8,6 +8,7 @@
 #include "runner/cpu_runner.h"
 #include "runner/gpu_runner.h"
 #include "runner/open_gpu.h"
+#include "runner/tensor_parallel.h"
 
 namespace tritogen {
 namespace {
@@ -27,13 +28,41 @@ bool UsesGpu(const RunnerOptions& options) {
   throw UserError(fmt::format("--device cuda: {}; --device cpu runs models, too", why));
 }
 
-OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
-  if (options.dtype == "int8") throw UserError("--dtype int8 is for CPUs; give --device cpu");
-  OpenGpu(options.compiler);
+GpuRunnerOptions GpuOptions(const RunnerOptions& options) {
+  if (options.dtype == "int8")
+    throw UserError("--dtype int8 is for one process on CPUs: give --device cpu, without --tensor-parallel");
   GpuRunnerOptions gpu{.context = options.context,
                        .cache_bytes = static_cast<int64_t>(options.cache_gib * 0x1p30),
-                       .batch_invariant = options.batch_invariant};
+                       .batch_invariant = options.batch_invariant,
+                       .graphs = options.graphs};
   if (options.slots > 0) gpu.slots = options.slots;
+  return gpu;
+}
+
+OpenedRunner OpenRanks(const std::filesystem::path& folder, const RunnerOptions& options) {
+  const ModelConfig config = LoadModelConfig(folder / "config.json");
+  CheckDivides(config, options.tensor_parallel);
+  CheckContext(config, GpuOptions(options));
+  TensorParallelOptions parallel{.size = options.tensor_parallel,
+                                 .cuda = options.device != "cpu",
+                                 .compiler = options.compiler,
+                                 .runner = GpuOptions(options),
+                                 .timeout_seconds = options.rank_timeout,
+                                 .on_lost = options.on_lost};
+  if (!parallel.cuda && parallel.runner.cache_bytes == 0) parallel.runner.cache_bytes = kCacheBytesOnCpus;
+  const auto dtype = ScalarTypeNamed(options.dtype);
+  parallel.load = [=](const ModelPart& part, at::Device device) {
+    return LoadDecoder(folder, dtype, device, part);
+  };
+  parallel.reload = [=](const ModelPart& part, DecoderWeights* weights) { ReadPart(folder, part, weights); };
+  const bool cuda = parallel.cuda;
+  return {.runner = MakeTensorParallelRunner(parallel), .overlaps = cuda};
+}
+
+OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
+  const GpuRunnerOptions gpu = GpuOptions(options);
+  CheckContext(LoadModelConfig(folder / "config.json"), gpu);
+  OpenGpu(options.compiler);
   auto weights = std::make_shared<const DecoderWeights>(
       LoadDecoder(folder, ScalarTypeNamed(options.dtype), at::Device(at::kCUDA, 0)));
   return {.runner = MakeGpuRunner(std::move(weights), gpu), .overlaps = true};
@@ -42,6 +71,7 @@ OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOpti
 }  // namespace
 
 OpenedRunner OpenRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
+  if (options.tensor_parallel > 1) return OpenRanks(folder, options);
   if (UsesGpu(options)) return OpenGpuRunner(folder, options);
   CpuRunnerOptions cpu{.int8_weights = options.dtype == "int8",
                        .cache_bytes = static_cast<int64_t>(options.cache_gib * 0x1p30),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,7 +18,13 @@ struct RunnerOptions {
   int32_t slots = 0;           // sequences at once; 0: the runner's choice
   double cache_gib = 0;        // for keys and values; 0: the runner's choice
   bool batch_invariant = false;    // GPUs: a sequence's numbers do not depend on the batch it is in
+  bool graphs = true;              // GPUs: decode steps are CUDA graphs
   cuda::CompilerOptions compiler;  // of a GPU's kernels
+  // Several GPUs share the model, each with a process (runner/tensor_parallel.h). On "cpu" the tile machine
+  // stands for each of them.
+  int tensor_parallel = 1;
+  double rank_timeout = 30;                             // seconds
+  std::function<void(const std::string& why)> on_lost;  // of ranks: should end the process
 };
 
 struct OpenedRunner {
@@ -25,7 +32,8 @@ struct OpenedRunner {
   bool overlaps = false;  // computes beside the host, so that planning ahead saves time
 };
 
-// Opens the GPU when it is wanted or, with auto, there. Throws UserError for a folder that cannot be used,
+// Opens the GPU when it is wanted or, with auto, there. REQUIRES: with tensor_parallel, that this process has
+// no other threads. Throws UserError for a folder that cannot be used,
 // and for a device that is not there.
 OpenedRunner OpenRunner(const std::filesystem::path& folder, const RunnerOptions& options);
 

@@ -1,5 +1,3 @@
-# <nccl.h> for its types; the library itself is loaded at run time.
-target_include_directories(train SYSTEM PRIVATE ${TRITOGEN_SITE_PACKAGES}/nvidia/nccl/include)
 # Steps of training over given documents; tests/train compares them with transformers and torch.optim.
 add_executable(train_steps ${CMAKE_SOURCE_DIR}/tests/train/train_steps.cc)
 target_link_libraries(train_steps PRIVATE train)

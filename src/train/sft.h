@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "ranks/rank_place.h"
 #include "train/options.h"
-#include "train/rank_place.h"
 
 namespace tritogen::train {
 

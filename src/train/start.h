@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "model/config.h"
+#include "ranks/ranks.h"
 #include "train/batch_feed.h"
 #include "train/checkpoint.h"
-#include "train/ranks.h"
 #include "train/sft.h"
 
 namespace tritogen::train {

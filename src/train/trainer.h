@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "ranks/ranks.h"
 #include "train/batch_feed.h"
 #include "train/checkpoint.h"
 #include "train/late_numbers.h"
 #include "train/optimizer.h"
 #include "train/options.h"
-#include "train/ranks.h"
 #include "train/training_pass.h"
 
 namespace tritogen::train {

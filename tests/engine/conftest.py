@@ -15,15 +15,19 @@ BINARY = pathlib.Path(os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tr
 GOLDEN = ROOT / "tests/golden"
 
 
+def make_model(folder: pathlib.Path, seed: int, **changes) -> pathlib.Path:
+    torch.manual_seed(seed)
+    sizes = dict(vocab_size=2048, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+                 num_key_value_heads=2, head_dim=16, max_position_embeddings=4096, initializer_range=0.3,
+                 bos_token_id=None, eos_token_id=None)  # fmt: skip
+    Qwen3ForCausalLM(Qwen3Config(**sizes | changes)).save_pretrained(folder)
+    shutil.copy(GOLDEN / "tokenizers/qwen3.json", folder / "tokenizer.json")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory) -> pathlib.Path:
-    folder = tmp_path_factory.mktemp("model") / "tiny-qwen3"
-    torch.manual_seed(1)
-    config = Qwen3Config(vocab_size=2048, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
-                         num_key_value_heads=2, head_dim=16, max_position_embeddings=4096, initializer_range=0.3,
-                         bos_token_id=None, eos_token_id=None)  # fmt: skip
-    Qwen3ForCausalLM(config).save_pretrained(folder)
-    shutil.copy(GOLDEN / "tokenizers/qwen3.json", folder / "tokenizer.json")
+    folder = make_model(tmp_path_factory.mktemp("model") / "tiny-qwen3", seed=1)
     shutil.copy(GOLDEN / "chat/qwen3.jinja", folder / "chat_template.jinja")
     return folder
 

@@ -1,17 +1,16 @@
-#include "train/ranks.h"
+#include "ranks/ranks.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <functional>
-#include <future>
 #include <vector>
 
 #include "base/fd.h"
+#include "ranks/ranks_test_util.h"
 
-namespace tritogen::train {
+namespace tritogen {
 namespace {
 
 uint16_t FreePort() {
@@ -23,32 +22,8 @@ uint16_t FreePort() {
   return ntohs(address.sin_port);
 }
 
-RankPlace PlaceOf(int rank, int size, uint16_t port, double timeout = 30) {
-  return {.rank = rank,
-          .size = size,
-          .address = "127.0.0.1",
-          .port = port,
-          .run = "test",
-          .timeout_seconds = timeout};
-}
-
-// `body` on threads that are ranks.
-void OnRanks(int size, const std::function<void(Ranks*)>& body) {
-  const uint16_t port = FreePort();
-  std::vector<std::future<void>> threads;
-  for (int rank = 0; rank < size; ++rank) {
-    threads.push_back(std::async(std::launch::async, [=] {
-      const auto ranks = JoinRanks(PlaceOf(rank, size, port), at::kCPU);
-      body(ranks.get());
-      ranks->FollowFirst();
-      ranks->Leave();
-    }));
-  }
-  for (auto& thread : threads) thread.get();
-}
-
 TEST(RanksTest, SumAndGather) {
-  OnRanks(3, [](Ranks* ranks) {
+  OnRanks(3, [](const std::shared_ptr<Ranks>& ranks) {
     const auto rank = static_cast<float>(ranks->rank());
     for (int round = 0; round < 4; ++round) {
       at::Tensor numbers = at::full({5}, rank + 1);
@@ -61,13 +36,14 @@ TEST(RanksTest, SumAndGather) {
       ranks->Share(shares).fill_(rank - 1);
       ranks->GatherShares(shares);
       EXPECT_TRUE(at::equal(shares, at::tensor({-1.f, -1.f, 0.f, 0.f, 1.f, 1.f}).to(at::kBFloat16)));
+      EXPECT_EQ(LeastOfRanks(ranks.get(), 7 - ranks->rank(), at::kCPU), 5);
     }
   });
 }
 
 TEST(RanksTest, SumsAreEqualBitForBit) {
   std::vector<at::Tensor> sums(3);
-  OnRanks(3, [&](Ranks* ranks) {
+  OnRanks(3, [&](const std::shared_ptr<Ranks>& ranks) {
     at::Tensor numbers = at::full({100}, 0.1f + 1e-7f * static_cast<float>(ranks->rank())).cumsum(0);
     ranks->Sum(numbers);
     sums[ranks->rank()] = numbers;
@@ -76,8 +52,10 @@ TEST(RanksTest, SumsAreEqualBitForBit) {
 }
 
 TEST(RanksTest, OneThatDoesNotComeIsLost) {
-  EXPECT_THROW(JoinRanks(PlaceOf(1, 2, FreePort(), 1), at::kCPU), RankLost);
+  const RankPlace place{
+      .rank = 1, .size = 2, .address = "127.0.0.1", .port = FreePort(), .run = "test", .timeout_seconds = 1};
+  EXPECT_THROW(JoinRanks(place, at::kCPU), RankLost);
 }
 
 }  // namespace
-}  // namespace tritogen::train
+}  // namespace tritogen

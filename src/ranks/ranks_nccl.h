@@ -2,11 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "train/ranks.h"
+#include "ranks/ranks.h"
 
-namespace tritogen::train {
+namespace tritogen {
 
 class StoreRanks : public Ranks {
  public:
@@ -27,4 +28,8 @@ class StoreRanks : public Ranks {
 // watchdog ends the process without a word that a user could act on.
 std::unique_ptr<Ranks> JoinNcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store);
 
-}  // namespace tritogen::train
+// The same without a store, so without FollowFirst and Leave: one rank makes the id and tells it the others.
+std::string MakeNcclId();
+std::unique_ptr<Ranks> JoinNcclRanks(const RankPlace& place, const std::string& id);
+
+}  // namespace tritogen

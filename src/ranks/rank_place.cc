@@ -1,10 +1,10 @@
-#include "train/rank_place.h"
+#include "ranks/rank_place.h"
 
 #include <charconv>
 
 #include "base/error.h"
 
-namespace tritogen::train {
+namespace tritogen {
 namespace {
 
 using Variable = std::function<const char*(const char*)>;
@@ -67,4 +67,4 @@ RankPlace FindRankPlace(const Variable& variable) {
   return place;
 }
 
-}  // namespace tritogen::train
+}  // namespace tritogen

@@ -1,4 +1,4 @@
-#include "train/ranks.h"
+#include "ranks/ranks.h"
 
 #include <ATen/ATen.h>
 
@@ -9,9 +9,9 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "base/error.h"
-#include "train/ranks_nccl.h"
+#include "ranks/ranks_nccl.h"
 
-namespace tritogen::train {
+namespace tritogen {
 namespace {
 
 std::chrono::milliseconds Timeout(const RankPlace& place) {
@@ -97,6 +97,8 @@ class CpuRanks : public StoreRanks {
   std::vector<std::string> put_[2];  // keys of the last two calls
 };
 
+constexpr const char* kThisMachine = "127.0.0.1";
+
 c10::intrusive_ptr<c10d::Store> OpenStore(const RankPlace& place) {
   c10d::TCPStoreOptions options;
   options.port = place.port;
@@ -117,6 +119,7 @@ at::Tensor Ranks::ShareOf(const at::Tensor& flat, int rank) const {
 }
 
 void StoreRanks::FollowFirst() {
+  TRITOGEN_CHECK(store_);
   const std::string key = fmt::format("first/{}", followed_++);
   Meeting(place_, [&] {
     if (rank() == 0)
@@ -128,6 +131,7 @@ void StoreRanks::FollowFirst() {
 }
 
 void StoreRanks::Leave() {
+  TRITOGEN_CHECK(store_);
   const auto end = std::chrono::steady_clock::now() + Timeout(place_);
   Meeting(place_, [&] {
     int64_t left = store_->add("left", 1);
@@ -146,4 +150,31 @@ std::unique_ptr<Ranks> JoinRanks(const RankPlace& place, at::Device device) {
   return std::make_unique<CpuRanks>(place, std::move(store));
 }
 
-}  // namespace tritogen::train
+RankHost OpenRankHost(at::Device device) {
+  if (device.is_cuda()) return {.id = MakeNcclId()};
+  c10d::TCPStoreOptions options;
+  options.port = 0;  // any that is free
+  options.isServer = true;
+  options.waitWorkers = false;
+  auto store = std::make_shared<c10::intrusive_ptr<c10d::TCPStore>>(
+      c10::make_intrusive<c10d::TCPStore>(kThisMachine, options));
+  const uint16_t port = (*store)->getPort();
+  return {.id = std::to_string(port), .open = std::move(store)};
+}
+
+std::unique_ptr<Ranks> JoinRanks(const RankPlace& place, at::Device device, const std::string& host_id) {
+  if (device.is_cuda()) return JoinNcclRanks(place, host_id);
+  RankPlace there = place;
+  there.address = kThisMachine;
+  there.port = static_cast<uint16_t>(std::stoi(host_id));
+  there.store_is_there = true;
+  return JoinRanks(there, device);
+}
+
+int64_t LeastOfRanks(Ranks* ranks, int64_t number, at::Device device) {
+  const at::Tensor numbers = at::full({ranks->size()}, number, at::TensorOptions(at::kLong).device(device));
+  ranks->GatherShares(numbers);
+  return numbers.min().item<int64_t>();
+}
+
+}  // namespace tritogen

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace tritogen::train {
+namespace tritogen {
 
 struct RankPlace {
   int rank = 0, size = 1;
@@ -33,4 +33,4 @@ RankPlace FindRankPlace(const std::function<const char*(const char*)>& variable)
 // "node[003-007,9],other" → "node003".
 std::string FirstNode(const std::string& list);
 
-}  // namespace tritogen::train
+}  // namespace tritogen

@@ -1,4 +1,4 @@
-#include "train/ranks_nccl.h"
+#include "ranks/ranks_nccl.h"
 
 #include <ATen/ATen.h>
 #include <dlfcn.h>
@@ -10,14 +10,15 @@
 #include "base/error.h"
 #include "verify/gpu.h"
 
-namespace tritogen::train {
+namespace tritogen {
 namespace {
 
 #define TRITOGEN_NCCL_FUNCTIONS(X) \
   X(ncclGetUniqueId)               \
   X(ncclCommInitRank)              \
   X(ncclCommAbort)                 \
-  X(ncclCommGetAsyncError) X(ncclGetErrorString) X(ncclAllReduce) X(ncclReduceScatter) X(ncclAllGather)
+  X(ncclCommGetAsyncError)         \
+  X(ncclGetErrorString) X(ncclGetLastError) X(ncclAllReduce) X(ncclReduceScatter) X(ncclAllGather)
 
 // The library that libtorch_cuda needs, and has brought when the GPU was opened.
 struct Nccl {
@@ -38,30 +39,25 @@ struct Nccl {
 
 ncclDataType_t NcclType(at::ScalarType type) {
   if (type == at::kFloat) return ncclFloat32;
+  if (type == at::kHalf) return ncclFloat16;
   TRITOGEN_CHECK(type == at::kBFloat16);
   return ncclBfloat16;
 }
 
+const Nccl& Library() {
+  static const Nccl nccl;
+  return nccl;
+}
+
 class NcclRanks : public StoreRanks {
  public:
-  NcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store)
+  // `store` may be null.
+  NcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store, const std::string& id)
       : StoreRanks(place, std::move(store)) {
-    ncclUniqueId id;
-    try {
-      if (rank() == 0) {
-        Must(nccl_.ncclGetUniqueId(&id), "make an id");
-        std::vector<uint8_t> bytes(sizeof(id));
-        std::memcpy(bytes.data(), &id, sizeof(id));
-        store_->set("nccl", bytes);
-      }
-      const std::vector<uint8_t> bytes = store_->get("nccl");
-      TRITOGEN_CHECK(bytes.size() == sizeof(id));
-      std::memcpy(&id, bytes.data(), sizeof(id));
-    } catch (const c10::Error& error) {
-      throw RankLost(fmt::format("rank {} of {}: rank 0 did not come ({})", rank(), size(),
-                                 error.what_without_backtrace()));
-    }
-    Must(nccl_.ncclCommInitRank(&comm_, size(), id, rank()), "meet the other ranks");
+    ncclUniqueId unique;
+    TRITOGEN_CHECK(id.size() == sizeof(unique));
+    std::memcpy(&unique, id.data(), sizeof(unique));
+    Must(nccl_.ncclCommInitRank(&comm_, size(), unique, rank()), "meet the other ranks");
   }
   // Abort: a regular end would wait for ranks that are gone.
   ~NcclRanks() override {
@@ -97,18 +93,43 @@ class NcclRanks : public StoreRanks {
   void Must(ncclResult_t result, const char* what) const {
     if (result == ncclSuccess) return;
     throw RankLost(
-        fmt::format("rank {} of {} cannot {}: another rank is gone, or the connection to it (NCCL: {})",
-                    rank(), size(), what, nccl_.ncclGetErrorString(result)));
+        fmt::format("rank {} of {} cannot {}: another rank is gone, or the connection to it (NCCL: {}; {})",
+                    rank(), size(), what, nccl_.ncclGetErrorString(result), nccl_.ncclGetLastError(comm_)));
   }
 
-  Nccl nccl_;
+  const Nccl& nccl_ = Library();
   ncclComm_t comm_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Ranks> JoinNcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store) {
-  return std::make_unique<NcclRanks>(place, std::move(store));
+std::string MakeNcclId() {
+  ncclUniqueId id;
+  const ncclResult_t result = Library().ncclGetUniqueId(&id);
+  if (result != ncclSuccess)
+    throw UserError(fmt::format("NCCL does not start: {}", Library().ncclGetErrorString(result)));
+  return std::string(reinterpret_cast<const char*>(&id), sizeof(id));
 }
 
-}  // namespace tritogen::train
+std::unique_ptr<Ranks> JoinNcclRanks(const RankPlace& place, const std::string& id) {
+  return std::make_unique<NcclRanks>(place, nullptr, id);
+}
+
+std::unique_ptr<Ranks> JoinNcclRanks(const RankPlace& place, c10::intrusive_ptr<c10d::Store> store) {
+  std::string id;
+  try {
+    if (place.rank == 0) {
+      id = MakeNcclId();
+      store->set("nccl", std::vector<uint8_t>(id.begin(), id.end()));
+    } else {
+      const std::vector<uint8_t> bytes = store->get("nccl");
+      id.assign(bytes.begin(), bytes.end());
+    }
+  } catch (const c10::Error& error) {
+    throw RankLost(fmt::format("rank {} of {}: rank 0 did not come ({})", place.rank, place.size,
+                               error.what_without_backtrace()));
+  }
+  return std::make_unique<NcclRanks>(place, std::move(store), id);
+}
+
+}  // namespace tritogen

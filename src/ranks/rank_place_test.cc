@@ -1,4 +1,4 @@
-#include "train/rank_place.h"
+#include "ranks/rank_place.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace tritogen::train {
+namespace tritogen {
 namespace {
 
 RankPlace Find(const std::map<std::string, std::string>& variables) {
@@ -66,4 +66,4 @@ TEST(RankPlaceTest, RefusesWhatDoesNotFitTogether) {
 }
 
 }  // namespace
-}  // namespace tritogen::train
+}  // namespace tritogen

@@ -1,15 +1,17 @@
-// Ranks: processes that train one model together, each with its part of every step. They meet at a TCP store
-// (c10d). On GPUs they talk through NCCL, on CPUs through the store itself: that is for tests and small
+// Ranks: processes that compute one model together, each with its part of every step: of training, or of the
+// engine where a model is shared by several GPUs. They meet at a TCP store (c10d), or by an id that one of
+// them makes. On GPUs they talk through NCCL, on CPUs through the store itself: that is for tests and small
 // models.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <string>
 
-#include "train/rank_place.h"
+#include "ranks/rank_place.h"
 
-namespace tritogen::train {
+namespace tritogen {
 
 // Calls are made by all ranks in the same order, on contiguous tensors of the ranks' device; on GPUs they are
 // put on the current stream and not waited for. Every call throws RankLost when another rank is known to be
@@ -47,4 +49,16 @@ class Ranks {
 // RankLost when they do not come.
 std::unique_ptr<Ranks> JoinRanks(const RankPlace& place, at::Device device);
 
-}  // namespace tritogen::train
+// Where processes meet that one of them, rank 0, starts on its own machine: it tells the others `id`.
+struct RankHost {
+  std::string id;              // any bytes
+  std::shared_ptr<void> open;  // to be kept until the ranks are through
+};
+RankHost OpenRankHost(at::Device device);
+// Of `place`, rank, size and time-out count.
+std::unique_ptr<Ranks> JoinRanks(const RankPlace& place, at::Device device, const std::string& host_id);
+
+// The least of what the ranks give. Waits for it.
+int64_t LeastOfRanks(Ranks* ranks, int64_t number, at::Device device);
+
+}  // namespace tritogen
