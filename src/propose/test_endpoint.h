@@ -53,7 +53,6 @@ class TestEndpoint {
     const std::lock_guard lock(mutex_);
     return requests_;
   }
-  int most_at_once() const { return most_at_once_; }
 
   static void Send(int connection, std::string_view bytes) {
     while (!bytes.empty()) {
@@ -112,13 +111,8 @@ class TestEndpoint {
       const std::lock_guard lock(mutex_);
       answer = script_[std::min(requests_.size(), script_.size() - 1)];
       requests_.push_back(request);
-      most_at_once_ = std::max(most_at_once_, ++at_once_);
     }
     answer(connection, request);
-    {
-      const std::lock_guard lock(mutex_);
-      --at_once_;
-    }
     close(connection);
   }
 
@@ -141,7 +135,6 @@ class TestEndpoint {
   std::atomic<bool> over_ = false;
   mutable std::mutex mutex_;
   std::vector<std::string> requests_;
-  int at_once_ = 0, most_at_once_ = 0;
   std::vector<std::thread> threads_;
   std::thread acceptor_;
 };
