@@ -254,8 +254,23 @@ _OURS = {
     aten.convolution.default: _convolution,
 }
 
-# Composite operators that the tape holds whole; PyTorch allows no meta kernel for these.
+def _as_strided(tensor: torch.Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> torch.Tensor:
+    """On meta tensors PyTorch does not look whether the view stays inside its storage."""
+    view = aten.as_strided.default(tensor, size, stride, storage_offset)
+    needed = (view.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(size, stride))) * view.element_size()
+    held = view.untyped_storage().nbytes()
+    if view.numel() > 0 and needed > held:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {view.storage_offset()}, and itemsize "
+            f"{view.element_size()} requiring a storage size of {needed} are out of bounds for storage of size {held}"
+        )
+    return view
+
+
+# What tells a result's shape instead of the operator itself. Composite operators that the tape holds whole: PyTorch
+# allows no meta kernel for these.
 WHOLE = {
+    aten.as_strided.default: _as_strided,
     aten.lstm.input: _lstm,
     aten.gru.input: _recurrent,
     aten.rnn_tanh.input: _recurrent,

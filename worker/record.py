@@ -26,6 +26,7 @@ import torch
 
 import cuda_api
 import failures
+import front_end
 import guards
 import meta_kernels
 import numpy_bridge
@@ -98,6 +99,12 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
 
 def record(request: dict[str, Any]) -> dict[str, Any]:
     """The reply to one request. Never raises for what the program does."""
+    if "together" in request:
+        return {"replies": [_record(one) for one in request["together"]]}
+    return _record(request)
+
+
+def _record(request: dict[str, Any]) -> dict[str, Any]:
     file = f"{request['role']}.py"
     program = _Program(request, file)
     try:
@@ -106,7 +113,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
             phases = program.run()
             if breach := guards.swallowed():
                 raise breach
-        plan = PlanWriter(program.recording.tape, SourceFile(request["source"])).plan(request["role"], phases)
+        plan = PlanWriter(program.recording.tape, program.source).plan(request["role"], phases)
         return {"ok": True, "plan": plan}
     except BaseException as error:  # also SystemExit and KeyboardInterrupt: a program's end is not ours
         return failures.reply(error, file, program.module)
@@ -126,7 +133,8 @@ class _Program:
         """Apart from `run`, because Python looks for the file when it reports a syntax error."""
         source = self.request["source"]
         linecache.cache[self.file] = (len(source), None, source.splitlines(keepends=True), self.file)
-        self.code = compile(source, self.file, "exec", dont_inherit=True)
+        front_end.source_file = self.source = SourceFile(source, self.file)
+        self.code = compile(self.source.tree, self.file, "exec", dont_inherit=True)
 
     def run(self) -> Phases:
         """Everything from the top level of the file to the third call."""

@@ -25,6 +25,7 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction, compute_cache_key
 
 import cuda_api
+import front_end
 from guards import reject
 from tape import Step, Tid
 from tensors import ADDRESS_BASE, RecordingTensor, current
@@ -139,6 +140,7 @@ class RecordingDriver(DriverBase):
 def install(capability: tuple[int, int]) -> None:
     os.environ["MLIR_DISABLE_MULTITHREADING"] = "1"  # the jail allows no threads, and they would not outlive a fork
     triton.runtime.driver.set_active(RecordingDriver(capability))
+    front_end.install()
     JITFunction.run = _run
     torch.library.wrap_triton = lambda kernel: kernel  # a launch in an operator of torch.library is a launch
     Autotuner.run = _run_autotuned
@@ -199,7 +201,8 @@ def _compile(function: JITFunction, target: GPUTarget, backend: Any, options: An
     try:
         function.cache_key  # Triton's own check of what the kernel refers to
         codegen = backend.get_codegen_implementation(options)
-        module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
+        with front_end.quietly():
+            module = source.make_ir(target, options, codegen, backend.get_module_map(), context)
         text = str(stages["ttir"](module, {}))
     except Exception as error:
         raise CompileError(function, error) from error

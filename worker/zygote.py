@@ -225,6 +225,7 @@ def _warm(module: str):
     gc.collect()
     huge_pages.collapse()
     gc.freeze()
+    gc.set_threshold(20_000, 50, 100)  # a child is over before its garbage matters; its memory has a limit
     return record
 
 

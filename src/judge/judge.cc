@@ -71,6 +71,26 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
   }
 }
 
+std::variant<Plan, RecordFailure> Judge::Record(const JudgeRequest& request, Reference* reference) {
+  const Stage stage("record");
+  auto request_for = [&](const SourceFile& file) {
+    return RecordRequest{.role = Role::kCandidate,
+                         .source = file.text,
+                         .entry = file.entry,
+                         .is_function = file.is_function,
+                         .reference = &reference->plan};
+  };
+  if (request.together.size() > 1 && reference->recorded.empty()) {
+    std::vector<RecordRequest> requests;
+    for (const SourceFile& file : request.together) requests.push_back(request_for(file));
+    std::vector<std::optional<Plan>> plans = recorder_->RecordTogether(requests);
+    for (size_t i = 0; i < plans.size(); ++i) reference->recorded[requests[i].source] = std::move(plans[i]);
+  }
+  const auto found = reference->recorded.find(request.candidate.text);
+  if (found != reference->recorded.end() && found->second) return *std::exchange(found->second, std::nullopt);
+  return recorder_->Record(request_for(request.candidate));
+}
+
 // What was judged before needs neither the task nor a replay.
 void Judge::JudgePlan(const JudgeRequest& request, Reference* reference, Judgement* judgement) {
   const VerifyOptions& options = request.options;
@@ -128,13 +148,7 @@ Judgement Judge::Run(const JudgeRequest& request) {
   Judgement judgement;
   Reference& reference = Find(request);
   if (!reference.failure) {
-    std::optional<Stage> recording(std::in_place, "record");
-    auto recorded = recorder_->Record({.role = Role::kCandidate,
-                                       .source = request.candidate.text,
-                                       .entry = request.candidate.entry,
-                                       .is_function = request.candidate.is_function,
-                                       .reference = &reference.plan});
-    recording.reset();
+    auto recorded = Record(request, &reference);
     if (auto* failure = std::get_if<RecordFailure>(&recorded)) {
       judgement.verdict = VerdictOf(*failure, request.options);
     } else {

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cuda/compiler.h"
 #include "judge/gpu_judge.h"
@@ -25,6 +27,8 @@ struct SourceFile {
 struct JudgeRequest {
   SourceFile reference, candidate;
   VerifyOptions options;
+  // All candidates for this reference, where one trusted author wrote them: they are recorded in one child.
+  std::vector<SourceFile> together;
 };
 
 struct Judgement {
@@ -53,12 +57,14 @@ class Judge {
   struct Reference {
     std::string key;
     Plan plan;
-    std::string hash;                // of the Plan
-    bool prepared = false;           // then, for the tile machine:
-    std::optional<Task> task;        // nothing where it is too large and for a GPU
-    std::optional<Verdict> failure;  // it cannot be recorded, or cannot be made a task
+    std::string hash;                                     // of the Plan
+    bool prepared = false;                                // then, for the tile machine:
+    std::optional<Task> task;                             // nothing where it is too large and for a GPU
+    std::optional<Verdict> failure;                       // it cannot be recorded, or cannot be made a task
+    std::map<std::string, std::optional<Plan>> recorded;  // candidates by text, ahead of their requests
   };
   Reference& Find(const JudgeRequest& request);
+  std::variant<Plan, RecordFailure> Record(const JudgeRequest& request, Reference* reference);
   void Prepare(const VerifyOptions& options, Reference* reference);
   // Of no meaning where this makes the reference fail.
   void JudgePlan(const JudgeRequest& request, Reference* reference, Judgement* judgement);

@@ -67,15 +67,22 @@ SourceFile SourceFrom(const json& message) {
 }
 
 json ToMessage(const JudgeRequest& request, bool want_plan) {
+  json together = json::array();
+  for (const SourceFile& file : request.together) together.push_back(ToMessage(file));
   return {{"reference", ToMessage(request.reference)},
           {"candidate", ToMessage(request.candidate)},
           {"options", ToJson(request.options)},
+          {"together", std::move(together)},
           {"want_plan", want_plan}};
 }
 
 JudgeRequest RequestFrom(const json& message) {
-  return {SourceFrom(message.at("reference")), SourceFrom(message.at("candidate")),
-          OptionsFromJson(message.at("options"))};
+  JudgeRequest request{SourceFrom(message.at("reference")),
+                       SourceFrom(message.at("candidate")),
+                       OptionsFromJson(message.at("options")),
+                       {}};
+  for (const json& file : message.at("together")) request.together.push_back(SourceFrom(file));
+  return request;
 }
 
 // The life of a judge process: one message at a time until the pool closes its end.
@@ -130,7 +137,8 @@ JudgeReply ReplyFrom(std::string id, const json& message) {
   return reply;
 }
 
-constexpr size_t kLookAhead = 64;          // waiting jobs that a judge may choose from
+constexpr size_t kLookAhead = 64;          // waiting jobs that a judge may choose from, at the least
+constexpr size_t kLookAheadPerJudge = 4;   // so that few take over what another has the reference of
 constexpr size_t kWaitingPerGpuJudge = 3;  // recording runs ahead by so many jobs, and no further
 
 }  // namespace
@@ -175,7 +183,8 @@ JudgePool::~JudgePool() {
 }
 
 void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_plan) {
-  // Where another crew replays, that one keeps references: it should meet those of one together, in this order.
+  // Where another crew replays, that one keeps references: it should meet those of one together, in this
+  // order.
   const bool keeps = second_.processes.empty();
   const std::string group = keeps ? std::to_string(std::hash<std::string>()(request.reference.text)) : "";
   first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
@@ -231,7 +240,8 @@ int JudgePool::Stop(Crew* crew, Process* process) {
 // One of the process's own group, or of a group that nobody is at, or the first.
 std::deque<JudgePool::Job>::iterator JudgePool::Choose(Crew* crew, const Process& process) {
   auto& waiting = crew->waiting;
-  const auto end = waiting.begin() + std::min(waiting.size(), kLookAhead);
+  const size_t ahead = std::max(kLookAhead, kLookAheadPerJudge * crew->processes.size());
+  const auto end = waiting.begin() + std::min(waiting.size(), ahead);
   auto of_mine = [&](const Job& job) { return job.group == process.group; };
   auto of_nobody = [&](const Job& job) {
     return std::none_of(crew->processes.begin(), crew->processes.end(),

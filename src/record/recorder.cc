@@ -82,6 +82,18 @@ std::variant<Plan, RecordFailure> Recorder::Record(const RecordRequest& request)
                       limits);
 }
 
+std::vector<std::optional<Plan>> Recorder::RecordTogether(std::span<const RecordRequest> requests) {
+  const ChildLimits limits{impl_->options.wall_seconds, impl_->options.cpu_seconds,
+                           impl_->options.memory_bytes};
+  nlohmann::json maps = nlohmann::json::array();
+  for (const RecordRequest& request : requests)
+    maps.push_back(RequestMap(request, impl_->options.capability));
+  std::vector<std::optional<Plan>> plans =
+      ReadPlans(impl_->zygote->Run(EncodeFrame({{"together", std::move(maps)}}), limits));
+  plans.resize(requests.size());
+  return plans;
+}
+
 const std::vector<std::string>& Recorder::missing_features() const {
   return impl_->missing;
 }

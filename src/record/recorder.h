@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -54,6 +55,11 @@ class Recorder {
   ~Recorder();  // kills the worker and everything in its namespaces
 
   std::variant<Plan, RecordFailure> Record(const RecordRequest& request);
+
+  // The same for candidates of one reference that need no wall between them, because one trusted author
+  // wrote them: in one child, one after the other. Nothing where that did not give a Plan, for whatever
+  // reason: only Record says why.
+  std::vector<std::optional<Plan>> RecordTogether(std::span<const RecordRequest> requests);
 
   // The jail features that the kernel refused, for verdicts; empty when the jail is whole. (doctor:
   // jail_probe.h)

@@ -80,9 +80,8 @@ RecordFailure ReadFailure(const nlohmann::json& reply) {
   return failure;
 }
 
-std::variant<Plan, RecordFailure> ReadReply(const std::string& bytes) {
+std::variant<Plan, RecordFailure> ReadReply(const nlohmann::json& reply) {
   try {
-    const nlohmann::json reply = DecodeFrame(bytes);
     const auto ok = reply.find("ok");
     if (ok == reply.end() || !ok->is_boolean()) return Forged("a reply without 'ok'");
     if (!ok->get<bool>()) return ReadFailure(reply);
@@ -92,6 +91,18 @@ std::variant<Plan, RecordFailure> ReadReply(const std::string& bytes) {
   } catch (const FormatError& error) {
     return Forged(error.what());
   }
+}
+
+std::variant<Plan, RecordFailure> ReadReply(const std::string& bytes) {
+  try {
+    return ReadReply(DecodeFrame(bytes));
+  } catch (const FormatError& error) {
+    return Forged(error.what());
+  }
+}
+
+bool Answered(const ChildEnd& end) {
+  return WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0 && !end.reply.empty();
 }
 
 }  // namespace
@@ -110,8 +121,24 @@ std::variant<Plan, RecordFailure> ReadChildEnd(const ChildEnd& end, const ChildL
     case ChildEnd::How::kEnded:
       break;
   }
-  const bool answered = WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0 && !end.reply.empty();
-  return answered ? ReadReply(end.reply) : JudgeStatus(end, limits);
+  return Answered(end) ? ReadReply(end.reply) : JudgeStatus(end, limits);
+}
+
+std::vector<std::optional<Plan>> ReadPlans(const ChildEnd& end) {
+  std::vector<std::optional<Plan>> plans;
+  if (end.how != ChildEnd::How::kEnded || !Answered(end)) return plans;
+  try {
+    const nlohmann::json reply = DecodeFrame(end.reply);
+    const auto replies = reply.find("replies");
+    if (replies == reply.end() || !replies->is_array()) return plans;
+    for (const nlohmann::json& one : *replies) {
+      auto read = one.is_object() ? ReadReply(one) : Forged("a reply that is no map");
+      auto* plan = std::get_if<Plan>(&read);
+      plans.push_back(plan ? std::optional(std::move(*plan)) : std::nullopt);
+    }
+  } catch (const FormatError&) {
+  }
+  return plans;
 }
 
 }  // namespace tritogen

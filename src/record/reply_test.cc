@@ -40,6 +40,23 @@ TEST(ReplyTest, TakesTheRecordersAccount) {
             Kind::kCompileError);
 }
 
+TEST(ReplyTest, PlansOfSeveralOrNothing) {
+  auto count = [](const nlohmann::json& reply) {
+    ChildEnd end;
+    end.reply = EncodeFrame(reply);
+    return ReadPlans(end).size();
+  };
+  EXPECT_EQ(count({{"replies", {{{"ok", false}}, 7, {{"ok", true}, {"plan", {1, 2}}}}}}), 3);
+  EXPECT_EQ(count({{"replies", 7}}), 0);
+  EXPECT_EQ(count({{"ok", true}}), 0);
+  ChildEnd end;
+  end.reply = EncodeFrame({{"replies", {{{"ok", false}}}}});
+  EXPECT_FALSE(ReadPlans(end).at(0).has_value());
+  end.status = SIGKILL;
+  EXPECT_TRUE(ReadPlans(end).empty());
+  EXPECT_TRUE(ReadPlans({.reply = "no frame"}).empty());
+}
+
 TEST(ReplyTest, HostileAccountsAreForgedOrTamed) {
   for (const nlohmann::json& reply : std::vector<nlohmann::json>{
            nlohmann::json::object(),

@@ -15,6 +15,14 @@ def record(body: str) -> dict:
     return candidate(function(body), [tensor(8, 8)], entry="f", kind="function")
 
 
+def test_a_view_that_leaves_its_memory_is_an_error_as_in_pytorch() -> None:
+    for body in ("y = x.as_strided((8, 8), (8, 1), 1)", "x.as_strided_((9, 8), (8, 1))"):
+        reply = record(body)
+        assert reply["kind"] == "runtime_error" and "out of bounds for storage of size 256" in reply["message"], reply
+    assert record("y = x.as_strided((4, 8), (16, 1), 8)")["ok"]
+    assert record("y = x.as_strided((0, 8), (16, 1), 300)")["ok"]
+
+
 HOST_READS = [
     "y = x.sum().item()", "if x.max() > 0: pass", "x.tolist()", "x.cpu().numpy()", "print(x)", "f'{x}'", "float(x[0, 0])",
     "int(x.argmax())", "torch.equal(x, x)", "torch.allclose(x, x)", "assert (x == x).all()", "import numpy as np; np.asarray(x)",
