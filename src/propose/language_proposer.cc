@@ -8,6 +8,7 @@
 #include "base/python_tokens.h"
 #include "program/catalogue.h"
 #include "program/literal.h"
+#include "program/print.h"
 
 namespace tritogen {
 namespace {
@@ -75,7 +76,10 @@ LanguageProposer::LanguageProposer(LanguageOptions options, std::unique_ptr<Chat
 
 PromptTask LanguageProposer::TaskOf(const ProposeRequest& request) const {
   PromptTask task = PolicyTask(*request.program, request.strict);
-  if (!options_.as_policy) task.device = options_.device;
+  if (!options_.as_policy) {
+    task.device = options_.device;
+    task.program = PrintProgram(*request.program);
+  }
   task.source = request.reference_source;
   task.entry = request.entry;
   task.is_function = request.is_function;

@@ -1,5 +1,5 @@
-// Graph: a program taken apart into what kernels are made of. Six kinds of work (pointwise, indexed load,
-// reduction, scan, matrix product, ATen call) on values in row-major order; layout operations have become
+// Graph: a program taken apart into what kernels are made of. Seven kinds of work (pointwise, indexed load,
+// reduction, scan, matrix product, recurrent layer, ATen call) on values in row-major order; layout operations have become
 // Views. Softmax, norms and losses are gone: they are reductions and pointwise steps here. So are pools
 // (reductions over indexed loads), convolutions (products with one as an operand) and sorting (ranks are
 // reductions of comparisons). One way of fusing serves them all.
@@ -23,6 +23,8 @@ enum class PrimKind {
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,     // operand 0 (batch…, m…, k) times operand 1 (batch…, k, n)
+  kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each step,
+               // and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
   kCall,       // an ATen call; its operands are read as tensors
 };
 
@@ -54,6 +56,10 @@ struct Prim {
   // kMatmul
   int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m
   int64_t inner = 0;   // k; operands may have it as several dimensions
+
+  // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates · size),
+  // first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are any.
+  bool backwards = false;  // from the last step to the first
 
   // kSource and kCall
   NodeRef node{-1, 0};

@@ -23,7 +23,8 @@ class Inliner {
         if (prim.kind == PrimKind::kMatmul) view = IntoProduct(prim, i);
         bool tile = prim.IsElementwise() || prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan;
         if (tile && i >= prim.FirstElementwise()) view = Inline(view);
-        const bool memory = prim.kind == PrimKind::kCall || (prim.kind == PrimKind::kLoad && i == 0);
+        const bool memory = prim.kind == PrimKind::kCall || prim.kind == PrimKind::kRecurrent ||
+                            (prim.kind == PrimKind::kLoad && i == 0);
         const bool cut = (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) &&
                          !Splits(out_, view, ReduceDomain(prim), false);
         if (memory || cut) Store(view);

@@ -26,8 +26,7 @@ struct KernelCode {
   std::string name;
   std::string source;            // the decorated function
   std::vector<PrimId> pointers;  // its tensor arguments, in order
-  std::string grid;              // "(64,)"
-  std::string grid_division;     // the same as it comes about: "(triton.cdiv(65536, BLOCK),)"; may be empty
+  std::string grid;              // programs, as they come about: "triton.cdiv(65536, 1024)"
   // Pointers that are tensor descriptors: where they stand in `pointers`, shape of the tensor and of a block.
   struct Descriptor {
     size_t at;
@@ -44,16 +43,20 @@ struct KernelCode {
 KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                        const KernelOptions& options, const std::string& name);
 
-// Its three kinds.
+// Its four kinds.
 KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const KernelOptions& options, const std::string& name);
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name);
 KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                              const KernelOptions& options, const std::string& name);
+KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
+                                const std::vector<std::string>& buffers, const KernelOptions& options,
+                                const std::string& name);
 
-// Programs of a persistent kernel for so many blocks.
-int64_t PersistentPrograms(int64_t blocks);
+// How many programs share `size` in blocks, as Python: one for each block, or, for a persistent kernel, one for
+// two, and no more than a GPU has at once.
+std::string GridText(int64_t size, int64_t block, bool persistent);
 int64_t NextPowerOf2(int64_t n);
 
 }  // namespace tritogen::teach

@@ -14,8 +14,7 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   int64_t n = group.Size(AxisKind::kFlat);
   int64_t block = std::min(options.flat_block, std::max<int64_t>(NextPowerOf2(n), 64));
   TileCode code(graph, group, buffers);
-  const int64_t blocks = CeilDiv(n, block);
-  const bool persistent = options.persistent && blocks > 1;
+  const bool persistent = options.persistent && n > block;
   Lines head, body(persistent ? 2 : 1);
   code.body = code.outer = &body;
   for (const char* used : {"offs", "mask", "N", "BLOCK", "pid", "tile"}) code.Name(used);
@@ -24,7 +23,7 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   const std::string wide = code.wide() ? ".to(tl.int64)" : "";
   if (persistent) {
     head.Add("# Each program takes every num_programs-th block of BLOCK neighbouring elements.");
-    head.Add(fmt::format("for tile in range(tl.program_id(0), {}, tl.num_programs(0)):", blocks));
+    head.Add("for tile in range(tl.program_id(0), tl.cdiv(N, BLOCK), tl.num_programs(0)):");
     body.Add(fmt::format("offs = tile{} * BLOCK + tl.arange(0, BLOCK)", wide));
   } else {
     body.Add("# Each program computes BLOCK neighbouring elements.");
@@ -37,17 +36,17 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = code.pointers();
-  kernel.grid = fmt::format("({},)", persistent ? PersistentPrograms(blocks) : blocks);
-  if (!persistent) kernel.grid_division = fmt::format("(triton.cdiv({}, {}),)", n, block);
-  kernel.constants = masked ? fmt::format("N={}, BLOCK={}", n, block) : fmt::format("BLOCK={}", block);
+  kernel.grid = GridText(n, block, persistent);
+  const bool sized = masked || persistent;
+  kernel.constants = sized ? fmt::format("N={}, BLOCK={}", n, block) : fmt::format("BLOCK={}", block);
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : block >= 2048 ? 8 : 4;
   kernel.source = KernelText(
-      name, code, masked ? std::vector<std::string>{"N", "BLOCK"} : std::vector<std::string>{"BLOCK"},
+      name, code, sized ? std::vector<std::string>{"N", "BLOCK"} : std::vector<std::string>{"BLOCK"},
       head.text() + body.text());
   kernel.access = fmt::format("{} elements, independent of each other and read in memory order", n);
-  kernel.launch = persistent ? fmt::format("persistent: {} blocks of {} elements shared by grid {}", blocks,
-                                           block, kernel.grid)
-                             : fmt::format("one program for each {} elements, grid {}", block, kernel.grid);
+  kernel.launch = persistent
+                      ? fmt::format("persistent: blocks of {} elements shared by grid {}", block, kernel.grid)
+                      : fmt::format("one program for each {} elements, grid {}", block, kernel.grid);
   kernel.compute = fmt::format("load the operands{}, compute {} in registers, store once",
                                masked ? " under a tail mask" : "", OperatorList(graph, group));
   return kernel;

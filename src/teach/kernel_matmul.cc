@@ -207,7 +207,8 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   kernel.descriptors = writer.descriptors();
   kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
                              writer.text());
-  kernel.grid = fmt::format("({},)", t.batch * CeilDiv(t.m, t.block_m) * CeilDiv(t.n, t.block_n));
+  kernel.grid = fmt::format("{}triton.cdiv({}, {}) * triton.cdiv({}, {})",
+                            t.batch > 1 ? fmt::format("{} * ", t.batch) : "", t.m, t.block_m, t.n, t.block_n);
   kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", t.m, t.n,
                                  t.k, t.block_m, t.block_n, t.block_k);
   int64_t tile = t.block_m * t.block_n;

@@ -103,7 +103,7 @@ class RowWriter {
     if (persistent_) {
       head_.Add("# Each program takes every num_programs-th block of rows.");
       head_.Add(fmt::format("for tile in range(tl.program_id(0), {}, tl.num_programs(0)):",
-                            CeilDiv(s_.rows, s_.row_tile)));
+                            s_.several_rows ? "tl.cdiv(N_ROWS, ROWS)" : "N_ROWS"));
     }
     if (s_.several_rows) {
       if (!persistent_) main_.Add("# Each program handles ROWS rows.");
@@ -325,8 +325,7 @@ int Warps(const Shape2& s, const KernelOptions& options) {
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name) {
   Shape2 s = Choose(graph, group, options);
-  const int64_t blocks = CeilDiv(s.rows, s.row_tile);
-  const bool persistent = options.persistent && blocks > 1;
+  const bool persistent = options.persistent && s.rows > s.row_tile;
   RowWriter writer(graph, group, buffers, s, persistent);
   writer.Write();
   KernelCode kernel;
@@ -336,15 +335,13 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
     constants.push_back(key);
     kernel.constants += fmt::format("{}{}={}", kernel.constants.empty() ? "" : ", ", key, value);
   };
-  if (s.row_mask) constant("N_ROWS", s.rows);
+  if (s.row_mask || persistent) constant("N_ROWS", s.rows);
   if (s.col_mask || s.loop) constant("N_COLS", s.columns);
   if (s.several_rows) constant("ROWS", s.row_tile);
   constant("BLOCK", s.col_tile);
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
-  kernel.grid = fmt::format("({},)", persistent ? PersistentPrograms(blocks) : blocks);
-  if (!persistent && s.several_rows)
-    kernel.grid_division = fmt::format("(triton.cdiv({}, {}),)", s.rows, s.row_tile);
+  kernel.grid = GridText(s.rows, s.row_tile, persistent);
   kernel.num_warps = Warps(s, options);
   kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program",
                               s.rows, s.columns);

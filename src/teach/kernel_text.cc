@@ -99,6 +99,7 @@ std::string OperatorList(const Graph& graph, const Group& group) {
 KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                        const KernelOptions& options, const std::string& name) {
   if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);
+  if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);
   // The last dimension of the largest member as columns, where every member can be cut there.
@@ -121,9 +122,11 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   return WriteFlatKernel(graph, group, buffers, options, name);
 }
 
-int64_t PersistentPrograms(int64_t blocks) {
+std::string GridText(int64_t size, int64_t block, bool persistent) {
   constexpr int64_t kProcessors = 132;  // of the GPU that kernels are tuned for
-  return std::min(4 * kProcessors, CeilDiv(blocks, 2));
+  if (persistent) block *= 2;
+  if (persistent && CeilDiv(size, block) > 4 * kProcessors) return fmt::format("{}", 4 * kProcessors);
+  return block == 1 ? fmt::format("{}", size) : fmt::format("triton.cdiv({}, {})", size, block);
 }
 
 int64_t NextPowerOf2(int64_t n) {

@@ -172,6 +172,7 @@ class Lowering {
     const BoundArgs* args = &call->args;
     std::string_view op = row->name;
     b_.origin = PlainName(node.op);
+    if (b_.options_.keep_products && IsProduct(*row)) return false;
     switch (row->kind) {
       case OpClass::kPointwise:
         return LowerPointwise(b_, node, *row, *args);
@@ -189,6 +190,11 @@ class Lowering {
         return LowerOther(node, op, *args);
     }
     return false;
+  }
+
+  static bool IsProduct(const OpRow& row) {
+    const auto is = [&](std::string_view start) { return row.name.starts_with(start); };
+    return row.kind == OpClass::kMatmul || is("conv") || is("lstm") || is("gru") || is("rnn_");
   }
 
   bool LowerOther(const Node& node, std::string_view op, const BoundArgs& args) {

@@ -11,6 +11,10 @@ namespace tritogen::teach {
 struct LowerOptions {
   // Reductions with few results and many elements are cut in two, so that many programs take part.
   bool split_reductions = true;
+  // Matrix products, convolutions, attention and recurrent layers stay calls: PyTorch's libraries have good
+  // kernels for them.
+  bool keep_products = false;
+  bool operator==(const LowerOptions&) const = default;
 };
 
 // Takes a program apart. What the catalogue does not cover becomes a kCall. Nothing when the program holds

@@ -1,5 +1,5 @@
-// Recurrent layers, step by step: one product for the inputs of all steps, then for each step a product with
-// the state and the gates behind it.
+// Recurrent layers: one product for the inputs of all steps, then the steps, each a product with the state
+// and the gates behind it.
 #include <fmt/format.h>
 
 #include "teach/lowering.h"
@@ -7,10 +7,14 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kMostSteps = 64;  // kernels are written out
+constexpr int64_t kMostSteps = 64;  // that are written out
 
 Value Part(const Value& x, int64_t dim, int64_t start, int64_t length) {
   return {Slice(x.view, dim, start, length, 1), x.dtype};
+}
+
+Value Joined(Builder& b, const std::vector<Value>& parts, int64_t dim) {
+  return parts.size() == 1 ? parts[0] : Concatenate(b, parts, dim);
 }
 
 // Tensors of a list argument.
@@ -28,11 +32,9 @@ struct Layer {
   Value input;                 // (steps, batch, width)
   Value hidden, cell;          // (batch, size); cell only for an LSTM
   std::vector<Value> weights;  // w_ih, w_hh and, where there are biases, b_ih, b_hh
-};
-
-struct Steps {
-  std::vector<Value> hidden;  // by step
-  Value cell;
+  std::optional<Value> Bias(size_t at) const {
+    return weights.size() > at ? std::optional(weights[at]) : std::nullopt;
+  }
 };
 
 Value Gate(Builder& b, const Value& all, int64_t number, int64_t size) {
@@ -61,24 +63,57 @@ Value Next(Builder& b, std::string_view op, const Value& in, const Value& state,
   return b.Op("add", {n, kept}, h.dtype);
 }
 
-Steps Run(Builder& b, std::string_view op, const Layer& layer, bool backwards) {
-  auto bias = [&](size_t at) {
-    return layer.weights.size() > at ? std::optional(layer.weights[at]) : std::nullopt;
-  };
+// By a product for each step: where a program cannot hold the weights.
+Value Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
   const int64_t steps = layer.input.sizes()[0], size = layer.hidden.sizes()[1];
-  Value inputs = Linear(b, layer.input, layer.weights[0], bias(2));
-  Steps result;
-  result.hidden.resize(steps);
+  std::vector<Value> states(steps);
   Value h = layer.hidden, c = layer.cell;
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t t = backwards ? steps - 1 - step : step;
     Value in{Select(inputs.view, 0, t), inputs.dtype};
-    Value state = Linear(b, h, layer.weights[1], bias(3));
+    Value state = Linear(b, h, layer.weights[1], layer.Bias(3));
     h = b.Once("hidden", Next(b, op, in, state, h, c, size));
-    result.hidden[t] = h;
+    states[t] = h;
   }
-  result.cell = c;
-  return result;
+  if (op == "lstm") states.push_back(c);
+  return Stack(b, states);
+}
+
+// By one kernel, which keeps them.
+Value Kept(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
+  Prim prim;
+  prim.kind = PrimKind::kRecurrent;
+  prim.name = "states";
+  prim.origin = b.origin;
+  prim.expr = op;
+  prim.backwards = backwards;
+  prim.sizes = {layer.input.sizes()[0] + (op == "lstm" ? 1 : 0), layer.hidden.sizes()[0],
+                layer.hidden.sizes()[1]};
+  auto read = [&](const Value& value) {
+    // Memory is read by strides alone.
+    const bool plain = value.view.prim >= 0 && value.view.guards.empty();
+    prim.operands.push_back(plain ? value.view : b.Pointwise("copy", "{0}", {value}, value.dtype, 0).view);
+    prim.compute.push_back(value.dtype);
+  };
+  read(inputs);
+  read(layer.hidden);
+  read(layer.weights[1]);
+  if (op == "lstm") read(layer.cell);
+  if (const auto bias = layer.Bias(3)) read(*bias);
+  prim.flops = 2.0 * static_cast<double>(inputs.sizes()[2]);
+  return {b.graph.Whole(b.graph.Add(std::move(prim))), Dtype::kFloat32};
+}
+
+// Whether a program's registers hold the weights of a step.
+bool Holds(std::string_view op, int64_t size) {
+  return size <= (op.starts_with("rnn") ? 128 : 64);
+}
+
+// States after each step (steps, batch, size); behind them an LSTM's last cell.
+Value Run(Builder& b, std::string_view op, const Layer& layer, bool backwards) {
+  const Value inputs = Linear(b, layer.input, layer.weights[0], layer.Bias(2));
+  return Holds(op, layer.hidden.sizes()[1]) ? Kept(b, op, layer, inputs, backwards)
+                                            : Unrolled(b, op, layer, inputs, backwards);
 }
 
 }  // namespace
@@ -98,11 +133,12 @@ bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const Bou
   const bool batch_first = AsBool(args["batch_first"], false);
   if (batch_first) input.view = Permute(input.view, {1, 0, 2});
   const int64_t steps = input.sizes()[0];
-  if (steps * layers * ways > kMostSteps || states[0].sizes()[2] != weights[1].sizes()[1]) return false;
+  const int64_t size = states[0].sizes()[2];
+  if (size != weights[1].sizes()[1] || (!Holds(op, size) && steps * layers * ways > kMostSteps)) return false;
   std::vector<Value> last_hidden, last_cell;
   size_t next = 0;
   for (int64_t layer = 0; layer < layers; ++layer) {
-    std::vector<std::vector<Value>> outputs;
+    std::vector<Value> sides;
     for (int64_t way = 0; way < ways; ++way) {
       const size_t take = biases ? 4 : 2;
       Layer l{input,
@@ -114,22 +150,16 @@ bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const Bou
       const int64_t at = layer * ways + way;
       l.hidden = {Select(states[0].view, 0, at), input.dtype};
       if (op == "lstm") l.cell = {Select(states[1].view, 0, at), input.dtype};
-      Steps done = Run(b, op, l, way == 1);
-      last_hidden.push_back(way == 1 ? done.hidden.front() : done.hidden.back());
-      if (op == "lstm") last_cell.push_back(done.cell);
-      outputs.push_back(std::move(done.hidden));
+      const Value done = Run(b, op, l, way == 1);
+      last_hidden.push_back(Part(done, 0, way == 1 ? 0 : steps - 1, 1));
+      if (op == "lstm") last_cell.push_back(Part(done, 0, steps, 1));
+      sides.push_back(Part(done, 0, 0, steps));
     }
-    std::vector<Value> joined;
-    for (int64_t t = 0; t < steps; ++t) {
-      std::vector<Value> sides;
-      for (const auto& side : outputs) sides.push_back(side[t]);
-      joined.push_back(ways == 1 ? sides[0] : Concatenate(b, sides, 1));
-    }
-    input = Stack(b, joined);
+    input = Joined(b, sides, 2);
   }
   if (batch_first) input.view = Permute(input.view, {1, 0, 2});
-  std::vector<Value> results = {input, Stack(b, last_hidden)};
-  if (op == "lstm") results.push_back(Stack(b, last_cell));
+  std::vector<Value> results = {input, Joined(b, last_hidden, 0)};
+  if (op == "lstm") results.push_back(Joined(b, last_cell, 0));
   b.Return(std::move(results));
   return true;
 }

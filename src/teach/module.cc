@@ -77,9 +77,9 @@ class ModuleWriter {
     }
     std::vector<std::string> leaves;
     for (const View& view : graph_.outputs) leaves.push_back(TensorText(view));
-    std::string result = FillStructure(program_.structure, leaves);
-    if (result.empty()) return std::nullopt;
-    forward_.push_back("return " + result);
+    returned_ = FillStructure(program_.structure, leaves);
+    if (returned_.empty()) return std::nullopt;
+    forward_.push_back("return " + returned_);
     return Module{Source(), PlanText()};
   }
 
@@ -156,16 +156,31 @@ class ModuleWriter {
 
   // A view as a PyTorch expression.
   std::string TensorText(const View& view) const {
-    const Prim& prim = graph_[view.prim];
+    const std::vector<int64_t>& sizes = graph_[view.prim].sizes;
     const std::string& base = texts_[view.prim];
-    if (view.IsContiguous() && view.numel() == ContiguousView(view.prim, prim.sizes).numel()) {
-      return view.sizes == prim.sizes ? base : fmt::format("{}.view({})", base, TupleText(view.sizes));
-    }
-    if (auto dims = AsPermutation(view, prim.sizes)) {
-      return fmt::format("{}.permute({})", base, fmt::join(*dims, ", "));
+    if (auto text = ViewText(base, view, sizes)) return *text;
+    // Some of the first dimension's elements, all of each.
+    const int64_t inner = sizes.empty() || sizes[0] == 0 ? 0 : Product(sizes) / sizes[0];
+    if (inner > 0 && view.offset % inner == 0 && view.numel() % inner == 0 && view.guards.empty()) {
+      const int64_t first = view.offset / inner, past = first + view.numel() / inner;
+      View part = view;
+      part.offset = 0;
+      std::vector<int64_t> kept = sizes;
+      kept[0] = past - first;
+      if (auto text = ViewText(fmt::format("{}[{}:{}]", base, first, past), part, kept)) return *text;
     }
     return fmt::format("{}.as_strided({}, {}, {})", base, TupleText(view.sizes), TupleText(view.strides),
                        view.offset);
+  }
+
+  // The same for all elements of a tensor of these sizes, reshaped or permuted.
+  static std::optional<std::string> ViewText(const std::string& base, const View& view,
+                                             const std::vector<int64_t>& sizes) {
+    if (view.IsContiguous() && view.numel() == Product(sizes))
+      return view.sizes == sizes ? base : fmt::format("{}.view({})", base, TupleText(view.sizes));
+    if (auto dims = AsPermutation(view, sizes))
+      return fmt::format("{}.permute({})", base, fmt::join(*dims, ", "));
+    return std::nullopt;
   }
 
   // Gives a value its memory; nothing to do for one that goes into a source.
@@ -203,7 +218,19 @@ class ModuleWriter {
       for (PrimId id : made) forward_.push_back(Allocation(id, device_));
       LaunchLines(kernel, texts_, forward_);
     }
+    flow_.push_back({kernel.name, Flow(kernel.pointers, made), kernel.name == name ? kernel.access : ""});
     if (kernel.name == name) kernels_.push_back(std::move(kernel));
+  }
+
+  // "x0, x1 -> sum [32, 64]": what is read, what is made.
+  std::string Flow(const std::vector<PrimId>& pointers, const std::vector<PrimId>& made) const {
+    std::vector<std::string> read, written;
+    for (PrimId id : pointers) {
+      if (std::find(made.begin(), made.end(), id) == made.end()) read.push_back(buffers_[id]);
+    }
+    for (PrimId id : made)
+      written.push_back(fmt::format("{} [{}]", buffers_[id], fmt::join(graph_[id].sizes, ", ")));
+    return fmt::format("{} -> {}", fmt::join(read, ", "), fmt::join(written, ", "));
   }
 
   // The launch itself, arguments by the texts given.
@@ -217,9 +244,9 @@ class ModuleWriter {
     args.push_back(style_.Constants(kernel.constants, kernel.source));
     args.push_back(fmt::format("num_warps={}", kernel.num_warps));
     if (kernel.num_stages > 0) args.push_back(fmt::format("num_stages={}", kernel.num_stages));
-    std::string grid = kernel.grid;
+    std::string grid = fmt::format("({},)", kernel.grid);
     if (style_.grid_line) {
-      lines.push_back("grid = " + (kernel.grid_division.empty() ? kernel.grid : kernel.grid_division));
+      lines.push_back("grid = " + grid);
       grid = "grid";
     }
     std::string call = fmt::format("{}[{}]({})", kernel.name, grid, fmt::join(args, ", "));
@@ -282,7 +309,11 @@ class ModuleWriter {
       // Kernels and views take row-major order for granted; this costs nothing where it is so already.
       if (NeedsRowMajor(member)) forward_.push_back(fmt::format("{0} = {0}.contiguous()", buffers_[member]));
     }
-    calls_.push_back(std::string(BaseName(node.op)));
+    std::vector<PrimId> read;
+    for (const View& view : first.operands) {
+      if (view.prim >= 0) read.push_back(view.prim);
+    }
+    flow_.push_back({fmt::format("PyTorch's {}", BaseName(node.op)), Flow(read, group.members), ""});
   }
 
   bool NeedsRowMajor(PrimId id) const {
@@ -363,12 +394,18 @@ class ModuleWriter {
                             what(kernel), kernels_.size() == 1 ? "." : "");
       text += "\n";
     };
-    step(0, [](const KernelCode& k) { return k.access; });
+    text += fmt::format("1. {}:", heads[0]);
+    for (const Step& each : flow_) {
+      const std::string line = each.access.empty() ? each.flow : each.flow + "; " + each.access;
+      text += flow_.size() == 1 ? fmt::format(" {}.", line) : fmt::format("\n   - {}: {}", each.name, line);
+    }
+    text += "\n";
     step(1, [](const KernelCode& k) { return fmt::format("{}; {} warps", k.launch, k.num_warps); });
     step(2, [](const KernelCode& k) { return k.compute; });
-    text += fmt::format("4. {}: allocate results, launch {} kernel{}", heads[3], kernels_.size(),
-                        kernels_.size() == 1 ? "" : "s in this order");
-    if (!calls_.empty()) text += fmt::format(", and leave {} to PyTorch", fmt::join(calls_, ", "));
+    text += fmt::format(
+        "4. {}: {}, return {}", heads[3],
+        flow_.size() == 1 ? "allocate the result, launch" : "allocate results, launch in this order",
+        returned_);
     return text + (request_.is_function ? ".\n" : "; parameters keep their names.\n");
   }
 
@@ -382,9 +419,14 @@ class ModuleWriter {
   NameTable kernel_names_;
   std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
+  struct Step {
+    std::string name, flow, access;  // access: empty for a kernel that was launched before
+  };
+  std::vector<Step> flow_;  // kernels and PyTorch's calls, in order
+  std::string returned_;
   std::string device_;
   bool device_from_input_ = false;
-  std::vector<std::string> init_, forward_, calls_;
+  std::vector<std::string> init_, forward_;
   std::string helpers_;                                       // functions of Wrapper::kHelpers
   std::vector<std::string> function_params_, function_args_;  // of Wrapper::kFunction
   std::vector<KernelCode> kernels_;

@@ -39,7 +39,7 @@ class Partitioner {
           return Enter(id, g, false);
         }
       }
-    } else if (prim.kind != PrimKind::kMatmul) {
+    } else if (prim.kind != PrimKind::kMatmul && prim.kind != PrimKind::kRecurrent) {
       for (int g : Candidates(prim)) {
         if (!TryJoin(id, g)) continue;
         AbsorbMakers(prim, g);
@@ -59,6 +59,7 @@ class Partitioner {
     const Prim& prim = graph_[id];
     Group group;
     if (prim.kind == PrimKind::kCall) group.kind = GroupKind::kCall;
+    if (prim.kind == PrimKind::kRecurrent) group.kind = GroupKind::kRecurrent;
     if (prim.kind == PrimKind::kMatmul) {
       group.kind = GroupKind::kMatmul;
       group.domain = MatmulDomain(prim);
@@ -122,8 +123,8 @@ class Partitioner {
   bool TryJoin(PrimId id, int g) {
     const Prim& prim = graph_[id];
     const Group& group = groups_[g];
-    if (group.kind == GroupKind::kCall || group.members.size() >= kMaxMembers ||
-        Pointers(group) >= kMaxPointers) {
+    if (group.kind == GroupKind::kCall || group.kind == GroupKind::kRecurrent ||
+        group.members.size() >= kMaxMembers || Pointers(group) >= kMaxPointers) {
       return false;
     }
     if (LoadsFrom(prim, g)) return false;

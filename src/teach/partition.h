@@ -13,7 +13,8 @@ enum class GroupKind {
   kFlat,    // pointwise over all elements
   kRows,    // rows × columns; reductions run along the columns
   kMatmul,  // one matrix product and pointwise work on its tiles
-  kCall,    // one ATen call
+  kRecurrent,  // one direction of a recurrent layer
+  kCall,       // one ATen call
 };
 
 enum class AxisKind { kFlat, kRow, kColumn, kBatch, kM, kN };

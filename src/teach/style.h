@@ -20,7 +20,7 @@ struct Style {
   std::string pointer_suffix = "_ptr";
   std::string kernel_name = "{}_kernel";  // {}: the operators
   int comments = 1;                       // 0 none, 1 the plain style's, 2 a docstring for each kernel, too
-  bool grid_line = false;                 // the grid on a line of its own, with its division written out
+  bool grid_line = false;                 // the grid on a line of its own
   Wrapper wrapper = Wrapper::kForward;
   int wording = 0;  // of the plan
 

@@ -193,6 +193,22 @@ TEST(Teach, StrictRefusesCallsAndHybridKeepsThem) {
   EXPECT_NE(answers[0].source.find("torch.rand_like(x"), std::string::npos);
 }
 
+TEST(Teach, HybridLeavesProductsToPyTorchInOneOfItsAnswers) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 32}), w = m.Leaf(NodeKind::kInput, "w", {32, 48});
+  NodeId y = m.Op("aten::mm", {Ref(x), Ref(w)}, {64, 48});
+  const Program program = m.Finish(m.Op("aten::relu", {Ref(y)}, {64, 48}));
+  const auto calls = [](const std::vector<Answer>& answers) {
+    return std::count_if(answers.begin(), answers.end(), [](const Answer& answer) {
+      return answer.source.find("torch.mm(x, w)") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(calls(TeachFunction(program)), 1);
+  EXPECT_EQ(calls(TeachFunction(program, true)), 0);
+  // A product alone leaves nothing to Triton.
+  EXPECT_EQ(calls(TeachFunction(m.Finish(y))), 0);
+}
+
 TEST(Teach, NothingForWritesInPlaceAndEmptyTensors) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {8});

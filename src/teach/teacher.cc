@@ -19,7 +19,7 @@ struct Strategy {
 };
 
 // The ways to write this partition, most promising first.
-std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups) {
+std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, bool strict) {
   bool flat = false, rows = false, product = false, single = false;
   for (const Group& group : groups) {
     flat |= group.kind == GroupKind::kFlat;
@@ -33,6 +33,7 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     change(strategy);
     all.push_back(std::move(strategy));
   };
+  if (product && !strict) add("products by PyTorch", [](Strategy& s) { s.lower.keep_products = true; });
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
   if (product)
     add("tiles 64x64x32", [](Strategy& s) { s.kernel.tile_m = s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
@@ -83,9 +84,10 @@ std::vector<Answer> Teach(const Request& request) {
   if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->groups))) return {};
   std::vector<Answer> answers;
   std::set<std::string> seen;
-  for (const Strategy& strategy : Strategies(first->graph, first->groups)) {
+  for (const Strategy& strategy : Strategies(first->graph, first->groups, request.strict)) {
     if (static_cast<int>(answers.size()) == request.count) break;
-    auto prepared = strategy.lower.split_reductions ? first : Prepare(*request.program, strategy.lower);
+    auto prepared = strategy.lower == LowerOptions{} ? first : Prepare(*request.program, strategy.lower);
+    if (!prepared || !AnyInTriton(prepared->groups)) continue;
     // The plain text tells whether this is another program than those before; the style is another matter.
     auto module = WriteModule(request, prepared->graph, prepared->groups, strategy.kernel, Style{});
     if (!module || !seen.insert(module->source).second) continue;

@@ -39,6 +39,13 @@ std::string Sum(const std::vector<std::string>& terms, int64_t offset) {
   return fmt::format("{} {} {}", text, offset < 0 ? "-" : "+", offset < 0 ? -offset : offset);
 }
 
+// As one operand of whatever stands around it.
+std::string InParentheses(const std::string& text) {
+  const bool word = text.find_first_of(" (") == std::string::npos;
+  const bool done = text.front() == '(' && text.find(')') == text.size() - 1;
+  return word || done ? text : "(" + text + ")";
+}
+
 bool AnyStride(const std::vector<Digit>& digits) {
   return std::any_of(digits.begin(), digits.end(), [](const Digit& d) { return d.stride != 0; });
 }
@@ -176,7 +183,7 @@ TileCode::Variable TileCode::LoadOnce(const View& view, bool per_row) {
     // A bare number has no `.to`.
     const bool constant = place.offset.find_first_not_of("0123456789") == std::string::npos;
     return {constant ? fmt::format("tl.full([], {}, {})", place.offset, TritonDtype(dtype))
-                     : "(" + place.offset + ")",
+                     : InParentheses(place.offset),
             dtype, place.axes};
   }
   std::string key = fmt::format("{} {} {}", view.prim, place.offset, place.mask);

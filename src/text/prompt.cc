@@ -266,7 +266,14 @@ std::string SizesText(const Program& program) {
 }
 
 PromptTask PolicyTask(const Program& program, bool strict) {
-  return {.program = PrintProgram(program),
+  Program flat = program;
+  int number = 0;
+  for (Node& node : flat.nodes) {
+    if (node.kind == NodeKind::kOp) continue;
+    node.kind = NodeKind::kInput;
+    node.name = fmt::format("x{}", number++);
+  }
+  return {.program = PrintProgram(flat),
           .strict = strict,
           .device = "cuda",
           .precision = PrecisionText(program),

@@ -77,8 +77,9 @@ std::string PrecisionText(const Program& program);
 // 960": of its last four, three, two dimensions; of its first two, three.
 std::string SizesText(const Program& program);
 
-// A task as the policy that comes with Tritogen is asked: in training and in use. The device is the kind of
-// device, as its answers do not depend on more.
+// A task as the policy that comes with Tritogen is asked: in training and in use. Inputs, parameters, buffers
+// and constants are x0, x1, … in the program's order; the device is the kind of device: its answers do not
+// depend on more.
 PromptTask PolicyTask(const Program& program, bool strict);
 
 struct ChatMessage {

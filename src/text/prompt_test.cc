@@ -128,8 +128,8 @@ TEST(ValuesOf, AFunctionGetsAClassWhereAClassIsAsked) {
 
 TEST(Policy, IsAskedInFewWordsWithAllThatDecides) {
   const Program program = ParseProgram(
-      "def program(x, y):\n    # x: bfloat16[4, 8]\n    # y: int64[4]\n    a = torch.relu(x)\n    return "
-      "a\n");
+      "def program(x, weight):\n    # x: bfloat16[4, 8]\n    # weight: int64[4], parameter \"up.weight\"\n"
+      "    a = torch.relu(x)\n    return a\n");
   const PromptTemplate& prompt = FindPrompt("embedded");
   for (bool strict : {false, true}) {
     const auto messages = MessagesOf(prompt, ValuesOf(prompt, PolicyTask(program, strict), prompt.body));
@@ -137,8 +137,8 @@ TEST(Policy, IsAskedInFewWordsWithAllThatDecides) {
     EXPECT_EQ(messages[0].role, "user");
     EXPECT_EQ(messages[0].content,
               std::string("cuda, bfloat16, ") + (strict ? "strict" : "hybrid") +
-                  "\nimport torch\n\n\ndef program(x, y):\n    # x: bfloat16[4, 8]\n    # y: int64[4]\n"
-                  "    a = torch.relu(x)  # bfloat16[4, 8]\n    return a\n[4, 8]: 32");
+                  "\nimport torch\n\n\ndef program(x0, x1):\n    # x0: bfloat16[4, 8]\n    # x1: int64[4]\n"
+                  "    a = torch.relu(x0)  # bfloat16[4, 8]\n    return a\n[4, 8]: 32");
   }
 }
 

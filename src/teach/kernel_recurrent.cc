@@ -1,0 +1,172 @@
+// One recurrent layer in one direction: a program keeps the state of some sequences, and the weights that it
+// is multiplied by, and walks along the steps.
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/error.h"
+#include "teach/kernel.h"
+#include "teach/kernel_text.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr int64_t kSequences = 16;  // of a program: the least that a dot takes
+
+// The gates of a cell in PyTorch's order, and what makes the next state of them.
+struct Cell {
+  std::vector<const char*> gates;
+  std::vector<const char*> lines;  // {i0}, {h0}: the input's and the state's part of gate 0
+};
+
+const Cell& CellNamed(const std::string& name) {
+  static const std::map<std::string, Cell> cells = {
+      {"rnn_tanh", {{"n"}, {"h = libdevice.tanh({i0} + {h0})"}}},
+      {"rnn_relu", {{"n"}, {"n = {i0} + {h0}", "h = tl.where(n < 0, 0.0, n)"}}},
+      {"lstm",
+       {{"i", "f", "g", "o"},
+        {"i = 1.0 / (1.0 + tl.exp(-({i0} + {h0})))", "f = 1.0 / (1.0 + tl.exp(-({i1} + {h1})))",
+         "g = libdevice.tanh({i2} + {h2})", "o = 1.0 / (1.0 + tl.exp(-({i3} + {h3})))", "c = f * c + i * g",
+         "h = o * libdevice.tanh(c)"}}},
+      {"gru",
+       {{"r", "z", "n"},
+        {"r = 1.0 / (1.0 + tl.exp(-({i0} + {h0})))", "z = 1.0 / (1.0 + tl.exp(-({i1} + {h1})))",
+         "n = libdevice.tanh({i2} + r * ({h2}))", "h = n + z * (h - n)"}}}};
+  return cells.at(name);
+}
+
+class RecurrentWriter {
+ public:
+  RecurrentWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                  const KernelOptions& options)
+      : prim_(graph[group.members[0]]),
+        id_(group.members[0]),
+        cell_(CellNamed(prim_.expr)),
+        precision_(options.precision),
+        code_(graph, group, buffers) {}
+
+  void Write() {
+    for (const char* used : {"rows", "cols", "k", "mask", "col_mask", "weight_mask", "step", "t", "h", "c",
+                             "STEPS", "BATCH", "SIZE", "ROWS", "BLOCK"}) {
+      code_.Name(used);
+    }
+    Head();
+    Lines step(2);
+    Step(step);
+    lines_.Add("for step in range(0, STEPS):");
+    lines_.AddDeeper(step);
+    if (prim_.expr == "lstm") Store(lines_, "STEPS", "c");
+  }
+
+  TileCode& code() { return code_; }
+  const std::string& text() const { return lines_.text(); }
+
+ private:
+  // Operands: inputs (steps, batch, gates · size), state, weights (gates · size, size), then the cell's state
+  // for an LSTM, then the biases where there are any.
+  const View& Bias() const { return prim_.operands.back(); }
+  bool HasBias() const { return prim_.operands.size() == (prim_.expr == "lstm" ? 5u : 4u); }
+  int64_t size() const { return prim_.sizes.back(); }
+
+  // "x_ptr + rows * 64 + cols": indices in the order of the view's dimensions; empty: 0.
+  std::string Place(const View& view, const std::vector<std::string>& indices, int64_t further = 0) {
+    std::string text = code_.Pointer(view.prim);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i].empty() || view.strides[i] == 0) continue;
+      text +=
+          view.strides[i] == 1 ? " + " + indices[i] : fmt::format(" + {} * {}", indices[i], view.strides[i]);
+    }
+    const int64_t offset = view.offset + further;
+    return offset == 0 ? text : fmt::format("{} + {}", text, offset);
+  }
+
+  void Head() {
+    lines_.Add("# Each program keeps the state of ROWS sequences and walks along the steps.");
+    lines_.Add("rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]");
+    lines_.Add("cols = tl.arange(0, BLOCK)[None, :]");
+    lines_.Add("k = tl.arange(0, BLOCK)[:, None]");
+    lines_.Add("col_mask = cols < SIZE");
+    lines_.Add("mask = (rows < BATCH) & col_mask");
+    lines_.Add("weight_mask = (k < SIZE) & col_mask");
+    const View& weights = prim_.operands[2];
+    for (size_t gate = 0; gate < cell_.gates.size(); ++gate) {
+      const int64_t first = static_cast<int64_t>(gate) * size();
+      lines_.Add(fmt::format("w_{} = tl.load({}, mask=weight_mask, other=0.0)", cell_.gates[gate],
+                             Place(weights, {"cols", "k"}, first * weights.strides[0])));
+      if (!HasBias()) continue;
+      lines_.Add(fmt::format("b_{} = tl.load({}, mask=col_mask, other=0.0)", cell_.gates[gate],
+                             Place(Bias(), {"cols"}, first * Bias().strides[0])));
+    }
+    lines_.Add(
+        fmt::format("h = tl.load({}, mask=mask, other=0.0)", Place(prim_.operands[1], {"rows", "cols"})));
+    if (prim_.expr == "lstm")
+      lines_.Add(
+          fmt::format("c = tl.load({}, mask=mask, other=0.0)", Place(prim_.operands[3], {"rows", "cols"})));
+  }
+
+  void Step(Lines& step) {
+    if (prim_.backwards) step.Add("t = STEPS - 1 - step");
+    const std::string t = prim_.backwards ? "t" : "step";
+    const View& inputs = prim_.operands[0];
+    std::map<std::string, std::string> parts;
+    for (size_t gate = 0; gate < cell_.gates.size(); ++gate) {
+      const int64_t first = static_cast<int64_t>(gate) * size() * inputs.strides[2];
+      const std::string in = fmt::format("in_{}", cell_.gates[gate]);
+      step.Add(fmt::format("{} = tl.load({}, mask=mask, other=0.0)", in,
+                           Place(inputs, {t, "rows", "cols"}, first)));
+      parts[fmt::format("{{i{}}}", gate)] = in;
+      parts[fmt::format("{{h{}}}", gate)] =
+          fmt::format("tl.dot(h, w_{0}, input_precision=\"{1}\"){2}", cell_.gates[gate], precision_,
+                      HasBias() ? fmt::format(" + b_{}", cell_.gates[gate]) : "");
+    }
+    for (std::string line : cell_.lines) {
+      for (const auto& [hole, text] : parts) {
+        if (const size_t at = line.find(hole); at != std::string::npos) line.replace(at, hole.size(), text);
+      }
+      step.Add(line);
+    }
+    Store(step, t, "h");
+  }
+
+  void Store(Lines& lines, const std::string& step, const char* value) {
+    const View whole = ContiguousView(id_, prim_.sizes);
+    lines.Add(fmt::format("tl.store({}, {}, mask=mask)", Place(whole, {step, "rows", "cols"}), value));
+  }
+
+  const Prim& prim_;
+  const PrimId id_;
+  const Cell& cell_;
+  const std::string precision_;
+  TileCode code_;
+  Lines lines_;
+};
+
+}  // namespace
+
+KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
+                                const std::vector<std::string>& buffers, const KernelOptions& options,
+                                const std::string& name) {
+  const Prim& prim = graph[group.members[0]];
+  TRITOGEN_CHECK(prim.kind == PrimKind::kRecurrent);
+  const int64_t steps = graph[group.members[0]].operands[0].sizes[0], batch = prim.sizes[1],
+                size = prim.sizes[2], block = std::max<int64_t>(NextPowerOf2(size), 16);
+  RecurrentWriter writer(graph, group, buffers, options);
+  writer.Write();
+  KernelCode kernel;
+  kernel.name = name;
+  kernel.pointers = writer.code().pointers();
+  kernel.source = KernelText(name, writer.code(), {"STEPS", "BATCH", "SIZE", "ROWS", "BLOCK"}, writer.text());
+  kernel.grid = GridText(batch, kSequences, /*persistent=*/false);
+  kernel.constants =
+      fmt::format("STEPS={}, BATCH={}, SIZE={}, ROWS={}, BLOCK={}", steps, batch, size, kSequences, block);
+  kernel.access = fmt::format("{} steps of {} sequences with a state of {}; each step needs the one before",
+                              steps, batch, size);
+  kernel.launch = fmt::format("{} sequences for each program, grid {}", kSequences, kernel.grid);
+  kernel.compute = fmt::format(
+      "keep weights and state in registers, for each step load the input's part, "
+      "multiply the state ({} dots), compute {} and store the state",
+      options.precision, OperatorList(graph, group));
+  return kernel;
+}
+
+}  // namespace tritogen::teach
