@@ -21,6 +21,7 @@ namespace {
 struct DataBuildOptions {
   std::string config, out, shards, device = "auto";
   int judges = 0;
+  std::optional<int64_t> seed;
   bool allow_weak_jail = false;
   ProposerOptions remote;  // of a teacher that is a remote model
 };
@@ -98,6 +99,7 @@ void PrintTimes(const data::BuildState& state) {
 
 int BuildSet(const DataBuildOptions& o, const Environment& environment) {
   data::BuildOptions options = data::ReadBuildOptions(ReadFile(o.config, size_t{1} << 20), o.config);
+  options.seed = o.seed.value_or(options.seed);
   const std::string out = o.out.empty() ? options.out : o.out;
   if (out.empty()) throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");
   data::BuildRun run{.past_shard = options.shards(), .judges = o.judges > 0 ? o.judges : Cores()};
@@ -153,6 +155,9 @@ int RunDataBuild(int argc, char** argv, const Environment& environment) {
   DataBuildOptions options;
   app.add_option("--config", options.config, "TOML file, such as configs/data.toml")->required();
   app.add_option("--out", options.out, "folder of the set (default: out of the configuration)");
+  app.add_option("--seed", options.seed,
+                 "of programs and answers (default: the configuration's): sets that several machines build")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--shards", options.shards,
                  "only these: FIRST:PAST. Slices built elsewhere are copied together; a last run without\n"
                  "--shards writes the manifest");

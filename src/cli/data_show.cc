@@ -1,5 +1,6 @@
 // data show: one record, readably. data verify-manifest: whether a set is whole.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 
 namespace tritogen::config {
@@ -204,7 +206,13 @@ class JsonFields : public Fields {
 
 }  // namespace
 
-void ReadToml(std::string_view text, const std::string& file, const Fields::Description& description) {
+namespace {
+
+constexpr std::string_view kLike = "like";
+constexpr int kMostLike = 8;  // files that build on each other
+constexpr size_t kMostBytes = size_t{1} << 20;
+
+void Read(std::string_view text, const std::string& file, const Fields::Description& description, int depth) {
   toml::table table;
   try {
     table = toml::parse(text, std::string_view(file));
@@ -214,8 +222,23 @@ void ReadToml(std::string_view text, const std::string& file, const Fields::Desc
     throw UserError(fmt::format("{}: no TOML: {}", file, error.what()));
   }
   TomlFields fields(table, file, "");
+  std::string like;
+  fields.Text(kLike, &like);
+  if (!like.empty()) {
+    if (depth == kMostLike) fields.Fail(kLike, "files build on each other without end");
+    const std::string other = std::filesystem::path(file).parent_path() / like;
+    if (!std::filesystem::is_regular_file(other))
+      fields.Fail(kLike, fmt::format("there is no file '{}'", other));
+    Read(ReadFile(other, kMostBytes), other, description, depth + 1);
+  }
   description(&fields);
   fields.Finish();
+}
+
+}  // namespace
+
+void ReadToml(std::string_view text, const std::string& file, const Fields::Description& description) {
+  Read(text, file, description, 0);
 }
 
 nlohmann::ordered_json WriteJson(const Fields::Description& description) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/temp_dir.h"
 
 namespace tritogen::config {
 namespace {
@@ -94,6 +96,32 @@ TEST(Toml, ErrorsSayWhereAndWhatIsMeant) {
   EXPECT_EQ(ErrorOf("limits = 3"), "test.toml:1: limits: must be a table: [limits], not an integer");
   EXPECT_EQ(ErrorOf("part = 3"), "test.toml:1: part: must be tables: [[part]], not an integer");
   EXPECT_NE(ErrorOf("seed = = 1").find("test.toml:1: no TOML"), std::string::npos);
+}
+
+TEST(Toml, AFileLikeAnotherSaysWhatIsDifferent) {
+  const TempDir dir;
+  const auto write = [&](const char* name, std::string_view text) {
+    WriteFileAtomic(dir.path() / name, text);
+  };
+  const auto read = [&](std::string_view text) {
+    Options options;
+    ReadToml(text, dir.path() / "this.toml", [&](Fields* f) { Describe(f, &options); });
+    return options;
+  };
+  write("first.toml",
+        "seed = 3\nshare = 0.5\n[limits]\nmost = 9\n[[part]]\nlevel = 1\n[[part]]\nlevel = 2\n");
+  write("second.toml", "like = \"first.toml\"\nshare = 0.25\n[[part]]\nlevel = 4\n");
+  const Options o = read("like = \"second.toml\"\nseed = 5\n");
+  EXPECT_EQ(o.seed, 5);
+  EXPECT_EQ(o.share, 0.25);
+  EXPECT_EQ(o.most, 9);
+  ASSERT_EQ(o.parts.size(), 1u);
+  EXPECT_EQ(o.parts[0].level, 4);
+  write("circle.toml", "like = \"circle.toml\"\n");
+  EXPECT_THROW(read("like = \"circle.toml\""), UserError);
+  EXPECT_THROW(read("like = \"nowhere.toml\""), UserError);
+  write("wrong.toml", "sead = 3\n");
+  EXPECT_THROW(read("like = \"wrong.toml\""), UserError);
 }
 
 TEST(Toml, JsonHasEveryFieldAndIsTheSameForTheSameOptions) {

@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kBatchPrograms = 4;  // few: judges wait while a batch is drawn and answered
 constexpr int kAheadPerJudge = 4;      // answers waiting for each judge, at the least
 constexpr double kMostInfraErrors = 0.05;
+constexpr std::string_view kTrustedTeacher = "teacher";
 
 // Some successive programs of one shard on their way through the pipeline.
 struct Batch {
@@ -99,11 +100,12 @@ class Builder {
     std::vector<ProposeRequest> requests;
     for (const Record& task : batch->records) {
       TRITOGEN_CHECK(task.parsed != nullptr);
+      const uint64_t seed = SplitMix::At(options_.seed, static_cast<uint64_t>(task.draw));
       requests.push_back({.program = task.parsed.get(),
                           .reference_source = task.reference,
                           .entry = "Model",
                           .strict = options_.teacher.strict,
-                          .seed = SplitMix::At(options_.seed, static_cast<uint64_t>(task.draw)),
+                          .seed = options_.teacher.plain ? 0 : seed,
                           .count = options_.teacher.answers});
     }
     const std::vector<Proposed> answers = Ask(requests);
@@ -186,8 +188,22 @@ class Builder {
                          .budget_seconds = options_.budget_seconds,
                          .on_gpu = run_.on_gpu,
                          .timing_samples = 0};
-    pool_->Submit(fmt::format("{}:{}", closed_ + static_cast<int64_t>(place), index),
-                  {{record.reference, "Model", false}, {record.source, record.entry, false}, verify});
+    JudgeRequest request{
+        {record.reference, "Model", false}, {record.source, record.entry, false}, verify, {}};
+    if (!batch.tried_again[index]) request.together = Together(batch, record);
+    pool_->Submit(fmt::format("{}:{}", closed_ + static_cast<int64_t>(place), index), request);
+  }
+
+  // The answers to one program that the teacher of this repository wrote: nobody who means harm. Those of
+  // models are strangers to each other.
+  static std::vector<SourceFile> Together(const Batch& batch, const Record& record) {
+    std::vector<SourceFile> files;
+    for (const Record& other : batch.records) {
+      if (other.draw != record.draw) continue;
+      if (other.teacher != kTrustedTeacher) return {};
+      files.push_back({other.source, other.entry, false});
+    }
+    return files;
   }
 
   void Take(const JudgeReply& reply) {
@@ -197,8 +213,8 @@ class Builder {
     Batch& batch = batches_.at(place);
     --batch.waiting;
     if (MayBeTheMachine(reply) && !batch.tried_again[index]) {
-      Submit(place, index);
       batch.tried_again[index] = true;
+      Submit(place, index);
       return;
     }
     Record& record = batch.records.at(index);

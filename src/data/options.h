@@ -36,6 +36,7 @@ struct TeacherOptions {
   std::string name = "teacher";
   int answers = 4;  // for one program, at most
   bool strict = true;
+  bool plain = false;  // one handwriting; else names, comments and the wrapper's layout vary
 };
 
 // What `eval` draws beside a set's own programs; no part of what the set is.
