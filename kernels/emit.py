@@ -187,21 +187,21 @@ def training_variants():
             yield variant(f"cross_entropy.{short}.{gradient}", training.cross_entropy, {"GRADIENT": bool(gradient), "BLOCK": 2048}, dtype)
         yield variant(f"embedding_backward.{short}", training.embedding_backward, {"ROWS": 32, "COLUMNS": 128}, dtype)
         yield variant(f"adamw.{short}", training.adamw, {"BLOCK": 1024}, dtype)
-    yield variant("add_parts", training.add_parts, {"ROWS": 64, "COLUMNS": 32})
+    yield variant("add_parts", training.add_parts, {"ROWS": 256, "COLUMNS": 32}, num_warps=8)  # few programs: loads in flight count
     yield variant("document_ends", packed_attention.document_ends, {"BLOCK": 256})
     yield variant("sum_squares", training.sum_squares, {"BLOCK": 1024})
 
 
 def packed_variants(variant, short, dtype, d):
-    """Attention of training. Tokens of a program: src/train/packed_attention.cc has them, too."""
+    """Attention of training; heads of 64 as measured on an H200 (bench/attention_variants.py). src/train/packed_attention.cc has ROWS, too."""
     f32 = short == "f32"
-    constants = {"D": d, "PRECISION": "ieee" if f32 else "tf32", "ROWS": 32 if f32 else 128, "BLOCK": 32 if f32 else 64}
-    yield variant(f"packed_attention.{short}.{d}", packed_attention.packed_attention, constants, dtype, num_warps=4 if f32 else 8,
-                  num_stages=2 if f32 else 3)  # fmt: skip
-    for part in ("dq", "dkv"):
-        narrow = {"BLOCK": 32} if part == "dkv" and d > 64 else {}  # by what fits the registers
-        function = getattr(packed_attention, f"packed_attention_{part}")
-        yield variant(f"packed_attention_{part}.{short}.{d}", function, constants | narrow, dtype, num_warps=4 if f32 else 8, num_stages=2)
+    for name in ("packed_attention", "packed_attention_dq", "packed_attention_dkv"):
+        rows, block, warps, stages = (32, 32, 4, 2) if f32 else (64, 64, 4, 3) if d <= 64 else (128, 64, 8, 2)
+        if d > 64 and not f32:  # by what fits the registers and shared memory
+            block = 32 if name == "packed_attention_dkv" else 64
+            stages = 3 if name == "packed_attention" else 2
+        constants = {"D": d, "PRECISION": "ieee" if f32 else "tf32", "ROWS": rows, "BLOCK": block}
+        yield variant(f"{name}.{short}.{d}", getattr(packed_attention, name), constants, dtype, num_warps=warps, num_stages=stages)
 
 
 class Compiler:

@@ -20,11 +20,11 @@ def document_ends(starts, ends, BLOCK: tl.constexpr):
 @triton.jit
 def packed_attention(rotated, qkv, positions, out, lse, tokens, heads, kv_heads, scale_log2, ROWS: tl.constexpr,
                      BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """Causal attention within documents: program (tile of ROWS tokens, head) -> out (tokens, heads, D) and lse (heads, tokens), the
+    """Causal attention within documents: program (head, tile of ROWS tokens) -> out (tokens, heads, D) and lse (heads, tokens), the
     logarithms to base 2 of the softmax's sums. rotated (tokens, heads + kv_heads, D): queries, keys; values are the last kv_heads of
     qkv (tokens, heads + 2 kv_heads, D). Softmax as in kernels/attention.py."""
-    start = tl.program_id(0) * ROWS
-    head = tl.program_id(1)
+    start = tl.program_id(1) * ROWS
+    head = tl.program_id(0)
     both = heads + kv_heads
     kv = head // (heads // kv_heads)
     r = start + tl.arange(0, ROWS)
@@ -64,11 +64,12 @@ def packed_attention(rotated, qkv, positions, out, lse, tokens, heads, kv_heads,
 @triton.jit
 def block_to_query(q, d_out, key, value, lse, along, seen, acc, scale_log2, MASKED: tl.constexpr, PRECISION: tl.constexpr):
     """What a block of keys and values adds to the queries' gradient, less the scale."""
-    weight = tl.exp2(tl.dot(q, tl.trans(key), input_precision=PRECISION) * scale_log2 - lse[:, None])
+    score = tl.dot(q, tl.trans(key), input_precision=PRECISION)
+    d_weight = tl.dot(d_out, tl.trans(value), input_precision=PRECISION)  # before the exponentials: quicker
+    weight = tl.exp2(score * scale_log2 - lse[:, None])
     if MASKED:
         weight = tl.where(seen, weight, 0.0)
-    d_score = weight * (tl.dot(d_out, tl.trans(value), input_precision=PRECISION) - along[:, None])
-    return tl.dot(d_score.to(key.dtype), key, acc, input_precision=PRECISION)
+    return tl.dot((weight * (d_weight - along[:, None])).to(key.dtype), key, acc, input_precision=PRECISION)
 
 
 @triton.jit
@@ -76,8 +77,8 @@ def packed_attention_dq(rotated, qkv, positions, out, lse, d_out, d_rotated, alo
                         ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
     """d_out, of packed_attention's out -> the queries' part of d_rotated, and along (heads, tokens), the sums of out * d_out, which
     packed_attention_dkv reads. Dao 2023 (arXiv 2307.08691), algorithm 2, without its atomics. Programs as packed_attention's."""
-    start = tl.program_id(0) * ROWS
-    head = tl.program_id(1)
+    start = tl.program_id(1) * ROWS
+    head = tl.program_id(0)
     both = heads + kv_heads
     kv = head // (heads // kv_heads)
     r = start + tl.arange(0, ROWS)
@@ -120,20 +121,21 @@ def packed_attention_dq(rotated, qkv, positions, out, lse, d_out, d_rotated, alo
 @triton.jit
 def block_to_key(key, value, q, d_o, lse, along, seen, d_key, d_value, scale_log2, MASKED: tl.constexpr, PRECISION: tl.constexpr):
     """What a block of queries adds to the gradients of keys, less the scale, and of values. seen (keys, queries)."""
-    weight = tl.exp2(tl.dot(key, tl.trans(q), input_precision=PRECISION) * scale_log2 - lse[None, :])
+    score = tl.dot(key, tl.trans(q), input_precision=PRECISION)
+    d_weight = tl.dot(value, tl.trans(d_o), input_precision=PRECISION)
+    weight = tl.exp2(score * scale_log2 - lse[None, :])
     if MASKED:
         weight = tl.where(seen, weight, 0.0)
     d_value = tl.dot(weight.to(d_o.dtype), d_o, d_value, input_precision=PRECISION)
-    d_score = weight * (tl.dot(value, tl.trans(d_o), input_precision=PRECISION) - along[None, :])
-    return tl.dot(d_score.to(q.dtype), q, d_key, input_precision=PRECISION), d_value
+    return tl.dot((weight * (d_weight - along[None, :])).to(q.dtype), q, d_key, input_precision=PRECISION), d_value
 
 
 @triton.jit
 def packed_attention_dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv, tokens, heads, kv_heads, scale_log2, scale,
                          ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """The same to the keys' part of d_rotated and the values' part of d_qkv: program (tile of ROWS keys, key head)."""
-    start = tl.program_id(0) * ROWS
-    kv = tl.program_id(1)
+    """The same to the keys' part of d_rotated and the values' part of d_qkv: program (key head, tile of ROWS keys)."""
+    start = tl.program_id(1) * ROWS
+    kv = tl.program_id(0)
     both = heads + kv_heads
     group = heads // kv_heads
     n = start + tl.arange(0, ROWS)

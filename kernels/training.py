@@ -7,8 +7,6 @@ Attention is in packed_attention.py.
 import triton
 import triton.language as tl
 
-from kernels.attention import rotate
-
 
 @triton.jit
 def add_norm(x, delta, weight, total, out, rows, n, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):
@@ -67,28 +65,32 @@ def add_parts(parts, gradient, count, n, ROWS: tl.constexpr, COLUMNS: tl.constex
 def rope_heads(qkv, q_norm, k_norm, rope, positions, out, rows, heads, kv_heads, eps, NORM: tl.constexpr, ROWS: tl.constexpr,
                D: tl.constexpr):  # fmt: skip
     """QK-norm and rotary positions: qkv (tokens, heads + 2 kv_heads, D) -> out (tokens, heads + kv_heads, D), whose `rows` heads of D
-    elements programs share. rope (positions, 2, D/2): cosines, sines."""
+    elements programs share; each head is handled in halves, the pairs' parts, and rounded as kernels/attention.py: rotate. rope
+    (positions, 2, D/2): cosines, sines."""
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     there = row < rows
+    mask = there[:, None]
     both = heads + kv_heads
     token = row // both
     head = row % both
-    d = tl.arange(0, D)
-    partner = (d + D // 2) % D
-    source = qkv + (token.to(tl.int64) * (both + kv_heads) + head)[:, None] * D
-    x = tl.load(source + d[None, :], mask=there[:, None], other=0.0)
-    x_partner = tl.load(source + partner[None, :], mask=there[:, None], other=0.0)
-    angle = rope + tl.load(positions + token, mask=there, other=0).to(tl.int64)[:, None] * D + (d % (D // 2))[None, :]
+    d = tl.arange(0, D // 2)[None, :]
+    source = qkv + (token.to(tl.int64) * (both + kv_heads) + head)[:, None] * D + d
+    x = tl.load(source, mask=mask, other=0.0)
+    y = tl.load(source + D // 2, mask=mask, other=0.0)
+    dtype = x.dtype
+    angle = rope + tl.load(positions + token, mask=there, other=0).to(tl.int64)[:, None] * D + d
     cos = tl.load(angle)
     sin = tl.load(angle + D // 2)
+    first = x.to(tl.float32)
+    second = y.to(tl.float32)
     if NORM:
         is_query = (head < heads)[:, None]
-        norm = tl.where(is_query, tl.load(q_norm + d)[None, :], tl.load(k_norm + d)[None, :])
-        norm_partner = tl.where(is_query, tl.load(q_norm + partner)[None, :], tl.load(k_norm + partner)[None, :])
-        x = rotate(x, x_partner, norm, norm_partner, cos, sin, eps, True, D)
-    else:
-        x = rotate(x, x_partner, x, x, cos, sin, eps, False, D)
-    tl.store(out + row.to(tl.int64)[:, None] * D + d[None, :], x, mask=there[:, None])
+        scale = tl.rsqrt((tl.sum(first * first, 1) + tl.sum(second * second, 1)) / D + eps)[:, None]
+        first = ((first * scale).to(dtype) * tl.where(is_query, tl.load(q_norm + d), tl.load(k_norm + d))).to(tl.float32)
+        second = ((second * scale).to(dtype) * tl.where(is_query, tl.load(q_norm + D // 2 + d), tl.load(k_norm + D // 2 + d))).to(tl.float32)
+    to = out + row.to(tl.int64)[:, None] * D + d
+    tl.store(to, (first * cos - second * sin).to(dtype), mask=mask)
+    tl.store(to + D // 2, (second * cos + first * sin).to(dtype), mask=mask)
 
 
 @triton.jit
@@ -145,22 +147,19 @@ def rope_heads_backward(qkv, q_norm, k_norm, rope, positions, d_out, d_qkv, part
 
 
 @triton.jit
-def swiglu_backward(gate_up, hidden, n, BLOCK: tl.constexpr):
-    """gate_up (rows, 2 n) becomes its gradient; hidden (rows, n) comes as the gradient of silu(gate) * up and becomes that product.
-    Program (row, block)."""
+def swiglu_backward(gate_up, d_hidden, n, BLOCK: tl.constexpr):
+    """gate_up (rows, 2 n) becomes its gradient; d_hidden (rows, n): of silu(gate) * up. Program (row, block)."""
     row = tl.program_id(0).to(tl.int64)
     at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     mask = at < n
     gate_at = gate_up + row * 2 * n + at
-    gate = tl.load(gate_at, mask=mask, other=0.0)
-    up = tl.load(gate_at + n, mask=mask, other=0.0)
-    d = tl.load(hidden + row * n + at, mask=mask, other=0.0).to(tl.float32)
-    wide = gate.to(tl.float32)
-    sigmoid = tl.sigmoid(wide)
-    silu = wide * sigmoid
-    tl.store(hidden + row * n + at, silu.to(gate.dtype) * up, mask=mask)
-    tl.store(gate_at, (d * up.to(tl.float32) * (sigmoid + silu * (1.0 - sigmoid))).to(gate.dtype), mask=mask)
-    tl.store(gate_at + n, (d * silu).to(gate.dtype), mask=mask)
+    gate = tl.load(gate_at, mask=mask, other=0.0).to(tl.float32)
+    up = tl.load(gate_at + n, mask=mask, other=0.0).to(tl.float32)
+    d = tl.load(d_hidden + row * n + at, mask=mask, other=0.0).to(tl.float32)
+    sigmoid = tl.sigmoid(gate)
+    silu = gate * sigmoid
+    tl.store(gate_at, (d * up * (sigmoid + silu * (1.0 - sigmoid))).to(gate_up.dtype.element_ty), mask=mask)
+    tl.store(gate_at + n, (d * silu).to(gate_up.dtype.element_ty), mask=mask)
 
 
 @triton.jit

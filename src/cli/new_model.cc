@@ -18,16 +18,6 @@ struct NewModelOptions {
   train::PolicyOptions policy;
 };
 
-int64_t Parameters(const ModelConfig& config) {
-  int64_t sum = 0;
-  for (const ExpectedTensor& tensor : ExpectedTensors(config)) {
-    int64_t elements = 1;
-    for (const int64_t size : tensor.shape) elements *= size;
-    sum += elements;
-  }
-  return sum;
-}
-
 std::string Spread(std::vector<int64_t> values) {
   std::sort(values.begin(), values.end());
   int64_t sum = 0;

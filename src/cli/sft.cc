@@ -135,7 +135,7 @@ int Train(const Options& o, const Environment& environment) {
   const auto start = std::chrono::steady_clock::now();
   const train::SftOptions options = ReadOptions(o);
   train::SftRun run{.out = options.out,
-                    .place = train::FindRankPlace([](const char* name) { return std::getenv(name); }),
+                    .place = FindRankPlace([](const char* name) { return std::getenv(name); }),
                     .versions = Versions(),
                     .stop_after = o.stop_after,
                     .start = start,
@@ -185,7 +185,7 @@ int RunSft(int argc, char** argv, const Environment& environment) {
   if (auto code = Parse(&app, argc, argv)) return *code;
   try {
     return Train(options, environment);
-  } catch (const train::RankLost& error) {
+  } catch (const RankLost& error) {
     // Not through the ends of libraries, which may wait for the others.
     fmt::print(stderr, "tritogen sft: {}; the last checkpoint is as it was\n", error.what());
     std::fflush(nullptr);

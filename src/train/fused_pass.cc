@@ -18,7 +18,7 @@
 namespace tritogen::train {
 namespace {
 
-constexpr int64_t kMostParts = 1024;           // programs that share a sum over tokens
+constexpr int64_t kMostParts = 660;            // programs that share a sum over tokens: what an H200 runs at once
 constexpr int64_t kTile = 2048;                // elements of a program's tile: kernels/emit.py
 constexpr int64_t kSwigluBlock = 1024;         // and BLOCK of swiglu
 constexpr int64_t kEmbeddingColumns = 128;     // and COLUMNS of embedding_backward
@@ -40,7 +40,7 @@ const char* DtypeName(at::ScalarType type) {
 // What a layer's forward pass leaves for its backward pass; [tokens, …].
 struct Kept {
   at::Tensor y, qkv, rotated, attended, lse;  // y: of the norm before; lse [heads, tokens] float32
-  at::Tensor x_mlp, y_mlp, gate_up;
+  at::Tensor x_mlp, y_mlp, gate_up, hidden;  // hidden: silu(gate) · up
 };
 
 class FusedPass : public TrainingPass {
@@ -57,7 +57,7 @@ class FusedPass : public TrainingPass {
 
  private:
   void Forward(const DeviceBatch& batch);
-  // From y and x on: again, on the way back, what comes after gate_up is left out.
+  // From y and x on: again, on the way back, what comes after hidden is left out.
   void LayerForward(size_t index, const DeviceBatch& batch, bool again);
   void LayerBackward(size_t index, const DeviceBatch& batch);
   void AttentionBackward(size_t index, const DeviceBatch& batch);
@@ -95,8 +95,7 @@ class FusedPass : public TrainingPass {
   std::vector<Kept> kept_;     // one of all layers with checkpointing
   at::Tensor y_;               // of the last norm
   at::Tensor delta_;           // what a half of a layer adds, and the gradient of a norm's result
-  at::Tensor hidden_;          // between the MLP's products, and its gradient
-  at::Tensor d_x_, d_attended_, d_rotated_, d_qkv_;
+  at::Tensor d_x_, d_hidden_, d_attended_, d_rotated_, d_qkv_;
   at::Tensor logits_, losses_, parts_, ends_, ids_, order_;
 };
 
@@ -134,10 +133,10 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
   for (int64_t i = 0; i < (shape.checkpointing ? 1 : config_.layers); ++i) {
     kept_.push_back({make(config_.hidden), make(heads + 2 * kv), make(heads + kv), make(heads),
                      at::empty({config_.heads, n}, wide), make(config_.hidden), make(config_.hidden),
-                     make(2 * config_.intermediate)});
+                     make(2 * config_.intermediate), make(config_.intermediate)});
   }
-  y_ = make(config_.hidden), delta_ = make(config_.hidden), hidden_ = make(config_.intermediate);
-  d_x_ = make(config_.hidden), d_attended_ = make(heads), d_rotated_ = make(heads + kv);
+  y_ = make(config_.hidden), delta_ = make(config_.hidden);
+  d_x_ = make(config_.hidden), d_hidden_ = make(config_.intermediate), d_attended_ = make(heads), d_rotated_ = make(heads + kv);
   d_qkv_ = make(heads + 2 * kv);
   // Rows of logits begin on multiples of 16 elements, whatever the vocabulary.
   logits_ = at::empty({LogitTokens(config_, shape), RoundUp(config_.vocabulary, 16)}, same);
@@ -235,10 +234,10 @@ void FusedPass::LayerForward(size_t index, const DeviceBatch& batch, bool again)
   Linear(at.attended, layer.attention_out, layer.attention_bias, delta_);
   AddNorm(x_[index], layer.mlp_norm, at.x_mlp, at.y_mlp);
   Linear(at.y_mlp, layer.gate_up, layer.gate_up_bias, at.gate_up);
-  if (again) return;
   LaunchBuiltin(Kernel("swiglu"), {shape_.tokens, CeilDiv(config_.intermediate, kSwigluBlock)},
-                {at.gate_up, hidden_, config_.intermediate});
-  Linear(hidden_, layer.down, layer.down_bias, delta_);
+                {at.gate_up, at.hidden, config_.intermediate});
+  if (again) return;
+  Linear(at.hidden, layer.down, layer.down_bias, delta_);
 }
 
 void FusedPass::Forward(const DeviceBatch& batch) {
@@ -285,10 +284,10 @@ void FusedPass::AttentionBackward(size_t index, const DeviceBatch& batch) {
 void FusedPass::LayerBackward(size_t index, const DeviceBatch& batch) {
   const LayerWeights &layer = weights_.layers[index], &gradient = gradients_.layers[index];
   const Kept& at = kept(index);
-  LinearToInput(d_x_, layer.down, hidden_);
+  LinearToWeights(d_x_, at.hidden, gradient.down, gradient.down_bias);
+  LinearToInput(d_x_, layer.down, d_hidden_);
   LaunchBuiltin(Kernel("swiglu_backward"), {shape_.tokens, CeilDiv(config_.intermediate, kSwigluBlock)},
-                {at.gate_up, hidden_, config_.intermediate});
-  LinearToWeights(d_x_, hidden_, gradient.down, gradient.down_bias);
+                {at.gate_up, d_hidden_, config_.intermediate});
   LinearToWeights(at.gate_up, at.y_mlp, gradient.gate_up, gradient.gate_up_bias);
   LinearToInput(at.gate_up, layer.gate_up, delta_);
   NormBackward(at.x_mlp, layer.mlp_norm, gradient.mlp_norm, /*add=*/true);

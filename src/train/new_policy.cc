@@ -52,6 +52,11 @@ void ScaleResidualProjections(DecoderWeights* weights) {
   }
 }
 
+void RequireNoModel(const fs::path& folder) {
+  if (Exists(folder / "config.json"))
+    throw UserError(fmt::format("{} holds a model already; choose another folder", folder.string()));
+}
+
 }  // namespace
 
 const std::string_view kPolicyTemplate =
@@ -76,6 +81,7 @@ void Describe(config::Fields* f, PolicyOptions* o) {
   f->Double("rope_theta", &o->rope_theta, 1.001, 1e12);
   f->Bool("tied_embeddings", &o->tied_embeddings);
   f->Int("tokenizer_conversations", &o->tokenizer_conversations, 0, int64_t{1} << 40);
+  f->Double("temperature", &o->temperature, 0, 100);
   f->Int("seed", &o->seed, 0, int64_t{1} << 53);
 }
 
@@ -110,8 +116,7 @@ std::optional<TokenizerFile> TrainPolicyTokenizer(const CorpusOptions& data, con
 
 bool MakePolicy(const fs::path& folder, const PolicyOptions& options, const CorpusOptions& data,
                 const ReadHooks& hooks) {
-  if (Exists(folder / "config.json"))
-    throw UserError(fmt::format("{} holds a model already; choose another folder", folder.string()));
+  RequireNoModel(folder);
   const auto tokenizer = TrainPolicyTokenizer(data, options, hooks);
   if (tokenizer) WritePolicyFolder(folder, options, *tokenizer);
   return tokenizer.has_value();
@@ -141,8 +146,7 @@ void WritePolicyFolder(const fs::path& folder, const PolicyOptions& options, con
   } catch (const FormatError& error) {
     throw UserError(fmt::format("the policy's sizes: {}", error.what()));
   }
-  if (Exists(folder / "config.json"))
-    throw UserError(fmt::format("{} holds a model already; choose another folder", folder.string()));
+  RequireNoModel(folder);
   DecoderWeights weights = MakeWeights(config, at::kFloat, at::kCPU);
   FillWeights(options.seed, &weights);
   ScaleResidualProjections(&weights);
@@ -150,7 +154,9 @@ void WritePolicyFolder(const fs::path& folder, const PolicyOptions& options, con
   WriteFileAtomic(folder / "tokenizer.json", WriteTokenizerFile(tokenizer));
   WriteFileAtomic(folder / "tokenizer_config.json", TokenizerConfig(options.context).dump(2) + "\n");
   const nlohmann::ordered_json generation = {{"eos_token_id", config.eos[0]},
-                                             {"pad_token_id", IdOf(tokenizer, kPadding)}};
+                                             {"pad_token_id", IdOf(tokenizer, kPadding)},
+                                             {"do_sample", options.temperature > 0},
+                                             {"temperature", options.temperature}};
   WriteFileAtomic(folder / "generation_config.json", generation.dump(2) + "\n");
   SaveModel(folder, weights, at::kBFloat16);
 }

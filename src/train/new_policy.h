@@ -21,6 +21,7 @@ struct PolicyOptions {
   double rope_theta = 10000;
   bool tied_embeddings = true;
   int64_t tokenizer_conversations = 50'000;  // the vocabulary is made of so many, the first ones; 0: all
+  double temperature = 1;                    // at which answers are sampled, where nobody says another
   uint64_t seed = 1;                         // of the weights
 };
 

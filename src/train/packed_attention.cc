@@ -30,12 +30,12 @@ PackedAttention::PackedAttention(const ModelConfig& config, at::ScalarType dtype
       kv_heads_(config.kv_heads),
       scale_(1 / std::sqrt(static_cast<double>(config.head_dim))),
       variant_(Variant(config.head_dim, dtype)),
-      rows_(dtype == at::kFloat ? 32 : 128),  // kernels/emit.py: packed_variants
+      rows_(dtype == at::kFloat ? 32 : config.head_dim <= 64 ? 64 : 128),  // kernels/emit.py: packed_variants
       along_(at::empty({config.heads, tokens}, at::TensorOptions(at::kFloat).device(device))) {}
 
 void PackedAttention::Forward(const Inputs& in, const at::Tensor& out, const at::Tensor& lse) const {
   LaunchBuiltin(
-      "packed_attention" + variant_, {CeilDiv(tokens_, rows_), heads_},
+      "packed_attention" + variant_, {heads_, CeilDiv(tokens_, rows_)},
       {in.rotated, in.qkv, in.positions, out, lse, tokens_, heads_, kv_heads_, scale_ * std::numbers::log2e});
 }
 
@@ -44,10 +44,10 @@ void PackedAttention::Backward(const Inputs& in, const at::Tensor& out, const at
                                const at::Tensor& d_qkv) const {
   const int64_t tiles = CeilDiv(tokens_, rows_);
   const double log_scale = scale_ * std::numbers::log2e;
-  LaunchBuiltin("packed_attention_dq" + variant_, {tiles, heads_},
+  LaunchBuiltin("packed_attention_dq" + variant_, {heads_, tiles},
                 {in.rotated, in.qkv, in.positions, out, lse, d_out, d_rotated, along_, tokens_, heads_,
                  kv_heads_, log_scale, scale_});
-  LaunchBuiltin("packed_attention_dkv" + variant_, {tiles, kv_heads_},
+  LaunchBuiltin("packed_attention_dkv" + variant_, {kv_heads_, tiles},
                 {in.rotated, in.qkv, in.ends, lse, d_out, along_, d_rotated, d_qkv, tokens_, heads_,
                  kv_heads_, log_scale, scale_});
 }
