@@ -215,6 +215,7 @@ int RunConvert(int argc, char** argv, const Environment& environment) {
   app.add_flag("--no-repair", options.no_repair,
                "do not send verdicts back to a language model of whose answers none passed");
   options.common.AddTo(&app);
+  options.proposers.policy_too = true;
   options.proposers.AddTo(&app);
   if (auto code = Parse(&app, argc, argv)) return *code;
   return Convert(options, environment);

@@ -17,9 +17,10 @@
 namespace tritogen {
 
 struct ProposerOptions {
-  // "policy", "teacher", "inductor", "remote:URL", a model folder. None: policy, where there is one, and
-  // teacher.
+  // "policy", "teacher", "inductor", "remote:URL", a model folder. None: the teacher, and with it, where
+  // `policy_too`, the policy that comes along, for programs as short as those that it knows.
   std::vector<std::string> proposers;
+  bool policy_too = false;
   std::string model, prompt, body, key_variable = "OPENAI_API_KEY", cost_log, extra;
   int concurrency = 4, retries = 5;
   std::optional<int> max_tokens;
@@ -50,7 +51,7 @@ struct ProposerOptions {
   std::unique_ptr<Proposer> MakeRemote(const std::string& url, const std::string& key,
                                        const Context& context) const;
   std::unique_ptr<Proposer> MakeLocal(const std::string& name, const std::string& folder,
-                                      const Context& context) const;
+                                      const Context& context, int most_operations = 0) const;
 };
 
 }  // namespace tritogen

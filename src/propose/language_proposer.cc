@@ -38,12 +38,20 @@ bool TakesProgramArguments(const ProposeRequest& request) {
          (request.reference == nullptr || request.reference->inputs.size() == static_cast<size_t>(inputs));
 }
 
-// An operation that the policy cannot have been taught; empty: there is none.
-std::string UnknownOperator(const Program& program) {
+// Why the model is not asked about this program; empty: it is.
+std::string Refusal(const Program& program, const LanguageOptions& options) {
+  int64_t operations = 0;
   for (const Node& node : program.nodes) {
-    if (node.kind == NodeKind::kOp && FindOp(node.op) == nullptr) return node.op;
+    if (node.kind != NodeKind::kOp) continue;
+    if (options.as_policy && FindOp(node.op) == nullptr)
+      return fmt::format("the program has {}, which is no operation of the catalogue", node.op);
+    ++operations;
   }
-  return "";
+  if (options.most_operations == 0 || operations <= options.most_operations) return "";
+  return fmt::format(
+      "not asked: the program has {} operations, and its answers to more than {} rarely pass "
+      "(--proposer {} asks it all the same)",
+      operations, options.most_operations, options.name);
 }
 
 }  // namespace
@@ -164,11 +172,9 @@ Candidate LanguageProposer::CandidateFrom(const Open& open, const ChatReply& rep
 
 void LanguageProposer::Begin(std::string id, const ProposeRequest& request) {
   TRITOGEN_CHECK(request.program != nullptr);
-  if (const std::string unknown = options_.as_policy ? UnknownOperator(*request.program) : "";
-      !unknown.empty()) {
+  if (const std::string why = Refusal(*request.program, options_); !why.empty()) {
     refused_.push_back(std::move(id));
-    refusals_.push_back(
-        fmt::format("{}: the program has {}, which is no operation of the catalogue", name(), unknown));
+    refusals_.push_back(fmt::format("{}: {}", name(), why));
     return;
   }
   Open open{request, TaskOf(request), request.wrong == nullptr ? request.count : 1};

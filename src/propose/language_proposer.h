@@ -21,6 +21,7 @@ struct LanguageOptions {
   // Asked as the policy is trained (PolicyTask), and answered as it answers: where a program has state, or
   // forward takes more than tensors, the answer is a module that takes the canonical program's arguments.
   bool as_policy = false;
+  int most_operations = 0;  // of a program; about longer ones it is not asked. 0: about all
   // An outage of the endpoint is an error, no remark: who builds a set goes on later.
   bool must_answer = false;
   std::function<void(int64_t done, int64_t total)> progress;  // of ProposeAll

@@ -61,6 +61,17 @@ def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
 
 
+def test_the_policy_is_asked_beside_the_teacher_about_what_it_knows(tritogen, tmp_path):
+    (tmp_path / "relu.py").write_text(programs.REFERENCE)
+    finished = tritogen("convert", "relu.py", "-o", "out.py", "-n", "2")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "teacher: " in finished.stdout and "policy: " in finished.stdout and "of 2 passed" in finished.stdout
+    longer = tritogen("convert", ROOT / "examples/mlp_gelu.py", "-o", "out.py", "-n", "1")
+    assert longer.returncode == 0 and "policy: not asked: the program has 4 operations" in longer.stdout
+    alone = tritogen("convert", "relu.py", "-o", "out.py", "-n", "1", "--proposer", "teacher")
+    assert alone.returncode == 0 and "policy" not in alone.stdout
+
+
 # What Triton's own interpreter cannot run (it keeps some masks as floats), so that tests/teacher has no oracle for it.
 SORTS = """import torch
 import torch.nn.functional as F
