@@ -128,18 +128,29 @@ void RewriteName(Node* node, const OpCall& call) {
   }
 }
 
-// Slices count from the front and leave out what they do not cut.
-void NormaliseSlice(const Program& program, const OpCall& call, BoundArgs* args) {
+// Whether the operation has places along a dimension, which then count from its front. The dimension counts
+// from the first one, too; slices leave out what they do not cut.
+bool CountPlaces(const Program& program, const OpCall& call, BoundArgs* args) {
+  const std::string& name = call.signature->name;
+  const bool slice = name == "slice.Tensor" || name == "slice_scatter";
+  const bool select = name == "select.int" || name == "select_scatter";
   const NodeRef* self = AsRef((*args)["self"]);
-  if (call.signature->name != "slice.Tensor" || self == nullptr) return;
+  if ((!slice && !select && name != "narrow") || self == nullptr) return false;
   const auto& sizes = program.nodes[self->id].results[self->result].sizes;
   const auto rank = static_cast<int64_t>(sizes.size());
   int64_t dim = AsInt((*args)["dim"]).value_or(0);
-  if (dim < -rank || dim >= rank) return;
+  if (dim < -rank || dim >= rank) return false;
   dim = dim < 0 ? dim + rank : dim;
   *args->Find("dim") = Arg{dim};
+  for (const char* place : {"index", "start", "end"}) {
+    Arg* arg = args->Find(place);
+    const auto number = arg == nullptr ? std::nullopt : AsInt(*arg);
+    if (number && *number < 0) *arg = Arg{std::max<int64_t>(*number + sizes[dim], 0)};
+  }
+  if (name != "slice.Tensor") return true;
   if (IsNumber((*args)["start"], 0)) *args->Find("start") = Arg{};
   if (auto end = AsInt((*args)["end"]); end && *end >= sizes[dim]) *args->Find("end") = Arg{};
+  return true;
 }
 
 std::vector<int> UsedResults(const Program& program) {
@@ -164,8 +175,16 @@ void Canonicalise(Program* program) {
     if (used[id] > 0 || !RewriteSingle(&node, *call)) RewriteName(&node, *call);
     call = BindCall(node);
     if (!call) continue;
-    NormaliseSlice(*program, *call, &call->args);
+    CountPlaces(*program, *call, &call->args);
     node.op = "aten::" + call->signature->name;
+    SetArgs(*call->signature, call->args, &node);
+  }
+}
+
+void CountFromFront(Program* program) {
+  for (Node& node : program->nodes) {
+    auto call = node.kind == NodeKind::kOp ? BindCall(node) : std::nullopt;
+    if (!call || !CountPlaces(*program, *call, &call->args)) continue;
     SetArgs(*call->signature, call->args, &node);
   }
 }

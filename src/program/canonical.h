@@ -18,4 +18,8 @@ namespace tritogen {
 // REQUIRES: a program whose references are in range.
 void Canonicalise(Program* program);
 
+// A part of that: places along a dimension (of select, narrow, slices) count from its front, x[:, -1] of ten
+// columns is x[:, 9]. For programs that keep the form they were drawn in.
+void CountFromFront(Program* program);
+
 }  // namespace tritogen

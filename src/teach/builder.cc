@@ -44,6 +44,25 @@ std::string_view ReduceName(ReduceOp op) {
   return "";
 }
 
+// Index along a dimension of one element: a number where the expression takes one. A number has no methods,
+// and an expression of numbers alone would be none of Triton's.
+std::string WithNumbers(std::string expr, const std::vector<Value>& in) {
+  std::string with = expr;
+  bool variable = false;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const std::string hole = fmt::format("{{{}}}", i);
+    if (expr.find(hole) == std::string::npos) continue;
+    const auto number = ConstantIndex(in[i].view);
+    if (!number || expr.find(hole + ".") != std::string::npos) {
+      variable = true;
+    } else {
+      const std::string digits = std::to_string(*number);
+      with = ReplaceAll(with, hole, *number < 0 ? "(" + digits + ")" : digits);
+    }
+  }
+  return variable ? with : expr;
+}
+
 }  // namespace
 
 Value Builder::AddPointwise(Prim prim, const std::vector<Value>& in) {
@@ -65,6 +84,7 @@ Value Builder::AddPointwise(Prim prim, const std::vector<Value>& in) {
 
 Value Builder::Pointwise(std::string name, std::string expr, const std::vector<Value>& in, Dtype dtype,
                          double flops) {
+  expr = WithNumbers(std::move(expr), in);
   Prim prim;
   prim.name = std::move(name);
   prim.expr = std::move(expr);

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "program/triton_dtype.h"
 #include "teach/lowering.h"
@@ -20,10 +22,15 @@ int64_t LastElement(const View& view) {
 }
 
 // "{1} * 12 + {2}" over the indices that `strides` use, `first` the hole of the first.
-std::string ElementText(const std::vector<int64_t>& strides, int64_t offset, size_t first) {
+std::string ElementText(const std::vector<Value>& index, const std::vector<int64_t>& strides, int64_t offset,
+                        size_t first) {
   std::vector<std::string> terms;
   for (size_t i = 0; i < strides.size(); ++i) {
     if (strides[i] == 0) continue;
+    if (const auto number = ConstantIndex(index[i].view)) {
+      offset += *number * strides[i];
+      continue;
+    }
     terms.push_back(strides[i] == 1 ? fmt::format("{{{}}}", i + first)
                                     : fmt::format("{{{}}} * {}", i + first, strides[i]));
   }
@@ -54,7 +61,8 @@ std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& 
   for (size_t i = 0; i < maker.operands.size(); ++i) {
     const View& view = maker.operands[i];
     if (view.prim < 0) {
-      in.push_back(Pointwise("index", ElementText(view.strides, view.offset, 0), index, Dtype::kInt32, 0));
+      in.push_back(
+          Pointwise("index", ElementText(index, view.strides, view.offset, 0), index, Dtype::kInt32, 0));
     } else {
       in.push_back(Load(name, {view, graph[view.prim].dtype}, index, valid, {}));
     }
@@ -94,7 +102,7 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
     const bool condition = valid && &value == &in.back();
     prim.compute.push_back(condition ? Dtype::kBool : wide ? Dtype::kInt64 : value.dtype);
   }
-  prim.expr = ElementText(data.view.strides, data.view.offset, 1);
+  prim.expr = ElementText(index, data.view.strides, data.view.offset, 1);
   if (valid) {
     prim.valid = fmt::format("{{{}}}", in.size());
     prim.other = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : std::move(other);
@@ -126,6 +134,35 @@ Value Builder::Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& n
   Value filled = AddPointwise(std::move(prim), {});
   if (auto value = AsNumber(number); value && IsFloating(dtype)) fill_[filled.view.prim] = *value;
   return filled;
+}
+
+Value Builder::Affine(std::string name, const std::vector<Term>& terms, int64_t offset) {
+  std::vector<std::vector<int64_t>> shapes;
+  std::vector<Term> moving;
+  for (const Term& term : terms) {
+    shapes.push_back(term.value.sizes());
+    if (const auto number = ConstantIndex(term.value.view)) {
+      offset += term.factor * *number;
+    } else if (term.factor != 0) {
+      moving.push_back(term);
+    }
+  }
+  const std::vector<int64_t> sizes = BroadcastSizes(shapes);
+  if (moving.empty())
+    return {View{kElementNumber, offset, sizes, std::vector<int64_t>(sizes.size(), 0), {}}, Dtype::kInt32};
+  if (moving.size() == 1 && moving[0].factor == 1 && offset == 0) return moving[0].value;
+  std::string expr;
+  std::vector<Value> in;
+  const auto add = [&](int64_t factor, const std::string& what) {
+    if (!expr.empty() || factor < 0) expr += expr.empty() ? "-" : factor < 0 ? " - " : " + ";
+    expr += std::abs(factor) == 1 ? what : fmt::format("{} * {}", what, std::abs(factor));
+  };
+  for (const Term& term : moving) {
+    add(term.factor, fmt::format("{{{}}}", in.size()));
+    in.push_back(term.value);
+  }
+  if (offset != 0) expr += fmt::format(" {} {}", offset < 0 ? '-' : '+', std::abs(offset));
+  return Pointwise(std::move(name), std::move(expr), in, Dtype::kInt32, 0);
 }
 
 std::vector<Value> Builder::Indices(const std::vector<int64_t>& sizes) {

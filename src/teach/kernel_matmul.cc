@@ -122,11 +122,14 @@ class MatmulWriter {
       code_.BeginOperand(domain);
       std::string value = code_.Read(view, false, product.compute[operand]);
       Axes axes = code_.AxesOf(view.prim);
-      if (k_mask) axes.Add(AxisKind::kFlat);
-      // Past the end of k only zeros may be added.
-      if (k_mask)
+      // Past the end of k only zeros may be added, which a load along k gives by itself.
+      const Prim& prim = graph_[view.prim];
+      const bool zeros = prim.kind == PrimKind::kLoad && prim.other == "0.0" && axes.Has(AxisKind::kFlat);
+      if (k_mask && !zeros) {
+        axes.Add(AxisKind::kFlat);
         value =
             fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
+      }
       whole(value, axes);
       code_.EndOperand();
     };

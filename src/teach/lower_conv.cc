@@ -14,6 +14,46 @@ struct Geometry {
   bool transposed;
 };
 
+// Conditions on indices, joined: "({0} >= 0) & ({1} < 8)".
+struct Conditions {
+  std::string text;
+  std::vector<Value> values;
+  // The value `is` something: ">= 0".
+  void Add(const Value& value, std::string_view is) {
+    text += fmt::format("{}({{{}}} {})", text.empty() ? "" : " & ", values.size(), is);
+    values.push_back(value);
+  }
+};
+
+// The input's element, along spatial dimension s, that element k of window y reads; `inside` gets what must
+// hold for there to be one.
+Value ElementOf(Builder& b, const Geometry& g, size_t s, const Value& y, const Value& k, Conditions* inside) {
+  const int64_t n = g.in[s], stride = g.stride[s], padding = g.padding[s], dilation = g.dilation[s];
+  const int64_t reach = (g.kernel[s] - 1) * dilation;
+  const auto limit = [&](const Value& at, int64_t least, int64_t most) {
+    if (least < 0) inside->Add(at, ">= 0");
+    if (most >= n) inside->Add(at, fmt::format("< {}", n));
+  };
+  if (!g.transposed) {
+    Value at = b.Affine("at", {{stride, y}, {dilation, k}}, -padding);
+    limit(at, -padding, (g.out[s] - 1) * stride + reach - padding);
+    return at;
+  }
+  Value at = b.Affine("at", {{1, y}, {-dilation, k}}, padding);
+  const int64_t least = padding - reach, most = g.out[s] - 1 + padding;
+  if (stride == 1) {
+    limit(at, least, most);
+    return at;
+  }
+  const auto number = ConstantIndex(at.view);
+  if (number && *number >= 0 && *number % stride == 0) return b.Affine("index", {{0, at}}, *number / stride);
+  inside->Add(at, fmt::format("% {} == 0", stride));
+  if (least < 0) inside->Add(at, ">= 0");
+  Value index = b.Pointwise("index", fmt::format("{{0}} // {}", stride), {at}, Dtype::kInt32, 0);
+  limit(index, 0, most / stride);
+  return index;
+}
+
 // Input elements of every window, of shape (n, groups, c, k…, y…), zero outside.
 Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
   std::vector<int64_t> sizes = {g.n, g.groups, g.c};
@@ -23,32 +63,11 @@ Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
   std::vector<int64_t> split = {g.n, g.groups, g.c};
   split.insert(split.end(), g.in.begin(), g.in.end());
   std::vector<Value> index = {all[0], all[1], all[2]};
-  std::string inside;
-  std::vector<Value> limited;
-  for (size_t s = 0; s < g.in.size(); ++s) {
-    Value k = all[3 + s], y = all[3 + g.in.size() + s];
-    std::string expr =
-        g.transposed ? fmt::format("{{0}} + {} - {{1}} * {}", g.padding[s], g.dilation[s])
-                     : fmt::format("{{0}} * {} + {{1}} * {} - {}", g.stride[s], g.dilation[s], g.padding[s]);
-    Value at = b.Pointwise("at", expr, {y, k}, Dtype::kInt32, 0);
-    auto add = [&](const std::string& condition, const Value& value) {
-      inside += inside.empty() ? "" : " & ";
-      inside += fmt::format(fmt::runtime(condition), fmt::format("{{{}}}", limited.size()));
-      limited.push_back(value);
-    };
-    if (g.transposed && g.stride[s] > 1) {
-      add(fmt::format("({{0}} % {} == 0)", g.stride[s]), at);
-      Value step = b.Pointwise("index", fmt::format("{{0}} // {}", g.stride[s]), {at}, Dtype::kInt32, 0);
-      add("({0} >= 0)", at);
-      at = step;
-      add(fmt::format("({{0}} < {})", g.in[s]), at);
-    } else if (g.transposed || g.padding[s] > 0) {
-      add(fmt::format("({{0}} >= 0) & ({{0}} < {})", g.in[s]), at);
-    }
-    index.push_back(at);
-  }
+  Conditions inside;
+  for (size_t s = 0; s < g.in.size(); ++s)
+    index.push_back(ElementOf(b, g, s, all[3 + g.in.size() + s], all[3 + s], &inside));
   std::optional<Value> valid;
-  if (!limited.empty()) valid = b.Pointwise("inside", inside, limited, Dtype::kBool, 0);
+  if (!inside.values.empty()) valid = b.Pointwise("inside", inside.text, inside.values, Dtype::kBool, 0);
   return b.Load("window", b.Reshape(x, split), index, valid);
 }
 

@@ -46,6 +46,7 @@ struct Pool {
 };
 
 std::string StartText(const Windows& w, std::string_view o) {
+  if (w.adaptive && w.input % w.count == 0) return fmt::format("{} * {}", o, w.input / w.count);
   if (w.adaptive) return fmt::format("({} * {} // {})", o, w.input, w.count);
   std::string text = w.stride == 1 ? std::string(o) : fmt::format("{} * {}", o, w.stride);
   return w.padding == 0 ? text : fmt::format("{} - {}", text, w.padding);
@@ -53,6 +54,25 @@ std::string StartText(const Windows& w, std::string_view o) {
 
 std::string EndText(const Windows& w, std::string_view o) {
   return fmt::format("((({} + 1) * {} + {}) // {})", o, w.input, w.count - 1, w.count);
+}
+
+// The input's element that element k of window o is.
+Value ElementOf(Builder& b, const Windows& w, const Value& o, const Value& k) {
+  if (w.adaptive && w.input % w.count != 0) {
+    Value start =
+        b.Pointwise("start", fmt::format("{{0}} * {} // {}", w.input, w.count), {o}, Dtype::kInt32, 0);
+    return b.Affine("index", {{1, start}, {1, k}}, 0);
+  }
+  return b.Affine("index", {{w.adaptive ? w.input / w.count : w.stride, o}, {w.dilation, k}}, -w.padding);
+}
+
+// Whether that element is in the window and in the input; empty where it always is.
+std::string InsideText(const Windows& w, const std::string& element, const std::string& o) {
+  if (w.adaptive) return fmt::format("({} < {})", element, EndText(w, o));
+  const int64_t last = (w.count - 1) * w.stride + (w.longest - 1) * w.dilation - w.padding;
+  if (w.padding == 0) return fmt::format("({} < {})", element, w.input);
+  if (last < w.input) return fmt::format("({} >= 0)", element);
+  return fmt::format("({0} >= 0) & ({0} < {1})", element, w.input);
 }
 
 Pool Lay(Builder& b, const std::vector<Windows>& windows, const std::vector<int64_t>& out) {
@@ -65,9 +85,7 @@ Pool Lay(Builder& b, const std::vector<Windows>& windows, const std::vector<int6
   for (size_t s = 0; s < windows.size(); ++s) {
     const Windows& w = windows[s];
     Value o = p.index[lead + s], k = p.index[out.size() + s];
-    const std::string step = w.dilation == 1 ? "{1}" : fmt::format("{{1}} * {}", w.dilation);
-    Value at =
-        b.Pointwise("index", fmt::format("{} + {}", StartText(w, "{0}"), step), {o, k}, Dtype::kInt32, 0);
+    const Value at = ElementOf(b, w, o, k);
     p.index[lead + s] = at;
     if (w.inside) continue;
     auto hole = [&](const Value& value) {
@@ -76,11 +94,7 @@ Pool Lay(Builder& b, const std::vector<Windows>& windows, const std::vector<int6
     };
     const std::string element = hole(at);
     inside += inside.empty() ? "" : " & ";
-    if (w.adaptive) {
-      inside += fmt::format("({} < {})", element, EndText(w, hole(o)));
-    } else {
-      inside += fmt::format("({0} >= 0) & ({0} < {1})", element, w.input);
-    }
+    inside += InsideText(w, element, w.adaptive ? hole(o) : "");
   }
   p.index.resize(out.size());
   if (!limited.empty()) p.valid = b.Pointwise("inside", inside, limited, Dtype::kBool, 0);

@@ -2,6 +2,7 @@
 // PyTorch does, so that both round to the same neighbours.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "teach/lowering.h"
@@ -27,8 +28,14 @@ std::vector<std::string> ScaleNames(size_t spatial) {
   return {names.end() - static_cast<int64_t>(spatial), names.end()};
 }
 
-Value Indexed(Builder& b, const std::string& expr, const Value& o) {
-  return b.Pointwise("index", expr, {o}, Dtype::kInt32, 0);
+// The nearest neighbour along a dimension of n elements.
+Value Nearest(Builder& b, const Value& o, int64_t n, float scale) {
+  if (const auto number = ConstantIndex(o.view)) {
+    const auto place = static_cast<int64_t>(static_cast<float>(*number) * scale);
+    return b.Affine("index", {{0, o}}, std::min(place, n - 1));
+  }
+  const std::string place = fmt::format("({{0}}.to(tl.float32) * {}).to(tl.int32)", FloatText(scale));
+  return b.Pointwise("index", fmt::format("tl.minimum({}, {})", place, n - 1), {o}, Dtype::kInt32, 0);
 }
 
 // Neighbours along one dimension and their weights.
@@ -104,9 +111,7 @@ bool LowerResize(Builder& b, const Node& node, std::string_view op, const BoundA
     const int64_t n = x.sizes()[2 + s];
     const float scale = ScaleOf(args, names[s], n, out[2 + s], align);
     if (op.find("nearest") != std::string_view::npos) {
-      o = Indexed(
-          b, fmt::format("tl.minimum(({{0}}.to(tl.float32) * {}).to(tl.int32), {})", FloatText(scale), n - 1),
-          o);
+      o = Nearest(b, o, n, scale);
     } else if (op.find("cubic") != std::string_view::npos) {
       taps.push_back(CubicTaps(b, o, n, scale, align));
     } else {

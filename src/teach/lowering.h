@@ -63,6 +63,13 @@ class Builder {
   Value Reshape(const Value& in, const std::vector<int64_t>& sizes);
   // Index along one dimension, of shape `sizes`, int32 (int64 where it does not fit).
   Value Index(const std::vector<int64_t>& sizes, int64_t dim);
+  // The number of an element, Σ factor · term + offset, said as shortly as it can be: dimensions of one
+  // element add nothing to it.
+  struct Term {
+    int64_t factor;
+    Value value;
+  };
+  Value Affine(std::string name, const std::vector<Term>& terms, int64_t offset);
   // All of them, one for each dimension: where an indexed load starts from.
   std::vector<Value> Indices(const std::vector<int64_t>& sizes);
 

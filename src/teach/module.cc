@@ -63,6 +63,7 @@ class ModuleWriter {
   std::optional<Module> Write() {
     if (!HasEverySource()) return std::nullopt;
     NameValues();
+    ShapeResults();
     Inputs();
     for (const Group& group : groups_) {
       if (group.kind == GroupKind::kCall) {
@@ -98,6 +99,16 @@ class ModuleWriter {
       bool input = prim.kind == PrimKind::kSource && program_.nodes[prim.node.id].kind == NodeKind::kInput;
       buffers_.push_back(input && request_.inputs.empty() ? PythonIdentifier(prim.name)
                                                           : names_.Unique(prim.name));
+    }
+  }
+
+  // What is returned in another shape than the one it was computed in is made in that shape at once.
+  void ShapeResults() {
+    for (const Prim& prim : graph_.prims) sizes_.push_back(prim.sizes);
+    for (const View& view : graph_.outputs) {
+      const bool made = view.prim >= 0 && graph_[view.prim].kind != PrimKind::kSource;
+      if (made && view.IsContiguous() && view.numel() == Product(sizes_[view.prim]))
+        sizes_[view.prim] = view.sizes;
     }
   }
 
@@ -156,7 +167,7 @@ class ModuleWriter {
 
   // A view as a PyTorch expression.
   std::string TensorText(const View& view) const {
-    const std::vector<int64_t>& sizes = graph_[view.prim].sizes;
+    const std::vector<int64_t>& sizes = sizes_[view.prim];
     const std::string& base = texts_[view.prim];
     if (auto text = ViewText(base, view, sizes)) return *text;
     // Some of the first dimension's elements, all of each.
@@ -186,7 +197,7 @@ class ModuleWriter {
   // Gives a value its memory; nothing to do for one that goes into a source.
   std::string Allocation(PrimId id, const std::string& device) const {
     const Prim& prim = graph_[id];
-    return fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id], TupleText(prim.sizes),
+    return fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id], TupleText(sizes_[id]),
                        device, DtypeName(prim.dtype));
   }
 
@@ -229,7 +240,7 @@ class ModuleWriter {
       if (std::find(made.begin(), made.end(), id) == made.end()) read.push_back(buffers_[id]);
     }
     for (PrimId id : made)
-      written.push_back(fmt::format("{} [{}]", buffers_[id], fmt::join(graph_[id].sizes, ", ")));
+      written.push_back(fmt::format("{} [{}]", buffers_[id], fmt::join(sizes_[id], ", ")));
     return fmt::format("{} -> {}", fmt::join(read, ", "), fmt::join(written, ", "));
   }
 
@@ -419,6 +430,7 @@ class ModuleWriter {
   NameTable kernel_names_;
   std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
+  std::vector<std::vector<int64_t>> sizes_;   // by prim: of its tensor
   struct Step {
     std::string name, flow, access;  // access: empty for a kernel that was launched before
   };

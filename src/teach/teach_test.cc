@@ -228,6 +228,22 @@ TEST(Teach, MasksOnlyWhereNeeded) {
   }
 }
 
+TEST(Teach, DimensionsOfOneElementLeaveNoTrace) {
+  // Pooling two rows to one; a product's result as it is returned.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {256, 2, 3});
+  Arg size{Arg::List{Arg{int64_t{1}}, Arg{int64_t{3}}}};
+  auto pooled = TeachFunction(m.Finish(m.Op("aten::adaptive_avg_pool2d", {Ref(x), size}, {256, 1, 3})));
+  Maker v;
+  NodeId a = v.Leaf(NodeKind::kInput, "a", {100, 2, 56}), b = v.Leaf(NodeKind::kInput, "b", {56});
+  auto product = TeachFunction(v.Finish(v.Op("aten::matmul", {Ref(a), Ref(b)}, {100, 2})), true);
+  ASSERT_TRUE(!pooled.empty() && !product.empty());
+  for (const Answer& answer : {pooled[0], product[0]}) {
+    for (const char* trace : {"tl.full([]", " * 1", "// 1)", ".view("})
+      EXPECT_EQ(answer.source.find(trace), std::string::npos) << trace << '\n' << answer.source;
+  }
+}
+
 TEST(Teach, LargeTensorsUse64BitOffsets) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {1 << 16, 1 << 16});

@@ -44,6 +44,14 @@ bool View::IsContiguous() const {
   return true;
 }
 
+std::optional<int64_t> ConstantIndex(const View& view) {
+  if (view.prim != kElementNumber || !view.guards.empty()) return std::nullopt;
+  for (int i = 0; i < view.rank(); ++i) {
+    if (view.sizes[i] != 1 && view.strides[i] != 0) return std::nullopt;
+  }
+  return view.offset;
+}
+
 std::vector<int64_t> ContiguousStrides(const std::vector<int64_t>& sizes) {
   std::vector<int64_t> strides(sizes.size());
   int64_t stride = 1;

@@ -36,6 +36,8 @@ struct View {
 };
 
 int64_t Product(const std::vector<int64_t>& sizes);
+// The element number where the view has one number throughout: the index along a dimension of one element.
+std::optional<int64_t> ConstantIndex(const View& view);
 std::vector<int64_t> ContiguousStrides(const std::vector<int64_t>& sizes);
 View ContiguousView(PrimId prim, std::vector<int64_t> sizes);
 

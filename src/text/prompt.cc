@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "program/canonical.h"
 #include "program/print.h"
 #include "text/prompt_table.h"
 
@@ -267,6 +268,7 @@ std::string SizesText(const Program& program) {
 
 PromptTask PolicyTask(const Program& program, bool strict) {
   Program flat = program;
+  CountFromFront(&flat);
   int number = 0;
   for (Node& node : flat.nodes) {
     if (node.kind == NodeKind::kOp) continue;

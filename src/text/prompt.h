@@ -78,8 +78,8 @@ std::string PrecisionText(const Program& program);
 std::string SizesText(const Program& program);
 
 // A task as the policy that comes with Tritogen is asked: in training and in use. Inputs, parameters, buffers
-// and constants are x0, x1, … in the program's order; the device is the kind of device: its answers do not
-// depend on more.
+// and constants are x0, x1, … in the program's order, places along a dimension count from its front; the
+// device is the kind of device: its answers do not depend on more.
 PromptTask PolicyTask(const Program& program, bool strict);
 
 struct ChatMessage {

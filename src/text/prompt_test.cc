@@ -142,6 +142,14 @@ TEST(Policy, IsAskedInFewWordsWithAllThatDecides) {
   }
 }
 
+TEST(Policy, NeedNotCountFromTheEnd) {
+  const Program program = ParseProgram(
+      "def program(x):\n    # x: float32[4, 8]\n    a = torch.select(x, -1, -2)\n    b = x[:, -3:]\n    "
+      "return a, b\n");
+  const std::string text = PolicyTask(program, true).program;
+  EXPECT_TRUE(Has(text, "torch.select(x0, dim=1, index=6)") && Has(text, "x0[:, 5:]")) << text;
+}
+
 TEST(SizesText, ProductsOfEachShapeOnce) {
   const Program program = ParseProgram(
       "def program(x, y, z):\n    # x: float32[4, 48, 5, 2]\n    # y: int64[4]\n    # z: bool[4, 48, 5, 2]\n"
