@@ -1,8 +1,8 @@
 // Graph: a program taken apart into what kernels are made of. Seven kinds of work (pointwise, indexed load,
-// reduction, scan, matrix product, recurrent layer, ATen call) on values in row-major order; layout operations have become
-// Views. Softmax, norms and losses are gone: they are reductions and pointwise steps here. So are pools
-// (reductions over indexed loads), convolutions (products with one as an operand) and sorting (ranks are
-// reductions of comparisons). One way of fusing serves them all.
+// reduction, scan, matrix product, recurrent layer, ATen call) on values in row-major order; layout
+// operations have become Views. Softmax, norms and losses are gone: they are reductions and pointwise steps
+// here. So are pools (reductions over indexed loads), convolutions (products with one as an operand) and
+// sorting (ranks are reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ enum class PrimKind {
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,     // operand 0 (batch…, m…, k) times operand 1 (batch…, k, n)
-  kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each step,
-               // and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
+  kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each
+               // step, and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
   kCall,       // an ATen call; its operands are read as tensors
 };
 
@@ -33,6 +33,7 @@ enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin };
 struct Prim {
   PrimKind kind = PrimKind::kPointwise;
   std::string name;               // what to call it in code
+  std::string result;             // the program's name for it, where it is a result of an operation
   std::string origin;             // the operator of the program that it belongs to: "softmax"
   Dtype dtype = Dtype::kFloat32;  // as stored in memory
   std::vector<int64_t> sizes;     // its shape
@@ -45,6 +46,7 @@ struct Prim {
   std::vector<Dtype> compute;    // per operand: the dtype the expression wants it in
   Dtype held = Dtype::kFloat32;  // of the expression's value in registers
   bool once = false;             // stored rather than computed again by every reader
+  NodeId unit = -1;              // shares kernels with prims of this unit only
   bool inlined = false;  // never stored: who reads it computes it. Index arithmetic, operands of products
   double flops = 0;      // per element
 
@@ -57,8 +59,9 @@ struct Prim {
   int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m
   int64_t inner = 0;   // k; operands may have it as several dimensions
 
-  // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates · size),
-  // first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are any.
+  // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates ·
+  // size), first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are
+  // any.
   bool backwards = false;  // from the last step to the first
 
   // kSource and kCall

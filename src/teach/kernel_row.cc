@@ -168,7 +168,7 @@ class RowWriter {
   void ReduceHeld(PrimId id) {
     const Prim& prim = graph_[id];
     std::string tile = Operand(id);
-    std::string name = code_.Name(prim.name);
+    std::string name = code_.NameOf(id);
     main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, tile)));
     code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
   }
@@ -177,7 +177,7 @@ class RowWriter {
   void ScanHeld(PrimId id) {
     const Prim& prim = graph_[id];
     std::string tile = Operand(id);
-    std::string name = code_.Name(prim.name);
+    std::string name = code_.NameOf(id);
     const int axis = s_.several_rows ? 1 : 0;
     switch (prim.reduce) {
       case ReduceOp::kSum:
@@ -246,7 +246,7 @@ class RowWriter {
 
   void Accumulate(PrimId id, Lines& inner) {
     const Prim& prim = graph_[id];
-    std::string acc = accumulators_[id] = code_.Name(prim.name + "_acc");
+    std::string acc = accumulators_[id] = code_.NameOf(id, "_acc");
     std::string tile = Operand(id);
     std::string dtype = TritonDtype(prim.compute[0]);
     main_.Add(fmt::format("{} = tl.full({}, {}, dtype={})", acc, TileShape(),
@@ -281,7 +281,7 @@ class RowWriter {
   void Finish(PrimId id) {
     const Prim& prim = graph_[id];
     const std::string& acc = accumulators_[id];
-    std::string name = code_.Name(prim.name);
+    std::string name = code_.NameOf(id);
     if (prim.reduce == ReduceOp::kArgMax || prim.reduce == ReduceOp::kArgMin) {
       ReduceOp value = prim.reduce == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin;
       main_.Add(fmt::format("{}_best = {}", acc, Reduced(value, acc)));

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "program/catalogue.h"
+#include "program/print.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
@@ -71,7 +72,8 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
 
 class Lowering {
  public:
-  Lowering(const Program& program, const LowerOptions& options) : program_(program), b_(options) {}
+  Lowering(const Program& program, const LowerOptions& options)
+      : program_(program), names_(PrintedNames(program)), b_(options) {}
 
   std::optional<Graph> Run() {
     for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes.size()); ++id) {
@@ -81,7 +83,10 @@ class Lowering {
         b_.values_.push_back({Source(id)});
       } else {
         b_.results_.clear();
+        const size_t first = b_.graph.prims.size();
         if (!LowerNode(node) || !Fits(id)) Call(id);
+        NameResults(id, first);
+        if (b_.options_.apart) SetApart(id, first);
         b_.values_.push_back(std::move(b_.results_));
       }
     }
@@ -249,6 +254,28 @@ class Lowering {
     return true;
   }
 
+  // Prims from `first` on that are the node's results.
+  void NameResults(NodeId id, size_t first) {
+    // A lowering may give more than the program has use for.
+    for (size_t r = 0; r < std::min(b_.results_.size(), names_[id].size()); ++r) {
+      const PrimId prim = b_.results_[r].view.prim;
+      if (prim < static_cast<PrimId>(first)) continue;
+      std::string& name = b_.graph.prims[prim].result;
+      if (name.empty()) name = names_[id][r];
+    }
+  }
+
+  // The prims from `first` on share kernels with each other only, and others read the node's results from
+  // memory.
+  void SetApart(NodeId id, size_t first) {
+    std::vector<Prim>& prims = b_.graph.prims;
+    for (size_t i = first; i < prims.size(); ++i) prims[i].unit = id;
+    for (const Value& value : b_.results_) {
+      if (value.view.prim >= static_cast<PrimId>(first) && !prims[value.view.prim].inlined)
+        prims[value.view.prim].once = true;
+    }
+  }
+
   Value Empty(const Shape& shape) {
     Prim prim;
     prim.kind = PrimKind::kEmpty;
@@ -289,6 +316,7 @@ class Lowering {
   }
 
   const Program& program_;
+  const std::vector<std::vector<std::string>> names_;  // of results, by node
   Builder b_;
 };
 

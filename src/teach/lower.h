@@ -14,6 +14,8 @@ struct LowerOptions {
   // Matrix products, convolutions, attention and recurrent layers stay calls: PyTorch's libraries have good
   // kernels for them.
   bool keep_products = false;
+  // Nothing is fused across operations of the program: each has kernels of its own.
+  bool apart = false;
   bool operator==(const LowerOptions&) const = default;
 };
 

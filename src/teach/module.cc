@@ -96,10 +96,28 @@ class ModuleWriter {
   void NameValues() {
     for (const std::string& parameter : Parameters()) names_.Unique(parameter);
     for (const Prim& prim : graph_.prims) {
-      bool input = prim.kind == PrimKind::kSource && program_.nodes[prim.node.id].kind == NodeKind::kInput;
+      const bool source = prim.kind == PrimKind::kSource;
+      const bool input = source && program_.nodes[prim.node.id].kind == NodeKind::kInput;
       buffers_.push_back(input && request_.inputs.empty() ? PythonIdentifier(prim.name)
-                                                          : names_.Unique(prim.name));
+                         : source                         ? names_.Unique(prim.name)
+                                                          : prim.name);
     }
+    // Results are called as in the program, before anything else takes the name.
+    for (const bool results : {true, false}) {
+      for (size_t i = 0; i < graph_.prims.size(); ++i) {
+        const Prim& prim = graph_.prims[i];
+        if (prim.kind == PrimKind::kSource || results == prim.result.empty()) continue;
+        if (results || Stored(static_cast<PrimId>(i)))
+          buffers_[i] = names_.Unique(results ? prim.result : prim.name);
+      }
+    }
+  }
+
+  bool Stored(PrimId id) const {
+    return graph_[id].kind == PrimKind::kEmpty || graph_[id].kind == PrimKind::kCall ||
+           std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+             return std::find(group.stores.begin(), group.stores.end(), id) != group.stores.end();
+           });
   }
 
   // What is returned in another shape than the one it was computed in is made in that shape at once.
@@ -299,6 +317,7 @@ class ModuleWriter {
   // The name of an earlier kernel that differs in nothing but the names of tensors; else its own.
   std::string KnownAs(const Group& group, const KernelCode& kernel) {
     std::vector<std::string> plain = buffers_;
+    for (PrimId id : group.members) plain[id] = graph_[id].name;
     for (size_t i = 0; i < kernel.pointers.size(); ++i) plain[kernel.pointers[i]] = fmt::format("t{}", i);
     return known_.emplace(WriteKernel(graph_, group, plain, options_, "kernel").source, kernel.name)
         .first->second;

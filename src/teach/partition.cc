@@ -123,8 +123,9 @@ class Partitioner {
   bool TryJoin(PrimId id, int g) {
     const Prim& prim = graph_[id];
     const Group& group = groups_[g];
-    if (group.kind == GroupKind::kCall || group.kind == GroupKind::kRecurrent ||
-        group.members.size() >= kMaxMembers || Pointers(group) >= kMaxPointers) {
+    if (prim.unit != graph_[group.members[0]].unit || group.kind == GroupKind::kCall ||
+        group.kind == GroupKind::kRecurrent || group.members.size() >= kMaxMembers ||
+        Pointers(group) >= kMaxPointers) {
       return false;
     }
     if (LoadsFrom(prim, g)) return false;
@@ -158,6 +159,7 @@ class Partitioner {
     Group& from = groups_[flat];
     Group& to = groups_[g];
     if (DomainSize(from.domain) != DomainSize(to.domain)) return;
+    if (graph_[from.members[0]].unit != graph_[to.members[0]].unit) return;
     if (from.members.size() + to.members.size() > kMaxMembers || Pointers(from) + Pointers(to) > kMaxPointers)
       return;
     for (PrimId member : from.members) {

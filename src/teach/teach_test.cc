@@ -209,6 +209,25 @@ TEST(Teach, HybridLeavesProductsToPyTorchInOneOfItsAnswers) {
   EXPECT_EQ(calls(TeachFunction(m.Finish(y))), 0);
 }
 
+TEST(Teach, OneAnswerHasAKernelForEachOperation) {
+  // softmax(relu(x) + relu(x)): two kernels of relu would be one too many, softmax is one although it is
+  // several steps.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 16});
+  NodeId a = m.Op("aten::relu", {Ref(x)}, {8, 16}), b = m.Op("aten::add.Tensor", {Ref(a), Ref(a)}, {8, 16});
+  const auto answers =
+      TeachFunction(m.Finish(m.Op("aten::_softmax", {Ref(b), Arg{int64_t{1}}, Arg{false}}, {8, 16})), true);
+  const auto launches = [](const std::string& source) {
+    size_t count = 0;
+    for (size_t at = 0; (at = source.find("@triton.jit", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  ASSERT_GE(answers.size(), 2u);
+  EXPECT_EQ(launches(answers[0].source), 1u);
+  EXPECT_EQ(answers[1].strategy, "a kernel for each operation");
+  EXPECT_EQ(launches(answers[1].source), 3u) << answers[1].source;
+}
+
 TEST(Teach, NothingForWritesInPlaceAndEmptyTensors) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {8});

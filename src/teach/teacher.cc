@@ -33,6 +33,8 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     change(strategy);
     all.push_back(std::move(strategy));
   };
+  // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
+  add("a kernel for each operation", [](Strategy& s) { s.lower.apart = true; });
   if (product && !strict) add("products by PyTorch", [](Strategy& s) { s.lower.keep_products = true; });
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
   if (product)

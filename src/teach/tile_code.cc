@@ -96,7 +96,7 @@ TileCode::TileCode(const Graph& graph, const Group& group, const std::vector<std
     : graph_(graph),
       group_(group),
       buffers_(buffers),
-      names_{"tl", "triton", "libdevice", "torch", "range"},
+      names_{"tl", "triton", "libdevice", "torch", "range", "min", "float"},
       domain_(&group.domain) {
   auto check = [&](auto& self, const View& view) -> void {
     int64_t last = std::abs(view.offset);
@@ -287,7 +287,7 @@ TileCode::Variable TileCode::Emit(PrimId id, bool per_row) {
   auto& values = inside ? in_loop_ : kept_;
   Lines* lines = inside ? body : outer;
   if (prim.expr == "{0}") return values[id] = {in[0], prim.held, all};
-  Variable variable{names_.Unique(prim.name), prim.held, all};
+  Variable variable{NameOf(id), prim.held, all};
   std::string text = prim.kind == PrimKind::kLoad
                          ? Converted(LoadText(prim, in, axes, per_row), prim.dtype, prim.held)
                          : FilledIn(prim.expr, in);

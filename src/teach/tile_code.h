@@ -86,6 +86,8 @@ class TileCode {
   Axes AxesOf(PrimId id) const;
 
   std::string Name(const std::string& wish) { return names_.Unique(wish); }
+  // For a prim that the kernel computes.
+  std::string NameOf(PrimId id, const char* suffix = "") { return names_.Unique(buffers_[id] + suffix); }
   std::string Pointer(PrimId id);                                    // its parameter
   const std::vector<PrimId>& pointers() const { return pointers_; }  // in order of the parameters
   bool wide() const { return wide_; }                                // offsets pass 2^31
