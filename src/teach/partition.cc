@@ -73,7 +73,7 @@ class Partitioner {
     Enter(id, static_cast<int>(groups_.size()) - 1, prim.kind == PrimKind::kReduce);
   }
 
-  // Kernels of the operands, newest first, then kernels that load one of them too.
+  // Kernels of the operands, products first, the newer first; then kernels that load one of them too.
   std::vector<int> Candidates(const Prim& prim) const {
     std::set<int, std::greater<>> makers, readers;
     for (const View& view : Tiles(prim)) {
@@ -89,6 +89,9 @@ class Partitioner {
       }
     }
     std::vector<int> all(makers.begin(), makers.end());
+    // A product can take a pointwise kernel in, which cannot do the same with it.
+    std::stable_partition(all.begin(), all.end(),
+                          [&](int g) { return groups_[g].kind == GroupKind::kMatmul; });
     for (int g : readers) {
       if (makers.count(g) == 0) all.push_back(g);
     }
