@@ -1,9 +1,12 @@
 """`sft` as its users meet it: trained, killed, stopped, gone on with, given what is wrong."""
 
 import json
+import os
 import resource
 import signal
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -11,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from conftest import ROOT, conversations, lines, make_model, sft, start
+from conftest import BINARY, ROOT, conversations, lines, make_model, sft, start
 
 
 def finish(done):
@@ -187,6 +190,27 @@ def test_two_ranks_learn_what_one_learns(config, tmp_path):
     first, second = [load_file(tmp_path / name / "checkpoints/step-00000012/model.safetensors") for name in ("one", "two")]
     for name, tensor in first.items():
         torch.testing.assert_close(second[name], tensor, rtol=1e-4, atol=1e-5)
+
+
+def test_torchrun_starts_the_ranks_and_their_end_is_its_own(config, tmp_path):
+    """With torchrun's own store, ports and restarts; --no-python: a rank is the program itself."""
+    path, out = config(), tmp_path / "run"
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable}
+
+    def torchrun(*arguments):
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python", BINARY]
+        return subprocess.run([*map(str, [*command, "sft", "--device", "cpu", "--config", path, *arguments])], env=variables,
+                              capture_output=True, text=True, timeout=180)  # fmt: skip
+
+    done = torchrun("--out", out, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["steps"] == 12  # one rank speaks
+    finish(sft("--config", path, "--out", tmp_path / "one", "--json"))
+    one, two = [[line["loss"] for line in lines(folder) if "loss" in line] for folder in (tmp_path / "one", out)]
+    assert one == pytest.approx(two, rel=1e-5) and len(one) == 12
+    path.write_text(path.read_text().replace("accumulation = 2", "accumulation = 3"))
+    refused = torchrun("--out", tmp_path / "other")
+    assert refused.returncode != 0 and "must be a multiple" in refused.stderr
 
 
 def test_a_rank_that_dies_ends_the_others_and_nothing_is_lost(config, tmp_path):
