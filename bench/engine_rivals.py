@@ -63,8 +63,8 @@ class Loop:
             attended = torch.empty(rows, self.heads * self.d, device="cuda", dtype=x.dtype)
             paged_decode[(rows, self.kv)](q.contiguous(), q, q, self.rope, self.keys[i], self.values[i], self.tables,
                                           positions.int(), attended, attended, self.width, self.heads, self.kv,
-                                          self.d**-0.5 * 1.4426950408889634, 1e-6, 0, FRESH=False, NORM=False, SPLIT=False, GROUP=16,
-                                          D=self.d, BLOCK=BLOCK, PRECISION="tf32", PDL=False, num_warps=1, num_stages=3)  # fmt: skip
+                                          self.d**-0.5 * 1.4426950408889634, 1e-6, 0, self.d, FRESH=False, NORM=False, SPLIT=False, GROUP=16,
+                                          D=self.d, PADDED=False, BLOCK=BLOCK, PRECISION="tf32", PDL=False, num_warps=1, num_stages=3)  # fmt: skip
             x = x + F.linear(attended, out)
             gate, up = F.linear(self.norm(x, weight), gate_up).chunk(2, -1)
             x = x + F.linear(F.silu(gate) * up, down)

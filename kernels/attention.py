@@ -4,9 +4,39 @@ The cache of one layer is two tensors (blocks, kv_heads, BLOCK, D); a sequence's
 names. Softmax in float32 (online: Milakov and Gimelshein 2018, arXiv 1805.02867), scores in powers of two: scale_log2 is the scale
 times log2(e). GROUP query heads, the tile of a dot at least, share a key head; where a model has fewer the others are idle, where
 it has more they take several programs.
+
+D is the width of tiles, a power of two. Heads have as many elements unless PADDED: then they have head_dim (a multiple of 16, which is
+read only then), and the elements of a tile behind it are zero.
 """
 import triton
 import triton.language as tl
+
+
+@triton.jit
+def load_heads(pointers, there, inside, PADDED: tl.constexpr):
+    """Of the heads that are there."""
+    if PADDED:
+        x = tl.load(pointers, mask=there & inside, other=0.0)
+    else:
+        x = tl.load(pointers, mask=there, other=0.0)
+    return x
+
+
+@triton.jit
+def load_inside(pointers, inside, PADDED: tl.constexpr):
+    if PADDED:
+        x = tl.load(pointers, mask=inside, other=0.0)
+    else:
+        x = tl.load(pointers)
+    return x
+
+
+@triton.jit
+def store_heads(pointers, x, there, inside, PADDED: tl.constexpr):
+    if PADDED:
+        tl.store(pointers, x, mask=there & inside)
+    else:
+        tl.store(pointers, x, mask=there)
 
 
 @triton.jit
@@ -24,28 +54,29 @@ def join_block(query, key, value, seen, best, total, acc, scale_log2, MASKED: tl
 
 
 @triton.jit
-def rotate(x, partner, norm, norm_partner, cos, sin, eps, NORM: tl.constexpr, D: tl.constexpr):
+def rotate(x, partner, norm, norm_partner, cos, sin, eps, size, NORM: tl.constexpr, D: tl.constexpr):
     """RMSNorm of heads (Qwen3) and rotary positions (Su et al. 2021, arXiv 2104.09864), halves as in GPT-NeoX: the partner of
-    element d is d + D/2, negative, or d - D/2. Rounded where transformers rounds. x (heads, D)."""
+    element d is d + size/2, negative, or d - size/2. Rounded where transformers rounds. x (heads, D)."""
     a = x.to(tl.float32)
     b = partner.to(tl.float32)
     if NORM:
-        scale = tl.rsqrt(tl.sum(a * a, 1) / D + eps)[:, None]
+        scale = tl.rsqrt(tl.sum(a * a, 1) / size + eps)[:, None]
         a = ((a * scale).to(x.dtype) * norm).to(tl.float32)
         b = ((b * scale).to(x.dtype) * norm_partner).to(tl.float32)
-    half = (tl.arange(0, D) < D // 2)[None, :]
+    half = (tl.arange(0, D) < size // 2)[None, :]
     return (a * cos + tl.where(half, -b, b) * sin).to(x.dtype)
 
 
 @triton.jit
 def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out, partial, table_stride, heads, kv_heads,
-                 scale_log2, eps, blocks_each, FRESH: tl.constexpr, NORM: tl.constexpr, SPLIT: tl.constexpr, GROUP: tl.constexpr,
-                 D: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
-    """One token a row against its sequence: program (row, kv head and tile of its group, split) -> out (rows, heads * D).
+                 scale_log2, eps, blocks_each, head_dim, FRESH: tl.constexpr, NORM: tl.constexpr, SPLIT: tl.constexpr,
+                 GROUP: tl.constexpr, D: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr,
+                 PDL: tl.constexpr):  # fmt: skip
+    """One token a row against its sequence: program (row, kv head and tile of its group, split) -> out (rows, heads * head_dim).
 
-    FRESH: qkv (rows, (heads + 2 kv_heads) * D) is as the projection left it; the row's own key and value are put into the cache
-    here. Otherwise they are there, and qkv (rows, heads * D) holds rotated queries. rope (positions, 2, D/2): cosines, sines.
-    SPLIT: blocks are shared out, blocks_each to a program (0: evenly), and `partial` (rows, heads, splits, D + 2) is written for
+    FRESH: qkv (rows, (heads + 2 kv_heads) * head_dim) is as the projection left it; the row's own key and value are put into the cache
+    here. Otherwise they are there, and qkv (rows, heads * head_dim) holds rotated queries. rope (positions, 2, head_dim/2): cosines, sines.
+    SPLIT: blocks are shared out, blocks_each to a program (0: evenly), and `partial` (rows, heads, splits, head_dim + 2) is written for
     join_splits: sum of values, largest score, sum of weights.
     """
     row = tl.program_id(0).to(tl.int64)
@@ -55,36 +86,49 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
     member = (tl.program_id(1) % tiles) * GROUP + tl.arange(0, GROUP)
     there = (member < group)[:, None]
     head = kv * group + member
+    if PADDED:
+        size = head_dim
+    else:
+        size: tl.constexpr = D
     d = tl.arange(0, D)
-    partner = (d + D // 2) % D
+    inside = (d < size)[None, :]
+    partner = (d + size // 2) % size
     n = tl.arange(0, BLOCK)
     position = tl.load(positions + row)
     table = tables + row * table_stride
-    own = ((tl.load(table + position // BLOCK).to(tl.int64) * kv_heads + kv) * BLOCK + position % BLOCK) * D
+    own = ((tl.load(table + position // BLOCK).to(tl.int64) * kv_heads + kv) * BLOCK + position % BLOCK) * size
     if FRESH:
-        source = qkv + row * (heads + 2 * kv_heads) * D
-        cos = tl.load(rope + position.to(tl.int64) * D + d % (D // 2))[None, :]
-        sin = tl.load(rope + position.to(tl.int64) * D + D // 2 + d % (D // 2))[None, :]
+        source = qkv + row * (heads + 2 * kv_heads) * size
+        cos = tl.load(rope + position.to(tl.int64) * size + d % (size // 2))[None, :]
+        sin = tl.load(rope + position.to(tl.int64) * size + size // 2 + d % (size // 2))[None, :]
         if PDL:  # programmatic dependent launch: what is above may run while the kernel before this one, which writes qkv, ends
             tl.extra.cuda.gdc_wait()
-        q = tl.load(source + head[:, None] * D + d[None, :], mask=there, other=0.0)
-        q_partner = tl.load(source + head[:, None] * D + partner[None, :], mask=there, other=0.0)
-        k = tl.load(source + (heads + kv) * D + d)[None, :]
-        k_partner = tl.load(source + (heads + kv) * D + partner)[None, :]
-        v = tl.load(source + (heads + kv_heads + kv) * D + d)[None, :]
+        q = load_heads(source + head[:, None] * size + d[None, :], there, inside, PADDED)
+        q_partner = load_heads(source + head[:, None] * size + partner[None, :], there, inside, PADDED)
+        k = load_inside(source + (heads + kv) * size + d, d < size, PADDED)[None, :]
+        k_partner = load_inside(source + (heads + kv) * size + partner, d < size, PADDED)[None, :]
+        v = load_inside(source + (heads + kv_heads + kv) * size + d, d < size, PADDED)[None, :]
         if NORM:
-            q = rotate(q, q_partner, tl.load(q_norm + d)[None, :], tl.load(q_norm + partner)[None, :], cos, sin, eps, True, D)
-            k = rotate(k, k_partner, tl.load(k_norm + d)[None, :], tl.load(k_norm + partner)[None, :], cos, sin, eps, True, D)
+            norm = load_inside(q_norm + d, d < size, PADDED)[None, :]
+            norm_partner = load_inside(q_norm + partner, d < size, PADDED)[None, :]
+            q = rotate(q, q_partner, norm, norm_partner, cos, sin, eps, size, True, D)
+            norm = load_inside(k_norm + d, d < size, PADDED)[None, :]
+            norm_partner = load_inside(k_norm + partner, d < size, PADDED)[None, :]
+            k = rotate(k, k_partner, norm, norm_partner, cos, sin, eps, size, True, D)
         else:
-            q = rotate(q, q_partner, q, q, cos, sin, eps, False, D)
-            k = rotate(k, k_partner, k, k, cos, sin, eps, False, D)
+            q = rotate(q, q_partner, q, q, cos, sin, eps, size, False, D)
+            k = rotate(k, k_partner, k, k, cos, sin, eps, size, False, D)
         if (tl.program_id(1) % tiles == 0) & (tl.program_id(2) == 0):
-            tl.store(keys + own + d[None, :], k)
-            tl.store(values + own + d[None, :], v)
+            if PADDED:
+                tl.store(keys + own + d[None, :], k, mask=inside)
+                tl.store(values + own + d[None, :], v, mask=inside)
+            else:
+                tl.store(keys + own + d[None, :], k)
+                tl.store(values + own + d[None, :], v)
     else:
-        q = tl.load(qkv + (row * heads + head[:, None]) * D + d[None, :], mask=there, other=0.0)
-        k = tl.load(keys + own + d)[None, :]
-        v = tl.load(values + own + d)[None, :]
+        q = load_heads(qkv + (row * heads + head[:, None]) * size + d[None, :], there, inside, PADDED)
+        k = load_inside(keys + own + d, d < size, PADDED)[None, :]
+        v = load_inside(values + own + d, d < size, PADDED)[None, :]
     own_score = tl.sum(q.to(tl.float32) * k.to(tl.float32), 1) * scale_log2
     if SPLIT:
         first_program = tl.program_id(2) == 0
@@ -105,86 +149,103 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
         first = 0
         last = position // BLOCK
         has_rest = position % BLOCK != 0
-    inside = n[:, None] * D + d[None, :]
+    in_block = n[:, None] * size + d[None, :]
     for b in range(first, last):
-        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
-        best, total, acc = join_block(q, tl.load(keys + base + inside), tl.load(values + base + inside), n, best, total, acc,
-                                      scale_log2, False, PRECISION)  # fmt: skip
+        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * size)
+        block_keys = load_inside(keys + base + in_block, inside, PADDED)
+        block_values = load_inside(values + base + in_block, inside, PADDED)
+        best, total, acc = join_block(q, block_keys, block_values, n, best, total, acc, scale_log2, False, PRECISION)
     if has_rest:
-        base = (tl.load(table + position // BLOCK).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
+        base = (tl.load(table + position // BLOCK).to(tl.int64) * kv_heads + kv) * (BLOCK * size)
         seen = n < position % BLOCK
-        block_keys = tl.load(keys + base + inside, mask=seen[:, None], other=0.0)
-        block_values = tl.load(values + base + inside, mask=seen[:, None], other=0.0)
+        block_keys = load_heads(keys + base + in_block, seen[:, None], inside, PADDED)
+        block_values = load_heads(values + base + in_block, seen[:, None], inside, PADDED)
         best, total, acc = join_block(q, block_keys, block_values, seen[None, :], best, total, acc, scale_log2, True, PRECISION)
     if PDL:
         tl.extra.cuda.gdc_launch_dependents()
     if SPLIT:
-        to = partial + ((row * heads + head[:, None]) * tl.num_programs(2) + tl.program_id(2)) * (D + 2)
-        tl.store(to + d[None, :], acc, mask=there)
-        tl.store(to + D, best[:, None], mask=there)
-        tl.store(to + D + 1, total[:, None], mask=there)
+        to = partial + ((row * heads + head[:, None]) * tl.num_programs(2) + tl.program_id(2)) * (size + 2)
+        store_heads(to + d[None, :], acc, there, inside, PADDED)
+        tl.store(to + size, best[:, None], mask=there)
+        tl.store(to + size + 1, total[:, None], mask=there)
     else:
-        tl.store(out + (row * heads + head[:, None]) * D + d[None, :], (acc / total[:, None]).to(out.dtype.element_ty), mask=there)
+        at = out + (row * heads + head[:, None]) * size + d[None, :]
+        store_heads(at, (acc / total[:, None]).to(out.dtype.element_ty), there, inside, PADDED)
 
 
 @triton.jit
-def join_splits(partial, out, splits, D: tl.constexpr):
-    """What the programs of paged_decode with SPLIT found, in order: program (row * heads + head) -> out (rows, heads * D)."""
+def join_splits(partial, out, splits, head_dim, D: tl.constexpr, PADDED: tl.constexpr):
+    """What the programs of paged_decode with SPLIT found, in order: program (row * heads + head) -> out (rows, heads * head_dim)."""
     head = tl.program_id(0).to(tl.int64)
+    if PADDED:
+        size = head_dim
+    else:
+        size: tl.constexpr = D
     d = tl.arange(0, D)
-    at = partial + head * splits * (D + 2)
-    best = tl.load(at + D)
-    total = tl.load(at + D + 1)
-    acc = tl.load(at + d)
+    inside = d < size
+    at = partial + head * splits * (size + 2)
+    best = tl.load(at + size)
+    total = tl.load(at + size + 1)
+    acc = load_inside(at + d, inside, PADDED)
     for split in range(1, splits):
-        at += D + 2
-        other = tl.load(at + D)
+        at += size + 2
+        other = tl.load(at + size)
         new_best = tl.maximum(best, other)
         keep = tl.exp2(best - new_best)
         weight = tl.exp2(other - new_best)
-        acc = acc * keep + tl.load(at + d) * weight
-        total = total * keep + tl.load(at + D + 1) * weight
+        acc = acc * keep + load_inside(at + d, inside, PADDED) * weight
+        total = total * keep + tl.load(at + size + 1) * weight
         best = new_best
-    tl.store(out + head * D + d, (acc / total).to(out.dtype.element_ty))
+    if PADDED:
+        tl.store(out + head * size + d, (acc / total).to(out.dtype.element_ty), mask=inside)
+    else:
+        tl.store(out + head * size + d, (acc / total).to(out.dtype.element_ty))
 
 
 @triton.jit
 def rope_to_cache(qkv, q_norm, k_norm, rope, keys, values, tables, table_rows, positions, queries, table_stride, heads, kv_heads,
-                  eps, NORM: tl.constexpr, TILE: tl.constexpr, D: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+                  eps, head_dim, NORM: tl.constexpr, TILE: tl.constexpr, D: tl.constexpr, PADDED: tl.constexpr,
+                  BLOCK: tl.constexpr):  # fmt: skip
     """What paged_decode does to fresh rows, for any tokens: program (token, TILE of its heads: queries, keys, values).
-    queries (tokens, heads * D); token i belongs to row table_rows[i] of `tables`."""
+    queries (tokens, heads * head_dim); token i belongs to row table_rows[i] of `tables`."""
     token = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    if PADDED:
+        size = head_dim
+    else:
+        size: tl.constexpr = D
     d = tl.arange(0, D)
-    partner = (d + D // 2) % D
-    source = qkv + (token * (heads + 2 * kv_heads) + head)[:, None] * D
+    inside = (d < size)[None, :]
+    partner = (d + size // 2) % size
+    source = qkv + (token * (heads + 2 * kv_heads) + head)[:, None] * size
     there = (head < heads + 2 * kv_heads)[:, None]
-    plain = tl.load(source + d[None, :], mask=there, other=0.0)
-    x_partner = tl.load(source + partner[None, :], mask=there, other=0.0)
+    plain = load_heads(source + d[None, :], there, inside, PADDED)
+    x_partner = load_heads(source + partner[None, :], there, inside, PADDED)
     position = tl.load(positions + token)
-    cos = tl.load(rope + position.to(tl.int64) * D + d % (D // 2))[None, :]
-    sin = tl.load(rope + position.to(tl.int64) * D + D // 2 + d % (D // 2))[None, :]
+    cos = tl.load(rope + position.to(tl.int64) * size + d % (size // 2))[None, :]
+    sin = tl.load(rope + position.to(tl.int64) * size + size // 2 + d % (size // 2))[None, :]
     is_query = (head < heads)[:, None]
     if NORM:
-        norm = tl.where(is_query, tl.load(q_norm + d)[None, :], tl.load(k_norm + d)[None, :])
-        norm_partner = tl.where(is_query, tl.load(q_norm + partner)[None, :], tl.load(k_norm + partner)[None, :])
-        x = rotate(plain, x_partner, norm, norm_partner, cos, sin, eps, True, D)
+        norm = tl.where(is_query, load_inside(q_norm + d, d < size, PADDED)[None, :], load_inside(k_norm + d, d < size, PADDED)[None, :])
+        norm_partner = tl.where(is_query, load_inside(q_norm + partner, d < size, PADDED)[None, :],
+                                load_inside(k_norm + partner, d < size, PADDED)[None, :])  # fmt: skip
+        x = rotate(plain, x_partner, norm, norm_partner, cos, sin, eps, size, True, D)
     else:
-        x = rotate(plain, x_partner, plain, plain, cos, sin, eps, False, D)
-    tl.store(queries + (token * heads + head)[:, None] * D + d[None, :], x, mask=is_query)
+        x = rotate(plain, x_partner, plain, plain, cos, sin, eps, size, False, D)
+    store_heads(queries + (token * heads + head)[:, None] * size + d[None, :], x, is_query, inside, PADDED)
     block = tl.load(tables + tl.load(table_rows + token).to(tl.int64) * table_stride + position // BLOCK).to(tl.int64)
     key = head - heads
-    at = ((block * kv_heads + key % kv_heads) * BLOCK + position % BLOCK)[:, None] * D + d[None, :]
-    tl.store(keys + at, x, mask=((key >= 0) & (key < kv_heads))[:, None])
-    tl.store(values + at, plain, mask=((key >= kv_heads) & (key < 2 * kv_heads))[:, None])
+    at = ((block * kv_heads + key % kv_heads) * BLOCK + position % BLOCK)[:, None] * size + d[None, :]
+    store_heads(keys + at, x, ((key >= 0) & (key < kv_heads))[:, None], inside, PADDED)
+    store_heads(values + at, plain, ((key >= kv_heads) & (key < 2 * kv_heads))[:, None], inside, PADDED)
 
 
 @triton.jit
-def paged_prefill(queries, keys, values, tables, tiles, out, table_stride, heads, kv_heads, scale_log2, ROWS: tl.constexpr,
-                  D: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+def paged_prefill(queries, keys, values, tables, tiles, out, table_stride, heads, kv_heads, scale_log2, head_dim,
+                  ROWS: tl.constexpr, D: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
     """Causal attention of runs of tokens whose keys and values are in the cache already: program (tile, head).
 
-    tiles (n, 4): a tile's first token in queries (tokens, heads * D), how many tokens (at most ROWS), the position of the first,
+    tiles (n, 4): a tile's first token in queries (tokens, heads * head_dim), how many tokens (at most ROWS), the position of the first,
     the row of `tables`.
     """
     tile = tiles + tl.program_id(0) * 4
@@ -194,24 +255,30 @@ def paged_prefill(queries, keys, values, tables, tiles, out, table_stride, heads
     start = tl.load(tile + 2)
     table = tables + tl.load(tile + 3).to(tl.int64) * table_stride
     r = tl.arange(0, ROWS)
+    if PADDED:
+        size = head_dim
+    else:
+        size: tl.constexpr = D
     d = tl.arange(0, D)
+    inside = (d < size)[None, :]
     n = tl.arange(0, BLOCK)
-    at = ((tl.load(tile).to(tl.int64) + r)[:, None] * heads + head) * D + d[None, :]
-    q = tl.load(queries + at, mask=(r < count)[:, None], other=0.0)
+    at = ((tl.load(tile).to(tl.int64) + r)[:, None] * heads + head) * size + d[None, :]
+    q = load_heads(queries + at, (r < count)[:, None], inside, PADDED)
     best = tl.full((ROWS,), -float("inf"), tl.float32)
     total = tl.zeros((ROWS,), tl.float32)
     acc = tl.zeros((ROWS, D), tl.float32)
-    inside = n[:, None] * D + d[None, :]
+    in_block = n[:, None] * size + d[None, :]
     whole = (start + 1) // BLOCK  # blocks that every token of the tile sees to their ends
     for b in range(0, whole):
-        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
-        best, total, acc = join_block(q, tl.load(keys + base + inside), tl.load(values + base + inside), n, best, total, acc,
-                                      scale_log2, False, PRECISION)  # fmt: skip
+        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * size)
+        block_keys = load_inside(keys + base + in_block, inside, PADDED)
+        block_values = load_inside(values + base + in_block, inside, PADDED)
+        best, total, acc = join_block(q, block_keys, block_values, n, best, total, acc, scale_log2, False, PRECISION)
     for b in range(whole, (start + count + BLOCK - 1) // BLOCK):
-        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * D)
+        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * size)
         there = (b * BLOCK + n < start + count)[:, None]
         seen = (b * BLOCK + n)[None, :] <= (start + r)[:, None]
-        block_keys = tl.load(keys + base + inside, mask=there, other=0.0)
-        block_values = tl.load(values + base + inside, mask=there, other=0.0)
+        block_keys = load_heads(keys + base + in_block, there, inside, PADDED)
+        block_values = load_heads(values + base + in_block, there, inside, PADDED)
         best, total, acc = join_block(q, block_keys, block_values, seen, best, total, acc, scale_log2, True, PRECISION)
-    tl.store(out + at, (acc / total[:, None]).to(out.dtype.element_ty), mask=(r < count)[:, None])
+    store_heads(out + at, (acc / total[:, None]).to(out.dtype.element_ty), (r < count)[:, None], inside, PADDED)

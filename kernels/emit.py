@@ -6,6 +6,7 @@
 One row for each kernel and each choice of types and constants that the program asks for, under the name that it asks for them by:
 the kernel's name and its choices, "measure_rows.f32.64". TTIR does not depend on the GPU but for its oldest supported capability.
 """
+import itertools
 import pathlib
 import sys
 
@@ -77,9 +78,9 @@ INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", 
 FLOAT_POINTERS = ("rope", "partial", "numbers", "cuts", "found", "logprobs", "squares")
 FLOAT_SCALARS = ("eps", "scale_log2")
 WIDTHS = (512, 1024, 2048, 4096, 8192)  # of a model; a row is one tile
-HEADS = (32, 64, 128, 256)  # elements of a head
+HEADS = (32, 64, 128, 256)  # elements of a head; with others (multiples of 16) they are padded to one of these
 BLOCK = 64  # tokens of a block of the cache
-ALIGNED_WIDTHS = ("n", "k")
+ALIGNED_WIDTHS = ("n", "k", "head_dim")
 
 
 def decoder_types(function, constants, dtype, others={}):
@@ -129,19 +130,20 @@ def decoder_variants():
                 yield variant(f"rms_norm.{short}.{add}.{width}", decoder.rms_norm, row | {"ADD": bool(add)}, dtype, **warps)
         yield variant(f"swiglu.{short}", decoder.swiglu, {"BLOCK": 1024}, dtype)
         yield from linear_variants(variant, short, dtype)
-        for d in HEADS:
-            cache = {"D": d, "BLOCK": BLOCK}
+        for d, padded in itertools.product(HEADS, (False, True)):
+            cache = {"D": d, "PADDED": padded, "BLOCK": BLOCK}
             wide = d > 128 or short == "f32"
+            head = f"{short}.{d}{'p' * padded}"
             for norm in (0, 1):
-                yield variant(f"rope_to_cache.{short}.{d}.{norm}", attention.rope_to_cache, cache | {"NORM": bool(norm), "TILE": 32}, dtype)
+                yield variant(f"rope_to_cache.{head}.{norm}", attention.rope_to_cache, cache | {"NORM": bool(norm), "TILE": 32}, dtype)
             for fresh, norm in ((0, 0), (1, 0), (1, 1)):
-                for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh else ((0, 0), (1, 0)):
+                for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh and not padded else ((0, 0), (1, 0)):
                     choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16, "PDL": bool(pdl)}
-                    yield variant(f"paged_decode.{short}.{d}.{fresh}{norm}{split}{pdl}", attention.paged_decode, cache | precision | choice,
+                    yield variant(f"paged_decode.{head}.{fresh}{norm}{split}{pdl}", attention.paged_decode, cache | precision | choice,
                                   dtype, num_warps=4 if wide else 2 if d > 64 else 1, num_stages=2 if wide else 3,
                                   launch_pdl=bool(pdl))  # fmt: skip
-            yield variant(f"join_splits.{short}.{d}", attention.join_splits, {"D": d}, dtype, num_warps=1)
-            yield variant(f"paged_prefill.{short}.{d}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,
+            yield variant(f"join_splits.{head}", attention.join_splits, {"D": d, "PADDED": padded}, dtype, num_warps=1)
+            yield variant(f"paged_prefill.{head}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,
                           num_warps=4 if d <= 64 and not wide else 8, num_stages=2 if wide else 3)  # fmt: skip
         for cut in (0, 1):
             yield variant(f"sample_chunks.{short}.{cut}", sampling.sample_chunks, {"CUT": bool(cut)}, dtype)

@@ -17,6 +17,7 @@
 #include "cli/bench_shapes.h"
 #include "cli/command.h"
 #include "cli/model_session.h"
+#include "cli/opening_notice.h"
 #include "cli/session.h"
 #include "engine/engine.h"
 #include "model/weights.h"
@@ -34,8 +35,7 @@ struct BenchOptions {
   std::string shape = "24m", out, tokens, dtype = "bfloat16", device = "cuda";
   int32_t sequences = 256, prompt = 512, answer = 512, group = 1, slots = 0, prefill_tokens = 8192,
           repeat = 2;
-  int tensor_parallel = 1;
-  double rank_timeout = TensorParallelOptions().timeout_seconds;
+  RankOptions ranks;
   bool batch_invariant = false, no_graphs = false, no_overlap = false;
   int32_t fused_rows = GpuRunnerOptions().fused_rows;
   double temperature = 1;
@@ -144,8 +144,7 @@ void FillRandom(const ModelConfig& config, const ModelPart& part, DecoderWeights
 
 std::unique_ptr<Runner> MakeRunner(const BenchOptions& o, const ModelConfig& config,
                                    const Environment& environment) {
-  TensorParallelOptions options{.size = o.tensor_parallel, .cuda = o.device == "cuda"};
-  options.timeout_seconds = o.rank_timeout;
+  TensorParallelOptions options{.ranks = o.ranks, .cuda = o.device == "cuda"};
   options.on_lost = EndForLostRank;
   options.compiler = {.python = environment.python,
                       .worker_folder = environment.root + "/worker",
@@ -165,10 +164,14 @@ std::unique_ptr<Runner> MakeRunner(const BenchOptions& o, const ModelConfig& con
     if (device.is_cuda()) Gpu::Current()->TrimMemory();
     return weights;
   };
-  CheckDivides(config, o.tensor_parallel);
-  if (o.tensor_parallel > 1) return MakeTensorParallelRunner(options);
+  OpeningNotice notice;
+  runner.on_opening = [&notice](const Opening& at) { notice.Set(at); };
+  CheckDivides(config, o.ranks.size);
+  if (o.ranks.size > 1) return MakeTensorParallelRunner(options);
+  runner.on_opening({"opening the GPU"});
   if (options.cuda) OpenGpu(options.compiler);
   const at::Device device = options.cuda ? Gpu::Current()->device() : at::Device(at::kCPU);
+  runner.on_opening({"making the weights"});
   return MakeGpuRunner(std::make_shared<const DecoderWeights>(options.load({}, device)), runner);
 }
 
@@ -181,14 +184,14 @@ nlohmann::json Describe(const BenchOptions& o, const ModelConfig& config) {
                             2 * element * config.layers * config.kv_heads * config.head_dim * o.sequences *
                                 (o.prompt + o.answer / 2.0);
   nlohmann::json report = {{"shape", o.shape},         {"dtype", o.dtype},
-                           {"parameters", parameters}, {"gpus", o.tensor_parallel},
+                           {"parameters", parameters}, {"gpus", o.ranks.size},
                            {"sequences", o.sequences}, {"prompt", o.prompt},
                            {"answer", o.answer},       {"group", o.group},
                            {"graphs", !o.no_graphs},   {"bytes_of_a_step", step_bytes}};
   const Gpu* const gpu = Gpu::Current();
   report["device"] = gpu != nullptr ? gpu->info().name : "CPUs as the tile machine";
   if (gpu == nullptr) return report;
-  const double bandwidth = gpu->info().memory_bandwidth * o.tensor_parallel;
+  const double bandwidth = gpu->info().memory_bandwidth * o.ranks.size;
   report["memory_bandwidth"] = bandwidth;
   report["limit_tokens_per_second"] = o.sequences / (step_bytes / bandwidth);
   return report;
@@ -238,12 +241,7 @@ int RunBench(int argc, char** argv, const Environment& environment) {
       ->add_option("--device", o.device,
                    "cpu: the tile machine stands for each GPU, to try the command itself")
       ->check(CLI::IsMember({"cuda", "cpu"}));
-  engine->add_option("--tensor-parallel", o.tensor_parallel, "so many GPUs share the model")
-      ->check(CLI::Range(1, 64));
-  engine
-      ->add_option("--rank-timeout", o.rank_timeout,
-                   "seconds after which GPUs that do not end a step are lost")
-      ->check(CLI::PositiveNumber);
+  AddRankOptions(engine, &o.ranks);
   engine->add_option("--fused-rows", o.fused_rows, "from so many rows on, products take norms along");
   engine->add_option("--temperature", o.temperature)->check(CLI::NonNegativeNumber);
   engine->add_flag("--batch-invariant", o.batch_invariant);

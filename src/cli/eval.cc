@@ -14,6 +14,7 @@
 #include "cli/eval_output.h"
 #include "cli/eval_tasks.h"
 #include "cli/files.h"
+#include "cli/model_session.h"
 #include "cli/progress.h"
 #include "cli/remote_options.h"
 #include "cli/session.h"
@@ -63,8 +64,7 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}));
   app->add_option("--batch", o->runner.slots, "answers that a model writes at once")
       ->check(CLI::Range(1, 4096));
-  app->add_option("--tensor-parallel", o->runner.tensor_parallel, "so many GPUs share a model")
-      ->check(CLI::Range(1, 64));
+  AddRankOptions(app, &o->runner.ranks);
   app->add_option("--cache-gib", o->runner.cache_gib, "memory for a model's keys and values")
       ->check(CLI::PositiveNumber);
   app->add_flag("--repair", o->repair, "send each verdict that is no pass back once");

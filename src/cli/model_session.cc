@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "cli/opening_notice.h"
 #include "cli/session.h"
 #include "engine/generation_config.h"
 #include "model/config.h"
@@ -27,15 +28,28 @@ std::optional<ChatTemplate> FindChatTemplate(const std::filesystem::path& folder
   return LoadChatTemplate(folder);
 }
 
-constexpr int kRankLostExit = 3;
+constexpr int kUserErrorExit = 2, kRankLostExit = 3;
 
 }  // namespace
 
 // Not through the ends of libraries, which may wait for the others; those end with this process.
-void EndForLostRank(const std::string& why) {
+void EndForLostRank(const std::string& why, bool users_fault) {
   fmt::print(stderr, "tritogen: {}\n", why);
-  std::fflush(nullptr);
-  std::_Exit(kRankLostExit);
+  std::fflush(stderr);
+  if (ftrylockfile(stdout) == 0) std::fflush(stdout);  // who prints may wait for a reader forever
+  std::_Exit(users_fault ? kUserErrorExit : kRankLostExit);
+}
+
+void AddRankOptions(CLI::App* app, RankOptions* options) {
+  app->add_option("--tensor-parallel", options->size,
+                  "so many GPUs share the model, with a process each: 2, 4, 8 (with --device cpu the tile "
+                  "machine stands for them: slow, for tests)")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  app->add_option("--rank-timeout", options->timeout_seconds,
+                  "seconds after which GPUs that do not end a step together are given up")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 void ModelOptions::AddTo(CLI::App* app) {
@@ -53,15 +67,7 @@ void ModelOptions::AddTo(CLI::App* app) {
   app->add_flag("--batch-invariant", runner.batch_invariant,
                 "GPUs: the same bits whoever shares the batch, for some speed");
   app->add_flag("!--no-graphs", runner.graphs, "GPUs: launch decode steps kernel by kernel, to find faults");
-  app->add_option("--tensor-parallel", runner.tensor_parallel,
-                  "so many GPUs share the model, with a process each: 2, 4, 8 (with --device cpu the tile "
-                  "machine stands for them: slow, for tests)")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app->add_option("--rank-timeout", runner.rank_timeout,
-                  "seconds after which GPUs that do not end a step together are given up")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  AddRankOptions(app, &runner.ranks);
   app->add_option("--batch", runner.slots, "sequences computed at once, at most")->check(CLI::Range(1, 4096));
 }
 
@@ -80,6 +86,8 @@ ModelSession OpenModel(const ModelOptions& options, const Environment& environme
                      .worker_folder = environment.root + "/worker",
                      .cache_folder = CacheFolder() / "kernels"};
   runner.on_lost = EndForLostRank;
+  OpeningNotice notice;
+  runner.on_opening = [&notice](const Opening& at) { notice.Set(at); };
   OpenedRunner opened = OpenRunner(folder, runner);
   EngineOptions engine = options.engine;
   engine.overlap = engine.overlap && opened.overlaps;

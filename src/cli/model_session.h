@@ -30,8 +30,12 @@ struct ModelSession {
   std::unique_ptr<Engine> engine;  // last: it uses the tokenizer
 };
 
-// What a lost rank of a model on several GPUs means for a command: the reason on stderr, exit code 3.
-[[noreturn]] void EndForLostRank(const std::string& why);
+// --tensor-parallel and --rank-timeout.
+void AddRankOptions(CLI::App* app, RankOptions* options);
+
+// What a lost rank of a model on several GPUs means for a command: the reason on stderr, exit code 3; 2 when
+// it is the user's fault.
+[[noreturn]] void EndForLostRank(const std::string& why, bool users_fault);
 
 // Throws UserError for a folder that is none, and for what is missing or damaged in it.
 ModelSession OpenModel(const ModelOptions& options, const Environment& environment);

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "cli/opening_notice.h"
+
 namespace tritogen {
 namespace {
 
@@ -89,6 +91,49 @@ TEST_F(ProgressTest, BearsNothingToDo) {
   Progress progress("verify", 0, ScreenThatIs(true));
   progress.Set(0);
   EXPECT_NE(Text().find("verify 0/0"), std::string::npos);
+}
+
+TEST_F(ProgressTest, OpeningSaysNothingWhileItIsQuick) {
+  OpeningLine line(ScreenThatIs(true));
+  line.Set({"opening the GPU"});
+  Wait(2);
+  line.Tick();
+  line.Clear();
+  EXPECT_EQ(Text(), "");
+}
+
+TEST_F(ProgressTest, OpeningIsRedrawnOnATerminalAndGoesAway) {
+  OpeningLine line(ScreenThatIs(true));
+  line.Set({"opening the GPU"});
+  Wait(2);
+  line.Set({"compiling kernels", 0, 64});
+  Wait(30);
+  line.Set({"compiling kernels", 12, 64});
+  line.Tick();
+  EXPECT_EQ(Text(), "\r\033[Kcompiling kernels 12/64, 30 s");
+  line.Clear();
+  EXPECT_EQ(Text(), "\r\033[Kcompiling kernels 12/64, 30 s\r\033[K");
+}
+
+TEST_F(ProgressTest, OpeningIsALineEveryTenSecondsElsewhere) {
+  OpeningLine line(ScreenThatIs(false));
+  line.Set({"connecting the GPUs"});
+  for (int i = 0; i < 50; ++i) {
+    Wait(0.5);
+    line.Tick();
+  }
+  line.Clear();
+  EXPECT_EQ(Text(), "connecting the GPUs, 10 s\nconnecting the GPUs, 20 s\n");
+}
+
+TEST(OpeningNotice, EndsItsThread) {
+  std::FILE* none = std::fopen("/dev/null", "w");
+  {
+    OpeningNotice unused({.out = none, .terminal = false});
+    OpeningNotice used({.out = none, .terminal = true});
+    used.Set({"opening the GPU"});
+  }
+  std::fclose(none);
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ struct KernelCompiler::Impl {
   std::optional<CompileResult> Find(const std::string& key, const Target& target);
   CompileResult Make(const Job& job, const Target& target);
   CompileResult MakeOnce(const Job& job, const Target& target);
-  void MakeAll(const std::vector<const Job*>& jobs, const Target& target,
+  void MakeAll(const std::vector<const Job*>& jobs, const Target& target, const OnCompiled& on_compiled,
                std::map<std::string, CompileResult>* results);
 
   const CompilerOptions options;
@@ -306,7 +306,11 @@ CompileResult KernelCompiler::Impl::MakeOnce(const Job& job, const Target& targe
 }
 
 void KernelCompiler::Impl::MakeAll(const std::vector<const Job*>& jobs, const Target& target,
+                                   const OnCompiled& on_compiled,
                                    std::map<std::string, CompileResult>* results) {
+  const auto total = static_cast<int64_t>(jobs.size());
+  int64_t done = 0;
+  if (on_compiled) on_compiled(0, total);
   std::atomic<size_t> next{0};
   std::mutex results_mutex;
   std::exception_ptr problem;
@@ -316,6 +320,7 @@ void KernelCompiler::Impl::MakeAll(const std::vector<const Job*>& jobs, const Ta
         CompileResult result = MakeOnce(*jobs[i], target);
         std::lock_guard lock(results_mutex);
         results->emplace(jobs[i]->key, std::move(result));
+        if (on_compiled) on_compiled(++done, total);
       } catch (...) {
         std::lock_guard lock(results_mutex);
         problem = std::current_exception();
@@ -337,7 +342,8 @@ void KernelCompiler::Start() {
 
 KernelCompiler::~KernelCompiler() = default;
 
-std::vector<CompileResult> KernelCompiler::Compile(std::span<const Kernel> kernels, const Target& target) {
+std::vector<CompileResult> KernelCompiler::Compile(std::span<const Kernel> kernels, const Target& target,
+                                                   const OnCompiled& on_compiled) {
   std::vector<Job> jobs;
   for (const Kernel& kernel : kernels) jobs.push_back(MakeJob(kernel, target, impl_->python.triton_version));
   std::map<std::string, CompileResult> results;
@@ -351,7 +357,7 @@ std::vector<CompileResult> KernelCompiler::Compile(std::span<const Kernel> kerne
   }
   std::vector<const Job*> to_make;
   for (const auto& [key, job] : missing) to_make.push_back(job);
-  if (!to_make.empty()) impl_->MakeAll(to_make, target, &results);
+  if (!to_make.empty()) impl_->MakeAll(to_make, target, on_compiled, &results);
   std::vector<CompileResult> ordered;
   for (const Job& job : jobs) ordered.push_back(results.at(job.key));
   return ordered;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,9 +41,14 @@ class KernelCompiler {
   // jail is needed and refused.
   void Start();
 
+  // Of the kernels that are in no cache: how many are done. Called before the first one and behind each, from
+  // any thread, one call at a time; never when all are there.
+  using OnCompiled = std::function<void(int64_t done, int64_t total)>;
+
   // One result per kernel, in order; equal kernels (locations aside) are compiled once, also across
   // concurrent calls. Thread-safe; blocks. Throws UserError when a jail is needed and refused.
-  std::vector<CompileResult> Compile(std::span<const Kernel> kernels, const Target& target);
+  std::vector<CompileResult> Compile(std::span<const Kernel> kernels, const Target& target,
+                                     const OnCompiled& on_compiled = {});
 
   // PTX of one kernel, for people to read. Not cached.
   CompileResult CompileWithPtx(const Kernel& kernel, const Target& target);

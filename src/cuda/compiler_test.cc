@@ -69,6 +69,21 @@ std::string Module(const std::string& parameters, const std::string& body) {
   return "module { tt.func public @k(" + parameters + ") {\n" + body + "\ntt.return } }";
 }
 
+TEST(Compiler, SaysHowManyAreDone) {
+  TempDir cache;
+  KernelCompiler compiler(Options(cache.path()));
+  const std::vector<Kernel> kernels = {{"k", Module("%p: !tt.ptr<f32>", ""), "", "", {}},
+                                       {"k", Module("%p: !tt.ptr<f16>", ""), "", "", {}},
+                                       {"k", Module("%p: !tt.ptr<f32>", ""), "", "", {}}};  // the first again
+  std::vector<std::pair<int64_t, int64_t>> said;
+  const auto say = [&](int64_t done, int64_t total) { said.emplace_back(done, total); };
+  compiler.Compile(kernels, TargetForCapability(90), say);
+  EXPECT_THAT(said, ::testing::ElementsAre(std::pair(0, 2), std::pair(1, 2), std::pair(2, 2)));
+  said.clear();
+  compiler.Compile(kernels, TargetForCapability(90), say);
+  EXPECT_TRUE(said.empty());
+}
+
 TEST(Compiler, KernelsOfEveryKindBecomeCubins) {
   const std::vector<Kernel> kernels = {Golden("vector_add"), Golden("softmax_rows"),
                                        Golden("dot_fp16_to_fp32"), Golden("host_descriptor"),

@@ -144,6 +144,7 @@ void RankProcesses::Send(int32_t kind, std::string_view bytes) {
     if (!thread_.joinable()) ThrowFault(rank, channel.Receive());
     std::unique_lock lock(mutex_);  // who watches knows more, soon
     changed_.wait_for(lock, kEndSeconds, [this] { return !lost_.empty(); });
+    if (users_fault_) throw UserError(lost_);
     throw RankLost(lost_.empty() ? Name(rank) + " does not answer any more" : lost_);
   }
 }
@@ -184,15 +185,16 @@ void RankProcesses::WatchThem() {
       }
       if (late) throw RankLost(Hanging(*late));
     }
+  } catch (const UserError& error) {
+    Lose(error.what(), /*users_fault=*/true);
   } catch (const std::exception& error) {
-    Lose(error.what());
+    Lose(error.what(), /*users_fault=*/false);
   }
 }
 
 void RankProcesses::Take(int rank) {
   const auto message = ranks_[rank - 1].channel.Receive();
-  if (!message) throw RankLost(Ended(rank));
-  if (message->kind < 0) throw RankLost(fmt::format("{}: {}", Name(rank), message->bytes));
+  if (!message || message->kind < 0) ThrowFault(rank, message);
   watch_.on_message(rank, *message);
 }
 
@@ -209,10 +211,11 @@ std::string RankProcesses::Hanging(const Work& work) const {
   return fmt::format("{} has not ended within {:.3g} s: {}", work.what, work.seconds, who);
 }
 
-void RankProcesses::Lose(const std::string& why) {
+void RankProcesses::Lose(const std::string& why, bool users_fault) {
   {
     std::unique_lock lock(mutex_);
     lost_ = why;
+    users_fault_ = users_fault;
     changed_.notify_all();
     if (changed_.wait_for(lock, kGrace, [this] { return stops_; })) return;
   }
@@ -220,7 +223,7 @@ void RankProcesses::Lose(const std::string& why) {
     if (!rank.reaped) kill(rank.pid, SIGKILL);
   }
   for (Rank& rank : ranks_) rank.reaped = rank.reaped || WaitFor(rank.pid, Clock::now() + kGrace);
-  if (watch_.on_lost) watch_.on_lost(why);
+  if (watch_.on_lost) watch_.on_lost(why, users_fault);
 }
 
 RankProcesses::Working::Working(RankProcesses* processes, std::string what, double seconds)

@@ -30,8 +30,9 @@ class RankProcesses {
     // A message of one's own (kinds from 1 on) came. What it throws makes a loss.
     std::function<void(int rank, const RankChannel::Message& message)> on_message;
     // A rank is lost, or hangs; the others have been ended. Nothing is to be hoped for any more, and whoever
-    // waits for a device may wait forever: it should end the process.
-    std::function<void(const std::string& why)> on_lost;
+    // waits for a device may wait forever: it should end the process. `users_fault`: the rank has ended with
+    // a UserError.
+    std::function<void(const std::string& why, bool users_fault)> on_lost;
   };
 
   // Starts ranks 1 to size − 1. REQUIRES: this process has no other threads and has not touched a GPU.
@@ -40,7 +41,7 @@ class RankProcesses {
   RankProcesses(const RankProcesses&) = delete;
 
   static constexpr int32_t kReady = 0;
-  // To all. Throws RankLost.
+  // To all. Throws RankLost, or a rank's UserError.
   void Send(int32_t kind, std::string_view bytes = {});
   // Each rank has sent kReady. Throws what one of them failed with, RankLost when one does not come within
   // the time. REQUIRES: before StartWatching.
@@ -80,7 +81,7 @@ class RankProcesses {
   std::string Name(int rank) const;
   std::string Ended(int rank);
   std::string Hanging(const Work& work) const;
-  void Lose(const std::string& why);
+  void Lose(const std::string& why, bool users_fault);
   [[noreturn]] void ThrowFault(int rank, const std::optional<RankChannel::Message>& message);
 
   std::vector<Rank> ranks_;  // rank 1 first
@@ -89,6 +90,7 @@ class RankProcesses {
   std::condition_variable changed_;
   bool stops_ = false;
   std::string lost_;  // why, once they are
+  bool users_fault_ = false;
   std::optional<Work> work_;
   Pipe wake_;
   std::thread thread_;

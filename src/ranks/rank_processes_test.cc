@@ -13,7 +13,7 @@
 namespace tritogen {
 namespace {
 
-constexpr int32_t kAsk = 1, kEnd = 2;
+constexpr int32_t kAsk = 1, kEnd = 2, kRefuse = 3;
 
 std::string Bytes(pid_t pid) {
   return std::string(reinterpret_cast<const char*>(&pid), sizeof pid);
@@ -26,12 +26,14 @@ pid_t PidOf(const std::string& bytes) {
   return pid;
 }
 
-// Says that it is ready; answers kAsk with its number and process, and ends with kEnd.
+// Says that it is ready; answers kAsk with its number and process, and ends with kEnd and kRefuse.
 void Answer(int rank, RankChannel* first) {
   first->Send(RankProcesses::kReady);
   while (const auto message = first->Receive()) {
     if (message->kind == kEnd && message->bytes == std::to_string(rank))
       throw InternalError("it was told to");
+    if (message->kind == kRefuse && message->bytes == std::to_string(rank))
+      throw UserError("the tensor is damaged");
     if (message->kind == kAsk) first->Send(rank, Bytes(getpid()));
   }
 }
@@ -47,7 +49,11 @@ struct Watched {
                                    pids.push_back(PidOf(message.bytes));
                                    changed.notify_all();
                                  },
-                             .on_lost = [this](const std::string& why) { loss.set_value(why); }});
+                             .on_lost =
+                                 [this](const std::string& why, bool users) {
+                                   users_fault = users;
+                                   loss.set_value(why);
+                                 }});
   }
   std::vector<pid_t> Pids(size_t count) {
     processes.Send(kAsk);
@@ -62,6 +68,7 @@ struct Watched {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<pid_t> pids;
+  bool users_fault = false;
   std::promise<std::string> loss;
   RankProcesses processes;
   std::future<std::string> lost;
@@ -113,6 +120,21 @@ TEST(RankProcesses, OneThatFailsSaysWhy) {
   const std::string why = three.Lost();
   EXPECT_NE(why.find("rank 2 of 3"), std::string::npos) << why;
   EXPECT_NE(why.find("it was told to"), std::string::npos) << why;
+  EXPECT_FALSE(three.users_fault);
+}
+
+TEST(RankProcesses, AUsersFaultOfOneIsOneHere) {
+  Watched three(3);
+  three.processes.Send(kRefuse, "2");
+  const std::string why = three.Lost();
+  EXPECT_NE(why.find("rank 2 of 3"), std::string::npos) << why;
+  EXPECT_NE(why.find("the tensor is damaged"), std::string::npos) << why;
+  EXPECT_TRUE(three.users_fault);
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 100; ++i) three.processes.Send(kAsk);
+      },
+      UserError);
 }
 
 TEST(RankProcesses, OneThatHangsIsNamed) {

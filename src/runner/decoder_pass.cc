@@ -22,12 +22,15 @@ constexpr int64_t kMostSplits = 64;
 constexpr int64_t kTileRows = 64, kColumns = 64, kAddColumns = 32;
 constexpr int64_t kWideMlp = 2048;  // from this intermediate size on cuBLAS and separate norms are faster
 
+// The tile of a head: its size where there are tiles of that, otherwise the next one, padded.
 std::string HeadName(int64_t head_dim) {
-  if (head_dim != 32 && head_dim != 64 && head_dim != 128 && head_dim != 256) {
-    throw UserError(
-        fmt::format("the kernels have no form for heads of {} elements: 32, 64, 128 or 256", head_dim));
+  constexpr int64_t kTiles[] = {32, 64, 128, 256};
+  for (const int64_t tile : kTiles) {
+    if (head_dim == tile) return std::to_string(tile);
+    if (head_dim < tile && head_dim % 16 == 0) return std::to_string(tile) + "p";
   }
-  return std::to_string(head_dim);
+  throw UserError(
+      fmt::format("the kernels have no form for heads of {} elements: multiples of 16 up to 256", head_dim));
 }
 
 int64_t HeadTiles(const ModelConfig& config) {
@@ -126,7 +129,7 @@ std::vector<std::string> DecoderPass::KernelNames() const {
   }
   if (!CanFuse()) return names;
   names.push_back(Kernel("embed", "1." + width_));
-  names.push_back(Kernel("paged_decode", head_ + ".1" + norm + "01"));
+  if (!head_.ends_with('p')) names.push_back(Kernel("paged_decode", head_ + ".1" + norm + "01"));
   const auto linear = [&](std::string_view kind, bool bias) {
     names.push_back(Kernel("linear", fmt::format("{}.{:d}1", kind, bias)));
   };
@@ -175,7 +178,7 @@ void DecoderPass::ToCache(const LayerWeights& layer, size_t index, const PagedCa
                 {rows.x.size(0), CeilDiv(config_.heads + 2 * config_.kv_heads, kRopeTile)},
                 {rows.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
                  cache.keys[index], cache.values[index], tables, table_rows, positions, rows.queries,
-                 tables.stride(0), config_.heads, config_.kv_heads, config_.rms_norm_eps});
+                 tables.stride(0), config_.heads, config_.kv_heads, config_.rms_norm_eps, config_.head_dim});
 }
 
 void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRows& in,
@@ -185,15 +188,16 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
   if (!fresh) ToCache(layer, index, cache, in.tables, row_numbers_.narrow(0, 0, n), in.positions, rows);
   const at::Tensor& any = layer.input_norm;
   const bool norm = fresh && config_.qk_norm;
-  const bool overlaps = fresh && splits == 1 && rows.overlaps;
+  const bool overlaps = fresh && splits == 1 && rows.overlaps && !head_.ends_with('p');
   const std::string choice = fmt::format("{}.{:d}{:d}{:d}{:d}", head_, fresh, norm, splits > 1, overlaps);
   LaunchBuiltin(Kernel("paged_decode", choice), {n, HeadTiles(config_), splits},
                 {fresh ? rows.qkv : rows.queries, norm ? layer.q_norm : any, norm ? layer.k_norm : any, rope_,
                  cache.keys[index], cache.values[index], in.tables, in.positions, rows.attended, partial_,
                  in.tables.stride(0), config_.heads, config_.kv_heads, scale, config_.rms_norm_eps,
-                 options_.blocks_each});
+                 options_.blocks_each, config_.head_dim});
   if (splits > 1) {
-    LaunchBuiltin(Kernel("join_splits", head_), n * config_.heads, {partial_, rows.attended, splits});
+    LaunchBuiltin(Kernel("join_splits", head_), n * config_.heads,
+                  {partial_, rows.attended, splits, config_.head_dim});
   }
 }
 
@@ -296,7 +300,7 @@ void DecoderPass::Prefill(const PrefillTokens& in, const PagedCache& cache) {
     if (i + 1 == weights_->layers.size()) break;  // nobody asks for these tokens' logits
     LaunchBuiltin(Kernel("paged_prefill", head_), {in.tiles.size(0), config_.heads},
                   {rows.queries, cache.keys[i], cache.values[i], in.tables, in.tiles, rows.attended,
-                   in.tables.stride(0), config_.heads, config_.kv_heads, scale});
+                   in.tables.stride(0), config_.heads, config_.kv_heads, scale, config_.head_dim});
     Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
     SumDelta(rows);
     Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);

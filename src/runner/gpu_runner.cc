@@ -61,6 +61,10 @@ class GpuRunner final : public Runner {
   };
 
   void MakeCache();
+  void CompileKernels();
+  void Say(const Opening& opening) const {
+    if (options_.on_opening && (ranks_ == nullptr || ranks_->rank() == 0)) options_.on_opening(opening);
+  }
   int64_t ResultWords() const { return rows_ * (3 + 2 * kTopLogits); }
   Views ViewsOf(int64_t rows);
   void Start(const SlotStart& start);
@@ -133,19 +137,29 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   slots_.resize(limits_.slots + 1);
   slot_taken_.resize(limits_.slots + 1);
   MakeCache();
-  std::vector<Kernel> kernels;
-  for (const std::string& name : pass_->KernelNames()) kernels.push_back(BuiltinKernel(name));
-  for (const std::string& name : sampler_->KernelNames()) kernels.push_back(BuiltinKernel(name));
+  CompileKernels();
   if (gpu_ == nullptr) return;
-  const bool first = ranks_ == nullptr || ranks_->rank() == 0;
-  if (first) gpu_->Precompile(kernels);  // all at once
-  if (ranks_ != nullptr) LeastOfRanks(ranks_.get(), 0, device_);
-  if (!first) gpu_->Precompile(kernels);  // finds what rank 0 has compiled
   graph_memory_ = std::make_unique<GraphMemory>();
   for (int i = 0; i < kStepsInFlight; ++i) {
     events_.emplace_back();
     cuda::Check(gpu_->driver().cuEventCreate(&events_.back(), CU_EVENT_DISABLE_TIMING), "make an event");
   }
+}
+
+// All at once. Of several ranks, which have one cache, the first one compiles.
+void GpuRunner::CompileKernels() {
+  std::vector<Kernel> kernels;
+  for (const std::string& name : pass_->KernelNames()) kernels.push_back(BuiltinKernel(name));
+  for (const std::string& name : sampler_->KernelNames()) kernels.push_back(BuiltinKernel(name));
+  if (gpu_ == nullptr) return;  // the names are right, which is all that the tile machine asks for
+  const bool first = ranks_ == nullptr || ranks_->rank() == 0;
+  if (first) {
+    gpu_->Precompile(kernels, [&](int64_t done, int64_t total) { Say({"compiling kernels", done, total}); });
+  }
+  if (ranks_ == nullptr) return;
+  Say({"waiting for the other ranks' memory and kernels"});
+  LeastOfRanks(ranks_.get(), 0, device_);
+  if (!first) gpu_->Precompile(kernels);
 }
 
 GpuRunner::~GpuRunner() {

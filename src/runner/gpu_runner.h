@@ -6,6 +6,7 @@
 #include "engine/runner.h"
 #include "model/decoder.h"
 #include "ranks/ranks.h"
+#include "runner/opening.h"
 
 namespace tritogen {
 
@@ -18,6 +19,7 @@ struct GpuRunnerOptions {
   bool batch_invariant = false;   // a sequence's numbers do not depend on the batch it is in
   bool graphs = true;
   int32_t fused_rows = 96;  // DecoderPass: PassOptions
+  OnOpening on_opening;     // may be missing
 };
 
 // Throws UserError when the model does not have so many positions; MakeGpuRunner checks it, too, but what is

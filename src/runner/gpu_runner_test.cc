@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
 #include "runner/gpu_runner.h"
 
 namespace tritogen {
@@ -126,6 +127,29 @@ TEST(GpuRunner, BiasesManyHeadsUntied) {
 TEST(GpuRunner, HalfPrecisions) {
   Generate(SmallWeights(SmallConfig(), at::kBFloat16), SmallOptions(), 0.15, {20, 70}, 100, 2);
   Generate(SmallWeights(SmallConfig(), at::kHalf), SmallOptions(), 0.03, {20, 70}, 100, 2);
+}
+
+// Heads that fill no tile are padded.
+TEST(GpuRunner, HeadsOfAnyMultipleOfSixteen) {
+  for (const int64_t head_dim : {16, 48, 80, 96, 112, 144}) {
+    ModelConfig config = SmallConfig();
+    config.head_dim = head_dim;
+    config.qk_norm = head_dim % 32 != 0;
+    SCOPED_TRACE(head_dim);
+    Generate(SmallWeights(config), SmallOptions(), 2e-4, {5, 70}, 50, 2);
+  }
+  ModelConfig config = SmallConfig();
+  config.head_dim = 80;
+  GpuRunnerOptions options = SmallOptions();
+  options.batch_invariant = true;
+  Generate(SmallWeights(config), options, 2e-4, {5, 130}, 50, 2);
+  Generate(SmallWeights(config, at::kBFloat16), SmallOptions(), 0.15, {20, 70}, 100, 2);
+  config.head_dim = 96, config.hidden = 128, config.heads = 4, config.intermediate = 128;
+  options = SmallOptions();
+  options.fused_rows = 2;
+  Generate(SmallWeights(config, at::kHalf), options, 0.03, {20, 70, 3}, 100, 2);
+  config.head_dim = 72;
+  EXPECT_THROW(MakeGpuRunner(SmallWeights(config), SmallOptions()), UserError);
 }
 
 // Products that take norms and sums along, against the plain forward pass.

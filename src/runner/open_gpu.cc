@@ -8,7 +8,7 @@ namespace tritogen {
 
 void OpenGpu(cuda::CompilerOptions options, int ordinal) {
   static auto* const compiler = new cuda::KernelCompiler(std::move(options));  // the Gpu uses it to its end
-  Gpu::Open(ordinal, compiler);
+  Gpu::Open(ordinal, compiler, /*verifies=*/false);
 }
 
 }  // namespace tritogen

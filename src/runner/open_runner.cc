@@ -34,20 +34,20 @@ GpuRunnerOptions GpuOptions(const RunnerOptions& options) {
   GpuRunnerOptions gpu{.context = options.context,
                        .cache_bytes = static_cast<int64_t>(options.cache_gib * 0x1p30),
                        .batch_invariant = options.batch_invariant,
-                       .graphs = options.graphs};
+                       .graphs = options.graphs,
+                       .on_opening = options.on_opening};
   if (options.slots > 0) gpu.slots = options.slots;
   return gpu;
 }
 
 OpenedRunner OpenRanks(const std::filesystem::path& folder, const RunnerOptions& options) {
   const ModelConfig config = LoadModelConfig(folder / "config.json");
-  CheckDivides(config, options.tensor_parallel);
+  CheckDivides(config, options.ranks.size);
   CheckContext(config, GpuOptions(options));
-  TensorParallelOptions parallel{.size = options.tensor_parallel,
+  TensorParallelOptions parallel{.ranks = options.ranks,
                                  .cuda = options.device != "cpu",
                                  .compiler = options.compiler,
                                  .runner = GpuOptions(options),
-                                 .timeout_seconds = options.rank_timeout,
                                  .on_lost = options.on_lost};
   if (!parallel.cuda && parallel.runner.cache_bytes == 0) parallel.runner.cache_bytes = kCacheBytesOnCpus;
   const auto dtype = ScalarTypeNamed(options.dtype);
@@ -62,7 +62,12 @@ OpenedRunner OpenRanks(const std::filesystem::path& folder, const RunnerOptions&
 OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
   const GpuRunnerOptions gpu = GpuOptions(options);
   CheckContext(LoadModelConfig(folder / "config.json"), gpu);
+  const auto say = [&](const char* what) {
+    if (options.on_opening) options.on_opening({what});
+  };
+  say("opening the GPU");
   OpenGpu(options.compiler);
+  say("reading the weights");
   auto weights = std::make_shared<const DecoderWeights>(
       LoadDecoder(folder, ScalarTypeNamed(options.dtype), at::Device(at::kCUDA, 0)));
   return {.runner = MakeGpuRunner(std::move(weights), gpu), .overlaps = true};
@@ -71,7 +76,7 @@ OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOpti
 }  // namespace
 
 OpenedRunner OpenRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
-  if (options.tensor_parallel > 1) return OpenRanks(folder, options);
+  if (options.ranks.size > 1) return OpenRanks(folder, options);
   if (UsesGpu(options)) return OpenGpuRunner(folder, options);
   CpuRunnerOptions cpu{.int8_weights = options.dtype == "int8",
                        .cache_bytes = static_cast<int64_t>(options.cache_gib * 0x1p30),

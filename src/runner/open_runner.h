@@ -2,14 +2,21 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "cuda/compiler.h"
 #include "engine/runner.h"
+#include "runner/opening.h"
 
 namespace tritogen {
+
+// Several GPUs share the model, each with a process (runner/tensor_parallel.h). On "cpu" the tile machine
+// stands for each of them.
+struct RankOptions {
+  int size = 1;
+  double timeout_seconds = 30;  // of a step, from its start or from the end of the one before
+};
 
 struct RunnerOptions {
   std::string device = "auto";  // "cpu", "cuda"; auto: cuda where there is one
@@ -20,11 +27,9 @@ struct RunnerOptions {
   bool batch_invariant = false;    // GPUs: a sequence's numbers do not depend on the batch it is in
   bool graphs = true;              // GPUs: decode steps are CUDA graphs
   cuda::CompilerOptions compiler;  // of a GPU's kernels
-  // Several GPUs share the model, each with a process (runner/tensor_parallel.h). On "cpu" the tile machine
-  // stands for each of them.
-  int tensor_parallel = 1;
-  double rank_timeout = 30;                             // seconds
-  std::function<void(const std::string& why)> on_lost;  // of ranks: should end the process
+  RankOptions ranks;
+  OnRankLost on_lost;    // should end the process
+  OnOpening on_opening;  // may be missing
 };
 
 struct OpenedRunner {
@@ -32,7 +37,7 @@ struct OpenedRunner {
   bool overlaps = false;  // computes beside the host, so that planning ahead saves time
 };
 
-// Opens the GPU when it is wanted or, with auto, there. REQUIRES: with tensor_parallel, that this process has
+// Opens the GPU when it is wanted or, with auto, there. REQUIRES: with several ranks, that this process has
 // no other threads. Throws UserError for a folder that cannot be used,
 // and for a device that is not there.
 OpenedRunner OpenRunner(const std::filesystem::path& folder, const RunnerOptions& options);

@@ -83,12 +83,12 @@ class FirstRank final : public Runner {
 
   const RunnerLimits& limits() const override { return runner_->limits(); }
   void Submit(const Batch& batch) override {
-    const RankProcesses::Working step(&others_, "the start of a step", options_.timeout_seconds);
+    const RankProcesses::Working step(&others_, "the start of a step", options_.ranks.timeout_seconds);
     others_.Send(kStep, EncodeBatch(batch));
     runner_->Submit(batch);
   }
   std::vector<Sample> Wait() override {
-    const RankProcesses::Working step(&others_, "a step", options_.timeout_seconds);
+    const RankProcesses::Working step(&others_, "a step", options_.ranks.timeout_seconds);
     others_.Send(kWait);
     std::vector<Sample> samples = runner_->Wait();
     tokens_.Own(TokensCrc(samples));
@@ -98,7 +98,7 @@ class FirstRank final : public Runner {
     TRITOGEN_CHECK(options_.reload);
     const RankProcesses::Working load(&others_, "reading new weights", kLoadTime);
     others_.Send(kWeights);
-    options_.reload({0, options_.size}, weights_.get());
+    options_.reload({0, options_.ranks.size}, weights_.get());
     runner_->WeightsChanged();
   }
 
@@ -129,10 +129,10 @@ at::Device OpenDevice(const TensorParallelOptions& options, int rank) {
 std::shared_ptr<Ranks> Meet(const TensorParallelOptions& options, int rank, const std::string& host,
                             at::Device device) {
   const RankPlace place{.rank = rank,
-                        .size = options.size,
+                        .size = options.ranks.size,
                         .local = rank,
                         .run = "tensor-parallel",
-                        .timeout_seconds = kStoreTimeouts * options.timeout_seconds};
+                        .timeout_seconds = kStoreTimeouts * options.ranks.timeout_seconds};
   return JoinRanks(place, device, host);
 }
 
@@ -169,7 +169,7 @@ void Follow(RankChannel* first, Runner* runner, const std::function<void()>& rel
 }
 
 void BeOther(const TensorParallelOptions& options, int rank, RankChannel* first) {
-  const ModelPart part{rank, options.size};
+  const ModelPart part{rank, options.ranks.size};
   Expect(first, kOpen);
   const at::Device device = OpenDevice(options, rank);
   const auto weights = std::make_shared<DecoderWeights>(options.load(part, device));
@@ -181,13 +181,20 @@ void BeOther(const TensorParallelOptions& options, int rank, RankChannel* first)
 
 FirstRank::FirstRank(const TensorParallelOptions& options)
     : options_(options),
-      tokens_(options.size),
-      others_(options.size, [this](int rank, RankChannel* first) { BeOther(options_, rank, first); }) {
-  if (options.cuda) RequireGpus(options.size);
-  const at::Device device = OpenDevice(options, 0);  // compiles the verifier's kernels, which the others find
-  others_.Send(kOpen);
-  weights_ = std::make_shared<DecoderWeights>(options.load({0, options.size}, device));
+      tokens_(options.ranks.size),
+      others_(options.ranks.size, [this](int rank, RankChannel* first) { BeOther(options_, rank, first); }) {
+  const auto say = [&](const char* what) {
+    if (options.runner.on_opening) options.runner.on_opening({what});
+  };
+  if (options.cuda) RequireGpus(options.ranks.size);
+  others_.Send(kOpen);  // all at once: what takes long is reading CUDA's libraries
+  say("opening the GPUs");
+  const at::Device device = OpenDevice(options, 0);
+  say("reading the weights");
+  weights_ = std::make_shared<DecoderWeights>(options.load({0, options.ranks.size}, device));
+  say("waiting for the other ranks' weights");
   others_.AwaitReady(kLoadTime);
+  say("connecting the GPUs");
   host_ = OpenRankHost(device);
   others_.StartWatching({.on_message =
                              [this](int rank, const RankChannel::Message& message) {
@@ -211,14 +218,14 @@ FirstRank::FirstRank(const TensorParallelOptions& options)
 
 std::unique_ptr<Runner> MakeTensorParallelRunner(const TensorParallelOptions& options) {
   constexpr int kMostInvariant = 2;
-  if (options.runner.batch_invariant && options.size > kMostInvariant)
+  if (options.runner.batch_invariant && options.ranks.size > kMostInvariant)
     throw UserError(
         "--batch-invariant goes with two ranks at most: the order in which more of them are summed depends "
         "on the size of the batch");
   try {
     return std::make_unique<FirstRank>(options);
   } catch (const RankLost& error) {
-    if (options.on_lost) options.on_lost(error.what());
+    if (options.on_lost) options.on_lost(error.what(), /*users_fault=*/false);
     throw;
   }
 }

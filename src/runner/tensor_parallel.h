@@ -11,6 +11,7 @@
 #include "cuda/compiler.h"
 #include "model/part.h"
 #include "runner/gpu_runner.h"
+#include "runner/open_runner.h"
 
 namespace tritogen {
 
@@ -18,17 +19,16 @@ namespace tritogen {
 inline constexpr int64_t kCacheBytesOnCpus = int64_t{256} << 20;
 
 struct TensorParallelOptions {
-  int size = 2;      // ranks; rank r has GPU r
-  bool cuda = true;  // false: on CPUs, where the tile machine runs the kernels: for tests
+  RankOptions ranks;  // rank r has GPU r
+  bool cuda = true;   // false: on CPUs, where the tile machine runs the kernels: for tests
   cuda::CompilerOptions compiler;
   GpuRunnerOptions runner;
   // Called in each process, with its GPU open.
   std::function<DecoderWeights(const ModelPart&, at::Device)> load;
   std::function<void(const ModelPart&, DecoderWeights*)> reload;  // new weights; may be missing
-  double timeout_seconds = 30;  // of a step, from its start or from the end of the one before
   // Another rank is lost, and says why. Called on a thread of its own while the engine's thread may wait for
   // a GPU that will never answer: it should end the process.
-  std::function<void(const std::string& why)> on_lost;
+  OnRankLost on_lost;
 };
 
 // REQUIRES: this process has no other threads and has not touched a GPU; the model divides (CheckDivides).

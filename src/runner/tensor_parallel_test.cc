@@ -245,7 +245,7 @@ TEST(TensorParallel, AllRanksHaveTheBlocksOfThePoorest) {
 }
 
 TEST(TensorParallel, MoreThanTwoRanksAreNotBatchInvariant) {
-  TensorParallelOptions options{.size = 4, .cuda = false};
+  TensorParallelOptions options{.ranks = {.size = 4}, .cuda = false};
   options.runner.batch_invariant = true;
   EXPECT_THROW(MakeTensorParallelRunner(options), UserError);
 }

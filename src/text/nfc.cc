@@ -7,12 +7,14 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "text/ascii_run.h"
 #include "text/unicode_additions.h"
 
 namespace tritogen {
 namespace {
 
 constexpr char32_t kFirstUnstable = 0x300;  // no character below it changes, wherever it stands
+constexpr uint8_t kUnstableByte = 0xcc;     // with which UTF-8 of those from it on begins
 constexpr char32_t kEnd = 0x30000;          // no character from it on changes
 
 enum Kind : uint8_t {
@@ -58,23 +60,28 @@ std::vector<uint8_t> MakeKinds() {
   return kinds;
 }
 
-Kind KindOf(char32_t c) {
+const uint8_t* Kinds() {
   static const std::vector<uint8_t> kinds = MakeKinds();
-  return c < kFirstUnstable || c >= kEnd ? kInert : static_cast<Kind>(kinds[c]);
+  return kinds.data();
+}
+
+Kind KindOf(char32_t c) {
+  return c < kFirstUnstable || c >= kEnd ? kInert : static_cast<Kind>(Kinds()[c]);
 }
 
 // Bytes before the first active character, without the last inert one, which it may join.
 size_t StablePrefix(std::string_view text) {
   size_t at = 0, starter = 0;
   while (at < text.size()) {
-    if (static_cast<uint8_t>(text[at]) < 0x80) {
-      starter = at++;
+    const auto first = static_cast<uint8_t>(text[at]);
+    if (first < kUnstableByte) {
+      at = first < 0x80 ? AsciiEnd(text, at) : at + 2;
+      starter = at - (first < 0x80 ? 1 : 2);
       continue;
     }
-    const std::string_view rest = text.substr(at);
-    const Kind kind = KindOf(DecodeUtf8(rest));
+    const Kind kind = KindOf(DecodeUtf8(text.substr(at)));
     if (kind == kActive) return starter;
-    const size_t bytes = Utf8CharacterBytes(rest);
+    const size_t bytes = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
     starter = kind == kStranger ? at + bytes : at;
     at += bytes;
   }

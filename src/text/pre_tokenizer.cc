@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/json_cursor.h"
 #include "base/utf8.h"
+#include "text/ascii_run.h"
 #include "text/nfc.h"
 
 namespace tritogen {
@@ -88,7 +89,7 @@ void PreTokenizer::AddSplit(const json& step) {
 }
 
 void PreTokenizer::AddRegex(std::string_view pattern, bool keep_gaps) {
-  splits_.push_back({SplitRegex(pattern), AsciiSplit::For(pattern), keep_gaps});
+  splits_.push_back({SplitRegex(pattern), HandSplit::For(pattern), keep_gaps});
 }
 
 std::string_view PreTokenizer::Normalize(std::string_view text, std::string* scratch) const {
@@ -112,13 +113,18 @@ Splitter::Splitter(const PreTokenizer& pre_tokenizer) : pre_tokenizer_(pre_token
 }
 
 size_t WellFormedPrefix(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const auto tail = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
   size_t at = 0;
-  while (at < text.size()) {
-    if (static_cast<unsigned char>(text[at]) < 0x80) {
-      ++at;
-      continue;
-    }
-    const size_t bytes = Utf8CharacterBytes(text.substr(at));
+  while ((at = AsciiEnd(text, at)) < text.size()) {
+    const uint8_t first = byte(at);
+    size_t bytes = 0;
+    if (first >= 0xc2 && first <= 0xdf && at + 1 < text.size() && tail(at + 1))
+      bytes = 2;
+    else if (first > 0xe0 && first <= 0xec && at + 2 < text.size() && tail(at + 1) && tail(at + 2))
+      bytes = 3;
+    else  // few characters need a closer look
+      bytes = Utf8CharacterBytes(text.substr(at));
     if (bytes == 0) break;
     at += bytes;
   }

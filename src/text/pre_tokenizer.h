@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/ascii_split.h"
+#include "text/hand_split.h"
 #include "text/split_regex.h"
 
 namespace tritogen {
@@ -27,7 +27,7 @@ class PreTokenizer {
   friend class Splitter;
   struct Split {
     SplitRegex regex;
-    std::optional<AsciiSplit> by_hand;
+    std::optional<HandSplit> by_hand;
     bool keep_gaps = true;  // what is between two matches is a word, too
   };
   void AddStep(const nlohmann::json& step, bool last);

@@ -35,9 +35,10 @@ class Gpu {
   // UserError when this libtorch has none.
   static void LoadLibraries();
 
-  // Opens the device; once in a process, and never before a fork. `compiler` must outlive the Gpu. Throws
-  // UserError when there is no driver, no such device, or libtorch cannot use it.
-  static Gpu& Open(int ordinal, cuda::KernelCompiler* compiler);
+  // Opens the device; once in a process, and never before a fork. `compiler` must outlive the Gpu.
+  // `verifies`: the verifier's kernels will be needed, and are compiled here, all at once. Throws UserError
+  // when there is no driver, no such device, or libtorch cannot use it.
+  static Gpu& Open(int ordinal, cuda::KernelCompiler* compiler, bool verifies = true);
   static Gpu* Current() { return current_.get(); }  // null before Open
 
   // Makes context and stream those of the calling thread, which is not the one that opened it.
@@ -58,7 +59,10 @@ class Gpu {
   const cuda::LoadedKernel& Builtin(const std::string& name);
 
   // Compiles only, so that Load finds all of them; may run while others have the GPU.
-  void Precompile(const std::vector<Kernel>& kernels) { compiler_->Compile(kernels, info_.target()); }
+  void Precompile(const std::vector<Kernel>& kernels,
+                  const cuda::KernelCompiler::OnCompiled& on_compiled = {}) {
+    compiler_->Compile(kernels, info_.target(), on_compiled);
+  }
 
   // Waits for the stream. Throws cuda::Error with what the work ended with, cuda::Hang when it does not end.
   void Synchronize(double seconds);

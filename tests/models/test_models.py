@@ -123,6 +123,17 @@ def test_logits_and_saving(program, tmp_path, name):
     assert torch.equal(expected(again, tokens), reference)
 
 
+# Below, at and beyond max_position_embeddings, where the base grows with the text; transformers keeps the base of the longest text it
+# has seen, so each text has a model of its own.
+@pytest.mark.parametrize("length", [7, 32, 33, 64, 150])
+@pytest.mark.parametrize("fields", [LLAMA, QWEN3 | dict(head_dim=24)], ids=["llama", "qwen3"])
+def test_dynamic_rope_of_any_length(program, tmp_path, fields, length):
+    model = saved(fields | rope(rope_type="dynamic", factor=2.5) | dict(max_position_embeddings=32), tmp_path / "theirs")
+    tokens = random_tokens(model, 2, length)
+    ours = program.logits(tmp_path / "theirs", tokens, tmp_path / "logits")
+    assert (ours - expected(model, tokens)).abs().max() <= 1e-4
+
+
 # Both round to the dtype after each operation, though not in the same places: the error of each against the same weights in float32
 # is compared, not the two with each other.
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
