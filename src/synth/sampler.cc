@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "program/print.h"
-#include "synth/fingerprint.h"
+#include "synth/mould.h"
 
 namespace tritogen::synth {
 namespace {
@@ -107,7 +106,7 @@ Side SideOf(std::string_view fingerprint, double test_share) {
 }
 
 struct Sampler::Current {
-  Sketch sketch;
+  std::unique_ptr<Mould> mould;
   SketchSystem system;
   Space space;
   Permutation order;
@@ -141,8 +140,8 @@ void Sampler::NextSketch() {
     return;
   }
   Permutation order(space->count(), stream);
-  current_ = std::make_shared<Current>(
-      Current{std::move(sketch), std::move(system), std::move(*space), order, 0, 0, 0, {}});
+  current_ = std::make_shared<Current>(Current{
+      std::make_unique<Mould>(std::move(sketch)), std::move(system), std::move(*space), order, 0, 0, 0, {}});
 }
 
 std::optional<Sample> Sampler::Draw() {
@@ -157,21 +156,23 @@ std::optional<Sample> Sampler::Draw() {
     ++statistics_.over_bounds;
     return std::nullopt;
   }
-  sample.sized = ProgramOf(now.sketch, now.system, now.values);
+  Mould& mould = *now.mould;
+  mould.Pour(now.system, now.values);
   const ShapeOptions& limits = options_.shapes;
-  if (sample.sized.flops < static_cast<double>(limits.min_flops) ||
-      sample.sized.flops > static_cast<double>(limits.max_flops) ||
-      sample.sized.bytes > static_cast<double>(limits.max_bytes)) {
+  if (mould.sized().flops < static_cast<double>(limits.min_flops) ||
+      mould.sized().flops > static_cast<double>(limits.max_flops) ||
+      mould.sized().bytes > static_cast<double>(limits.max_bytes)) {
     ++statistics_.over_limits;
     return std::nullopt;
   }
   sample.count = now.space.count();
   sample.exact = now.space.exact();
-  for (const SketchStep& step : now.sketch.steps) sample.operators.push_back(step.row->name);
-  sample.fingerprint = Fingerprint(sample.sized.program, Detail::kSizes);
-  sample.graph_fingerprint = Fingerprint(sample.sized.program, Detail::kGraph);
+  sample.fingerprint = mould.SizesFingerprint();
+  sample.graph_fingerprint = mould.GraphFingerprint();
   if (!Fresh(sample)) return std::nullopt;
-  sample.text = PrintProgram(sample.sized.program);
+  for (const SketchStep& step : mould.sketch().steps) sample.operators.push_back(step.row->name);
+  sample.text = mould.Text();
+  sample.sized = mould.sized();
   ++now.drawn;
   return sample;
 }

@@ -1,0 +1,73 @@
+// Moulds and lines against their plain twins.
+#include "synth/mould.h"
+
+#include <gtest/gtest.h>
+
+#include "synth/record.h"
+#include "synth/sampler.h"
+
+namespace tritogen::synth {
+namespace {
+
+std::vector<Sample> Samples(int level, int per_sketch, int count, uint64_t seed) {
+  SamplerOptions options{.level = level, .seed = seed, .per_sketch = per_sketch};
+  options.sketch.operators = OperatorsNamed("all");
+  Sampler sampler(options);
+  std::vector<Sample> samples;
+  for (int i = 0; i < count; ++i) samples.push_back(sampler.Next());
+  return samples;
+}
+
+TEST(Mould, ProgramsTextsAndFingerprintsAreThoseOfTheirPlainTwins) {
+  SketchOptions options;
+  options.operators = OperatorsNamed("all");
+  options.fan_out = 0.5;
+  int programs = 0, several_graphs = 0;
+  Solver solver;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    SplitMix random(seed);
+    const Sketch sketch = DrawSketch(options, 1 + static_cast<int>(seed % 7), &random);
+    const SketchSystem system = SystemOf(sketch, {});
+    const auto space = solver.Compile(system.system);
+    if (!space || space->count().IsZero()) continue;
+    Mould mould(sketch);
+    several_graphs += !mould.one_graph();
+    for (int i = 0; i < 6; ++i) {
+      std::vector<int64_t> values;
+      space->Draw(&random, &values);
+      mould.Pour(system, values);
+      const SizedProgram plain = ProgramOf(sketch, system, values);
+      EXPECT_EQ(mould.sized().flops, plain.flops);
+      EXPECT_EQ(mould.sized().bytes, plain.bytes);
+      ASSERT_EQ(mould.sized().inputs.size(), plain.inputs.size());
+      for (size_t n = 0; n < plain.inputs.size(); ++n) {
+        EXPECT_EQ(mould.sized().inputs[n].low, plain.inputs[n].low);
+        EXPECT_EQ(mould.sized().inputs[n].high, plain.inputs[n].high);
+      }
+      EXPECT_EQ(mould.SizesFingerprint(), Fingerprint(plain.program, Detail::kSizes));
+      EXPECT_EQ(mould.GraphFingerprint(), Fingerprint(plain.program, Detail::kGraph));
+      EXPECT_EQ(PrintProgram(mould.sized().program), PrintProgram(plain.program));
+      if (i % 2 == 0) EXPECT_EQ(mould.Text(), PrintProgram(plain.program));  // not of every program poured
+      ++programs;
+    }
+  }
+  EXPECT_GT(programs, 500);
+  EXPECT_GT(several_graphs, 20);
+}
+
+TEST(Record, LinesAreThoseOfTheJsonLibrary) {
+  for (const int level : {1, 4}) {
+    for (const Sample& sample : Samples(level, 4, 400, 7))
+      EXPECT_EQ(JsonLine(sample), ToJson(sample).dump() + "\n");
+  }
+  Sample sample = Samples(1, 1, 1, 1)[0];
+  for (const double odd : {0.0, -0.0, 1e15, 123456789012345.0, 1234567890123456.0, 1e300, 0.1, -2.5}) {
+    sample.sized.flops = sample.sized.inputs[0].low = odd;
+    EXPECT_EQ(JsonLine(sample), ToJson(sample).dump() + "\n");
+  }
+  sample.text = "say \"so\" \\ and\nso";
+  EXPECT_EQ(JsonLine(sample), ToJson(sample).dump() + "\n");
+}
+
+}  // namespace
+}  // namespace tritogen::synth
