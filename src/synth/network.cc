@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "base/error.h"
 #include "base/overloaded.h"
 #include "synth/image.h"
+#include "synth/key_index.h"
 
 namespace tritogen::synth {
 namespace {
@@ -39,6 +41,36 @@ int StateOf(const Values& values, int64_t value) {
   auto it = std::lower_bound(values.begin(), values.end(), value);
   return it != values.end() && *it == value ? static_cast<int>(it - values.begin()) : -1;
 }
+
+// Numbers of which many repeat: only what is distinct is sorted.
+class Distinct {
+ public:
+  explicit Distinct(size_t expected) { ids_.reserve(expected); }
+  void Add(int64_t number) { ids_.push_back(index_.Insert(static_cast<uint64_t>(number))); }
+
+  // Those that were added, ascending, each once.
+  Values Sorted() const {
+    Values values;
+    values.reserve(index_.keys().size());
+    for (uint64_t key : index_.keys()) values.push_back(static_cast<int64_t>(key));
+    std::sort(values.begin(), values.end());
+    return values;
+  }
+  // Of each that was added, in order, its place among them.
+  std::vector<int> Places(const Values& sorted) const {
+    std::vector<int> place(sorted.size());
+    for (size_t i = 0; i < sorted.size(); ++i)
+      place[index_.Find(static_cast<uint64_t>(sorted[i]))] = static_cast<int>(i);
+    std::vector<int> places;
+    places.reserve(ids_.size());
+    for (int id : ids_) places.push_back(place[id]);
+    return places;
+  }
+
+ private:
+  KeyIndex index_;
+  std::vector<int> ids_;
+};
 
 class Builder {
  public:
@@ -103,21 +135,29 @@ class Builder {
       if (shift > 64) throw TooLarge();
     }
     // States by slot; −1 for a value that the node cannot have: no row.
-    void Add(const std::vector<int>& states) {
+    void Add(std::span<const int> states) {
       uint64_t key = 0;
-      std::array<int, 8> have;
-      have.fill(-1);
-      size_t slot = 0;
-      for (int state : states) {
-        if (state < 0) return;
-        int& known = have[first_[slot++]];
-        if (known >= 0 && known != state) return;
-        if (known < 0) key |= static_cast<uint64_t>(state) << shifts_[first_[slot - 1]];
-        known = state;
+      if (slots_.size() == relation_.nodes.size()) {
+        for (size_t slot = 0; slot < states.size(); ++slot) {
+          if (states[slot] < 0) return;
+          key |= static_cast<uint64_t>(states[slot]) << shifts_[slot];
+        }
+      } else {
+        std::array<int, 8> have;
+        have.fill(-1);
+        for (size_t slot = 0; slot < states.size(); ++slot) {
+          const int state = states[slot];
+          if (state < 0) return;
+          int& known = have[first_[slot]];
+          if (known >= 0 && known != state) return;
+          if (known < 0) key |= static_cast<uint64_t>(state) << shifts_[first_[slot]];
+          known = state;
+        }
       }
       relation_.keys.push_back(key);
       if (relation_.keys.size() > builder_->max_rows_) throw TooLarge();
     }
+    void Add(std::initializer_list<int> states) { Add(std::span(states.begin(), states.size())); }
     void Finish(bool distinct) {
       if (!distinct || slots_.size() != relation_.nodes.size()) {
         std::sort(relation_.keys.begin(), relation_.keys.end());
@@ -136,19 +176,18 @@ class Builder {
   template <typename F>
   Term Combine(const Term& a, const Term& b, F f) {
     if (a.values.size() * b.values.size() > max_rows_) throw TooLarge();
-    Values values;
+    Distinct results(a.values.size() * b.values.size());
     for (int64_t x : a.values) {
-      for (int64_t y : b.values) values.push_back(f(x, y));
+      for (int64_t y : b.values) results.Add(f(x, y));
     }
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
+    Values values = results.Sorted();
+    const std::vector<int> places = results.Places(values);
     Term out = Make(std::move(values));
     Rows rows(this, {a.node, b.node, out.node});
+    size_t at = 0;
     for (size_t i = 0; i < a.values.size(); ++i) {
-      for (size_t j = 0; j < b.values.size(); ++j) {
-        rows.Add(
-            {static_cast<int>(i), static_cast<int>(j), StateOf(out.values, f(a.values[i], b.values[j]))});
-      }
+      for (size_t j = 0; j < b.values.size(); ++j)
+        rows.Add({static_cast<int>(i), static_cast<int>(j), places[at++]});
     }
     rows.Finish(true);
     return out;
@@ -289,12 +328,14 @@ std::vector<Values> BoundariesOf(const std::vector<Term>& factors, int64_t low, 
   if (low > 0) next.push_back(low - 1);
   if (high < kUnbounded) next.push_back(high);
   for (size_t i = factors.size(); i-- > 1;) {
-    Values mine;
-    for (int64_t b : next) {
-      for (int64_t x : factors[i].values) mine.push_back(b / x);
+    Distinct quotients(0);
+    for (int64_t x : factors[i].values) {
+      int64_t last = -1;  // quotients of ascending numbers ascend
+      for (int64_t b : next) {
+        if (const int64_t quotient = b / x; quotient != last) quotients.Add(last = quotient);
+      }
     }
-    std::sort(mine.begin(), mine.end());
-    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    Values mine = quotients.Sorted();
     boundaries[i - 1] = mine;
     if (mine.size() > kMostBoundaries) break;  // so many that they would not merge much
     next = std::move(mine);

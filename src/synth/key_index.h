@@ -1,0 +1,58 @@
+// Keys → 0, 1, … in order of first appearance.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tritogen::synth {
+
+// Open addressing; the slot is the top of a product with the golden ratio (Knuth, vol. 3, 6.4).
+class KeyIndex {
+ public:
+  explicit KeyIndex(size_t expected = 0) { Resize(std::bit_ceil(2 * expected + 8)); }
+  int size() const { return static_cast<int>(keys_.size()); }
+  const std::vector<uint64_t>& keys() const { return keys_; }
+
+  int Find(uint64_t key) const {
+    for (size_t at = Slot(key);; ++at) {
+      const int id = slots_[at & mask_];
+      if (id < 0 || keys_[id] == key) return id;
+    }
+  }
+  int Insert(uint64_t key) {
+    for (size_t at = Slot(key);; ++at) {
+      int& id = slots_[at & mask_];
+      if (id >= 0 && keys_[id] != key) continue;
+      if (id >= 0) return id;
+      const int fresh = id = size();
+      keys_.push_back(key);
+      if (2 * keys_.size() >= slots_.size()) Grow();
+      return fresh;
+    }
+  }
+
+ private:
+  size_t Slot(uint64_t key) const { return key * 0x9e3779b97f4a7c15u >> shift_; }
+  void Resize(size_t slots) {
+    slots_.assign(slots, -1);
+    mask_ = slots - 1;
+    shift_ = 64 - std::countr_zero(slots);
+  }
+  void Grow() {
+    Resize(2 * slots_.size());
+    for (int id = 0; id < size(); ++id) {
+      size_t at = Slot(keys_[id]);
+      while (slots_[at & mask_] >= 0) ++at;
+      slots_[at & mask_] = id;
+    }
+  }
+
+  std::vector<int32_t> slots_;  // −1: free
+  std::vector<uint64_t> keys_;
+  size_t mask_ = 0;
+  int shift_ = 0;
+};
+
+}  // namespace tritogen::synth
