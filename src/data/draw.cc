@@ -49,7 +49,7 @@ synth::SamplerOptions OptionsOf(const ProgramOptions& p, const LevelOptions& lev
 Draw::Draw(const BuildOptions& options) : Draw(options.seed, options.programs, options.levels) {}
 
 Draw::Draw(uint64_t seed, const ProgramOptions& programs, const std::vector<LevelOptions>& levels,
-           bool only_held_out)
+           bool only_held_out, synth::Side shown)
     : seed_(seed),
       test_share_(programs.test_share),
       split_by_graph_(programs.split_by == "graph"),
@@ -60,6 +60,9 @@ Draw::Draw(uint64_t seed, const ProgramOptions& programs, const std::vector<Leve
     sampler.seed = SplitMix::At(seed_, levels_.size());
     sampler.avoid = avoided;
     sampler.held_out.only = only_held_out;
+    sampler.shown = shown;
+    sampler.shown_by_graph = split_by_graph_;
+    sampler.test_share = test_share_;
     levels_.push_back({level.programs, 0, std::make_unique<synth::Sampler>(std::move(sampler))});
   }
 }

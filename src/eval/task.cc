@@ -37,9 +37,10 @@ std::string NameOf(Split split) {
   TRITOGEN_CHECK(false);
 }
 
-bool Belongs(Split split, const data::Record& record) {
-  if (split == Split::kHeldOut) return record.split == "test";
-  return split != Split::kTrain || record.split == "train";
+synth::Side ShownIn(Split split) {
+  return split == Split::kHeldOut ? synth::Side::kTest
+         : split == Split::kTrain ? synth::Side::kTrain
+                                  : synth::Side::kAll;
 }
 
 void CheckSuite(const data::ProgramOptions& programs, const SynthSuite& suite) {
@@ -117,11 +118,11 @@ class LevelStreams {
     const std::string operators = options.levels.empty() ? "all" : options.levels[0].operators;
     const uint64_t seed = SplitMix::At(suite.seed, static_cast<uint64_t>(level));
     for (size_t i = 0; i < kStreams; ++i) {
-      streams_[i].draw = [=, only_held_out = suite.split == Split::kPairs] {
+      streams_[i].draw = [=, split = suite.split, only_held_out = suite.split == Split::kPairs] {
         return std::make_unique<data::Draw>(
             SplitMix::At(seed, i), programs,
             std::vector<data::LevelOptions>{{.level = level, .programs = kMostDraws, .operators = operators}},
-            only_held_out);
+            only_held_out, ShownIn(split));
       };
     }
   }
@@ -143,7 +144,6 @@ class LevelStreams {
         if (!stream.source) stream.source = stream.draw();
         for (int64_t found = 0; found < each && !stop->said;) {
           data::Record record = stream.source->Next();
-          if (!Belongs(suite_.split, record)) continue;
           stream.records.push_back(std::move(record));
           ++found;
           ++*drawn;

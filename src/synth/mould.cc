@@ -11,10 +11,21 @@
 namespace tritogen::synth {
 namespace {
 
-bool HasOpenAttributes(const SketchStep& step) {
-  return std::ranges::any_of(step.shapes.variables, [](const ShapeVariable& variable) {
-    return variable.role == ShapeVariable::Role::kAttribute;
-  });
+std::vector<std::string> OpenAttributes(const SketchStep& step) {
+  std::vector<std::string> names;
+  for (const ShapeVariable& variable : step.shapes.variables) {
+    if (variable.role == ShapeVariable::Role::kAttribute &&
+        std::ranges::count(names, variable.attribute) == 0)
+      names.push_back(variable.attribute);
+  }
+  return names;
+}
+
+// The attribute with items that no default has.
+Arg NoDefault(const Arg& arg) {
+  constexpr int64_t kUnlikeAny = 1'000'003;
+  const Arg::List* list = AsList(arg);
+  return list == nullptr ? Arg{kUnlikeAny} : IntsArg(std::vector<int64_t>(list->size(), kUnlikeAny));
 }
 
 // As ShapeText writes it.
@@ -69,7 +80,7 @@ void Mould::AddStep(size_t number) {
   Step& made = steps_[number];
   made.call = {step.row, step.signature, step.args};
   made.node = static_cast<int>(program.nodes.size());
-  made.open = HasOpenAttributes(step);
+  made.open = !OpenAttributes(step).empty();
   any_open_ |= made.open;
   Node node{.op = "aten::" + step.signature->name};
   for (size_t r = 0; r < step.results.size(); ++r) {
@@ -160,6 +171,54 @@ const std::string& Mould::GraphFingerprint() {
     labels_[i] = step < 0 ? input_ : steps_[step].graph;
   }
   return graph_fingerprint_ = FingerprintOf(*wiring_, labels_);
+}
+
+// An operation's label hangs on which of its open attributes equal their defaults.
+std::vector<Label> Mould::GraphLabels(size_t number) const {
+  const SketchStep& step = sketch_.steps[number];
+  std::vector<std::string> may;  // those that have a default
+  for (const std::string& name : OpenAttributes(step)) {
+    if (step.signature->Find(name)->otherwise) may.push_back(name);
+  }
+  std::vector<Label> labels;
+  for (uint32_t which = 0; which < (1u << may.size()); ++which) {
+    BoundArgs args = step.args;
+    for (size_t i = 0; i < may.size(); ++i) {
+      Arg* arg = args.Find(may[i]);
+      *arg = (which >> i & 1) != 0 ? NoDefault(*arg) : *step.signature->Find(may[i])->otherwise;
+    }
+    Node node{.op = sized_.program.nodes[steps_[number].node].op};
+    SetArgs(*step.signature, args, &node);
+    Label label = LabelOf(node, Detail::kGraph);
+    if (std::ranges::count(labels, label.text, &Label::text) == 0) labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+std::optional<std::vector<std::string>> Mould::GraphFingerprints(size_t most) {
+  if (one_graph()) return std::vector{GraphFingerprint()};
+  std::vector<std::vector<Label>> choices;  // by step
+  size_t graphs = 1;
+  for (size_t s = 0; s < steps_.size(); ++s) {
+    choices.push_back(steps_[s].open ? GraphLabels(s) : std::vector{steps_[s].graph});
+    graphs *= choices.back().size();
+    if (graphs > most) return std::nullopt;
+  }
+  std::vector<std::string> all;
+  for (size_t graph = 0; graph < graphs; ++graph) {
+    size_t rest = graph;
+    std::vector<size_t> choice;
+    for (const std::vector<Label>& labels : choices) {
+      choice.push_back(rest % labels.size());
+      rest /= labels.size();
+    }
+    for (size_t i = 0; i < labels_.size(); ++i) {
+      const int step = step_of_[wiring_->nodes[i]];
+      labels_[i] = step < 0 ? input_ : choices[step][choice[step]];
+    }
+    all.push_back(FingerprintOf(*wiring_, labels_));
+  }
+  return all;
 }
 
 std::string Mould::SizesFingerprint() {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class Mould {
   // REQUIRES: one_graph(), or Pour() was called.
   const std::string& GraphFingerprint();
 
+  // Of all graphs that its programs can have, whatever their sizes, and perhaps of some that none has
+  // (arguments that equal their defaults are not written). Nothing when there are more than `most`.
+  std::optional<std::vector<std::string>> GraphFingerprints(size_t most);
+
   // Fills in a solution of the sketch's system. What follows speaks of it.
   void Pour(const SketchSystem& system, const std::vector<int64_t>& values);
   const SizedProgram& sized() const { return sized_; }
@@ -45,6 +50,7 @@ class Mould {
   void AddStep(size_t number);
   void Shapes(const SketchSystem& system, const std::vector<int64_t>& values);
   void Attributes(const SketchSystem& system, const std::vector<int64_t>& values);
+  std::vector<Label> GraphLabels(size_t number) const;
   void SetCall(size_t number);  // the step's arguments into its node and labels
   void AddFlops();
 

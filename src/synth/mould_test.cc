@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "synth/record.h"
 #include "synth/sampler.h"
 
@@ -53,6 +54,59 @@ TEST(Mould, ProgramsTextsAndFingerprintsAreThoseOfTheirPlainTwins) {
   }
   EXPECT_GT(programs, 500);
   EXPECT_GT(several_graphs, 20);
+}
+
+TEST(Mould, KnowsEveryGraphThatItsProgramsHave) {
+  SketchOptions options;
+  options.operators = OperatorsNamed("conv2d,max_pool1d,relu,narrow,repeat_interleave,add,topk");
+  Solver solver;
+  int unlike = 0, known = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SplitMix random(seed);
+    const SketchSystem system = SystemOf(DrawSketch(options, 2, &random), {});
+    random = SplitMix(seed);
+    Mould mould(DrawSketch(options, 2, &random));
+    const auto space = solver.Compile(system.system);
+    const auto graphs = mould.GraphFingerprints(64);
+    if (!space || space->count().IsZero() || !graphs) continue;
+    ++known;
+    unlike += graphs->size() > 1;
+    for (int i = 0; i < 20; ++i) {
+      std::vector<int64_t> values;
+      space->Draw(&random, &values);
+      mould.Pour(system, values);
+      EXPECT_EQ(std::ranges::count(*graphs, mould.GraphFingerprint()), 1) << mould.Text();
+    }
+  }
+  EXPECT_GT(known, 40);
+  EXPECT_GT(unlike, 10);
+}
+
+TEST(Sampler, WhatIsShownIsWhatAFilterBehindItKeeps) {
+  for (const bool by_graph : {false, true}) {
+    for (const Side side : {Side::kTrain, Side::kTest}) {
+      SamplerOptions options{.level = 2, .seed = 5, .per_sketch = 3, .test_share = 0.1};
+      options.sketch.operators = OperatorsNamed("all");
+      Sampler all(options);
+      options.shown = side;
+      options.shown_by_graph = by_graph;
+      Sampler shown(options);
+      for (int i = 0; i < 60; ++i) {
+        Sample sample = all.Next();
+        while (SideOf(by_graph ? sample.graph_fingerprint : sample.fingerprint, 0.1) != side)
+          sample = all.Next();
+        EXPECT_EQ(JsonLine(shown.Next()), JsonLine(sample));
+      }
+      EXPECT_EQ(shown.statistics().passed_over > 0, by_graph && side == Side::kTest);
+    }
+  }
+}
+
+TEST(Sampler, SaysSoWhenASideIsEmpty) {
+  SamplerOptions options{.level = 1, .seed = 5, .shown = Side::kTest, .shown_by_graph = true};
+  options.sketch.operators = OperatorsNamed("relu");
+  options.test_share = 0;
+  EXPECT_THROW(Sampler(options).Next(), UserError);
 }
 
 TEST(Record, LinesAreThoseOfTheJsonLibrary) {
