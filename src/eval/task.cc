@@ -113,7 +113,7 @@ void Run(const std::vector<std::function<void()>>& work, const std::function<voi
 class LevelStreams {
  public:
   LevelStreams(const data::BuildOptions& options, const data::ProgramOptions& programs,
-               const SynthSuite& suite, int level)
+               const SynthSuite& suite, int level, const std::shared_ptr<synth::CountedKept>& kept)
       : suite_(suite), level_(level), streams_(kStreams) {
     const std::string operators = options.levels.empty() ? "all" : options.levels[0].operators;
     const uint64_t seed = SplitMix::At(suite.seed, static_cast<uint64_t>(level));
@@ -122,7 +122,7 @@ class LevelStreams {
         return std::make_unique<data::Draw>(
             SplitMix::At(seed, i), programs,
             std::vector<data::LevelOptions>{{.level = level, .programs = kMostDraws, .operators = operators}},
-            only_held_out, ShownIn(split));
+            only_held_out, ShownIn(split), kept);
       };
     }
   }
@@ -202,8 +202,9 @@ std::vector<Task> DrawTasks(const data::BuildOptions& options, const SynthSuite&
     if (programs.sizes.empty())
       throw UserError("--split shapes: which sizes? Give --sizes, or eval.shapes in the configuration");
   }
+  const auto kept = std::make_shared<synth::CountedKept>();
   std::vector<LevelStreams> levels;
-  for (const int level : suite.levels) levels.emplace_back(options, programs, suite, level);
+  for (const int level : suite.levels) levels.emplace_back(options, programs, suite, level, kept);
   std::atomic<int64_t> drawn = 0;
   Stop stopped(stop);
   while (std::ranges::any_of(levels, [](const LevelStreams& level) { return level.missing() > 0; })) {

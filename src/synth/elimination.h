@@ -18,6 +18,7 @@ namespace tritogen::synth {
 // Counts of an elimination: 128 bits where they suffice, else Natural. Either throws CountOverflow.
 using Wide = unsigned __int128;
 inline Wide Times(Wide a, Wide b) {
+  if (((a | b) >> 64) == 0) return static_cast<Wide>(static_cast<uint64_t>(a)) * static_cast<uint64_t>(b);
   Wide product;
   if (__builtin_mul_overflow(a, b, &product)) throw CountOverflow();
   return product;

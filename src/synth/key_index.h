@@ -8,10 +8,20 @@
 
 namespace tritogen::synth {
 
-// Open addressing; the slot is the top of a product with the golden ratio (Knuth, vol. 3, 6.4).
+// Open addressing; the slot is the top of a product with the golden ratio (Knuth, vol. 3, 6.4). Where keys
+// have few bits the key itself is the slot.
 class KeyIndex {
  public:
-  explicit KeyIndex(size_t expected = 0) { Resize(std::bit_ceil(2 * expected + 8)); }
+  // REQUIRES: keys below 2^bits.
+  explicit KeyIndex(size_t expected = 0, int bits = 64) {
+    if (bits < 48 && size_t{1} << bits <= 4 * expected + 64) {
+      factor_ = 1;
+      slots_.assign(size_t{1} << bits, -1);
+      mask_ = slots_.size() - 1;
+    } else {
+      Resize(std::bit_ceil(2 * expected + 8));
+    }
+  }
   int size() const { return static_cast<int>(keys_.size()); }
   const std::vector<uint64_t>& keys() const { return keys_; }
 
@@ -28,13 +38,13 @@ class KeyIndex {
       if (id >= 0) return id;
       const int fresh = id = size();
       keys_.push_back(key);
-      if (2 * keys_.size() >= slots_.size()) Grow();
+      if (2 * keys_.size() >= slots_.size() && factor_ != 1) Grow();
       return fresh;
     }
   }
 
  private:
-  size_t Slot(uint64_t key) const { return key * 0x9e3779b97f4a7c15u >> shift_; }
+  size_t Slot(uint64_t key) const { return key * factor_ >> shift_; }
   void Resize(size_t slots) {
     slots_.assign(slots, -1);
     mask_ = slots - 1;
@@ -51,6 +61,7 @@ class KeyIndex {
 
   std::vector<int32_t> slots_;  // −1: free
   std::vector<uint64_t> keys_;
+  uint64_t factor_ = 0x9e3779b97f4a7c15u;
   size_t mask_ = 0;
   int shift_ = 0;
 };

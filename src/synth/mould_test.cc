@@ -102,6 +102,24 @@ TEST(Sampler, WhatIsShownIsWhatAFilterBehindItKeeps) {
   }
 }
 
+TEST(Sampler, SharingWhatIsCountedChangesNoProgram) {
+  const auto kept = std::make_shared<CountedKept>(20);  // so few that it is emptied now and then
+  for (const bool other_limit : {false, true}) {
+    SamplerOptions options{.level = 3, .seed = 8, .per_sketch = 2};
+    options.sketch.operators = OperatorsNamed("all");
+    if (other_limit) options.solver.max_rows = 4096;
+    Sampler alone(options);
+    options.solver.kept = kept;
+    Sampler first(options), second(options);
+    for (int i = 0; i < 60; ++i) {
+      const std::string line = JsonLine(alone.Next());
+      EXPECT_EQ(JsonLine(first.Next()), line);
+      EXPECT_EQ(JsonLine(second.Next()), line);
+    }
+    EXPECT_LT(second.solver().statistics().compiled, first.solver().statistics().compiled);
+  }
+}
+
 TEST(Sampler, SaysSoWhenASideIsEmpty) {
   SamplerOptions options{.level = 1, .seed = 5, .shown = Side::kTest, .shown_by_graph = true};
   options.sketch.operators = OperatorsNamed("relu");

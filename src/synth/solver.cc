@@ -89,8 +89,8 @@ std::optional<Space> Solver::Compile(const System& system) {
 }
 
 std::shared_ptr<const Counted> Solver::Count(const Component& component) {
-  const std::string key = KeyOf(component);
-  if (auto it = kept_.find(key); it != kept_.end()) return it->second;
+  const std::string key = options_.kept->KeyOf(component, options_.max_rows);
+  if (auto known = options_.kept->Find(key)) return *known;
   ++statistics_.compiled;
   std::shared_ptr<const Counted> counted;
   for (Precision precision :
@@ -105,11 +105,24 @@ std::shared_ptr<const Counted> Solver::Count(const Component& component) {
       break;
     }
   }
-  if (kept_.size() >= options_.max_kept) kept_.clear();
-  return kept_[key] = counted;
+  options_.kept->Keep(key, counted);
+  return counted;
 }
 
-std::string Solver::KeyOf(const Component& component) {
+std::optional<std::shared_ptr<const Counted>> CountedKept::Find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto it = counted_.find(key);
+  return it == counted_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void CountedKept::Keep(const std::string& key, std::shared_ptr<const Counted> counted) {
+  const std::lock_guard lock(mutex_);
+  if (counted_.size() >= most_) counted_.clear();
+  counted_[key] = std::move(counted);
+}
+
+std::string CountedKept::KeyOf(const Component& component, size_t max_rows) {
+  const std::lock_guard lock(mutex_);
   std::string key;
   auto put = [&](int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
   auto operand = [&](const Operand& o) { put(o.var), put(o.number); };
@@ -117,6 +130,7 @@ std::string Solver::KeyOf(const Component& component) {
     put(static_cast<int64_t>(vars.size()));
     for (Var var : vars) put(var);
   };
+  put(static_cast<int64_t>(max_rows));
   for (const Domain& domain : component.domains)
     put(domains_.emplace(domain, static_cast<int>(domains_.size())).first->second);
   for (const Constraint& constraint : component.constraints) {
