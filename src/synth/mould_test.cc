@@ -48,7 +48,9 @@ TEST(Mould, ProgramsTextsAndFingerprintsAreThoseOfTheirPlainTwins) {
       EXPECT_EQ(mould.SizesFingerprint(), Fingerprint(plain.program, Detail::kSizes));
       EXPECT_EQ(mould.GraphFingerprint(), Fingerprint(plain.program, Detail::kGraph));
       EXPECT_EQ(PrintProgram(mould.sized().program), PrintProgram(plain.program));
-      if (i % 2 == 0) EXPECT_EQ(mould.Text(), PrintProgram(plain.program));  // not of every program poured
+      if (i % 2 == 0) {  // not of every program poured
+        EXPECT_EQ(mould.Text(), PrintProgram(plain.program));
+      }
       ++programs;
     }
   }

@@ -1,10 +1,25 @@
 #include "synth/solver.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/overloaded.h"
+#include "synth/image.h"
 
 namespace tritogen::synth {
 namespace {
+
+constexpr int64_t kMostSteps = int64_t{1} << 24;
+
+// Of sizes that are not listed and that one bound speaks of.
+std::shared_ptr<const Counted> CountProduct(const Component& component) {
+  if (std::ranges::none_of(component.domains, [](const Domain& d) { return d.size() > kListed; }))
+    return nullptr;
+  auto product = ProductCount::Of(component, kMostSteps);
+  if (!product) return nullptr;
+  const Natural total = Natural::FromWide(product->total());
+  return std::make_shared<Counted>(std::move(*product), total);
+}
 
 // In 128 bits when the counts fit.
 Counted CountNetwork(const Network& network, size_t max_rows) {
@@ -28,8 +43,9 @@ void Space::Fill(NextIndex next, std::vector<int64_t>* values) const {
   for (const Part& part : parts_) {
     const Natural index = next(part.counted->total);
     std::visit(Overloaded{[&](const Elimination<Wide>& e) { e.Unrank(index.ToWide(), &local); },
-                          [&](const Elimination<Natural>& e) { e.Unrank(index, &local); }},
-               part.counted->elimination);
+                          [&](const Elimination<Natural>& e) { e.Unrank(index, &local); },
+                          [&](const ProductCount& p) { p.Unrank(index.ToWide(), &local); }},
+               part.counted->solutions);
     for (size_t i = 0; i < local.size(); ++i) by_class[part.classes[i]] = local[i];
   }
   for (size_t var = 0; var < class_of_.size(); ++var) (*values)[var] = by_class[class_of_[var]];
@@ -92,7 +108,11 @@ std::shared_ptr<const Counted> Solver::Count(const Component& component) {
   const std::string key = options_.kept->KeyOf(component, options_.max_rows);
   if (auto known = options_.kept->Find(key)) return *known;
   ++statistics_.compiled;
-  std::shared_ptr<const Counted> counted;
+  std::shared_ptr<const Counted> counted = CountProduct(component);
+  if (counted != nullptr) {
+    options_.kept->Keep(key, counted);
+    return counted;
+  }
   for (Precision precision :
        {Precision::kExact, Precision::kQuarterOctave, Precision::kOctave, Precision::kUnbounded}) {
     // The last resort may cost more: better a dear component than none.

@@ -12,6 +12,7 @@
 
 #include "synth/elimination.h"
 #include "synth/natural.h"
+#include "synth/product_count.h"
 #include "synth/reduce.h"
 #include "synth/system.h"
 
@@ -19,7 +20,7 @@ namespace tritogen::synth {
 
 // The compiled solutions of one component.
 struct Counted {
-  std::variant<Elimination<Wide>, Elimination<Natural>> elimination;
+  std::variant<Elimination<Wide>, Elimination<Natural>, ProductCount> solutions;
   Natural total;
   bool exact = true;
 };
