@@ -1,6 +1,7 @@
 // Keys → 0, 1, … in order of first appearance.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -64,6 +65,36 @@ class KeyIndex {
   uint64_t factor_ = 0x9e3779b97f4a7c15u;
   size_t mask_ = 0;
   int shift_ = 0;
+};
+
+// Numbers of which many repeat: only what is distinct is sorted.
+class Distinct {
+ public:
+  explicit Distinct(size_t expected) { ids_.reserve(expected); }
+  void Add(int64_t number) { ids_.push_back(index_.Insert(static_cast<uint64_t>(number))); }
+
+  // Those that were added, ascending, each once.
+  std::vector<int64_t> Sorted() const {
+    std::vector<int64_t> values;
+    values.reserve(index_.keys().size());
+    for (uint64_t key : index_.keys()) values.push_back(static_cast<int64_t>(key));
+    std::sort(values.begin(), values.end());
+    return values;
+  }
+  // Of each that was added, in order, its place among them.
+  std::vector<int> Places(const std::vector<int64_t>& sorted) const {
+    std::vector<int> place(sorted.size());
+    for (size_t i = 0; i < sorted.size(); ++i)
+      place[index_.Find(static_cast<uint64_t>(sorted[i]))] = static_cast<int>(i);
+    std::vector<int> places;
+    places.reserve(ids_.size());
+    for (int id : ids_) places.push_back(place[id]);
+    return places;
+  }
+
+ private:
+  KeyIndex index_;
+  std::vector<int> ids_;
 };
 
 }  // namespace tritogen::synth

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
 #include "base/overloaded.h"
+#include "synth/cells.h"
 #include "synth/image.h"
 #include "synth/key_index.h"
 
@@ -15,21 +17,7 @@ namespace tritogen::synth {
 namespace {
 
 using Values = std::vector<int64_t>;
-using Cells = std::vector<Domain::Range>;
 constexpr size_t kMostStates = size_t{1} << 16, kMostBoundaries = 2048;
-
-// Cells of about an eighth of an octave; small values stand alone.
-Cells Coarse(const Domain& domain) {
-  Cells cells;
-  for (const Domain::Range& range : domain.ranges()) {
-    for (int64_t low = range.low; low <= range.high;) {
-      const int64_t high = std::min(range.high, std::max(low, low * 35 / 32));
-      cells.push_back({low, high});
-      low = high + 1;
-    }
-  }
-  return cells;
-}
 
 // A node with the number that each of its states stands for, ascending.
 struct Term {
@@ -41,36 +29,6 @@ int StateOf(const Values& values, int64_t value) {
   auto it = std::lower_bound(values.begin(), values.end(), value);
   return it != values.end() && *it == value ? static_cast<int>(it - values.begin()) : -1;
 }
-
-// Numbers of which many repeat: only what is distinct is sorted.
-class Distinct {
- public:
-  explicit Distinct(size_t expected) { ids_.reserve(expected); }
-  void Add(int64_t number) { ids_.push_back(index_.Insert(static_cast<uint64_t>(number))); }
-
-  // Those that were added, ascending, each once.
-  Values Sorted() const {
-    Values values;
-    values.reserve(index_.keys().size());
-    for (uint64_t key : index_.keys()) values.push_back(static_cast<int64_t>(key));
-    std::sort(values.begin(), values.end());
-    return values;
-  }
-  // Of each that was added, in order, its place among them.
-  std::vector<int> Places(const Values& sorted) const {
-    std::vector<int> place(sorted.size());
-    for (size_t i = 0; i < sorted.size(); ++i)
-      place[index_.Find(static_cast<uint64_t>(sorted[i]))] = static_cast<int>(i);
-    std::vector<int> places;
-    places.reserve(ids_.size());
-    for (int id : ids_) places.push_back(place[id]);
-    return places;
-  }
-
- private:
-  KeyIndex index_;
-  std::vector<int> ids_;
-};
 
 class Builder {
  public:
@@ -86,6 +44,7 @@ class Builder {
 
  private:
   void MakeVariables() {
+    alike_.resize(component_.domains.size());
     std::vector<bool> only_bounds(component_.domains.size(), true);
     for (const Constraint& constraint : component_.constraints) {
       if (std::holds_alternative<Bound>(constraint)) continue;
@@ -97,7 +56,10 @@ class Builder {
       if (component_.constraints.empty()) {  // a free variable: its values are alike in every way
         cells = domain.ranges();
       } else if (domain.size() > kListed && only_bounds[var]) {
-        cells = Coarse(domain);
+        auto exact =
+            precision_ == Precision::kExact ? AlikeCells(component_, static_cast<Var>(var)) : std::nullopt;
+        alike_[var] = exact.has_value();
+        cells = exact ? std::move(*exact) : CoarseCells(domain);
       } else {
         if (domain.size() > static_cast<int64_t>(kMostStates)) throw TooLarge();
         for (int64_t value : domain.Values()) cells.push_back({value, value});
@@ -317,6 +279,7 @@ class Builder {
   Precision precision_;
   size_t max_rows_;
   Network network_;
+  std::vector<bool> alike_;                         // by variable: its cells are exact
   std::map<std::pair<int, int64_t>, Term> binned_;  // by node and largest value: x and x² differ
 };
 
@@ -411,7 +374,8 @@ void Builder::Translate(const Bound& bound) {
       for (size_t v = 0; v < base.size(); ++v)
         factor.values[v] = SaturatingProduct(factor.values[v], base[v]);
     }
-    for (const Domain::Range& cell : network_.cells[bound.vars[i]]) network_.exact &= cell.low == cell.high;
+    for (const Domain::Range& cell : network_.cells[bound.vars[i]])
+      network_.exact &= cell.low == cell.high || alike_[bound.vars[i]];
     const bool bin = precision_ != Precision::kExact && precision_ != Precision::kUnbounded;
     factors.push_back(bin ? Binned(factor) : std::move(factor));
     i = end;

@@ -143,6 +143,31 @@ TEST(ProductCount, LeavesOtherComponentsAlone) {
       {std::vector(4, Domain::Interval(1, 30000)), {Bound{{0, 1, 2, 3}, 1, 0, 1 << 26}}, {}}, 1000));
 }
 
+// A size that is not listed beside some that are: its cells are cut where bounds begin and cease to hold.
+TEST(Solver, CellsOfAlikeValuesAreCountedExactly) {
+  SplitMix random(23);
+  Solver solver;
+  for (int i = 0; i < 60; ++i) {
+    System system;
+    const Var wide = system.Add("wide", Domain::Interval(1 + static_cast<int64_t>(random.Below(3)), 1100));
+    for (int v = 0; v < 3; ++v) system.Add(fmt::format("v{}", v), RandomDomain(&random, 5));
+    for (int b = 0; b < 3; ++b) {
+      const int64_t high = 300 + static_cast<int64_t>(random.Below(4000));
+      Bound bound{{wide}, 1 + static_cast<int64_t>(random.Below(2)), random.Chance(0.3) ? high / 9 : 0, high};
+      for (Var v = 1; v <= 3; ++v) {
+        if (random.Chance(0.5)) bound.vars.push_back(v);
+      }
+      system.Add(bound);
+    }
+    system.Add(Broadcast{1, 2, 3});
+    const auto space = solver.Compile(system);
+    ASSERT_TRUE(space);
+    EXPECT_TRUE(space->exact()) << Text(system);
+    ExpectBijection(system, *space);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Three sizes up to 32768 and a tensor of at most 2^26 elements, against a sum over pairs.
 TEST(Solver, CountsProductsOfManySizesExactly) {
   System system;
