@@ -1,10 +1,13 @@
-// data export: a set as conversations, or as verl reads it.
+// data export: a set as conversations, or as verl reads it; as JSON lines or Parquet.
 #include <fmt/format.h>
 
-#include <set>
+#include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/process.h"
+#include "base/temp_dir.h"
+#include "base/text.h"
 #include "cli/data.h"
 #include "cli/files.h"
 #include "cli/session.h"
@@ -19,7 +22,18 @@ struct ExportOptions {
   bool one_per_program = false;
 };
 
-int Export(const ExportOptions& o) {
+// Arrow's own writer, in Python: tools/to_parquet.py.
+void WriteParquet(const std::string& lines, const std::string& file, const Environment& environment) {
+  const TempDir folder;
+  const std::string from = folder.path() / "rows.jsonl";
+  WriteFileAtomic(from, lines);
+  const ProcessResult done =
+      RunProcess({environment.python, environment.root + "/tools/to_parquet.py", from, file},
+                 {.wall_seconds = 24 * 3600});
+  if (!done.ok()) throw UserError(fmt::format("'{}' was not written: {}", file, Trimmed(done.error)));
+}
+
+int Export(const ExportOptions& o, const Environment& environment) {
   const data::Manifest manifest = data::ReadManifest(o.folder);
   RequireWritable(o.out);
   std::string lines;
@@ -36,7 +50,10 @@ int Export(const ExportOptions& o) {
     }
     if (o.out.empty()) fmt::print("{}", std::exchange(lines, ""));
   }
-  if (!o.out.empty()) WriteFileAtomic(o.out, lines);
+  if (o.out.ends_with(".parquet"))
+    WriteParquet(lines, o.out, environment);
+  else if (!o.out.empty())
+    WriteFileAtomic(o.out, lines);
   fmt::print(stderr, "{} rows\n", count);
   return 0;
 }
@@ -44,12 +61,14 @@ int Export(const ExportOptions& o) {
 }  // namespace
 
 int RunDataExport(int argc, char** argv, const Environment& environment) {
-  CLI::App app("Writes a set as JSON lines that training frameworks read.", "./tritogen data export");
+  CLI::App app("Writes a set as JSON lines or Parquet that training frameworks read.",
+               "./tritogen data export");
   ExportOptions options;
   app.add_option("SET", options.folder, "folder of the set")->required();
   app.add_option("--format", options.format,
-                 "conversations: messages, as TRL reads them; verl: prompts with "
-                 "what a reward needs")
+                 "conversations: messages, as TRL and verl's supervised training read them; verl: prompts "
+                 "with what a "
+                 "reward needs, as verl's reinforcement learning reads them")
       ->check(CLI::IsMember({"conversations", "verl"}))
       ->capture_default_str();
   app.add_option("--split", options.split, "which side")
@@ -57,9 +76,11 @@ int RunDataExport(int argc, char** argv, const Environment& environment) {
       ->capture_default_str();
   app.add_flag("--one-per-program", options.one_per_program,
                "the first answer to each program only: prompts for reinforcement learning, each once");
-  app.add_option("--out", options.out, "file; standard output when absent");
+  app.add_option("--out", options.out,
+                 "file: Parquet where its name ends in .parquet (needs pyarrow), else JSON lines; standard "
+                 "output when absent");
   if (auto code = Parse(&app, argc, argv)) return *code;
-  return Export(options);
+  return Export(options, environment);
 }
 
 }  // namespace tritogen

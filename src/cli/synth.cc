@@ -129,7 +129,7 @@ int RunSynth(int argc, char** argv, const Environment& environment) {
     Progress progress("synth", options.count);
     for (int64_t i = 0; i < options.count; ++i) {
       if (Interrupted()) return kInterruptedExit;
-      const std::string line = synth::ToJson(sampler.Next()).dump() + "\n";
+      const std::string line = synth::JsonLine(sampler.Next());
       if (options.out.empty())
         fmt::print("{}", line);
       else

@@ -49,17 +49,22 @@ synth::SamplerOptions OptionsOf(const ProgramOptions& p, const LevelOptions& lev
 Draw::Draw(const BuildOptions& options) : Draw(options.seed, options.programs, options.levels) {}
 
 Draw::Draw(uint64_t seed, const ProgramOptions& programs, const std::vector<LevelOptions>& levels,
-           bool only_held_out)
+           bool only_held_out, synth::Side shown, std::shared_ptr<synth::CountedKept> kept)
     : seed_(seed),
       test_share_(programs.test_share),
       split_by_graph_(programs.split_by == "graph"),
       total_(TotalPrograms(levels)) {
   const std::set<std::string> avoided = ReadAvoided(programs.avoid);
+  if (kept == nullptr) kept = std::make_shared<synth::CountedKept>();  // one for all levels
   for (const LevelOptions& level : levels) {
     synth::SamplerOptions sampler = OptionsOf(programs, level);
     sampler.seed = SplitMix::At(seed_, levels_.size());
     sampler.avoid = avoided;
     sampler.held_out.only = only_held_out;
+    sampler.shown = shown;
+    sampler.solver.kept = kept;
+    sampler.shown_by_graph = split_by_graph_;
+    sampler.test_share = test_share_;
     levels_.push_back({level.programs, 0, std::make_unique<synth::Sampler>(std::move(sampler))});
   }
 }

@@ -19,8 +19,11 @@ class Draw {
   // Reads the files of fingerprints to avoid. Throws UserError naming one that cannot be read.
   explicit Draw(const BuildOptions& options);
   // Programs of such levels. `only_held_out`: what is held out comes alone, instead of everything else.
+  // `shown`: of these programs only those of one side come, in the same order (and are numbered without the
+  // others).
   Draw(uint64_t seed, const ProgramOptions& programs, const std::vector<LevelOptions>& levels,
-       bool only_held_out = false);
+       bool only_held_out = false, synth::Side shown = synth::Side::kAll,
+       std::shared_ptr<synth::CountedKept> kept = nullptr);
 
   // The next program as a Record without an answer. REQUIRES: next() < the set's number of programs. Throws
   // UserError when the constraints leave none.

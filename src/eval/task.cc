@@ -37,9 +37,10 @@ std::string NameOf(Split split) {
   TRITOGEN_CHECK(false);
 }
 
-bool Belongs(Split split, const data::Record& record) {
-  if (split == Split::kHeldOut) return record.split == "test";
-  return split != Split::kTrain || record.split == "train";
+synth::Side ShownIn(Split split) {
+  return split == Split::kHeldOut ? synth::Side::kTest
+         : split == Split::kTrain ? synth::Side::kTrain
+                                  : synth::Side::kAll;
 }
 
 void CheckSuite(const data::ProgramOptions& programs, const SynthSuite& suite) {
@@ -112,16 +113,16 @@ void Run(const std::vector<std::function<void()>>& work, const std::function<voi
 class LevelStreams {
  public:
   LevelStreams(const data::BuildOptions& options, const data::ProgramOptions& programs,
-               const SynthSuite& suite, int level)
+               const SynthSuite& suite, int level, const std::shared_ptr<synth::CountedKept>& kept)
       : suite_(suite), level_(level), streams_(kStreams) {
     const std::string operators = options.levels.empty() ? "all" : options.levels[0].operators;
     const uint64_t seed = SplitMix::At(suite.seed, static_cast<uint64_t>(level));
     for (size_t i = 0; i < kStreams; ++i) {
-      streams_[i].draw = [=, only_held_out = suite.split == Split::kPairs] {
+      streams_[i].draw = [=, split = suite.split, only_held_out = suite.split == Split::kPairs] {
         return std::make_unique<data::Draw>(
             SplitMix::At(seed, i), programs,
             std::vector<data::LevelOptions>{{.level = level, .programs = kMostDraws, .operators = operators}},
-            only_held_out);
+            only_held_out, ShownIn(split), kept);
       };
     }
   }
@@ -143,7 +144,6 @@ class LevelStreams {
         if (!stream.source) stream.source = stream.draw();
         for (int64_t found = 0; found < each && !stop->said;) {
           data::Record record = stream.source->Next();
-          if (!Belongs(suite_.split, record)) continue;
           stream.records.push_back(std::move(record));
           ++found;
           ++*drawn;
@@ -202,8 +202,9 @@ std::vector<Task> DrawTasks(const data::BuildOptions& options, const SynthSuite&
     if (programs.sizes.empty())
       throw UserError("--split shapes: which sizes? Give --sizes, or eval.shapes in the configuration");
   }
+  const auto kept = std::make_shared<synth::CountedKept>();
   std::vector<LevelStreams> levels;
-  for (const int level : suite.levels) levels.emplace_back(options, programs, suite, level);
+  for (const int level : suite.levels) levels.emplace_back(options, programs, suite, level, kept);
   std::atomic<int64_t> drawn = 0;
   Stop stopped(stop);
   while (std::ranges::any_of(levels, [](const LevelStreams& level) { return level.missing() > 0; })) {

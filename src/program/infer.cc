@@ -109,11 +109,6 @@ Dtype DtypeOf(const OpCall& call, const ShapeLookup& shape_of, int result) {
   }
 }
 
-double Count(const Terms& sizes) {
-  double count = 1;
-  for (const Term& size : sizes) count *= static_cast<double>(size.number);
-  return count;
-}
 double Count(const Shape& shape) {
   double count = 1;
   for (int64_t size : shape.sizes) count *= static_cast<double>(size);
@@ -249,10 +244,17 @@ std::vector<std::string> ProblemsOf(const Program& program) {
 }
 
 Cost CostOf(const OpCall& call, const ShapeLookup& shape_of, const std::vector<Shape>& results) {
-  const Renamed renamed = Rename(call, shape_of);
-  double outputs = 0;
+  double outputs = 0, first = 0, operand_bytes = 0;
   for (const Shape& result : results) outputs += Count(result);
-  const double first = renamed.tensors.empty() ? 0 : Count(renamed.tensors[0]);
+  bool any = false;
+  for (const auto& [name, arg] : call.args.all()) {
+    ForEachRef(arg, [&](NodeRef ref) {
+      const Shape& shape = shape_of(ref);
+      if (!any) first = Count(shape);
+      any = true;
+      operand_bytes += Count(shape) * static_cast<double>(DtypeSize(shape.dtype));
+    });
+  }
   const double factor = call.row->flops.factor;
   Cost cost;
   switch (call.row->flops.count) {
@@ -280,7 +282,7 @@ Cost CostOf(const OpCall& call, const ShapeLookup& shape_of, const std::vector<S
     case FlopCount::kNothing:
       return cost;
   }
-  for (const Shape& shape : renamed.shapes) cost.bytes += Count(shape) * DtypeSize(shape.dtype);
+  cost.bytes = operand_bytes;
   for (const Shape& shape : results) cost.bytes += Count(shape) * DtypeSize(shape.dtype);
   return cost;
 }

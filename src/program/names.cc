@@ -17,13 +17,13 @@ constexpr std::array kKeywords = {"False",  "None",   "True",   "and",      "as"
 }  // namespace
 
 NameTable::NameTable(std::initializer_list<std::string_view> reserved) {
-  for (const char* keyword : kKeywords) used_.insert(keyword);
   for (std::string_view name : reserved) used_.emplace(name);
 }
 
 std::string NameTable::Unique(std::string_view wish) {
   std::string base = PythonIdentifier(wish);
-  if (used_.insert(base).second) return base;
+  static const std::unordered_set<std::string_view> keywords(kKeywords.begin(), kKeywords.end());
+  if (!keywords.contains(base) && used_.insert(base).second) return base;
   int& number = numbers_[base];
   std::string name;
   do {

@@ -35,16 +35,15 @@ std::string SubscriptText(const PythonCall& call, const NameOf& name) {
   return text + "]";
 }
 
-// "    # up_weight: float32[4, 3], parameter \"up.weight\"". An input that is called by its name says no
-// more.
-std::string LeafComment(const std::string& name, const Node& node) {
-  std::string text = fmt::format("    # {}: {}", name, ShapeText(node.results[0]));
-  if (node.kind == NodeKind::kInput && node.name == name) return text;
+// What follows the shape in "    # up_weight: float32[4, 3], parameter \"up.weight\"". An input that is
+// called by its name says no more.
+std::string LeafKind(const std::string& name, const Node& node) {
+  if (node.kind == NodeKind::kInput && node.name == name) return "";
   const char* kind = node.kind == NodeKind::kParameter  ? "parameter"
                      : node.kind == NodeKind::kBuffer   ? "buffer"
                      : node.kind == NodeKind::kConstant ? "constant"
                                                         : "input";
-  return text + fmt::format(", {} {}", kind, PythonLiteral(Arg{node.name}));
+  return fmt::format(", {} {}", kind, PythonLiteral(Arg{node.name}));
 }
 
 // What the left side of the assignment looks like: "a", "a, b" or "a," for a list of one.
@@ -57,45 +56,6 @@ bool MakesFromNothing(const Node& node) {
   const OpRow* row = FindOp(node.op);
   return row != nullptr && row->kind == OpClass::kCreate && row->signatures[0].Find("self") == nullptr;
 }
-
-class Printer {
- public:
-  explicit Printer(const Program& program) : program_(program), names_(PrintedNames(program)) {}
-
-  std::string Print() {
-    std::vector<std::string> params, comments;
-    for (size_t i = 0; i < program_.nodes.size(); ++i) {
-      const Node& node = program_.nodes[i];
-      if (node.kind == NodeKind::kOp) continue;
-      params.push_back(names_[i][0]);
-      comments.push_back(LeafComment(names_[i][0], node));
-    }
-    std::string text = fmt::format("import torch\n\n\ndef program({}):\n", fmt::join(params, ", "));
-    if (!comments.empty()) text += fmt::format("{}\n", fmt::join(comments, "\n"));
-    auto name = [this](NodeRef ref) { return names_[ref.id][ref.result]; };
-    std::string device = params.empty() ? "\"cpu\"" : params[0] + ".device";
-    for (size_t i = 0; i < program_.nodes.size(); ++i) {
-      const Node& node = program_.nodes[i];
-      if (node.kind != NodeKind::kOp) continue;
-      std::vector<std::string> shapes;
-      for (const Shape& shape : node.results) shapes.push_back(ShapeText(shape));
-      text += fmt::format("    {} = {}  # {}\n", Targets(names_[i], ReturnsList(node)),
-                          CallText(node, name, device), fmt::join(shapes, ", "));
-    }
-    return text + fmt::format("    return {}\n", ReturnText(name));
-  }
-
- private:
-  std::string ReturnText(const std::function<std::string(NodeRef)>& name) const {
-    std::vector<std::string> leaves;
-    for (NodeRef ref : program_.outputs) leaves.push_back(ref.id < 0 ? "None" : name(ref));
-    std::string filled = FillStructure(program_.structure, leaves);
-    return filled.empty() ? fmt::format("({},)", fmt::join(leaves, ", ")) : filled;
-  }
-
-  const Program& program_;
-  std::vector<std::vector<std::string>> names_;  // by node, by result
-};
 
 }  // namespace
 
@@ -111,8 +71,56 @@ std::vector<std::vector<std::string>> PrintedNames(const Program& program) {
   return all;
 }
 
+TextParts::TextParts(const Program& program)
+    : program_(program), names_(PrintedNames(program)), lines_(program.nodes.size()) {
+  std::vector<std::string> params;
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    if (program.nodes[i].kind != NodeKind::kOp) params.push_back(names_[i][0]);
+  }
+  head_ = fmt::format("import torch\n\n\ndef program({}):\n", fmt::join(params, ", "));
+  device_ = params.empty() ? "\"cpu\"" : params[0] + ".device";
+  for (size_t i = 0; i < program.nodes.size(); ++i) Update(i);
+  std::vector<std::string> leaves;
+  for (NodeRef ref : program.outputs) leaves.push_back(ref.id < 0 ? "None" : names_[ref.id][ref.result]);
+  const std::string filled = FillStructure(program.structure, leaves);
+  tail_ =
+      fmt::format("    return {}\n", filled.empty() ? fmt::format("({},)", fmt::join(leaves, ", ")) : filled);
+}
+
+void TextParts::Update(size_t i) {
+  const Node& node = program_.nodes[i];
+  if (node.kind != NodeKind::kOp) {
+    lines_[i] = {fmt::format("    # {}: ", names_[i][0]), LeafKind(names_[i][0], node) + "\n"};
+    return;
+  }
+  auto name = [this](NodeRef ref) { return names_[ref.id][ref.result]; };
+  lines_[i] = {
+      fmt::format("    {} = {}  # ", Targets(names_[i], ReturnsList(node)), CallText(node, name, device_)),
+      "\n"};
+}
+
+std::string TextParts::Text(const std::function<void(size_t, std::string*)>& shapes) const {
+  std::string text = head_;
+  for (const bool operations : {false, true}) {
+    for (size_t i = 0; i < lines_.size(); ++i) {
+      if ((program_.nodes[i].kind == NodeKind::kOp) != operations) continue;
+      text += lines_[i].before;
+      shapes(i, &text);
+      text += lines_[i].behind;
+    }
+  }
+  return text += tail_;
+}
+
 std::string PrintProgram(const Program& program) {
-  return Printer(program).Print();
+  return TextParts(program).Text([&](size_t i, std::string* text) {
+    const bool operation = program.nodes[i].kind == NodeKind::kOp;
+    const std::vector<Shape>& results = program.nodes[i].results;
+    for (size_t r = 0; r < (operation ? results.size() : 1); ++r) {
+      if (r > 0) *text += ", ";
+      *text += ShapeText(results[r]);
+    }
+  });
 }
 
 std::string CallText(const Node& node, const NameOf& name, const std::string& device) {

@@ -14,6 +14,26 @@ namespace tritogen {
 // recorded program gives; an output that is no tensor (NodeRef{-1}) is None.
 std::string PrintProgram(const Program& program);
 
+// The text of PrintProgram in parts: programs that are alike but for sizes share them, so that a text of the
+// next one costs its shapes (synth/mould.h). Keeps a reference to the program.
+class TextParts {
+ public:
+  explicit TextParts(const Program& program);
+  // Makes the line of a node again, whose arguments changed.
+  void Update(size_t node);
+  // `shapes` appends what stands for the results of a node: "float32[4], int64[4]".
+  std::string Text(const std::function<void(size_t node, std::string* text)>& shapes) const;
+
+ private:
+  struct Line {
+    std::string before, behind;  // of the shapes
+  };
+  const Program& program_;
+  std::vector<std::vector<std::string>> names_;  // by node, by result
+  std::vector<Line> lines_;                      // by node
+  std::string head_, tail_, device_;
+};
+
 // What PrintProgram calls each result of each node.
 std::vector<std::vector<std::string>> PrintedNames(const Program& program);
 

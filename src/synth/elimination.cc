@@ -190,25 +190,33 @@ class Elimination<Count>::Run {
 
   Joined JoinTwo(const Joined& a, const Joined& b, const std::vector<Count>* weights) const {
     const uint64_t shared = a.mask & b.mask;
-    KeyIndex index(b.keys.size());
-    std::vector<int> head, next(b.keys.size(), -1);
+    const int low = shared == 0 ? 0 : std::countr_zero(shared);
+    KeyIndex index(b.keys.size(), std::bit_width(shared) - low);
+    std::vector<int> head, rows, next(b.keys.size(), -1);  // rows of b with one key are a list
     for (size_t row = b.keys.size(); row-- > 0;) {
-      const size_t id = index.Insert(b.keys[row] & shared);
-      if (id == head.size()) head.push_back(-1);
+      const size_t id = index.Insert((b.keys[row] & shared) >> low);
+      if (id == head.size()) head.push_back(-1), rows.push_back(0);
       next[row] = head[id];
       head[id] = static_cast<int>(row);
+      ++rows[id];
     }
+    std::vector<int> matches(a.keys.size());
+    size_t total = 0;
+    for (size_t i = 0; i < a.keys.size(); ++i) {
+      matches[i] = index.Find((a.keys[i] & shared) >> low);
+      if (matches[i] >= 0) total += rows[matches[i]];
+    }
+    if (total > max_rows_) throw TooLarge();
     Joined result;
     result.mask = a.mask | b.mask;
-    result.keys.reserve(a.keys.size());
-    result.weights.reserve(a.keys.size());
+    result.keys.resize(total);
+    result.weights.resize(total);
+    size_t at = 0;
     for (size_t i = 0; i < a.keys.size(); ++i) {
-      const int id = index.Find(a.keys[i] & shared);
-      for (int row = id < 0 ? -1 : head[id]; row >= 0; row = next[row]) {
-        result.keys.push_back(a.keys[i] | b.keys[row]);
-        result.weights.push_back(weights ? Times(a.weights[i], (*weights)[row]) : a.weights[i]);
+      for (int row = matches[i] < 0 ? -1 : head[matches[i]]; row >= 0; row = next[row], ++at) {
+        result.keys[at] = a.keys[i] | b.keys[row];
+        result.weights[at] = weights ? Times(a.weights[i], (*weights)[row]) : a.weights[i];
       }
-      if (result.keys.size() > max_rows_) throw TooLarge();
     }
     return result;
   }
@@ -219,7 +227,9 @@ class Elimination<Count>::Run {
     step.node = node;
     const int width = network_.Width(node);
     for (size_t i = 1; i < layout.size(); ++i) step.key.push_back({layout[i].node, layout[i].shift - width});
-    step.groups = KeyIndex(all.keys.size());
+    const Field& last = layout.back();
+    step.groups =
+        KeyIndex(all.keys.size(), layout.size() == 1 ? 0 : last.shift + network_.Width(last.node) - width);
     std::vector<int> group(all.keys.size());
     for (size_t i = 0; i < all.keys.size(); ++i)
       group[i] = step.groups.Insert(width < 64 ? all.keys[i] >> width : 0);

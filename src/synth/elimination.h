@@ -5,12 +5,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "base/splitmix.h"
+#include "synth/key_index.h"
 #include "synth/natural.h"
 #include "synth/network.h"
 
@@ -19,6 +18,7 @@ namespace tritogen::synth {
 // Counts of an elimination: 128 bits where they suffice, else Natural. Either throws CountOverflow.
 using Wide = unsigned __int128;
 inline Wide Times(Wide a, Wide b) {
+  if (((a | b) >> 64) == 0) return static_cast<Wide>(static_cast<uint64_t>(a)) * static_cast<uint64_t>(b);
   Wide product;
   if (__builtin_mul_overflow(a, b, &product)) throw CountOverflow();
   return product;
@@ -46,46 +46,6 @@ inline std::pair<Natural, Natural> DivMod(const Natural& a, const Natural& b) {
   auto [quotient, remainder] = Natural::Divide(a, b);
   return {quotient, remainder};
 }
-
-// Keys → 0, 1, … in order of first appearance. Open addressing.
-class KeyIndex {
- public:
-  explicit KeyIndex(size_t expected = 0) { slots_.resize(std::bit_ceil(2 * expected + 8), -1); }
-  int size() const { return static_cast<int>(keys_.size()); }
-  const std::vector<uint64_t>& keys() const { return keys_; }
-
-  int Find(uint64_t key) const {
-    for (size_t at = SplitMix::Mix(key);; ++at) {
-      const int id = slots_[at & (slots_.size() - 1)];
-      if (id < 0 || keys_[id] == key) return id;
-    }
-  }
-  int Insert(uint64_t key) {
-    if (2 * keys_.size() >= slots_.size()) Grow();
-    for (size_t at = SplitMix::Mix(key);; ++at) {
-      int& id = slots_[at & (slots_.size() - 1)];
-      if (id >= 0 && keys_[id] != key) continue;
-      if (id < 0) {
-        id = size();
-        keys_.push_back(key);
-      }
-      return id;
-    }
-  }
-
- private:
-  void Grow() {
-    slots_.assign(2 * slots_.size(), -1);
-    for (int id = 0; id < size(); ++id) {
-      size_t at = SplitMix::Mix(keys_[id]);
-      while (slots_[at & (slots_.size() - 1)] >= 0) ++at;
-      slots_[at & (slots_.size() - 1)] = id;
-    }
-  }
-
-  std::vector<int32_t> slots_;
-  std::vector<uint64_t> keys_;
-};
 
 // Immutable once made; may be read from several threads.
 template <typename Count>

@@ -1,13 +1,12 @@
 #include "synth/fingerprint.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
+#include <array>
+#include <charconv>
+#include <functional>
 #include <nlohmann/json.hpp>
-#include <numeric>
-#include <vector>
 
 #include "base/error.h"
 #include "base/sha256.h"
@@ -23,12 +22,6 @@ uint64_t Combine(uint64_t a, uint64_t b) {
   return SplitMix::Mix(a * 0x9e3779b97f4a7c15u + b + 0x632be59bd9b4e019u);
 }
 
-uint64_t HashText(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-  return SplitMix::Mix(hash);
-}
-
 bool Commutative(const Node& node) {
   static const std::set<std::string_view> kNames{"add",         "mul",         "maximum",    "minimum",
                                                  "eq",          "ne",          "logical_or", "logical_xor",
@@ -38,78 +31,29 @@ bool Commutative(const Node& node) {
   return kNames.contains(BaseName(node.op)) && node.args.size() == 2 && node.kwargs.empty();
 }
 
-// What an operation is, but for its operands: they become a place each.
-std::string Label(const Node& node, Detail detail) {
-  std::string text(detail == Detail::kSizes ? WithoutNamespace(node.op) : BaseName(node.op));
-  if (node.kind != NodeKind::kOp) text = "input";
-  std::function<void(const Arg&)> add = [&](const Arg& arg) {
-    if (AsRef(arg) != nullptr) {
-      text += " @";
-    } else if (const Arg::List* list = AsList(arg)) {
-      text += " [";
-      for (const Arg& item : *list) add(item);
-      text += "]";
-    } else if (detail == Detail::kSizes) {
-      text += " " + PythonLiteral(arg);
-    }
-  };
-  for (const Arg& arg : node.args) add(arg);
-  for (const auto& [name, arg] : node.kwargs) {
-    text += " " + name + "=";
-    add(arg);
-  }
-  if (detail == Detail::kSizes) {
-    for (const Shape& shape : node.results) text += " " + ShapeText(shape);
-  }
-  return text;
-}
-
-// The program as a labelled graph, and the search for the least of its texts: colours are refined until they
-// are stable (Weisfeiler and Leman); where nodes stay alike, each of them is told apart in turn.
+// The search for the least text of a labelled graph: colours are refined until they are stable (Weisfeiler
+// and Leman); where nodes stay alike, each of them is told apart in turn.
 class Canon {
  public:
-  Canon(const Program& program, Detail detail) {
-    std::vector<int> number(program.nodes.size(), -1);
-    std::vector<bool> live(program.nodes.size());
-    for (NodeRef ref : program.outputs) {
-      if (ref.id >= 0) live[ref.id] = true;
-    }
-    for (size_t i = program.nodes.size(); i-- > 0;) {
-      if (live[i]) ForEachRef(program.nodes[i], [&](NodeRef ref) { live[ref.id] = true; });
-    }
-    for (size_t i = 0; i < program.nodes.size(); ++i) {
-      if (!live[i]) continue;
-      number[i] = static_cast<int>(labels_.size());
-      labels_.push_back(Label(program.nodes[i], detail));
-      edges_.emplace_back();
-      const bool commutes = Commutative(program.nodes[i]);
-      int place = 0;
-      ForEachRef(program.nodes[i], [&](NodeRef ref) {
-        edges_.back().push_back({number[ref.id], ref.result, commutes ? 0 : place++});
-      });
-    }
-    uses_.resize(labels_.size());
-    for (size_t i = 0; i < edges_.size(); ++i) {
-      for (const Edge& edge : edges_[i])
-        uses_[edge.node].push_back({static_cast<int>(i), edge.result, edge.place});
-    }
-    for (NodeRef ref : program.outputs) {
-      if (ref.id >= 0) outputs_.emplace_back(number[ref.id], ref.result);
-    }
-  }
+  Canon(const Wiring& wiring, std::span<const Label> labels) : wiring_(wiring), labels_(labels) {}
 
   std::string Text() {
     std::vector<uint64_t> colours;
-    for (const std::string& label : labels_) colours.push_back(HashText(label));
-    for (auto [node, result] : outputs_) colours[node] += Combine(0x6f7574, result);  // in any order
+    colours.reserve(labels_.size());
+    for (const Label& label : labels_) colours.push_back(SplitMix::Mix(label.hash));
+    for (auto [node, result] : wiring_.outputs) colours[node] += Combine(0x6f7574, result);  // in any order
+    next_.resize(labels_.size());
+    place_.resize(labels_.size());
     Search(std::move(colours));
-    return best_;
+    return std::move(best_);
   }
 
  private:
-  struct Edge {
-    int node, result, place;
-    auto operator<=>(const Edge&) const = default;
+  using Edge = Wiring::Edge;
+  struct Cell {
+    uint64_t colour;
+    int node;
+    auto operator<=>(const Cell&) const = default;
   };
 
   static bool Same(std::vector<Edge> a, std::vector<Edge> b) {
@@ -118,76 +62,95 @@ class Canon {
     return a == b;
   }
 
-  static size_t Kinds(std::vector<uint64_t> colours) {
-    std::sort(colours.begin(), colours.end());
-    return std::unique(colours.begin(), colours.end()) - colours.begin();
+  size_t Kinds(const std::vector<uint64_t>& colours) {
+    sorted_ = colours;
+    std::sort(sorted_.begin(), sorted_.end());
+    return std::unique(sorted_.begin(), sorted_.end()) - sorted_.begin();
   }
 
-  void Refine(std::vector<uint64_t>* colours) const {
+  void Refine(std::vector<uint64_t>* colours) {
     size_t kinds = Kinds(*colours);
     while (kinds < colours->size()) {
-      std::vector<uint64_t> next(colours->size());
-      for (size_t i = 0; i < next.size(); ++i) {
+      for (size_t i = 0; i < next_.size(); ++i) {
         uint64_t below = 0, above = 0;  // sums: the order of what comes together does not matter
-        for (const Edge& e : edges_[i]) below += Combine(Combine((*colours)[e.node], e.result), e.place);
-        for (const Edge& e : uses_[i]) above += Combine(Combine((*colours)[e.node], e.result), e.place);
-        next[i] = Combine(Combine((*colours)[i], below), above);
+        for (const Edge& e : wiring_.operands[i])
+          below += Combine(Combine((*colours)[e.node], e.result), e.place);
+        for (const Edge& e : wiring_.uses[i])
+          above += Combine(Combine((*colours)[e.node], e.result), e.place);
+        next_[i] = Combine(Combine((*colours)[i], below), above);
       }
-      const size_t more = Kinds(next);
+      const size_t more = Kinds(next_);
       if (more == kinds) return;
       kinds = more;
-      *colours = std::move(next);
+      std::swap(*colours, next_);
     }
   }
 
   void Search(std::vector<uint64_t> colours) {
     Refine(&colours);
-    std::map<uint64_t, std::vector<int>> cells;
-    for (size_t i = 0; i < colours.size(); ++i) cells[colours[i]].push_back(static_cast<int>(i));
-    for (const auto& [colour, nodes] : cells) {
-      if (nodes.size() == 1) continue;
-      for (int node : nodes) {
-        // Twins, used alike by the same nodes, can be exchanged: one of them is enough.
-        if (node != nodes[0] && Same(edges_[node], edges_[nodes[0]]) && Same(uses_[node], uses_[nodes[0]]))
-          continue;
-        if (labelings_ >= kMostLabelings && !best_.empty()) return;
-        std::vector<uint64_t> apart = colours;
-        apart[node] = Combine(colour, 0x6170617274);
-        Search(std::move(apart));
-      }
-      return;
+    std::vector<Cell> cells;  // nodes by colour
+    cells.reserve(colours.size());
+    for (size_t i = 0; i < colours.size(); ++i) cells.push_back({colours[i], static_cast<int>(i)});
+    std::sort(cells.begin(), cells.end());
+    for (size_t i = 0; i + 1 < cells.size(); ++i) {
+      if (cells[i].colour == cells[i + 1].colour) return TellApart(cells, i, colours);
     }
     ++labelings_;
-    std::string text = Written(cells);
-    if (best_.empty() || text < best_) best_ = std::move(text);
+    Write(cells);
+    if (best_.empty() || text_ < best_) std::swap(best_, text_);
+  }
+
+  // Those that have the colour of cell `first`, each in turn.
+  void TellApart(const std::vector<Cell>& cells, size_t first, const std::vector<uint64_t>& colours) {
+    const auto& edges = wiring_.operands;
+    const auto& uses = wiring_.uses;
+    const int leader = cells[first].node;
+    for (size_t i = first; i < cells.size() && cells[i].colour == cells[first].colour; ++i) {
+      const int node = cells[i].node;
+      // Twins, used alike by the same nodes, can be exchanged: one of them is enough.
+      if (node != leader && Same(edges[node], edges[leader]) && Same(uses[node], uses[leader])) continue;
+      if (labelings_ >= kMostLabelings && !best_.empty()) return;
+      std::vector<uint64_t> apart = colours;
+      apart[node] = Combine(cells[first].colour, 0x6170617274);
+      Search(std::move(apart));
+    }
+  }
+
+  void Append(std::string_view before, int number) {
+    char digits[12];
+    text_ += before;
+    text_.append(digits, std::to_chars(digits, std::end(digits), number).ptr);
   }
 
   // One line a node, in the order of their colours, which are all different.
-  std::string Written(const std::map<uint64_t, std::vector<int>>& cells) const {
-    std::vector<int> place(labels_.size());
-    int next = 0;
-    for (const auto& [colour, nodes] : cells) place[nodes[0]] = next++;
-    std::string text;
-    for (const auto& [colour, nodes] : cells) {
-      std::vector<std::array<int, 3>> operands;
-      for (const Edge& e : edges_[nodes[0]]) operands.push_back({e.place, place[e.node], e.result});
-      std::sort(operands.begin(), operands.end());
-      text += labels_[nodes[0]];
-      for (const auto& o : operands) text += fmt::format(" {}:{}.{}", o[0], o[1], o[2]);
-      text += '\n';
+  void Write(const std::vector<Cell>& cells) {
+    for (size_t i = 0; i < cells.size(); ++i) place_[cells[i].node] = static_cast<int>(i);
+    text_.clear();
+    for (const Cell& cell : cells) {
+      operands_.clear();
+      for (const Edge& e : wiring_.operands[cell.node])
+        operands_.push_back({e.place, place_[e.node], e.result});
+      if (operands_.size() > 1) std::sort(operands_.begin(), operands_.end());
+      text_ += labels_[cell.node].text;
+      for (const auto& o : operands_) Append(" ", o[0]), Append(":", o[1]), Append(".", o[2]);
+      text_ += '\n';
     }
     std::vector<std::pair<int, int>> outputs;
-    for (auto [node, result] : outputs_) outputs.emplace_back(place[node], result);
+    outputs.reserve(wiring_.outputs.size());
+    for (auto [node, result] : wiring_.outputs) outputs.emplace_back(place_[node], result);
     std::sort(outputs.begin(), outputs.end());
-    for (auto [node, result] : outputs) text += fmt::format("return {}.{}\n", node, result);
-    return text;
+    for (auto [node, result] : outputs) Append("return ", node), Append(".", result), text_ += '\n';
   }
 
-  std::vector<std::string> labels_;
-  std::vector<std::vector<Edge>> edges_, uses_;  // operands of a node; who takes it
-  std::vector<std::pair<int, int>> outputs_;
+  const Wiring& wiring_;
+  std::span<const Label> labels_;
   int labelings_ = 0;
   std::string best_;
+  // Kept for their memory.
+  std::string text_;
+  std::vector<uint64_t> next_, sorted_;
+  std::vector<int> place_;
+  std::vector<std::array<int, 3>> operands_;
 };
 
 bool IsFingerprint(std::string_view text) {
@@ -196,8 +159,76 @@ bool IsFingerprint(std::string_view text) {
 
 }  // namespace
 
+Label LabelOf(const Node& node, Detail detail) {
+  Label label;
+  label.Append(node.kind != NodeKind::kOp ? "input"
+               : detail == Detail::kSizes ? WithoutNamespace(node.op)
+                                          : BaseName(node.op));
+  std::function<void(const Arg&)> add = [&](const Arg& arg) {
+    if (AsRef(arg) != nullptr) {
+      label.Append(" @");
+    } else if (const Arg::List* list = AsList(arg)) {
+      label.Append(" [");
+      for (const Arg& item : *list) add(item);
+      label.Append("]");
+    } else if (detail == Detail::kSizes) {
+      label.Append(" ");
+      label.Append(PythonLiteral(arg));
+    }
+  };
+  for (const Arg& arg : node.args) add(arg);
+  for (const auto& [name, arg] : node.kwargs) {
+    label.Append(" ");
+    label.Append(name);
+    label.Append("=");
+    add(arg);
+  }
+  return label;
+}
+
+Wiring::Wiring(const Program& program) {
+  std::vector<int> number(program.nodes.size(), -1);
+  std::vector<bool> live(program.nodes.size());
+  for (NodeRef ref : program.outputs) {
+    if (ref.id >= 0) live[ref.id] = true;
+  }
+  for (size_t i = program.nodes.size(); i-- > 0;) {
+    if (live[i]) ForEachRef(program.nodes[i], [&](NodeRef ref) { live[ref.id] = true; });
+  }
+  for (size_t i = 0; i < program.nodes.size(); ++i) {
+    if (!live[i]) continue;
+    number[i] = static_cast<int>(nodes.size());
+    nodes.push_back(static_cast<int>(i));
+    operands.emplace_back();
+    const bool commutes = Commutative(program.nodes[i]);
+    int place = 0;
+    ForEachRef(program.nodes[i], [&](NodeRef ref) {
+      operands.back().push_back({number[ref.id], ref.result, commutes ? 0 : place++});
+    });
+  }
+  uses.resize(nodes.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (const Edge& edge : operands[i])
+      uses[edge.node].push_back({static_cast<int>(i), edge.result, edge.place});
+  }
+  for (NodeRef ref : program.outputs) {
+    if (ref.id >= 0) outputs.emplace_back(number[ref.id], ref.result);
+  }
+}
+
+std::string FingerprintOf(const Wiring& wiring, std::span<const Label> labels) {
+  return Sha256Hex(Canon(wiring, labels).Text()).substr(0, 32);
+}
+
 std::string Fingerprint(const Program& program, Detail detail) {
-  return Sha256Hex(Canon(program, detail).Text()).substr(0, 32);
+  const Wiring wiring(program);
+  std::vector<Label> labels;
+  for (int i : wiring.nodes) {
+    labels.push_back(LabelOf(program.nodes[i], detail));
+    if (detail == Detail::kGraph) continue;
+    for (const Shape& shape : program.nodes[i].results) labels.back().Append(" " + ShapeText(shape));
+  }
+  return FingerprintOf(wiring, labels);
 }
 
 std::set<std::string> ReadFingerprints(std::string_view text) {

@@ -4,30 +4,20 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "base/error.h"
 #include "base/overloaded.h"
+#include "synth/cells.h"
 #include "synth/image.h"
+#include "synth/key_index.h"
 
 namespace tritogen::synth {
 namespace {
 
 using Values = std::vector<int64_t>;
-using Cells = std::vector<Domain::Range>;
 constexpr size_t kMostStates = size_t{1} << 16, kMostBoundaries = 2048;
-
-// Cells of about an eighth of an octave; small values stand alone.
-Cells Coarse(const Domain& domain) {
-  Cells cells;
-  for (const Domain::Range& range : domain.ranges()) {
-    for (int64_t low = range.low; low <= range.high;) {
-      const int64_t high = std::min(range.high, std::max(low, low * 35 / 32));
-      cells.push_back({low, high});
-      low = high + 1;
-    }
-  }
-  return cells;
-}
 
 // A node with the number that each of its states stands for, ascending.
 struct Term {
@@ -54,6 +44,7 @@ class Builder {
 
  private:
   void MakeVariables() {
+    alike_.resize(component_.domains.size());
     std::vector<bool> only_bounds(component_.domains.size(), true);
     for (const Constraint& constraint : component_.constraints) {
       if (std::holds_alternative<Bound>(constraint)) continue;
@@ -65,7 +56,10 @@ class Builder {
       if (component_.constraints.empty()) {  // a free variable: its values are alike in every way
         cells = domain.ranges();
       } else if (domain.size() > kListed && only_bounds[var]) {
-        cells = Coarse(domain);
+        auto exact =
+            precision_ == Precision::kExact ? AlikeCells(component_, static_cast<Var>(var)) : std::nullopt;
+        alike_[var] = exact.has_value();
+        cells = exact ? std::move(*exact) : CoarseCells(domain);
       } else {
         if (domain.size() > static_cast<int64_t>(kMostStates)) throw TooLarge();
         for (int64_t value : domain.Values()) cells.push_back({value, value});
@@ -103,21 +97,29 @@ class Builder {
       if (shift > 64) throw TooLarge();
     }
     // States by slot; −1 for a value that the node cannot have: no row.
-    void Add(const std::vector<int>& states) {
+    void Add(std::span<const int> states) {
       uint64_t key = 0;
-      std::array<int, 8> have;
-      have.fill(-1);
-      size_t slot = 0;
-      for (int state : states) {
-        if (state < 0) return;
-        int& known = have[first_[slot++]];
-        if (known >= 0 && known != state) return;
-        if (known < 0) key |= static_cast<uint64_t>(state) << shifts_[first_[slot - 1]];
-        known = state;
+      if (slots_.size() == relation_.nodes.size()) {
+        for (size_t slot = 0; slot < states.size(); ++slot) {
+          if (states[slot] < 0) return;
+          key |= static_cast<uint64_t>(states[slot]) << shifts_[slot];
+        }
+      } else {
+        std::array<int, 8> have;
+        have.fill(-1);
+        for (size_t slot = 0; slot < states.size(); ++slot) {
+          const int state = states[slot];
+          if (state < 0) return;
+          int& known = have[first_[slot]];
+          if (known >= 0 && known != state) return;
+          if (known < 0) key |= static_cast<uint64_t>(state) << shifts_[first_[slot]];
+          known = state;
+        }
       }
       relation_.keys.push_back(key);
       if (relation_.keys.size() > builder_->max_rows_) throw TooLarge();
     }
+    void Add(std::initializer_list<int> states) { Add(std::span(states.begin(), states.size())); }
     void Finish(bool distinct) {
       if (!distinct || slots_.size() != relation_.nodes.size()) {
         std::sort(relation_.keys.begin(), relation_.keys.end());
@@ -136,19 +138,18 @@ class Builder {
   template <typename F>
   Term Combine(const Term& a, const Term& b, F f) {
     if (a.values.size() * b.values.size() > max_rows_) throw TooLarge();
-    Values values;
+    Distinct results(a.values.size() * b.values.size());
     for (int64_t x : a.values) {
-      for (int64_t y : b.values) values.push_back(f(x, y));
+      for (int64_t y : b.values) results.Add(f(x, y));
     }
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
+    Values values = results.Sorted();
+    const std::vector<int> places = results.Places(values);
     Term out = Make(std::move(values));
     Rows rows(this, {a.node, b.node, out.node});
+    size_t at = 0;
     for (size_t i = 0; i < a.values.size(); ++i) {
-      for (size_t j = 0; j < b.values.size(); ++j) {
-        rows.Add(
-            {static_cast<int>(i), static_cast<int>(j), StateOf(out.values, f(a.values[i], b.values[j]))});
-      }
+      for (size_t j = 0; j < b.values.size(); ++j)
+        rows.Add({static_cast<int>(i), static_cast<int>(j), places[at++]});
     }
     rows.Finish(true);
     return out;
@@ -278,6 +279,7 @@ class Builder {
   Precision precision_;
   size_t max_rows_;
   Network network_;
+  std::vector<bool> alike_;                         // by variable: its cells are exact
   std::map<std::pair<int, int64_t>, Term> binned_;  // by node and largest value: x and x² differ
 };
 
@@ -289,12 +291,14 @@ std::vector<Values> BoundariesOf(const std::vector<Term>& factors, int64_t low, 
   if (low > 0) next.push_back(low - 1);
   if (high < kUnbounded) next.push_back(high);
   for (size_t i = factors.size(); i-- > 1;) {
-    Values mine;
-    for (int64_t b : next) {
-      for (int64_t x : factors[i].values) mine.push_back(b / x);
+    Distinct quotients(0);
+    for (int64_t x : factors[i].values) {
+      int64_t last = -1;  // quotients of ascending numbers ascend
+      for (int64_t b : next) {
+        if (const int64_t quotient = b / x; quotient != last) quotients.Add(last = quotient);
+      }
     }
-    std::sort(mine.begin(), mine.end());
-    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    Values mine = quotients.Sorted();
     boundaries[i - 1] = mine;
     if (mine.size() > kMostBoundaries) break;  // so many that they would not merge much
     next = std::move(mine);
@@ -370,7 +374,8 @@ void Builder::Translate(const Bound& bound) {
       for (size_t v = 0; v < base.size(); ++v)
         factor.values[v] = SaturatingProduct(factor.values[v], base[v]);
     }
-    for (const Domain::Range& cell : network_.cells[bound.vars[i]]) network_.exact &= cell.low == cell.high;
+    for (const Domain::Range& cell : network_.cells[bound.vars[i]])
+      network_.exact &= cell.low == cell.high || alike_[bound.vars[i]];
     const bool bin = precision_ != Precision::kExact && precision_ != Precision::kUnbounded;
     factors.push_back(bin ? Binned(factor) : std::move(factor));
     i = end;

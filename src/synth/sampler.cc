@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "program/print.h"
-#include "synth/fingerprint.h"
 
 namespace tritogen::synth {
 namespace {
 
-constexpr int kPatience = 20000;   // draws that fail one after the other before we give up
-constexpr int kSketchTries = 256;  // draws of sizes for one sketch
+constexpr int kPatience = 20000;          // draws that fail one after the other before we give up
+constexpr int kPatienceForSide = 200000;  // graphs and programs on the other side, one after the other
+constexpr size_t kMostGraphs = 64;        // of one sketch, looked at before its sizes are counted
+constexpr int kSketchTries = 256;         // draws of sizes for one sketch
 
 std::string_view TrimBlanks(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -107,7 +107,7 @@ Side SideOf(std::string_view fingerprint, double test_share) {
 }
 
 struct Sampler::Current {
-  Sketch sketch;
+  std::unique_ptr<Mould> mould;
   SketchSystem system;
   Space space;
   Permutation order;
@@ -130,7 +130,12 @@ void Sampler::NextSketch() {
     ++statistics_.held_out;
     return;
   }
-  SketchSystem system = SystemOf(sketch, options_.shapes);
+  auto mould = std::make_unique<Mould>(std::move(sketch));
+  if (!HasShown(mould.get())) {
+    ++statistics_.passed_over;
+    return;
+  }
+  SketchSystem system = SystemOf(mould->sketch(), options_.shapes);
   auto space = solver_.Compile(system.system);
   if (!space) {
     ++statistics_.too_large;
@@ -142,7 +147,7 @@ void Sampler::NextSketch() {
   }
   Permutation order(space->count(), stream);
   current_ = std::make_shared<Current>(
-      Current{std::move(sketch), std::move(system), std::move(*space), order, 0, 0, 0, {}});
+      Current{std::move(mould), std::move(system), std::move(*space), order, 0, 0, 0, {}});
 }
 
 std::optional<Sample> Sampler::Draw() {
@@ -157,23 +162,46 @@ std::optional<Sample> Sampler::Draw() {
     ++statistics_.over_bounds;
     return std::nullopt;
   }
-  sample.sized = ProgramOf(now.sketch, now.system, now.values);
+  Mould& mould = *now.mould;
+  mould.Pour(now.system, now.values);
   const ShapeOptions& limits = options_.shapes;
-  if (sample.sized.flops < static_cast<double>(limits.min_flops) ||
-      sample.sized.flops > static_cast<double>(limits.max_flops) ||
-      sample.sized.bytes > static_cast<double>(limits.max_bytes)) {
+  if (mould.sized().flops < static_cast<double>(limits.min_flops) ||
+      mould.sized().flops > static_cast<double>(limits.max_flops) ||
+      mould.sized().bytes > static_cast<double>(limits.max_bytes)) {
     ++statistics_.over_limits;
     return std::nullopt;
   }
   sample.count = now.space.count();
   sample.exact = now.space.exact();
-  for (const SketchStep& step : now.sketch.steps) sample.operators.push_back(step.row->name);
-  sample.fingerprint = Fingerprint(sample.sized.program, Detail::kSizes);
-  sample.graph_fingerprint = Fingerprint(sample.sized.program, Detail::kGraph);
+  sample.fingerprint = mould.SizesFingerprint();
+  sample.graph_fingerprint = mould.GraphFingerprint();
   if (!Fresh(sample)) return std::nullopt;
-  sample.text = PrintProgram(sample.sized.program);
   ++now.drawn;
+  if (!Shown(sample)) {
+    ++statistics_.hidden;
+    return std::nullopt;
+  }
+  for (const SketchStep& step : mould.sketch().steps) sample.operators.push_back(step.row->name);
+  sample.text = mould.Text();
+  sample.sized = mould.sized();
   return sample;
+}
+
+// Whether any program of the sketch may be shown. A program on the other side is like none on this one, so
+// that not drawing it makes no other one come or stay away.
+bool Sampler::HasShown(Mould* mould) const {
+  const bool most_are =
+      options_.shown == Side::kAll || (options_.shown == Side::kTest) == (options_.test_share > 0.5);
+  if (most_are || !options_.shown_by_graph) return true;  // not worth a look
+  const auto graphs = mould->GraphFingerprints(kMostGraphs);
+  return !graphs || std::ranges::any_of(*graphs, [&](const std::string& graph) {
+    return SideOf(graph, options_.test_share) == options_.shown;
+  });
+}
+
+bool Sampler::Shown(const Sample& sample) const {
+  const std::string& name = options_.shown_by_graph ? sample.graph_fingerprint : sample.fingerprint;
+  return options_.shown == Side::kAll || SideOf(name, options_.test_share) == options_.shown;
 }
 
 bool Sampler::Fresh(const Sample& sample) {
@@ -192,12 +220,15 @@ bool Sampler::Fresh(const Sample& sample) {
 
 Sample Sampler::Next() {
   const Statistics before = statistics_;
-  for (int i = 0; i < kPatience; ++i) {
+  int64_t hidden = 0;  // what is not shown is no failure
+  for (int64_t i = 0; i < kPatience + hidden && hidden < kPatienceForSide; ++i) {
     if (current_ == nullptr || current_->drawn == options_.per_sketch || current_->tries == kSketchTries ||
         current_->next == current_->order.size())
       NextSketch();
-    if (current_ == nullptr) continue;
-    if (auto sample = Draw()) return std::move(*sample);
+    if (current_ != nullptr) {
+      if (auto sample = Draw()) return std::move(*sample);
+    }
+    hidden = statistics_.passed_over + statistics_.hidden - before.passed_over - before.hidden;
   }
   const Statistics& now = statistics_;
   throw UserError(fmt::format(
@@ -205,10 +236,13 @@ Sample Sampler::Next() {
       "count, "
       "{} were held out; of {} draws {} exceed the bounds on tensors, {} the limits of operations or bytes, "
       "{} "
-      "came before, {} are to be avoided. Loosen the limits, or allow more operators or sizes",
-      options_.level, kPatience, now.impossible - before.impossible, now.too_large - before.too_large,
-      now.held_out - before.held_out, now.draws - before.draws, now.over_bounds - before.over_bounds,
-      now.over_limits - before.over_limits, now.repeated - before.repeated, now.avoided - before.avoided));
+      "came before, {} are to be avoided, {} graphs and {} programs are on the other side. Loosen the "
+      "limits, or allow more operators or sizes",
+      options_.level, kPatience + hidden, now.impossible - before.impossible,
+      now.too_large - before.too_large, now.held_out - before.held_out, now.draws - before.draws,
+      now.over_bounds - before.over_bounds, now.over_limits - before.over_limits,
+      now.repeated - before.repeated, now.avoided - before.avoided, now.passed_over - before.passed_over,
+      now.hidden - before.hidden));
 }
 
 }  // namespace tritogen::synth

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "synth/mould.h"
 #include "synth/permutation.h"
 #include "synth/shapes.h"
 #include "synth/sketch.h"
@@ -42,6 +43,11 @@ struct SamplerOptions {
   int per_sketch = 4;  // programs drawn from one sketch, without replacement
   Side side = Side::kAll;
   double test_share = 0.1;
+  // Of the programs that all other options give, in their order, only those of one side. Unlike `side` it
+  // changes nothing in which programs are drawn, so that graphs without a program on that side need not be
+  // counted. `shown_by_graph`: sides are told apart by the fingerprints of graphs.
+  Side shown = Side::kAll;
+  bool shown_by_graph = false;
   HeldOut held_out;
   std::set<std::string> avoid;  // fingerprints, of either kind
 };
@@ -69,6 +75,7 @@ class Sampler {
     int64_t over_bounds = 0;  // outside what was only bounded from above
     int64_t over_limits = 0;  // of floating-point operations or bytes
     int64_t repeated = 0, avoided = 0, other_side = 0;
+    int64_t passed_over = 0, hidden = 0;  // graphs, and programs of others, on the side that is not shown
   };
   const Statistics& statistics() const { return statistics_; }
   const Solver& solver() const { return solver_; }
@@ -78,6 +85,8 @@ class Sampler {
 
   void NextSketch();
   std::optional<Sample> Draw();
+  bool HasShown(Mould* mould) const;
+  bool Shown(const Sample& sample) const;
   bool Fresh(const Sample& sample);
 
   SamplerOptions options_;

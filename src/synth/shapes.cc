@@ -172,6 +172,20 @@ SketchSystem SystemOf(const Sketch& sketch, const ShapeOptions& options) {
   return SystemMaker(sketch, options).Make();
 }
 
+void SetAttributes(const SketchSystem& system, const std::vector<int64_t>& values,
+                   const std::function<BoundArgs*(int step)>& args_of) {
+  for (const SketchSystem::Attribute& attribute : system.attributes) {
+    Arg* arg = args_of(attribute.step)->Find(attribute.name);
+    TRITOGEN_CHECK(arg != nullptr);
+    if (auto* list = std::get_if<Arg::List>(&arg->v)) {
+      if (static_cast<int>(list->size()) <= attribute.item) list->resize(attribute.item + 1, (*list)[0]);
+      (*list)[attribute.item] = Arg{values[attribute.var]};
+    } else {
+      *arg = Arg{values[attribute.var]};
+    }
+  }
+}
+
 SizedProgram ProgramOf(const Sketch& sketch, const SketchSystem& system, const std::vector<int64_t>& values) {
   SizedProgram out;
   std::vector<NodeRef> refs(sketch.tensors.size());
@@ -199,16 +213,7 @@ SizedProgram ProgramOf(const Sketch& sketch, const SketchSystem& system, const s
   }
   std::vector<BoundArgs> args;
   for (const SketchStep& step : sketch.steps) args.push_back(step.args);
-  for (const SketchSystem::Attribute& attribute : system.attributes) {
-    Arg* arg = args[attribute.step].Find(attribute.name);
-    TRITOGEN_CHECK(arg != nullptr);
-    if (auto* list = std::get_if<Arg::List>(&arg->v)) {
-      if (static_cast<int>(list->size()) <= attribute.item) list->resize(attribute.item + 1, (*list)[0]);
-      (*list)[attribute.item] = Arg{values[attribute.var]};
-    } else {
-      *arg = Arg{values[attribute.var]};
-    }
-  }
+  SetAttributes(system, values, [&](int step) { return &args[step]; });
   for (size_t s = 0; s < sketch.steps.size(); ++s) {
     const SketchStep& step = sketch.steps[s];
     Node node{.op = "aten::" + step.signature->name};

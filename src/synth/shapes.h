@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct SizedProgram {
   std::vector<Values> inputs;
   double flops = 0, bytes = 0;
 };
+// Writes a solution's attributes into the arguments of their steps, which are those of the sketch before.
+void SetAttributes(const SketchSystem& system, const std::vector<int64_t>& values,
+                   const std::function<BoundArgs*(int step)>& args_of);
 SizedProgram ProgramOf(const Sketch& sketch, const SketchSystem& system, const std::vector<int64_t>& values);
 
 }  // namespace tritogen::synth

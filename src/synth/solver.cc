@@ -1,10 +1,25 @@
 #include "synth/solver.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/overloaded.h"
+#include "synth/image.h"
 
 namespace tritogen::synth {
 namespace {
+
+constexpr int64_t kMostSteps = int64_t{1} << 24;
+
+// Of sizes that are not listed and that one bound speaks of.
+std::shared_ptr<const Counted> CountProduct(const Component& component) {
+  if (std::ranges::none_of(component.domains, [](const Domain& d) { return d.size() > kListed; }))
+    return nullptr;
+  auto product = ProductCount::Of(component, kMostSteps);
+  if (!product) return nullptr;
+  const Natural total = Natural::FromWide(product->total());
+  return std::make_shared<Counted>(std::move(*product), total);
+}
 
 // In 128 bits when the counts fit.
 Counted CountNetwork(const Network& network, size_t max_rows) {
@@ -28,8 +43,9 @@ void Space::Fill(NextIndex next, std::vector<int64_t>* values) const {
   for (const Part& part : parts_) {
     const Natural index = next(part.counted->total);
     std::visit(Overloaded{[&](const Elimination<Wide>& e) { e.Unrank(index.ToWide(), &local); },
-                          [&](const Elimination<Natural>& e) { e.Unrank(index, &local); }},
-               part.counted->elimination);
+                          [&](const Elimination<Natural>& e) { e.Unrank(index, &local); },
+                          [&](const ProductCount& p) { p.Unrank(index.ToWide(), &local); }},
+               part.counted->solutions);
     for (size_t i = 0; i < local.size(); ++i) by_class[part.classes[i]] = local[i];
   }
   for (size_t var = 0; var < class_of_.size(); ++var) (*values)[var] = by_class[class_of_[var]];
@@ -89,10 +105,14 @@ std::optional<Space> Solver::Compile(const System& system) {
 }
 
 std::shared_ptr<const Counted> Solver::Count(const Component& component) {
-  const std::string key = KeyOf(component);
-  if (auto it = kept_.find(key); it != kept_.end()) return it->second;
+  const std::string key = options_.kept->KeyOf(component, options_.max_rows);
+  if (auto known = options_.kept->Find(key)) return *known;
   ++statistics_.compiled;
-  std::shared_ptr<const Counted> counted;
+  std::shared_ptr<const Counted> counted = CountProduct(component);
+  if (counted != nullptr) {
+    options_.kept->Keep(key, counted);
+    return counted;
+  }
   for (Precision precision :
        {Precision::kExact, Precision::kQuarterOctave, Precision::kOctave, Precision::kUnbounded}) {
     // The last resort may cost more: better a dear component than none.
@@ -105,11 +125,24 @@ std::shared_ptr<const Counted> Solver::Count(const Component& component) {
       break;
     }
   }
-  if (kept_.size() >= options_.max_kept) kept_.clear();
-  return kept_[key] = counted;
+  options_.kept->Keep(key, counted);
+  return counted;
 }
 
-std::string Solver::KeyOf(const Component& component) {
+std::optional<std::shared_ptr<const Counted>> CountedKept::Find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto it = counted_.find(key);
+  return it == counted_.end() ? std::nullopt : std::optional(it->second);
+}
+
+void CountedKept::Keep(const std::string& key, std::shared_ptr<const Counted> counted) {
+  const std::lock_guard lock(mutex_);
+  if (counted_.size() >= most_) counted_.clear();
+  counted_[key] = std::move(counted);
+}
+
+std::string CountedKept::KeyOf(const Component& component, size_t max_rows) {
+  const std::lock_guard lock(mutex_);
   std::string key;
   auto put = [&](int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
   auto operand = [&](const Operand& o) { put(o.var), put(o.number); };
@@ -117,6 +150,7 @@ std::string Solver::KeyOf(const Component& component) {
     put(static_cast<int64_t>(vars.size()));
     for (Var var : vars) put(var);
   };
+  put(static_cast<int64_t>(max_rows));
   for (const Domain& domain : component.domains)
     put(domains_.emplace(domain, static_cast<int>(domains_.size())).first->second);
   for (const Constraint& constraint : component.constraints) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -11,6 +12,7 @@
 
 #include "synth/elimination.h"
 #include "synth/natural.h"
+#include "synth/product_count.h"
 #include "synth/reduce.h"
 #include "synth/system.h"
 
@@ -18,7 +20,7 @@ namespace tritogen::synth {
 
 // The compiled solutions of one component.
 struct Counted {
-  std::variant<Elimination<Wide>, Elimination<Natural>> elimination;
+  std::variant<Elimination<Wide>, Elimination<Natural>, ProductCount> solutions;
   Natural total;
   bool exact = true;
 };
@@ -52,15 +54,34 @@ class Space {
   std::vector<int64_t> fixed_;
 };
 
+// Components that were compiled, for systems to come and for other solvers. What it gives is what compiling
+// would give. Thread-safe.
+class CountedKept {
+ public:
+  explicit CountedKept(size_t most = 4096) : most_(most) {}
+  // A null result is one too: a component that cannot be counted.
+  std::optional<std::shared_ptr<const Counted>> Find(const std::string& key);
+  void Keep(const std::string& key, std::shared_ptr<const Counted> counted);
+  std::string KeyOf(const Component& component, size_t max_rows);
+
+ private:
+  size_t most_;
+  std::mutex mutex_;
+  std::map<Domain, int> domains_;  // numbers for short keys
+  std::unordered_map<std::string, std::shared_ptr<const Counted>> counted_;
+};
+
 struct SolverOptions {
   size_t max_rows = size_t{1} << 14;  // of one table; beyond it bounds are counted coarsely
-  size_t max_kept = 4096;             // components kept for systems to come
+  std::shared_ptr<CountedKept> kept;  // null: its own
 };
 
 // Compiles systems. Components that came before are not compiled again. Not thread-safe.
 class Solver {
  public:
-  explicit Solver(SolverOptions options = {}) : options_(options) {}
+  explicit Solver(SolverOptions options = {}) : options_(std::move(options)) {
+    if (options_.kept == nullptr) options_.kept = std::make_shared<CountedKept>();
+  }
 
   // Nothing when the system is too entangled to count even without its bounds, or has 2^512 solutions.
   std::optional<Space> Compile(const System& system);
@@ -72,12 +93,9 @@ class Solver {
 
  private:
   std::shared_ptr<const Counted> Count(const Component& component);
-  std::string KeyOf(const Component& component);
 
   SolverOptions options_;
   Statistics statistics_;
-  std::map<Domain, int> domains_;  // numbers for short keys
-  std::unordered_map<std::string, std::shared_ptr<const Counted>> kept_;
 };
 
 }  // namespace tritogen::synth

@@ -78,13 +78,14 @@ TEST(Solver, WhereTablesAreLimitedNoSolutionIsLost) {
 TEST(Solver, LargeDomainsKeepEverySolution) {
   System system;
   const Var m = system.Add("m", Domain::Interval(1, 2000)), n = system.Add("n", Domain::Interval(1, 2000));
-  system.Add(Bound{{m, n}, 1, 0, 3000});
+  system.Add(Bound{{m, n}, 1, 100, 3000});
   Solver solver;
   const auto space = solver.Compile(system);
   ASSERT_TRUE(space);
   EXPECT_FALSE(space->exact());
   int64_t expected = 0;
-  for (int64_t x = 1; x <= 2000; ++x) expected += std::min<int64_t>(2000, 3000 / x);
+  for (int64_t x = 1; x <= 2000; ++x)
+    expected += std::max<int64_t>(0, std::min<int64_t>(2000, 3000 / x) - (99 / x));
   int64_t held = 0;
   std::vector<int64_t> values;
   for (Natural i = 0; i < space->count(); i += 1) {
@@ -93,6 +94,107 @@ TEST(Solver, LargeDomainsKeepEverySolution) {
   }
   EXPECT_EQ(held, expected);
   EXPECT_GT(static_cast<double>(held), 0.7 * space->count().ToDouble());
+}
+
+// One bound over domains that are not listed, against the plain definition.
+TEST(ProductCount, CountsAndUnranksLikeBruteForce) {
+  SplitMix random(22);
+  int counted = 0;
+  for (int i = 0; i < 600; ++i) {
+    System system;
+    Component component;
+    const int variables = 1 + static_cast<int>(random.Below(4));
+    Bound bound{.high = 1 + static_cast<int64_t>(random.Below(i % 2 == 0 ? 60 : 3000))};
+    for (Var v = 0; v < variables; ++v) {
+      const int64_t low = 1 + static_cast<int64_t>(random.Below(4));
+      const Domain domain = random.Chance(0.5)
+                                ? Domain::Interval(low, low + static_cast<int64_t>(random.Below(12)))
+                                : RandomDomain(&random, 8);
+      component.domains.push_back(domain);
+      system.Add(fmt::format("v{}", v), domain);
+      bound.vars.insert(bound.vars.end(), 1 + random.Below(3) / 2, v);
+    }
+    component.constraints.push_back(bound);
+    system.Add(bound);
+    const auto product = ProductCount::Of(component, 1 << 20);
+    ASSERT_TRUE(product);
+    const auto expected = SolutionsByTrying(system);
+    ASSERT_EQ(static_cast<size_t>(product->total()), expected.size()) << Text(system);
+    std::set<std::vector<int64_t>> seen;
+    std::vector<int64_t> values;
+    for (size_t index = 0; index < expected.size(); ++index) {
+      product->Unrank(index, &values);
+      ASSERT_TRUE(expected.contains(values)) << Text(system) << index;
+      ASSERT_TRUE(seen.insert(values).second) << Text(system) << index;
+    }
+    counted += !expected.empty();
+  }
+  EXPECT_GT(counted, 300);
+}
+
+TEST(ProductCount, LeavesOtherComponentsAlone) {
+  const Bound bound{{0, 1}, 1, 0, 10};
+  const std::vector<Domain> two(2, Domain::Interval(1, 5));
+  EXPECT_TRUE(ProductCount::Of({two, {bound}, {}}, 1000));
+  EXPECT_FALSE(ProductCount::Of({two, {bound, bound}, {}}, 1000));
+  EXPECT_FALSE(ProductCount::Of({two, {Bound{{0, 1}, 1, 2, 10}}, {}}, 1000));
+  EXPECT_FALSE(ProductCount::Of({two, {Broadcast{0, 1, 1}}, {}}, 1000));
+  EXPECT_FALSE(ProductCount::Of(
+      {std::vector(4, Domain::Interval(1, 30000)), {Bound{{0, 1, 2, 3}, 1, 0, 1 << 26}}, {}}, 1000));
+}
+
+// A size that is not listed beside some that are: its cells are cut where bounds begin and cease to hold.
+TEST(Solver, CellsOfAlikeValuesAreCountedExactly) {
+  SplitMix random(23);
+  Solver solver;
+  for (int i = 0; i < 60; ++i) {
+    System system;
+    const Var wide = system.Add("wide", Domain::Interval(1 + static_cast<int64_t>(random.Below(3)), 1100));
+    for (int v = 0; v < 3; ++v) system.Add(fmt::format("v{}", v), RandomDomain(&random, 5));
+    for (int b = 0; b < 3; ++b) {
+      const int64_t high = 300 + static_cast<int64_t>(random.Below(4000));
+      Bound bound{{wide}, 1 + static_cast<int64_t>(random.Below(2)), random.Chance(0.3) ? high / 9 : 0, high};
+      for (Var v = 1; v <= 3; ++v) {
+        if (random.Chance(0.5)) bound.vars.push_back(v);
+      }
+      system.Add(bound);
+    }
+    system.Add(Broadcast{1, 2, 3});
+    const auto space = solver.Compile(system);
+    ASSERT_TRUE(space);
+    EXPECT_TRUE(space->exact()) << Text(system);
+    ExpectBijection(system, *space);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Three sizes up to 32768 and a tensor of at most 2^26 elements, against a sum over pairs.
+TEST(Solver, CountsProductsOfManySizesExactly) {
+  System system;
+  std::vector<Var> vars;
+  for (int i = 0; i < 3; ++i) vars.push_back(system.Add(fmt::format("v{}", i), Domain::Interval(1, 32768)));
+  const int64_t most = int64_t{1} << 26;
+  system.Add(Bound{vars, 1, 0, most});
+  const auto space = Solver().Compile(system);
+  ASSERT_TRUE(space);
+  EXPECT_TRUE(space->exact());
+  uint64_t expected = 0;
+  for (int64_t a = 1; a <= 32768; ++a) {
+    for (int64_t b = 1; b <= 32768 && a * b <= most; ++b)
+      expected += std::min<int64_t>(32768, most / (a * b));
+  }
+  EXPECT_EQ(space->count(), Natural(expected));
+  SplitMix random(5);
+  std::vector<int64_t> values, again;
+  std::set<std::vector<int64_t>> seen;
+  for (int i = 0; i < 1000; ++i) {
+    const Natural index = space->Draw(&random, &values);
+    EXPECT_TRUE(system.Holds(values));
+    space->Unrank(index, &again);
+    EXPECT_EQ(values, again);
+    seen.insert(values);
+  }
+  EXPECT_GT(seen.size(), 990u);
 }
 
 TEST(Solver, FreeVariablesMultiplyBeyondMachineWords) {

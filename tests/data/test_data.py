@@ -141,6 +141,26 @@ def test_exports_show_and_stats(whole, tmp_path):
     assert "<script" not in page.read_text() and "Operators" in page.read_text()
 
 
+@pytest.mark.parametrize("form", ["conversations", "verl"])
+def test_parquet_holds_the_rows_of_the_lines(form, whole, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [json.loads(line) for line in data("export", whole, "--format", form).stdout.splitlines()]
+    assert rows and data("export", whole, "--format", form, "--out", tmp_path / "rows.parquet").returncode == 0
+    assert parquet.read_table(tmp_path / "rows.parquet").to_pylist() == rows
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+    done = data("export", whole, "--split", "test", "--format", form, "--out", tmp_path / "none.parquet")
+    assert (done.returncode, (tmp_path / "none.parquet").exists()) in [(0, True), (2, False)], done.stderr
+
+
+def test_parquet_without_pyarrow_says_what_to_install(whole, tmp_path):
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('none here')")
+    environment = {**ENVIRONMENT, "PYTHONPATH": str(tmp_path)}
+    command = [BINARY, "data", "export", str(whole), "--out", str(tmp_path / "rows.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
+    assert done.returncode == 2 and "-m pip install pyarrow" in done.stderr, done.stderr
+    assert not (tmp_path / "rows.parquet").exists()
+
+
 def test_what_a_suite_holds_does_not_come(config, whole, tmp_path):
     """Recorded and lifted, a reference has the fingerprint that its program had when it was drawn."""
     suite = tmp_path / "suite"
