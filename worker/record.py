@@ -38,8 +38,10 @@ from tape import DTYPE_NAMES, Step
 from tensors import Recording, RecordingTensor
 
 _CALLS = 3
+_WARM_UP_ROUNDS = 4  # until the interpreter has specialised what every recording runs through
 _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
 
+_kept: list[Any] = []  # of the program of `warm_up`
 _WARM_UP = """
 import torch, torch.nn as nn, torch.nn.functional as F, triton, triton.language as tl
 from triton.language.extra import libdevice
@@ -92,9 +94,12 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
     triton_driver.install(capability)
     inputs = [{"tensor": ["float32", [32, 32], [32, 1]]}]
     request = {"role": "candidate", "source": _WARM_UP, "entry": "Model", "kind": "class", "init_inputs": []}
-    reply = record({**request, "inputs": inputs, "capability": list(capability)})
-    if not reply["ok"]:
-        raise RuntimeError(f"the recorder does not work with this PyTorch and Triton: {reply}")
+    for _ in range(_WARM_UP_ROUNDS):
+        reply = record({**request, "inputs": inputs, "capability": list(capability)})
+        if not reply["ok"]:
+            raise RuntimeError(f"the recorder does not work with this PyTorch and Triton: {reply}")
+    # The next program takes their places; to free them there would be a write to hundreds of shared pages.
+    _kept.extend([front_end.source_file, sys.modules["candidate"], linecache.cache["candidate.py"]])
 
 
 def record(request: dict[str, Any]) -> dict[str, Any]:

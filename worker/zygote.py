@@ -16,6 +16,7 @@ import dataclasses
 import fcntl
 import gc
 import importlib
+import logging
 import math
 import os
 import select
@@ -147,6 +148,7 @@ class Zygote:
         """The child's whole life; never returns. `fds` become 0, 1, 2, …"""
         status = 1
         try:
+            huge_pages.leave_shared_top()
             high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in fds]
             for target, fd in enumerate(high):
                 os.dup2(fd, target)
@@ -211,6 +213,7 @@ def _report(status: int = 0, killed_for: str = "", setup: str = "", cpu_seconds:
 
 def _warm(module: str):
     """Imports what every child needs. One thread only: fork copies no others."""
+    gc.disable()  # nearly all that is imported stays
     import triton  # noqa: F401
     import triton.backends.nvidia.compiler  # noqa: F401
 
@@ -223,9 +226,12 @@ def _warm(module: str):
         record.warm_up()
     # What lives now lives in every child: moving it out of the collector's sight keeps its pages shared.
     gc.collect()
+    logging._at_fork_reinit_lock_weakset.clear()  # each child would make the locks of all loggers anew: nobody holds one
+    huge_pages.fill_holes()
     huge_pages.collapse()
     gc.freeze()
-    gc.set_threshold(20_000, 50, 100)  # a child is over before its garbage matters; its memory has a limit
+    gc.set_threshold(100_000, 50, 100)  # a child is over before its garbage matters; its memory has a limit
+    gc.enable()
     return record
 
 
