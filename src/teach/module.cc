@@ -12,13 +12,10 @@
 #include "program/names.h"
 #include "program/print.h"
 #include "teach/kernel_text.h"
+#include "teach/tensor_text.h"
 
 namespace tritogen::teach {
 namespace {
-
-std::string TupleText(const std::vector<int64_t>& sizes) {
-  return sizes.size() == 1 ? fmt::format("({},)", sizes[0]) : fmt::format("({})", fmt::join(sizes, ", "));
-}
 
 // "self.up.weight"; a path with a number in it ("net.0.weight") is no attribute expression.
 std::string StateText(const Node& node) {
@@ -30,23 +27,6 @@ std::string StateText(const Node& node) {
   if (attributes) return "self." + node.name;
   return fmt::format("self.get_{}(\"{}\")", node.kind == NodeKind::kBuffer ? "buffer" : "parameter",
                      node.name);
-}
-
-// Permutation of the dimensions that turns row-major order into these strides, if it is one.
-std::optional<std::vector<int64_t>> AsPermutation(const View& view, const std::vector<int64_t>& sizes) {
-  if (view.offset != 0 || view.sizes.size() != sizes.size() || !view.guards.empty()) return std::nullopt;
-  std::vector<int64_t> strides = ContiguousStrides(sizes), dims;
-  for (int i = 0; i < view.rank(); ++i) {
-    int64_t found = -1;
-    for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) {
-      bool taken = std::find(dims.begin(), dims.end(), d) != dims.end();
-      if (!taken && sizes[d] == view.sizes[i] && (strides[d] == view.strides[i] || sizes[d] == 1)) found = d;
-      if (found == d) break;
-    }
-    if (found < 0) return std::nullopt;
-    dims.push_back(found);
-  }
-  return dims;
 }
 
 class ModuleWriter {
@@ -77,7 +57,7 @@ class ModuleWriter {
       if (prim.kind == PrimKind::kEmpty) forward_.push_back(Allocation(static_cast<PrimId>(i), device_));
     }
     std::vector<std::string> leaves;
-    for (const View& view : graph_.outputs) leaves.push_back(TensorText(view));
+    for (const View& view : graph_.outputs) leaves.push_back(TextOf(view));
     returned_ = FillStructure(program_.structure, leaves);
     if (returned_.empty()) return std::nullopt;
     forward_.push_back("return " + returned_);
@@ -183,33 +163,8 @@ class ModuleWriter {
     if (device_.empty()) device_ = "\"cuda\"";
   }
 
-  // A view as a PyTorch expression.
-  std::string TensorText(const View& view) const {
-    const std::vector<int64_t>& sizes = sizes_[view.prim];
-    const std::string& base = texts_[view.prim];
-    if (auto text = ViewText(base, view, sizes)) return *text;
-    // Some of the first dimension's elements, all of each.
-    const int64_t inner = sizes.empty() || sizes[0] == 0 ? 0 : Product(sizes) / sizes[0];
-    if (inner > 0 && view.offset % inner == 0 && view.numel() % inner == 0 && view.guards.empty()) {
-      const int64_t first = view.offset / inner, past = first + view.numel() / inner;
-      View part = view;
-      part.offset = 0;
-      std::vector<int64_t> kept = sizes;
-      kept[0] = past - first;
-      if (auto text = ViewText(fmt::format("{}[{}:{}]", base, first, past), part, kept)) return *text;
-    }
-    return fmt::format("{}.as_strided({}, {}, {})", base, TupleText(view.sizes), TupleText(view.strides),
-                       view.offset);
-  }
-
-  // The same for all elements of a tensor of these sizes, reshaped or permuted.
-  static std::optional<std::string> ViewText(const std::string& base, const View& view,
-                                             const std::vector<int64_t>& sizes) {
-    if (view.IsContiguous() && view.numel() == Product(sizes))
-      return view.sizes == sizes ? base : fmt::format("{}.view({})", base, TupleText(view.sizes));
-    if (auto dims = AsPermutation(view, sizes))
-      return fmt::format("{}.permute({})", base, fmt::join(*dims, ", "));
-    return std::nullopt;
+  std::string TextOf(const View& view) const {
+    return TensorText(texts_[view.prim], sizes_[view.prim], view);
   }
 
   // Gives a value its memory; nothing to do for one that goes into a source.
@@ -328,7 +283,7 @@ class ModuleWriter {
     const Node& node = program_.nodes[first.node.id];
     size_t next = 0;
     // Operands stand in the prim in the order in which the call names them.
-    auto name = [&](NodeRef) { return TensorText(first.operands.at(next++)); };
+    auto name = [&](NodeRef) { return TextOf(first.operands.at(next++)); };
     std::vector<std::string> targets(node.results.size(), "_");
     for (PrimId member : group.members) targets[graph_[member].node.result] = buffers_[member];
     std::string call = CallText(node, name, device_);
