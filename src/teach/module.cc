@@ -100,11 +100,13 @@ class ModuleWriter {
            });
   }
 
-  // What is returned in another shape than the one it was computed in is made in that shape at once.
+  // What is returned in another shape than the one it was computed in is made in that shape at once;
+  // PyTorch's calls have shapes of their own.
   void ShapeResults() {
     for (const Prim& prim : graph_.prims) sizes_.push_back(prim.sizes);
     for (const View& view : graph_.outputs) {
-      const bool made = view.prim >= 0 && graph_[view.prim].kind != PrimKind::kSource;
+      const bool made = view.prim >= 0 && graph_[view.prim].kind != PrimKind::kSource &&
+                        graph_[view.prim].kind != PrimKind::kCall;
       if (made && view.IsContiguous() && view.numel() == Product(sizes_[view.prim]))
         sizes_[view.prim] = view.sizes;
     }

@@ -228,6 +228,17 @@ TEST(Teach, OneAnswerHasAKernelForEachOperation) {
   EXPECT_EQ(launches(answers[1].source), 3u) << answers[1].source;
 }
 
+TEST(Teach, WhatPyTorchComputesHasItsShapeUntilItIsViewed) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 8}), w = m.Leaf(NodeKind::kParameter, "w", {6, 8});
+  NodeId a = m.Op("aten::relu", {Ref(x)}, {4, 8}), y = m.Op("aten::linear", {Ref(a), Ref(w)}, {4, 6});
+  Arg shape{Arg::List{Arg{int64_t{2}}, Arg{int64_t{2}}, Arg{int64_t{6}}}};
+  for (const Answer& answer : TeachFunction(m.Finish(m.Op("aten::view", {Ref(y), shape}, {2, 2, 6})))) {
+    const bool calls = answer.strategy == "products by PyTorch";
+    EXPECT_EQ(answer.source.find(".view((2, 2, 6))") != std::string::npos, calls) << answer.source;
+  }
+}
+
 TEST(Teach, NothingForWritesInPlaceAndEmptyTensors) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {8});
