@@ -274,6 +274,19 @@ TEST(Teach, DimensionsOfOneElementLeaveNoTrace) {
   }
 }
 
+TEST(Teach, AWindowOfOneElementMayLieOutside) {
+  // conv_transpose1d of one pixel by one weight, stride 2, padding 2, output padding 4, dilation 5: all that
+  // is left of the result is behind the pixel.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {3, 4, 1}), w = m.Leaf(NodeKind::kInput, "w", {4, 5, 1});
+  const auto list = [](int64_t n) { return Arg{Arg::List{Arg{n}}}; };
+  const auto answers = TeachFunction(m.Finish(
+      m.Op("aten::conv_transpose1d",
+           {Ref(x), Ref(w), Arg{}, list(2), list(2), list(4), Arg{int64_t{1}}, list(5)}, {3, 5, 1})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find(" < 1)"), std::string::npos) << answers[0].source;
+}
+
 TEST(Teach, LargeTensorsUse64BitOffsets) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {1 << 16, 1 << 16});
