@@ -21,18 +21,18 @@ int64_t LastElement(const View& view) {
   return last;
 }
 
-// "{1} * 12 + {2}" over the indices that `strides` use, `first` the hole of the first.
-std::string ElementText(const std::vector<Value>& index, const std::vector<int64_t>& strides, int64_t offset,
-                        size_t first) {
+// The number of an element from its indices, which are operands 1, 2, …: "{1} * 12 + {2}".
+std::string ElementText(const std::vector<Value>& index, const View& data) {
+  int64_t offset = data.offset;
   std::vector<std::string> terms;
-  for (size_t i = 0; i < strides.size(); ++i) {
-    if (strides[i] == 0) continue;
+  for (size_t i = 0; i < index.size(); ++i) {
+    const int64_t stride = data.strides[i];
+    if (stride == 0) continue;
     if (const auto number = ConstantIndex(index[i].view)) {
-      offset += *number * strides[i];
+      offset += *number * stride;
       continue;
     }
-    terms.push_back(strides[i] == 1 ? fmt::format("{{{}}}", i + first)
-                                    : fmt::format("{{{}}} * {}", i + first, strides[i]));
+    terms.push_back(stride == 1 ? fmt::format("{{{}}}", i + 1) : fmt::format("{{{}}} * {}", i + 1, stride));
   }
   if (offset != 0 || terms.empty()) terms.push_back(fmt::format("{}", offset));
   return fmt::format("{}", fmt::join(terms, " + "));
@@ -61,8 +61,9 @@ std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& 
   for (size_t i = 0; i < maker.operands.size(); ++i) {
     const View& view = maker.operands[i];
     if (view.prim < 0) {
-      in.push_back(
-          Pointwise("index", ElementText(index, view.strides, view.offset, 0), index, Dtype::kInt32, 0));
+      std::vector<Term> terms;
+      for (size_t d = 0; d < index.size(); ++d) terms.push_back({view.strides[d], index[d]});
+      in.push_back(Affine("index", terms, view.offset));
     } else {
       in.push_back(Load(name, {view, graph[view.prim].dtype}, index, valid, {}));
     }
@@ -102,7 +103,7 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
     const bool condition = valid && &value == &in.back();
     prim.compute.push_back(condition ? Dtype::kBool : wide ? Dtype::kInt64 : value.dtype);
   }
-  prim.expr = ElementText(index, data.view.strides, data.view.offset, 1);
+  prim.expr = ElementText(index, data.view);
   if (valid) {
     prim.valid = fmt::format("{{{}}}", in.size());
     prim.other = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : std::move(other);
@@ -163,6 +164,25 @@ Value Builder::Affine(std::string name, const std::vector<Term>& terms, int64_t 
   }
   if (offset != 0) expr += fmt::format(" {} {}", offset < 0 ? '-' : '+', std::abs(offset));
   return Pointwise(std::move(name), std::move(expr), in, Dtype::kInt32, 0);
+}
+
+std::string Conditions::Hole(const Value& value) {
+  values_.push_back(value);
+  return fmt::format("{{{}}}", values_.size() - 1);
+}
+
+void Conditions::Add(const Value& value, std::string_view is) {
+  text_ += fmt::format("{}({} {})", text_.empty() ? "" : " & ", Hole(value), is);
+}
+
+void Conditions::Within(const Value& value, int64_t least, int64_t most, int64_t n) {
+  if (least < 0) Add(value, ">= 0");
+  if (most >= n) Add(value, fmt::format("< {}", n));
+}
+
+std::optional<Value> Conditions::All(Builder& b) const {
+  if (values_.empty()) return std::nullopt;
+  return b.Pointwise("inside", text_, values_, Dtype::kBool, 0);
 }
 
 std::vector<Value> Builder::Indices(const std::vector<int64_t>& sizes) {

@@ -14,35 +14,20 @@ struct Geometry {
   bool transposed;
 };
 
-// Conditions on indices, joined: "({0} >= 0) & ({1} < 8)".
-struct Conditions {
-  std::string text;
-  std::vector<Value> values;
-  // The value `is` something: ">= 0".
-  void Add(const Value& value, std::string_view is) {
-    text += fmt::format("{}({{{}}} {})", text.empty() ? "" : " & ", values.size(), is);
-    values.push_back(value);
-  }
-};
-
 // The input's element, along spatial dimension s, that element k of window y reads; `inside` gets what must
 // hold for there to be one.
 Value ElementOf(Builder& b, const Geometry& g, size_t s, const Value& y, const Value& k, Conditions* inside) {
   const int64_t n = g.in[s], stride = g.stride[s], padding = g.padding[s], dilation = g.dilation[s];
   const int64_t reach = (g.kernel[s] - 1) * dilation;
-  const auto limit = [&](const Value& at, int64_t least, int64_t most) {
-    if (least < 0) inside->Add(at, ">= 0");
-    if (most >= n) inside->Add(at, fmt::format("< {}", n));
-  };
   if (!g.transposed) {
     Value at = b.Affine("at", {{stride, y}, {dilation, k}}, -padding);
-    limit(at, -padding, (g.out[s] - 1) * stride + reach - padding);
+    inside->Within(at, -padding, (g.out[s] - 1) * stride + reach - padding, n);
     return at;
   }
   Value at = b.Affine("at", {{1, y}, {-dilation, k}}, padding);
   const int64_t least = padding - reach, most = g.out[s] - 1 + padding;
   if (stride == 1) {
-    limit(at, least, most);
+    inside->Within(at, least, most, n);
     return at;
   }
   const auto number = ConstantIndex(at.view);
@@ -51,7 +36,7 @@ Value ElementOf(Builder& b, const Geometry& g, size_t s, const Value& y, const V
   inside->Add(at, fmt::format("% {} == 0", stride));
   if (least < 0) inside->Add(at, ">= 0");
   Value index = b.Pointwise("index", fmt::format("{{0}} // {}", stride), {at}, Dtype::kInt32, 0);
-  limit(index, 0, most / stride);
+  inside->Within(index, 0, most / stride, n);
   return index;
 }
 
@@ -67,9 +52,7 @@ Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
   Conditions inside;
   for (size_t s = 0; s < g.in.size(); ++s)
     index.push_back(ElementOf(b, g, s, all[3 + g.in.size() + s], all[3 + s], &inside));
-  std::optional<Value> valid;
-  if (!inside.values.empty()) valid = b.Pointwise("inside", inside.text, inside.values, Dtype::kBool, 0);
-  return b.Load("window", b.Reshape(x, split), index, valid);
+  return b.Load("window", b.Reshape(x, split), index, inside.All(b));
 }
 
 // (n, groups, o, c, k…), the same for every image.

@@ -36,22 +36,15 @@ Value Roll(Builder& b, const Value& x, const std::vector<int64_t>& shifts, const
 Value ConstantPad(Builder& b, const Value& x, const std::vector<int64_t>& pad, const Arg& value,
                   const std::vector<int64_t>& sizes) {
   std::vector<Value> index = b.Indices(sizes);
-  std::vector<std::string> inside;
-  std::vector<Value> moved;
+  Conditions inside;
   for (size_t i = 0; i + 1 < pad.size(); i += 2) {
     const size_t dim = sizes.size() - 1 - i / 2;
-    if (pad[i] != 0) index[dim] = Moved(b, fmt::format("{{0}} - {}", pad[i]), index[dim]);
-    const size_t hole = moved.size();
-    if (pad[i] > 0) inside.push_back(fmt::format("({{{}}} >= 0)", hole));
-    if (pad[i + 1] > 0) inside.push_back(fmt::format("({{{}}} < {})", hole, x.sizes()[dim]));
-    if (pad[i] > 0 || pad[i + 1] > 0) moved.push_back(index[dim]);
+    const int64_t n = x.sizes()[dim];
+    index[dim] = b.Affine("index", {{1, index[dim]}}, -pad[i]);
+    inside.Within(index[dim], -pad[i], n - 1 + pad[i + 1], n);
   }
-  if (moved.empty()) return b.Load("padded", x, index);
-  std::string expr;
-  for (const std::string& each : inside) expr += (expr.empty() ? "" : " & ") + each;
-  Value valid = b.Pointwise("inside", expr, moved, Dtype::kBool, 0);
   auto number = AsNumber(value);
-  return b.Load("padded", x, index, valid,
+  return b.Load("padded", x, index, inside.All(b),
                 number && IsFloating(x.dtype) ? PythonLiteral(Arg{*number}) : PythonLiteral(value));
 }
 

@@ -66,38 +66,27 @@ Value ElementOf(Builder& b, const Windows& w, const Value& o, const Value& k) {
   return b.Affine("index", {{w.adaptive ? w.input / w.count : w.stride, o}, {w.dilation, k}}, -w.padding);
 }
 
-// Whether that element is in the window and in the input; empty where it always is.
-std::string InsideText(const Windows& w, const std::string& element, const std::string& o) {
-  if (w.adaptive) return fmt::format("({} < {})", element, EndText(w, o));
-  const int64_t last = (w.count - 1) * w.stride + (w.longest - 1) * w.dilation - w.padding;
-  if (w.padding == 0) return fmt::format("({} < {})", element, w.input);
-  if (last < w.input) return fmt::format("({} >= 0)", element);
-  return fmt::format("({0} >= 0) & ({0} < {1})", element, w.input);
-}
-
 Pool Lay(Builder& b, const std::vector<Windows>& windows, const std::vector<int64_t>& out) {
   Pool p{windows, out, out, {}, {}};
   for (const Windows& w : windows) p.space.push_back(w.longest);
   const size_t lead = out.size() - windows.size();
   p.index = b.Indices(p.space);
-  std::string inside;
-  std::vector<Value> limited;
+  Conditions inside;
   for (size_t s = 0; s < windows.size(); ++s) {
     const Windows& w = windows[s];
     Value o = p.index[lead + s], k = p.index[out.size() + s];
     const Value at = ElementOf(b, w, o, k);
     p.index[lead + s] = at;
     if (w.inside) continue;
-    auto hole = [&](const Value& value) {
-      limited.push_back(value);
-      return fmt::format("{{{}}}", limited.size() - 1);
-    };
-    const std::string element = hole(at);
-    inside += inside.empty() ? "" : " & ";
-    inside += InsideText(w, element, w.adaptive ? hole(o) : "");
+    if (w.adaptive) {
+      inside.Add(at, "< " + EndText(w, inside.Hole(o)));
+    } else {
+      inside.Within(at, -w.padding, (w.count - 1) * w.stride + (w.longest - 1) * w.dilation - w.padding,
+                    w.input);
+    }
   }
   p.index.resize(out.size());
-  if (!limited.empty()) p.valid = b.Pointwise("inside", inside, limited, Dtype::kBool, 0);
+  p.valid = inside.All(b);
   return p;
 }
 

@@ -28,8 +28,7 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
                               : op == ReduceOp::kMax  ? "float(\"-inf\")"
                                                       : "float(\"inf\")";
   std::vector<Value> index = b.Indices(sizes);
-  index[dim] = b.Pointwise("index", fmt::format("{{0}} * {} + {{1}}", piece), {index[dim], index[dim + 1]},
-                           Dtype::kInt32, 0);
+  index[dim] = b.Affine("index", {{piece, index[dim]}, {1, index[dim + 1]}}, 0);
   index.erase(index.begin() + dim + 1);
   Value inside = b.Pointwise("inside", fmt::format("{{0}} < {}", n), {index[dim]}, Dtype::kBool, 0);
   Value cut = b.Load("piece", x, index, inside, neutral);

@@ -99,6 +99,22 @@ class Builder {
   std::vector<Value> results_;
 };
 
+// What must hold of indices for there to be an element, joined: "({0} >= 0) & ({1} < 8)".
+class Conditions {
+ public:
+  // The value `is` something: ">= 0", or "< {1}" with a hole of another value.
+  void Add(const Value& value, std::string_view is);
+  // The value, from `least` to `most`, is the index of one of n elements; what always holds is not said.
+  void Within(const Value& value, int64_t least, int64_t most, int64_t n);
+  std::string Hole(const Value& value);  // to speak of it in Add
+  // Whether all hold; nothing where none was added.
+  std::optional<Value> All(Builder& b) const;
+
+ private:
+  std::string text_;
+  std::vector<Value> values_;
+};
+
 // Each handles the operators of its family; false for what it cannot express. Results go to Builder::Return.
 bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args);
 bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
