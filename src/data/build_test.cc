@@ -122,6 +122,17 @@ TEST_F(DataTest, LevelsAreMixedEvenly) {
   EXPECT_EQ(of_level_2, 10);
 }
 
+TEST_F(DataTest, ALevelMayHaveSizesOfItsOwn) {
+  BuildOptions options = SmallOptions();
+  options.programs.max_elements = 1 << 20;
+  options.levels = {{.level = 1, .programs = 8, .operators = "relu"},
+                    {.level = 1, .programs = 8, .operators = "relu", .sizes = "3001..3009"}};
+  Draw draw(options);
+  int of_its_own = 0;
+  for (int i = 0; i < 16; ++i) of_its_own += draw.Next().inputs[0].find("300") != std::string::npos;
+  EXPECT_EQ(of_its_own, 8);
+}
+
 TEST_F(DataTest, SkippedDrawsDoNotChangeTheNext) {
   const BuildOptions options = SmallOptions();
   Draw all(options), some(options);

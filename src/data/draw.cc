@@ -35,7 +35,7 @@ synth::SamplerOptions OptionsOf(const ProgramOptions& p, const LevelOptions& lev
   s.sketch.max_rank = static_cast<int>(p.max_rank);
   s.sketch.fan_out = p.fan_out;
   s.sketch.broadcast = p.broadcast;
-  s.shapes.sizes = synth::Domain::Parse(p.sizes);
+  s.shapes.sizes = synth::Domain::Parse(level.sizes.empty() ? p.sizes : level.sizes);
   s.shapes.max_elements = p.max_elements;
   s.shapes.max_bytes = p.max_bytes;
   s.shapes.max_flops = p.max_flops;

@@ -17,10 +17,14 @@ void DescribeLevel(config::Fields* f, LevelOptions* o) {
   f->Int("level", &o->level, 1, kMostLevel);
   f->Int("programs", &o->programs, 1, kMostPrograms);
   f->Text("operators", &o->operators);
+  f->Text("sizes", &o->sizes);
+  const char* key = "operators";
   try {
     synth::OperatorsNamed(o->operators);
+    key = "sizes";
+    if (!o->sizes.empty()) synth::Domain::Parse(o->sizes);
   } catch (const UserError& error) {
-    f->Fail("operators", error.what());
+    f->Fail(key, error.what());
   }
 }
 

@@ -19,6 +19,7 @@ struct LevelOptions {
   int level = 1;
   int64_t programs = 0;
   std::string operators = "all";
+  std::string sizes;  // empty: ProgramOptions::sizes
 };
 
 struct ProgramOptions {

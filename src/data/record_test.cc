@@ -22,6 +22,8 @@ TEST(Options, WrongOnesAreSaidWithTheirLine) {
       std::string::npos);
   EXPECT_NE(error(level + "[programs]\nsizes = \"9..2\"").find("x.toml:4: programs.sizes"),
             std::string::npos);
+  EXPECT_NE(error(level + "sizes = \"few\"").find("x.toml:3: level.sizes: 'few' is no set of sizes"),
+            std::string::npos);
   EXPECT_NE(error(level + "[programs]\nheld_out = \"nope\"").find("programs.held_out"), std::string::npos);
   EXPECT_NE(error(level + "[[stage]]\nname = \"filtre\"").find("did you mean 'filter'"), std::string::npos);
   EXPECT_NE(error(level + "[[stage]]\n").find("stage.name: must be one of"), std::string::npos);

@@ -20,10 +20,13 @@ class Domain {
   Domain(std::initializer_list<int64_t> values);
   static Domain Interval(int64_t low, int64_t high);     // none above 2^31
   static Domain Of(const std::vector<int64_t>& values);  // any order, may repeat
-  // "1..8, 16, 32" or "common" (Common()). Throws UserError naming what is wrong.
+  // "1..8, 16, 32", "common" (Common()) or "many" (Many()). Throws UserError naming what is wrong.
   static Domain Parse(std::string_view text);
   // Sizes as programs have them: powers of two, their multiples by three, and sizes that fit no block.
   static const Domain& Common();
+  // Some 250 sizes with many divisors and few, all of Common() among them. Not in it, so that what was learned
+  // on it can be tried on others: 6, 9, 10, 11, 13, 20, 27, 40, 63, 72, 80, 99, 120, … (eval.shapes).
+  static const Domain& Many();
 
   bool empty() const { return ranges_.empty(); }
   int64_t size() const { return size_; }

@@ -73,6 +73,7 @@ TEST(Natural, RefusesToOverflow) {
 TEST(Domain, ParsesAndRefuses) {
   EXPECT_EQ(Domain::Parse("1..3, 8,8,4").ToString(), "{1..4, 8}");
   EXPECT_EQ(Domain::Parse("1..32768").size(), 32768);
+  EXPECT_EQ(Domain::Parse("common").And(Domain::Parse("many")), Domain::Common());
   for (const char* wrong : {"", "0", "3..1", "x", "1..", "1,,2", "99999999999999999999"})
     EXPECT_THROW(Domain::Parse(wrong), UserError) << wrong;
 }
