@@ -176,8 +176,9 @@ void Conditions::Add(const Value& value, std::string_view is) {
 }
 
 void Conditions::Within(const Value& value, int64_t least, int64_t most, int64_t n) {
-  if (least < 0) Add(value, ">= 0");
-  if (most >= n) Add(value, fmt::format("< {}", n));
+  if (least >= 0 && most < n) return;
+  Add(value, ">= 0");
+  Add(value, fmt::format("< {}", n));
 }
 
 std::optional<Value> Conditions::All(Builder& b) const {

@@ -43,6 +43,7 @@ struct Prim {
   // included.
   std::string expr;
   std::string valid, other;      // kLoad: where this does not hold, nothing is read and the value is `other`
+  std::vector<Guard> guards;     // kLoad: its reader's; where they do not hold, nothing may be read
   std::vector<Dtype> compute;    // per operand: the dtype the expression wants it in
   Dtype held = Dtype::kFloat32;  // of the expression's value in registers
   bool once = false;             // stored rather than computed again by every reader

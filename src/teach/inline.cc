@@ -66,7 +66,9 @@ class Inliner {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || view.IsContiguous()) return view;
     if (Cost(view.prim) > kMaxInlined) return view;
     Prim copy = out_[view.prim];
+    if (!copy.guards.empty()) return view;
     copy.sizes = view.sizes;
+    if (copy.kind == PrimKind::kLoad) copy.guards = view.guards;
     for (size_t i = copy.FirstElementwise(); i < copy.operands.size(); ++i) {
       auto through = Compose(view, copy.operands[i]);
       if (!through) return view;
@@ -92,8 +94,10 @@ class Inliner {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || out_[view.prim].once) return view;
     if (Cost(view.prim) > kMaxInlined) return view;
     Prim copy = out_[view.prim];
+    if (!copy.guards.empty()) return std::nullopt;
     copy.sizes = view.sizes;
     copy.inlined = true;
+    if (copy.kind == PrimKind::kLoad) copy.guards = view.guards;
     for (size_t i = copy.FirstElementwise(); i < copy.operands.size(); ++i) {
       auto through = Compose(view, copy.operands[i]);
       if (!through) return std::nullopt;

@@ -2,6 +2,7 @@
 // is multiplied by, and walks along the steps.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/error.h"
@@ -71,6 +72,8 @@ class RecurrentWriter {
   // "x_ptr + rows * 64 + cols": indices in the order of the view's dimensions; empty: 0.
   std::string Place(const View& view, const std::vector<std::string>& indices, int64_t further = 0) {
     std::string text = code_.Pointer(view.prim);
+    // Every load is masked, and a mask of many elements needs an address of many.
+    if (std::ranges::all_of(view.strides, [](int64_t stride) { return stride == 0; })) text += " + cols * 0";
     for (size_t i = 0; i < indices.size(); ++i) {
       if (indices[i].empty() || view.strides[i] == 0) continue;
       text +=

@@ -127,7 +127,9 @@ class Lowering {
       if (view.prim < 0 || b_.graph[view.prim].kind != PrimKind::kSource) continue;
       if (!all && SharesMemoryOfSource(program_.outputs[i])) continue;
       const Dtype dtype = b_.graph[view.prim].dtype;
-      view = b_.Pointwise("copy", "{0}", {Value{view, dtype}}, dtype, 0).view;
+      const Node& maker = program_.nodes[program_.outputs[i].id];
+      b_.origin = maker.kind == NodeKind::kOp ? PlainName(maker.op) : "copy";
+      view = b_.Pointwise(b_.origin, "{0}", {Value{view, dtype}}, dtype, 0).view;
     }
   }
 
@@ -144,6 +146,7 @@ class Lowering {
       const std::string name = PlainName(node->op);
       if (refs.empty() || std::find(std::begin(kViews), std::end(kViews), name) == std::end(kViews))
         return false;
+      if (name == "contiguous" && !IsRowMajor(b_.Get(refs.front()).view)) return false;  // copies then
       ref = refs.front();
     }
     return true;

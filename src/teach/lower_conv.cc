@@ -34,9 +34,11 @@ Value ElementOf(Builder& b, const Geometry& g, size_t s, const Value& y, const V
   if (number && *number >= 0 && *number < n * stride && *number % stride == 0)
     return b.Affine("index", {{0, at}}, *number / stride);
   inside->Add(at, fmt::format("% {} == 0", stride));
-  if (least < 0) inside->Add(at, ">= 0");
   Value index = b.Pointwise("index", fmt::format("{{0}} // {}", stride), {at}, Dtype::kInt32, 0);
-  inside->Within(index, 0, most / stride, n);
+  if (least < 0 || most / stride >= n) {
+    inside->Add(at, ">= 0");
+    inside->Add(index, fmt::format("< {}", n));
+  }
   return index;
 }
 

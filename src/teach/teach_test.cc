@@ -287,6 +287,29 @@ TEST(Teach, AWindowOfOneElementMayLieOutside) {
   EXPECT_NE(answers[0].source.find(" < 1)"), std::string::npos) << answers[0].source;
 }
 
+TEST(Teach, APartOfACatThatIsReadByIndexIsReadInItsPlaceOnly) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {2048});
+  NodeId flip = m.Op("aten::flip", {Ref(x), Arg{Arg::List{Arg{int64_t{0}}}}}, {2048});
+  const auto answers =
+      TeachFunction(m.Finish(m.Op("aten::cat", {Arg{Arg::List{Ref(flip), Ref(x)}}, Arg{int64_t{0}}}, {4096})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("+ index, mask=(offs < 2048)"), std::string::npos) << answers[0].source;
+}
+
+TEST(Teach, ContiguousOfWhatIsPermutedIsMadeAnew) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 5}), y = m.Leaf(NodeKind::kInput, "y", {4});
+  NodeId t = m.Op("aten::t", {Ref(x)}, {5, 8});
+  NodeId copy = m.Op("aten::contiguous", {Ref(t)}, {5, 8}), relu = m.Op("aten::relu", {Ref(y)}, {4});
+  Program program = m.Finish(copy);
+  program.outputs.push_back({relu});
+  program.structure = "(*,*)";
+  const auto answers = TeachFunction(program);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("contiguous = torch.empty((5, 8)"), std::string::npos) << answers[0].source;
+}
+
 TEST(Teach, LargeTensorsUse64BitOffsets) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {1 << 16, 1 << 16});

@@ -225,8 +225,7 @@ Axes TileCode::AxesOf(PrimId id) const {
   return Find(id).axes;
 }
 
-// An indexed load. Its index is no stored value's place, so every axis that it moves along is masked, and
-// what guards its operands guards it.
+// An indexed load. Its index is no stored value's place, so every axis that it moves along is masked.
 std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>& in,
                                const std::vector<Axes>& axes, bool per_row) {
   Axes moves, all;
@@ -235,14 +234,13 @@ std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>&
     all.Add(axes[i]);
   }
   std::vector<std::string> guards;
-  for (size_t i = 1; i < prim.operands.size(); ++i) {
-    for (const Guard& guard : prim.operands[i].guards) {
-      const Place place = PlaceOf(GuardedIndex(prim.operands[i], guard), *domain_, per_row);
-      for (std::string& text : GuardTexts(prim.operands[i], guard, place.offset)) {
-        if (std::count(guards.begin(), guards.end(), text) == 0) guards.push_back(std::move(text));
-      }
-      all.Add(place.axes);
+  for (const Guard& guard : prim.guards) {
+    const View whole{prim.operands[0].prim, 0, prim.sizes, {}, {}};
+    const Place place = PlaceOf(GuardedIndex(whole, guard), *domain_, per_row);
+    for (std::string& text : GuardTexts(whole, guard, place.offset)) {
+      if (std::count(guards.begin(), guards.end(), text) == 0) guards.push_back(std::move(text));
     }
+    all.Add(place.axes);
   }
   std::vector<std::string> masks;
   std::vector<AxisKind> seen;

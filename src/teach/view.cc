@@ -34,12 +34,15 @@ int64_t View::numel() const {
 }
 
 bool View::IsContiguous() const {
-  if (prim == kElementNumber || offset != 0 || !guards.empty()) return false;
+  return prim != kElementNumber && offset == 0 && guards.empty() && IsRowMajor(*this);
+}
+
+bool IsRowMajor(const View& view) {
   int64_t expected = 1;
-  for (int i = rank() - 1; i >= 0; --i) {
-    if (sizes[i] == 1) continue;
-    if (strides[i] != expected) return false;
-    expected *= sizes[i];
+  for (int i = view.rank() - 1; i >= 0; --i) {
+    if (view.sizes[i] == 1) continue;
+    if (view.strides[i] != expected) return false;
+    expected *= view.sizes[i];
   }
   return true;
 }

@@ -35,6 +35,9 @@ struct View {
   bool IsContiguous() const;
 };
 
+// Its elements follow each other in memory in its own order, wherever they begin: what torch calls contiguous.
+bool IsRowMajor(const View& view);
+
 int64_t Product(const std::vector<int64_t>& sizes);
 // The element number where the view has one number throughout: the index along a dimension of one element.
 std::optional<int64_t> ConstantIndex(const View& view);
