@@ -1,4 +1,4 @@
-// data export: a set as conversations, or as verl reads it; as JSON lines or Parquet.
+// data export: a set as conversations, as verl reads it or as it is; as JSON lines or Parquet.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -33,6 +33,12 @@ void WriteParquet(const std::string& lines, const std::string& file, const Envir
   if (!done.ok()) throw UserError(fmt::format("'{}' was not written: {}", file, Trimmed(done.error)));
 }
 
+// One line; `index` is its number.
+std::string Row(const std::string& format, const data::Record& record, int64_t index) {
+  if (format == "records") return data::ToLine(record);
+  return (format == "verl" ? data::VerlRow(record, index) : data::Conversation(record)).dump();
+}
+
 int Export(const ExportOptions& o, const Environment& environment) {
   const data::Manifest manifest = data::ReadManifest(o.folder);
   RequireWritable(o.out);
@@ -44,9 +50,7 @@ int Export(const ExportOptions& o, const Environment& environment) {
          data::ReadRecords(std::filesystem::path(o.folder) / data::ShardName(shard.index), shard.records)) {
       if (o.split != "all" && record.split != o.split) continue;
       if (o.one_per_program && std::exchange(last_draw, record.draw) == record.draw) continue;
-      const auto row = o.format == "verl" ? data::VerlRow(record, count) : data::Conversation(record);
-      lines += row.dump() + "\n";
-      ++count;
+      lines += Row(o.format, record, count++) + "\n";
     }
     if (o.out.empty()) fmt::print("{}", std::exchange(lines, ""));
   }
@@ -68,14 +72,15 @@ int RunDataExport(int argc, char** argv, const Environment& environment) {
   app.add_option("--format", options.format,
                  "conversations: messages, as TRL and verl's supervised training read them; verl: prompts "
                  "with what a "
-                 "reward needs, as verl's reinforcement learning reads them")
-      ->check(CLI::IsMember({"conversations", "verl"}))
+                 "reward needs, as verl's reinforcement learning reads them; records: as the set has them, "
+                 "tasks of eval --suite among other things")
+      ->check(CLI::IsMember({"conversations", "verl", "records"}))
       ->capture_default_str();
   app.add_option("--split", options.split, "which side")
       ->check(CLI::IsMember({"all", "train", "test"}))
       ->capture_default_str();
   app.add_flag("--one-per-program", options.one_per_program,
-               "the first answer to each program only: prompts for reinforcement learning, each once");
+               "the first answer to each program only: prompts, each once");
   app.add_option("--out", options.out,
                  "file: Parquet where its name ends in .parquet (needs pyarrow), else JSON lines; standard "
                  "output when absent");
