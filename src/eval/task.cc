@@ -74,7 +74,7 @@ Task TaskFrom(std::string_view line, int64_t number) {
   Task task{
       .id = text("id", fmt::format("line {}", number)),
       .group = text("group", has_level ? fmt::format("level {}", at["level"].json().get<int64_t>()) : "all"),
-      .reference = {text("reference", ""), text("entry", "Model"), false}};
+      .reference = {text("reference", ""), text("reference_entry", "Model"), false}};
   if (task.reference.text.empty()) throw FormatError("it has no text field 'reference'");
   if (const std::string program = text("program", ""); !program.empty())
     task.program = std::make_shared<const Program>(ParseProgram(program));

@@ -132,6 +132,12 @@ def test_exports_show_and_stats(whole, tmp_path):
         space = {}
         exec(row["reward_model"]["ground_truth"], space)
         space["Model"]()(*space["get_inputs"]())
+    records = data("export", whole, "--format", "records", "--one-per-program").stdout
+    assert [json.loads(line)["fingerprint"] for line in records.splitlines()] == [row["extra_info"]["fingerprint"] for row in verl]
+    (tmp_path / "tasks.jsonl").write_text("".join(records.splitlines(True)[:2]))
+    evaluation = [BINARY, "eval", "--proposer", "teacher", "--suite", tmp_path / "tasks.jsonl", "-n", "1", "--json"]
+    summary = json.loads(subprocess.run(evaluation, capture_output=True, text=True, env=ENVIRONMENT, timeout=240).stdout)
+    assert summary["proposers"]["teacher"]["all"]["passed"] == 2
     shown = data("show", whole, rows[1]["id"])
     assert shown.returncode == 0 and "class ModelNew" in shown.stdout and "passed" in shown.stdout
     assert data("show", whole, 10**6).returncode == 2
