@@ -1,33 +1,90 @@
 #!/usr/bin/env bash
-# Rebuilds models/embedded: data, training, scores. For a machine with a GPU and many cores; some 290,000 records take 64 cores
-# ten minutes, 16 cores forty. Each step is skipped when it is done, and may be killed and run again.
+# Rebuilds models/embedded: data, training, scores. For a machine with a GPU and many cores; 32 cores make the data in a
+# quarter of an hour, two H200 learn as long. Each step is skipped when it is done, and may be killed and run again.
+#   tools/rebuild_policy.sh               # runs/embedded/final
+#   tools/rebuild_policy.sh --rehearse    # every step, small, on CPUs, in minutes: runs/rehearsal/embedded/final
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build() {  # SET CONFIGURATION SEED SHARDS DEVICE: the same records wherever it runs
-  ./tritogen data build --config "configs/$2.toml" --seed "$3" --out "sets/$1" --shards "0:$4" --device "$5"
-}
+sets=sets runs=runs wrong_tasks=4000 samples=8 programs=200 more_programs=60
+main=configs/data.toml large=configs/data_large.toml hybrid=configs/data_hybrid.toml
+start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml
 
-build common_1 data 20261122 81 cpu
-build common_2 data 20270000 81 cpu
-build common_3 data 20261124 19 cpu
-build common_4 data 20270002 19 cpu
-build wide_1 data_wide 20261123 75 cpu
-build wide_2 data_wide 20280000 74 cpu
-build wide_3 data_wide 20261125 18 cpu
-build wide_4 data_wide 20280002 19 cpu
-build large_1 data_large 20261124 25 cuda
-build large_2 data_large 20290000 28 cuda
-build large_3 data_large 20261126 9 cuda
-build large_4 data_large 20290002 4 cuda
+# The same steps, with little of everything: a small set three times, a tiny model, a minute for both halves.
+rehearse() {
+  sets=runs/rehearsal/sets runs=runs/rehearsal wrong_tasks=2 samples=1 programs=1 more_programs=1
+  main=configs/data_small.toml large=configs/data_small.toml hybrid=configs/data_small.toml
+  start=$runs/start.toml rest=$runs/rest.toml
+  mkdir -p "$runs"
+  cat > "$start" <<TOML
+like = "../../configs/sft_embedded_start.toml"
+out = "$runs/embedded_start"
+[model.new]
+vocabulary = 512
+hidden = 64
+layers = 2
+heads = 2
+kv_heads = 1
+head_dim = 32
+intermediate = 128
+[data]
+data = ["$sets/levels_1_to_3"]
+most = 100
+wrong = ["$sets/wrong.jsonl"]
+[train]
+batch_tokens = 4096
+steps = 20
+dtype = "fp32"
+[eval]
+batches = 1
+TOML
+  cat > "$rest" <<TOML
+like = "../../configs/sft_embedded.toml"
+out = "$runs/embedded"
+[model]
+from = "$runs/embedded_start/final"
+[data]
+data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/hybrid"]
+most = 0
+wrong = ["$sets/wrong.jsonl"]
+[train]
+batch_tokens = 4096
+steps = 20
+dtype = "fp32"
+[eval]
+batches = 1
+TOML
+}
+case "${1:-}" in
+  --rehearse) rehearse ;;
+  ?*) echo "usage: tools/rebuild_policy.sh [--rehearse]" >&2; exit 2 ;;
+esac
+
+# Judged on CPUs: the same records on every machine, in whatever pieces they are built.
+./tritogen data build --config "$main" --out "$sets/levels_1_to_3" --device cpu
+./tritogen data build --config "$large" --out "$sets/large_tensors" --device cpu
+./tritogen data build --config "$hybrid" --out "$sets/hybrid" --device cpu
+
+# Repairs: what the policy that there is answers wrongly.
+if [ ! -e "$sets/wrong.jsonl" ]; then
+  ./tritogen data export "$sets/levels_1_to_3" --format records --one-per-program --split train --out "$sets/tasks.jsonl"
+  ./tritogen eval --suite "$sets/tasks.jsonl" --count "$wrong_tasks" --proposer policy -n 5 --temperature 1 \
+    --failures "$sets/wrong.part.jsonl"
+  touch "$sets/wrong.part.jsonl"  # none at all is a result, too
+  mv "$sets/wrong.part.jsonl" "$sets/wrong.jsonl"
+fi
 
 # On several GPUs: torchrun --nproc-per-node N --no-python ./tritogen sft … (the loss is the same).
-./tritogen sft --config configs/sft_embedded.toml
+./tritogen sft --config "$start"
+./tritogen sft --config "$rest"
 
-for split in held-out pairs shapes; do
-  [ "$split" = held-out ] && levels=1,2,3,4,5,8 || levels=2
-  [ "$split" = shapes ] && levels=1,2
-  ./tritogen eval --model runs/embedded/final --split "$split" --level "$levels" --count 200 -n 8 --out "runs/embedded/eval/$split" \
-    --html "runs/embedded/eval/$split.html"
-done
-echo "the new model is runs/embedded/final; copy it to models/embedded when it is better"
+mkdir -p "$runs/eval"
+score() {  # SPLIT LEVELS PROGRAMS NAME
+  ./tritogen eval --proposer "$runs/embedded/final" --split "$1" --level "$2" --count "$3" -n "$samples" --seed 5 \
+    --out "$runs/eval/$4" --html "$runs/eval/$4.html"
+}
+score held-out 1,2,3 "$programs" held-out
+score held-out 4,5,8 "$more_programs" longer
+score pairs 2 "$programs" pairs
+score shapes 1,2 "$more_programs" shapes
+echo "the new model is $runs/embedded/final; copy it to models/embedded when it is better"
