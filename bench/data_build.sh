@@ -8,7 +8,7 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 third=$((programs / 3))
 config() { # LEVEL=PROGRAMS…: configs/data.toml with these levels
-  sed -e "s/^seed = .*/seed = $seed/" -e '/^\[\[level\]\]/,/^programs/d' configs/data.toml
+  printf 'like = "%s/configs/data.toml"\nseed = %s\n' "$PWD" "$seed"
   local level
   for level in "$@"; do printf '\n[[level]]\nlevel = %s\nprograms = %s\n' "${level%=*}" "${level#*=}"; done
 }
