@@ -105,13 +105,26 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
 def record(request: dict[str, Any]) -> dict[str, Any]:
     """The reply to one request. Never raises for what the program does."""
     if "together" in request:
-        return {"replies": [_record(one) for one in request["together"]]}
-    return _record(request)
+        return {"replies": _record_together(request["together"])}
+    return _record(_Program(request))
 
 
-def _record(request: dict[str, Any]) -> dict[str, Any]:
-    file = f"{request['role']}.py"
-    program = _Program(request, file)
+def _record_together(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Replies as far as there is anything to record: candidates that name no inputs get those of the reference before them."""
+    replies: list[dict[str, Any]] = []
+    inputs: dict[str, Any] = {}
+    for request in requests:
+        program = _Program({**inputs, **request})
+        replies.append(_record(program))
+        if request["role"] == "reference":
+            if not replies[-1]["ok"]:
+                break
+            inputs = program.inputs
+    return replies
+
+
+def _record(program: "_Program") -> dict[str, Any]:
+    request, file = program.request, program.file
     try:
         program.compile()
         with guards.watching():
@@ -127,12 +140,13 @@ def _record(request: dict[str, Any]) -> dict[str, Any]:
 class _Program:
     """One program on its way through import, constructor, move to the device and three calls."""
 
-    def __init__(self, request: dict[str, Any], file: str) -> None:
+    def __init__(self, request: dict[str, Any]) -> None:
         self.request = request
-        self.file = file
-        self.recording = Recording(file)
+        self.file = f"{request['role']}.py"
+        self.recording = Recording(self.file)
         self.module: ModuleType | None = None
         self.generated: list[Any] | None = None  # what get_inputs() returned
+        self.inputs: dict[str, Any] = {}  # of a reference: what it gave, as a candidate's request has it
 
     def compile(self) -> None:
         """Apart from `run`, because Python looks for the file when it reports a syntax error."""
@@ -190,6 +204,7 @@ class _Program:
         if callable(vars(self.module).get("get_init_inputs")):
             phases.init_inputs = _to_cuda(_as_list(self._entry("get_init_inputs")(), "get_init_inputs"))
         self.generated = _to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs"))
+        self.inputs = {"init_inputs": _described(phases.init_inputs), "inputs": _described(self.generated)}
 
     def _given(self, descriptors: list[Any]) -> list[Any]:
         """Fresh inputs from descriptors of a request; they lie on the device."""
@@ -300,3 +315,14 @@ def _state(module: torch.nn.Module) -> list[tuple[str, RecordingTensor, str]]:
     named = [(*item, "parameter") for item in module.named_parameters(remove_duplicate=False)]
     named += [(*item, "buffer") for item in module.named_buffers(remove_duplicate=False)]
     return [item for item in named if item[0] in in_dict]
+
+
+def _described(value: Any) -> Any:
+    """The descriptor that `_given_value` makes an equal input of; the host writes the same from a Plan."""
+    if isinstance(value, torch.Tensor):
+        return {"tensor": [DTYPE_NAMES[value.dtype], list(value.shape), list(value.stride())]}
+    if isinstance(value, torch.dtype):
+        return {"dtype": DTYPE_NAMES[value]}
+    if isinstance(value, torch.device):
+        return {"device": value.type}
+    return [_described(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -20,6 +20,10 @@ VerifyOptions OnCpu(VerifyOptions options) {
   return options;
 }
 
+RecordRequest RequestFor(Role role, const SourceFile& file) {
+  return {.role = role, .source = file.text, .entry = file.entry, .is_function = file.is_function};
+}
+
 }  // namespace
 
 Judge::Judge(Recorder* recorder, std::optional<GpuTarget> gpu,
@@ -41,10 +45,7 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
   }
   const Stage stage("record");
   Reference reference{.key = key};
-  auto recorded = recorder_->Record({.role = Role::kReference,
-                                     .source = request.reference.text,
-                                     .entry = request.reference.entry,
-                                     .is_function = request.reference.is_function});
+  auto recorded = RecordReference(request, &reference);
   if (auto* failure = std::get_if<RecordFailure>(&recorded)) {
     const Verdict verdict = VerdictOf(*failure, options);
     reference.failure = ReferenceFailure(verdict.outcome, verdict.reason, options);
@@ -56,6 +57,21 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
   references_.push_front(std::move(reference));
   if (references_.size() > kKeptReferences) references_.pop_back();
   return references_.front();
+}
+
+std::variant<Plan, RecordFailure> Judge::RecordReference(const JudgeRequest& request, Reference* reference) {
+  const RecordRequest alone = RequestFor(Role::kReference, request.reference);
+  if (!request.together.empty()) {
+    std::vector<RecordRequest> requests = {alone};
+    for (const SourceFile& file : request.together) requests.push_back(RequestFor(Role::kCandidate, file));
+    std::vector<std::optional<Plan>> plans = recorder_->RecordTogether(requests);
+    if (plans[0]) {
+      for (size_t i = 1; i < plans.size(); ++i)
+        reference->recorded[requests[i].source] = std::move(plans[i]);
+      return *std::move(plans[0]);
+    }
+  }
+  return recorder_->Record(alone);
 }
 
 void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
@@ -73,22 +89,11 @@ void Judge::Prepare(const VerifyOptions& options, Reference* reference) {
 
 std::variant<Plan, RecordFailure> Judge::Record(const JudgeRequest& request, Reference* reference) {
   const Stage stage("record");
-  auto request_for = [&](const SourceFile& file) {
-    return RecordRequest{.role = Role::kCandidate,
-                         .source = file.text,
-                         .entry = file.entry,
-                         .is_function = file.is_function,
-                         .reference = &reference->plan};
-  };
-  if (request.together.size() > 1 && reference->recorded.empty()) {
-    std::vector<RecordRequest> requests;
-    for (const SourceFile& file : request.together) requests.push_back(request_for(file));
-    std::vector<std::optional<Plan>> plans = recorder_->RecordTogether(requests);
-    for (size_t i = 0; i < plans.size(); ++i) reference->recorded[requests[i].source] = std::move(plans[i]);
-  }
   const auto found = reference->recorded.find(request.candidate.text);
   if (found != reference->recorded.end() && found->second) return *std::exchange(found->second, std::nullopt);
-  return recorder_->Record(request_for(request.candidate));
+  RecordRequest alone = RequestFor(Role::kCandidate, request.candidate);
+  alone.reference = &reference->plan;
+  return recorder_->Record(alone);
 }
 
 // What was judged before needs neither the task nor a replay.

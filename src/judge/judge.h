@@ -27,7 +27,7 @@ struct SourceFile {
 struct JudgeRequest {
   SourceFile reference, candidate;
   VerifyOptions options;
-  // All candidates for this reference, where one trusted author wrote them: they are recorded in one child.
+  // All candidates for this reference, where one trusted author wrote them and it: recorded in one child.
   std::vector<SourceFile> together;
 };
 
@@ -64,6 +64,8 @@ class Judge {
     std::map<std::string, std::optional<Plan>> recorded;  // candidates by text, ahead of their requests
   };
   Reference& Find(const JudgeRequest& request);
+  // Keeps the Plans of the candidates that were recorded with it.
+  std::variant<Plan, RecordFailure> RecordReference(const JudgeRequest& request, Reference* reference);
   std::variant<Plan, RecordFailure> Record(const JudgeRequest& request, Reference* reference);
   void Prepare(const VerifyOptions& options, Reference* reference);
   // Of no meaning where this makes the reference fail.

@@ -35,3 +35,34 @@ def test_the_same_as_alone():
     assert together == {"replies": alone}
     assert [reply["ok"] for reply in alone] == [True, True, False, True, True]
     assert alone[0] == alone[4] and alone[0]["plan"]["kernels"] != alone[1]["plan"]["kernels"]
+
+
+REFERENCE = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+    def forward(self, x):
+        return x * self.factor
+def get_init_inputs():
+    return [2.0]
+def get_inputs():
+    return [torch.randn(8, 12).t()]
+"""
+CANDIDATE = REFERENCE.split("def get_init_inputs")[0].replace("Model(", "ModelNew(")
+
+
+def test_candidates_get_the_inputs_of_the_reference_before_them():
+    reference = {"role": "reference", "source": REFERENCE, "entry": "Model", "kind": "class"}
+    candidate = {"role": "candidate", "source": CANDIDATE, "entry": "ModelNew", "kind": "class"}
+    inputs = {"init_inputs": [2.0], "inputs": [{"tensor": ["float32", [12, 8], [1, 12]]}]}
+    alone = [record.record(reference), record.record({**candidate, **inputs})]
+    assert alone[0]["ok"] and alone[1]["ok"]
+    assert record.record({"together": [reference, candidate, candidate]}) == {"replies": [*alone, alone[1]]}
+
+
+def test_nothing_is_recorded_behind_a_reference_that_fails():
+    broken = {"role": "reference", "source": "raise ValueError('no')", "entry": "Model", "kind": "class"}
+    (reply,) = record.record({"together": [broken, request(HEAD + KERNEL.replace("FACTOR", "2.0"))]})["replies"]
+    assert not reply["ok"]
