@@ -119,7 +119,7 @@ def _record_together(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if request["role"] == "reference":
             if not replies[-1]["ok"]:
                 break
-            inputs = program.inputs
+            inputs = program.inputs()
     return replies
 
 
@@ -146,7 +146,7 @@ class _Program:
         self.recording = Recording(self.file)
         self.module: ModuleType | None = None
         self.generated: list[Any] | None = None  # what get_inputs() returned
-        self.inputs: dict[str, Any] = {}  # of a reference: what it gave, as a candidate's request has it
+        self.phases = Phases()
 
     def compile(self) -> None:
         """Apart from `run`, because Python looks for the file when it reports a syntax error."""
@@ -163,7 +163,7 @@ class _Program:
             triton_driver.install(capability)
         random.seed(0)
         numpy.random.seed(0)
-        phases = Phases()
+        phases = self.phases
         with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), self.recording:
             with self._recorded() as phases.imported:
                 self._load()
@@ -176,6 +176,10 @@ class _Program:
                 callee = self._construct(phases)
             phases.calls = [self._call(index, callee) for index in range(_CALLS)]
         return phases
+
+    def inputs(self) -> dict[str, Any]:
+        """What a reference that was run gave, as a candidate's request has it."""
+        return {"init_inputs": _described(self.phases.init_inputs), "inputs": _described(self.generated)}
 
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[list[Step]]:
@@ -204,7 +208,6 @@ class _Program:
         if callable(vars(self.module).get("get_init_inputs")):
             phases.init_inputs = _to_cuda(_as_list(self._entry("get_init_inputs")(), "get_init_inputs"))
         self.generated = _to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs"))
-        self.inputs = {"init_inputs": _described(phases.init_inputs), "inputs": _described(self.generated)}
 
     def _given(self, descriptors: list[Any]) -> list[Any]:
         """Fresh inputs from descriptors of a request; they lie on the device."""
