@@ -35,7 +35,8 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_option(
       "--ops", o->operators,
       "operators: all, names, or classes (pointwise, reductions, products, norms, layouts, others)");
-  app->add_option("--sizes", o->sizes, "sizes of inputs' dimensions: common (30), many (250), or a set such as 1..64,100,128");
+  app->add_option("--sizes", o->sizes,
+                  "sizes of inputs' dimensions: common (30), many (250), or a set such as 1..64,100,128");
   app->add_option("--max-rank", s.sketch.max_rank, "dimensions of a tensor")->check(CLI::Range(1, 5));
   app->add_option("--max-elements", s.shapes.max_elements, "elements of one tensor")
       ->check(CLI::PositiveNumber);

@@ -49,8 +49,8 @@ std::vector<Task> DrawTasks(const data::BuildOptions& options, const SynthSuite&
                             const std::function<void(int64_t)>& progress, const std::function<bool()>& stop);
 
 // Tasks of a JSONL file: {"reference": source of a PyTorch file, "program"?: its canonical text, "id"?,
-// "group"?, "level"?, "reference_entry"?}, which records of data sets are. Without a program the reference is to be
-// recorded (`program` is null). Throws UserError naming the line that is none.
+// "group"?, "level"?, "reference_entry"?}, which records of data sets are. Without a program the reference is
+// to be recorded (`program` is null). Throws UserError naming the line that is none.
 std::vector<Task> ReadTasks(std::string_view text, const std::string& file);
 
 }  // namespace tritogen::eval

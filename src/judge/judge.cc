@@ -66,8 +66,7 @@ std::variant<Plan, RecordFailure> Judge::RecordReference(const JudgeRequest& req
     for (const SourceFile& file : request.together) requests.push_back(RequestFor(Role::kCandidate, file));
     std::vector<std::optional<Plan>> plans = recorder_->RecordTogether(requests);
     if (plans[0]) {
-      for (size_t i = 1; i < plans.size(); ++i)
-        reference->recorded[requests[i].source] = std::move(plans[i]);
+      for (size_t i = 1; i < plans.size(); ++i) reference->recorded[requests[i].source] = std::move(plans[i]);
       return *std::move(plans[0]);
     }
   }

@@ -57,8 +57,8 @@ class Recorder {
   std::variant<Plan, RecordFailure> Record(const RecordRequest& request);
 
   // The same for candidates of one reference that need no wall between them, because one trusted author
-  // wrote them: in one child, one after the other. The reference may come first, if that author wrote it, too;
-  // candidates that name none then get its inputs. Nothing where that did not give a Plan, for whatever
+  // wrote them: in one child, one after the other. The reference may come first, if that author wrote it,
+  // too; candidates that name none then get its inputs. Nothing where that did not give a Plan, for whatever
   // reason: only Record says why.
   std::vector<std::optional<Plan>> RecordTogether(std::span<const RecordRequest> requests);
 

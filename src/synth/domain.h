@@ -24,8 +24,8 @@ class Domain {
   static Domain Parse(std::string_view text);
   // Sizes as programs have them: powers of two, their multiples by three, and sizes that fit no block.
   static const Domain& Common();
-  // Some 250 sizes with many divisors and few, all of Common() among them. Not in it, so that what was learned
-  // on it can be tried on others: 6, 9, 10, 11, 13, 20, 27, 40, 63, 72, 80, 99, 120, … (eval.shapes).
+  // Some 250 sizes with many divisors and few, all of Common() among them. Not in it, so that what was
+  // learned on it can be tried on others: 6, 9, 10, 11, 13, 20, 27, 40, 63, 72, 80, 99, 120, … (eval.shapes).
   static const Domain& Many();
 
   bool empty() const { return ranges_.empty(); }

@@ -62,19 +62,27 @@ class Inliner {
     if (view.prim >= 0) out_.prims[view.prim].inlined = false;
   }
 
+  // The value's prim for this reader of it, who has still to read the operands through the view. Nothing
+  // where it is another reader's already, under guards of his.
+  std::optional<Prim> CopyFor(const View& view) const {
+    Prim copy = out_[view.prim];
+    if (!copy.guards.empty()) return std::nullopt;
+    copy.sizes = view.sizes;
+    if (copy.kind == PrimKind::kLoad) copy.guards = view.guards;
+    return copy;
+  }
+
   View Inline(const View& view) {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || view.IsContiguous()) return view;
     if (Cost(view.prim) > kMaxInlined) return view;
-    Prim copy = out_[view.prim];
-    if (!copy.guards.empty()) return view;
-    copy.sizes = view.sizes;
-    if (copy.kind == PrimKind::kLoad) copy.guards = view.guards;
-    for (size_t i = copy.FirstElementwise(); i < copy.operands.size(); ++i) {
-      auto through = Compose(view, copy.operands[i]);
+    auto copy = CopyFor(view);
+    if (!copy) return view;
+    for (size_t i = copy->FirstElementwise(); i < copy->operands.size(); ++i) {
+      auto through = Compose(view, copy->operands[i]);
       if (!through) return view;
-      copy.operands[i] = Inline(*through);
+      copy->operands[i] = Inline(*through);
     }
-    return out_.Whole(out_.Add(std::move(copy)));
+    return out_.Whole(out_.Add(*std::move(copy)));
   }
 
   // An operand of a product that is cheap to compute, or an indexed load, is computed tile by tile.
@@ -93,19 +101,17 @@ class Inliner {
     if (!DigitsOf(view, domain, false)) return std::nullopt;
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || out_[view.prim].once) return view;
     if (Cost(view.prim) > kMaxInlined) return view;
-    Prim copy = out_[view.prim];
-    if (!copy.guards.empty()) return std::nullopt;
-    copy.sizes = view.sizes;
-    copy.inlined = true;
-    if (copy.kind == PrimKind::kLoad) copy.guards = view.guards;
-    for (size_t i = copy.FirstElementwise(); i < copy.operands.size(); ++i) {
-      auto through = Compose(view, copy.operands[i]);
+    auto copy = CopyFor(view);
+    if (!copy) return std::nullopt;
+    copy->inlined = true;
+    for (size_t i = copy->FirstElementwise(); i < copy->operands.size(); ++i) {
+      auto through = Compose(view, copy->operands[i]);
       if (!through) return std::nullopt;
       auto inside = IntoTile(*through, domain);
       if (!inside) return std::nullopt;
-      copy.operands[i] = *inside;
+      copy->operands[i] = *inside;
     }
-    return out_.Whole(out_.Add(std::move(copy)));
+    return out_.Whole(out_.Add(*std::move(copy)));
   }
 
   double Flops(PrimId id) const {

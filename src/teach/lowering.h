@@ -104,8 +104,8 @@ class Conditions {
  public:
   // The value `is` something: ">= 0", or "< {1}" with a hole of another value.
   void Add(const Value& value, std::string_view is);
-  // The value, from `least` to `most`, is the index of one of n elements. Both bounds are said where either may
-  // be passed: to find that one of them always holds is arithmetic that who learns from it does wrong.
+  // The value, from `least` to `most`, is the index of one of n elements. Both bounds are said where either
+  // may be passed: to find that one of them always holds is arithmetic that who learns from it does wrong.
   void Within(const Value& value, int64_t least, int64_t most, int64_t n);
   std::string Hole(const Value& value);  // to speak of it in Add
   // Whether all hold; nothing where none was added.

@@ -291,8 +291,8 @@ TEST(Teach, APartOfACatThatIsReadByIndexIsReadInItsPlaceOnly) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {2048});
   NodeId flip = m.Op("aten::flip", {Ref(x), Arg{Arg::List{Arg{int64_t{0}}}}}, {2048});
-  const auto answers =
-      TeachFunction(m.Finish(m.Op("aten::cat", {Arg{Arg::List{Ref(flip), Ref(x)}}, Arg{int64_t{0}}}, {4096})));
+  const auto answers = TeachFunction(
+      m.Finish(m.Op("aten::cat", {Arg{Arg::List{Ref(flip), Ref(x)}}, Arg{int64_t{0}}}, {4096})));
   ASSERT_FALSE(answers.empty());
   EXPECT_NE(answers[0].source.find("+ index, mask=(offs < 2048)"), std::string::npos) << answers[0].source;
 }
@@ -307,7 +307,26 @@ TEST(Teach, ContiguousOfWhatIsPermutedIsMadeAnew) {
   program.structure = "(*,*)";
   const auto answers = TeachFunction(program);
   ASSERT_FALSE(answers.empty());
-  EXPECT_NE(answers[0].source.find("contiguous = torch.empty((5, 8)"), std::string::npos) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("contiguous = torch.empty((5, 8)"), std::string::npos)
+      << answers[0].source;
+}
+
+TEST(Teach, AStateOfOneElementIsReadByItsWholeTile) {
+  // Three sequences that begin with one number: no index moves the first state's address.
+  Maker m;
+  const auto leaf = [&](const char* name, std::vector<int64_t> sizes) {
+    return Ref(m.Leaf(NodeKind::kInput, name, std::move(sizes)));
+  };
+  const Arg x = leaf("x", {3, 24, 1}), first = leaf("h", {});
+  const Arg sizes{Arg::List{Arg{int64_t{1}}, Arg{int64_t{3}}, Arg{int64_t{1}}}};
+  const Arg h = Ref(m.Op("aten::expand", {first, sizes}, {1, 3, 1}));
+  const Arg weights{Arg::List{leaf("w", {3, 1}), leaf("u", {3, 1}), leaf("b", {3}), leaf("c", {3})}};
+  const auto answers = TeachFunction(m.Finish(m.Op(
+      "aten::gru.input",
+      {x, h, weights, Arg{true}, Arg{int64_t{1}}, Arg{0.0}, Arg{false}, Arg{false}, Arg{true}}, {3, 24, 1})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("h = tl.load(h_ptr + cols * 0, mask=mask"), std::string::npos)
+      << answers[0].source;
 }
 
 TEST(Teach, LargeTensorsUse64BitOffsets) {

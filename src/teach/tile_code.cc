@@ -61,17 +61,18 @@ std::string FilledIn(std::string text, const std::vector<std::string>& in) {
   return text;
 }
 
-// The index that a guard looks at, as a view whose elements are its values.
-View GuardedIndex(const View& view, const Guard& guard) {
-  View index{kElementNumber, 0, view.sizes, std::vector<int64_t>(view.sizes.size(), 0), {}};
+// The index that a guard of a value of these sizes looks at, as a view whose elements are its values.
+View GuardedIndex(const std::vector<int64_t>& sizes, const Guard& guard) {
+  View index{kElementNumber, 0, sizes, std::vector<int64_t>(sizes.size(), 0), {}};
   index.strides[guard.dim] = 1;
   return index;
 }
 
-std::vector<std::string> GuardTexts(const View& view, const Guard& guard, const std::string& index) {
+std::vector<std::string> GuardTexts(const std::vector<int64_t>& sizes, const Guard& guard,
+                                    const std::string& index) {
   std::vector<std::string> texts;
   if (guard.lo > 0) texts.push_back(fmt::format("({} >= {})", index, guard.lo));
-  if (guard.hi < view.sizes[guard.dim]) texts.push_back(fmt::format("({} < {})", index, guard.hi));
+  if (guard.hi < sizes[guard.dim]) texts.push_back(fmt::format("({} < {})", index, guard.hi));
   return texts;
 }
 
@@ -130,8 +131,8 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
   std::vector<View> looked = {view};
   for (const Guard& guard : view.guards) {
     if (view.strides[guard.dim] == 0) continue;
-    const View index = GuardedIndex(view, guard);
-    for (std::string& text : GuardTexts(view, guard, PlaceOf(index, domain, per_row).offset))
+    const View index = GuardedIndex(view.sizes, guard);
+    for (std::string& text : GuardTexts(view.sizes, guard, PlaceOf(index, domain, per_row).offset))
       guards.push_back(std::move(text));
     looked.push_back(index);
   }
@@ -235,11 +236,8 @@ std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>&
   }
   std::vector<std::string> guards;
   for (const Guard& guard : prim.guards) {
-    const View whole{prim.operands[0].prim, 0, prim.sizes, {}, {}};
-    const Place place = PlaceOf(GuardedIndex(whole, guard), *domain_, per_row);
-    for (std::string& text : GuardTexts(whole, guard, place.offset)) {
-      if (std::count(guards.begin(), guards.end(), text) == 0) guards.push_back(std::move(text));
-    }
+    const Place place = PlaceOf(GuardedIndex(prim.sizes, guard), *domain_, per_row);
+    for (std::string& text : GuardTexts(prim.sizes, guard, place.offset)) guards.push_back(std::move(text));
     all.Add(place.axes);
   }
   std::vector<std::string> masks;

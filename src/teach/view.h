@@ -35,7 +35,8 @@ struct View {
   bool IsContiguous() const;
 };
 
-// Its elements follow each other in memory in its own order, wherever they begin: what torch calls contiguous.
+// Its elements follow each other in memory in its own order, wherever they begin: what torch calls
+// contiguous.
 bool IsRowMajor(const View& view);
 
 int64_t Product(const std::vector<int64_t>& sizes);
