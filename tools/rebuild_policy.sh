@@ -16,6 +16,12 @@ rehearse() {
   main=configs/data_small.toml large=configs/data_small.toml hybrid=configs/data_small.toml
   start=$runs/start.toml rest=$runs/rest.toml
   mkdir -p "$runs"
+  local little='[train]
+batch_tokens = 4096
+steps = 20
+dtype = "fp32"
+[eval]
+batches = 1'
   cat > "$start" <<TOML
 like = "../../configs/sft_embedded_start.toml"
 out = "$runs/embedded_start"
@@ -31,12 +37,7 @@ intermediate = 128
 data = ["$sets/levels_1_to_3"]
 most = 100
 wrong = ["$sets/wrong.jsonl"]
-[train]
-batch_tokens = 4096
-steps = 20
-dtype = "fp32"
-[eval]
-batches = 1
+$little
 TOML
   cat > "$rest" <<TOML
 like = "../../configs/sft_embedded.toml"
@@ -45,14 +46,8 @@ out = "$runs/embedded"
 from = "$runs/embedded_start/final"
 [data]
 data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/hybrid"]
-most = 0
 wrong = ["$sets/wrong.jsonl"]
-[train]
-batch_tokens = 4096
-steps = 20
-dtype = "fp32"
-[eval]
-batches = 1
+$little
 TOML
 }
 case "${1:-}" in
@@ -68,6 +63,7 @@ esac
 # Repairs: what the policy that there is answers wrongly.
 if [ ! -e "$sets/wrong.jsonl" ]; then
   ./tritogen data export "$sets/levels_1_to_3" --format records --one-per-program --split train --out "$sets/tasks.jsonl"
+  rm -f "$sets/wrong.part.jsonl"  # of a run that was killed: eval appends
   ./tritogen eval --suite "$sets/tasks.jsonl" --count "$wrong_tasks" --proposer policy -n 5 --temperature 1 \
     --failures "$sets/wrong.part.jsonl"
   touch "$sets/wrong.part.jsonl"  # none at all is a result, too
