@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "teach/count_text.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
@@ -241,10 +242,14 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
 
 Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim) {
   Value sum = Reduce(ReduceOp::kSum, in, dims, keepdim);
-  double count = static_cast<double>(in.view.numel()) / static_cast<double>(sum.view.numel());
-  Value mean = Op("div", {sum, count}, sum.dtype);
-  graph.prims[mean.view.prim].name = "mean";
-  return mean;
+  std::vector<int64_t> counted = in.sizes();
+  for (int64_t i = 0; i < in.view.rank() && !dims.empty(); ++i) {
+    const auto is = [&](int64_t dim) { return WrapDim(dim, in.view.rank()) == i; };
+    if (std::none_of(dims.begin(), dims.end(), is)) counted[i] = 1;
+  }
+  const std::string count = CountOperand(graph.known, counted);
+  const std::string text = count.front() == '(' ? count : count + ".0";
+  return Pointwise("mean", "{0} / " + text, {sum}, sum.dtype, 1);
 }
 
 Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {

@@ -5,6 +5,7 @@
 // sorting (ranks are reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -84,6 +85,7 @@ class Graph {
     PrimId value, to;
   };
   std::vector<Write> writes;
+  std::set<int64_t> known;  // numbers that answers need not write as products: KnownNumbers of the program
 
   // Adds a prim, or finds an equal one that is there already.
   PrimId Add(Prim prim);

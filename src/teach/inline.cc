@@ -12,7 +12,7 @@ constexpr double kFlopsInProduct = 16;  // operations an element that a product 
 
 class Inliner {
  public:
-  explicit Inliner(const Graph& graph) : graph_(graph) {}
+  explicit Inliner(const Graph& graph) : graph_(graph) { out_.known = graph.known; }
 
   Graph Run() {
     std::vector<PrimId> moved;
@@ -90,7 +90,7 @@ class Inliner {
     const View& view = product.operands[operand];
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || Flops(view.prim) > kFlopsInProduct) return view;
     const std::vector<Segment> tile = MatmulDomain(product);
-    const Segment k{AxisKind::kFlat, product.inner};
+    const Segment k{AxisKind::kFlat, product.inner, {}};
     const std::vector<Segment> domain =
         operand == 0 ? std::vector<Segment>{tile[0], tile[1], k} : std::vector<Segment>{tile[0], k, tile[2]};
     auto copy = IntoTile(view, domain);

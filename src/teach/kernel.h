@@ -54,9 +54,9 @@ KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
                                 const std::vector<std::string>& buffers, const KernelOptions& options,
                                 const std::string& name);
 
-// How many programs share `size` in blocks, as Python: one for each block, or, for a persistent kernel, one for
-// two, and no more than a GPU has at once.
-std::string GridText(int64_t size, int64_t block, bool persistent);
+// How many programs share `size`, which `text` says as Python, in blocks: one for each block, or, for a
+// persistent kernel, one for two, and no more than a GPU has at once.
+std::string GridText(int64_t size, const std::string& text, int64_t block, bool persistent);
 int64_t NextPowerOf2(int64_t n);
 
 }  // namespace tritogen::teach

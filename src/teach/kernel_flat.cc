@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/rounding.h"
+#include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 
@@ -18,6 +19,7 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   Lines head, body(persistent ? 2 : 1);
   code.body = code.outer = &body;
   for (const char* used : {"offs", "mask", "N", "BLOCK", "pid", "tile"}) code.Name(used);
+  const std::string count = CountText(graph.known, FactorsOf(group.domain, AxisKind::kFlat));
   bool masked = n % block != 0;
   code.axes[AxisKind::kFlat] = {"offs", masked ? "mask" : ""};
   const std::string wide = code.wide() ? ".to(tl.int64)" : "";
@@ -36,14 +38,14 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = code.pointers();
-  kernel.grid = GridText(n, block, persistent);
+  kernel.grid = GridText(n, count, block, persistent);
   const bool sized = masked || persistent;
-  kernel.constants = sized ? fmt::format("N={}, BLOCK={}", n, block) : fmt::format("BLOCK={}", block);
+  kernel.constants = sized ? fmt::format("N={}, BLOCK={}", count, block) : fmt::format("BLOCK={}", block);
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : block >= 2048 ? 8 : 4;
   kernel.source = KernelText(
       name, code, sized ? std::vector<std::string>{"N", "BLOCK"} : std::vector<std::string>{"BLOCK"},
       head.text() + body.text());
-  kernel.access = fmt::format("{} elements, independent of each other and read in memory order", n);
+  kernel.access = fmt::format("{} elements, independent of each other and read in memory order", count);
   kernel.launch = persistent
                       ? fmt::format("persistent: blocks of {} elements shared by grid {}", block, kernel.grid)
                       : fmt::format("one program for each {} elements, grid {}", block, kernel.grid);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "program/triton_dtype.h"
+#include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 
@@ -88,9 +89,9 @@ class MatmulWriter {
     auto axes = code_.axes;
     bool k_mask = t_.k % t_.block_k != 0;
     std::vector<Segment> a_domain = {
-        {AxisKind::kBatch, t_.batch}, {AxisKind::kM, t_.m}, {AxisKind::kFlat, t_.k}};
+        group_.domain[0], group_.domain[1], {AxisKind::kFlat, t_.k, InnerFactors(product)}};
     std::vector<Segment> b_domain = {
-        {AxisKind::kBatch, t_.batch}, {AxisKind::kFlat, t_.k}, {AxisKind::kN, t_.n}};
+        group_.domain[0], {AxisKind::kFlat, t_.k, InnerFactors(product)}, group_.domain[2]};
     Lines inner(2);
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
     code_.body = &inner;
@@ -210,17 +211,23 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   kernel.descriptors = writer.descriptors();
   kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
                              writer.text());
-  kernel.grid = fmt::format("{}triton.cdiv({}, {}) * triton.cdiv({}, {})",
-                            t.batch > 1 ? fmt::format("{} * ", t.batch) : "", t.m, t.block_m, t.n, t.block_n);
-  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", t.m, t.n,
-                                 t.k, t.block_m, t.block_n, t.block_k);
+  const auto count = [&](AxisKind axis) { return FactorsOf(group.domain, axis); };
+  const std::string m = CountText(graph.known, count(AxisKind::kM));
+  const std::string batch = CountText(graph.known, count(AxisKind::kBatch));
+  kernel.grid = fmt::format("{}triton.cdiv({}, {}) * triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "",
+                            m, t.block_m, t.n, t.block_n);
+  kernel.constants =
+      fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m, t.n,
+                  CountText(graph.known, InnerFactors(product)), t.block_m, t.block_n, t.block_k);
+  const std::string rows = CountOperand(graph.known, count(AxisKind::kM));
+  const std::string k = CountOperand(graph.known, InnerFactors(product));
   int64_t tile = t.block_m * t.block_n;
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : tile >= 128 * 128 ? 8 : 4;
   kernel.num_stages = 3;
   kernel.access = fmt::format(
       "product of {}×{} and {}×{}{}; operands are read through their strides, so a transposed "
       "one needs no copy",
-      t.m, t.k, t.k, t.n, t.batch > 1 ? fmt::format(", {} times", t.batch) : "");
+      rows, k, k, t.n, t.batch > 1 ? fmt::format(", {} times", batch) : "");
   kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}",
                               t.block_m, t.block_n, kernel.grid);
   kernel.compute =

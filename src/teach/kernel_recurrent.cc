@@ -159,7 +159,7 @@ KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
   kernel.name = name;
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), {"STEPS", "BATCH", "SIZE", "ROWS", "BLOCK"}, writer.text());
-  kernel.grid = GridText(batch, kSequences, /*persistent=*/false);
+  kernel.grid = GridText(batch, fmt::format("{}", batch), kSequences, /*persistent=*/false);
   kernel.constants =
       fmt::format("STEPS={}, BATCH={}, SIZE={}, ROWS={}, BLOCK={}", steps, batch, size, kSequences, block);
   kernel.access = fmt::format("{} steps of {} sequences with a state of {}; each step needs the one before",

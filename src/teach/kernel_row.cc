@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "program/triton_dtype.h"
+#include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 
@@ -330,21 +331,23 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   writer.Write();
   KernelCode kernel;
   kernel.name = name;
+  const std::string rows = CountText(graph.known, FactorsOf(group.domain, AxisKind::kRow));
+  const std::string columns = CountText(graph.known, FactorsOf(group.domain, AxisKind::kColumn));
   std::vector<std::string> constants;
-  auto constant = [&](const char* key, int64_t value) {
+  auto constant = [&](const char* key, const auto& value) {
     constants.push_back(key);
     kernel.constants += fmt::format("{}{}={}", kernel.constants.empty() ? "" : ", ", key, value);
   };
-  if (s.row_mask || persistent) constant("N_ROWS", s.rows);
-  if (s.col_mask || s.loop) constant("N_COLS", s.columns);
+  if (s.row_mask || persistent) constant("N_ROWS", rows);
+  if (s.col_mask || s.loop) constant("N_COLS", columns);
   if (s.several_rows) constant("ROWS", s.row_tile);
   constant("BLOCK", s.col_tile);
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
-  kernel.grid = GridText(s.rows, s.row_tile, persistent);
+  kernel.grid = GridText(s.rows, rows, s.row_tile, persistent);
   kernel.num_warps = Warps(s, options);
-  kernel.access = fmt::format("{} rows of {} columns; what is needed of a row is known to one program",
-                              s.rows, s.columns);
+  kernel.access =
+      fmt::format("{} rows of {} columns; what is needed of a row is known to one program", rows, columns);
   kernel.launch =
       fmt::format("{}{} row{} for each program, grid {}", persistent ? "persistent, in turns of " : "",
                   s.row_tile, s.several_rows ? "s" : "", kernel.grid);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "program/catalogue.h"
 #include "program/print.h"
+#include "program/products.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
@@ -76,6 +77,7 @@ class Lowering {
       : program_(program), names_(PrintedNames(program)), b_(options) {}
 
   std::optional<Graph> Run() {
+    b_.graph.known = KnownNumbers(program_);
     for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes.size()); ++id) {
       const Node& node = program_.nodes[id];
       if (!IsSound(id)) return std::nullopt;

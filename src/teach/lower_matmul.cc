@@ -63,7 +63,6 @@ bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
   }
   int rank = q.view.rank();
   if (rank < 3 || k.view.rank() != rank || v.view.rank() != rank) return false;
-  double scale = AsNumber(args["scale"]).value_or(1.0 / std::sqrt(static_cast<double>(q.sizes().back())));
   std::vector<int64_t> order(rank);
   for (int i = 0; i < rank; ++i) order[i] = i;
   std::swap(order[rank - 1], order[rank - 2]);
@@ -71,7 +70,10 @@ bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
   sizes[rank - 1] = k.sizes()[rank - 2];
   auto product = GeneralProduct(b, q, {Permute(k.view, order), k.dtype}, sizes);
   if (!product) return false;
-  Value scores = b.Op("mul", {*product, scale}, Dtype::kFloat32);
+  const auto scale = AsNumber(args["scale"]);
+  Value scores = scale ? b.Op("mul", {*product, *scale}, Dtype::kFloat32)
+                       : b.Pointwise("mul", fmt::format("{{0}} * {} ** -0.5", q.sizes().back()), {*product},
+                                     Dtype::kFloat32, 1);
   if (AsBool(args["is_causal"], false)) {
     Value row = b.Index(sizes, -2), column = b.Index(sizes, -1);
     scores = b.Pointwise("causal", "tl.where({1} <= {2}, {0}, float(\"-inf\"))", {scores, column, row},

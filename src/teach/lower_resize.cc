@@ -14,12 +14,25 @@ std::string FloatText(float value) {
   return PythonLiteral(Arg{static_cast<double>(value)});
 }
 
-// Input elements for one output element; a scale that the caller gave counts, else the sizes' ratio.
-float ScaleOf(const BoundArgs& args, std::string_view name, int64_t in, int64_t out, bool align_corners) {
-  if (align_corners) return out > 1 ? static_cast<float>(in - 1) / static_cast<float>(out - 1) : 0.0f;
+// Input elements for one output element.
+struct Scale {
+  float value;
+  std::string text;  // as Python
+};
+
+// A scale that the caller gave counts, else the sizes' ratio. That is written as a quotient, which a reader
+// need not compute, where Python's, rounded, is PyTorch's.
+Scale ScaleOf(const BoundArgs& args, std::string_view name, int64_t in, int64_t out, bool align_corners) {
+  const auto ratio = [](int64_t a, int64_t b) -> Scale {
+    const float value = static_cast<float>(a) / static_cast<float>(b);
+    const bool same = static_cast<float>(static_cast<double>(a) / static_cast<double>(b)) == value;
+    return {value, same ? fmt::format("({} / {})", a, b) : FloatText(value)};
+  };
+  if (align_corners) return out > 1 ? ratio(in - 1, out - 1) : Scale{0.0f, FloatText(0.0f)};
   auto given = AsNumber(args[name]);
-  return given && *given > 0 ? static_cast<float>(1.0 / *given)
-                             : static_cast<float>(in) / static_cast<float>(out);
+  if (!given || *given <= 0) return ratio(in, out);
+  const float value = static_cast<float>(1.0 / *given);
+  return {value, FloatText(value)};
 }
 
 std::vector<std::string> ScaleNames(size_t spatial) {
@@ -29,12 +42,12 @@ std::vector<std::string> ScaleNames(size_t spatial) {
 }
 
 // The nearest neighbour along a dimension of n elements.
-Value Nearest(Builder& b, const Value& o, int64_t n, float scale) {
+Value Nearest(Builder& b, const Value& o, int64_t n, const Scale& scale) {
   if (const auto number = ConstantIndex(o.view)) {
-    const auto place = static_cast<int64_t>(static_cast<float>(*number) * scale);
+    const auto place = static_cast<int64_t>(static_cast<float>(*number) * scale.value);
     return b.Affine("index", {{0, o}}, std::min(place, n - 1));
   }
-  const std::string place = fmt::format("({{0}}.to(tl.float32) * {}).to(tl.int32)", FloatText(scale));
+  const std::string place = fmt::format("({{0}}.to(tl.float32) * {}).to(tl.int32)", scale.text);
   return b.Pointwise("index", fmt::format("tl.minimum({}, {})", place, n - 1), {o}, Dtype::kInt32, 0);
 }
 
@@ -43,11 +56,10 @@ struct Taps {
   std::vector<Value> index, weight;
 };
 
-Taps LinearTaps(Builder& b, const Value& o, int64_t n, float scale, bool align_corners) {
+Taps LinearTaps(Builder& b, const Value& o, int64_t n, const Scale& scale, bool align_corners) {
   const std::string source =
-      align_corners
-          ? fmt::format("({{0}}.to(tl.float32) * {})", FloatText(scale))
-          : fmt::format("tl.maximum(({{0}}.to(tl.float32) + 0.5) * {} - 0.5, 0.0)", FloatText(scale));
+      align_corners ? fmt::format("({{0}}.to(tl.float32) * {})", scale.text)
+                    : fmt::format("tl.maximum(({{0}}.to(tl.float32) + 0.5) * {} - 0.5, 0.0)", scale.text);
   Value place = b.Pointwise("place", source, {o}, Dtype::kFloat32, 0);
   Value low =
       b.Pointwise("low", fmt::format("tl.minimum({{0}}.to(tl.int32), {})", n - 1), {place}, Dtype::kInt32, 0);
@@ -59,10 +71,10 @@ Taps LinearTaps(Builder& b, const Value& o, int64_t n, float scale, bool align_c
 }
 
 // Keys' cubic with a = -0.75.
-Taps CubicTaps(Builder& b, const Value& o, int64_t n, float scale, bool align_corners) {
+Taps CubicTaps(Builder& b, const Value& o, int64_t n, const Scale& scale, bool align_corners) {
   const std::string source = align_corners
-                                 ? fmt::format("({{0}}.to(tl.float32) * {})", FloatText(scale))
-                                 : fmt::format("(({{0}}.to(tl.float32) + 0.5) * {} - 0.5)", FloatText(scale));
+                                 ? fmt::format("({{0}}.to(tl.float32) * {})", scale.text)
+                                 : fmt::format("(({{0}}.to(tl.float32) + 0.5) * {} - 0.5)", scale.text);
   Value place = b.Pointwise("place", source, {o}, Dtype::kFloat32, 0);
   Value low = b.Pointwise("low", "tl.floor({0})", {place}, Dtype::kFloat32, 0);
   Value t = b.Pointwise("t", "{0} - {1}", {place, low}, Dtype::kFloat32, 0);
@@ -109,7 +121,7 @@ bool LowerResize(Builder& b, const Node& node, std::string_view op, const BoundA
   for (size_t s = 0; s < spatial; ++s) {
     Value& o = index[2 + s];
     const int64_t n = x.sizes()[2 + s];
-    const float scale = ScaleOf(args, names[s], n, out[2 + s], align);
+    const Scale scale = ScaleOf(args, names[s], n, out[2 + s], align);
     if (op.find("nearest") != std::string_view::npos) {
       o = Nearest(b, o, n, scale);
     } else if (op.find("cubic") != std::string_view::npos) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "teach/count_text.h"
 
 namespace tritogen::teach {
 namespace {
@@ -67,7 +68,7 @@ class Partitioner {
       group.kind = GroupKind::kRows;
       group.domain = ReduceDomain(prim);
     } else if (prim.IsElementwise()) {
-      group.domain = {{AxisKind::kFlat, ContiguousView(id, prim.sizes).numel()}};
+      group.domain = {{AxisKind::kFlat, Product(prim.sizes), prim.sizes}};
     }
     groups_.push_back(std::move(group));
     Enter(id, static_cast<int>(groups_.size()) - 1, prim.kind == PrimKind::kReduce);
@@ -318,6 +319,16 @@ int64_t Group::Size(AxisKind axis) const {
   return n;
 }
 
+std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {
+  std::vector<int64_t> factors;
+  for (const Segment& segment : domain) {
+    if (segment.axis != axis) continue;
+    if (segment.factors.empty()) factors.push_back(segment.size);
+    factors.insert(factors.end(), segment.factors.begin(), segment.factors.end());
+  }
+  return factors;
+}
+
 std::vector<Segment> ReduceDomain(const Prim& prim) {
   std::vector<Segment> domain;
   for (size_t i = 0; i < prim.space.size(); ++i) {
@@ -325,8 +336,9 @@ std::vector<Segment> ReduceDomain(const Prim& prim) {
     AxisKind axis = prim.reduced[i] ? AxisKind::kColumn : AxisKind::kRow;
     if (!domain.empty() && domain.back().axis == axis) {
       domain.back().size *= prim.space[i];
+      domain.back().factors.push_back(prim.space[i]);
     } else {
-      domain.push_back({axis, prim.space[i]});
+      domain.push_back({axis, prim.space[i], {prim.space[i]}});
     }
   }
   return domain;
@@ -342,10 +354,16 @@ bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& do
 }
 
 std::vector<Segment> MatmulDomain(const Prim& prim) {
-  int64_t batch = 1, m = 1;
-  for (int i = 0; i + 1 < static_cast<int>(prim.sizes.size()); ++i)
-    (i < prim.batch_dims ? batch : m) *= prim.sizes[i];
-  return {{AxisKind::kBatch, batch}, {AxisKind::kM, m}, {AxisKind::kN, prim.sizes.back()}};
+  const auto first_m = prim.sizes.begin() + prim.batch_dims;
+  const std::vector<int64_t> batch(prim.sizes.begin(), first_m), m(first_m, prim.sizes.end() - 1);
+  return {{AxisKind::kBatch, Product(batch), batch},
+          {AxisKind::kM, Product(m), m},
+          {AxisKind::kN, prim.sizes.back(), {}}};
+}
+
+std::vector<int64_t> InnerFactors(const Prim& prim) {
+  const std::vector<int64_t>& sizes = prim.operands[0].sizes;
+  return FactorsAt(sizes, 1, prim.inner);
 }
 
 std::vector<Group> Partition(const Graph& graph) {

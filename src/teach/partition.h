@@ -10,9 +10,9 @@
 namespace tritogen::teach {
 
 enum class GroupKind {
-  kFlat,    // pointwise over all elements
-  kRows,    // rows × columns; reductions run along the columns
-  kMatmul,  // one matrix product and pointwise work on its tiles
+  kFlat,       // pointwise over all elements
+  kRows,       // rows × columns; reductions run along the columns
+  kMatmul,     // one matrix product and pointwise work on its tiles
   kRecurrent,  // one direction of a recurrent layer
   kCall,       // one ATen call
 };
@@ -24,7 +24,8 @@ enum class AxisKind { kFlat, kRow, kColumn, kBatch, kM, kN };
 struct Segment {
   AxisKind axis;
   int64_t size;
-  bool operator==(const Segment&) const = default;
+  std::vector<int64_t> factors;  // the dimensions that it is made of, for who writes its size; may be empty
+  bool operator==(const Segment& other) const { return axis == other.axis && size == other.size; }
 };
 
 struct Group {
@@ -38,6 +39,9 @@ struct Group {
   int64_t Size(AxisKind axis) const;
 };
 
+// The dimensions of all segments of this axis; their product is its size.
+std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis);
+
 // Repeats cheap pointwise work where it is read through a view (broadcast, transposed, concatenated) or by a
 // product, so that it can be fused with its reader instead of being stored.
 Graph InlineViews(const Graph& graph);
@@ -46,6 +50,8 @@ Graph InlineViews(const Graph& graph);
 std::vector<Segment> ReduceDomain(const Prim& prim);
 // Axes of a product's result.
 std::vector<Segment> MatmulDomain(const Prim& product);
+// The dimensions that it sums over.
+std::vector<int64_t> InnerFactors(const Prim& product);
 
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "teach/count_text.h"
 #include "teach/lower.h"
 #include "teach/partition.h"
 #include "teach/style.h"
 #include "teach/teacher.h"
+#include "teach/tensor_text.h"
 #include "teach/view.h"
 
 namespace tritogen::teach {
@@ -285,6 +287,48 @@ TEST(Teach, AWindowOfOneElementMayLieOutside) {
            {Ref(x), Ref(w), Arg{}, list(2), list(2), list(4), Arg{int64_t{1}}, list(5)}, {3, 5, 1})));
   ASSERT_FALSE(answers.empty());
   EXPECT_NE(answers[0].source.find(" < 1)"), std::string::npos) << answers[0].source;
+}
+
+TEST(CountText, ProductsThatTheProgramHasAreNumbers) {
+  const std::set<int64_t> known = {12, 84};
+  EXPECT_EQ(CountText(known, {7, 3, 4}), "84");
+  EXPECT_EQ(CountText(known, {7, 1, 3}), "7 * 3");
+  EXPECT_EQ(CountOperand(known, {7, 1, 3}), "(7 * 3)");
+  EXPECT_EQ(CountOperand(known, {1, 5, 1}), "5");
+  EXPECT_EQ(CountText(known, {}), "1");
+}
+
+TEST(CountText, FactorsAreFoundWhereTheDigitsHaveBorders) {
+  const std::vector<int64_t> digits = {48, 3, 7, 5};
+  EXPECT_EQ(FactorsAt(digits, 1, 35), (std::vector<int64_t>{7, 5}));
+  EXPECT_EQ(FactorsAt(digits, 5, 21), (std::vector<int64_t>{3, 7}));
+  EXPECT_EQ(FactorsAt(digits, 1, 10), (std::vector<int64_t>{10}));   // no border there
+  EXPECT_EQ(FactorsAt(digits, 10, 21), (std::vector<int64_t>{21}));  // nor here
+  EXPECT_EQ(FactorsAt({}, 1, 6), (std::vector<int64_t>{6}));
+}
+
+TEST(Teach, WhatTheProgramDoesNotSayIsWrittenAsAProduct) {
+  // The product sums over channels and window, in another order than the weight has them.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {1, 7, 8, 24}), w = m.Leaf(NodeKind::kInput, "w", {7, 17, 3, 4});
+  const auto list = [](int64_t a, int64_t b) { return Arg{Arg::List{Arg{a}, Arg{b}}}; };
+  const auto answers = TeachFunction(m.Finish(
+      m.Op("aten::conv_transpose2d",
+           {Ref(x), Ref(w), Arg{}, list(1, 1), list(0, 0), list(0, 0), Arg{int64_t{1}}}, {1, 17, 10, 27})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("N=270, K=7 * 3 * 4,"), std::string::npos) << answers[0].source;
+}
+
+TEST(TensorText, SaysWhichPartItIs) {
+  const std::vector<int64_t> sizes = {12, 16, 7};
+  const auto text = [&](const View& view) { return TensorText("x", sizes, view); };
+  const View whole = ContiguousView(0, sizes);
+  EXPECT_EQ(text(Select(whole, 2, 0)), "x[:, :, 0]");
+  EXPECT_EQ(text(Slice(Select(whole, 1, 3), 0, 2, 4, 1)), "x[2:6, 3]");
+  EXPECT_EQ(text(Slice(whole, 1, 5, 1, 1)), "x[:, 5:6]");
+  EXPECT_EQ(text(Slice(whole, 0, 8, 2, 1)), "x[8:10]");
+  EXPECT_EQ(text(Slice(whole, 2, 1, 3, 2)), "x.as_strided((12, 16, 3), (112, 7, 2), 1)");
+  EXPECT_EQ(text(Select(Permute(whole, {1, 0, 2}), 2, 6)), "x.as_strided((16, 12), (7, 112), 6)");
 }
 
 TEST(Teach, APartOfACatThatIsReadByIndexIsReadInItsPlaceOnly) {

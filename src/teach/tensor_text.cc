@@ -36,6 +36,34 @@ std::optional<std::string> WholeText(const std::string& base, const std::vector<
   return std::nullopt;
 }
 
+// One index or one range along each dimension: "x[:, 2:5, 0]".
+std::optional<std::string> IndexedText(const std::string& base, const std::vector<int64_t>& sizes,
+                                       const View& view) {
+  if (!view.guards.empty() || view.offset < 0 || view.offset >= Product(sizes)) return std::nullopt;
+  const std::vector<int64_t> strides = ContiguousStrides(sizes);
+  std::vector<std::string> parts;
+  int64_t left = view.offset;
+  int dim = 0;  // of the view
+  size_t needed = 0;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const int64_t first = left / strides[d];
+    left %= strides[d];
+    const bool range = dim < view.rank() && first + view.sizes[dim] <= sizes[d] &&
+                       (view.sizes[dim] == 1 ? sizes.size() - d == static_cast<size_t>(view.rank() - dim)
+                                             : view.strides[dim] == strides[d]);
+    if (!range) {
+      parts.push_back(fmt::format("{}", first));
+    } else {
+      const int64_t past = first + view.sizes[dim++];
+      parts.push_back(first == 0 && past == sizes[d] ? ":" : fmt::format("{}:{}", first, past));
+    }
+    if (parts.back() != ":") needed = d + 1;
+  }
+  if (dim != view.rank() || needed == 0) return std::nullopt;
+  parts.resize(needed);
+  return fmt::format("{}[{}]", base, fmt::join(parts, ", "));
+}
+
 }  // namespace
 
 std::string TupleText(const std::vector<int64_t>& sizes) {
@@ -54,6 +82,7 @@ std::string TensorText(const std::string& base, const std::vector<int64_t>& size
     kept[0] = past - first;
     if (auto text = WholeText(fmt::format("{}[{}:{}]", base, first, past), kept, part)) return *text;
   }
+  if (auto text = IndexedText(base, sizes, view)) return *text;
   return fmt::format("{}.as_strided({}, {}, {})", base, TupleText(view.sizes), TupleText(view.strides),
                      view.offset);
 }

@@ -7,14 +7,16 @@
 
 #include "base/error.h"
 #include "program/triton_dtype.h"
+#include "teach/count_text.h"
 
 namespace tritogen::teach {
 namespace {
 
 constexpr int64_t kNarrowLimit = int64_t{1} << 31;
 
-// Σ digit·stride over one axis: "(rows // 16 % 4) * 64".
-std::vector<std::string> DigitTerms(const std::string& index, const std::vector<Digit>& digits) {
+// Σ digit·stride over one axis, which has these dimensions: "(rows // 16 % 4) * 64".
+std::vector<std::string> DigitTerms(const std::string& index, const std::vector<Digit>& digits,
+                                    const std::vector<int64_t>& dimensions, const std::set<int64_t>& known) {
   int64_t total = 1;
   for (const Digit& digit : digits) total *= digit.size;
   std::vector<std::string> terms;
@@ -24,8 +26,8 @@ std::vector<std::string> DigitTerms(const std::string& index, const std::vector<
     if (digit.stride == 0) continue;
     std::string term = index;
     bool outermost = inner * digit.size == total;
-    if (inner > 1) term += fmt::format(" // {}", inner);
-    if (!outermost) term += fmt::format(" % {}", digit.size);
+    if (inner > 1) term += " // " + CountOperand(known, FactorsAt(dimensions, 1, inner));
+    if (!outermost) term += " % " + CountOperand(known, FactorsAt(dimensions, inner, digit.size));
     if (term != index) term = "(" + term + ")";
     terms.push_back(digit.stride == 1 ? term : fmt::format("{} * {}", term, digit.stride));
   }
@@ -41,9 +43,15 @@ std::string Sum(const std::vector<std::string>& terms, int64_t offset) {
 
 // As one operand of whatever stands around it.
 std::string InParentheses(const std::string& text) {
-  const bool word = text.find_first_of(" (") == std::string::npos;
-  const bool done = text.front() == '(' && text.find(')') == text.size() - 1;
-  return word || done ? text : "(" + text + ")";
+  if (text.find_first_of(" (") == std::string::npos) return text;
+  // Whether the first parenthesis is closed by the last one.
+  int depth = 0;
+  size_t at = 0;
+  do {
+    depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+    ++at;
+  } while (depth > 0 && at < text.size());
+  return text.front() == '(' && at == text.size() ? text : "(" + text + ")";
 }
 
 bool AnyStride(const std::vector<Digit>& digits) {
@@ -142,7 +150,8 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
     seen.push_back(axis);
     const AxisCode& code = axes.at(axis);
     auto own = AxisDigits(*digits, domain, per_row, axis);
-    for (std::string& term : DigitTerms(code.index, own)) terms.push_back(std::move(term));
+    for (std::string& term : DigitTerms(code.index, own, FactorsOf(domain, axis), graph_.known))
+      terms.push_back(std::move(term));
     bool moves = false;
     for (const View& each : looked)
       moves |= AnyStride(AxisDigits(*DigitsOf(each, domain, per_row), domain, per_row, axis));

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "program/canonical.h"
 #include "program/print.h"
+#include "program/products.h"
 #include "text/prompt_table.h"
 
 namespace tritogen {
@@ -245,20 +246,8 @@ std::string PrecisionText(const Program& program) {
 }
 
 std::string SizesText(const Program& program) {
-  std::vector<std::vector<int64_t>> shapes;
-  for (const Node& node : program.nodes) {
-    for (const Shape& shape : node.results) {
-      if (shape.sizes.size() >= 2 && std::find(shapes.begin(), shapes.end(), shape.sizes) == shapes.end())
-        shapes.push_back(shape.sizes);
-    }
-  }
   std::string text;
-  for (const auto& sizes : shapes) {
-    std::vector<uint64_t> last, first;  // of sizes beyond any tensor they wrap around
-    uint64_t product = sizes.back();
-    for (size_t i = sizes.size() - 1; i-- > 0;) last.insert(last.begin(), product *= sizes[i]);
-    product = sizes.front();
-    for (size_t i = 1; i + 1 < sizes.size(); ++i) first.push_back(product *= sizes[i]);
+  for (const auto& [sizes, last, first] : ProductsOf(program)) {
     text += fmt::format("[{}]: {}", fmt::join(sizes, ", "), fmt::join(last, ", "));
     text += first.empty() ? "\n" : fmt::format("; {}\n", fmt::join(first, ", "));
   }
