@@ -126,7 +126,10 @@ void ConversationReader::FindSources() {
   for (Source& source : sources_) {
     std::error_code error;
     const auto size = fs::file_size(source.path, error);
-    if (error) throw UserError(fmt::format("cannot read {}: {}", source.path.string(), error.message()));
+    if (error)
+      throw UserError(fmt::format(
+          "cannot read {}: {}; sets are built by ./tritogen data build (configs/data.toml and its like)",
+          source.path.string(), error.message()));
     source.bytes = static_cast<int64_t>(size);
     bytes_ += source.bytes;
   }

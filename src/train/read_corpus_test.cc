@@ -182,6 +182,7 @@ TEST_F(ReadCorpusTest, BrokenDataIsNamed) {
   EXPECT_NE(error({}).find("there is no data"), std::string::npos);
   EXPECT_NE(error({path("nowhere")}).find("nowhere"), std::string::npos);
   EXPECT_NE(error({Write("empty.jsonl", "\n\n")}).find("empty.jsonl is empty"), std::string::npos);
+  EXPECT_NE(error({"sets/not_built"}).find("data build"), std::string::npos);
   const std::string good = ToLine(SmallRecord(0)) + "\n";
   for (const char* bad : {"{", "3", "{}", R"({"messages": null})",
                           R"({"messages": [{"role": "user", "content": "a"}]})", "\xff"}) {
