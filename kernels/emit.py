@@ -165,7 +165,7 @@ TRAINED = {  # what training's arguments point to, besides the weights' dtype; a
 
 
 def training_variants():
-    """(name, function, types, constants, options): training. Pointers, n and stride are multiples of 16."""
+    """(name, function, types, constants, options): training. Pointers, n, stride and count are multiples of 16."""
     def variant(name, function, constants, dtype="fp32", **choices):
         types = {name: next((type for type, names in TRAINED.items() if name in names), "*" + dtype)
                  for name in function.arg_names if name not in constants}  # fmt: skip
@@ -246,7 +246,7 @@ def main():
         aligned = [name for name, type in types.items() if type.startswith("*") or name in ALIGNED_WIDTHS]
         add("kDecoder", name, function, types, constants, choices, aligned)
     for name, function, types, constants, choices in training_variants():
-        aligned = [name for name, type in types.items() if type.startswith("*") or name in ("n", "stride")]
+        aligned = [name for name, type in types.items() if type.startswith("*") or name in ("n", "stride", "count")]
         add("kTraining", name, function, types, constants, choices, aligned)
     out = pathlib.Path(sys.argv[1])
     partial = out.with_suffix(".tmp")

@@ -50,14 +50,14 @@ def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr,
 
 
 @triton.jit
-def add_parts(parts, gradient, count, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """gradient (n) += the sum of parts (count, n): program a tile of columns."""
+def add_parts(parts, gradient, rows, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """gradient (n) += the sum of parts (rows, n): program a tile of columns."""
     at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     inside = at < n
     acc = tl.zeros((ROWS, COLUMNS), tl.float32)
-    for start in range(0, count, ROWS):
+    for start in range(0, rows, ROWS):
         row = start + tl.arange(0, ROWS)
-        acc += tl.load(parts + row.to(tl.int64)[:, None] * n + at[None, :], mask=(row < count)[:, None] & inside[None, :], other=0.0)
+        acc += tl.load(parts + row.to(tl.int64)[:, None] * n + at[None, :], mask=(row < rows)[:, None] & inside[None, :], other=0.0)
     tl.store(gradient + at, tl.load(gradient + at, mask=inside, other=0.0) + tl.sum(acc, 0), mask=inside)
 
 
@@ -165,7 +165,8 @@ def swiglu_backward(gate_up, d_hidden, n, BLOCK: tl.constexpr):
 @triton.jit
 def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, scale, GRADIENT: tl.constexpr, BLOCK: tl.constexpr):
     """losses (rows) = weight * (logsumexp(logits) - logits[target]); 0 where the weight is 0 or the target -1. GRADIENT: logits
-    (rows, stride), of which `vocabulary` are used, become `scale` times their gradients. A program a row."""
+    (rows, stride), of which `vocabulary` are used, become `scale` times their gradients. A program a row. Masks go by the stride, a
+    multiple of 16 as the vocabulary need not be: loads and stores are of 16 bytes, and what is behind the vocabulary is written, too."""
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(targets + row)
     weight = tl.load(loss_weights + row)
@@ -176,9 +177,9 @@ def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, sca
     chosen = tl.zeros((BLOCK,), tl.float32)
     for start in range(0, tl.where(learns, vocabulary, 0), BLOCK):
         at = start + tl.arange(0, BLOCK)
-        x = tl.load(source + at, mask=at < vocabulary, other=-float("inf")).to(tl.float32)
+        x = tl.load(source + at, mask=at < stride, other=0.0).to(tl.float32)
         chosen += tl.where(at == target, x, 0.0)
-        x = x * 1.4426950408889634  # exponents of 2
+        x = tl.where(at < vocabulary, x * 1.4426950408889634, -float("inf"))  # exponents of 2
         new_best = tl.maximum(best, x)
         total = total * tl.exp2(best - new_best) + tl.exp2(x - new_best)
         best = new_best
@@ -190,9 +191,9 @@ def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, sca
         factor = tl.where(learns, weight * scale, 0.0)
         for start in range(0, vocabulary, BLOCK):
             at = start + tl.arange(0, BLOCK)
-            x = tl.load(source + at, mask=(at < vocabulary) & learns, other=0.0).to(tl.float32)
+            x = tl.load(source + at, mask=(at < stride) & learns, other=0.0).to(tl.float32)
             d = factor * (tl.exp2(x * 1.4426950408889634 - lse) - tl.where(at == target, 1.0, 0.0))
-            tl.store(source + at, d.to(logits.dtype.element_ty), mask=at < vocabulary)
+            tl.store(source + at, d.to(logits.dtype.element_ty), mask=at < stride)
 
 
 @triton.jit

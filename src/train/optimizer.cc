@@ -21,6 +21,7 @@ constexpr int64_t kMostParts = 1024;  // programs that share the sum of squares
 AdamW::AdamW(const FlatWeights& weights, int64_t from, int64_t count, const AdamWOptions& options, bool plain)
     : weights_(weights), from_(from), count_(count), options_(options), plain_(plain) {
   TRITOGEN_CHECK(from >= 0 && count >= 0 && from + count <= weights.flat.numel());
+  TRITOGEN_CHECK(from % kFlatAlignment == 0 && count % kFlatAlignment == 0);  // which the kernels are told
   state_.master = weights.flat.narrow(0, from, count).to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
   state_.first = at::zeros_like(state_.master);
   state_.second = at::zeros_like(state_.master);
