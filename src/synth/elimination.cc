@@ -20,7 +20,7 @@ class Elimination<Count>::Run {
   Run(const Network& network, size_t max_rows, Elimination* out)
       : network_(network), max_rows_(max_rows), out_(*out), tables_of_(network.sizes.size()) {}
 
-  void All() {
+  void All(int last) {
     const int nodes = static_cast<int>(network_.sizes.size());
     out_.steps_.reserve(nodes);
     CellCounts();
@@ -37,7 +37,7 @@ class Elimination<Count>::Run {
     for (int done = 0; done < nodes; ++done) {
       int best = -1;
       for (int node = 0; node < nodes; ++node) {
-        if (eliminated_[node]) continue;
+        if (eliminated_[node] || (node == last && done + 1 < nodes)) continue;
         if (cost[node] < 0) cost[node] = Cost(node);
         if (best < 0 || cost[node] < cost[best]) best = node;
       }
@@ -271,9 +271,21 @@ class Elimination<Count>::Run {
 };
 
 template <typename Count>
-Elimination<Count>::Elimination(const Network& network, size_t max_rows)
+Elimination<Count>::Elimination(const Network& network, size_t max_rows, int last)
     : cells_(network.cells), sizes_(network.sizes) {
-  Run(network, max_rows, this).All();
+  Run(network, max_rows, this).All(last);
+}
+
+template <typename Count>
+std::vector<typename Elimination<Count>::LastRow> Elimination<Count>::LastRows() const {
+  TRITOGEN_CHECK(roots_.size() == 1);
+  const Step& step = steps_[roots_[0]];
+  std::vector<LastRow> rows;
+  for (size_t row = 0; row < step.state.size(); ++row) {
+    Count weight = row + 1 < step.state.size() ? step.before[row + 1] : step.totals[0];
+    rows.push_back({step.state[row], step.before[row], weight - step.before[row]});
+  }
+  return rows;
 }
 
 template <typename Count>

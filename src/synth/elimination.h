@@ -51,10 +51,18 @@ inline std::pair<Natural, Natural> DivMod(const Natural& a, const Natural& b) {
 template <typename Count>
 class Elimination {
  public:
-  // Throws TooLarge when a join has more than max_rows rows, and CountOverflow.
-  Elimination(const Network& network, size_t max_rows);
+  // Throws TooLarge when a join has more than max_rows rows, and CountOverflow. `last`: the node to eliminate
+  // last, where that is asked for.
+  Elimination(const Network& network, size_t max_rows, int last = -1);
 
   const Count& total() const { return total_; }
+  // By state of the node that was asked for: the solutions with it are those from `first` on.
+  struct LastRow {
+    int state;
+    Count first, weight;
+  };
+  // REQUIRES: the node is connected with all others.
+  std::vector<LastRow> LastRows() const;
   // The solution of this index, by variable. REQUIRES: index < total().
   void Unrank(Count index, std::vector<int64_t>* values) const;
 

@@ -48,7 +48,8 @@ std::string Explain(const Sketch& sketch, const ShapeOptions& shapes, uint64_t s
   text += "\nConstraints\n";
   for (const Constraint& constraint : system.system.constraints())
     text += fmt::format("  {}\n", system.system.ToString(constraint));
-  const auto space = Solver({.max_rows = size_t{1} << 20}).Compile(system.system);  // time is no object
+  const SolverOptions no_hurry{.max_rows = size_t{1} << 20, .most_steps = 8 * kManySteps};
+  const auto space = Solver(no_hurry).Compile(system.system);
   if (!space) return text + "\nToo entangled to count: fewer sizes or lower ranks help.\n";
   if (space->exact()) return text + fmt::format("\nSolutions: {} (exact)\n", space->count().ToString());
   SplitMix random(seed);

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -44,7 +43,6 @@ class Builder {
 
  private:
   void MakeVariables() {
-    alike_.resize(component_.domains.size());
     std::vector<bool> only_bounds(component_.domains.size(), true);
     for (const Constraint& constraint : component_.constraints) {
       if (std::holds_alternative<Bound>(constraint)) continue;
@@ -56,10 +54,7 @@ class Builder {
       if (component_.constraints.empty()) {  // a free variable: its values are alike in every way
         cells = domain.ranges();
       } else if (domain.size() > kListed && only_bounds[var]) {
-        auto exact =
-            precision_ == Precision::kExact ? AlikeCells(component_, static_cast<Var>(var)) : std::nullopt;
-        alike_[var] = exact.has_value();
-        cells = exact ? std::move(*exact) : CoarseCells(domain);
+        cells = CoarseCells(domain);
       } else {
         if (domain.size() > static_cast<int64_t>(kMostStates)) throw TooLarge();
         for (int64_t value : domain.Values()) cells.push_back({value, value});
@@ -279,7 +274,6 @@ class Builder {
   Precision precision_;
   size_t max_rows_;
   Network network_;
-  std::vector<bool> alike_;                         // by variable: its cells are exact
   std::map<std::pair<int, int64_t>, Term> binned_;  // by node and largest value: x and x² differ
 };
 
@@ -374,8 +368,7 @@ void Builder::Translate(const Bound& bound) {
       for (size_t v = 0; v < base.size(); ++v)
         factor.values[v] = SaturatingProduct(factor.values[v], base[v]);
     }
-    for (const Domain::Range& cell : network_.cells[bound.vars[i]])
-      network_.exact &= cell.low == cell.high || alike_[bound.vars[i]];
+    for (const Domain::Range& cell : network_.cells[bound.vars[i]]) network_.exact &= cell.low == cell.high;
     const bool bin = precision_ != Precision::kExact && precision_ != Precision::kUnbounded;
     factors.push_back(bin ? Binned(factor) : std::move(factor));
     i = end;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "synth/image.h"
 
 namespace tritogen::synth {
 namespace {
@@ -116,7 +117,17 @@ struct Sampler::Current {
   std::vector<int64_t> values;
 };
 
-Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), solver_(options_.solver) {
+namespace {
+
+SolverOptions SolverFor(const SamplerOptions& options) {
+  SolverOptions solver = options.solver;
+  if (options.shapes.sizes.size() > kListed && solver.most_steps == 0) solver.most_steps = kManySteps;
+  return solver;
+}
+
+}  // namespace
+
+Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), solver_(SolverFor(options_)) {
   TRITOGEN_CHECK(options_.level >= 1 && options_.per_sketch >= 1);
 }
 

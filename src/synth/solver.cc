@@ -4,21 +4,18 @@
 
 #include "base/error.h"
 #include "base/overloaded.h"
-#include "synth/image.h"
 
 namespace tritogen::synth {
 namespace {
 
-constexpr int64_t kMostSteps = int64_t{1} << 24;
+constexpr size_t kMostBytes = size_t{1} << 29;  // of components that are kept
 
-// Of sizes that are not listed and that one bound speaks of.
-std::shared_ptr<const Counted> CountProduct(const Component& component) {
-  if (std::ranges::none_of(component.domains, [](const Domain& d) { return d.size() > kListed; }))
-    return nullptr;
-  auto product = ProductCount::Of(component, kMostSteps);
-  if (!product) return nullptr;
-  const Natural total = Natural::FromWide(product->total());
-  return std::make_shared<Counted>(std::move(*product), total);
+// By budgets, where a component has bounds.
+std::shared_ptr<const Counted> CountBudgets(const Component& component, int64_t most_steps) {
+  auto counted = BudgetCount::Of(component, most_steps);
+  if (!counted) return nullptr;
+  const Natural total = Natural::FromWide(counted->total());
+  return std::make_shared<Counted>(std::move(*counted), total);
 }
 
 // In 128 bits when the counts fit.
@@ -36,6 +33,11 @@ Counted CountNetwork(const Network& network, size_t max_rows) {
 
 }  // namespace
 
+size_t Counted::bytes() const {
+  const auto* budgets = std::get_if<BudgetCount>(&solutions);
+  return budgets == nullptr ? 0 : budgets->bytes();
+}
+
 template <typename NextIndex>
 void Space::Fill(NextIndex next, std::vector<int64_t>* values) const {
   values->resize(class_of_.size());
@@ -44,7 +46,7 @@ void Space::Fill(NextIndex next, std::vector<int64_t>* values) const {
     const Natural index = next(part.counted->total);
     std::visit(Overloaded{[&](const Elimination<Wide>& e) { e.Unrank(index.ToWide(), &local); },
                           [&](const Elimination<Natural>& e) { e.Unrank(index, &local); },
-                          [&](const ProductCount& p) { p.Unrank(index.ToWide(), &local); }},
+                          [&](const BudgetCount& b) { b.Unrank(index.ToWide(), &local); }},
                part.counted->solutions);
     for (size_t i = 0; i < local.size(); ++i) by_class[part.classes[i]] = local[i];
   }
@@ -105,10 +107,11 @@ std::optional<Space> Solver::Compile(const System& system) {
 }
 
 std::shared_ptr<const Counted> Solver::Count(const Component& component) {
-  const std::string key = options_.kept->KeyOf(component, options_.max_rows);
+  const std::string key = options_.kept->KeyOf(component, options_);
   if (auto known = options_.kept->Find(key)) return *known;
   ++statistics_.compiled;
-  std::shared_ptr<const Counted> counted = CountProduct(component);
+  std::shared_ptr<const Counted> counted;
+  if (options_.most_steps > 0) counted = CountBudgets(component, options_.most_steps);
   if (counted != nullptr) {
     options_.kept->Keep(key, counted);
     return counted;
@@ -137,11 +140,16 @@ std::optional<std::shared_ptr<const Counted>> CountedKept::Find(const std::strin
 
 void CountedKept::Keep(const std::string& key, std::shared_ptr<const Counted> counted) {
   const std::lock_guard lock(mutex_);
-  if (counted_.size() >= most_) counted_.clear();
+  const size_t bytes = counted == nullptr ? 0 : counted->bytes();
+  if (counted_.size() >= most_ || bytes_ + bytes > kMostBytes) {
+    counted_.clear();
+    bytes_ = 0;
+  }
+  bytes_ += bytes;
   counted_[key] = std::move(counted);
 }
 
-std::string CountedKept::KeyOf(const Component& component, size_t max_rows) {
+std::string CountedKept::KeyOf(const Component& component, const SolverOptions& options) {
   const std::lock_guard lock(mutex_);
   std::string key;
   auto put = [&](int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
@@ -150,7 +158,8 @@ std::string CountedKept::KeyOf(const Component& component, size_t max_rows) {
     put(static_cast<int64_t>(vars.size()));
     for (Var var : vars) put(var);
   };
-  put(static_cast<int64_t>(max_rows));
+  put(static_cast<int64_t>(options.max_rows));
+  put(options.most_steps);
   for (const Domain& domain : component.domains)
     put(domains_.emplace(domain, static_cast<int>(domains_.size())).first->second);
   for (const Constraint& constraint : component.constraints) {

@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
+#include "synth/budget_count.h"
 #include "synth/elimination.h"
 #include "synth/natural.h"
-#include "synth/product_count.h"
 #include "synth/reduce.h"
 #include "synth/system.h"
 
@@ -20,9 +20,10 @@ namespace tritogen::synth {
 
 // The compiled solutions of one component.
 struct Counted {
-  std::variant<Elimination<Wide>, Elimination<Natural>, ProductCount> solutions;
+  std::variant<Elimination<Wide>, Elimination<Natural>, BudgetCount> solutions;
   Natural total;
   bool exact = true;
+  size_t bytes() const;  // about; of what may be large
 };
 
 // The solutions of a system, numbered from 0. When not exact(), it numbers a superset of them: some bounds
@@ -54,6 +55,8 @@ class Space {
   std::vector<int64_t> fixed_;
 };
 
+struct SolverOptions;
+
 // Components that were compiled, for systems to come and for other solvers. What it gives is what compiling
 // would give. Thread-safe.
 class CountedKept {
@@ -62,17 +65,23 @@ class CountedKept {
   // A null result is one too: a component that cannot be counted.
   std::optional<std::shared_ptr<const Counted>> Find(const std::string& key);
   void Keep(const std::string& key, std::shared_ptr<const Counted> counted);
-  std::string KeyOf(const Component& component, size_t max_rows);
+  std::string KeyOf(const Component& component, const SolverOptions& options);
 
  private:
-  size_t most_;
+  size_t most_, bytes_ = 0;
   std::mutex mutex_;
   std::map<Domain, int> domains_;  // numbers for short keys
   std::unordered_map<std::string, std::shared_ptr<const Counted>> counted_;
 };
 
+// Steps worth taking for a component: about a second at most.
+inline constexpr int64_t kManySteps = int64_t{1} << 24;
+
 struct SolverOptions {
   size_t max_rows = size_t{1} << 14;  // of one table; beyond it bounds are counted coarsely
+  // Of counting by budgets (budget_count.h), which comes before tables; 0: by tables alone. Sampler sets it
+  // for domains of more than kListed sizes. Programs of smaller domains stay those of their seed.
+  int64_t most_steps = 0;
   std::shared_ptr<CountedKept> kept;  // null: its own
 };
 
