@@ -1,11 +1,15 @@
 #include "synth/budget_counter.h"
 
+#include <utility>
+
 namespace tritogen::synth {
 namespace {
 
 constexpr size_t kMostKept = size_t{1} << 19;  // counts
 constexpr size_t kMostRuns = size_t{1} << 18;  // of prefix sums, at a time
-constexpr int64_t kWorthKeeping = 8;           // a count of fewer summands is made anew
+constexpr int64_t kEnoughToTell = int64_t{1} << 19;
+constexpr double kHopeless = 24;      // times as many steps as there may be
+constexpr int64_t kWorthKeeping = 8;  // a count of fewer summands is made anew
 
 }  // namespace
 
@@ -112,13 +116,23 @@ bool BudgetCounter::Spend(const Factor::Row& row, uint32_t bounds, PerBound* bud
 }
 
 Wide BudgetCounter::SumRows(const Shape& part, const PerBound& budgets) {
+  const std::vector<Factor::Row>& rows = plan_.factor(part.chosen).rows;
+  const bool outermost = !std::exchange(in_rows_, true);
+  const int64_t before = steps_;
   Wide sum = 0;
-  for (const Factor::Row& row : plan_.factor(part.chosen).rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
     Step();
     ++own_steps_;
     PerBound left = budgets;
-    if (Spend(row, part.moving, &left)) sum += row.weight * Count(part.rest, left, part.bounds);
+    if (Spend(rows[i], part.moving, &left)) sum += rows[i].weight * Count(part.rest, left, part.bounds);
+    // Rows cost about the same, the first ones somewhat more: sooner rather than later.
+    const int64_t taken = steps_ - before;
+    if (outermost && taken > kEnoughToTell &&
+        most_steps_<kUnbounded&& static_cast<double>(taken) * static_cast<double>(rows.size())> kHopeless *
+            static_cast<double>(most_steps_) * static_cast<double>(i + 1))
+      throw TooLarge();
   }
+  if (outermost) in_rows_ = false;
   return sum;
 }
 
@@ -170,8 +184,8 @@ Wide BudgetCounter::SumPiece(const Shape& part, const Piece& piece, const Split&
   if (split.factors == 0)
     return static_cast<Wide>(factor.AtMost(piece.last) - factor.AtMost(piece.first - 1));
   if (split.bounds != part.bounds) {
-    const std::vector<Run>& runs = Prefix(part.chosen, split, budgets);
-    return Before(factor, runs, piece.last) - Before(factor, runs, piece.first - 1);
+    const Prefix& prefix = PrefixOf(part.chosen, split, budgets, piece.first);
+    return Before(factor, prefix, piece.last) - Before(factor, prefix, piece.first - 1);
   }
   Wide sum = 0;
   ForEachRun(part.chosen, split, budgets, piece.first, piece.last,
@@ -183,40 +197,43 @@ Wide BudgetCounter::SumPiece(const Shape& part, const Piece& piece, const Split&
   return sum;
 }
 
-// Runs of all values of a variable under bounds that are fewer than those at hand: they are the same for many
+// Runs of a variable's values under bounds that are fewer than those at hand: they are the same for many
 // limits of the variable.
-const std::vector<BudgetCounter::Run>& BudgetCounter::Prefix(int variable, const Split& split,
-                                                             const PerBound& budgets) {
+const BudgetCounter::Prefix& BudgetCounter::PrefixOf(int variable, const Split& split,
+                                                     const PerBound& budgets, int64_t from) {
   Key key = KeyOf(plan_.ShapeOf(&plan_.SetOf(split.factors), split.bounds), budgets);
   key.words[0] = key.words[0] * kMostFactors + variable;
-  if (const int id = prefixes_.Find(key); id >= 0) return runs_[id];
+  int id = prefix_keys_.Find(key);
+  if (id >= 0 && prefixes_[id].from <= from) return prefixes_[id];
   const Factor& factor = plan_.factor(variable);
-  std::vector<Run> runs;
+  Prefix made{.from = from, .runs = {}};
   Wide sum = 0;
-  ForEachRun(variable, split, budgets, factor.domain.min(), factor.domain.max(),
+  ForEachRun(variable, split, budgets, from, factor.domain.max(),
              [&](int64_t first, int64_t last, Wide each) {
-               runs.push_back({last, each, sum});
+               made.runs.push_back({last, each, sum});
                sum += static_cast<Wide>(last - first + 1) * each;
                return true;
              });
-  runs.push_back({factor.domain.max(), 0, sum});
+  made.runs.push_back({factor.domain.max(), 0, sum});
   if (runs_kept_ > kMostRuns) {
     runs_kept_ = 0;
-    runs_.clear();
-    prefixes_ = {};
+    prefixes_.clear();
+    prefix_keys_ = {};
   }
-  runs_kept_ += runs.size();
-  prefixes_.Insert(key);
-  runs_.push_back(std::move(runs));
-  return runs_.back();
+  runs_kept_ += made.runs.size();
+  id = prefix_keys_.Find(key);  // others were made meanwhile
+  if (id >= 0) return prefixes_[id] = std::move(made);
+  prefix_keys_.Insert(key);
+  prefixes_.push_back(std::move(made));
+  return prefixes_.back();
 }
 
-// What the values up to this one make together.
-Wide BudgetCounter::Before(const Factor& factor, const std::vector<Run>& runs, int64_t value) {
-  if (value < factor.domain.min()) return 0;
+// What the values up to this one make together. REQUIRES: value ≥ prefix.from − 1.
+Wide BudgetCounter::Before(const Factor& factor, const Prefix& prefix, int64_t value) {
+  const std::vector<Run>& runs = prefix.runs;
   const auto run = std::ranges::lower_bound(runs, value, {}, &Run::last);
   if (run == runs.end()) return runs.back().before;
-  const int64_t past = run == runs.begin() ? 0 : factor.AtMost(std::prev(run)->last);
+  const int64_t past = factor.AtMost(run == runs.begin() ? prefix.from - 1 : std::prev(run)->last);
   return run->before + static_cast<Wide>(factor.AtMost(value) - past) * run->each;
 }
 

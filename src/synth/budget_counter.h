@@ -48,6 +48,10 @@ class BudgetCounter {
     int64_t last;
     Wide each, before;
   };
+  struct Prefix {
+    int64_t from;  // the value at which the sums begin
+    std::vector<Run> runs;
+  };
   struct Key {
     std::array<int64_t, kMostBounds + 1> words;
     int size = 1;
@@ -89,8 +93,8 @@ class BudgetCounter {
   uint32_t Matter(const Factor& factor, const FactorSet& rest, const PerBound& budgets, uint32_t bounds,
                   int64_t first, int64_t last) const;
 
-  const std::vector<Run>& Prefix(int variable, const Split& split, const PerBound& budgets);
-  static Wide Before(const Factor& factor, const std::vector<Run>& runs, int64_t value);
+  const Prefix& PrefixOf(int variable, const Split& split, const PerBound& budgets, int64_t from);
+  static Wide Before(const Factor& factor, const Prefix& prefix, int64_t value);
 
   // budget_dense.cc
   const std::vector<uint64_t>* Dense(const Shape& part, const PerBound& budgets);
@@ -110,10 +114,11 @@ class BudgetCounter {
   BudgetPlan plan_;
   int64_t most_steps_, steps_ = 0;
   int64_t own_steps_ = 0;  // of the sum at work, without those of sums inside it
+  bool in_rows_ = false;   // a sum over rows is at work
   SpanIndex known_;        // shapes with budgets that were counted
   std::vector<Wide> counts_;
-  SpanIndex prefixes_;  // variables, shapes and budgets that have prefix sums
-  std::vector<std::vector<Run>> runs_;
+  SpanIndex prefix_keys_;  // variables, shapes and budgets that have prefix sums
+  std::vector<Prefix> prefixes_;
   size_t runs_kept_ = 0;
   // By shape, where all its bounds have one budget: how often that was asked for, and the counts by budget.
   std::vector<int> asked_;

@@ -111,10 +111,10 @@ void BudgetCounter::UnrankRun(const Shape& part, const Piece& piece, const Split
   const Factor& factor = plan_.factor(part.chosen);
   int64_t from = piece.first;
   if (split.bounds != part.bounds) {  // straight to the run of the index
-    const std::vector<Run>& runs = Prefix(part.chosen, split, budgets);
-    const Wide place = index + Before(factor, runs, piece.first - 1);
-    const auto run = std::prev(std::ranges::upper_bound(runs, place, {}, &Run::before));
-    const int64_t start = run == runs.begin() ? factor.domain.min() : std::prev(run)->last + 1;
+    const Prefix& prefix = PrefixOf(part.chosen, split, budgets, piece.first);
+    const Wide place = index + Before(factor, prefix, piece.first - 1);
+    const auto run = std::prev(std::ranges::upper_bound(prefix.runs, place, {}, &Run::before));
+    const int64_t start = run == prefix.runs.begin() ? prefix.from : std::prev(run)->last + 1;
     if (start > from) {
       from = start;
       index = place - run->before;

@@ -74,8 +74,9 @@ class CountedKept {
   std::unordered_map<std::string, std::shared_ptr<const Counted>> counted_;
 };
 
-// Steps worth taking for a component: about a second at most.
-inline constexpr int64_t kManySteps = int64_t{1} << 24;
+// Steps worth taking for a component: up to a second or two. A batched product of large sizes takes 8.5
+// million.
+inline constexpr int64_t kManySteps = 10 << 20;
 
 struct SolverOptions {
   size_t max_rows = size_t{1} << 14;  // of one table; beyond it bounds are counted coarsely

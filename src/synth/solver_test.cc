@@ -32,7 +32,7 @@ void ExpectBijection(const System& system, const Space& space) {
 
 TEST(Solver, CountsAndUnranksRandomSystemsLikeBruteForce) {
   SplitMix random(20);
-  Solver solver;
+  Solver solver, by_budgets({.most_steps = kManySteps});
   int with_solutions = 0;
   for (int i = 0; i < 1500; ++i) {
     const System system = RandomSystem(&random, 6, 5);
@@ -40,6 +40,9 @@ TEST(Solver, CountsAndUnranksRandomSystemsLikeBruteForce) {
     ASSERT_TRUE(space) << Text(system);
     EXPECT_TRUE(space->exact());
     ExpectBijection(system, *space);
+    const auto twin = by_budgets.Compile(system);
+    ASSERT_TRUE(twin);
+    ExpectBijection(system, *twin);
     if (HasFatalFailure()) return;
     with_solutions += !space->count().IsZero();
   }

@@ -112,9 +112,11 @@ TEST(Gecode, RandomSystemsHaveAsManySolutions) {
     const System system = RandomSystem(&random, 9, 7);
     const auto expected = CountByGecode(system, 20'000);
     if (!expected) continue;
-    const auto space = Solver().Compile(system);
-    ASSERT_TRUE(space);
-    EXPECT_EQ(space->count().ToString(), std::to_string(*expected)) << i;
+    for (const int64_t steps : {int64_t{0}, kManySteps}) {  // by tables, and by budgets
+      const auto space = Solver({.most_steps = steps}).Compile(system);
+      ASSERT_TRUE(space);
+      EXPECT_EQ(space->count().ToString(), std::to_string(*expected)) << i;
+    }
     ++compared;
     solutions += *expected;
   }
@@ -140,10 +142,12 @@ TEST(Gecode, ConvolutionHasAsManySolutions) {
   const auto expected = CountByGecode(s, 1'000'000);
   ASSERT_TRUE(expected);
   EXPECT_GT(*expected, 500);
-  const auto space = Solver().Compile(s);
-  ASSERT_TRUE(space);
-  EXPECT_TRUE(space->exact());
-  EXPECT_EQ(space->count().ToString(), std::to_string(*expected));
+  for (const int64_t steps : {int64_t{0}, kManySteps}) {
+    const auto space = Solver({.most_steps = steps}).Compile(s);
+    ASSERT_TRUE(space);
+    EXPECT_TRUE(space->exact());
+    EXPECT_EQ(space->count().ToString(), std::to_string(*expected));
+  }
 }
 
 }  // namespace
