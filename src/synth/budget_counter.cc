@@ -7,6 +7,7 @@ namespace {
 
 constexpr size_t kMostKept = size_t{1} << 19;  // counts
 constexpr size_t kMostRuns = size_t{1} << 18;  // of prefix sums, at a time
+constexpr size_t kPlanBytes = size_t{1} << 16;
 constexpr int64_t kEnoughToTell = int64_t{1} << 19;
 constexpr double kHopeless = 24;      // times as many steps as there may be
 constexpr int64_t kWorthKeeping = 8;  // a count of fewer summands is made anew
@@ -14,7 +15,7 @@ constexpr int64_t kWorthKeeping = 8;  // a count of fewer summands is made anew
 }  // namespace
 
 size_t BudgetCounter::bytes() const {
-  size_t bytes = known_.bytes() + counts_.capacity() * sizeof(Wide) + kMostRuns * sizeof(Run);
+  size_t bytes = kPlanBytes + known_.bytes() + counts_.capacity() * sizeof(Wide) + runs_kept_ * sizeof(Run);
   for (const auto& dense : dense_) bytes += dense.size() * sizeof dense[0];
   return bytes;
 }
