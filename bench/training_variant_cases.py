@@ -1,0 +1,170 @@
+"""Cases of bench/training_kernel_variants.py: a step's ends and the optimizer; and all of them."""
+import torch
+import triton
+
+from bench import training_variant_kernels as other
+from bench import training_variant_layers as layers
+from bench.training_variant_case import REHEARSAL, SHAPES, Case, constants_of, form, text_of, unaligned  # noqa: F401
+from kernels import training
+
+
+class CrossEntropy(Case):
+    changed, written = ("logits",), ("losses",)
+    SCALE = 1e-3
+
+    def __init__(self, shape):
+        super().__init__(shape)
+        self.rows, self.vocabulary = shape["chunk"], shape["vocabulary"]
+
+    def tensors(self):
+        rows = (self.rows,)
+        return {"logits": ("b", (self.rows, self.vocabulary)), "targets": ("i", rows), "weights": ("f", rows), "losses": ("f", rows)}
+
+    def fill(self, t, generator):
+        device = t["targets"].device
+        t["targets"].copy_(torch.randint(self.vocabulary, (self.rows,), generator=generator, device=device))
+        t["targets"][1 :: 97] = -1
+        t["weights"].copy_(1 + torch.arange(self.rows) % 3)
+
+    def bytes(self):
+        """Two reads and a write where a row does not fit a program's registers."""
+        return (4 if self.vocabulary <= 16384 else 6) * self.rows * self.vocabulary
+
+    def times(self):
+        return -(-self.n // self.rows)
+
+    def expected(self, t):
+        learns = (t["targets"] >= 0).float()
+        target = t["targets"].clamp(min=0).long()[:, None]
+        logs = torch.log_softmax(t["logits"].float(), -1)
+        losses = -logs.gather(1, target)[:, 0] * t["weights"] * learns
+        d = logs.exp_().scatter_add_(1, target, -torch.ones_like(target, dtype=torch.float32))
+        return {"losses": losses, "logits": d * (self.SCALE * t["weights"] * learns)[:, None]}
+
+    def results(self, variant, t):
+        return {"losses": t["losses"], "logits": t["logits"]}
+
+    def plan(self, v, t):
+        name = v["form"].split(",")[0]
+        head = (t["logits"], t["targets"], t["weights"], t["losses"])
+        numbers = (self.vocabulary, self.vocabulary, self.SCALE)
+        constants = constants_of(v) | {"GRADIENT": True}
+        if name == "rows":
+            return other.cross_entropy_rows, (triton.cdiv(self.rows, v["ROWS"]),), (*head, self.rows, *numbers), constants
+        function = {"today": unaligned(training.cross_entropy, "vocabulary"), "two-byte loads": unaligned(training.cross_entropy, "vocabulary",
+                    "stride"), "today's": unaligned(training.cross_entropy, "vocabulary"), "threads": other.cross_entropy,
+                    "kept": other.cross_entropy_kept}[name]  # fmt: skip
+        return function, (self.rows,), (*head, *numbers), constants
+
+    def variants(self):
+        yield form("today", BLOCK=2048)
+        yield form("two-byte loads, before this change", BLOCK=2048)
+        if self.vocabulary <= 16384:
+            block = triton.next_power_of_2(self.vocabulary)
+            for rows, warps in ((1, 4), (2, 4), (4, 4), (1, 2), (2, 8), (4, 8), (1, 1), (2, 2), (1, 8)):
+                yield form("rows", warps, ROWS=rows, BLOCK=block)
+            for block, warps in ((2048, 4), (1024, 4), (2048, 8)):
+                yield form("threads", warps, BLOCK=block, BACK=False, HINT="")
+            return
+        for block, warps in ((16384, 32), (8192, 32), (8192, 16), (16384, 16), (4096, 16), (4096, 8), (8192, 8), (2048, 8), (32768, 32)):
+            yield form("threads", warps, BLOCK=block, BACK=True, HINT="evict_first")
+            yield form("threads", warps, BLOCK=block, BACK=False, HINT="")
+            yield form("threads", warps, BLOCK=block, BACK=True, HINT="")
+        for block, kept, warps in ((8192, 6, 32), (8192, 4, 32), (8192, 6, 16), (4096, 6, 16), (4096, 4, 8), (8192, 2, 32)):
+            yield form("kept", warps, BLOCK=block, KEPT=kept, HINT="evict_first")
+            yield form("kept", warps, BLOCK=block, KEPT=kept, HINT="")
+        for block, warps in ((4096, 8), (8192, 16), (16384, 32), (4096, 16), (8192, 8)):
+            yield form("today's, other tile", warps, BLOCK=block)
+
+
+class EmbeddingBackward(Case):
+    changed = ("gradient",)
+
+    def tensors(self):
+        return {"ids": ("i", (self.n,)), "order": ("l", (self.n,)), "d_x": ("b", (self.n, self.hidden)),
+                "gradient": ("f", (self.s["vocabulary"], self.hidden))}  # fmt: skip
+
+    def fill(self, t, generator):
+        """Ids as text has them: the k-th most frequent is some 1/k as frequent as the first."""
+        share = torch.rand(self.n, generator=generator, device=t["ids"].device)
+        ids, order = torch.sort((self.s["vocabulary"] ** share - 1).int(), stable=True)
+        t["ids"].copy_(ids), t["order"].copy_(order)
+
+    def bytes(self):
+        return (2 * self.n + 8 * min(self.n, self.s["vocabulary"])) * self.hidden
+
+    def times(self):
+        return 1
+
+    def expected(self, t):
+        at = torch.empty_like(t["ids"])
+        at[t["order"]] = t["ids"]
+        return {"gradient": t["gradient"].clone().index_add_(0, at, t["d_x"].float())}
+
+    def results(self, variant, t):
+        return {"gradient": t["gradient"]}
+
+    def plan(self, v, t):
+        arguments = (t["ids"], t["order"], t["d_x"], t["gradient"], self.n, self.hidden, self.n.bit_length())
+        columns = triton.cdiv(self.hidden, v["COLUMNS"])
+        if v["form"] == "today":
+            return training.embedding_backward, (self.n, columns), arguments, constants_of(v)
+        return other.embedding_backward, (triton.cdiv(self.n, v["PLACES"]), columns), arguments, constants_of(v)
+
+    def variants(self):
+        yield form("today", ROWS=32, COLUMNS=128)
+        for places, rows, columns, warps in ((16, 32, 128, 4), (8, 32, 128, 4), (16, 16, 512, 8), (4, 32, 128, 4), (32, 32, 128, 4),
+                                             (16, 64, 64, 4), (16, 128, 64, 8), (16, 128, 128, 8), (16, 64, 128, 8), (16, 256, 32, 8)):  # fmt: skip
+            yield form("places", warps, PLACES=places, ROWS=rows, COLUMNS=columns)
+
+
+class AdamW(Case):
+    changed, written = ("master", "first", "second"), ("weights",)
+
+    def tensors(self):
+        count = (2**21 if REHEARSAL else 2**25,)
+        wide = ("f", count)
+        return {"gradient": wide, "squared": ("f", (1,)), "master": wide, "first": wide, "second": wide, "weights": ("b", count)}
+
+    def fill(self, t, generator):
+        t["squared"].fill_(4.0)
+        t["second"].abs_()
+
+    def bytes(self):
+        return 30 * self.tensors()["master"][1][0]
+
+    def times(self):
+        """As many as make the model's weights."""
+        layer = self.hidden * ((2 * self.heads + 2 * self.kv) * layers.D + 3 * self.wide)
+        return (self.s["layers"] * layer + self.hidden * self.s["vocabulary"]) / self.tensors()["master"][1][0]
+
+    def expected(self, t):
+        g = t["gradient"] * 0.5
+        m = t["first"] + (g - t["first"]) * 0.1
+        v = t["second"] * 0.95 + g * g * 0.05
+        w = t["master"] * (1 - 0.001) - 1e-3 * m / (v.sqrt() + 1e-8)
+        return {"master": w, "first": m, "second": v, "weights": w}
+
+    def results(self, variant, t):
+        return {name: t[name] for name in ("master", "first", "second", "weights")}
+
+    def plan(self, v, t):
+        count = t["master"].numel() if isinstance(t["master"], torch.Tensor) else self.tensors()["master"][1][0]
+        function = training.adamw if v["form"] != "four-byte loads, before this change" else unaligned(training.adamw, "count", "decayed")
+        arguments = (t["gradient"], t["squared"], t["master"], t["first"], t["second"], t["weights"], count, count, 0.001, 1e-3, 0.1, 0.95, 0.05,
+                     1.0, 1e-8, 1.0)  # fmt: skip
+        return function, (triton.cdiv(count, v["BLOCK"]),), arguments, constants_of(v)
+
+    def variants(self):
+        yield form("today", BLOCK=1024)
+        yield form("four-byte loads, before this change", BLOCK=1024)
+        for block, warps in ((512, 4), (1024, 8), (512, 2), (2048, 8), (256, 2), (2048, 4)):
+            yield form("today's, other tile", warps, BLOCK=block)
+
+
+CASES = {"cross_entropy": CrossEntropy, "norm_backward": layers.NormBackward, "rope_heads_backward": layers.RopeHeadsBackward,
+         "rope_heads": layers.RopeHeads, "swiglu_backward": layers.SwigluBackward, "add_norm": layers.AddNorm, "swiglu": layers.Swiglu,
+         "adamw": AdamW,
+         "embedding_backward": EmbeddingBackward}  # fmt: skip
+if REHEARSAL:
+    del CASES["adamw"]  # the interpreter does not read a scalar as this kernel does
