@@ -25,7 +25,8 @@ bool HasName(const Plan* plan, const std::string& name) {
                                         [&](const StateEntry& entry) { return entry.name == name; });
 }
 
-// Whether forward's arguments are the canonical program's: no state, and tensors only.
+// Whether an answer to the canonical program is an answer to the reference: a constructor and a forward with
+// the same arguments, so no state, and tensors only.
 bool TakesProgramArguments(const ProposeRequest& request) {
   const auto& nodes = request.program->nodes;
   const bool state = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
@@ -34,8 +35,9 @@ bool TakesProgramArguments(const ProposeRequest& request) {
   });
   const auto inputs = std::count_if(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.kind == NodeKind::kInput; });
-  return !state &&
-         (request.reference == nullptr || request.reference->inputs.size() == static_cast<size_t>(inputs));
+  const Plan* reference = request.reference;
+  return !state && (reference == nullptr || (reference->init_inputs.empty() &&
+                                             reference->inputs.size() == static_cast<size_t>(inputs)));
 }
 
 // Why the model is not asked about this program; empty: it is.

@@ -124,6 +124,23 @@ TEST(LanguageProposer, AModuleWithStateCallsThePolicysAnswerWithIt) {
       << source;
 }
 
+TEST(LanguageProposer, AModuleWhoseConstructorTakesArgumentsKeepsIt) {
+  // Model(1) with no state: the answer's own class could not be constructed so.
+  const auto asked = Make({Says("```python\n" + kCode + "```")});
+  const Program program = Relu();
+  Plan reference;
+  reference.init_inputs = {Value{int64_t{1}}};
+  reference.inputs.resize(1);
+  const auto candidates = asked.proposer->Propose({.reference = &reference,
+                                                   .program = &program,
+                                                   .reference_source = "class Net(torch.nn.Module): ...",
+                                                   .entry = "Net",
+                                                   .count = 1});
+  const std::string& source = candidates.at(0).source;
+  EXPECT_NE(source.find("class ModelNew(Net):"), std::string::npos) << source;
+  EXPECT_NE(source.find("return _program(*tensors)"), std::string::npos) << source;
+}
+
 TEST(LanguageProposer, FailuresAndUnknownOperationsAreRemarks) {
   const auto asked = Make({ChatFailure{ChatFailure::Kind::kBadRequest, "too long"}});
   Program program = Relu();
