@@ -186,7 +186,9 @@ def training_variants():
             yield from packed_variants(variant, short, dtype, d)
         yield variant(f"swiglu_backward.{short}", training.swiglu_backward, {"BLOCK": 1024}, dtype)
         for gradient in (0, 1):
-            yield variant(f"cross_entropy.{short}.{gradient}", training.cross_entropy, {"GRADIENT": bool(gradient), "BLOCK": 2048}, dtype)
+            for wide, tile in (("", 2048), (".wide", 32768)):  # few rows at once: the L2 has them all
+                yield variant(f"cross_entropy.{short}.{gradient}{wide}", training.cross_entropy,
+                              {"GRADIENT": bool(gradient), "BLOCK": tile}, dtype, num_warps=32 if wide else 4)  # fmt: skip
         yield variant(f"embedding_backward.{short}", training.embedding_backward, {"ROWS": 32, "COLUMNS": 128}, dtype)
         yield variant(f"adamw.{short}", training.adamw, {"BLOCK": 1024}, dtype)
     yield variant("add_parts", training.add_parts, {"ROWS": 256, "COLUMNS": 32}, num_warps=8)  # few programs: loads in flight count

@@ -80,6 +80,11 @@ class FusedPass : public TrainingPass {
   std::string Kernel(std::string_view name, std::string_view choice = "") const {
     return fmt::format("{}.{}{}{}", name, dtype_, choice.empty() ? "" : ".", choice);
   }
+  std::string CrossEntropyKernel(bool gradient) const {
+    constexpr int64_t kWideVocabulary = 16384;
+    return Kernel("cross_entropy",
+                  fmt::format("{:d}{}", gradient, config_.vocabulary > kWideVocabulary ? ".wide" : ""));
+  }
   void Check(const DeviceBatch& batch) const;
   void CompileKernels() const;
 
@@ -166,8 +171,8 @@ void FusedPass::CompileKernels() const {
                                     Kernel("rope_heads_backward", head_),
                                     Kernel("swiglu"),
                                     Kernel("swiglu_backward"),
-                                    Kernel("cross_entropy", "0"),
-                                    Kernel("cross_entropy", "1"),
+                                    CrossEntropyKernel(false),
+                                    CrossEntropyKernel(true),
                                     Kernel("embedding_backward"),
                                     Kernel("adamw"),
                                     "add_parts",
@@ -253,7 +258,7 @@ void FusedPass::Forward(const DeviceBatch& batch) {
 }
 
 void FusedPass::Output(const DeviceBatch& batch, const double* scale) {
-  const std::string kernel = Kernel("cross_entropy", scale != nullptr ? "1" : "0");
+  const std::string kernel = CrossEntropyKernel(scale != nullptr);
   for (int64_t from = 0; from < shape_.tokens; from += logits_.size(0)) {
     const int64_t count = std::min(logits_.size(0), shape_.tokens - from);
     const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(0, from, count); };

@@ -73,6 +73,9 @@ TEST(FusedPass, OtherShapes) {
   Both(config, {}, RandomBatch(5, {90, 33}, config.vocabulary, false), 1).ExpectClose(2e-5);
   config.heads = 3, config.kv_heads = 1, config.head_dim = 128, config.qk_norm = true;
   Both(config, {}, RandomBatch(5, {40, 3}, config.vocabulary, false), 1).ExpectClose(2e-5);
+  // Logits that are walked in other tiles, of which there are two.
+  config.vocabulary = 33001, config.output_bias = false;
+  Both(config, {}, RandomBatch(5, {9, 3}, config.vocabulary, false), 1).ExpectClose(2e-5);
 }
 
 // Both round; what they differ by is as much as either differs from float32.
