@@ -51,29 +51,23 @@ class CrossEntropy(Case):
         constants = constants_of(v) | {"GRADIENT": True}
         if name == "rows":
             return other.cross_entropy_rows, (triton.cdiv(self.rows, v["ROWS"]),), (*head, self.rows, *numbers), constants
-        function = {"today": unaligned(training.cross_entropy, "vocabulary"), "two-byte loads": unaligned(training.cross_entropy, "vocabulary",
-                    "stride"), "today's": unaligned(training.cross_entropy, "vocabulary"), "threads": other.cross_entropy,
-                    "kept": other.cross_entropy_kept}[name]  # fmt: skip
+        function = other.cross_entropy_kept if name == "kept" else unaligned(training.cross_entropy, "vocabulary")
         return function, (self.rows,), (*head, *numbers), constants
 
     def variants(self):
-        yield form("today", BLOCK=2048)
-        yield form("two-byte loads, before this change", BLOCK=2048)
         if self.vocabulary <= 16384:
+            yield form("today", BLOCK=2048)
             block = triton.next_power_of_2(self.vocabulary)
             for rows, warps in ((1, 4), (2, 4), (4, 4), (1, 2), (2, 8), (4, 8), (1, 1), (2, 2), (1, 8)):
                 yield form("rows", warps, ROWS=rows, BLOCK=block)
-            for block, warps in ((2048, 4), (1024, 4), (2048, 8)):
-                yield form("threads", warps, BLOCK=block, BACK=False, HINT="")
+            for block, warps in ((1024, 4), (2048, 8)):
+                yield form("today's, other tile", warps, BLOCK=block)
             return
-        for block, warps in ((16384, 32), (8192, 32), (8192, 16), (16384, 16), (4096, 16), (4096, 8), (8192, 8), (2048, 8), (32768, 32)):
-            yield form("threads", warps, BLOCK=block, BACK=True, HINT="evict_first")
-            yield form("threads", warps, BLOCK=block, BACK=False, HINT="")
-            yield form("threads", warps, BLOCK=block, BACK=True, HINT="")
+        yield form("today", 32, BLOCK=32768)
         for block, kept, warps in ((8192, 6, 32), (8192, 4, 32), (8192, 6, 16), (4096, 6, 16), (4096, 4, 8), (8192, 2, 32)):
             yield form("kept", warps, BLOCK=block, KEPT=kept, HINT="evict_first")
             yield form("kept", warps, BLOCK=block, KEPT=kept, HINT="")
-        for block, warps in ((4096, 8), (8192, 16), (16384, 32), (4096, 16), (8192, 8)):
+        for block, warps in ((16384, 32), (8192, 32), (8192, 16), (16384, 16), (4096, 16), (4096, 8), (8192, 8), (2048, 8)):
             yield form("today's, other tile", warps, BLOCK=block)
 
 

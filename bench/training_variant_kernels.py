@@ -224,41 +224,6 @@ def swiglu_backward(gate_up, d_hidden, rows, n, ROWS: tl.constexpr, BLOCK: tl.co
 
 
 @triton.jit
-def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, scale, GRADIENT: tl.constexpr, BLOCK: tl.constexpr,
-                  BACK: tl.constexpr, HINT: tl.constexpr):  # fmt: skip
-    """Largest values by thread, of its eight elements at once: one exponential an element, not two. BACK: the gradient's pass goes the
-    other way, where the L2 still has the row. HINT: of the gradient's loads and stores. Masks go by the stride, a multiple of 16."""
-    row = tl.program_id(0).to(tl.int64)
-    target = tl.load(targets + row)
-    weight = tl.load(loss_weights + row)
-    learns = (target >= 0) & (weight != 0)
-    source = logits + row * stride
-    chosen = tl.load(source + tl.where(learns, target, 0)).to(tl.float32)
-    best = tl.full((BLOCK // 8,), -1e30, tl.float32)
-    total = tl.zeros((BLOCK // 8,), tl.float32)
-    lane = tl.arange(0, BLOCK // 8)[:, None] * 8 + tl.arange(0, 8)[None, :]
-    for start in range(0, tl.where(learns, vocabulary, 0), BLOCK):
-        at = start + lane
-        x = tl.load(source + at, mask=at < stride, other=-float("inf")).to(tl.float32)
-        x = tl.where(at < vocabulary, x * 1.4426950408889634, -float("inf"))
-        new_best = tl.maximum(best, tl.max(x, 1))
-        total = total * tl.exp2(best - new_best) + tl.sum(tl.exp2(x - new_best[:, None]), 1)
-        best = new_best
-    largest = tl.max(best, 0)
-    lse = tl.where(learns, largest + tl.log2(tl.sum(total * tl.exp2(best - largest), 0)), 0.0)
-    tl.store(losses + row, tl.where(learns, weight * (lse * 0.6931471805599453 - chosen), 0.0))
-    if GRADIENT:
-        factor = tl.where(learns, weight * scale, 0.0)
-        last = (vocabulary - 1) // BLOCK * BLOCK
-        for begin in range(0, vocabulary, BLOCK):
-            start = last - begin if BACK else begin
-            at = start + lane
-            x = tl.load(source + at, mask=(at < stride) & learns, other=0.0, eviction_policy=HINT).to(tl.float32)
-            d = factor * (tl.exp2(x * 1.4426950408889634 - lse) - tl.where(at == target, 1.0, 0.0))
-            tl.store(source + at, d.to(logits.dtype.element_ty), mask=at < stride, eviction_policy=HINT)
-
-
-@triton.jit
 def cross_entropy_kept(logits, targets, loss_weights, losses, stride, vocabulary, scale, GRADIENT: tl.constexpr, BLOCK: tl.constexpr,
                        KEPT: tl.constexpr, HINT: tl.constexpr):  # fmt: skip
     """As cross_entropy; the first KEPT tiles stay in registers, the others are read twice."""
