@@ -89,11 +89,7 @@ class Inliner {
   View IntoProduct(const Prim& product, size_t operand) {
     const View& view = product.operands[operand];
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || Flops(view.prim) > kFlopsInProduct) return view;
-    const std::vector<Segment> tile = MatmulDomain(product);
-    const Segment k{AxisKind::kFlat, product.inner, {}};
-    const std::vector<Segment> domain =
-        operand == 0 ? std::vector<Segment>{tile[0], tile[1], k} : std::vector<Segment>{tile[0], k, tile[2]};
-    auto copy = IntoTile(view, domain);
+    auto copy = IntoTile(view, OperandDomain(product, operand));
     return copy ? *copy : view;
   }
 

@@ -88,15 +88,12 @@ class MatmulWriter {
     const Prim& product = graph_[group_.members[0]];
     auto axes = code_.axes;
     bool k_mask = t_.k % t_.block_k != 0;
-    std::vector<Segment> a_domain = {
-        group_.domain[0], group_.domain[1], {AxisKind::kFlat, t_.k, InnerFactors(product)}};
-    std::vector<Segment> b_domain = {
-        group_.domain[0], {AxisKind::kFlat, t_.k, InnerFactors(product)}, group_.domain[2]};
     Lines inner(2);
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
     code_.body = &inner;
-    auto load = [&](const char* name, size_t operand, const std::vector<Segment>& domain, const char* index) {
+    auto load = [&](const char* name, size_t operand, const char* index) {
       const View& view = product.operands[operand];
+      const std::vector<Segment> domain = OperandDomain(product, operand);
       const std::string mask = k_mask ? fmt::format("({} < K)", index) : "";
       code_.axes[AxisKind::kFlat] = {index, mask};
       // A dot wants whole tiles, also of what is the same in all rows or columns.
@@ -134,8 +131,8 @@ class MatmulWriter {
       whole(value, axes);
       code_.EndOperand();
     };
-    load("a", 0, a_domain, "offs_k[None, :]");
-    load("b", 1, b_domain, "offs_k[:, None]");
+    load("a", 0, "offs_k[None, :]");
+    load("b", 1, "offs_k[:, None]");
     code_.body = &lines_;
     lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
     lines_.Add("for start in range(0, K, BLOCK_K):");
@@ -211,23 +208,23 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   kernel.descriptors = writer.descriptors();
   kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
                              writer.text());
-  const auto count = [&](AxisKind axis) { return FactorsOf(group.domain, axis); };
-  const std::string m = CountText(graph.known, count(AxisKind::kM));
-  const std::string batch = CountText(graph.known, count(AxisKind::kBatch));
+  const std::vector<Segment> domain = OperandDomain(product, 0);
+  const std::vector<int64_t> rows = FactorsOf(domain, AxisKind::kM),
+                             inner = FactorsOf(domain, AxisKind::kFlat);
+  const std::string m = CountText(graph.known, rows);
+  const std::string batch = CountText(graph.known, FactorsOf(domain, AxisKind::kBatch));
   kernel.grid = fmt::format("{}triton.cdiv({}, {}) * triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "",
                             m, t.block_m, t.n, t.block_n);
-  kernel.constants =
-      fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m, t.n,
-                  CountText(graph.known, InnerFactors(product)), t.block_m, t.block_n, t.block_k);
-  const std::string rows = CountOperand(graph.known, count(AxisKind::kM));
-  const std::string k = CountOperand(graph.known, InnerFactors(product));
+  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m, t.n,
+                                 CountText(graph.known, inner), t.block_m, t.block_n, t.block_k);
+  const std::string k = CountOperand(graph.known, inner);
   int64_t tile = t.block_m * t.block_n;
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : tile >= 128 * 128 ? 8 : 4;
   kernel.num_stages = 3;
   kernel.access = fmt::format(
       "product of {}×{} and {}×{}{}; operands are read through their strides, so a transposed "
       "one needs no copy",
-      rows, k, k, t.n, t.batch > 1 ? fmt::format(", {} times", batch) : "");
+      CountOperand(graph.known, rows), k, k, t.n, t.batch > 1 ? fmt::format(", {} times", batch) : "");
   kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}",
                               t.block_m, t.block_n, kernel.grid);
   kernel.compute =

@@ -87,16 +87,13 @@ Value Overwrite(Builder& b, const Value& x, const Value& src, int64_t dim, int64
   dim = WrapDim(dim, x.view.rank());
   std::vector<Value> index = b.Indices(x.sizes());
   std::string expr = fmt::format("({{0}} >= {}) & ({{0}} < {})", start, start + length * step);
-  if (step > 1)
-    expr += start > 0 ? fmt::format(" & (({{0}} - {}) % {} == 0)", start, step)
-                      : fmt::format(" & ({{0}} % {} == 0)", step);
+  const std::string place = start > 0 ? fmt::format("({{0}} - {})", start) : "{0}";
+  if (step > 1) expr += fmt::format(" & ({} % {} == 0)", place, step);
   Value inside = b.Pointwise("inside", expr, {index[dim]}, Dtype::kBool, 0);
-  const std::string place = start > 0 ? fmt::format("{{0}} - {}", start) : "{0}";
   if (step > 1)
-    index[dim] = Moved(
-        b, start > 0 ? fmt::format("({}) // {}", place, step) : fmt::format("{{0}} // {}", step), index[dim]);
+    index[dim] = Moved(b, fmt::format("{} // {}", place, step), index[dim]);
   else if (start > 0)
-    index[dim] = Moved(b, place, index[dim]);
+    index[dim] = Moved(b, fmt::format("{{0}} - {}", start), index[dim]);
   Value part = b.Load("part", src, index, inside);
   return b.Pointwise("written", "tl.where({0}, {1}, {2})", {inside, part, x}, x.dtype, 0);
 }

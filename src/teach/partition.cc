@@ -361,9 +361,11 @@ std::vector<Segment> MatmulDomain(const Prim& prim) {
           {AxisKind::kN, prim.sizes.back(), {}}};
 }
 
-std::vector<int64_t> InnerFactors(const Prim& prim) {
-  const std::vector<int64_t>& sizes = prim.operands[0].sizes;
-  return FactorsAt(sizes, 1, prim.inner);
+std::vector<Segment> OperandDomain(const Prim& prim, size_t operand) {
+  const std::vector<Segment> tile = MatmulDomain(prim);
+  const Segment k{AxisKind::kFlat, prim.inner, FactorsAt(prim.operands[0].sizes, 1, prim.inner)};
+  if (operand == 0) return {tile[0], tile[1], k};
+  return {tile[0], k, tile[2]};
 }
 
 std::vector<Group> Partition(const Graph& graph) {

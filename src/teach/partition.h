@@ -50,8 +50,8 @@ Graph InlineViews(const Graph& graph);
 std::vector<Segment> ReduceDomain(const Prim& prim);
 // Axes of a product's result.
 std::vector<Segment> MatmulDomain(const Prim& product);
-// The dimensions that it sums over.
-std::vector<int64_t> InnerFactors(const Prim& product);
+// Axes of one of its operands, of which kFlat is what it sums over.
+std::vector<Segment> OperandDomain(const Prim& product, size_t operand);
 
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
