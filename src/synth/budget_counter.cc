@@ -126,11 +126,10 @@ Wide BudgetCounter::SumRows(const Shape& part, const PerBound& budgets) {
     ++own_steps_;
     PerBound left = budgets;
     if (Spend(rows[i], part.moving, &left)) sum += rows[i].weight * Count(part.rest, left, part.bounds);
+    if (!outermost || steps_ - before <= kEnoughToTell || most_steps_ == kUnbounded) continue;
     // Rows cost about the same, the first ones somewhat more: sooner rather than later.
-    const int64_t taken = steps_ - before;
-    if (outermost && taken > kEnoughToTell &&
-        most_steps_<kUnbounded&& static_cast<double>(taken) * static_cast<double>(rows.size())> kHopeless *
-            static_cast<double>(most_steps_) * static_cast<double>(i + 1))
+    const double a_row = static_cast<double>(steps_ - before) / static_cast<double>(i + 1);
+    if (a_row * static_cast<double>(rows.size()) > kHopeless * static_cast<double>(most_steps_))
       throw TooLarge();
   }
   if (outermost) in_rows_ = false;

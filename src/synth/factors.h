@@ -1,5 +1,5 @@
 // A component of bounds as factors: its variables fall into groups that only bounds tie together, and each
-// bound is a product with one power of each group. What budgets.h counts.
+// bound is a product with one power of each group. What budget_count.h counts.
 #pragma once
 
 #include <array>

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/splitmix.h"
@@ -80,6 +83,27 @@ inline std::set<std::vector<int64_t>> SolutionsByTrying(const System& system) {
     size_t i = 0;
     while (i < at.size() && ++at[i] == domains[i].size()) at[i++] = 0;
     if (i == at.size()) return solutions;
+  }
+}
+
+inline std::string Text(const System& system) {
+  std::string text;
+  for (const auto& v : system.variables()) text += v.name + " ∈ " + v.domain.ToString() + "\n";
+  for (const Constraint& c : system.constraints()) text += system.ToString(c) + "\n";
+  return text;
+}
+
+// Every index below `count` gives a solution, no two the same one, and there are as many as by trying.
+inline void ExpectBijection(const System& system, const std::string& count,
+                            const std::function<void(uint64_t, std::vector<int64_t>*)>& unrank) {
+  const auto expected = SolutionsByTrying(system);
+  ASSERT_EQ(count, std::to_string(expected.size())) << Text(system);
+  std::set<std::vector<int64_t>> seen;
+  std::vector<int64_t> values;
+  for (uint64_t i = 0; i < expected.size(); ++i) {
+    unrank(i, &values);
+    ASSERT_TRUE(expected.contains(values)) << Text(system) << "index " << i;
+    ASSERT_TRUE(seen.insert(values).second) << Text(system) << "index " << i;
   }
 }
 
