@@ -16,19 +16,16 @@ import multiprocessing
 import os
 import pathlib
 import random
-import subprocess
 import sys
-import tempfile
 import time
 
 import torch
 import triton
-from triton.backends.compiler import GPUTarget
 from triton.runtime.jit import MockTensor
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from bench import attention_variant_kernels as variants  # noqa: E402
-from bench import event_time  # noqa: E402
+from bench import compiled_usage, event_time  # noqa: E402
 from kernels import packed_attention as today  # noqa: E402
 
 REHEARSAL = os.environ.get("TRITON_INTERPRET") == "1"
@@ -193,32 +190,14 @@ def milliseconds(call):
     return random.random()
 
 
-class NoDriver:
-    """Stands for a GPU where kernels are only compiled."""
-
-    def get_current_target(self):
-        return GPUTarget("cuda", 90, 32)
-
-    def get_current_device(self):
-        return 0
-
-    def get_current_stream(self, device=None):
-        return 0
-
-
 def compile_variant(kernel, options, answer):
     """In a process of its own: into Triton's cache on disk."""
-    triton.runtime.driver.set_active(NoDriver())
+    triton.runtime.driver.set_active(compiled_usage.NoDriver())
     types = {"b": MockTensor(DTYPE), "i": MockTensor(torch.int32), "f": MockTensor(torch.float32)}
     pointers = [types[letter] for letter in POINTERS[kernel]]
     numbers = (65536, 6, 2, 0.18) + ((0.125,) if kernel != "forward" else ())
     compiled = getattr(variants, kernel).warmup(*pointers, *numbers, D=D, grid=(1,), **options)
-    tool = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(compiled.asm["cubin"]), file.flush()
-        usage = subprocess.run([tool, "-res-usage", file.name], capture_output=True, text=True).stdout
-    words = dict(word.split(":")[:2] for word in usage.split() if word.count(":") == 1)
-    answer.send({"registers": int(words["REG"]), "stack": int(words["STACK"]), "shared": compiled.metadata.shared})
+    answer.send(compiled_usage.resources(compiled))
 
 
 def compile_all(jobs, deadline):

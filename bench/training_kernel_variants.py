@@ -17,9 +17,7 @@ import multiprocessing
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import time
 
 if "--rehearse" in sys.argv:
@@ -27,10 +25,10 @@ if "--rehearse" in sys.argv:
 
 import torch
 import triton
-from triton.backends.compiler import GPUTarget
 from triton.runtime.jit import MockTensor
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from bench import compiled_usage  # noqa: E402
 from bench import training_variant_cases as cases  # noqa: E402
 
 REHEARSAL = os.environ.get("TRITON_INTERPRET") == "1"
@@ -42,38 +40,21 @@ MOST_SPILLED = 128  # bytes of a thread's stack, from which a variant is not tim
 TYPES = {"b": DTYPE, "i": torch.int32, "l": torch.int64, "f": torch.float32}
 
 
-class NoDriver:
-    """Stands for a GPU where kernels are only compiled."""
-
-    def get_current_target(self):
-        return GPUTarget("cuda", 90, 32)
-
-    def get_current_device(self):
-        return 0
-
-    def get_current_stream(self, device=None):
-        return 0
-
-
 def usage_of(compiled, warps):
-    tool = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(compiled.asm["cubin"]), file.flush()
-        text = subprocess.run([tool, "-res-usage", file.name], capture_output=True, text=True).stdout
-    words = dict(word.split(":")[:2] for word in text.split() if word.count(":") == 1)
-    registers, shared = int(words["REG"]), compiled.metadata.shared
+    needs = compiled_usage.resources(compiled)
+    registers, shared = needs["registers"], needs["shared"]
     resident = min(64 // warps, 65536 // (-(-registers // 8) * 8 * 32 * warps), 32, 227 * 1024 // (shared + 1024))
     widths = {}
     for access, vector, bits in re.findall(r"\b(ld|st)\.global(?:\.[a-zL]\w*(?:::\w+)*)*?(?:\.(v\d))?\.b(\d+)", compiled.asm["ptx"]):
         name = f"{access} {int(vector[1:] if vector else 1) * int(bits) // 8}"
         widths[name] = widths.get(name, 0) + 1
-    return {"registers": registers, "spilled": int(words["STACK"]), "shared": shared, "programs_a_multiprocessor": resident,
+    return {"registers": registers, "spilled": needs["stack"], "shared": shared, "programs_a_multiprocessor": resident,
             "accesses": widths}  # fmt: skip
 
 
 def compile_variant(kernel, shape, variant):
     """In a process of its own: into Triton's cache on disk."""
-    triton.runtime.driver.set_active(NoDriver())
+    triton.runtime.driver.set_active(compiled_usage.NoDriver())
     case = cases.CASES[kernel](cases.SHAPES[shape])
     mocks = {name: MockTensor(TYPES[kind], size) for name, (kind, size) in case.tensors().items()}
     function, _, arguments, constants = case.plan(variant, mocks)

@@ -53,6 +53,3 @@ class Case:
     def times(self):
         """Launches in a step."""
         return self.s["layers"]
-
-    def pieces(self, piece):
-        return {"PIECE": piece, "PIECES": -(-self.hidden // piece)}

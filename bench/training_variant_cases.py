@@ -45,28 +45,16 @@ class CrossEntropy(Case):
         return {"losses": t["losses"], "logits": t["logits"]}
 
     def plan(self, v, t):
-        name = v["form"].split(",")[0]
-        head = (t["logits"], t["targets"], t["weights"], t["losses"])
-        numbers = (self.vocabulary, self.vocabulary, self.SCALE)
-        constants = constants_of(v) | {"GRADIENT": True}
-        if name == "rows":
-            return other.cross_entropy_rows, (triton.cdiv(self.rows, v["ROWS"]),), (*head, self.rows, *numbers), constants
-        function = other.cross_entropy_kept if name == "kept" else unaligned(training.cross_entropy, "vocabulary")
-        return function, (self.rows,), (*head, *numbers), constants
+        arguments = (t["logits"], t["targets"], t["weights"], t["losses"], self.vocabulary, self.vocabulary, self.SCALE)
+        return unaligned(training.cross_entropy, "vocabulary"), (self.rows,), arguments, constants_of(v) | {"GRADIENT": True}
 
     def variants(self):
         if self.vocabulary <= 16384:
             yield form("today", BLOCK=2048)
-            block = triton.next_power_of_2(self.vocabulary)
-            for rows, warps in ((1, 4), (2, 4), (4, 4), (1, 2), (2, 8), (4, 8), (1, 1), (2, 2), (1, 8)):
-                yield form("rows", warps, ROWS=rows, BLOCK=block)
             for block, warps in ((1024, 4), (2048, 8)):
                 yield form("today's, other tile", warps, BLOCK=block)
             return
         yield form("today", 32, BLOCK=32768)
-        for block, kept, warps in ((8192, 6, 32), (8192, 4, 32), (8192, 6, 16), (4096, 6, 16), (4096, 4, 8), (8192, 2, 32)):
-            yield form("kept", warps, BLOCK=block, KEPT=kept, HINT="evict_first")
-            yield form("kept", warps, BLOCK=block, KEPT=kept, HINT="")
         for block, warps in ((16384, 32), (8192, 32), (8192, 16), (16384, 16), (4096, 16), (4096, 8), (8192, 8), (2048, 8)):
             yield form("today's, other tile", warps, BLOCK=block)
 
@@ -144,14 +132,12 @@ class AdamW(Case):
 
     def plan(self, v, t):
         count = t["master"].numel() if isinstance(t["master"], torch.Tensor) else self.tensors()["master"][1][0]
-        function = training.adamw if v["form"] != "four-byte loads, before this change" else unaligned(training.adamw, "count", "decayed")
         arguments = (t["gradient"], t["squared"], t["master"], t["first"], t["second"], t["weights"], count, count, 0.001, 1e-3, 0.1, 0.95, 0.05,
                      1.0, 1e-8, 1.0)  # fmt: skip
-        return function, (triton.cdiv(count, v["BLOCK"]),), arguments, constants_of(v)
+        return training.adamw, (triton.cdiv(count, v["BLOCK"]),), arguments, constants_of(v)
 
     def variants(self):
         yield form("today", BLOCK=1024)
-        yield form("four-byte loads, before this change", BLOCK=1024)
         for block, warps in ((512, 4), (1024, 8), (512, 2), (2048, 8), (256, 2), (2048, 4)):
             yield form("today's, other tile", warps, BLOCK=block)
 

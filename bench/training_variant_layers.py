@@ -37,15 +37,11 @@ class AddNorm(Case):
         return {"total": t["total"], "out": t["out"]}
 
     def plan(self, variant, t):
-        function = training.add_norm if variant["form"].startswith("today") else other.add_norm
         arguments = (t["x"], t["delta"], t["weight"], t["total"], t["out"], self.n, self.hidden, EPS)
-        return function, (triton.cdiv(self.n, variant["ROWS"]),), arguments, constants_of(variant)
+        return training.add_norm, (triton.cdiv(self.n, variant["ROWS"]),), arguments, constants_of(variant)
 
     def variants(self):
         yield form("today", ROWS=2048 // self.width, BLOCK=self.width)
-        for hint in ("", "evict_first"):
-            for rows, piece, warps in ((8, 128, 4), (4, 256, 4), (4, 128, 2), (16, 128, 4), (8, 128, 2), (2, 256, 2), (2, 128, 1), (8, 256, 8)):
-                yield form("pieces", warps, ROWS=rows, **self.pieces(piece), HINT=hint)
         for rows, warps in ((1, 1), (1, 2), (2, 2), (2, 4), (4, 4), (4, 8), (8, 8), (8, 4)):
             if (rows, warps) != (2048 // self.width, 4):
                 yield form("today's, other tile", warps, ROWS=rows, BLOCK=self.width)
@@ -78,21 +74,16 @@ class NormBackward(Case):
         return {"d_x": t["d_x"], "d_weight": t["parts"][: self.programs(variant)].sum(0)}
 
     def plan(self, variant, t):
-        function = {"today": training.norm_backward, "pieces": other.norm_backward,
-                    "ahead": other.norm_backward_ahead}[variant["form"].split(",")[0]]  # fmt: skip
+        function = other.norm_backward_ahead if variant["form"] == "ahead" else training.norm_backward
         arguments = (t["x"], t["weight"], t["d_out"], t["d_x"], t["parts"], self.n, self.hidden, EPS)
         return function, (self.programs(variant),), arguments, constants_of(variant) | {"ADD": True}
 
     def variants(self):
         today = 2048 // self.width
         yield form("today", programs=PARTS, ROWS=today, BLOCK=self.width)
-        tiles = ((4, 128, 4), (4, 256, 4), (8, 128, 8), (8, 128, 4), (4, 128, 2)) if self.hidden <= 512 else (
-            (4, 128, 4), (2, 256, 2), (4, 256, 8), (8, 128, 8), (2, 128, 2))  # fmt: skip
         for ahead in (1, 2, 3):
             for programs in (528, 792, 1056) if ahead == 1 else (528, 792):
                 yield form("ahead", programs=programs, ROWS=today, BLOCK=self.width, AHEAD=ahead)
-                for rows, piece, warps in tiles[: 5 if ahead == 1 else 3]:
-                    yield form("pieces", warps, programs=programs, ROWS=rows, **self.pieces(piece), AHEAD=ahead)
         for programs, rows, warps in ((660, today, 8), (1320, today // 2, 4), (1056, today // 2, 2), (660, 2 * today, 8), (1320, today, 2)):
             if rows:
                 yield form("today, other tile", warps, programs=programs, ROWS=rows, BLOCK=self.width)
@@ -100,7 +91,6 @@ class NormBackward(Case):
 
 class RopeHeads(Case):
     written = ("out",)
-    heads_to = "out"
 
     def tensors(self):
         qkv = ("b", (self.n, self.both + self.kv, D))
@@ -131,23 +121,21 @@ class RopeHeads(Case):
     def results(self, variant, t):
         return {"out": t["out"]}
 
-    def tokens_of(self, v, name):
-        """Function, what its tiles are tiles of, numbers and constants."""
-        numbers = (self.heads, self.kv, EPS)
-        constants = constants_of(v) | {"NORM": self.s["norm"], "D": D}
-        if v["form"].startswith("today"):
-            return getattr(training, name), triton.cdiv(self.n * self.both, v["ROWS"]), (self.n * self.both, *numbers), constants
-        constants |= {"HEADS": self.heads, "KV_HEADS": self.kv}
-        return getattr(other, name), triton.cdiv(self.n, v["TOKENS"]), (self.n, *numbers), constants
+    def tiles(self, v):
+        return triton.cdiv(self.n * self.both, v["ROWS"])
+
+    def numbers(self):
+        return self.n * self.both, self.heads, self.kv, EPS
+
+    def constants(self, v):
+        return constants_of(v) | {"NORM": self.s["norm"], "D": D}
 
     def plan(self, v, t):
-        function, tiles, numbers, constants = self.tokens_of(v, "rope_heads")
-        return function, (tiles,), (t["qkv"], t["q_norm"], t["k_norm"], t["rope"], t["positions"], t["out"], *numbers), constants
+        arguments = (t["qkv"], t["q_norm"], t["k_norm"], t["rope"], t["positions"], t["out"], *self.numbers())
+        return training.rope_heads, (self.tiles(v),), arguments, self.constants(v)
 
     def variants(self):
         yield form("today", ROWS=2048 // D)
-        for tokens, warps in ((32, 4), (16, 2), (8, 1), (64, 8), (64, 4), (32, 2), (16, 1), (16, 4), (128, 8)):
-            yield form("tokens", warps, TOKENS=tokens)
         for rows, warps in ((16, 2), (64, 8), (8, 1), (64, 4), (128, 4), (128, 8)):
             yield form("today's, other tile", warps, ROWS=rows)
 
@@ -178,7 +166,7 @@ class RopeHeadsBackward(RopeHeads):
                 "d_k_norm": along[self.heads :].sum(0)}  # fmt: skip
 
     def programs(self, v):
-        return min(v["programs"], self.tokens_of(v, "rope_heads_backward")[1])
+        return min(v["programs"], self.tiles(v))
 
     def results(self, v, t):
         found = {"d_qkv": t["d_qkv"][:, : self.both]}
@@ -188,17 +176,11 @@ class RopeHeadsBackward(RopeHeads):
         return found
 
     def plan(self, v, t):
-        function, tiles, numbers, constants = self.tokens_of(v, "rope_heads_backward")
-        arguments = (t["qkv"], t["q_norm"], t["k_norm"], t["rope"], t["positions"], t["d_out"], t["d_qkv"], t["parts"], *numbers)
-        return function, (min(v["programs"], tiles),), arguments, constants
+        arguments = (t["qkv"], t["q_norm"], t["k_norm"], t["rope"], t["positions"], t["d_out"], t["d_qkv"], t["parts"], *self.numbers())
+        return training.rope_heads_backward, (self.programs(v),), arguments, self.constants(v)
 
     def variants(self):
         yield form("today", programs=PARTS, ROWS=2048 // D)
-        tiles = ((16, 2, (1024, 2048)), (32, 4, (528, 1024)), (8, 1, (2048, 4096)), (16, 4, (528, 1024)), (32, 8, (512, 1024)),
-                 (64, 8, (256, 512)))  # fmt: skip
-        for tokens, warps, counts in tiles:
-            for programs in counts:
-                yield form("tokens", warps, programs=programs, TOKENS=tokens)
         for rows, warps, programs in ((16, 2, 1320), (32, 4, 528), (32, 4, 1056), (64, 8, 330), (32, 2, 1056), (16, 4, 660), (8, 1, 2640),
                                       (32, 8, 660), (32, 4, 2640), (32, 4, 4096)):  # fmt: skip
             yield form("today's, other tile", warps, programs=programs, ROWS=rows)
@@ -220,25 +202,13 @@ class Swiglu(Case):
     def results(self, variant, t):
         return {"out": t["out"]}
 
-    def columns(self):
-        """Tiles (columns, rows, warps); 4,864 columns are 19 times 256."""
-        if self.wide % 1024 == 0:
-            return ((1024, 2, 4), (1024, 4, 8), (1024, 2, 8), (512, 4, 4), (1024, 4, 4), (512, 2, 2), (1024, 1, 2), (256, 8, 4))
-        return ((256, 8, 4), (256, 4, 4), (512, 4, 4), (1024, 2, 4), (256, 16, 8), (256, 2, 2), (4096, 1, 8), (1024, 1, 2))
-
     def plan(self, v, t):
-        if v["form"].startswith("today"):
-            return decoder.swiglu, (self.n, triton.cdiv(self.wide, v["BLOCK"])), (t["gate_up"], t["out"], self.wide), constants_of(v)
-        grid = triton.cdiv(self.n, v["ROWS"]), triton.cdiv(self.wide, v["BLOCK"])
-        return other.swiglu, grid, (t["gate_up"], t["out"], self.n, self.wide), constants_of(v)
+        return decoder.swiglu, (self.n, triton.cdiv(self.wide, v["BLOCK"])), (t["gate_up"], t["out"], self.wide), constants_of(v)
 
     def variants(self):
         yield form("today", BLOCK=1024)
         for block, warps in ((512, 2), (256, 1), (2048, 8), (512, 4), (1024, 8)):
             yield form("today's, other tile", warps, BLOCK=block)
-        for hint in ("", "evict_first"):
-            for block, rows, warps in self.columns():
-                yield form("tile", warps, ROWS=rows, BLOCK=block, HINT=hint)
 
 
 class SwigluBackward(Swiglu):
@@ -259,21 +229,10 @@ class SwigluBackward(Swiglu):
         return {"gate_up": t["gate_up"]}
 
     def plan(self, v, t):
-        columns = triton.cdiv(self.wide, v["BLOCK"])
-        if v["form"].startswith("today"):
-            return training.swiglu_backward, (self.n, columns), (t["gate_up"], t["d_hidden"], self.wide), constants_of(v)
-        tiles = triton.cdiv(self.n, v["ROWS"])
-        grid = min(tiles, triton.cdiv(v.get("programs", tiles * columns), columns)), columns
-        return other.swiglu_backward, grid, (t["gate_up"], t["d_hidden"], self.n, self.wide), constants_of(v)
+        grid = self.n, triton.cdiv(self.wide, v["BLOCK"])
+        return training.swiglu_backward, grid, (t["gate_up"], t["d_hidden"], self.wide), constants_of(v)
 
     def variants(self):
         yield form("today", BLOCK=1024)
         for block, warps in ((512, 2), (256, 1), (2048, 8), (512, 4), (1024, 2), (1024, 8)):
             yield form("today's, other tile", warps, BLOCK=block)
-        for hint in ("", "evict_first"):
-            for block, rows, warps in self.columns():
-                yield form("tile", warps, ROWS=rows, BLOCK=block, AHEAD=1, HINT=hint)
-        for ahead in (1, 2, 3):
-            for programs in (1056, 528):
-                for block, rows, warps in self.columns()[:3]:
-                    yield form("tile", warps, programs=programs, ROWS=rows, BLOCK=block, AHEAD=ahead, HINT="")
