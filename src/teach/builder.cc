@@ -247,9 +247,13 @@ Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keep
     const auto is = [&](int64_t dim) { return WrapDim(dim, in.view.rank()) == i; };
     if (std::none_of(dims.begin(), dims.end(), is)) counted[i] = 1;
   }
-  const std::string count = CountOperand(graph.known, counted);
+  return DividedByCount("mean", sum, counted);
+}
+
+Value Builder::DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors) {
+  const std::string count = CountOperand(factors);
   const std::string text = count.front() == '(' ? count : count + ".0";
-  return Pointwise("mean", "{0} / " + text, {sum}, sum.dtype, 1);
+  return Pointwise(std::move(name), "{0} / " + text, {sum}, sum.dtype, 1);
 }
 
 Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {
@@ -278,7 +282,7 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 }
 
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
-                      int64_t inner) {
+                      int64_t inner, std::vector<int64_t> shape) {
   Prim prim;
   prim.kind = PrimKind::kMatmul;
   prim.name = "matmul";
@@ -287,6 +291,7 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vecto
   prim.held = Dtype::kFloat32;
   prim.batch_dims = batch_dims;
   prim.sizes = std::move(sizes);
+  prim.shape = std::move(shape);
   prim.inner = inner;
   prim.operands = {a.view, b.view};
   prim.compute = {a.dtype, b.dtype};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "program/triton_dtype.h"
+#include "teach/count_text.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
@@ -21,8 +22,10 @@ int64_t LastElement(const View& view) {
   return last;
 }
 
-// The number of an element from its indices, which are operands 1, 2, …: "{1} * 12 + {2}".
-std::string ElementText(const std::vector<Value>& index, const View& data) {
+// The number of an element, of a value of this shape, from its indices, which are operands 1, 2, …:
+// "{1} * (3 * 4) + {2}".
+std::string ElementText(const std::vector<Value>& index, const View& data,
+                        const std::vector<int64_t>& shape) {
   int64_t offset = data.offset;
   std::vector<std::string> terms;
   for (size_t i = 0; i < index.size(); ++i) {
@@ -32,9 +35,14 @@ std::string ElementText(const std::vector<Value>& index, const View& data) {
       offset += *number * stride;
       continue;
     }
-    terms.push_back(stride == 1 ? fmt::format("{{{}}}", i + 1) : fmt::format("{{{}}} * {}", i + 1, stride));
+    terms.push_back(stride == 1 ? fmt::format("{{{}}}", i + 1) : fmt::format("{{{}}} * {}", i + 1, StrideText(shape, stride)));
   }
-  if (offset != 0 || terms.empty()) terms.push_back(fmt::format("{}", offset));
+  if (offset < 0) {
+    terms.push_back(fmt::format("{}", offset));
+  } else {
+    for (std::string& term : PlaceTerms(shape, offset)) terms.push_back(std::move(term));
+  }
+  if (terms.empty()) terms.push_back("0");
   return fmt::format("{}", fmt::join(terms, " + "));
 }
 
@@ -103,7 +111,7 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
     const bool condition = valid && &value == &in.back();
     prim.compute.push_back(condition ? Dtype::kBool : wide ? Dtype::kInt64 : value.dtype);
   }
-  prim.expr = ElementText(index, data.view);
+  prim.expr = ElementText(index, data.view, graph[data.view.prim].Shape());
   if (valid) {
     prim.valid = fmt::format("{{{}}}", in.size());
     prim.other = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : std::move(other);

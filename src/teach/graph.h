@@ -5,7 +5,6 @@
 // sorting (ranks are reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,6 +37,7 @@ struct Prim {
   std::string origin;             // the operator of the program that it belongs to: "softmax"
   Dtype dtype = Dtype::kFloat32;  // as stored in memory
   std::vector<int64_t> sizes;     // its shape
+  std::vector<int64_t> shape;     // as the program has it, where that differs; numbers are written by it
   std::vector<View> operands;     // pointwise: each of shape `sizes`
 
   // kPointwise: Triton expression with {0}, {1}… for the operands. kLoad: the number of the element, offset
@@ -71,6 +71,7 @@ struct Prim {
 
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }
+  const std::vector<int64_t>& Shape() const { return shape.empty() ? sizes : shape; }
   // Index of the first operand that is read element by element.
   size_t FirstElementwise() const { return kind == PrimKind::kLoad ? 1 : 0; }
 };
@@ -85,7 +86,6 @@ class Graph {
     PrimId value, to;
   };
   std::vector<Write> writes;
-  std::set<int64_t> known;  // numbers that answers need not write as products: KnownNumbers of the program
 
   // Adds a prim, or finds an equal one that is there already.
   PrimId Add(Prim prim);

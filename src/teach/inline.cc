@@ -12,7 +12,7 @@ constexpr double kFlopsInProduct = 16;  // operations an element that a product 
 
 class Inliner {
  public:
-  explicit Inliner(const Graph& graph) : graph_(graph) { out_.known = graph.known; }
+  explicit Inliner(const Graph& graph) : graph_(graph) {}
 
   Graph Run() {
     std::vector<PrimId> moved;
@@ -68,6 +68,7 @@ class Inliner {
     Prim copy = out_[view.prim];
     if (!copy.guards.empty()) return std::nullopt;
     copy.sizes = view.sizes;
+    copy.shape.clear();
     if (copy.kind == PrimKind::kLoad) copy.guards = view.guards;
     return copy;
   }

@@ -19,7 +19,7 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   Lines head, body(persistent ? 2 : 1);
   code.body = code.outer = &body;
   for (const char* used : {"offs", "mask", "N", "BLOCK", "pid", "tile"}) code.Name(used);
-  const std::string count = CountText(graph.known, FactorsOf(group.domain, AxisKind::kFlat));
+  const std::string count = CountText(FactorsOf(group.domain, AxisKind::kFlat));
   bool masked = n % block != 0;
   code.axes[AxisKind::kFlat] = {"offs", masked ? "mask" : ""};
   const std::string wide = code.wide() ? ".to(tl.int64)" : "";

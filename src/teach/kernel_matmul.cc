@@ -210,21 +210,22 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                              writer.text());
   const std::vector<Segment> domain = OperandDomain(product, 0);
   const std::vector<int64_t> rows = FactorsOf(domain, AxisKind::kM),
+                             columns = FactorsOf(group.domain, AxisKind::kN),
                              inner = FactorsOf(domain, AxisKind::kFlat);
-  const std::string m = CountText(graph.known, rows);
-  const std::string batch = CountText(graph.known, FactorsOf(domain, AxisKind::kBatch));
+  const std::string m = CountText(rows);
+  const std::string batch = CountText(FactorsOf(domain, AxisKind::kBatch));
   kernel.grid = fmt::format("{}triton.cdiv({}, {}) * triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "",
-                            m, t.block_m, t.n, t.block_n);
-  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m, t.n,
-                                 CountText(graph.known, inner), t.block_m, t.block_n, t.block_k);
-  const std::string k = CountOperand(graph.known, inner);
+                            m, t.block_m, CountText(columns), t.block_n);
+  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m, CountText(columns),
+                                 CountText(inner), t.block_m, t.block_n, t.block_k);
+  const std::string k = CountOperand(inner);
   int64_t tile = t.block_m * t.block_n;
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : tile >= 128 * 128 ? 8 : 4;
   kernel.num_stages = 3;
   kernel.access = fmt::format(
       "product of {}×{} and {}×{}{}; operands are read through their strides, so a transposed "
       "one needs no copy",
-      CountOperand(graph.known, rows), k, k, t.n, t.batch > 1 ? fmt::format(", {} times", batch) : "");
+      CountOperand(rows), k, k, CountOperand(columns), t.batch > 1 ? fmt::format(", {} times", batch) : "");
   kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}",
                               t.block_m, t.block_n, kernel.grid);
   kernel.compute =

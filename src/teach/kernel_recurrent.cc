@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 
@@ -40,7 +41,8 @@ class RecurrentWriter {
  public:
   RecurrentWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                   const KernelOptions& options)
-      : prim_(graph[group.members[0]]),
+      : graph_(graph),
+        prim_(graph[group.members[0]]),
         id_(group.members[0]),
         cell_(CellNamed(prim_.expr)),
         precision_(options.precision),
@@ -72,15 +74,16 @@ class RecurrentWriter {
   // "x_ptr + rows * 64 + cols": indices in the order of the view's dimensions; empty: 0.
   std::string Place(const View& view, const std::vector<std::string>& indices, int64_t further = 0) {
     std::string text = code_.Pointer(view.prim);
+    const std::vector<int64_t>& shape = graph_[view.prim].Shape();
     // Every load is masked, and a mask of many elements needs an address of many.
     if (std::ranges::all_of(view.strides, [](int64_t stride) { return stride == 0; })) text += " + cols * 0";
     for (size_t i = 0; i < indices.size(); ++i) {
       if (indices[i].empty() || view.strides[i] == 0) continue;
-      text +=
-          view.strides[i] == 1 ? " + " + indices[i] : fmt::format(" + {} * {}", indices[i], view.strides[i]);
+      text += " + " + indices[i];
+      if (view.strides[i] != 1) text += " * " + StrideText(shape, view.strides[i]);
     }
-    const int64_t offset = view.offset + further;
-    return offset == 0 ? text : fmt::format("{} + {}", text, offset);
+    for (const std::string& term : PlaceTerms(shape, view.offset + further)) text += " + " + term;
+    return text;
   }
 
   void Head() {
@@ -136,6 +139,7 @@ class RecurrentWriter {
     lines.Add(fmt::format("tl.store({}, {}, mask=mask)", Place(whole, {step, "rows", "cols"}), value));
   }
 
+  const Graph& graph_;
   const Prim& prim_;
   const PrimId id_;
   const Cell& cell_;

@@ -321,6 +321,14 @@ int Warps(const Shape2& s, const KernelOptions& options) {
   return tile >= 8192 ? 16 : tile >= 2048 ? 8 : 4;
 }
 
+// A row's length rounded up is left to Python where the length is.
+std::string BlockText(const Shape2& s, const std::vector<int64_t>& columns) {
+  const std::string length = CountText(columns);
+  const bool whole = s.col_tile == NextPowerOf2(s.columns);
+  if (!whole || CountOperand(columns) == length) return fmt::format("{}", s.col_tile);
+  return s.col_mask ? fmt::format("triton.next_power_of_2({})", length) : length;
+}
+
 }  // namespace
 
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
@@ -331,8 +339,8 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   writer.Write();
   KernelCode kernel;
   kernel.name = name;
-  const std::string rows = CountText(graph.known, FactorsOf(group.domain, AxisKind::kRow));
-  const std::string columns = CountText(graph.known, FactorsOf(group.domain, AxisKind::kColumn));
+  const std::string rows = CountText(FactorsOf(group.domain, AxisKind::kRow));
+  const std::string columns = CountText(FactorsOf(group.domain, AxisKind::kColumn));
   std::vector<std::string> constants;
   auto constant = [&](const char* key, const auto& value) {
     constants.push_back(key);
@@ -341,7 +349,7 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   if (s.row_mask || persistent) constant("N_ROWS", rows);
   if (s.col_mask || s.loop) constant("N_COLS", columns);
   if (s.several_rows) constant("ROWS", s.row_tile);
-  constant("BLOCK", s.col_tile);
+  constant("BLOCK", BlockText(s, FactorsOf(group.domain, AxisKind::kColumn)));
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
   kernel.grid = GridText(s.rows, rows, s.row_tile, persistent);

@@ -109,7 +109,8 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   rows.kind = GroupKind::kRows;
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 1 || sizes[i] == n) continue;
-    rows.domain = {{AxisKind::kRow, n / sizes[i]}, {AxisKind::kColumn, sizes[i]}};
+    rows.domain = {{AxisKind::kRow, n / sizes[i], {sizes.begin(), sizes.begin() + static_cast<int64_t>(i)}},
+                   {AxisKind::kColumn, sizes[i], {}}};
     bool fits = true;
     for (PrimId member : group.members) {
       const Prim& prim = graph[member];

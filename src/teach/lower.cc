@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "program/catalogue.h"
 #include "program/print.h"
-#include "program/products.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
@@ -77,7 +76,6 @@ class Lowering {
       : program_(program), names_(PrintedNames(program)), b_(options) {}
 
   std::optional<Graph> Run() {
-    b_.graph.known = KnownNumbers(program_);
     for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes.size()); ++id) {
       const Node& node = program_.nodes[id];
       if (!IsSound(id)) return std::nullopt;
@@ -265,8 +263,11 @@ class Lowering {
     for (size_t r = 0; r < std::min(b_.results_.size(), names_[id].size()); ++r) {
       const PrimId prim = b_.results_[r].view.prim;
       if (prim < static_cast<PrimId>(first)) continue;
-      std::string& name = b_.graph.prims[prim].result;
-      if (name.empty()) name = names_[id][r];
+      Prim& made = b_.graph.prims[prim];
+      if (!made.result.empty()) continue;
+      made.result = names_[id][r];
+      const View& view = b_.results_[r].view;
+      if (view.IsContiguous() && view.numel() == Product(made.sizes)) made.shape = view.sizes;
     }
   }
 

@@ -128,7 +128,7 @@ bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const B
     return true;
   }
   Value product = b.Matmul(WeightsOf(b, weight, g), WindowsOf(b, x, g), 2,
-                           {g.n, g.groups, g.o, Product(g.out)}, g.c * Product(g.kernel));
+                           {g.n, g.groups, g.o, Product(g.out)}, g.c * Product(g.kernel), out);
   Value y = product;
   if (b.HasTensor(args, "bias")) {
     Value bias = b.Reshape(b.Tensor(args, "bias"), {g.groups, g.o, 1});

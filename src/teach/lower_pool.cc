@@ -99,16 +99,17 @@ std::vector<int64_t> WindowDims(const Pool& p) {
 // Elements that an average divides by: a number where it is the same everywhere.
 Value Divided(Builder& b, const Pool& p, const Value& sum, bool with_padding,
               std::optional<int64_t> divisor) {
-  int64_t longest = 1;
+  std::vector<int64_t> longest;
   bool equal = true;
   for (const Windows& w : p.windows) {
-    longest *= w.longest;
+    longest.push_back(w.longest);
     // With padding counted a window is full wherever it ends before the padding does.
     const bool full =
         !w.adaptive && with_padding && (w.count - 1) * w.stride + w.longest <= w.input + 2 * w.padding;
     equal &= w.inside || full;
   }
-  if (divisor || equal) return b.Op("div", {sum, static_cast<double>(divisor.value_or(longest))}, sum.dtype);
+  if (divisor) return b.Op("div", {sum, static_cast<double>(*divisor)}, sum.dtype);
+  if (equal) return b.DividedByCount("mean", sum, longest);
   std::string expr;
   std::vector<Value> in;
   const size_t lead = p.out.size() - p.windows.size();

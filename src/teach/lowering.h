@@ -41,12 +41,15 @@ class Builder {
   // A reduction. `dims` as PyTorch gives them, empty for all. Sums of half types are float32 and so on.
   Value Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim);
   Value Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim);
+  // A sum over so many elements, divided by their number.
+  Value DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors);
   // Every partial result of a reduction along one dimension.
   Value Scan(ReduceOp op, const Value& in, int64_t dim);
   // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
   Value Matmul(const Value& a, const Value& b, int batch_dims);
-  // The same where k is several dimensions in the operands; `sizes` (batch…, m…, n).
-  Value Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes, int64_t inner);
+  // The same where k is several dimensions in the operands; `sizes` (batch…, m…, n), `shape` as Prim::shape.
+  Value Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
+               std::vector<int64_t> shape = {});
   // Elements of `data` at one index for each of its dimensions; the result has the indices' broadcast shape.
   // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
   Value Load(std::string name, const Value& data, const std::vector<Value>& index,

@@ -68,7 +68,7 @@ class Partitioner {
       group.kind = GroupKind::kRows;
       group.domain = ReduceDomain(prim);
     } else if (prim.IsElementwise()) {
-      group.domain = {{AxisKind::kFlat, Product(prim.sizes), prim.sizes}};
+      group.domain = {{AxisKind::kFlat, Product(prim.sizes), prim.Shape()}};
     }
     groups_.push_back(std::move(group));
     Enter(id, static_cast<int>(groups_.size()) - 1, prim.kind == PrimKind::kReduce);
@@ -358,7 +358,7 @@ std::vector<Segment> MatmulDomain(const Prim& prim) {
   const std::vector<int64_t> batch(prim.sizes.begin(), first_m), m(first_m, prim.sizes.end() - 1);
   return {{AxisKind::kBatch, Product(batch), batch},
           {AxisKind::kM, Product(m), m},
-          {AxisKind::kN, prim.sizes.back(), {}}};
+          {AxisKind::kN, prim.sizes.back(), FactorsAt(prim.Shape(), 1, prim.sizes.back())}};
 }
 
 std::vector<Segment> OperandDomain(const Prim& prim, size_t operand) {

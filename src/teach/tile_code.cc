@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "program/triton_dtype.h"
@@ -14,9 +15,11 @@ namespace {
 
 constexpr int64_t kNarrowLimit = int64_t{1} << 31;
 
-// Σ digit·stride over one axis, which has these dimensions: "(rows // 16 % 4) * 64".
+// Σ digit·stride over one axis, which has these dimensions, in a value of this shape:
+// "(rows // (4 * 2) % 4) * (16 * 4)".
 std::vector<std::string> DigitTerms(const std::string& index, const std::vector<Digit>& digits,
-                                    const std::vector<int64_t>& dimensions, const std::set<int64_t>& known) {
+                                    const std::vector<int64_t>& dimensions,
+                                    const std::vector<int64_t>& shape) {
   int64_t total = 1;
   for (const Digit& digit : digits) total *= digit.size;
   std::vector<std::string> terms;
@@ -26,19 +29,24 @@ std::vector<std::string> DigitTerms(const std::string& index, const std::vector<
     if (digit.stride == 0) continue;
     std::string term = index;
     bool outermost = inner * digit.size == total;
-    if (inner > 1) term += " // " + CountOperand(known, FactorsAt(dimensions, 1, inner));
-    if (!outermost) term += " % " + CountOperand(known, FactorsAt(dimensions, inner, digit.size));
+    if (inner > 1) term += " // " + CountOperand(FactorsAt(dimensions, 1, inner));
+    if (!outermost) term += " % " + CountOperand(FactorsAt(dimensions, inner, digit.size));
     if (term != index) term = "(" + term + ")";
-    terms.push_back(digit.stride == 1 ? term : fmt::format("{} * {}", term, digit.stride));
+    terms.push_back(digit.stride == 1 ? term : fmt::format("{} * {}", term, StrideText(shape, digit.stride)));
   }
   return terms;
 }
 
-std::string Sum(const std::vector<std::string>& terms, int64_t offset) {
+std::string Sum(const std::vector<std::string>& terms, int64_t offset, const std::vector<int64_t>& shape) {
   std::string text = fmt::format("{}", fmt::join(terms, " + "));
-  if (offset == 0 && !terms.empty()) return text;
-  if (terms.empty()) return fmt::format("{}", offset);
-  return fmt::format("{} {} {}", text, offset < 0 ? "-" : "+", offset < 0 ? -offset : offset);
+  for (const std::string& term : PlaceTerms(shape, std::abs(offset))) {
+    if (offset < 0) {
+      text += (text.empty() ? "-" : " - ") + term;
+    } else {
+      text += (text.empty() ? "" : " + ") + term;
+    }
+  }
+  return text.empty() ? "0" : text;
 }
 
 // As one operand of whatever stands around it.
@@ -131,6 +139,7 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
   auto digits = DigitsOf(view, domain, per_row);
   TRITOGEN_CHECK(digits.has_value());
   Place place{"", "", {}};
+  const std::vector<int64_t> shape = view.prim < 0 ? std::vector<int64_t>{} : graph_[view.prim].Shape();
   std::vector<std::string> terms, masks;
   std::vector<AxisKind> seen;
   // Which axes matter: those the address moves along, and those that a guard looks at. Where the address does
@@ -150,7 +159,7 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
     seen.push_back(axis);
     const AxisCode& code = axes.at(axis);
     auto own = AxisDigits(*digits, domain, per_row, axis);
-    for (std::string& term : DigitTerms(code.index, own, FactorsOf(domain, axis), graph_.known))
+    for (std::string& term : DigitTerms(code.index, own, FactorsOf(domain, axis), shape))
       terms.push_back(std::move(term));
     bool moves = false;
     for (const View& each : looked)
@@ -160,7 +169,7 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
     place.axes.Add(axis);
   }
   masks.insert(masks.end(), guards.begin(), guards.end());
-  place.offset = Sum(terms, view.offset);
+  place.offset = Sum(terms, view.offset, shape);
   place.mask = fmt::format("{}", fmt::join(masks, " & "));
   return place;
 }

@@ -13,7 +13,6 @@
 #include "base/utf8.h"
 #include "program/canonical.h"
 #include "program/print.h"
-#include "program/products.h"
 #include "text/prompt_table.h"
 
 namespace tritogen {
@@ -226,7 +225,6 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
           {"strict", task.strict ? "yes" : ""},
           {"device", task.device},
           {"precision", task.precision},
-          {"sizes", task.sizes},
           {"code", ""},
           {"instruction", ""},
           {"outcome", ""},
@@ -245,16 +243,6 @@ std::string PrecisionText(const Program& program) {
   return names.empty() ? "float32" : fmt::format("{}", fmt::join(names, " and "));
 }
 
-std::string SizesText(const Program& program) {
-  std::string text;
-  for (const auto& [sizes, last, first] : ProductsOf(program)) {
-    text += fmt::format("[{}]: {}", fmt::join(sizes, ", "), fmt::join(last, ", "));
-    text += first.empty() ? "\n" : fmt::format("; {}\n", fmt::join(first, ", "));
-  }
-  TrimEnd(&text);
-  return text;
-}
-
 PromptTask PolicyTask(const Program& program, bool strict) {
   Program flat = program;
   CountFromFront(&flat);
@@ -267,8 +255,7 @@ PromptTask PolicyTask(const Program& program, bool strict) {
   return {.program = PrintProgram(flat),
           .strict = strict,
           .device = "cuda",
-          .precision = PrecisionText(program),
-          .sizes = SizesText(program)};
+          .precision = PrecisionText(program)};
 }
 
 std::vector<ChatMessage> MessagesOf(const PromptTemplate& prompt, const PromptValues& values) {

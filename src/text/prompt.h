@@ -60,22 +60,16 @@ struct PromptTask {
   bool is_function = false;
   bool strict = false;
   std::string device = "an NVIDIA GPU", precision = "float32";
-  std::string sizes;  // SizesText, where the prompt is to have it
 };
 
 // Values for templates: body, entry, is_function, function (the name that an answer's function gets), strict,
-// device, precision, sizes, and nothing yet for code and instruction, outcome, rule and reason. A body that
+// device, precision, and nothing yet for code and instruction, outcome, rule and reason. A body that
 // is not there gives the other. Where a class is asked for and the reference is a function, the body gets a
 // class Model that calls it.
 PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, PromptBody body);
 
 // The types of a program's floating-point inputs, parameters and buffers: "float32", "bfloat16 and float32".
 std::string PrecisionText(const Program& program);
-
-// The products that strides, element counts and grids are made of, so that a small model need not multiply: a
-// line for each shape of two dimensions and more, in order of appearance. "[4, 48, 5, 2]: 1920, 480, 10; 192,
-// 960": of its last four, three, two dimensions; of its first two, three.
-std::string SizesText(const Program& program);
 
 // A task as the policy that comes with Tritogen is asked: in training and in use. Inputs, parameters, buffers
 // and constants are x0, x1, … in the program's order, places along a dimension count from its front; the
