@@ -105,6 +105,7 @@ class Builder {
                           .reference_source = task.reference,
                           .entry = "Model",
                           .strict = options_.teacher.strict,
+                          .simple = options_.teacher.simple,
                           .seed = options_.teacher.plain ? 0 : seed,
                           .count = options_.teacher.answers});
     }

@@ -105,6 +105,7 @@ void Describe(config::Fields* f, BuildOptions* o) {
     g->Text("name", &o->teacher.name);
     g->Int("answers", &o->teacher.answers, 1, 64);
     g->Bool("strict", &o->teacher.strict);
+    g->Bool("simple", &o->teacher.simple);
     g->Bool("plain", &o->teacher.plain);
   });
   DescribeStages(f, &o->stages);

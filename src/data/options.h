@@ -37,6 +37,7 @@ struct TeacherOptions {
   std::string name = "teacher";
   int answers = 4;  // for one program, at most
   bool strict = true;
+  bool simple = false;  // more of a kernel for each operation, less of fused ones
   bool plain = false;  // one handwriting; else names, comments and the wrapper's layout vary
 };
 

@@ -36,6 +36,7 @@ struct ProposeRequest {
   std::string entry;  // class or function name in the reference
   bool is_function = false;
   bool strict = false;
+  bool simple = false;  // more of answers whose kernels do little each, for who is to learn from them
   uint64_t seed = 0;
   int count = 8;  // at most so many candidates
   // An earlier candidate that did not pass and what the verifier said (docs/formats/verdict.md): this one is

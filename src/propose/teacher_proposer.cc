@@ -151,6 +151,7 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   // Without a recorded reference there is no class to extend: the answer stands alone.
   lesson.is_function = request.is_function || request.reference == nullptr;
   lesson.strict = request.strict;
+  lesson.simple = request.simple;
   lesson.count = request.count;
   lesson.seed = request.seed;
   if (request.reference != nullptr) {

@@ -325,6 +325,28 @@ TEST(CountText, FactorsAreFoundWhereTheDigitsHaveBorders) {
   EXPECT_EQ(FactorsAt({}, 1, 6), (std::vector<int64_t>{6}));
 }
 
+TEST(Teach, SimpleFormsVaryAKernelForEachOperation) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 96});
+  NodeId y = m.Op("aten::relu", {Ref(x)}, {4, 96});
+  const Program program = m.Finish(m.Op("aten::_softmax", {Ref(y), Arg{int64_t{1}}, Arg{false}}, {4, 96}));
+  Request request;
+  request.program = &program;
+  request.is_function = request.strict = request.simple = true;
+  request.count = 3;
+  const auto answers = Teach(request);
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(answers[0].strategy, "fused");
+  EXPECT_TRUE(answers[2].strategy.starts_with("a kernel for each operation, ")) << answers[2].strategy;
+  const auto kernels = [](const std::string& text) {
+    int count = 0;
+    for (size_t at = 0; (at = text.find("@triton.jit", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(kernels(answers[0].source), 1);
+  EXPECT_EQ(kernels(answers[2].source), 2);
+}
+
 TEST(Teach, WhatTheProgramDoesNotSayIsWrittenAsAProduct) {
   // The product sums over channels and window, in another order than the weight has them.
   Maker m;

@@ -18,8 +18,10 @@ struct Strategy {
   LowerOptions lower;
 };
 
-// The ways to write this partition, most promising first.
-std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, bool strict) {
+// The ways to write a program, most promising first. `graph` and `groups`: of the form that is varied, fused
+// or, where it is to be `simple`, a kernel for each operation.
+std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, bool strict,
+                                 bool simple) {
   bool flat = false, rows = false, product = false, single = false;
   for (const Group& group : groups) {
     flat |= group.kind == GroupKind::kFlat;
@@ -27,14 +29,14 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     product |= group.kind == GroupKind::kMatmul;
     single |= group.kind == GroupKind::kMatmul && graph[group.members[0]].compute[0] == Dtype::kFloat32;
   }
-  std::vector<Strategy> all = {{"fused", {}, {}}};
-  auto add = [&](std::string name, auto change) {
-    Strategy strategy{std::move(name), {}, {}};
+  // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
+  const Strategy apart{"a kernel for each operation", {}, {.apart = true}};
+  std::vector<Strategy> all = {{"fused", {}, {}}, apart};
+  auto add = [&](const char* name, auto change) {
+    Strategy strategy{simple ? fmt::format("{}, {}", apart.name, name) : name, {}, {.apart = simple}};
     change(strategy);
     all.push_back(std::move(strategy));
   };
-  // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
-  add("a kernel for each operation", [](Strategy& s) { s.lower.apart = true; });
   if (product && !strict) add("products by PyTorch", [](Strategy& s) { s.lower.keep_products = true; });
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
   if (product)
@@ -84,9 +86,11 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
 std::vector<Answer> Teach(const Request& request) {
   auto first = Prepare(*request.program, {});
   if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->groups))) return {};
+  auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
+  if (!varied) varied = first;
   std::vector<Answer> answers;
   std::set<std::string> seen;
-  for (const Strategy& strategy : Strategies(first->graph, first->groups, request.strict)) {
+  for (const Strategy& strategy : Strategies(varied->graph, varied->groups, request.strict, request.simple)) {
     if (static_cast<int>(answers.size()) == request.count) break;
     auto prepared = strategy.lower == LowerOptions{} ? first : Prepare(*request.program, strategy.lower);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;
