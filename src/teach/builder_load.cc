@@ -77,8 +77,9 @@ std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& 
     }
   }
   Prim again = maker;
+  again.result.clear();
   again.operands.clear();
-  again.sizes = {};
+  again.shape.clear();
   std::vector<std::vector<int64_t>> shapes;
   for (const Value& value : index) shapes.push_back(value.sizes());
   again.sizes = BroadcastSizes(shapes);

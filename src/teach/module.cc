@@ -103,8 +103,10 @@ class ModuleWriter {
   // Results are made in the shape that the program gives them, and in the one they are returned in where that
   // is another; PyTorch's calls have shapes of their own.
   void ShapeResults() {
-    for (const Prim& prim : graph_.prims)
+    for (const Prim& prim : graph_.prims) {
+      TRITOGEN_CHECK(Product(prim.Shape()) == Product(prim.sizes));
       sizes_.push_back(prim.kind == PrimKind::kCall ? prim.sizes : prim.Shape());
+    }
     for (const View& view : graph_.outputs) {
       const bool made = view.prim >= 0 && graph_[view.prim].kind != PrimKind::kSource &&
                         graph_[view.prim].kind != PrimKind::kCall;
