@@ -5,8 +5,8 @@ names. Softmax in float32 (online: Milakov and Gimelshein 2018, arXiv 1805.02867
 times log2(e). GROUP query heads, the tile of a dot at least, share a key head; where a model has fewer the others are idle, where
 it has more they take several programs.
 
-D is the width of tiles, a power of two. Heads have as many elements unless PADDED: then they have head_dim (a multiple of 16, which is
-read only then), and the elements of a tile behind it are zero.
+D is the width of tiles, a power of two. Heads have as many elements unless PADDED: then they have head_dim (which is read only then),
+and the elements of a tile behind it are zero.
 """
 import triton
 import triton.language as tl

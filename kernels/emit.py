@@ -6,7 +6,6 @@
 One row for each kernel and each choice of types and constants that the program asks for, under the name that it asks for them by:
 the kernel's name and its choices, "measure_rows.f32.64". TTIR does not depend on the GPU but for its oldest supported capability.
 """
-import itertools
 import pathlib
 import sys
 
@@ -70,8 +69,8 @@ def verifier_variants():
         yield f"count_different.{short}", on_bytes.count_different, {"a": dtype, "b": dtype}, {"BLOCK": 1024}
 
 
-def options(num_warps=4, num_stages=3, launch_pdl=False):
-    return {"num_warps": num_warps, "num_stages": num_stages, "launch_pdl": launch_pdl}
+def options(num_warps=4, num_stages=3, launch_pdl=False, any_width=False):
+    return {"num_warps": num_warps, "num_stages": num_stages, "launch_pdl": launch_pdl, "any_width": any_width}
 
 
 INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", "slots", "seen", "whole", "places")
@@ -79,6 +78,8 @@ FLOAT_POINTERS = ("rope", "partial", "numbers", "cuts", "found", "logprobs", "sq
 FLOAT_SCALARS = ("eps", "scale_log2")
 WIDTHS = (512, 1024, 2048, 4096, 8192)  # of a model; a row is one tile
 HEADS = (32, 64, 128, 256)  # elements of a head; with others (multiples of 16) they are padded to one of these
+ANY_HEADS = (128, 256)  # tiles of heads with any other even number of elements
+ANY_WIDTH = 2048  # elements of a row at once where it may have any number
 BLOCK = 64  # tokens of a block of the cache
 ALIGNED_WIDTHS = ("n", "k", "head_dim")
 
@@ -98,13 +99,15 @@ def decoder_types(function, constants, dtype, others={}):
 
 def linear_variants(variant, short, dtype):
     """Products by what they are for; tiles as measured on an H200 for 256 and 512 rows."""
-    def linear_variant(name, bias, pdl, epilogue, scale, bm, bn, bk, stages, even=True):
+    def linear_variant(name, bias, pdl, epilogue, scale, bm, bn, bk, stages, even=True, any_width=False):
         constants = {"SCALE": scale, "EPILOGUE": epilogue, "BIAS": bool(bias), "BM": bm, "BN": bn, "BK": bk, "EVEN": even,
                      "PRECISION": "ieee" if short == "f32" else "tf32", "PDL": bool(pdl)}  # fmt: skip
-        return variant(f"linear.{short}.{name}.{bias}{pdl}", linear.linear, constants, dtype, num_stages=stages, launch_pdl=bool(pdl))
+        return variant(f"linear.{short}.{name}.{bias}{pdl}", linear.linear, constants, dtype, num_stages=stages,
+                       launch_pdl=bool(pdl), any_width=any_width)  # fmt: skip
 
     for bias in (0, 1):
         yield linear_variant("plain", bias, 0, "none", False, 64, 64, 64, 3, even=False)
+        yield linear_variant("any", bias, 0, "none", False, 64, 64, 64, 3, even=False, any_width=True)
         if short == "f32":
             continue
         for pdl in (0, 1):
@@ -114,8 +117,41 @@ def linear_variants(variant, short, dtype):
                 yield linear_variant("swiglu", bias, pdl, "swiglu", True, 128, 64, 64, 3)
 
 
+def attention_variants(variant, short, dtype, precision, d, head, padded=False, any_width=False):
+    """`padded`: heads have fewer elements than the tile, `any_width`: and an even number of them."""
+    cache = {"D": d, "PADDED": padded or any_width, "BLOCK": BLOCK}
+    wide = d > 128 or short == "f32"
+    stages = 2 if wide else 3
+    for norm in (0, 1):
+        constants = cache | {"NORM": bool(norm), "TILE": 32}
+        yield variant(f"rope_to_cache.{head}.{norm}", attention.rope_to_cache, constants, dtype, any_width=any_width)
+    for fresh, norm in ((0, 0),) if any_width else ((0, 0), (1, 0), (1, 1)):
+        for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh and not padded else ((0, 0), (1, 0)):
+            choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16, "PDL": bool(pdl)}
+            yield variant(f"paged_decode.{head}.{fresh}{norm}{split}{pdl}", attention.paged_decode, cache | precision | choice, dtype,
+                          num_warps=4 if wide else 2 if d > 64 else 1, num_stages=stages, launch_pdl=bool(pdl),
+                          any_width=any_width)  # fmt: skip
+    join = {"D": d, "PADDED": padded or any_width}
+    yield variant(f"join_splits.{head}", attention.join_splits, join, dtype, num_warps=1, any_width=any_width)
+    yield variant(f"paged_prefill.{head}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,
+                  num_warps=4 if d <= 64 and not wide else 8, num_stages=stages, any_width=any_width)  # fmt: skip
+
+
+def any_width_variants(variant, short, dtype, precision):
+    """For rows whose length is no multiple of 16 or more than the longest of WIDTHS, and heads whose size is no multiple of 16. The latter
+    take two steps, first into the cache, so that there are few of them."""
+    piece = {"BLOCK": ANY_WIDTH}
+    yield variant(f"embed.{short}.0.any", decoder.embed_any, piece, dtype, any_width=True)
+    for add in (0, 1):
+        yield variant(f"rms_norm.{short}.{add}.any", decoder.rms_norm_any, piece | {"ADD": bool(add)}, dtype, any_width=True)
+    yield variant(f"swiglu.{short}.any", decoder.swiglu, {"BLOCK": 1024}, dtype, any_width=True)
+    for d in ANY_HEADS:
+        yield from attention_variants(variant, short, dtype, precision, d, f"{short}.{d}any", any_width=True)
+
+
 def decoder_variants():
-    """(name, function, types, constants, options): a decoder's forward pass and sampling. Pointers and widths are multiples of 16."""
+    """(name, function, types, constants, options): a decoder's forward pass and sampling. Pointers are multiples of 16, and so are widths
+    but for any_width."""
     def variant(name, function, constants, dtype="fp32", others={}, **choices):
         return name, function, decoder_types(function, constants, dtype, others), constants, options(**choices)
 
@@ -129,25 +165,15 @@ def decoder_variants():
             for add in (0, 1):
                 yield variant(f"rms_norm.{short}.{add}.{width}", decoder.rms_norm, row | {"ADD": bool(add)}, dtype, **warps)
         yield variant(f"swiglu.{short}", decoder.swiglu, {"BLOCK": 1024}, dtype)
+        yield from any_width_variants(variant, short, dtype, precision)
         yield from linear_variants(variant, short, dtype)
-        for d, padded in itertools.product(HEADS, (False, True)):
-            cache = {"D": d, "PADDED": padded, "BLOCK": BLOCK}
-            wide = d > 128 or short == "f32"
-            head = f"{short}.{d}{'p' * padded}"
-            for norm in (0, 1):
-                yield variant(f"rope_to_cache.{head}.{norm}", attention.rope_to_cache, cache | {"NORM": bool(norm), "TILE": 32}, dtype)
-            for fresh, norm in ((0, 0), (1, 0), (1, 1)):
-                for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh and not padded else ((0, 0), (1, 0)):
-                    choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16, "PDL": bool(pdl)}
-                    yield variant(f"paged_decode.{head}.{fresh}{norm}{split}{pdl}", attention.paged_decode, cache | precision | choice,
-                                  dtype, num_warps=4 if wide else 2 if d > 64 else 1, num_stages=2 if wide else 3,
-                                  launch_pdl=bool(pdl))  # fmt: skip
-            yield variant(f"join_splits.{head}", attention.join_splits, {"D": d, "PADDED": padded}, dtype, num_warps=1)
-            yield variant(f"paged_prefill.{head}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,
-                          num_warps=4 if d <= 64 and not wide else 8, num_stages=2 if wide else 3)  # fmt: skip
+        for d in HEADS:
+            yield from attention_variants(variant, short, dtype, precision, d, f"{short}.{d}")
+            yield from attention_variants(variant, short, dtype, precision, d, f"{short}.{d}p", padded=True)
         for cut in (0, 1):
             yield variant(f"sample_chunks.{short}.{cut}", sampling.sample_chunks, {"CUT": bool(cut)}, dtype)
-            yield variant(f"pick_tokens.{short}.{cut}", sampling.pick_tokens, {"CUT": bool(cut), "CHUNKS": 128}, dtype)
+            for wide, chunks in (("", 128), ("wide.", 1024)):
+                yield variant(f"pick_tokens.{wide}{short}.{cut}", sampling.pick_tokens, {"CUT": bool(cut), "CHUNKS": chunks}, dtype)
         yield variant(f"cut_logits.{short}", sampling.cut_logits, {"BLOCK": 2048}, dtype, num_warps=8)
         yield variant(f"top_logits.{short}", sampling.top_logits, {"COUNT": 20, "BLOCK": 2048}, dtype, num_warps=8)
     yield variant("mark_seen", sampling.mark_seen, {"BLOCK": 256})
@@ -215,10 +241,10 @@ class Compiler:
         ir.load_dialects(self.context)
         self.backend.load_dialects(self.context)
 
-    def ttir(self, function, types, constants, aligned=()):
-        """`aligned`: names of what is a multiple of 16."""
+    def ttir(self, function, types, constants, multiples={}):
+        """`multiples`: names of arguments that are multiples, and of what."""
         signature = {name: "constexpr" if name in constants else types[name] for name in function.arg_names}
-        hints = {(i,): [["tt.divisibility", 16]] for i, name in enumerate(function.arg_names) if name in aligned}
+        hints = {(i,): [["tt.divisibility", multiples[name]]] for i, name in enumerate(function.arg_names) if name in multiples}
         source = ASTSource(function, signature, constants, hints)
         options = self.backend.parse_options(dict(source.parse_options()))
         stages = {}
@@ -234,8 +260,8 @@ def main():
     compiler = Compiler()
     rows = []
 
-    def add(family, name, function, types, constants, choices, aligned):
-        text = compiler.ttir(function, types, constants, aligned)
+    def add(family, name, function, types, constants, choices, multiples):
+        text = compiler.ttir(function, types, constants, multiples)
         assert ")ttir" not in text
         rows.append(f'    {{KernelFamily::{family}, "{name}", "{function.__name__}", {choices["num_warps"]}, {choices["num_stages"]}, '
                     f'{str(choices["launch_pdl"]).lower()},\n'
@@ -243,13 +269,15 @@ def main():
 
     for name, function, pointers, constants in verifier_variants():
         types = {name: type_of(name, pointers) for name in function.arg_names if name not in constants}
-        add("kVerifier", name, function, types, constants, options(), ())
+        add("kVerifier", name, function, types, constants, options(), {})
     for name, function, types, constants, choices in decoder_variants():
-        aligned = [name for name, type in types.items() if type.startswith("*") or name in ALIGNED_WIDTHS]
-        add("kDecoder", name, function, types, constants, choices, aligned)
+        multiples = {name: 16 for name, type in types.items() if type.startswith("*") or name in ALIGNED_WIDTHS}
+        if choices["any_width"]:
+            multiples = {name: 16 for name, type in types.items() if type.startswith("*")} | {"head_dim": 2}
+        add("kDecoder", name, function, types, constants, choices, multiples)
     for name, function, types, constants, choices in training_variants():
-        aligned = [name for name, type in types.items() if type.startswith("*") or name in ("n", "stride", "count")]
-        add("kTraining", name, function, types, constants, choices, aligned)
+        multiples = {name: 16 for name, type in types.items() if type.startswith("*") or name in ("n", "stride", "count")}
+        add("kTraining", name, function, types, constants, choices, multiples)
     out = pathlib.Path(sys.argv[1])
     partial = out.with_suffix(".tmp")
     partial.write_text('#include "kernels/table.h"\n\nnamespace tritogen {\n\nconst std::vector<KernelRow>& KernelTable() {\n'

@@ -7,7 +7,7 @@
 namespace tritogen {
 namespace {
 
-constexpr int64_t kAlign = 16;  // widths of the kernels' matrices are multiples of it
+constexpr int64_t kAlign = 16;  // of rows of logits, so that products are fast
 
 // Elements [from, from + count) of a dimension.
 struct Range {
@@ -58,11 +58,9 @@ void CheckDivides(const ModelConfig& c, int size) {
         "a model with {} key and value heads cannot be divided among {} ranks: one of the numbers must be a "
         "multiple of the other",
         c.kv_heads, size));
-  if (c.intermediate % (kAlign * size) != 0)
-    throw UserError(
-        fmt::format("a model with an intermediate size of {} cannot be divided among {} ranks: it must be a "
-                    "multiple of {}",
-                    c.intermediate, size, kAlign * size));
+  if (c.intermediate % size != 0)
+    throw UserError(fmt::format("a model with an intermediate size of {} cannot be divided among {} ranks",
+                                c.intermediate, size));
 }
 
 ModelConfig PartConfig(const ModelConfig& config, const ModelPart& part) {

@@ -107,10 +107,10 @@ TEST(Part, WhatDoesNotDivideIsRefusedWithItsNumbers) {
   config.heads = 12, config.kv_heads = 6;
   EXPECT_NE(refused(config, 4).find("6 key and value heads"), std::string::npos);
   EXPECT_EQ(refused(config, 2), "");
-  config.intermediate = 96;
+  config.intermediate = 94;
   EXPECT_NE(refused(config, 4).find("key and value"), std::string::npos);
   config.heads = 8, config.kv_heads = 8;
-  EXPECT_NE(refused(config, 4).find("intermediate size of 96"), std::string::npos);
+  EXPECT_NE(refused(config, 4).find("intermediate size of 94"), std::string::npos);
   EXPECT_EQ(refused(config, 1), "");
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cctype>
 #include <cmath>
 
 #include "base/error.h"
@@ -22,15 +24,30 @@ constexpr int64_t kMostSplits = 64;
 constexpr int64_t kTileRows = 64, kColumns = 64, kAddColumns = 32;
 constexpr int64_t kWideMlp = 2048;  // from this intermediate size on cuBLAS and separate norms are faster
 
+constexpr int64_t kAlign = 16;  // of widths, but for the kernels named "any"
+constexpr int64_t kWidestRow = 8192, kMostHeadDim = 256;
+
+std::string WidthName(int64_t hidden) {
+  return hidden % kAlign == 0 && hidden <= kWidestRow ? BuiltinWidth(hidden) : "any";
+}
+
+bool IsAnyHead(int64_t head_dim) {
+  return head_dim % kAlign != 0;
+}
+
 // The tile of a head: its size where there are tiles of that, otherwise the next one, padded.
 std::string HeadName(int64_t head_dim) {
-  constexpr int64_t kTiles[] = {32, 64, 128, 256};
-  for (const int64_t tile : kTiles) {
-    if (head_dim == tile) return std::to_string(tile);
-    if (head_dim < tile && head_dim % 16 == 0) return std::to_string(tile) + "p";
+  if (head_dim > kMostHeadDim) {
+    throw UserError(
+        fmt::format("the kernels have no form for heads of {} elements: at most {}", head_dim, kMostHeadDim));
   }
-  throw UserError(
-      fmt::format("the kernels have no form for heads of {} elements: multiples of 16 up to 256", head_dim));
+  if (IsAnyHead(head_dim)) return head_dim < 128 ? "128any" : "256any";
+  const int64_t tile = std::max<int64_t>(32, std::bit_ceil(static_cast<uint64_t>(head_dim)));
+  return std::to_string(tile) + (tile == head_dim ? "" : "p");
+}
+
+bool IsTile(const std::string& head) {
+  return std::isdigit(static_cast<unsigned char>(head.back())) != 0;
 }
 
 int64_t HeadTiles(const ModelConfig& config) {
@@ -62,12 +79,9 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
       config_(weights_->config),
       options_(options),
       dtype_(BuiltinDtype(weights_->embedding.scalar_type())),
-      width_(BuiltinWidth(config_.hidden)),
-      head_(HeadName(config_.head_dim)) {
-  if (config_.intermediate % 16 != 0) {
-    throw UserError(fmt::format("the kernels need an intermediate size that is a multiple of 16, not {}",
-                                config_.intermediate));
-  }
+      width_(WidthName(config_.hidden)),
+      head_(HeadName(config_.head_dim)),
+      swiglu_(config_.intermediate % kAlign == 0 ? "" : "any") {
   const at::Tensor& like = weights_->embedding;
   const int64_t n = std::max(options.prefill_tokens, options.decode_rows);
   const int64_t heads = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
@@ -116,20 +130,23 @@ std::vector<std::string> DecoderPass::KernelNames() const {
   std::vector<std::string> names = {Kernel("embed", "0." + width_),
                                     Kernel("rms_norm", "0." + width_),
                                     Kernel("rms_norm", "1." + width_),
-                                    Kernel("swiglu"),
+                                    Kernel("swiglu", swiglu_),
                                     Kernel("rope_to_cache", head_ + "." + norm),
                                     Kernel("paged_prefill", head_),
                                     Kernel("join_splits", head_)};
   for (const std::string& choice :
        {std::string("000"), std::string("001"), "1" + norm + "0", "1" + norm + "1"}) {
+    if (choice[0] == '1' && IsAnyHead(config_.head_dim)) continue;
     names.push_back(Kernel("paged_decode", head_ + "." + choice + "0"));
   }
   if (options_.batch_invariant) {
-    for (const char* choice : {"plain.00", "plain.10"}) names.push_back(Kernel("linear", choice));
+    for (const char* choice : {"plain.00", "plain.10", "any.00", "any.10"}) {
+      names.push_back(Kernel("linear", choice));
+    }
   }
   if (!CanFuse()) return names;
   names.push_back(Kernel("embed", "1." + width_));
-  if (!head_.ends_with('p')) names.push_back(Kernel("paged_decode", head_ + ".1" + norm + "01"));
+  if (IsTile(head_)) names.push_back(Kernel("paged_decode", head_ + ".1" + norm + "01"));
   const auto linear = [&](std::string_view kind, bool bias) {
     names.push_back(Kernel("linear", fmt::format("{}.{:d}1", kind, bias)));
   };
@@ -151,11 +168,12 @@ void DecoderPass::Linear(const at::Tensor& x, const at::Tensor& weight, const at
                          const at::Tensor& out) {
   at::Tensor result = out;
   if (options_.batch_invariant) {
-    const int64_t m = x.size(0), n = weight.size(0);
+    const int64_t m = x.size(0), n = weight.size(0), k = x.size(1);
+    const bool aligned = n % kAlign == 0 && k % kAlign == 0;
     LaunchBuiltin(
-        Kernel("linear", bias.defined() ? "plain.10" : "plain.00"),
+        Kernel("linear", fmt::format("{}.{:d}0", aligned ? "plain" : "any", bias.defined())),
         {CeilDiv(n, kTileRows), CeilDiv(m, kTileRows)},
-        {x, weight, bias.defined() ? bias : x, x, x, result, x, x, m, n, x.size(1), 0, config_.rms_norm_eps});
+        {x, weight, bias.defined() ? bias : x, x, x, result, x, x, m, n, k, 0, config_.rms_norm_eps});
   } else if (bias.defined()) {
     at::addmm_out(result, bias, x, weight.t());
   } else {
@@ -184,11 +202,12 @@ void DecoderPass::ToCache(const LayerWeights& layer, size_t index, const PagedCa
 void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRows& in,
                          const PagedCache& cache, bool fresh, const Rows& rows) {
   const int64_t n = rows.x.size(0), splits = Splits(n, in.tables.size(1));
+  fresh = fresh && !IsAnyHead(config_.head_dim);  // these have no such form
   const double scale = std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
   if (!fresh) ToCache(layer, index, cache, in.tables, row_numbers_.narrow(0, 0, n), in.positions, rows);
   const at::Tensor& any = layer.input_norm;
   const bool norm = fresh && config_.qk_norm;
-  const bool overlaps = fresh && splits == 1 && rows.overlaps && !head_.ends_with('p');
+  const bool overlaps = fresh && splits == 1 && rows.overlaps && IsTile(head_);
   const std::string choice = fmt::format("{}.{:d}{:d}{:d}{:d}", head_, fresh, norm, splits > 1, overlaps);
   LaunchBuiltin(Kernel("paged_decode", choice), {n, HeadTiles(config_), splits},
                 {fresh ? rows.qkv : rows.queries, norm ? layer.q_norm : any, norm ? layer.k_norm : any, rope_,
@@ -203,7 +222,7 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
 
 void DecoderPass::Mlp(const LayerWeights& layer, const Rows& rows) {
   Linear(rows.y, layer.gate_up, layer.gate_up_bias, rows.gate_up);
-  LaunchBuiltin(Kernel("swiglu"), {rows.x.size(0), CeilDiv(config_.intermediate, kSwigluBlock)},
+  LaunchBuiltin(Kernel("swiglu", swiglu_), {rows.x.size(0), CeilDiv(config_.intermediate, kSwigluBlock)},
                 {rows.gate_up, rows.hidden, config_.intermediate});
   Linear(rows.hidden, layer.down, layer.down_bias, rows.delta);
   SumDelta(rows);

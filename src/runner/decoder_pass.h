@@ -96,7 +96,7 @@ class DecoderPass {
   const std::shared_ptr<const DecoderWeights> weights_;
   const ModelConfig& config_;
   const PassOptions options_;
-  std::string dtype_, width_, head_;  // as kernels are named
+  std::string dtype_, width_, head_, swiglu_;  // as kernels are named
   int64_t prefill_tile_ = 0;
   at::Tensor rope_;  // [positions, 2, head_dim / 2] float32: cosines, sines
   at::Tensor x_, y_, delta_, qkv_, queries_, attended_, gate_up_, hidden_;  // [tokens, …]

@@ -11,7 +11,8 @@ namespace tritogen {
 namespace {
 
 constexpr int64_t kChunk = 4096, kFound = 4;  // of kernels/sampling.py
-constexpr int64_t kMostChunks = 128;          // CHUNKS of pick_tokens
+constexpr int64_t kChunks = 128;              // CHUNKS of pick_tokens
+constexpr int64_t kMostChunks = 1024;         // and of its form for wide rows
 constexpr int64_t kMarkBlock = 256;
 
 }  // namespace
@@ -20,10 +21,9 @@ DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, co
     : vocabulary_(vocabulary),
       words_(CeilDiv(vocabulary, 32)),
       chunks_(CeilDiv(vocabulary, kChunk)),
-      dtype_(BuiltinDtype(like.scalar_type())) {
-  if (chunks_ > kMostChunks) {
-    throw UserError("the kernels have no form for a vocabulary of more than 524288 tokens");
-  }
+      dtype_(BuiltinDtype(like.scalar_type())),
+      pick_tokens_((chunks_ <= kChunks ? "pick_tokens." : "pick_tokens.wide.") + dtype_) {
+  TRITOGEN_CHECK(chunks_ <= kMostChunks);  // ModelConfig has no larger vocabulary
   const auto ints = like.options().dtype(at::kInt), floats = like.options().dtype(at::kFloat);
   last_ = at::zeros({slots}, ints);
   seen_ = at::zeros({slots, words_}, ints);
@@ -33,9 +33,8 @@ DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, co
 }
 
 std::vector<std::string> DeviceSampler::KernelNames() const {
-  std::vector<std::string> names = {"mark_seen"};
-  for (const char* name : {"sample_chunks.{}.0", "sample_chunks.{}.1", "pick_tokens.{}.0", "pick_tokens.{}.1",
-                           "cut_logits.{}", "top_logits.{}"}) {
+  std::vector<std::string> names = {"mark_seen", pick_tokens_ + ".0", pick_tokens_ + ".1"};
+  for (const char* name : {"sample_chunks.{}.0", "sample_chunks.{}.1", "cut_logits.{}", "top_logits.{}"}) {
     names.push_back(fmt::format(fmt::runtime(name), dtype_));
   }
   return names;
@@ -48,10 +47,10 @@ void DeviceSampler::Sample(const at::Tensor& logits, const SampleRows& rows, boo
     LaunchBuiltin("cut_logits." + dtype_, n,
                   {logits, seen_, rows.numbers, rows.whole, cuts_, vocabulary_, words_});
   }
-  const std::string choice = dtype_ + (cuts ? ".1" : ".0");
-  LaunchBuiltin("sample_chunks." + choice, {n, chunks_},
+  const std::string choice = cuts ? ".1" : ".0";
+  LaunchBuiltin("sample_chunks." + dtype_ + choice, {n, chunks_},
                 {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, vocabulary_, words_});
-  LaunchBuiltin("pick_tokens." + choice, n,
+  LaunchBuiltin(pick_tokens_ + choice, n,
                 {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, last_, out.tokens,
                  out.logprobs, chunks_, vocabulary_, words_});
 }

@@ -20,7 +20,7 @@ struct Drawn {
 Drawn Draw(const at::Tensor& logits, const std::vector<SamplingOptions>& options,
            const std::vector<std::vector<TokenId>>& seen, int32_t draw) {
   const auto n = static_cast<int64_t>(options.size());
-  DeviceSampler sampler(n, n + 1, kVocabulary, logits);
+  DeviceSampler sampler(n, n + 1, logits.size(1), logits);
   SampleRows rows{at::zeros({n, kSampleNumbers}), at::zeros({n, kSampleWhole}, at::kInt)};
   SampleOut out{at::zeros({n}, at::kInt), at::zeros({n, 2}), at::zeros({n, kTopLogits}, at::kInt),
                 at::zeros({n, kTopLogits})};
@@ -39,7 +39,7 @@ Drawn Draw(const at::Tensor& logits, const std::vector<SamplingOptions>& options
   Sampler plain;
   for (int64_t i = 0; i < n; ++i) {
     const at::Tensor row = logits[i].to(at::kFloat).contiguous();
-    drawn.plain.push_back(plain.Choose({row.const_data_ptr<float>(), static_cast<size_t>(kVocabulary)},
+    drawn.plain.push_back(plain.Choose({row.const_data_ptr<float>(), static_cast<size_t>(row.numel())},
                                        options[i], seen[i], draw));
     Sample& sample = drawn.device.emplace_back();
     sample.chosen = {out.tokens[i].item<int32_t>(), out.logprobs[i][0].item<float>()};
@@ -85,6 +85,15 @@ TEST(DeviceSampler, IsThePlainDefinition) {
     EXPECT_EQ(both.device[0].chosen.token, both.plain[0].chosen.token);
   }
   EXPECT_GE(drawn_alike, 47);  // of 48: sums are rounded, and a number may fall between two tokens' ends
+}
+
+TEST(DeviceSampler, VocabularyOfManyChunks) {
+  const at::Tensor logits = at::randn({2, 700'001}, at::detail::createCPUGenerator(5)) * 4;
+  std::vector<SamplingOptions> options(2);
+  options[0].temperature = 0;
+  options[1].seed = 9, options[1].top_k = 5;
+  const Drawn both = Draw(logits, options, {{}, {}}, 0);
+  for (int i : {0, 1}) EXPECT_EQ(both.device[i].chosen.token, both.plain[i].chosen.token);
 }
 
 TEST(DeviceSampler, NanAndInfinityGiveTokenZero) {

@@ -148,8 +148,35 @@ TEST(GpuRunner, HeadsOfAnyMultipleOfSixteen) {
   options = SmallOptions();
   options.fused_rows = 2;
   Generate(SmallWeights(config, at::kHalf), options, 0.03, {20, 70, 3}, 100, 2);
-  config.head_dim = 72;
+}
+
+// Rows, heads and matrices that no vector of 16 bytes divides, and heads that no tile holds.
+TEST(GpuRunner, SizesOfAnyKind) {
+  ModelConfig config = SmallConfig();
+  GpuRunnerOptions invariant = SmallOptions();
+  invariant.batch_invariant = true;
+  for (const int64_t head_dim : {6, 72, 100, 130}) {
+    SCOPED_TRACE(head_dim);
+    config.head_dim = head_dim, config.hidden = head_dim + 31, config.intermediate = 2 * head_dim + 1;
+    config.qk_norm = head_dim != 72;
+    config.heads = head_dim == 6 ? 34 : 6;  // a group of 17
+    Generate(SmallWeights(config), head_dim == 100 ? invariant : SmallOptions(), 2e-4, {5, 70}, 50, 2);
+  }
+  Generate(SmallWeights(config, at::kBFloat16), invariant, 0.15, {20, 70}, 100, 2);
+  config.head_dim = 100;
+  config.hidden = 2500;  // two pieces of a row
+  Generate(SmallWeights(config, at::kHalf), SmallOptions(), 0.05, {20, 70}, 100, 2);
+  config.head_dim = 258;
   EXPECT_THROW(MakeGpuRunner(SmallWeights(config), SmallOptions()), UserError);
+}
+
+// Fused products beside heads of such a size.
+TEST(GpuRunner, FusedProductsWithHeadsOfAnySize) {
+  ModelConfig config = SmallConfig();
+  config.head_dim = 8, config.heads = 16, config.kv_heads = 4, config.hidden = 128, config.intermediate = 128;
+  GpuRunnerOptions options = SmallOptions();
+  options.fused_rows = 2;
+  Generate(SmallWeights(config, at::kHalf), options, 0.03, {20, 70, 3}, 100, 2);
 }
 
 // Products that take norms and sums along, against the plain forward pass.

@@ -36,6 +36,7 @@ ModelConfig Llama() {
   ModelConfig c = Qwen3();
   c.family = ModelFamily::kLlama;
   c.qk_norm = false, c.qkv_bias = c.output_bias = c.mlp_bias = true;
+  c.intermediate = 132;                // rows of 66 or 33
   c.vocabulary = 200, c.kv_heads = 1;  // the one key head is everybody's; the output is whole on all ranks
   return c;
 }

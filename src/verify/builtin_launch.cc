@@ -3,6 +3,9 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <map>
+#include <mutex>
+
 #include "base/error.h"
 #include "kernels/builtin.h"
 #include "tile/tile.h"
@@ -32,7 +35,46 @@ void LaunchOnGpu(const std::string& name, const Grid& grid, std::initializer_lis
       gpu.Builtin(name), launch, [&](TensorId id) { return addresses[id]; }, gpu.stream(), no_scratch);
 }
 
+// What the kernel's arguments are multiples of, as its text promises the compiler; 1: of nothing.
+std::vector<int64_t> PromisedMultiples(const Kernel& kernel) {
+  std::vector<int64_t> multiples;
+  std::string_view text = kernel.ttir;
+  text.remove_prefix(std::min(text.size(), text.find("tt.func public")));
+  text = text.substr(0, text.find(") attributes"));
+  constexpr std::string_view kHint = "tt.divisibility = ";
+  for (size_t at = text.find('%'), next = 0; at < text.size(); at = next) {
+    next = std::min(text.size(), text.find('%', at + 1));
+    const std::string_view parameter = text.substr(at, next - at);
+    const size_t hint = parameter.find(kHint);
+    multiples.push_back(
+        hint == parameter.npos ? 1 : std::stoll(std::string(parameter.substr(hint + kHint.size(), 20))));
+  }
+  return multiples;
+}
+
+// The tile machine does not ask, and a GPU would read and write other addresses than it was told.
+void CheckMultiples(const std::string& name, std::initializer_list<BuiltinArg> args) {
+  static std::mutex mutex;
+  static std::map<std::string, std::vector<int64_t>> known;
+  const std::lock_guard lock(mutex);
+  const auto [entry, is_new] = known.try_emplace(name);
+  if (is_new) entry->second = PromisedMultiples(BuiltinKernel(name));
+  TRITOGEN_CHECK(args.size() == entry->second.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const BuiltinArg& arg = args.begin()[i];
+    int64_t value = 0;
+    if (const auto* integer = std::get_if<int64_t>(&arg)) value = *integer;
+    if (const auto* tensor = std::get_if<at::Tensor>(&arg))
+      value = reinterpret_cast<int64_t>(tensor->data_ptr());
+    if (value % entry->second[i] != 0) {
+      throw InternalError(
+          fmt::format("argument {} of kernel {} is {}, no multiple of {}", i, name, value, entry->second[i]));
+    }
+  }
+}
+
 void LaunchOnCpu(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
+  CheckMultiples(name, args);
   std::vector<tile::Buffer> buffers;
   std::vector<tile::Argument> arguments;
   for (const BuiltinArg& arg : args) {

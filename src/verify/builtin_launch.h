@@ -22,7 +22,7 @@ struct Grid {
 
 // `name` and `args` as kernels/emit.py has them; `grid` counts programs. At least one argument is a tensor.
 // Throws cuda::Error when the context is gone, InternalError when the kernel cannot be compiled or, on the
-// CPU, accesses what it must not.
+// CPU, accesses what it must not or is given an argument that is no multiple of what its text promises.
 void LaunchBuiltin(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args);
 
 // "f32" as kernels/emit.py names the dtypes that it compiles for; null for others.
