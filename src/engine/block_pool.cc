@@ -69,6 +69,7 @@ bool BlockPool::Remember(int32_t block, const Contents& contents) {
   state.key = key;
   state.before = contents.before;
   state.prefilled = contents.prefilled;
+  state.stretch = contents.stretch;
   if (contents.before != kNone) ++states_[contents.before].behind;
   std::ranges::copy(contents.tokens, Tokens(block).begin());
   return true;
@@ -91,6 +92,7 @@ void BlockPool::Forget() {
 uint64_t BlockPool::Key(const Contents& contents) {
   uint64_t key = static_cast<uint64_t>(static_cast<uint32_t>(contents.before)) << 32 |
                  static_cast<uint32_t>(contents.prefilled);
+  key = SplitMix::Mix(key) + static_cast<uint64_t>(static_cast<uint32_t>(contents.stretch));
   for (const TokenId token : contents.tokens)
     key = SplitMix::Mix(key + static_cast<uint64_t>(static_cast<uint32_t>(token)));
   return key;
@@ -104,7 +106,7 @@ std::span<TokenId> BlockPool::Tokens(int32_t block) {
 bool BlockPool::Has(int32_t block, const Contents& contents) {
   const State& state = states_[block];
   return state.before == contents.before && state.prefilled == contents.prefilled &&
-         std::ranges::equal(Tokens(block), contents.tokens);
+         state.stretch == contents.stretch && std::ranges::equal(Tokens(block), contents.tokens);
 }
 
 void BlockPool::Drop(int32_t block) {

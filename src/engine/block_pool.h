@@ -15,8 +15,8 @@ namespace tritogen {
 // those with nothing to remember, then the one that was released longest ago.
 //
 // Keys and values depend on all that stands before, and on how it was computed (runner.h). So a block is
-// known by its tokens, by how many of them went through prefill, and by the block before it, which makes a
-// chain; tokens are compared, a hash only finds the place.
+// known by its tokens, by how many of them went through prefill, by the prompt's length where keys depend on
+// that, and by the block before it, which makes a chain; tokens are compared, a hash only finds the place.
 //
 // Whoever holds a remembered block holds the whole chain before it and releases it from its end: a block is
 // never given away while another one is remembered as standing behind it.
@@ -28,6 +28,7 @@ class BlockPool {
     int32_t before = kNone;           // the block of the positions before; kNone: there are none
     std::span<const TokenId> tokens;  // block_tokens of them
     int32_t prefilled = 0;            // so many went through prefill, the others through decode rows
+    int32_t stretch = 0;              // PrefillChunk::stretch of the text
   };
 
   BlockPool(int32_t blocks, int32_t block_tokens);
@@ -56,7 +57,7 @@ class BlockPool {
     int32_t older = kNone, newer = kNone;  // among those remembered that nobody holds
     int32_t before = kNone;
     int32_t behind = 0;  // remembered blocks that stand behind this one
-    int32_t prefilled = 0;
+    int32_t prefilled = 0, stretch = 0;
     bool remembered = false;
     uint64_t key = 0;
   };

@@ -51,7 +51,8 @@ Case RandomCase(uint64_t seed) {
               .prefill_tokens = from(1, 60),
               .decode_rows = from(1, 16),
               .context = from(2, 90),
-              .vocabulary = from(5, 60)};
+              .vocabulary = from(5, 60),
+              .stretch_beyond = from(0, 3) == 0 ? from(1, 30) : 0};
   c.options = {.prefill_tokens = from(0, 1) * from(1, 30),
                .prefix_cache = random.Chance(0.6),
                .overlap = random.Chance(0.7)};

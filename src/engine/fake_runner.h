@@ -22,8 +22,9 @@ struct FakeModel {
   enum class Way : uint8_t { kPrefill, kDecode };
 
   // State of a text's position, from the state before (0: none).
-  static uint64_t Next(uint64_t before, TokenId token, int32_t position, Way way, int weights) {
-    return SplitMix::Mix(before ^
+  static uint64_t Next(uint64_t before, TokenId token, int32_t position, Way way, int weights,
+                       int32_t stretch = 0) {
+    return SplitMix::Mix(before ^ SplitMix::Mix(static_cast<uint64_t>(stretch) << 20) ^
                          SplitMix::Mix((static_cast<uint64_t>(token) << 32) + 4 * position +
                                        2 * (way == Way::kDecode)) ^
                          SplitMix::Mix(static_cast<uint64_t>(weights) << 50)) |
@@ -58,8 +59,8 @@ class FakeRunner : public Runner {
   };
   std::vector<StepSize> log;
   std::function<void(const Batch&)> on_submit;  // may throw
-  std::function<void()> on_wait;               // may throw
-  TokenId nan_token = -1;                      // is NaN instead
+  std::function<void()> on_wait;                // may throw
+  TokenId nan_token = -1;                       // is NaN instead
 
   const RunnerLimits& limits() const override { return limits_; }
 
@@ -102,6 +103,7 @@ class FakeRunner : public Runner {
     int32_t writer = -1;  // slot, of decode rows
     int weights = 0;
     Way way = Way::kPrefill;
+    int32_t stretch = 0;
   };
   struct Slot {
     bool started = false;
@@ -145,7 +147,7 @@ class FakeRunner : public Runner {
     uint64_t state = Read(chunk.start, chunk.blocks, /*reader=*/-1);
     Require(Blocks(chunk.start + tokens - 1) == chunk.blocks.size(), "the chunk's blocks");
     for (int32_t i = 0; i < tokens; ++i)
-      state = Write(state, chunk.tokens[i], chunk.start + i, chunk.blocks, Way::kPrefill, -1);
+      state = Write(state, chunk.tokens[i], chunk.start + i, chunk.blocks, Way::kPrefill, -1, chunk.stretch);
     return tokens;
   }
 
@@ -179,7 +181,7 @@ class FakeRunner : public Runner {
       Require(cell.position == p, "positions that were written");
       Require(cell.step < step_ || (cell.writer == reader && reader >= 0),
               "reads of earlier steps, or own ones");
-      Require(cell.state == FakeModel::Next(state, cell.token, p, cell.way, cell.weights),
+      Require(cell.state == FakeModel::Next(state, cell.token, p, cell.way, cell.weights, cell.stretch),
               "one text's blocks");
       state = cell.state;
     }
@@ -187,13 +189,14 @@ class FakeRunner : public Runner {
   }
 
   uint64_t Write(uint64_t before, TokenId token, int32_t position, std::span<const int32_t> blocks, Way way,
-                 int32_t writer) {
+                 int32_t writer, int32_t stretch = 0) {
     Require(token >= 0 && token < limits_.vocabulary, "a token of the vocabulary");
     Require(position < limits_.context, "a position of the context");
     Cell& cell = At(blocks[position / limits_.block_tokens], position % limits_.block_tokens);
     Require(cell.step < step_, "each place written once in a step");
-    cell = {token,    position, FakeModel::Next(before, token, position, way, weights_), step_, writer,
-            weights_, way};
+    cell = {token, position, FakeModel::Next(before, token, position, way, weights_, stretch),
+            step_, writer,   weights_,
+            way,   stretch};
     return cell.state;
   }
 
@@ -221,8 +224,9 @@ inline std::vector<Sample> Alone(const Request& request, int32_t index, const Ru
   SamplingOptions sampling = options.sampling;
   sampling.seed = SequenceSeed(sampling.seed, index);
   uint64_t state = 0;
+  const int32_t stretch = limits.stretch_beyond > 0 && prompt > limits.stretch_beyond ? prompt : 0;
   for (int32_t p = 0; p + 1 < prompt; ++p)
-    state = FakeModel::Next(state, request.prompt[p], p, FakeModel::Way::kPrefill, weights);
+    state = FakeModel::Next(state, request.prompt[p], p, FakeModel::Way::kPrefill, weights, stretch);
   std::set<TokenId> seen(request.prompt.begin(), request.prompt.end());
   std::vector<Sample> samples;
   TokenId token = request.prompt.back();

@@ -3,9 +3,9 @@
 //
 // Prefill fills the cache with all but the last token of a prompt and samples nothing; that token and every
 // generated one go through decode rows, one token each, and only these give logits. So a text's numbers
-// depend on its own tokens alone: who shares the batch, how a prompt was cut, whether blocks were found in
-// the cache and whether a preempted sequence was computed anew (its generated tokens as decode rows again)
-// make no difference in the order of computation.
+// depend on its own tokens, and where the prompt ends, alone: who shares the batch, how a prompt was cut,
+// whether blocks were found in the cache and whether a preempted sequence was computed anew (its generated
+// tokens as decode rows again) make no difference in the order of computation.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,7 @@ struct PrefillChunk {
   int32_t start = 0;
   std::span<const TokenId> tokens;
   std::span<const int32_t> blocks;  // of positions 0 to the chunk's end, in order
+  int32_t stretch = 0;              // the prompt's length, where it is beyond RunnerLimits::stretch_beyond
 };
 
 // One token goes in; the next one may be sampled. Several rows of one sequence in a step have rising
@@ -90,6 +91,8 @@ struct RunnerLimits {
   int32_t decode_rows = 0;     // in a step
   int32_t context = 0;         // positions of one sequence
   int32_t vocabulary = 0;
+  // Keys of a prompt of more tokens than this depend on how many it has (dynamic RoPE); 0: on none.
+  int32_t stretch_beyond = 0;
 };
 
 class Runner {

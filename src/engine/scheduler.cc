@@ -176,7 +176,8 @@ void Scheduler::AddChunk(Sequence* sequence, int32_t* budget, Batch* batch) {
   batch->prefill.push_back(
       {.start = s.written - tokens,
        .tokens = std::span<const TokenId>(s.tokens).subspan(first, static_cast<size_t>(tokens)),
-       .blocks = std::span<const int32_t>(s.blocks).first(static_cast<size_t>(BlocksOf(s.written)))});
+       .blocks = std::span<const int32_t>(s.blocks).first(static_cast<size_t>(BlocksOf(s.written))),
+       .stretch = StretchOf(s)});
   chunked_.push_back(&s);
 }
 

@@ -70,6 +70,7 @@ class Scheduler {
   int32_t BlocksOf(int32_t positions) const {
     return (positions + limits_.block_tokens - 1) / limits_.block_tokens;
   }
+  int32_t StretchOf(const Sequence& sequence) const;
   BlockPool::Contents ContentsOf(const Sequence& sequence, int32_t index) const;
   int32_t admitted() const;
   // Beside so many blocks, one is left for each sequence that runs.

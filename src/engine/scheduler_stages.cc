@@ -119,11 +119,17 @@ void Scheduler::LeaveList(Sequence* sequence) {
   }
 }
 
+int32_t Scheduler::StretchOf(const Sequence& sequence) const {
+  const bool is_beyond = limits_.stretch_beyond > 0 && sequence.prompt_tokens > limits_.stretch_beyond;
+  return is_beyond ? sequence.prompt_tokens : 0;
+}
+
 BlockPool::Contents Scheduler::ContentsOf(const Sequence& sequence, int32_t index) const {
   const int32_t size = limits_.block_tokens, first = index * size;
   return {.before = index == 0 ? BlockPool::kNone : sequence.blocks[index - 1],
           .tokens = std::span<const TokenId>(sequence.tokens).subspan(first, size),
-          .prefilled = std::clamp(sequence.prefill_end() - first, 0, size)};
+          .prefilled = std::clamp(sequence.prefill_end() - first, 0, size),
+          .stretch = StretchOf(sequence)};
 }
 
 // Of all tokens but the last one, which must go in to be gone on from.

@@ -230,6 +230,9 @@ ModelConfig ParseModelConfig(std::string_view json_text) {
   }
   config.rms_norm_eps = NumberOr(root, "rms_norm_eps", 1e-6, 0, 1);
   config.rope = ParseRope(root, config.max_positions);
+  if (config.rope.kind == RopeKind::kDynamic && config.head_dim == 2) {
+    throw FormatError("dynamic RoPE has no frequencies for heads of 2 elements");
+  }
   const bool bias = BoolOr(root, "attention_bias", false);
   config.qkv_bias = config.family == ModelFamily::kQwen2 || bias;
   config.output_bias = config.family != ModelFamily::kQwen2 && bias;

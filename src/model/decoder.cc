@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -102,9 +103,18 @@ void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeight
   for (auto& [name, tensor] : weights->Named()) tensor.copy_(TensorOf(tensors.at(name)));
 }
 
-at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device) {
-  const RopeTable table = MakeRopeTable(config);
-  const at::Tensor frequencies = at::tensor(table.inverse_frequencies);
+at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device, int64_t prompt) {
+  const RopeTable table = MakeRopeTable(config, prompt);
+  const int64_t half = config.head_dim / 2;
+  at::Tensor frequencies = at::tensor(table.inverse_frequencies);
+  const int64_t first = StretchBeyond(config) > 0 ? std::max(prompt, config.max_positions) : positions;
+  if (first < positions) {
+    frequencies = frequencies.repeat({positions, 1});
+    float* const rows = frequencies.mutable_data_ptr<float>();
+    for (int64_t p = first; p < positions; ++p) {
+      std::ranges::copy(MakeRopeTable(config, p + 1).inverse_frequencies, rows + p * half);
+    }
+  }
   const at::Tensor angles = at::arange(positions, at::kFloat).unsqueeze(1) * frequencies;
   return at::stack({angles.cos(), angles.sin()}, 1).mul_(table.attention_factor).to(device);
 }

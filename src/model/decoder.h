@@ -56,9 +56,13 @@ void FillWeights(uint64_t seed, DecoderWeights* weights);
 // Logits [texts, tokens, vocabulary] of whole texts, tokens [texts, tokens] int64 on the weights' device, in
 // ATen's own operators only: the plain twin of the engine and of training. Differentiable when the weights
 // ask for gradients. Norms and softmax in float32, as transformers has them; logits in the weights' dtype.
-at::Tensor PlainLogits(const DecoderWeights& weights, const at::Tensor& tokens);
+// `prompt`: with the angles of a text that was generated from its first tokens, `prompt` of them
+// (RopeTensor); 0: all of it is the prompt.
+at::Tensor PlainLogits(const DecoderWeights& weights, const at::Tensor& tokens, int64_t prompt = 0);
 
-// [positions, 2, head_dim / 2] float32: cosines, sines of rotary positions, as kernels read them.
-at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device);
+// [positions, 2, head_dim / 2] float32: cosines, sines of rotary positions, as kernels read them. Where
+// frequencies depend on the length (dynamic RoPE), as they are when a model with a cache generates: a
+// prompt's by its length, and those of each position behind it by the length of the text up to there.
+at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device, int64_t prompt = 0);
 
 }  // namespace tritogen

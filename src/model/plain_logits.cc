@@ -29,6 +29,11 @@ Angles AnglesOf(const ModelConfig& config, int64_t tokens, at::Device device) {
   return {angles.cos() * table.attention_factor, angles.sin() * table.attention_factor};
 }
 
+Angles GeneratedAngles(const ModelConfig& config, const at::Tensor& tokens, int64_t prompt) {
+  const at::Tensor both = RopeTensor(config, tokens.size(1), tokens.device(), prompt);
+  return {both.select(1, 0), both.select(1, 1)};
+}
+
 // Su et al. 2021 (arXiv 2104.09864), each head's halves as the pairs' parts; x [texts, heads, tokens, dim].
 at::Tensor Rotate(const at::Tensor& x, const Angles& angles) {
   const auto halves = x.to(at::kFloat).chunk(2, -1);
@@ -63,10 +68,11 @@ at::Tensor Mlp(const LayerWeights& layer, const at::Tensor& x) {
 
 }  // namespace
 
-at::Tensor PlainLogits(const DecoderWeights& weights, const at::Tensor& tokens) {
+at::Tensor PlainLogits(const DecoderWeights& weights, const at::Tensor& tokens, int64_t prompt) {
   TRITOGEN_CHECK(tokens.dim() == 2 && tokens.scalar_type() == at::kLong);
   const ModelConfig& config = weights.config;
-  const Angles angles = AnglesOf(config, tokens.size(1), tokens.device());
+  const Angles angles = prompt > 0 ? GeneratedAngles(config, tokens, prompt)
+                                   : AnglesOf(config, tokens.size(1), tokens.device());
   at::Tensor hidden = at::embedding(weights.embedding, tokens);
   for (const LayerWeights& layer : weights.layers) {
     hidden =

@@ -1,8 +1,12 @@
 #include "model/rope.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "base/error.h"
 
 namespace tritogen {
 namespace {
@@ -83,6 +87,17 @@ void Llama3(const RopeConfig& rope, std::vector<float>* frequencies) {
 }
 
 }  // namespace
+
+int64_t StretchBeyond(const ModelConfig& config) {
+  return config.rope.kind == RopeKind::kDynamic ? config.max_positions : 0;
+}
+
+void CheckContext(const ModelConfig& config, int64_t context) {
+  if (context > config.max_positions && StretchBeyond(config) == 0) {
+    throw UserError(
+        fmt::format("a context of {} positions is more than the model's {}", context, config.max_positions));
+  }
+}
 
 RopeTable MakeRopeTable(const ModelConfig& config, int64_t length) {
   const RopeConfig& rope = config.rope;

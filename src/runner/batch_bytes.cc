@@ -47,9 +47,9 @@ SlotStart ReadStart(Reader* in) {
 }
 
 PrefillChunk ReadChunk(Reader* in) {
-  const int32_t start = in->Next();
+  const int32_t start = in->Next(), stretch = in->Next();
   const auto tokens = in->Run();
-  return {.start = start, .tokens = tokens, .blocks = in->Run()};
+  return {.start = start, .tokens = tokens, .blocks = in->Run(), .stretch = stretch};
 }
 
 DecodeRow ReadRow(Reader* in) {
@@ -73,7 +73,7 @@ std::string EncodeBatch(const Batch& batch) {
   }
   for (const BlockCopy& copy : batch.copies) words.insert(words.end(), {copy.from, copy.to});
   for (const PrefillChunk& chunk : batch.prefill) {
-    words.push_back(chunk.start);
+    words.insert(words.end(), {chunk.start, chunk.stretch});
     Put(chunk.tokens, &words);
     Put(chunk.blocks, &words);
   }

@@ -21,7 +21,7 @@ TEST(BatchBytes, RoundTrip) {
   Batch batch;
   batch.starts = {{3, sampling, a}, {4, penalty, a}};
   batch.copies = {{1, 9}, {2, 8}};
-  batch.prefill = {{64, a, b}, {0, none, none}};
+  batch.prefill = {{64, a, b, 9000}, {0, none, none}};
   batch.decode = {{2, 17, DecodeRow::kLast, 5, a}, {3, 1, 99, -1, b}};
   const std::string bytes = EncodeBatch(batch);
   const DecodedBatch decoded(bytes);
@@ -38,6 +38,7 @@ TEST(BatchBytes, RoundTrip) {
   EXPECT_EQ(got.copies[1].to, 8);
   ASSERT_EQ(got.prefill.size(), 2u);
   EXPECT_EQ(got.prefill[0].start, 64);
+  EXPECT_EQ(got.prefill[0].stretch, 9000);
   EXPECT_EQ(Vector(got.prefill[0].tokens), a);
   EXPECT_EQ(Vector(got.prefill[0].blocks), b);
   ASSERT_EQ(got.decode.size(), 2u);

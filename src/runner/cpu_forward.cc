@@ -83,6 +83,14 @@ void CpuForward::CopyBlock(int32_t from, int32_t to) {
   std::memcpy(Head(to, 0, 0), Head(from, 0, 0), static_cast<size_t>(block_bytes_));
 }
 
+const RopeTable& CpuForward::RopeOf(int32_t length) {
+  const int64_t beyond = StretchBeyond(config_);
+  if (beyond == 0 || length <= beyond) return rope_;
+  if (length != stretched_length_) stretched_ = MakeRopeTable(config_, length);
+  stretched_length_ = length;
+  return stretched_;
+}
+
 void CpuForward::Embed(std::span<const ForwardRow> rows) {
   const int64_t half = config_.head_dim / 2;
   const cpu::Matrix& table = model_.embedding();
@@ -92,11 +100,12 @@ void CpuForward::Embed(std::span<const ForwardRow> rows) {
     const int64_t row = static_cast<int64_t>(r);
     kernels_.to_float(values + rows[r].token * row_bytes, table.element, table.in,
                       hidden_.get() + row * table.in);
+    const RopeTable& rope = RopeOf(rows[r].length);
     for (int64_t i = 0; i < half; ++i) {
       const float angle =
-          static_cast<float>(rows[r].position) * rope_.inverse_frequencies[static_cast<size_t>(i)];
-      cos_[static_cast<size_t>(row * half + i)] = std::cos(angle) * rope_.attention_factor;
-      sin_[static_cast<size_t>(row * half + i)] = std::sin(angle) * rope_.attention_factor;
+          static_cast<float>(rows[r].position) * rope.inverse_frequencies[static_cast<size_t>(i)];
+      cos_[static_cast<size_t>(row * half + i)] = std::cos(angle) * rope.attention_factor;
+      sin_[static_cast<size_t>(row * half + i)] = std::sin(angle) * rope.attention_factor;
     }
   }
 }

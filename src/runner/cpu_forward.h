@@ -15,11 +15,13 @@
 
 namespace tritogen {
 
-// One token at one position. `blocks`: of the sequence, in order, up to that position.
+// One token at one position. `blocks`: of the sequence, in order, up to that position. `length`: positions of
+// the text that its angles go by (MakeRopeTable).
 struct ForwardRow {
   TokenId token = 0;
   int32_t position = 0;
   const int32_t* blocks = nullptr;
+  int32_t length = 0;
 };
 
 class CpuForward {
@@ -52,6 +54,7 @@ class CpuForward {
   static Memory<T> Allocate(int64_t count, const char* what);
 
   void Embed(std::span<const ForwardRow> rows);
+  const RopeTable& RopeOf(int32_t length);
   void Pack(const cpu::Matrix& matrix, int64_t rows, const RowInput& input);
   void Multiply(const cpu::Matrix& matrix, int64_t rows, bool add, float* y, int64_t y_stride);
   void PlaceKeys(const CpuLayer& layer, int64_t index, std::span<const ForwardRow> rows, int64_t first);
@@ -62,8 +65,9 @@ class CpuForward {
   const ModelConfig& config_;
   const cpu::RowKernels& kernels_;
   ThreadTeam& team_;
-  RopeTable rope_;
-  cpu::Element element_;  // of the cache
+  RopeTable rope_, stretched_;
+  int32_t stretched_length_ = 0;  // of stretched_
+  cpu::Element element_;          // of the cache
   int64_t block_bytes_, qkv_width_, scores_of_thread_, input_of_thread_;
   Memory<std::byte> cache_;
   // [kMostRows] each: the residual stream; q, k, v or gate, up; attention's result; angles.

@@ -23,8 +23,8 @@ RunnerLimits LimitsFor(const CpuModel& model, const CpuRunnerOptions& options) {
     throw UserError("a runner needs at least one slot, one row and one token of a prompt in a step");
   }
   const int64_t block_bytes = CpuForward::BlockBytes(config, CpuForward::CacheElement(model));
-  int64_t context = config.max_positions;
-  if (options.context > 0) context = std::min<int64_t>(context, options.context);
+  CheckContext(config, options.context);
+  const int64_t context = options.context > 0 ? options.context : config.max_positions;
   const int64_t useful = options.slots * CeilDiv(context, kBlockTokens);
   const int64_t bytes = options.cache_bytes > 0 ? options.cache_bytes : AvailableMemory() / 2;
   const int64_t blocks = std::min(useful, bytes / block_bytes);
@@ -40,6 +40,7 @@ RunnerLimits LimitsFor(const CpuModel& model, const CpuRunnerOptions& options) {
   limits.decode_rows = options.decode_rows;
   limits.context = static_cast<int32_t>(std::min(context, limits.blocks * kBlockTokens));
   limits.vocabulary = static_cast<int32_t>(config.vocabulary);
+  limits.stretch_beyond = static_cast<int32_t>(StretchBeyond(config));
   return limits;
 }
 
@@ -72,7 +73,7 @@ class CpuRunner final : public Runner {
   void Start(const SlotStart& start);
   void AddPrefill(const PrefillChunk& chunk);
   void AddDecode(const DecodeRow& row);
-  void AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks);
+  void AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks, int32_t stretch = 0);
   void SampleRows(std::span<const DecodeRow> rows, int64_t first_place, std::vector<Sample>* out);
 
   cpu::Level level_;
@@ -95,16 +96,16 @@ void CpuRunner::Start(const SlotStart& start) {
   if (start.sampling.repetition_penalty != 1) slot.seen.assign(start.seen.begin(), start.seen.end());
 }
 
-void CpuRunner::AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks) {
+void CpuRunner::AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks, int32_t stretch) {
   TRITOGEN_CHECK(token >= 0 && token < limits_.vocabulary);
   TRITOGEN_CHECK(position >= 0 && position < limits_.context);
   TRITOGEN_CHECK(static_cast<size_t>(position / kBlockTokens) < blocks.size());
-  rows_.push_back({token, position, blocks.data()});
+  rows_.push_back({token, position, blocks.data(), std::max(stretch, position + 1)});
 }
 
 void CpuRunner::AddPrefill(const PrefillChunk& chunk) {
   int32_t position = chunk.start;
-  for (const TokenId token : chunk.tokens) AddRow(token, position++, chunk.blocks);
+  for (const TokenId token : chunk.tokens) AddRow(token, position++, chunk.blocks, chunk.stretch);
 }
 
 void CpuRunner::AddDecode(const DecodeRow& row) {

@@ -239,6 +239,35 @@ TEST(CpuRunner, SamplesAreThoseOfTheSampler) {
   }
 }
 
+// A prompt's angles go by its length, each further token's by the length up to it.
+TEST(CpuRunner, DynamicRopeGoesBeyondTheModelsPositions) {
+  ModelConfig config = Configs()[2].config;
+  config.max_positions = 64;
+  config.rope.kind = RopeKind::kDynamic;
+  config.rope.factor = 2.5;
+  const auto weights = RandomWeights(config, at::kFloat);
+  CpuRunnerOptions options;
+  options.context = 200;
+  Driver driver(weights, options);
+  EXPECT_EQ(driver.runner->limits().stretch_beyond, 64);
+  for (const int prompt : {40, 64, 65, 100}) {
+    const Text text = driver.MakeText(RandomTokens(20, 120));
+    const int32_t stretch = prompt > 64 ? prompt : 0;
+    driver.Prefill(text, 0, 30, stretch);
+    driver.Go();
+    driver.Prefill(text, 30, static_cast<size_t>(prompt) - 31, stretch);
+    const auto rows = driver.DecodeFrom(text, static_cast<size_t>(prompt) - 1);
+    const std::vector<int64_t> wide(text.tokens.begin(), text.tokens.end());
+    const at::Tensor expected =
+        at::log_softmax(PlainLogits(*weights, at::tensor(wide).unsqueeze(0), prompt)[0], -1);
+    EXPECT_LT(MostDifference(expected, static_cast<size_t>(prompt) - 1, rows), 1e-4) << prompt;
+    const at::Tensor in_one_pass = LogprobsOf(*weights, text.tokens);
+    EXPECT_GT(MostDifference(in_one_pass, static_cast<size_t>(prompt) - 1, rows), 1e-2) << prompt;
+  }
+  config.rope.kind = RopeKind::kLinear;
+  EXPECT_THROW(MakeCpuRunner(RandomWeights(config, at::kFloat), options), UserError);
+}
+
 TEST(CpuRunner, ChangedWeightsAreReadAnew) {
   for (const bool int8 : {false, true}) {
     const ModelConfig config = Configs()[3].config;

@@ -136,9 +136,9 @@ class Driver {
     options.top_logprobs = kVocabulary;
     return options;
   }
-  void Prefill(const Text& text, size_t from, size_t count) {
+  void Prefill(const Text& text, size_t from, size_t count, int32_t stretch = 0) {
     step.prefill.push_back(
-        {static_cast<int32_t>(from), std::span(text.tokens).subspan(from, count), text.blocks});
+        {static_cast<int32_t>(from), std::span(text.tokens).subspan(from, count), text.blocks, stretch});
   }
   void Decode(const Text& text, size_t position, int32_t draw, bool last = false) {
     step.decode.push_back({text.slot, static_cast<int32_t>(position),

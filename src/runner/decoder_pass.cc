@@ -190,11 +190,11 @@ void DecoderPass::Norm(const at::Tensor& x, const at::Tensor* delta, const at::T
 
 void DecoderPass::ToCache(const LayerWeights& layer, size_t index, const PagedCache& cache,
                           const at::Tensor& tables, const at::Tensor& table_rows, const at::Tensor& positions,
-                          const Rows& rows) {
+                          const at::Tensor& rope, const Rows& rows) {
   const at::Tensor& any = layer.input_norm;  // stands for norms that the model has not
   LaunchBuiltin(Kernel("rope_to_cache", head_ + (config_.qk_norm ? ".1" : ".0")),
                 {rows.x.size(0), CeilDiv(config_.heads + 2 * config_.kv_heads, kRopeTile)},
-                {rows.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
+                {rows.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope,
                  cache.keys[index], cache.values[index], tables, table_rows, positions, rows.queries,
                  tables.stride(0), config_.heads, config_.kv_heads, config_.rms_norm_eps, config_.head_dim});
 }
@@ -204,7 +204,8 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
   const int64_t n = rows.x.size(0), splits = Splits(n, in.tables.size(1));
   fresh = fresh && !IsAnyHead(config_.head_dim);  // these have no such form
   const double scale = std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
-  if (!fresh) ToCache(layer, index, cache, in.tables, row_numbers_.narrow(0, 0, n), in.positions, rows);
+  if (!fresh)
+    ToCache(layer, index, cache, in.tables, row_numbers_.narrow(0, 0, n), in.positions, rope_, rows);
   const at::Tensor& any = layer.input_norm;
   const bool norm = fresh && config_.qk_norm;
   const bool overlaps = fresh && splits == 1 && rows.overlaps && IsTile(head_);
@@ -315,7 +316,8 @@ void DecoderPass::Prefill(const PrefillTokens& in, const PagedCache& cache) {
     const LayerWeights& layer = weights_->layers[i];
     Norm(rows.x, i > 0 ? &rows.delta : nullptr, layer.input_norm, rows.y);
     Linear(rows.y, layer.qkv, layer.qkv_bias, rows.qkv);
-    ToCache(layer, i, cache, in.tables, in.table_rows, in.positions, rows);
+    ToCache(layer, i, cache, in.tables, in.table_rows, in.positions, in.rope.defined() ? in.rope : rope_,
+            rows);
     if (i + 1 == weights_->layers.size()) break;  // nobody asks for these tokens' logits
     LaunchBuiltin(Kernel("paged_prefill", head_), {in.tiles.size(0), config_.heads},
                   {rows.queries, cache.keys[i], cache.values[i], in.tables, in.tiles, rows.attended,

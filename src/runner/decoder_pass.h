@@ -36,6 +36,7 @@ struct PrefillTokens {
   at::Tensor
       tiles;  // [tiles, 4]: first token, tokens (kPrefillTile at most), first position, row of `tables`
   at::Tensor tables;  // [chunks, width]
+  at::Tensor rope;    // RopeTensor of the tokens' prompt; undefined: the positions' own
 };
 
 struct PassOptions {
@@ -81,7 +82,8 @@ class DecoderPass {
   void Attend(const LayerWeights& layer, size_t index, const DecodeRows& in, const PagedCache& cache,
               bool fresh, const Rows& rows);
   void ToCache(const LayerWeights& layer, size_t index, const PagedCache& cache, const at::Tensor& tables,
-               const at::Tensor& table_rows, const at::Tensor& positions, const Rows& rows);
+               const at::Tensor& table_rows, const at::Tensor& positions, const at::Tensor& rope,
+               const Rows& rows);
   int64_t Splits(int64_t rows, int64_t width) const;
   std::string Kernel(std::string_view name, std::string_view choice = "") const;
 

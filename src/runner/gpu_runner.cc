@@ -12,6 +12,7 @@
 #include "base/rounding.h"
 #include "cuda/graph.h"
 #include "kernels/builtin.h"
+#include "model/rope.h"
 #include "runner/decoder_pass.h"
 #include "runner/device_sampler.h"
 #include "runner/staging.h"
@@ -22,6 +23,8 @@ namespace {
 
 constexpr int64_t kBlocksEach = 8;  // of a program of decode attention in the batch-invariant mode
 constexpr int32_t kSmallestCache = 2;
+constexpr size_t kStretchedRopes = 8;                      // are kept
+constexpr int64_t kStagedPart = 5 * Staging::kAlignWords;  // is lost at most to a part's arrays
 
 // Sizes that decode batches are padded to: a graph each.
 int32_t PaddedRows(int32_t rows, int32_t most) {
@@ -70,6 +73,8 @@ class GpuRunner final : public Runner {
   void Start(const SlotStart& start);
   void Copy(const std::vector<BlockCopy>& copies);
   void Prefill(const std::vector<PrefillChunk>& chunks);
+  PrefillTokens Stage(const std::vector<const PrefillChunk*>& chunks);
+  at::Tensor StretchedRope(int32_t prompt);
   void Decode(const std::vector<DecodeRow>& rows, Pending* pending);
   void FillRow(const DecodeRow* row, int64_t index, int32_t* header, int32_t* tables);
   void RunDecode(int32_t padded, bool cuts, bool fresh);
@@ -88,6 +93,7 @@ class GpuRunner final : public Runner {
       storage_;  // [2 · layers, blocks + 1, kv_heads, kCacheBlock, head_dim]; the last block is for padding
   PagedCache cache_;
   std::unique_ptr<Staging> decode_in_, prefill_in_, results_;
+  std::map<int32_t, at::Tensor> stretched_;  // angles of prompts by their lengths
   std::vector<SamplingOptions> slots_;
   std::vector<char> slot_taken_;  // scratch of Decode
   std::unique_ptr<GraphMemory> graph_memory_;
@@ -102,10 +108,11 @@ RunnerLimits MakeLimits(const ModelConfig& config, const GpuRunnerOptions& optio
   limits.block_tokens = kCacheBlock;
   limits.slots = options.slots;
   limits.decode_rows = options.slots;
-  CheckContext(config, options);
+  CheckContext(config, options.context);
   limits.context = options.context > 0 ? options.context : static_cast<int32_t>(config.max_positions);
   limits.prefill_tokens = options.prefill_tokens;
   limits.vocabulary = static_cast<int32_t>(config.vocabulary);
+  limits.stretch_beyond = static_cast<int32_t>(StretchBeyond(config));
   return limits;
 }
 
@@ -132,7 +139,7 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   const int64_t tiles = CeilDiv(limits_.prefill_tokens, pass_->prefill_tile()) + limits_.slots;
   decode_in_ = std::make_unique<Staging>(rows_ * (3 + kSampleWhole + kSampleNumbers + Width()), device_);
   prefill_in_ = std::make_unique<Staging>(
-      3 * limits_.prefill_tokens + 4 * tiles + limits_.slots * Width() + 64, device_);
+      3 * limits_.prefill_tokens + 4 * tiles + limits_.slots * (Width() + kStagedPart), device_);
   results_ = std::make_unique<Staging>(ResultWords(), device_);
   slots_.resize(limits_.slots + 1);
   slot_taken_.resize(limits_.slots + 1);
@@ -237,14 +244,33 @@ void GpuRunner::Copy(const std::vector<BlockCopy>& copies) {
   storage_.index_copy_(1, on_device(to), storage_.index_select(1, on_device(from)));
 }
 
+// Chunks of prompts whose keys depend on the prompts' lengths go alone, with angles of their own; all others
+// at once. What they need is on its way before the first of them runs.
 void GpuRunner::Prefill(const std::vector<PrefillChunk>& chunks) {
-  int64_t tokens = 0, tiles = 0;
-  for (const PrefillChunk& chunk : chunks) {
-    tokens += static_cast<int64_t>(chunk.tokens.size());
-    tiles += CeilDiv(static_cast<int64_t>(chunk.tokens.size()), pass_->prefill_tile());
-  }
-  if (tokens == 0) return;
+  if (chunks.empty()) return;
+  std::vector<const PrefillChunk*> together;
+  std::vector<PrefillTokens> parts;
   prefill_in_->Next();
+  for (const PrefillChunk& chunk : chunks) {
+    if (chunk.stretch == 0) {
+      together.push_back(&chunk);
+      continue;
+    }
+    parts.push_back(Stage({&chunk}));
+    parts.back().rope = StretchedRope(chunk.stretch);
+  }
+  if (!together.empty()) parts.push_back(Stage(together));
+  prefill_in_->ToDevice();
+  for (const PrefillTokens& part : parts) pass_->Prefill(part, cache_);
+}
+
+// Puts into prefill_in_ what the pass wants to know of chunks; returns views of where it will be.
+PrefillTokens GpuRunner::Stage(const std::vector<const PrefillChunk*>& chunks) {
+  int64_t tokens = 0, tiles = 0;
+  for (const PrefillChunk* chunk : chunks) {
+    tokens += static_cast<int64_t>(chunk->tokens.size());
+    tiles += CeilDiv(static_cast<int64_t>(chunk->tokens.size()), pass_->prefill_tile());
+  }
   int64_t at[5];
   const int64_t count = static_cast<int64_t>(chunks.size());
   int32_t* token = prefill_in_->Take(tokens, &at[0]);
@@ -254,7 +280,7 @@ void GpuRunner::Prefill(const std::vector<PrefillChunk>& chunks) {
   int32_t* tables = prefill_in_->Take(count * Width(), &at[4]);
   int32_t first = 0;
   for (int32_t i = 0; i < count; ++i) {
-    const PrefillChunk& chunk = chunks[i];
+    const PrefillChunk& chunk = *chunks[i];
     const auto n = static_cast<int32_t>(chunk.tokens.size());
     std::copy(chunk.tokens.begin(), chunk.tokens.end(), token + first);
     std::copy(chunk.blocks.begin(), chunk.blocks.end(), tables + i * Width());
@@ -268,14 +294,20 @@ void GpuRunner::Prefill(const std::vector<PrefillChunk>& chunks) {
     }
     first += n;
   }
-  prefill_in_->ToDevice();
   const at::Tensor& in = prefill_in_->device();
-  pass_->Prefill({.tokens = Staging::View(in, at[0], {tokens}),
-                  .positions = Staging::View(in, at[1], {tokens}),
-                  .table_rows = Staging::View(in, at[2], {tokens}),
-                  .tiles = Staging::View(in, at[3], {tiles, 4}),
-                  .tables = Staging::View(in, at[4], {count, Width()})},
-                 cache_);
+  return {.tokens = Staging::View(in, at[0], {tokens}),
+          .positions = Staging::View(in, at[1], {tokens}),
+          .table_rows = Staging::View(in, at[2], {tokens}),
+          .tiles = Staging::View(in, at[3], {tiles, 4}),
+          .tables = Staging::View(in, at[4], {count, Width()})};
+}
+
+// A prompt comes in many chunks.
+at::Tensor GpuRunner::StretchedRope(int32_t prompt) {
+  if (stretched_.size() > kStretchedRopes) stretched_.clear();
+  at::Tensor& rope = stretched_[prompt];
+  if (!rope.defined()) rope = RopeTensor(weights_->config, prompt, device_, prompt);
+  return rope;
 }
 
 // Null: a row that pads the batch. Its token goes to a block and a slot that nobody uses.
@@ -392,13 +424,6 @@ std::vector<Sample> GpuRunner::Wait() {
 }
 
 }  // namespace
-
-void CheckContext(const ModelConfig& config, const GpuRunnerOptions& options) {
-  if (options.context > config.max_positions) {
-    throw UserError(fmt::format("a context of {} positions is more than the model's {}", options.context,
-                                config.max_positions));
-  }
-}
 
 std::unique_ptr<Runner> MakeGpuRunner(std::shared_ptr<const DecoderWeights> weights,
                                       const GpuRunnerOptions& options, std::shared_ptr<Ranks> ranks) {

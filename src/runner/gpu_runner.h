@@ -22,10 +22,6 @@ struct GpuRunnerOptions {
   OnOpening on_opening;     // may be missing
 };
 
-// Throws UserError when the model does not have so many positions; MakeGpuRunner checks it, too, but what is
-// known before weights are read and ranks are started is better said then, and once.
-void CheckContext(const ModelConfig& config, const GpuRunnerOptions& options);
-
 // The weights lie on the device of Gpu::Current(), or on the CPU, where the tile machine runs the kernels
 // (for tests; cache_bytes must be given). `ranks`: the weights are one rank's part (model/part.h); each rank
 // makes such a runner with the same options and then the same calls, gets the same samples, and has as many

@@ -36,9 +36,9 @@ std::vector<TokenId> Text(int64_t length, int64_t vocabulary, int64_t salt) {
 }
 
 // Log-probabilities of every next token of a text, by the plain way.
-at::Tensor PlainLogprobs(const DecoderWeights& weights, const std::vector<TokenId>& text) {
+at::Tensor PlainLogprobs(const DecoderWeights& weights, const std::vector<TokenId>& text, int64_t prompt) {
   const at::Tensor tokens = at::tensor(std::vector<int64_t>(text.begin(), text.end())).unsqueeze(0);
-  return at::log_softmax(PlainLogits(weights, tokens).to(at::kFloat), -1).squeeze(0);
+  return at::log_softmax(PlainLogits(weights, tokens, prompt).to(at::kFloat), -1).squeeze(0);
 }
 
 struct Running {
@@ -53,6 +53,7 @@ void Generate(const std::shared_ptr<DecoderWeights>& weights, GpuRunnerOptions o
   const auto runner = MakeGpuRunner(weights, options);
   std::vector<Running> all;
   int32_t next_block = runner->limits().blocks - 1;
+  const int32_t beyond = runner->limits().stretch_beyond;
   for (size_t i = 0; i < lengths.size(); ++i) {
     Running& one = all.emplace_back();
     one.text = Text(lengths[i], weights->config.vocabulary, static_cast<int64_t>(i));
@@ -64,7 +65,9 @@ void Generate(const std::shared_ptr<DecoderWeights>& weights, GpuRunnerOptions o
       const auto end = static_cast<int32_t>(one.text.size()) - 1;
       if (start >= end) continue;
       const int32_t count = std::min(piece, end - start);
-      batch.prefill.push_back({start, {one.text.data() + start, static_cast<size_t>(count)}, one.blocks});
+      const int32_t stretch = beyond > 0 && end + 1 > beyond ? end + 1 : 0;
+      batch.prefill.push_back(
+          {start, {one.text.data() + start, static_cast<size_t>(count)}, one.blocks, stretch});
     }
     runner->Submit(batch);
     EXPECT_TRUE(runner->Wait().empty());
@@ -83,7 +86,7 @@ void Generate(const std::shared_ptr<DecoderWeights>& weights, GpuRunnerOptions o
     const std::vector<Sample> samples = runner->Wait();
     ASSERT_EQ(samples.size(), all.size());
     for (size_t i = 0; i < all.size(); ++i) {
-      const at::Tensor expected = PlainLogprobs(*weights, all[i].text)[-1];
+      const at::Tensor expected = PlainLogprobs(*weights, all[i].text, lengths[i])[-1];
       const auto [values, places] = at::topk(expected, 3);
       EXPECT_NEAR(samples[i].chosen.logprob, expected[samples[i].chosen.token].item<float>(), bound);
       EXPECT_NEAR(samples[i].chosen.logprob, values[0].item<float>(), bound);
@@ -148,6 +151,17 @@ TEST(GpuRunner, HeadsOfAnyMultipleOfSixteen) {
   options = SmallOptions();
   options.fused_rows = 2;
   Generate(SmallWeights(config, at::kHalf), options, 0.03, {20, 70, 3}, 100, 2);
+}
+
+// Prompts below, at and beyond the model's positions, in one batch; answers that go beyond them.
+TEST(GpuRunner, DynamicRope) {
+  ModelConfig config = SmallConfig();
+  config.max_positions = 64;
+  config.rope.kind = RopeKind::kDynamic;
+  config.rope.factor = 2.5;
+  Generate(SmallWeights(config), SmallOptions(), 2e-4, {20, 63, 64, 65, 130}, 37, 4);
+  config.rope.kind = RopeKind::kDefault;
+  EXPECT_THROW(MakeGpuRunner(SmallWeights(config), SmallOptions()), UserError);
 }
 
 // Rows, heads and matrices that no vector of 16 bytes divides, and heads that no tile holds.

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cuda/driver.h"
 #include "model/model_folder.h"
+#include "model/rope.h"
 #include "runner/cpu_runner.h"
 #include "runner/gpu_runner.h"
 #include "runner/open_gpu.h"
@@ -43,7 +44,7 @@ GpuRunnerOptions GpuOptions(const RunnerOptions& options) {
 OpenedRunner OpenRanks(const std::filesystem::path& folder, const RunnerOptions& options) {
   const ModelConfig config = LoadModelConfig(folder / "config.json");
   CheckDivides(config, options.ranks.size);
-  CheckContext(config, GpuOptions(options));
+  CheckContext(config, options.context);
   TensorParallelOptions parallel{.ranks = options.ranks,
                                  .cuda = options.device != "cpu",
                                  .compiler = options.compiler,
@@ -61,7 +62,7 @@ OpenedRunner OpenRanks(const std::filesystem::path& folder, const RunnerOptions&
 
 OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOptions& options) {
   const GpuRunnerOptions gpu = GpuOptions(options);
-  CheckContext(LoadModelConfig(folder / "config.json"), gpu);
+  CheckContext(LoadModelConfig(folder / "config.json"), options.context);
   const auto say = [&](const char* what) {
     if (options.on_opening) options.on_opening({what});
   };
@@ -85,6 +86,7 @@ OpenedRunner OpenRunner(const std::filesystem::path& folder, const RunnerOptions
     cpu.slots = options.slots;
     cpu.decode_rows = std::max(cpu.decode_rows, options.slots);
   }
+  CheckContext(LoadModelConfig(folder / "config.json"), options.context);
   auto weights =
       std::make_shared<const DecoderWeights>(LoadDecoder(folder, ScalarTypeNamed(options.dtype), at::kCPU));
   return {.runner = MakeCpuRunner(std::move(weights), cpu)};

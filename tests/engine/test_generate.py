@@ -6,9 +6,9 @@ import signal
 
 import pytest
 import torch
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen3ForCausalLM
 
-from .conftest import start
+from .conftest import make_model, start
 
 PROMPTS = ["def relu(x):\n", "The quick brown fox", "é 😀", "a"]
 
@@ -44,6 +44,29 @@ def test_greedy_is_what_transformers_generates(generate, transformer, tokenizer,
         assert abs(entry["logprob"] - logprobs[position, entry["token"]].item()) < 1e-3
         top = logprobs[position].topk(3)
         assert [t["token"] for t in entry["top"]] == top.indices.tolist()
+
+
+# transformers rotates a prompt by frequencies of its length, and each further token by those of the length up to it. It keeps the base
+# of the longest text it has seen, so each prompt has a model of its own.
+@pytest.mark.parametrize("words", [5, 63, 64, 65, 120])
+def test_dynamic_rope_beyond_the_models_positions(generate, tmp_path, words):
+    folder = make_model(tmp_path / "dynamic", seed=3, max_position_embeddings=64,
+                        rope_parameters=dict(rope_type="dynamic", factor=2.5, rope_theta=10000.0))  # fmt: skip
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    ids = torch.tensor([tokenizer.encode("a b" * words)[:words]])
+    prompt = tokenizer.decode(ids[0])
+    assert tokenizer.encode(prompt) == ids[0].tolist()
+    model = Qwen3ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    expected = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=70)[0, words:].tolist()
+    options = ["--prompt", prompt, "--temperature", "0", "--max-tokens", "70", "--json", "--context", "200"]
+    code, out, err = generate(*options, model=folder)
+    assert code == 0, err
+    assert lines(out)[0]["tokens"] == expected
+
+
+def test_a_context_beyond_the_models_is_refused(generate):
+    code, out, err = generate("--prompt", "a", "--context", "5000")
+    assert code == 2 and "a context of 5000 positions is more than the model's 4096" in err, err
 
 
 def test_a_text_depends_on_nothing_that_shares_its_batch(generate, tmp_path):
