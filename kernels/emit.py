@@ -69,8 +69,9 @@ def verifier_variants():
         yield f"count_different.{short}", on_bytes.count_different, {"a": dtype, "b": dtype}, {"BLOCK": 1024}
 
 
-def options(num_warps=4, num_stages=3, launch_pdl=False, any_width=False):
-    return {"num_warps": num_warps, "num_stages": num_stages, "launch_pdl": launch_pdl, "any_width": any_width}
+def options(num_warps=4, num_stages=3, launch_pdl=False, multiples=None):
+    """`multiples`: what integers of a decoder's kernel are multiples of (MULTIPLES)."""
+    return {"num_warps": num_warps, "num_stages": num_stages, "launch_pdl": launch_pdl, "multiples": multiples or MULTIPLES}
 
 
 INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", "slots", "seen", "whole", "places")
@@ -81,7 +82,8 @@ HEADS = (32, 64, 128, 256)  # elements of a head; with others (multiples of 16) 
 ANY_HEADS = (128, 256)  # tiles of heads with any other even number of elements
 ANY_WIDTH = 2048  # elements of a row at once where it may have any number
 BLOCK = 64  # tokens of a block of the cache
-ALIGNED_WIDTHS = ("n", "k", "head_dim")
+MULTIPLES = {"n": 16, "k": 16, "head_dim": 16}
+ANY_MULTIPLES = {"head_dim": 2}  # of kernels for rows, matrices and heads of any size
 
 
 def decoder_types(function, constants, dtype, others={}):
@@ -99,15 +101,15 @@ def decoder_types(function, constants, dtype, others={}):
 
 def linear_variants(variant, short, dtype):
     """Products by what they are for; tiles as measured on an H200 for 256 and 512 rows."""
-    def linear_variant(name, bias, pdl, epilogue, scale, bm, bn, bk, stages, even=True, any_width=False):
+    def linear_variant(name, bias, pdl, epilogue, scale, bm, bn, bk, stages, even=True, multiples=None):
         constants = {"SCALE": scale, "EPILOGUE": epilogue, "BIAS": bool(bias), "BM": bm, "BN": bn, "BK": bk, "EVEN": even,
                      "PRECISION": "ieee" if short == "f32" else "tf32", "PDL": bool(pdl)}  # fmt: skip
         return variant(f"linear.{short}.{name}.{bias}{pdl}", linear.linear, constants, dtype, num_stages=stages,
-                       launch_pdl=bool(pdl), any_width=any_width)  # fmt: skip
+                       launch_pdl=bool(pdl), multiples=multiples)  # fmt: skip
 
     for bias in (0, 1):
         yield linear_variant("plain", bias, 0, "none", False, 64, 64, 64, 3, even=False)
-        yield linear_variant("any", bias, 0, "none", False, 64, 64, 64, 3, even=False, any_width=True)
+        yield linear_variant("any", bias, 0, "none", False, 64, 64, 64, 3, even=False, multiples=ANY_MULTIPLES)
         if short == "f32":
             continue
         for pdl in (0, 1):
@@ -117,41 +119,54 @@ def linear_variants(variant, short, dtype):
                 yield linear_variant("swiglu", bias, pdl, "swiglu", True, 128, 64, 64, 3)
 
 
-def attention_variants(variant, short, dtype, precision, d, head, padded=False, any_width=False):
-    """`padded`: heads have fewer elements than the tile, `any_width`: and an even number of them."""
-    cache = {"D": d, "PADDED": padded or any_width, "BLOCK": BLOCK}
+def attention_variants(variant, short, dtype, precision, d, head, padded=False, multiples=None):
+    """`padded`: heads have fewer elements than the tile; ANY_MULTIPLES: and any even number of them."""
+    is_any = multiples == ANY_MULTIPLES
+    cache = {"D": d, "PADDED": padded or is_any, "BLOCK": BLOCK}
     wide = d > 128 or short == "f32"
     stages = 2 if wide else 3
     for norm in (0, 1):
         constants = cache | {"NORM": bool(norm), "TILE": 32}
-        yield variant(f"rope_to_cache.{head}.{norm}", attention.rope_to_cache, constants, dtype, any_width=any_width)
-    for fresh, norm in ((0, 0),) if any_width else ((0, 0), (1, 0), (1, 1)):
+        yield variant(f"rope_to_cache.{head}.{norm}", attention.rope_to_cache, constants, dtype, multiples=multiples)
+    for fresh, norm in ((0, 0),) if is_any else ((0, 0), (1, 0), (1, 1)):
         for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh and not padded else ((0, 0), (1, 0)):
             choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16, "PDL": bool(pdl)}
             yield variant(f"paged_decode.{head}.{fresh}{norm}{split}{pdl}", attention.paged_decode, cache | precision | choice, dtype,
                           num_warps=4 if wide else 2 if d > 64 else 1, num_stages=stages, launch_pdl=bool(pdl),
-                          any_width=any_width)  # fmt: skip
-    join = {"D": d, "PADDED": padded or any_width}
-    yield variant(f"join_splits.{head}", attention.join_splits, join, dtype, num_warps=1, any_width=any_width)
+                          multiples=multiples)  # fmt: skip
+    join = {"D": d, "PADDED": padded or is_any}
+    yield variant(f"join_splits.{head}", attention.join_splits, join, dtype, num_warps=1, multiples=multiples)
     yield variant(f"paged_prefill.{head}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,
-                  num_warps=4 if d <= 64 and not wide else 8, num_stages=stages, any_width=any_width)  # fmt: skip
+                  num_warps=4 if d <= 64 and not wide else 8, num_stages=stages, multiples=multiples)  # fmt: skip
 
 
 def any_width_variants(variant, short, dtype, precision):
     """For rows whose length is no multiple of 16 or more than the longest of WIDTHS, and heads whose size is no multiple of 16. The latter
     take two steps, first into the cache, so that there are few of them."""
     piece = {"BLOCK": ANY_WIDTH}
-    yield variant(f"embed.{short}.0.any", decoder.embed_any, piece, dtype, any_width=True)
+    yield variant(f"embed.{short}.0.any", decoder.embed_any, piece, dtype, multiples=ANY_MULTIPLES)
     for add in (0, 1):
-        yield variant(f"rms_norm.{short}.{add}.any", decoder.rms_norm_any, piece | {"ADD": bool(add)}, dtype, any_width=True)
-    yield variant(f"swiglu.{short}.any", decoder.swiglu, {"BLOCK": 1024}, dtype, any_width=True)
+        yield variant(f"rms_norm.{short}.{add}.any", decoder.rms_norm_any, piece | {"ADD": bool(add)}, dtype, multiples=ANY_MULTIPLES)
+    yield variant(f"swiglu.{short}.any", decoder.swiglu, {"BLOCK": 1024}, dtype, multiples=ANY_MULTIPLES)
     for d in ANY_HEADS:
-        yield from attention_variants(variant, short, dtype, precision, d, f"{short}.{d}any", any_width=True)
+        yield from attention_variants(variant, short, dtype, precision, d, f"{short}.{d}any", multiples=ANY_MULTIPLES)
+
+
+def sampling_variants(variant, short, dtype):
+    """ "aligned": of vocabularies that are multiples of 16, whose logits are read 16 bytes at once; "wide": of more than 128 chunks."""
+    for form, vocabulary in (("", 1), ("aligned.", 16)):
+        multiples = MULTIPLES | {"vocabulary": vocabulary}
+        for cut in (False, True):
+            name = f"{form}{short}.{cut:d}"
+            yield variant(f"sample_chunks.{name}", sampling.sample_chunks, {"CUT": cut}, dtype, multiples=multiples)
+            yield variant(f"pick_tokens.{name}", sampling.pick_tokens, {"CUT": cut, "CHUNKS": 128}, dtype, multiples=multiples)
+        yield variant(f"cut_logits.{form}{short}", sampling.cut_logits, {"BLOCK": 2048}, dtype, num_warps=8, multiples=multiples)
+    for cut in (False, True):
+        yield variant(f"pick_tokens.wide.{short}.{cut:d}", sampling.pick_tokens, {"CUT": cut, "CHUNKS": 1024}, dtype)
 
 
 def decoder_variants():
-    """(name, function, types, constants, options): a decoder's forward pass and sampling. Pointers are multiples of 16, and so are widths
-    but for any_width."""
+    """(name, function, types, constants, options): a decoder's forward pass and sampling. Pointers are multiples of 16."""
     def variant(name, function, constants, dtype="fp32", others={}, **choices):
         return name, function, decoder_types(function, constants, dtype, others), constants, options(**choices)
 
@@ -170,11 +185,7 @@ def decoder_variants():
         for d in HEADS:
             yield from attention_variants(variant, short, dtype, precision, d, f"{short}.{d}")
             yield from attention_variants(variant, short, dtype, precision, d, f"{short}.{d}p", padded=True)
-        for cut in (0, 1):
-            yield variant(f"sample_chunks.{short}.{cut}", sampling.sample_chunks, {"CUT": bool(cut)}, dtype)
-            for wide, chunks in (("", 128), ("wide.", 1024)):
-                yield variant(f"pick_tokens.{wide}{short}.{cut}", sampling.pick_tokens, {"CUT": bool(cut), "CHUNKS": chunks}, dtype)
-        yield variant(f"cut_logits.{short}", sampling.cut_logits, {"BLOCK": 2048}, dtype, num_warps=8)
+        yield from sampling_variants(variant, short, dtype)
         yield variant(f"top_logits.{short}", sampling.top_logits, {"COUNT": 20, "BLOCK": 2048}, dtype, num_warps=8)
     yield variant("mark_seen", sampling.mark_seen, {"BLOCK": 256})
 
@@ -271,9 +282,7 @@ def main():
         types = {name: type_of(name, pointers) for name in function.arg_names if name not in constants}
         add("kVerifier", name, function, types, constants, options(), {})
     for name, function, types, constants, choices in decoder_variants():
-        multiples = {name: 16 for name, type in types.items() if type.startswith("*") or name in ALIGNED_WIDTHS}
-        if choices["any_width"]:
-            multiples = {name: 16 for name, type in types.items() if type.startswith("*")} | {"head_dim": 2}
+        multiples = choices["multiples"] | {name: 16 for name, type in types.items() if type.startswith("*")}
         add("kDecoder", name, function, types, constants, choices, multiples)
     for name, function, types, constants, choices in training_variants():
         multiples = {name: 16 for name, type in types.items() if type.startswith("*") or name in ("n", "stride", "count")}

@@ -50,21 +50,37 @@ def chunk_scores(logits, seen, numbers, whole, cuts, row, chunk, vocabulary, wor
 @triton.jit
 def sample_chunks(logits, seen, numbers, whole, cuts, found, places, vocabulary, words, CUT: tl.constexpr):
     """Program (row, chunk of CHUNK tokens): found (rows, chunks, FOUND): largest logit, sum of exp(logit - largest), largest score,
-    sum of exp(score - largest); places (rows, chunks): the first token of the largest score. CUT: only scores (logits, penalised and
-    divided by temperature) of at least cuts[row] count.
+    sum of exp(score - largest); places (rows, chunks), where temperature is 0: the first token of the largest score. CUT: only scores
+    (logits, penalised and divided by temperature) of at least cuts[row] count.
     """
     row = tl.program_id(0)
     chunk = tl.program_id(1)
     if tl.load(whole + row * WHOLE + 1) >= 0:
-        token, logit, score = chunk_scores(logits, seen, numbers, whole, cuts, row, chunk, vocabulary, words, CUT)
-        largest = tl.maximum(tl.max(logit, 0), LEAST)
-        top = tl.max(score, 0)
-        at = row * tl.num_programs(1) + chunk
-        tl.store(found + at * FOUND, largest)
-        tl.store(found + at * FOUND + 1, tl.sum(tl.exp(logit - largest), 0))
-        tl.store(found + at * FOUND + 2, top)
-        tl.store(found + at * FOUND + 3, tl.sum(tl.exp(score - tl.maximum(top, LEAST)), 0))
-        tl.store(places + at, tl.min(tl.where(score == top, token, 0x7FFFFFFF), 0))
+        temperature = tl.load(numbers + row * NUMBERS)
+        mine = found + (row * tl.num_programs(1) + chunk) * FOUND
+        is_plain = (temperature == 1.0) & (tl.load(numbers + row * NUMBERS + 1) == 1.0)
+        if CUT:
+            is_plain = temperature != temperature
+        if is_plain:  # scores are logits
+            token = chunk * CHUNK + tl.arange(0, CHUNK)
+            logit = tl.load(logits + row.to(tl.int64) * vocabulary + token, mask=token < vocabulary, other=-float("inf")).to(tl.float32)
+            top = tl.max(logit, 0)
+            largest = tl.maximum(top, LEAST)
+            total = tl.sum(tl.exp(logit - largest), 0)
+            tl.store(mine, largest)
+            tl.store(mine + 1, total)
+            tl.store(mine + 2, top)
+            tl.store(mine + 3, total)
+        else:
+            token, logit, score = chunk_scores(logits, seen, numbers, whole, cuts, row, chunk, vocabulary, words, CUT)
+            largest = tl.maximum(tl.max(logit, 0), LEAST)
+            top = tl.max(score, 0)
+            tl.store(mine, largest)
+            tl.store(mine + 1, tl.sum(tl.exp(logit - largest), 0))
+            tl.store(mine + 2, top)
+            tl.store(mine + 3, tl.sum(tl.exp(score - tl.maximum(top, LEAST)), 0))
+            if temperature == 0:
+                tl.store(places + row * tl.num_programs(1) + chunk, tl.min(tl.where(score == top, token, 0x7FFFFFFF), 0))
 
 
 @triton.jit

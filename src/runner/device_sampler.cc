@@ -22,7 +22,8 @@ DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, co
       words_(CeilDiv(vocabulary, 32)),
       chunks_(CeilDiv(vocabulary, kChunk)),
       dtype_(BuiltinDtype(like.scalar_type())),
-      pick_tokens_((chunks_ <= kChunks ? "pick_tokens." : "pick_tokens.wide.") + dtype_) {
+      form_((vocabulary % 16 == 0 ? "aligned." : "") + dtype_),
+      pick_tokens_("pick_tokens." + (chunks_ <= kChunks ? form_ : "wide." + dtype_)) {
   TRITOGEN_CHECK(chunks_ <= kMostChunks);  // ModelConfig has no larger vocabulary
   const auto ints = like.options().dtype(at::kInt), floats = like.options().dtype(at::kFloat);
   last_ = at::zeros({slots}, ints);
@@ -33,22 +34,20 @@ DeviceSampler::DeviceSampler(int64_t rows, int64_t slots, int64_t vocabulary, co
 }
 
 std::vector<std::string> DeviceSampler::KernelNames() const {
-  std::vector<std::string> names = {"mark_seen", pick_tokens_ + ".0", pick_tokens_ + ".1"};
-  for (const char* name : {"sample_chunks.{}.0", "sample_chunks.{}.1", "cut_logits.{}", "top_logits.{}"}) {
-    names.push_back(fmt::format(fmt::runtime(name), dtype_));
-  }
-  return names;
+  const std::string sample_chunks = "sample_chunks." + form_;
+  return {"mark_seen",          pick_tokens_ + ".0",   pick_tokens_ + ".1",   sample_chunks + ".0",
+          sample_chunks + ".1", "cut_logits." + form_, "top_logits." + dtype_};
 }
 
 void DeviceSampler::Sample(const at::Tensor& logits, const SampleRows& rows, bool cuts,
                            const SampleOut& out) {
   const int64_t n = logits.size(0);
   if (cuts) {
-    LaunchBuiltin("cut_logits." + dtype_, n,
+    LaunchBuiltin("cut_logits." + form_, n,
                   {logits, seen_, rows.numbers, rows.whole, cuts_, vocabulary_, words_});
   }
   const std::string choice = cuts ? ".1" : ".0";
-  LaunchBuiltin("sample_chunks." + dtype_ + choice, {n, chunks_},
+  LaunchBuiltin("sample_chunks." + form_ + choice, {n, chunks_},
                 {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, vocabulary_, words_});
   LaunchBuiltin(pick_tokens_ + choice, n,
                 {logits, seen_, rows.numbers, rows.whole, cuts_, found_, places_, last_, out.tokens,

@@ -46,7 +46,7 @@ class DeviceSampler {
 
  private:
   const int64_t vocabulary_, words_, chunks_;
-  const std::string dtype_, pick_tokens_;  // as kernels are named
+  const std::string dtype_, form_, pick_tokens_;  // as kernels are named
   at::Tensor last_, seen_;
   at::Tensor cuts_, found_, places_;
 };

@@ -18,7 +18,7 @@ struct Drawn {
 
 // Each row draws with its own options; row i is in slot kRows − i.
 Drawn Draw(const at::Tensor& logits, const std::vector<SamplingOptions>& options,
-           const std::vector<std::vector<TokenId>>& seen, int32_t draw) {
+           const std::vector<std::vector<TokenId>>& seen, int32_t draw, bool cuts = true) {
   const auto n = static_cast<int64_t>(options.size());
   DeviceSampler sampler(n, n + 1, logits.size(1), logits);
   SampleRows rows{at::zeros({n, kSampleNumbers}), at::zeros({n, kSampleWhole}, at::kInt)};
@@ -33,7 +33,7 @@ Drawn Draw(const at::Tensor& logits, const std::vector<SamplingOptions>& options
     std::copy(std::begin(whole), std::end(whole), rows.whole[i].mutable_data_ptr<int32_t>());
     sampler.SetSeen(n - i, std::vector<int64_t>(seen[i].begin(), seen[i].end()));
   }
-  sampler.Sample(logits, rows, /*cuts=*/true, out);
+  sampler.Sample(logits, rows, cuts, out);
   sampler.TopLogits(logits, rows, out);
   Drawn drawn;
   Sampler plain;
@@ -87,6 +87,31 @@ TEST(DeviceSampler, IsThePlainDefinition) {
   EXPECT_GE(drawn_alike, 47);  // of 48: sums are rounded, and a number may fall between two tokens' ends
 }
 
+// Without cuts; and of vocabularies that are read 16 bytes at once, and are not.
+TEST(DeviceSampler, TemperaturesAndPenalties) {
+  for (const int64_t vocabulary : {9001, 9008, 16}) {
+    const at::Tensor logits = at::randn({5, vocabulary}, at::detail::createCPUGenerator(4)).mul_(3);
+    std::vector<SamplingOptions> options(5);
+    options[0].temperature = 0;
+    options[1].temperature = 0.5;
+    options[3].repetition_penalty = 1.5;
+    options[4].temperature = 0, options[4].repetition_penalty = 3;
+    std::vector<std::vector<TokenId>> seen(5);
+    seen[4] = {at::argmax(logits[4]).item<int32_t>()};
+    int drawn_alike = 0;
+    for (int32_t draw = 0; draw < 6; ++draw) {
+      for (size_t i = 0; i < options.size(); ++i) options[i].seed = 77 + i;
+      const Drawn both = Draw(logits, options, seen, draw, /*cuts=*/false);
+      for (size_t i = 0; i < options.size(); ++i) {
+        drawn_alike += both.device[i].chosen.token == both.plain[i].chosen.token;
+        const at::Tensor expected = at::log_softmax(logits[static_cast<int64_t>(i)], 0);
+        EXPECT_NEAR(both.device[i].chosen.logprob, expected[both.device[i].chosen.token].item<float>(), 1e-4);
+      }
+    }
+    EXPECT_GE(drawn_alike, 29) << vocabulary;  // of 30
+  }
+}
+
 TEST(DeviceSampler, VocabularyOfManyChunks) {
   const at::Tensor logits = at::randn({2, 700'001}, at::detail::createCPUGenerator(5)) * 4;
   std::vector<SamplingOptions> options(2);
@@ -97,18 +122,20 @@ TEST(DeviceSampler, VocabularyOfManyChunks) {
 }
 
 TEST(DeviceSampler, NanAndInfinityGiveTokenZero) {
-  at::Tensor logits = at::randn({3, kVocabulary}, at::detail::createCPUGenerator(3));
-  logits[0][5000] = std::nanf("");
-  logits[1].fill_(-INFINITY);
-  logits[2].fill_(-INFINITY);
-  logits[2][8999] = 1;
-  const Drawn both = Draw(logits, std::vector<SamplingOptions>(3), {{}, {}, {}}, 0);
-  for (int i : {0, 1}) {
-    EXPECT_EQ(both.device[i].chosen.token, 0);
-    EXPECT_TRUE(std::isnan(both.device[i].chosen.logprob));
+  for (const bool cuts : {true, false}) {
+    at::Tensor logits = at::randn({3, kVocabulary}, at::detail::createCPUGenerator(3));
+    logits[0][5000] = std::nanf("");
+    logits[1].fill_(-INFINITY);
+    logits[2].fill_(-INFINITY);
+    logits[2][8999] = 1;
+    const Drawn both = Draw(logits, std::vector<SamplingOptions>(3), {{}, {}, {}}, 0, cuts);
+    for (int i : {0, 1}) {
+      EXPECT_EQ(both.device[i].chosen.token, 0);
+      EXPECT_TRUE(std::isnan(both.device[i].chosen.logprob));
+    }
+    EXPECT_EQ(both.device[2].chosen.token, 8999);
+    EXPECT_EQ(both.device[2].chosen.logprob, 0);
   }
-  EXPECT_EQ(both.device[2].chosen.token, 8999);
-  EXPECT_EQ(both.device[2].chosen.logprob, 0);
 }
 
 }  // namespace
