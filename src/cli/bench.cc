@@ -17,6 +17,7 @@
 #include "cli/bench_shapes.h"
 #include "cli/command.h"
 #include "cli/model_session.h"
+#include "cli/numbers.h"
 #include "cli/opening_notice.h"
 #include "cli/session.h"
 #include "engine/engine.h"
@@ -228,14 +229,13 @@ int RunBench(int argc, char** argv, const Environment& environment) {
   BenchOptions o;
   CLI::App* engine = app.add_subcommand("engine", "tokens per second with random weights of a shape");
   engine->add_option("--shape", o.shape, "of the model")->check(CLI::IsMember(BenchShapeNames()));
-  engine->add_option("--sequences", o.sequences, "answers in all")->check(CLI::PositiveNumber);
-  engine->add_option("--prompt", o.prompt, "tokens of a prompt")->check(CLI::PositiveNumber);
-  engine->add_option("--answer", o.answer, "tokens of an answer")->check(CLI::PositiveNumber);
-  engine->add_option("--group", o.group, "answers to one prompt")->check(CLI::PositiveNumber);
+  engine->add_option("--sequences", o.sequences, "answers in all")->check(kPositive);
+  engine->add_option("--prompt", o.prompt, "tokens of a prompt")->check(kPositive);
+  engine->add_option("--answer", o.answer, "tokens of an answer")->check(kPositive);
+  engine->add_option("--group", o.group, "answers to one prompt")->check(kPositive);
   engine->add_option("--slots", o.slots, "sequences at once (default: all)");
-  engine->add_option("--prefill-tokens", o.prefill_tokens, "prompt tokens of a step")
-      ->check(CLI::PositiveNumber);
-  engine->add_option("--repeat", o.repeat, "runs; the first one warms up")->check(CLI::PositiveNumber);
+  engine->add_option("--prefill-tokens", o.prefill_tokens, "prompt tokens of a step")->check(kPositive);
+  engine->add_option("--repeat", o.repeat, "runs; the first one warms up")->check(kPositive);
   engine->add_option("--dtype", o.dtype, "of weights")->check(CLI::IsMember({"bfloat16", "float32"}));
   engine
       ->add_option("--device", o.device,
@@ -243,7 +243,7 @@ int RunBench(int argc, char** argv, const Environment& environment) {
       ->check(CLI::IsMember({"cuda", "cpu"}));
   AddRankOptions(engine, &o.ranks);
   engine->add_option("--fused-rows", o.fused_rows, "from so many rows on, products take norms along");
-  engine->add_option("--temperature", o.temperature)->check(CLI::NonNegativeNumber);
+  engine->add_option("--temperature", o.temperature)->check(kNonNegative);
   engine->add_flag("--batch-invariant", o.batch_invariant);
   engine->add_flag("--no-graphs", o.no_graphs, "launch kernel by kernel");
   engine->add_flag("--no-overlap", o.no_overlap, "plan a step when the one before is done");

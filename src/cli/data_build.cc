@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/data.h"
+#include "cli/numbers.h"
 #include "cli/progress.h"
 #include "cli/remote_options.h"
 #include "cli/session.h"
@@ -157,7 +158,7 @@ int RunDataBuild(int argc, char** argv, const Environment& environment) {
   app.add_option("--out", options.out, "folder of the set (default: out of the configuration)");
   app.add_option("--seed", options.seed,
                  "of programs and answers (default: the configuration's): sets that several machines build")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNonNegative);
   app.add_option("--shards", options.shards,
                  "only these: FIRST:PAST. Slices built elsewhere are copied together; a last run without\n"
                  "--shards writes the manifest");

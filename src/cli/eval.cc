@@ -15,6 +15,7 @@
 #include "cli/eval_tasks.h"
 #include "cli/files.h"
 #include "cli/model_session.h"
+#include "cli/numbers.h"
 #include "cli/progress.h"
 #include "cli/remote_options.h"
 #include "cli/session.h"
@@ -58,7 +59,7 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
   app->add_option("--judges", o->judges, "processes that verify (default: one per core)")
       ->check(CLI::Range(1, 1024));
   app->add_option("--budget", o->budget_seconds, "seconds for the verification of one answer")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   app->add_option("--dtype", o->runner.dtype, "of a model's weights (auto: as the files have them)")
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}));
@@ -66,7 +67,7 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       ->check(CLI::Range(1, 4096));
   AddRankOptions(app, &o->runner.ranks);
   app->add_option("--cache-gib", o->runner.cache_gib, "memory for a model's keys and values")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app->add_flag("--repair", o->repair, "send each verdict that is no pass back once");
   app->add_option("--out", o->out,
                   "folder: results as they come, and the summary; a second run goes on there");

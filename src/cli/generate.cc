@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/generate_run.h"
 #include "cli/interrupt.h"
 #include "cli/model_session.h"
+#include "cli/numbers.h"
 #include "cli/progress.h"
 
 namespace tritogen {
@@ -30,7 +32,7 @@ struct Options {
 
 void AddSampling(CLI::App* app, Options* o) {
   app->add_option("--max-tokens", o->max_tokens, "tokens of an answer at most; 0: to the end of the context")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNonNegative)
       ->capture_default_str();
   app->add_option("--temperature", o->temperature, "0: always the most probable token");
   app->add_option("--top-k", o->top_k, "only so many of the most probable tokens; 0: all");
@@ -69,6 +71,8 @@ void CheckOptions(const Options& o) {
     throw UserError(
         "--stream prints the text of one answer: it goes with --prompt, without -n, --json and --out");
   if (o.logprobs && !o.json && o.out.empty()) throw UserError("--logprobs needs --json or --out FILE");
+  if (!IsUtf8(o.prompt)) throw UserError("--prompt is no valid UTF-8");
+  if (!std::ranges::all_of(o.stop, IsUtf8)) throw UserError("--stop is no valid UTF-8");
   RequireWritable(o.out);
 }
 

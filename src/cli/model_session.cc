@@ -9,6 +9,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "cli/numbers.h"
 #include "cli/opening_notice.h"
 #include "cli/session.h"
 #include "engine/generation_config.h"
@@ -48,7 +49,7 @@ void AddRankOptions(CLI::App* app, RankOptions* options) {
       ->capture_default_str();
   app->add_option("--rank-timeout", options->timeout_seconds,
                   "seconds after which GPUs that do not end a step together are given up")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
 }
 
@@ -61,9 +62,9 @@ void ModelOptions::AddTo(CLI::App* app) {
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}))
       ->capture_default_str();
   app->add_option("--context", runner.context, "positions of one text at most (default: the model's)")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app->add_option("--cache-gib", runner.cache_gib, "memory for keys and values (default: what is free)")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app->add_flag("--batch-invariant", runner.batch_invariant,
                 "GPUs: the same bits whoever shares the batch, for some speed");
   app->add_flag("!--no-graphs", runner.graphs, "GPUs: launch decode steps kernel by kernel, to find faults");

@@ -9,6 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/model_session.h"
+#include "cli/numbers.h"
 #include "config/fields.h"
 #include "model/config.h"
 #include "propose/chat_client.h"
@@ -113,7 +114,7 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
   asked->add_option("--temperature", temperature, "of sampling (default: the model's own)")
       ->check(CLI::Range(0.0, 10.0));
   asked->add_option("--top-p", top_p, "of sampling (default: the model's own)")->check(CLI::Range(0.0, 1.0));
-  asked->add_option("--max-tokens", max_tokens, "of one answer")->check(CLI::PositiveNumber);
+  asked->add_option("--max-tokens", max_tokens, "of one answer")->check(kPositive);
   auto* group = app->add_option_group("Remote model", "for --proposer remote:URL; docs/remote.md says more");
   group->add_option("--model", model, "its name");
   group->add_option("--key-variable", key_variable, "environment variable that holds the key")
@@ -131,17 +132,16 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   group->add_option("--timeout", timeout_seconds, "seconds for one answer, retries included")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   group->add_option("--idle-timeout", idle_seconds, "seconds without a byte")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   group->add_flag("--no-stream", no_stream, "ask for answers as a whole");
   group->add_option("--cost-log", cost_log, "append a line of JSON for each request to this file");
-  group->add_option("--prompt-price", prompt_price, "dollars for a million tokens read")
-      ->check(CLI::NonNegativeNumber);
+  group->add_option("--prompt-price", prompt_price, "dollars for a million tokens read")->check(kNonNegative);
   group->add_option("--completion-price", completion_price, "dollars for a million tokens written")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNonNegative);
 }
 
 std::vector<std::unique_ptr<Proposer>> ProposerOptions::Make(const Context& context) const {

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/model_session.h"
+#include "cli/numbers.h"
 #include "serve/server.h"
 
 namespace tritogen {
@@ -39,18 +40,18 @@ void AddOptions(CLI::App* app, Options* o) {
       ->transform(CLI::AsSizeValue(false))
       ->default_str("8MiB");
   group->add_option("--max-queue", o->server.max_queue, "sequences that may wait while others run")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNonNegative)
       ->capture_default_str();
   group->add_option("--max-connections", http.max_connections, "connections at once")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   group
       ->add_option("--write-seconds", http.write_seconds,
                    "a client that takes nothing for so long is given up")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   group->add_option("--stop-seconds", o->server.stop_seconds, "for running requests after SIGINT or SIGTERM")
-      ->check(CLI::NonNegativeNumber)
+      ->check(kNonNegative)
       ->capture_default_str();
 }
 

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/sha256.h"
 #include "cli/files.h"
+#include "cli/numbers.h"
 #include "cli/version.h"
 #include "cuda/device.h"
 #include "verify/gpu.h"
@@ -80,13 +81,13 @@ void CommonOptions::AddTo(CLI::App* app) {
       ->capture_default_str();
   app->add_option("--seed", seed, "seed of inputs, weights and program order (default: drawn, and printed)");
   app->add_option("--budget", budget_seconds, "seconds for one candidate")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   app->add_option("--samples", timing_samples, "GPU: timed calls of the candidate, at the least")
       ->check(CLI::Range(5, 100000));
   app->add_option("--timing-seconds", timing_seconds,
                   "GPU: more samples are taken for so long, until the medians are known well")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app->add_flag("--no-compile", no_compile,
                 "GPU: do not time torch.compile beside the candidates (a batch never does)");
   app->add_flag("--json", json, "print JSON on stdout");

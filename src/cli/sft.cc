@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/numbers.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/version.h"
@@ -40,18 +41,18 @@ void AddOptions(CLI::App* app, Options* o) {
   app->add_option("--device", o->device, "where it trains")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
-  app->add_option("--steps", o->steps, "instead of the configuration's length")->check(CLI::PositiveNumber);
-  app->add_option("--epochs", o->epochs, "likewise")->check(CLI::PositiveNumber);
+  app->add_option("--steps", o->steps, "instead of the configuration's length")->check(kPositive);
+  app->add_option("--epochs", o->epochs, "likewise")->check(kPositive);
   app->add_option("--minutes", o->minutes, "likewise: of training, in all pieces of the run")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--lr", o->lr, "instead of train.lr")->check(CLI::PositiveNumber);
+      ->check(kPositive);
+  app->add_option("--lr", o->lr, "instead of train.lr")->check(kPositive);
   app->add_option(
          "--stop-after", o->stop_after,
          "seconds from the command's start: then it writes a checkpoint and ends with exit code 75;\n"
          "the same command goes on")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app->add_option("--rank-timeout", o->rank_timeout, "seconds after which a rank that does not come is lost")
-      ->check(CLI::PositiveNumber)
+      ->check(kPositive)
       ->capture_default_str();
   app->add_flag("--json", o->json, "print the summary as JSON");
 }

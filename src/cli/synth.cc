@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/numbers.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "synth/explain.h"
@@ -38,15 +39,12 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_option("--sizes", o->sizes,
                   "sizes of inputs' dimensions: common (30), many (250), or a set such as 1..64,100,128");
   app->add_option("--max-rank", s.sketch.max_rank, "dimensions of a tensor")->check(CLI::Range(1, 5));
-  app->add_option("--max-elements", s.shapes.max_elements, "elements of one tensor")
-      ->check(CLI::PositiveNumber);
-  app->add_option("--min-elements", s.shapes.min_elements, "elements of one tensor")
-      ->check(CLI::PositiveNumber);
+  app->add_option("--max-elements", s.shapes.max_elements, "elements of one tensor")->check(kPositive);
+  app->add_option("--min-elements", s.shapes.min_elements, "elements of one tensor")->check(kPositive);
   app->add_option("--max-flops", s.shapes.max_flops, "floating-point operations of a program")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app->add_option("--min-flops", s.shapes.min_flops, "floating-point operations of a program");
-  app->add_option("--max-bytes", s.shapes.max_bytes, "bytes of all inputs and results")
-      ->check(CLI::PositiveNumber);
+  app->add_option("--max-bytes", s.shapes.max_bytes, "bytes of all inputs and results")->check(kPositive);
   app->add_option("--fan-out", s.sketch.fan_out, "how often a tensor may be used again")
       ->check(CLI::Range(0.0, 1.0));
   app->add_option("--broadcast", s.sketch.broadcast, "how often sizes of operands may differ and broadcast")

@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <exception>
@@ -61,6 +62,7 @@ class Engine::Impl {
   bool TakeInbox(bool busy);
   bool Advance();
   void FinishStep();
+  void CountTokens(const std::vector<Sequence*>& sampled);
   void RestForWeights();
   void Fail(const std::string& error);
   void End(Sequence* sequence, FinishReason reason, const std::string& error = "");
@@ -208,16 +210,24 @@ void Engine::Impl::FinishStep() {
   std::vector<Sample> samples = runner_->Wait();
   const std::vector<Sequence*>& sampled = steps_[finished_++ % Runner::kStepsInFlight].sampled;
   TRITOGEN_CHECK(samples.size() == sampled.size());
+  CountTokens(sampled);
   for (size_t i = 0; i < samples.size(); ++i) {
     Sequence* sequence = sampled[i];
     if (sequence->stage == Sequence::Stage::kEnded) continue;  // before this token was known
     scheduler_.Drawn(sequence, samples[i].chosen.token);
-    ++counts_.generated_tokens;
     const bool ends = sequence->output.Add(std::move(samples[i]));
     if (ends) scheduler_.End(sequence);
     if (ends || sequence->group->request.stream) Deliver(sequence);
   }
   scheduler_.StepDone();
+}
+
+// Before they are delivered: whoever has the last one finds all of them counted.
+void Engine::Impl::CountTokens(const std::vector<Sequence*>& sampled) {
+  counts_.generated_tokens += std::ranges::count_if(
+      sampled, [](const Sequence* sequence) { return sequence->stage != Sequence::Stage::kEnded; });
+  const std::lock_guard lock(mutex_);
+  stats_.generated_tokens = counts_.generated_tokens;
 }
 
 void Engine::Impl::RestForWeights() {

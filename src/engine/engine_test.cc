@@ -263,6 +263,25 @@ TEST(Engine, CallbacksMaySubmitAndCancel) {
   EXPECT_TRUE(first.Wait()[0].finish);
 }
 
+// Rates are printed by whoever had the last chunk.
+TEST(Engine, TokensAreCountedBeforeTheyAreDelivered) {
+  Subject subject;
+  Engine& engine = subject.engine();
+  Request request = Ask(10, 5);
+  request.n = 8;
+  const Collector collector(8);
+  std::atomic<int64_t> delivered = 0, behind = 0;
+  engine.Submit(request, [&, collect = collector.callback()](Chunk chunk) {
+    delivered += static_cast<int64_t>(chunk.samples.size());
+    behind += engine.Stats().generated_tokens < delivered;
+    collect(std::move(chunk));
+  });
+  collector.Wait();
+  EXPECT_EQ(delivered, 40);
+  EXPECT_EQ(behind, 0);
+  EXPECT_EQ(engine.Stats().generated_tokens, 40);
+}
+
 TEST(SequenceSeed, SuccessorsAreUnlikeAndTheFirstIsTheSeed) {
   std::set<uint64_t> seeds;
   for (uint64_t seed = 0; seed < 50; ++seed) {

@@ -187,6 +187,9 @@ def test_streamed_text_is_the_same_text(generate):
     (["--prompt", "x", "--top-p", "0"], "top_p is 0"),
     (["--prompt", "word " * 5000], "context of 4096"),
     (["--prompt", "x", "--stop", ""], "stop string is empty"),
+    (["--prompt", "caf\udce9"], "--prompt is no valid UTF-8"),
+    (["--prompt", "x", "--max-tokens", "-1"], "'-1' is no number of 0 or more"),
+    (["--prompt", "x", "--context", "0"], "'0' is no number above 0"),
     (["--prompt", "x", "--out", "no/such/folder.jsonl"], "no/such"),
 ])  # fmt: skip
 def test_wrong_use_is_told(generate, arguments, words):
