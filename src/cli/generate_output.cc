@@ -59,6 +59,8 @@ json AnswerJson(const std::string& id, const Completion& answer, bool logprobs, 
 }
 
 std::set<std::string> AnsweredIds(const std::string& path, int32_t answers) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};  // pipes and devices may never end
   std::ifstream in(path, std::ios::binary);
   std::set<std::string> ids;
   std::string line, last;
@@ -83,7 +85,6 @@ std::set<std::string> AnsweredIds(const std::string& path, int32_t answers) {
     count = 0;
   }
   in.close();
-  std::error_code error;
   if (std::filesystem::file_size(path, error) != complete && !error)
     std::filesystem::resize_file(path, complete);
   return ids;

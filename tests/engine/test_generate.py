@@ -187,6 +187,7 @@ def test_streamed_text_is_the_same_text(generate):
     (["--prompt", "x", "--top-p", "0"], "top_p is 0"),
     (["--prompt", "word " * 5000], "context of 4096"),
     (["--prompt", "x", "--stop", ""], "stop string is empty"),
+    (["--prompt", "x", "--out", "/dev/full", "--max-tokens", "1"], "is the disk full"),
     (["--prompt", "caf\udce9"], "--prompt is no valid UTF-8"),
     (["--prompt", "x", "--max-tokens", "-1"], "'-1' is no number of 0 or more"),
     (["--prompt", "x", "--context", "0"], "'0' is no number above 0"),
