@@ -243,9 +243,9 @@ TEST_F(CpuAttention, IsSoftmaxOverThePositionsSoFar) {
   for (const Level level : Levels()) {
     const RowKernels& kernels = KernelsOf(level).rows;
     for (const Element element : {Element::kFloat32, Element::kBFloat16}) {
-      for (const int64_t dim : {2, 10, 16, 40, 64}) {
+      for (const int64_t dim : {2, 10, 16, 40, 64, 80}) {
         Fill(kernels, element, dim, 75);
-        for (const int64_t group : {1, 3, 4, 7}) {
+        for (const int64_t group : {1, 2, 3, 4, 7}) {
           auto queries = RandomFloats(3, group * dim);
           for (float& q : queries) q *= 2;
           for (const int64_t positions : {1, 15, 16, 17, 75}) {

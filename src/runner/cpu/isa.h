@@ -22,6 +22,10 @@ extern const LinearKernels kLinear;
 
 #ifdef TRITOGEN_ISA  // not in sources that are compiled once
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace tritogen::cpu::TRITOGEN_ISA {
 
 extern const LinearKernels kLinear;
@@ -70,7 +74,11 @@ inline Vec Load(const float* from) {
   return Read<Vec>(from);
 }
 inline Vec Load(const BFloat16* from) {
+#if defined(__AVX512F__)  // GCC 12 makes four instructions of convertvector where there is one
+  return Bits<Vec>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(Read<__m256i>(from)), 16));
+#else
   return Bits<Vec>(__builtin_convertvector(Read<HalfVec>(from), UintVec) << 16);
+#endif
 }
 inline Vec Load(const int8_t* from) {
   return __builtin_convertvector(__builtin_convertvector(Read<ByteVec>(from), IntVec), Vec);
