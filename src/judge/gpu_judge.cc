@@ -91,6 +91,7 @@ GpuJudge::Reference& GpuJudge::Find(GpuJob* job) {
   Reference reference{.key = key, .task = {}, .failure = {}};
   VerifyOptions chosen = options;
   chosen.confirm = job->confirmed.has_value();
+  chosen.rest_on_demand = true;
   auto made = PrepareTask(std::move(job->reference), chosen);
   if (auto* failure = std::get_if<TaskFailure>(&made)) {
     reference.failure = ReferenceFailure(failure->outcome, failure->reason, options);
@@ -106,7 +107,9 @@ void GpuJudge::Forget() {
   const auto bytes_of = [](const Reference& reference) {
     return reference.task ? reference.task->bytes() : 0;
   };
-  if (bytes_of(references_.front()) > Gpu::Current()->info().memory_bytes / kKeptShare) {
+  const Reference& last = references_.front();
+  if ((last.task && last.task->spoiled()) ||
+      bytes_of(last) > Gpu::Current()->info().memory_bytes / kKeptShare) {
     references_.pop_front();
   }
   if (references_.empty()) return;

@@ -28,24 +28,31 @@ struct VerifyOptions {
   // Of a task: its candidates have been judged on the tile machine, completely. What is left to see on a GPU
   // is that a few trials are right there, too, and the time.
   bool confirm = false;
+  // Of a task: only its first trials are made ready, the rest when a candidate has passed the first of them.
+  // One thread may use such a task.
+  bool rest_on_demand = false;
   int timing_samples = 100;     // of each program at the least; 0: nothing is timed. GPU only
   double timing_seconds = 1;    // more samples are taken in this time where medians are not known well enough
   bool against_itself = false;  // timed beside a second replay of its own Plan, too: how far the clock errs
 };
 
 // A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's
-// own error, negative controls. Computed once, used for many candidates. Immutable after Prepare;
-// thread-safe.
+// own error, negative controls. Computed once, used for many candidates. Immutable after Prepare and
+// thread-safe, but for one whose rest is made on demand.
 class Task {
  public:
   struct Impl;
-  explicit Task(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  explicit Task(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Plan& plan() const;
   int64_t bytes() const;  // that its trials keep, on the GPU where they run there
+  // A candidate has changed what the reference is replayed with: nobody may be judged by this task any more.
+  bool spoiled() const;
   const Impl& impl() const { return *impl_; }
+  // Makes the rest, where it is missing. Throws what libtorch throws. False: the task is spoiled.
+  bool Complete() const;
 
  private:
-  std::shared_ptr<const Impl> impl_;
+  std::shared_ptr<Impl> impl_;
 };
 
 // Failure to make a task (the reference itself does not run, needs too much memory, is not deterministic, …).

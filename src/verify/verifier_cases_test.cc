@@ -1,5 +1,6 @@
 // Honest and dishonest candidates, recorded by tests/golden/verdicts/record_cases.py, and the verdicts they
 // must get.
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,23 +39,18 @@ nlohmann::json ReadCase(const std::string& name) {
   return nlohmann::json::from_msgpack(bytes);
 }
 
-class VerifierCases : public testing::TestWithParam<std::string> {};
+// With a task made ready as a whole, or one whose rest is made on demand.
+class VerifierCases : public testing::TestWithParam<std::tuple<std::string, bool>> {};
 
 TEST_P(VerifierCases, GivesTheVerdictsThatTheCasesDeserve) {
-  const nlohmann::json golden = ReadCase(GetParam());
+  const nlohmann::json golden = ReadCase(std::get<0>(GetParam()));
   VerifyOptions options;
+  options.rest_on_demand = std::get<1>(GetParam());
   const char* seed = std::getenv("TRITOGEN_SEED");
   options.seed = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 20240607;
   auto prepared = PrepareTask(ParsePlan(golden["reference"]), options);
   if (auto* failure = std::get_if<TaskFailure>(&prepared)) FAIL() << failure->reason;
   const Task& task = std::get<Task>(prepared);
-  const std::vector<std::string>& notes = task.impl().bound.notes;
-  for (const std::string want : golden["notes"]) {
-    const bool found = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
-      return note.find(want) != std::string::npos;
-    });
-    EXPECT_TRUE(found) << "no note says '" << want << "': " << nlohmann::json(notes).dump(1);
-  }
   for (const nlohmann::json& candidate : golden["candidates"]) {
     SCOPED_TRACE(candidate["name"].get<std::string>());
     options.mode = candidate["strict"] ? Mode::kStrict : Mode::kHybrid;
@@ -69,10 +65,63 @@ TEST_P(VerifierCases, GivesTheVerdictsThatTheCasesDeserve) {
         << verdict.ToJson().dump(1);
     EXPECT_EQ(verdict.rule, candidate["rule"].get<std::string>()) << verdict.ToJson().dump(1);
   }
+  ASSERT_TRUE(task.Complete());
+  const std::vector<std::string>& notes = task.impl().bound.notes;
+  for (const std::string want : golden["notes"]) {
+    const bool found = std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+      return note.find(want) != std::string::npos;
+    });
+    EXPECT_TRUE(found) << "no note says '" << want << "': " << nlohmann::json(notes).dump(1);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Golden, VerifierCases, testing::ValuesIn(CaseNames()),
-                         [](const auto& info) { return info.param; });
+// What a case's candidates get of a task: those that must pass, or the others.
+std::vector<Verdict> VerdictsOf(const nlohmann::json& golden, const Task& task, VerifyOptions options,
+                                bool passing) {
+  std::vector<Verdict> verdicts;
+  for (const nlohmann::json& candidate : golden["candidates"]) {
+    if ((candidate["verdict"] == "passed") != passing) continue;
+    options.mode = candidate["strict"] ? Mode::kStrict : Mode::kHybrid;
+    verdicts.push_back(VerifyWithWaivers(task, ParsePlan(candidate["plan"]), options,
+                                         Waivers{.no_triton = candidate["waive"].get<bool>()}));
+  }
+  return verdicts;
+}
+
+TEST(TaskOnDemand, IsCompletedByTheFirstCandidateThatPassesTheFirstTrial) {
+  const nlohmann::json golden = ReadCase("softmax");
+  const VerifyOptions options{.seed = 7, .rest_on_demand = true};
+  const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+  EXPECT_TRUE(task.impl().unfinished);
+  for (const Verdict& verdict : VerdictsOf(golden, task, options, false)) {
+    EXPECT_EQ(verdict.outcome, Outcome::kWrongValues) << verdict.reason;
+  }
+  EXPECT_TRUE(task.impl().unfinished);  // they failed before
+  EXPECT_EQ(task.impl().bound.trials.size(), 3);
+  for (const Verdict& verdict : VerdictsOf(golden, task, options, true)) {
+    EXPECT_EQ(verdict.outcome, Outcome::kPassed) << verdict.reason;
+    EXPECT_FALSE(task.impl().unfinished);
+  }
+  EXPECT_GT(task.impl().bound.trials.size(), 8);
+}
+
+TEST(TaskOnDemand, IsSpoiledByAWriteToWhatTheReferenceIsReplayedWith) {
+  const nlohmann::json golden = ReadCase("softmax");
+  const VerifyOptions options{.seed = 7, .rest_on_demand = true};
+  const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+  at::Tensor(task.impl().bound.trials.back().inputs[0]).mul_(0.5);  // as a stray write might
+  const std::vector<Verdict> verdicts = VerdictsOf(golden, task, options, true);
+  ASSERT_FALSE(verdicts.empty());
+  EXPECT_EQ(verdicts[0].outcome, Outcome::kNondeterministic) << verdicts[0].reason;
+  EXPECT_TRUE(task.spoiled());
+  EXPECT_FALSE(task.Complete());
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, VerifierCases,
+                         testing::Combine(testing::ValuesIn(CaseNames()), testing::Bool()),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + (std::get<1>(info.param) ? "_on_demand" : "");
+                         });
 
 }  // namespace
 }  // namespace tritogen

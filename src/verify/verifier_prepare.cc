@@ -59,10 +59,11 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
   auto drawn = DrawWeights(*task, deadline);
   if (auto* failure = std::get_if<TaskFailure>(&drawn)) return *failure;
   Weights& weights = std::get<Weights>(drawn);
-  auto made = MakeSetting(*task, weights.non_neutral, deadline);
+  const bool first_only = task->unfinished;
+  auto made = MakeSetting(*task, weights.non_neutral, deadline, first_only);
   auto* setting = std::get_if<Setting>(&made);
   if (!weights.replaced.empty() && (setting == nullptr || !AllFinite(*setting))) {
-    auto neutral = MakeSetting(*task, weights.neutral, deadline);
+    auto neutral = MakeSetting(*task, weights.neutral, deadline, first_only);
     auto* other = std::get_if<Setting>(&neutral);
     if (other != nullptr && (setting == nullptr || AllFinite(*other))) {
       other->notes.push_back(
@@ -107,7 +108,27 @@ std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) 
   return std::nullopt;
 }
 
+// How much the trials tell.
+void MeasureTrials(const Deadline& deadline, Task::Impl* task) {
+  const Stage stage("prepare: controls");
+  Harden(*task, deadline, &task->bound);
+  FindSensitive(deadline, task);
+}
+
 }  // namespace
+
+bool Task::Complete() const {
+  if (impl_->spoiled) return false;
+  if (!impl_->unfinished) return true;
+  const Stage stage("prepare: other trials");
+  const Deadline deadline(impl_->options.budget_seconds);
+  impl_->spoiled = true;  // until all of it is there, should something throw
+  if (!MakeOtherTrials(*impl_, deadline, &impl_->bound)) return false;
+  MeasureTrials(deadline, impl_.get());
+  impl_->bound.hurried |= deadline.hurried();
+  impl_->unfinished = impl_->spoiled = false;
+  return true;
+}
 
 VerifyOptions Resolved(VerifyOptions options, const Plan& plan) {
   const int64_t available = options.on_gpu ? Gpu::Current()->info().memory_bytes : AvailableMemory();
@@ -141,15 +162,15 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
     const Stage stage("prepare: trials");
     Inspect(task.get());
     if (auto failure = Generate(deadline, task.get())) return *failure;
+    // A large task keeps no more than the first trials, one that was judged before needs no more.
+    task->unfinished = options.rest_on_demand && !task->spares_memory && !options.confirm;
     if (auto failure = BindWeights(deadline, task.get())) return *failure;
     if (task->spares_memory) {
       task->bound.notes.push_back(
           "memory is short for a task this large: few trials, sensitivity and negative controls not "
           "measured");
-    } else if (!options.confirm) {
-      const Stage hardening("prepare: controls");
-      Harden(*task, deadline, &task->bound);
-      FindSensitive(deadline, task.get());
+    } else if (!options.confirm && !task->unfinished) {
+      MeasureTrials(deadline, task.get());
     }
     task->bound.hurried = deadline.hurried();
   } catch (const std::exception& error) {  // libtorch's, or a bug of ours: either way no Task

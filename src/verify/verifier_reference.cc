@@ -71,6 +71,11 @@ std::optional<ReplayFailure> ReferenceRuns::RunEager(const TensorList& inputs, u
   return eager_.Run(Given(inputs), seed, outputs);
 }
 
+std::optional<ReplayFailure> ReferenceRuns::RunExact(const TensorList& inputs, uint64_t seed,
+                                                     TensorList* outputs) {
+  return exact_.Run(ToDouble(inputs), seed, outputs);
+}
+
 // A reference may write to its inputs; only then are they copied.
 TensorList ReferenceRuns::Given(const TensorList& inputs) const {
   TensorList given = inputs;
@@ -83,7 +88,7 @@ TensorList ReferenceRuns::Given(const TensorList& inputs) const {
 std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
                                                 bool with_tf32, Results* results) {
   if (auto failure = RunEager(inputs, seed, &results->eager)) return failure;
-  if (auto failure = exact_.Run(ToDouble(inputs), seed, &results->exact)) return failure;
+  if (auto failure = RunExact(inputs, seed, &results->exact)) return failure;
   if (task_.spares_memory) return std::nullopt;
   if (with_tf32) {
     if (!tf32_) {

@@ -23,6 +23,8 @@ class ReferenceRuns {
   // `with_tf32`: with what inputs and weights in TF32 bring about, too.
   std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs, bool with_tf32,
                                    Results* results);
+  // In fp64 alone.
+  std::optional<ReplayFailure> RunExact(const TensorList& inputs, uint64_t seed, TensorList* outputs);
   std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
  private:

@@ -64,10 +64,13 @@ std::optional<Objection> TrialRuns::Run(Replayer& replayer, const Trial& trial) 
   return objection;
 }
 
-std::optional<Objection> TrialRuns::RunAll(Replayer& replayer, std::span<const Trial* const> trials) {
+std::optional<Objection> TrialRuns::RunAll(Replayer& replayer, std::span<const Trial* const> trials,
+                                           bool tried) {
   if (trials.empty()) return std::nullopt;
-  if (auto objection = Run(replayer, *trials.front())) return objection;
-  trials = trials.subspan(1);
+  if (!tried || !replayer.queues()) {
+    if (auto objection = Run(replayer, *trials.front())) return objection;
+    trials = trials.subspan(1);
+  }
   // What a call leaves in memory that outlives it is looked at behind each one.
   const bool together = replayer.queues() && !replayer.WritesState() && !trials.empty();
   if (together && AllRight(replayer, trials)) return std::nullopt;

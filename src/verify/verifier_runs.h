@@ -27,9 +27,11 @@ class TrialRuns {
   std::optional<Objection> Run(Replayer& replayer, const Trial& trial);
 
   // One call each, in order, up to the first that fails. With a replayer that only queues, of a program that
-  // keeps no state, the first one is waited for, since most wrong candidates fail there, and then all others
-  // at once; where something is wrong with those, they run once more, one by one, to see what.
-  std::optional<Objection> RunAll(Replayer& replayer, std::span<const Trial* const> trials);
+  // keeps no state, the first one is waited for, since most wrong candidates fail there (unless `tried`: one
+  // Run was right already), and then all others at once; where something is wrong with those, they run once
+  // more, one by one, to see what.
+  std::optional<Objection> RunAll(Replayer& replayer, std::span<const Trial* const> trials,
+                                  bool tried = false);
 
   // A call on inputs that nobody has met; what is expected is made after the candidate has run. Nothing is
   // tried, and `ran` false, where the reference breaks down on them.

@@ -109,4 +109,8 @@ const Plan& Task::plan() const {
   return impl_->plan;
 }
 
+bool Task::spoiled() const {
+  return impl_->spoiled;
+}
+
 }  // namespace tritogen

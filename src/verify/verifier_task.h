@@ -86,7 +86,7 @@ struct Setting {
   std::vector<Trial> trials;
   std::vector<std::string> notes;
   bool hurried = false;                // time ran short: the notes say for what
-  std::shared_ptr<FreshTrials> fresh;  // GPU only, where one thread uses a Task
+  std::shared_ptr<FreshTrials> fresh;  // where one thread uses a Task: on a GPU
 };
 
 struct Task::Impl {
@@ -109,6 +109,9 @@ struct Task::Impl {
   std::vector<std::string> replaced;         // state entries that were made non-neutral
   Bindings neutral;                          // their values before that
   Setting bound;                             // state bound by name
+  // Of `bound` there are the first trials only; `sensitive_*` and the notes are not known yet.
+  bool unfinished = false;
+  bool spoiled = false;  // Task::spoiled
 
   // The setting for a candidate whose state names do not match: KernelBench's convention, the same seed on
   // both sides, but for the entries that were made non-neutral. Made when first asked for. Nothing when the
@@ -135,9 +138,14 @@ ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline)
 ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& deadline);
 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
-// with a note, when time or memory runs short, but never before two trials as generated and the `spread` one.
+// with a note, when time or memory runs short, but never before two trials as generated and the `spread` one,
+// which are all when `first_only`.
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
-                                               const Deadline& deadline);
+                                               const Deadline& deadline, bool first_only = false);
+
+// Adds the others. Candidates have run since: the reference must still give what it gave before. False when
+// it does not, and nothing is added then.
+bool MakeOtherTrials(const Task::Impl& task, const Deadline& deadline, Setting* setting);
 
 // Adds trials to a setting from MakeSetting. Returns how many the reference could bear.
 int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,

@@ -181,6 +181,21 @@ std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRun
   return std::nullopt;
 }
 
+// The reference, in its declared precision and in fp64, gives what it gave when the trial was made. A
+// candidate that writes far outside of its buffers may have hit weights, inputs or what is expected.
+bool IsAsBefore(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial) {
+  TensorList eager, exact;
+  if (runs->RunEager(trial.inputs, trial.run_seed, &eager)) return false;
+  if (runs->RunExact(trial.inputs, trial.run_seed, &exact)) return false;
+  std::vector<PendingComparison> comparisons;
+  for (size_t i = 0; i < trial.outputs.size(); ++i) {
+    for (const TensorList* answer : {&eager, &exact})
+      comparisons.push_back(trial.outputs[i].CompareLater(task.index_sources[i], (*answer)[i]));
+  }
+  PendingComparison::GetAll(comparisons);
+  return std::all_of(comparisons.begin(), comparisons.end(), [](PendingComparison& c) { return c.Get().ok; });
+}
+
 // Integers stay as the generator makes them; those that never differ are the only ones that are tried.
 void NoteFixedInputs(const Task::Impl& task, const Trial& one, const Trial& other,
                      std::vector<std::string>* notes) {
@@ -193,7 +208,8 @@ void NoteFixedInputs(const Task::Impl& task, const Trial& one, const Trial& othe
   }
 }
 
-// Beside the two as generated, in order.
+// Beside the two as generated, in order; the first comes first in a setting, the others stand between those
+// two.
 std::vector<Wish> WishesFor(const Task::Impl& task) {
   std::vector<Wish> wishes;
   uint64_t stream = 200;
@@ -234,10 +250,33 @@ struct KeptReference final : FreshTrials {
   TrialMaker maker;
 };
 
+// Grants wishes to a setting that ends with the second trial as generated.
+void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadline& deadline,
+           TrialMaker* maker, Setting* setting) {
+  int64_t free_bytes = task.options.memory_bytes / 4;
+  for (const Trial& trial : setting->trials) free_bytes -= BytesOf(trial);
+  auto refusal = [&](const Wish& wish, int64_t bytes) -> std::string {
+    if (wish.distribution == Distribution::kSpread) return "";
+    return bytes > free_bytes ? "memory ran short" : deadline.PastShare(0.4) ? "time ran short" : "";
+  };
+  std::vector<std::string> reasons;
+  auto others = MakeTrials(maker, wishes, refusal, &reasons);
+  std::vector<Trial>& trials = setting->trials;
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    const Distribution distribution = wishes[i].distribution;
+    if (!others[i]) {
+      setting->notes.push_back(fmt::format("no '{}' trial: {}", DistributionName(distribution), reasons[i]));
+      continue;
+    }
+    const auto place = distribution == Distribution::kSpread ? trials.begin() : trials.end() - 1;
+    trials.insert(place, std::move(*others[i]));
+  }
+}
+
 }  // namespace
 
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
-                                               const Deadline& deadline) {
+                                               const Deadline& deadline, bool first_only) {
   auto kept = std::make_shared<KeptReference>(task, deadline);
   ReferenceRuns& runs = kept->runs;
   if (auto failure = runs.Setup(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
@@ -258,26 +297,21 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
   }
   if (auto failure = CheckDeterminism(task, &runs, *pair[0])) return *failure;
   NoteFixedInputs(task, *pair[0], *pair[1], &setting.notes);
-  const int64_t free_bytes = task.options.memory_bytes / 4 - BytesOf(*pair[0]) - BytesOf(*pair[1]);
-  auto refusal = [&](const Wish& wish, int64_t bytes) -> std::string {
-    if (wish.distribution == Distribution::kSpread) return "";
-    return bytes > free_bytes ? "memory ran short" : deadline.PastShare(0.4) ? "time ran short" : "";
-  };
-  const std::vector<Wish> wishes = WishesFor(task);
-  std::vector<std::string> reasons;
-  auto others = MakeTrials(&maker, wishes, refusal, &reasons);
-  for (size_t i = 0; i < wishes.size(); ++i) {
-    if (others[i]) {
-      setting.trials.push_back(std::move(*others[i]));
-    } else {
-      setting.notes.push_back(
-          fmt::format("no '{}' trial: {}", DistributionName(wishes[i].distribution), reasons[i]));
-    }
-    if (i == 0) setting.trials.push_back(std::move(*pair[0]));
-  }
-  setting.trials.push_back(std::move(*pair[1]));
-  if (task.options.on_gpu) setting.fresh = std::move(kept);
+  for (std::optional<Trial>& trial : pair) setting.trials.push_back(std::move(*trial));
+  std::vector<Wish> wishes = WishesFor(task);
+  if (first_only) wishes.resize(1);
+  Grant(task, wishes, deadline, &maker, &setting);
+  if (task.options.on_gpu || first_only) setting.fresh = std::move(kept);
   return setting;
+}
+
+bool MakeOtherTrials(const Task::Impl& task, const Deadline& deadline, Setting* setting) {
+  auto& kept = static_cast<KeptReference&>(*setting->fresh);  // MakeSetting has put it there
+  if (!IsAsBefore(task, &kept.runs, setting->trials.back())) return false;
+  std::vector<Wish> wishes = WishesFor(task);
+  wishes.erase(wishes.begin());
+  Grant(task, wishes, deadline, &kept.maker, setting);
+  return true;
 }
 
 int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,
