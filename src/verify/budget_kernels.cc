@@ -26,10 +26,9 @@ int64_t ProgramsFor(int64_t rows, int64_t columns) {
   return std::min((rows + at_once - 1) / at_once, kMostPrograms);
 }
 
-// One transfer, and one wait, for all of them; each has `count` numbers.
-std::vector<double> ToHost(const std::vector<at::Tensor>& tensors, int64_t count) {
+// One transfer, and one wait, for all of them, one behind the other.
+std::vector<double> ToHost(const std::vector<at::Tensor>& tensors) {
   const at::Tensor host = at::cat(tensors).cpu();
-  TRITOGEN_CHECK(host.numel() == count * static_cast<int64_t>(tensors.size()));
   return {host.const_data_ptr<double>(), host.const_data_ptr<double>() + host.numel()};
 }
 
@@ -81,7 +80,7 @@ void Expectation::Fetch(const std::vector<const Expectation*>& expectations) {
     totals.push_back(expectation->device_totals_);
   }
   if (waiting.empty()) return;
-  const std::vector<double> host = ToHost(totals, kTotals);
+  const std::vector<double> host = ToHost(totals);
   for (size_t i = 0; i < waiting.size(); ++i) waiting[i]->SetTotals(&host[i * kTotals]);
 }
 
@@ -120,21 +119,31 @@ Comparison Expectation::Finish(const double* result) const {
 }
 
 void PendingComparison::GetAll(std::span<PendingComparison> pending) {
-  std::vector<at::Tensor> results;
+  // Of each, its numbers, and behind them the totals of what it is compared with, where nobody has these.
+  std::vector<at::Tensor> parts;
   std::vector<PendingComparison*> waiting;
-  std::vector<const Expectation*> expectations;
   for (PendingComparison& one : pending) {
     if (!one.result_.defined()) continue;
     waiting.push_back(&one);
-    results.push_back(one.result_);
-    expectations.push_back(one.expectation_);
+    parts.push_back(one.result_);
+    if (!one.expectation_->totals_) parts.push_back(one.expectation_->device_totals_);
   }
   if (waiting.empty()) return;
-  Expectation::Fetch(expectations);
-  const std::vector<double> host = ToHost(results, Expectation::kResults);
-  for (size_t i = 0; i < waiting.size(); ++i) {
-    waiting[i]->comparison_ = waiting[i]->expectation_->Finish(&host[i * Expectation::kResults]);
-    waiting[i]->result_.reset();
+  const std::vector<double> host = ToHost(parts);
+  const double* at = host.data();
+  size_t part = 0;
+  for (PendingComparison* one : waiting) {
+    const double* result = at;
+    at += Expectation::kResults;
+    // Known by now when an earlier one of these was for the same expectation; its numbers are there all the
+    // same.
+    if (++part < parts.size() && parts[part].is_same(one->expectation_->device_totals_)) {
+      one->expectation_->SetTotals(at);
+      at += Expectation::kTotals;
+      ++part;
+    }
+    one->comparison_ = one->expectation_->Finish(result);
+    one->result_.reset();
   }
 }
 

@@ -239,5 +239,31 @@ TEST(Budget, KernelsAgreeWithLoops) {
   }
 }
 
+TEST(Budget, ComparisonsThatAreFetchedTogetherAreThoseOfEach) {
+  std::vector<Expectation> expectations, twins;
+  for (const double scale : {1.0, 1000.0}) {
+    const at::Tensor exact = scale * at::randn({40, 33}, at::kDouble);
+    for (auto* list : {&expectations, &twins})
+      list->emplace_back(exact, exact.to(at::kFloat), std::vector<at::Tensor>{}, at::Tensor(),
+                         Expectation::Way::kKernels);
+  }
+  twins[0].scale();  // known before
+  std::vector<at::Tensor> answers;
+  std::vector<PendingComparison> together;
+  for (const size_t which : {0, 0, 1, 0, 1}) {
+    answers.push_back(
+        (expectations[which].exact() * (1 + 1e-6 * static_cast<double>(answers.size()))).to(at::kFloat));
+    together.push_back(expectations[which].CompareLater(answers.back()));
+  }
+  together.push_back(twins[0].CompareLater(answers[0]));
+  PendingComparison::GetAll(together);
+  size_t i = 0;
+  for (const size_t which : {0, 0, 1, 0, 1}) {
+    ExpectSame(twins[which].Compare(answers[i]), together[i].Get());
+    ++i;
+  }
+  ExpectSame(twins[0].Compare(answers[0]), together.back().Get());
+}
+
 }  // namespace
 }  // namespace tritogen
