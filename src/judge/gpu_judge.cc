@@ -11,6 +11,8 @@
 #include "plan/parse.h"
 #include "plan/serialize.h"
 #include "verify/gpu.h"
+#include "verify/gpu_warm_up.h"
+#include "verify/replay.h"
 
 namespace tritogen {
 namespace {
@@ -71,8 +73,13 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
   return verdict;
 }
 
-GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache) {
-  Gpu::Open(0, compiler);
+GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many)
+    : compiler_(compiler) {
+  Gpu& gpu = Gpu::Open(0, compiler);
+  if (many) {
+    const GpuTurn turn(&gpu);
+    WarmUp(&gpu);
+  }
   if (cache) cache_.emplace(*cache);  // whoever started this process has told its user what is wrong with it
   if (cache_) cache_->TakeWarning();
 }
@@ -121,10 +128,29 @@ void GpuJudge::Forget() {
   }
 }
 
+namespace {
+
+// What can be done of a job without the GPU, before its turn. The replay finds the kernels as long as
+// somebody holds them.
+std::vector<cuda::CompileResult> ReadKernels(const GpuJob& job, cuda::KernelCompiler* compiler) {
+  const Stage stage("read kernels");
+  for (const Kernel& kernel : job.candidate.kernels) {
+    try {
+      KernelCache::Global().Writes(kernel.ttir);
+    } catch (const tile::TtirError&) {
+      // The replay says so.
+    }
+  }
+  return compiler->Compile(job.candidate.kernels, Gpu::Current()->info().target());
+}
+
+}  // namespace
+
 GpuJudge::Result GpuJudge::Run(GpuJob job) {
   const Stages stages;
   Result result;
   Verdict& verdict = result.verdict;
+  const std::vector<cuda::CompileResult> kernels = ReadKernels(job, compiler_);
   // One turn for both: between two, another process would find the device full of this task.
   const GpuTurn turn(Gpu::Current());
   const Reference& reference = Find(&job);

@@ -40,9 +40,10 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
 // One thread at a time.
 class GpuJudge {
  public:
-  // Opens the first GPU of the machine, for good. `compiler` must outlive the GpuJudge. Throws UserError when
-  // there is no usable GPU.
-  GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache);
+  // Opens the first GPU of the machine, for good. `many`: candidates are to be judged, so that it pays to
+  // make ready what most of them need. `compiler` must outlive the GpuJudge. Throws UserError when there is
+  // no usable GPU.
+  GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many);
 
   struct Result {
     Verdict verdict;
@@ -60,6 +61,7 @@ class GpuJudge {
   Reference& Find(GpuJob* job);
   void Forget();  // tasks that take too much
 
+  cuda::KernelCompiler* compiler_;
   std::optional<VerdictCache> cache_;
   std::list<Reference> references_;  // most recently used first
 };

@@ -152,8 +152,8 @@ JudgePool::JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarg
             };
           },
           judges,
-          [gpu, cache]() -> GpuJudgeFunction {
-            return [judge = std::make_shared<GpuJudge>(gpu->compiler, cache)](GpuJob job) {
+          [gpu, cache, many = judges > 1]() -> GpuJudgeFunction {
+            return [judge = std::make_shared<GpuJudge>(gpu->compiler, cache, many)](GpuJob job) {
               return judge->Run(std::move(job));
             };
           },
