@@ -117,6 +117,16 @@ TEST(TaskOnDemand, IsSpoiledByAWriteToWhatTheReferenceIsReplayedWith) {
   EXPECT_FALSE(task.Complete());
 }
 
+TEST(TaskOnDemand, IsSpoiledByAWriteToWeights) {
+  const nlohmann::json golden = ReadCase("mlp");
+  const VerifyOptions options{.seed = 7, .rest_on_demand = true};
+  const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+  ASSERT_FALSE(task.impl().bound.bindings.empty());
+  for (const auto& [name, weights] : task.impl().bound.bindings) at::Tensor(weights).mul_(0.5);
+  EXPECT_FALSE(task.Complete());
+  EXPECT_TRUE(task.spoiled());
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, VerifierCases,
                          testing::Combine(testing::ValuesIn(CaseNames()), testing::Bool()),
                          [](const auto& info) {

@@ -57,6 +57,7 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
   // The other precisions get exactly the weights that the eager program has.
   const auto state = eager_.State();
   tf32_state_ = MapBindings(state, RoundToTf32);
+  tf32_.reset();
   if (auto failure = setup(exact_, MapBindings(state, ToDouble))) return failure;
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     uint64_t stream = SubSeed(task_.weight_seed, i);

@@ -13,6 +13,7 @@ class ReferenceRuns {
   // Outputs of the plan, and after them what its index outputs point into.
   ReferenceRuns(const Task::Impl& task, const Deadline& deadline);
 
+  // Also once more: then nothing is left of what the weights were in the meantime.
   std::optional<ReplayFailure> Setup(const Bindings& bindings);
 
   struct Results {

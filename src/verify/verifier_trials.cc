@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 
 #include "plan/visit.h"
 #include "verify/verifier_reference.h"
@@ -307,6 +308,8 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
 
 bool MakeOtherTrials(const Task::Impl& task, const Deadline& deadline, Setting* setting) {
   auto& kept = static_cast<KeptReference&>(*setting->fresh);  // MakeSetting has put it there
+  // Moved and rounded weights, which make budgets, are taken anew from those that IsAsBefore asks about.
+  if (auto failure = kept.runs.Setup(setting->bindings)) throw std::runtime_error(failure->message);
   if (!IsAsBefore(task, &kept.runs, setting->trials.back())) return false;
   std::vector<Wish> wishes = WishesFor(task);
   wishes.erase(wishes.begin());
