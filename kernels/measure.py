@@ -86,18 +86,32 @@ def total_of(sums, which, programs, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def median_of(numbers, there):
-    """Of the numbers that are there, none of them negative: they are ordered as their bits are, hence by bisection; 0 of none."""
-    bits = tl.where(there, numbers, INFINITY).to(tl.float64).to(tl.int64, bitcast=True)
-    count = tl.sum(there.to(tl.int32))
+def bits_of(numbers, there):
+    return tl.where(there, numbers, INFINITY).to(tl.float64).to(tl.int64, bitcast=True)
+
+
+@triton.jit
+def halved(low, high, middle, enough):
+    return tl.where(enough, low, middle + 1), tl.where(enough, middle, high)
+
+
+@triton.jit
+def medians_of(numbers, one, other):
+    """Of the numbers that `one` says are there, and of those of `other`, none of them negative: they are ordered as their bits are,
+    hence by bisection; 0 of none. Fewer than 2^15 numbers: each step is one sum, with the two counts in its halves."""
+    bits, other_bits = bits_of(numbers, one), bits_of(numbers, other)
+    count, other_count = tl.sum(one.to(tl.int32)), tl.sum(other.to(tl.int32))
     low = tl.zeros((), tl.int64)
     high = tl.full((), 0x7FF0000000000000, tl.int64)
+    other_low, other_high = low, high
     for _ in range(63):
         middle = low + (high - low) // 2
-        enough = tl.sum((bits <= middle).to(tl.int32)) > count // 2
-        high = tl.where(enough, middle, high)
-        low = tl.where(enough, low, middle + 1)
-    return tl.where(count > 0, high.to(tl.float64, bitcast=True), 0.0)
+        other_middle = other_low + (other_high - other_low) // 2
+        both = tl.sum((bits <= middle).to(tl.int32) + (other_bits <= other_middle).to(tl.int32) * 65536)
+        low, high = halved(low, high, middle, both % 65536 > count // 2)
+        other_low, other_high = halved(other_low, other_high, other_middle, both // 65536 > other_count // 2)
+    median = tl.where(count > 0, high.to(tl.float64, bitcast=True), 0.0)
+    return median, tl.where(other_count > 0, other_high.to(tl.float64, bitcast=True), 0.0)
 
 
 @triton.jit
@@ -124,8 +138,9 @@ def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, mu
     row = sample.to(tl.int64) * stride
     scale = tl.load(row_scale + row, mask=sample < samples, other=0.0)
     relative = tl.load(row_error + row, mask=sample < samples, other=0.0) / tl.where(scale > 0, scale, 1.0)
-    tl.store(totals + 3, median_of(relative, scale > 0))
-    tl.store(totals + 6, median_of(relative, (scale > 0) & (relative > 0)))
+    typical, erring = medians_of(relative, scale > 0, (scale > 0) & (relative > 0))
+    tl.store(totals + 3, typical)
+    tl.store(totals + 6, erring)
 
 
 @triton.jit
