@@ -49,7 +49,7 @@ def programs(paths):
         for part in done.stdout.split("# /")[1:]:
             path, text = ("/" + part).split("\n", 1)
             texts[pathlib.Path(path)] = text
-        if done.returncode == 0:
+        if all(path in texts for path in left):  # also where some operation is not in the catalogue
             break
         bad = next(path for path in left if path not in texts)
         texts[bad] = ""

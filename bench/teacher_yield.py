@@ -75,7 +75,7 @@ def draw(args):
     programs, missing = [], {}
     wanted = args.ops.split(",") if args.ops else rows()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        drawn = pool.map(lambda row: synth("--level", args.level, "--ops", row, "--count", args.per_op, *sizes), wanted)
+        drawn = pool.map(lambda row: synth("--level", args.level, "--ops", row + ".default" * (row == "all"), "--count", args.per_op, *sizes), wanted)
     for row, (found, words) in zip(wanted, drawn):
         programs += found
         if not found:

@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/files.h"
+#include "cli/operator_table.h"
 #include "cli/session.h"
 #include "plan/lift.h"
 #include "program/canonical.h"
@@ -21,7 +22,7 @@ namespace {
 struct ProgramOptions {
   std::vector<std::string> files;
   std::string class_name = "Model", function, svg;
-  bool text = false, dot = false, check = false, allow_weak_jail = false;
+  bool text = false, dot = false, check = false, operators = false, allow_weak_jail = false;
 };
 
 Program Record(Recorder* recorder, const ProgramOptions& options, const std::string& file) {
@@ -51,13 +52,29 @@ int Operations(const Program& program) {
                                         [](const Node& node) { return node.kind == NodeKind::kOp; }));
 }
 
-// One line a file and one a problem.
-void PrintCheck(const std::string& file, const Program& program, const std::vector<std::string>& problems) {
-  const Cost cost = CostOf(program);
-  fmt::print("{}: {}, {} operations, {:.3g} GFLOP, {:.3g} MB\n", file,
-             problems.empty() ? "canonical" : "not canonical", Operations(program), cost.flops / 1e9,
-             cost.bytes / 1e6);
-  for (const std::string& problem : problems) fmt::print("  {}\n", problem);
+Program ReadOrRecord(Recorder* recorder, const ProgramOptions& options, const std::string& file) {
+  return options.text ? ReadText(file) : Record(recorder, options, file);
+}
+
+// One line a file and one a problem; a file without a program has one, too, and the others go on.
+int Check(Recorder* recorder, const ProgramOptions& options) {
+  int worst = 0;
+  for (const std::string& file : options.files) {
+    try {
+      const Program program = ReadOrRecord(recorder, options, file);
+      const std::vector<std::string> problems = ProblemsOf(program);
+      const Cost cost = CostOf(program);
+      fmt::print("{}: {}, {} operations, {:.3g} GFLOP, {:.3g} MB\n", file,
+                 problems.empty() ? "canonical" : "not canonical", Operations(program), cost.flops / 1e9,
+                 cost.bytes / 1e6);
+      for (const std::string& problem : problems) fmt::print("  {}\n", problem);
+      worst = std::max(worst, problems.empty() ? 0 : 1);
+    } catch (const UserError& error) {
+      fmt::print("{}: no program\n  {}\n", file, error.what());
+      worst = 2;
+    }
+  }
+  return worst;
 }
 
 int Run(const ProgramOptions& options, const Environment& environment) {
@@ -68,15 +85,12 @@ int Run(const ProgramOptions& options, const Environment& environment) {
                                                           .worker_folder = environment.root + "/worker",
                                                           .allow_weak_jail = options.allow_weak_jail});
   }
+  if (options.check) return Check(recorder.get(), options);
   bool all_canonical = true;
   for (const std::string& file : options.files) {
-    const Program program = options.text ? ReadText(file) : Record(recorder.get(), options, file);
+    const Program program = ReadOrRecord(recorder.get(), options, file);
     const std::vector<std::string> problems = ProblemsOf(program);
     all_canonical &= problems.empty();
-    if (options.check) {
-      PrintCheck(file, program, problems);
-      continue;
-    }
     for (const std::string& problem : problems) fmt::print(stderr, "tritogen: {}: {}\n", file, problem);
     if (!options.svg.empty()) WriteFileAtomic(options.svg, ToSvg(program));
     if (options.files.size() > 1) fmt::print("# {}\n", file);
@@ -97,8 +111,7 @@ int RunProgram(int argc, char** argv, const Environment& environment) {
       "file that does not run. The form of the text is in docs/programs.md.",
       "./tritogen program");
   ProgramOptions options;
-  app.add_option("FILE", options.files, "PyTorch file with Model, get_inputs and get_init_inputs")
-      ->required();
+  app.add_option("FILE", options.files, "PyTorch file with Model, get_inputs and get_init_inputs");
   auto* class_option = app.add_option("--class", options.class_name, "class to show")->capture_default_str();
   app.add_option("--function", options.function, "show a plain function instead of a class")
       ->excludes(class_option);
@@ -106,9 +119,16 @@ int RunProgram(int argc, char** argv, const Environment& environment) {
   auto* dot = app.add_flag("--dot", options.dot, "print the graph for Graphviz instead");
   app.add_option("--svg", options.svg, "draw the graph into this file instead")->excludes(dot);
   app.add_flag("--check", options.check, "one line a file: canonical or not, and why");
+  app.add_flag("--operators", options.operators,
+               "list the operators of the catalogue; with names in place of files, what is known of these");
   app.add_flag("--allow-weak-jail", options.allow_weak_jail,
                "go on where the kernel refuses parts of the jail");
   if (auto code = Parse(&app, argc, argv)) return *code;
+  if (options.operators) {
+    fmt::print("{}", options.files.empty() ? OperatorTable() : OperatorDetails(options.files));
+    return 0;
+  }
+  if (options.files.empty()) throw UserError("which FILE? (--operators lists the catalogue)");
   if (options.files.size() > 1 && !options.svg.empty())
     throw UserError("--svg draws one file; draw several one by one");
   return Run(options, environment);

@@ -35,7 +35,8 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_option("--seed", s.seed, "the same seed and options give the same programs");
   app->add_option(
       "--ops", o->operators,
-      "operators: all, names, or classes (pointwise, reductions, products, norms, layouts, others)");
+      "operators: all, names, or classes (pointwise, reductions, products, norms, layouts, others);\n"
+      "./tritogen program --operators lists them");
   app->add_option("--sizes", o->sizes,
                   "sizes of inputs' dimensions: common (30), many (250), or a set such as 1..64,100,128");
   app->add_option("--max-rank", s.sketch.max_rank, "dimensions of a tensor")->check(CLI::Range(1, 5));
@@ -43,7 +44,8 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_option("--min-elements", s.shapes.min_elements, "elements of one tensor")->check(kPositive);
   app->add_option("--max-flops", s.shapes.max_flops, "floating-point operations of a program")
       ->check(kPositive);
-  app->add_option("--min-flops", s.shapes.min_flops, "floating-point operations of a program");
+  app->add_option("--min-flops", s.shapes.min_flops, "floating-point operations of a program")
+      ->check(kNonNegative);
   app->add_option("--max-bytes", s.shapes.max_bytes, "bytes of all inputs and results")->check(kPositive);
   app->add_option("--fan-out", s.sketch.fan_out, "how often a tensor may be used again")
       ->check(CLI::Range(0.0, 1.0));

@@ -37,6 +37,29 @@ std::vector<OpRow> JoinRows(const std::vector<std::vector<OpRow>>& parts) {
   return all;
 }
 
+namespace {
+
+constexpr std::pair<OpClass, std::string_view> kClassNames[] = {
+    {OpClass::kPointwise, "pointwise"}, {OpClass::kReduction, "reductions"}, {OpClass::kMatmul, "products"},
+    {OpClass::kNorm, "norms"},          {OpClass::kLayout, "layouts"},       {OpClass::kCreate, "creators"},
+    {OpClass::kOther, "others"}};
+
+}  // namespace
+
+std::string_view ClassName(OpClass kind) {
+  for (const auto& [one, name] : kClassNames) {
+    if (one == kind) return name;
+  }
+  throw InternalError("an operator's class without a name");
+}
+
+std::optional<OpClass> ClassNamed(std::string_view name) {
+  for (const auto& [kind, text] : kClassNames) {
+    if (text == name) return kind;
+  }
+  return std::nullopt;
+}
+
 const ParamSpec* OpRow::SpecOf(std::string_view param) const {
   for (const ParamSpec& spec : specs) {
     if (spec.param == param) return &spec;

@@ -24,8 +24,13 @@ enum class OpClass {
   kNorm,    // several reductions and pointwise steps under one name: softmax, layer_norm, losses
   kLayout,  // moves no data or only copies it
   kCreate,  // makes a tensor from scalars
-  kOther,   // not expressible by the teacher: convolution, pooling, sorting
+  kOther,   // none of these: convolution, pooling, sorting
 };
+
+// What people call a class: "pointwise", "reductions", …
+std::string_view ClassName(OpClass kind);
+// Nothing for a name that is none.
+std::optional<OpClass> ClassNamed(std::string_view name);
 
 // In which dtype a pointwise operator works on its operands.
 enum class Compute {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "config/fields.h"
 #include "synth/image.h"
 
 namespace tritogen::synth {
@@ -31,35 +32,30 @@ std::vector<std::string_view> SplitList(std::string_view text) {
   return parts;
 }
 
-const OpRow& RowNamed(std::string_view name) {
+}  // namespace
+
+const OpRow& OperatorNamed(std::string_view name) {
+  std::vector<std::string> names;
+  if (name.ends_with(".default")) name.remove_suffix(8);
   for (const OpRow& row : Catalogue()) {
     if (row.name == name) return row;
+    names.push_back(row.name);
   }
-  throw UserError(fmt::format(
-      "the catalogue has no operator '{}': names are ATen's, as in relu, max.dim or conv2d", name));
+  const std::string_view near = config::Nearest(name, names);
+  throw UserError(
+      fmt::format("the catalogue has no operator '{}'{} (./tritogen program --operators lists all)", name,
+                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
 }
-
-std::optional<OpClass> ClassNamed(std::string_view name) {
-  constexpr std::pair<std::string_view, OpClass> kClasses[] = {
-      {"pointwise", OpClass::kPointwise}, {"reductions", OpClass::kReduction}, {"products", OpClass::kMatmul},
-      {"norms", OpClass::kNorm},          {"layouts", OpClass::kLayout},       {"others", OpClass::kOther}};
-  for (const auto& [text, kind] : kClasses) {
-    if (text == name) return kind;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 HeldOut HeldOut::Parse(std::string_view text) {
   HeldOut held;
   for (std::string_view part : SplitList(text)) {
     const size_t arrow = part.find('>');
     if (arrow == std::string_view::npos) {
-      held.operators.insert(RowNamed(part).name);
+      held.operators.insert(OperatorNamed(part).name);
     } else {
-      held.pairs.emplace(RowNamed(TrimBlanks(part.substr(0, arrow))).name,
-                         RowNamed(TrimBlanks(part.substr(arrow + 1))).name);
+      held.pairs.emplace(OperatorNamed(TrimBlanks(part.substr(0, arrow))).name,
+                         OperatorNamed(TrimBlanks(part.substr(arrow + 1))).name);
     }
   }
   return held;
@@ -86,7 +82,7 @@ std::vector<const OpRow*> OperatorsNamed(std::string_view names) {
   for (std::string_view name : SplitList(names)) {
     const auto kind = ClassNamed(name);
     if (name != "all" && !kind) {
-      const OpRow& row = RowNamed(name);
+      const OpRow& row = OperatorNamed(name);
       if (!Drawable(row))
         throw UserError(fmt::format("{} takes no tensor: programs cannot be made of it", name));
       add(row);
@@ -96,7 +92,7 @@ std::vector<const OpRow*> OperatorsNamed(std::string_view names) {
       if (Drawable(row) && (!kind || row.kind == *kind)) add(row);
     }
   }
-  if (rows.empty()) throw UserError("no operators: name some, or all");
+  if (rows.empty()) throw UserError("no operators that take tensors: name some, or all");
   return rows;
 }
 

@@ -97,6 +97,9 @@ class Sampler {
   std::set<std::string> seen_;
 };
 
+// The row of a name of the catalogue; ".default" may stand behind it. Throws UserError with the nearest name.
+const OpRow& OperatorNamed(std::string_view name);
+
 // Operators by name, for SketchOptions: "all", a class ("pointwise", "reductions", "products", "norms",
 // "layouts", "others") or names, comma between. Throws UserError naming what the catalogue does not have.
 std::vector<const OpRow*> OperatorsNamed(std::string_view names);

@@ -96,7 +96,7 @@ void Write(const OpRow& row, const Signature& signature, int count, SplitMix* ra
                {"signature", signature.name},
                {"schema", signature.schema},
                {"torch", row.torch},
-               {"class", static_cast<int>(row.kind)}};
+               {"class", ClassName(row.kind)}};
   int made = 0;
   for (int tries = 0; made < count && tries < 50 * count; ++tries) {
     auto form = DrawForm(row, signature, random);

@@ -99,9 +99,17 @@ def test_options_are_kept():
         assert {size for i in record["inputs"] for size in i["shape"]} <= {16, 32}
 
 
+def test_the_operator_all_has_a_name_of_its_own():
+    """`all` means every operator."""
+    assert {op for record in programs("--ops", "all.default", "--count", 5) for op in record["ops"]} == {"all"}
+
+
 @pytest.mark.parametrize("arguments, words", [
     (["--level", "0"], "level"),
-    (["--ops", "no_such_operator"], "no operator 'no_such_operator'"),
+    (["--ops", "no_such_operator"], "no operator 'no_such_operator' (./tritogen program --operators"),
+    (["--ops", "rellu"], "did you mean 'relu'?"),
+    (["--max-elements", "-1"], "not in range 1 to 9223372036854775807"),
+    (["--min-flops", "-1"], "not in range 0 to"),
     (["--sizes", "4..2"], "no set of sizes"),
     (["--ops", "relu", "--sizes", "1", "--min-elements", "5"], "no sizes that fit"),
     (["--out", "/no/such/folder/x.jsonl"], "/no/such/folder"),
