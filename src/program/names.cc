@@ -32,6 +32,22 @@ std::string NameTable::Unique(std::string_view wish) {
   return name;
 }
 
+std::string NameTable::Next(std::string_view name) {
+  constexpr size_t kDigits = 6;  // longer ones are part of the name
+  const size_t last = name.find_last_not_of("0123456789");
+  const std::string_view digits = name.substr(last + 1);
+  int number = 0;
+  if (name[last] == '_' && !digits.empty() && digits.size() <= kDigits) {
+    number = std::stoi(std::string(digits));
+    name = name.substr(0, last);
+  }
+  std::string next;
+  do {
+    next = fmt::format("{}_{}", name, ++number);
+  } while (!used_.insert(next).second);
+  return next;
+}
+
 std::string PythonIdentifier(std::string_view wish) {
   std::string name;
   for (char c : wish) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

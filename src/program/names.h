@@ -15,6 +15,9 @@ class NameTable {
   explicit NameTable(std::initializer_list<std::string_view> reserved = {});
   // "up.weight" → "up_weight"; the second time "up_weight_1". Never a Python keyword.
   std::string Unique(std::string_view wish);
+  // Of more values of one kind: "split" → "split_1", "split_2" → "split_3", or the next number that is free.
+  // REQUIRES: a name that was given out.
+  std::string Next(std::string_view name);
 
  private:
   std::unordered_set<std::string> used_;

@@ -64,8 +64,10 @@ std::vector<std::vector<std::string>> PrintedNames(const Program& program) {
   std::vector<std::vector<std::string>> all;
   for (const Node& node : program.nodes) {
     const std::string wish = node.name.empty() ? std::string(BaseName(node.op)) : node.name;
-    std::vector<std::string> names;
-    for (size_t r = 0; r < std::max<size_t>(1, node.results.size()); ++r) names.push_back(table.Unique(wish));
+    // Further results are numbered behind the first one's printed name: what is read has that name, and
+    // prints alike.
+    std::vector<std::string> names = {table.Unique(wish)};
+    while (names.size() < node.results.size()) names.push_back(table.Next(names.back()));
     all.push_back(std::move(names));
   }
   return all;
