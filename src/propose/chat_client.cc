@@ -18,6 +18,7 @@ using Seconds = std::chrono::duration<double>;
 constexpr size_t kRefusalBytes = 64 << 10;  // of the body of a refusal
 constexpr double kLongestWait = 60;         // before a retry, where the endpoint names no time
 constexpr double kPollSeconds = 0.2;
+constexpr size_t kMostUnanswered = 32;  // questions in a row; several may be too long for a model
 
 bool IsRetryable(long status) {
   return status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501 && status != 505);
@@ -121,10 +122,6 @@ void ChatClient::Cancel() {
     waiting_.pop_front();
     Settle(std::move(job), cancelled);
   }
-}
-
-double ChatClient::SecondsToWait(const Clock::time_point& until) const {
-  return Seconds(until - Clock::now()).count();
 }
 
 void ChatClient::StartWaiting() {
@@ -252,6 +249,7 @@ void ChatClient::EndTry(std::unique_ptr<Job> job, CURLcode code) {
   job->easy.reset();
   if (auto* reply = std::get_if<ChatReply>(&outcome)) {
     ever_answered_ = true;
+    unanswered_.clear();
     reply->retries = job->tries - 1;
     reply->seconds = Seconds(Clock::now() - job->started).count();
     reply->content = Redacted(std::move(reply->content));
@@ -274,10 +272,23 @@ void ChatClient::EndTry(std::unique_ptr<Job> job, CURLcode code) {
   }
   if (failed.again && job->tries <= options_.retries)
     failed.what += fmt::format("; it asks to wait {:g} s, longer than is left", failed.wait_seconds);
+  CountUnanswered(*job, &failed);
   if (job->tries > 1) failed.what += fmt::format(" (after {} tries)", job->tries);
   const ChatFailure failure{failed.kind, Sentence(failed.what)};
   if (failed.all) refusal_ = failure;
   Settle(std::move(job), failure);
+}
+
+// Where question after question gets nothing, it is not the questions that are wrong: a login page, another
+// API.
+void ChatClient::CountUnanswered(const Job& job, Failed* failed) {
+  const bool bad_reply = failed->kind == ChatFailure::Kind::kBadReply;
+  if (!bad_reply && failed->kind != ChatFailure::Kind::kBadRequest) return;
+  unanswered_.insert(std::hash<std::string>()(job.body));
+  if (unanswered_.size() < (bad_reply && !ever_answered_ ? 2 : kMostUnanswered)) return;
+  failed->what += fmt::format("; so it was for {} questions in a row", unanswered_.size());
+  failed->kind = ChatFailure::Kind::kRefused;
+  failed->all = true;
 }
 
 std::variant<ChatReply, ChatClient::Failed> ChatClient::Outcome(Job* job, CURLcode code) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -82,12 +83,15 @@ class ChatClient : public ChatModel {
   std::variant<ChatReply, Failed> Outcome(Job* job, CURLcode code);
   Failed Refusal(Job* job, long status);
   Failed NoTransfer(const Job& job, CURLcode code) const;
+  void CountUnanswered(const Job& job, Failed* failed);
   void Settle(std::unique_ptr<Job> job, ChatResult result);
   void Log(const Job& job, const ChatResult& result);
   std::unique_ptr<Job> Take(Job* running);
   std::string Redacted(std::string text) const;
   std::string Sentence(std::string_view what) const;
-  double SecondsToWait(const Clock::time_point& until) const;
+  static double SecondsToWait(const Clock::time_point& until) {
+    return std::chrono::duration<double>(until - Clock::now()).count();
+  }
 
   ChatClientOptions options_;
   std::string address_;
@@ -102,6 +106,7 @@ class ChatClient : public ChatModel {
   Clock::time_point pause_until_{};     // the endpoint asked everybody to wait
   std::optional<ChatFailure> refusal_;  // what no request can overcome
   bool ever_answered_ = false;
+  std::set<size_t> unanswered_;  // hashes of questions since the last reply
 };
 
 }  // namespace tritogen

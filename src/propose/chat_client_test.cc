@@ -168,6 +168,36 @@ TEST(ChatClient, GarbageIsNamedAndNotAskedForAgain) {
   EXPECT_TRUE(Has(Failure({TestEndpoint::Respond("200 OK", "{\"choices\":")}, 1), "no valid JSON"));
 }
 
+TEST(ChatClient, GarbageForEveryQuestionEndsAllRequests) {
+  TestEndpoint endpoint({TestEndpoint::Respond("200 OK", "<html>login</html>")});
+  ChatClientOptions options = OptionsFor(endpoint);
+  options.concurrency = 1;
+  ChatClient client(options);
+  std::vector<ChatRequest> questions;
+  for (int i = 0; i < 20; ++i) questions.push_back({.messages = {{"user", std::to_string(i)}}});
+  const auto results = client.Ask(questions);
+  const auto& first = std::get<ChatFailure>(results[0]);
+  EXPECT_EQ(first.kind, Kind::kBadReply) << "one question alone may be to blame";
+  for (size_t i = 1; i < results.size(); ++i)
+    EXPECT_EQ(std::get<ChatFailure>(results[i]).kind, Kind::kRefused);
+  EXPECT_TRUE(Has(std::get<ChatFailure>(results[19]), "<html>login</html>"));
+  EXPECT_EQ(endpoint.requests().size(), 2u);
+}
+
+TEST(ChatClient, QuestionsThatAreTooLongAreNoReasonToStop) {
+  std::vector<TestEndpoint::Answer> answers(20, TestEndpoint::Respond("400 Bad", "{\"error\":\"too long\"}"));
+  answers.push_back(TestEndpoint::Respond("200 OK", kGood));
+  TestEndpoint endpoint(answers);
+  ChatClientOptions options = OptionsFor(endpoint);
+  options.concurrency = 1;
+  ChatClient client(options);
+  std::vector<ChatRequest> questions;
+  for (int i = 0; i < 21; ++i) questions.push_back({.messages = {{"user", std::to_string(i)}}});
+  const auto results = client.Ask(questions);
+  EXPECT_EQ(std::get<ChatFailure>(results[19]).kind, Kind::kBadRequest);
+  EXPECT_EQ(Reply(results[20]).content, "fine");
+}
+
 TEST(ChatClient, WhatHangsIsLeft) {
   TestEndpoint endpoint;
   for (const char* first :

@@ -198,10 +198,12 @@ std::optional<Proposal> LanguageProposer::Next(double timeout_seconds) {
   if (!done) return std::nullopt;
   Proposal proposal{.id = std::move(done->id), .last = --open->second.waiting == 0};
   if (const auto* reply = std::get_if<ChatReply>(&done->result)) {
+    ever_answered_ = true;
     proposal.candidates.push_back(CandidateFrom(open->second, *reply, done->sample));
   } else {
     const auto& failure = std::get<ChatFailure>(done->result);
-    if (options_.must_answer && failure.outage()) throw UserError(failure.message);
+    const bool nothing_came = !ever_answered_ && model_->unfinished() == 0;
+    if (options_.must_answer && (failure.outage() || nothing_came)) throw UserError(failure.message);
     ++failures_[failure.message];
   }
   if (proposal.last) open_.erase(open);

@@ -64,7 +64,8 @@ class LanguageProposer : public Proposer {
   std::unique_ptr<ChatModel> model_;
   std::map<std::string, Open, std::less<>> open_;
   std::vector<std::string> refused_, refusals_;  // requests that were not sent, and why
-  int64_t asked_ = 0;                            // samples, since the last remarks
+  bool ever_answered_ = false;
+  int64_t asked_ = 0;  // samples, since the last remarks
   std::map<std::string, int> failures_;
 };
 

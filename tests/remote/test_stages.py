@@ -94,6 +94,13 @@ def test_compiled_rewritten_and_explained(endpoint, build, tmp_path):
     assert KEY not in text and not any(KEY in json.dumps(one) for one in found)
 
 
+def test_an_endpoint_that_sends_only_garbage_makes_no_empty_set(endpoint, build, tmp_path):
+    server = endpoint(lambda reply, request: reply.body("<html>Sign in</html>", content_type="text/html"))
+    finished = build(f"remote:{server.url}")
+    assert finished.returncode == 2 and "Sign in" in finished.stderr, finished.stderr
+    assert not (tmp_path / "set" / "manifest.json").exists() and not list((tmp_path / "set").glob("*.zst"))
+
+
 def test_an_endpoint_that_is_out_ends_the_build_and_it_goes_on_later(endpoint, build, tmp_path):
     state = {"out": True}
 
