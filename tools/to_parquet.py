@@ -33,6 +33,8 @@ def main(source, target):
             sys.exit("there are no rows, and so no columns")
         writer.close()
         os.replace(partial, target)
+    except OSError as error:  # a full disk
+        sys.exit(str(error))
     finally:
         if os.path.exists(partial):
             os.remove(partial)

@@ -134,7 +134,13 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
                    fmt::format("{} records, {:.1f}/s", state.records, state.records / seconds));
       last = state;
     };
-    done = data::Build(options, run, teacher.get(), &pool, &folder);
+    try {
+      done = data::Build(options, run, teacher.get(), &pool, &folder);
+    } catch (const UserError& error) {  // a full disk, an endpoint that is out: what is done stays
+      throw UserError(fmt::format(
+          "{}; {} of {} shards are done, and the same command goes on behind them once that is mended",
+          error.what(), folder.done().size(), options.shards()));
+    }
     progress.Clear();
     PrintTimes(last);
     for (const std::string& remark : teacher->TakeRemarks())

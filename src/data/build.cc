@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kBatchPrograms = 4;  // few: judges wait while a batch is drawn and answered
 constexpr int kAheadPerJudge = 4;      // answers waiting for each judge, at the least
 constexpr double kMostInfraErrors = 0.05;
+constexpr double kMostReferencesFailed = 0.5;  // ours run; where most do not, it is the machine: a full disk
 constexpr std::string_view kTrustedTeacher = "teacher";
 
 // Some successive programs of one shard on their way through the pipeline.
@@ -276,15 +277,20 @@ class Builder {
     run_.progress(state_);
   }
 
+  void RefuseMany(const std::string& reason, double most, int64_t shard) {
+    const auto found = shard_tally_.dropped.find(reason);
+    if (found == shard_tally_.dropped.end() ||
+        static_cast<double>(found->second) <= most * static_cast<double>(shard_tally_.answers))
+      return;
+    throw UserError(fmt::format(
+        "{} of {} answers of shard {} could not be judged ({}); the shard was not written. Look what "
+        "./tritogen doctor says",
+        found->second, shard_tally_.answers, shard, shard_tally_.examples[reason]));
+  }
+
   void CloseShard(int64_t shard) {
-    const auto infra = shard_tally_.dropped.find("verdict infra_error");
-    if (infra != shard_tally_.dropped.end() &&
-        static_cast<double>(infra->second) > kMostInfraErrors * static_cast<double>(shard_tally_.answers)) {
-      throw UserError(fmt::format(
-          "{} of {} answers of shard {} could not be judged ({}); the shard was not written. Look what "
-          "./tritogen doctor says, and run this again: it goes on here",
-          infra->second, shard_tally_.answers, shard, shard_tally_.examples["verdict infra_error"]));
-    }
+    RefuseMany("verdict infra_error", kMostInfraErrors, shard);
+    RefuseMany("verdict reference failed", kMostReferencesFailed, shard);
     ShardInfo info{.index = shard,
                    .first = shard * options_.shard_programs,
                    .draws = shard_tally_.programs,

@@ -276,6 +276,15 @@ TEST_F(DataTest, JudgesThatCannotJudgeEndTheBuild) {
   EXPECT_NE(ErrorOf([&] { Build(options, run, &teacher, &pool, &set); }).find("could not be judged"),
             std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / ShardName(0)));
+
+  JudgePool no_references(
+      []() -> JudgeFunction {
+        return [](const JudgeRequest&) { return Judgement{.reference_failed = true}; };
+      },
+      1, 60);
+  EXPECT_NE(ErrorOf([&] { Build(options, run, &teacher, &no_references, &set); }).find("could not be judged"),
+            std::string::npos);
+  EXPECT_FALSE(fs::exists(folder_ / ShardName(0)));
 }
 
 // A teacher that fails at one program, as a bug of ours might.

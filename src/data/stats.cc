@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <numeric>
 #include <set>
 
 #include "base/python_tokens.h"
+#include "base/text.h"
 
 namespace tritogen::data {
 namespace {
@@ -56,12 +58,23 @@ Json LengthsOf(std::vector<int64_t> values) {
           {"histogram", histogram}};
 }
 
+// Without what tells answers of one strategy apart: "tiles 64x64x32" → "tiles", "NAME #3, rewritten" →
+// "NAME".
+std::string StrategyOf(std::string_view text) {
+  text = text.substr(0, text.find_first_of("=,;(#"));
+  for (size_t blank = text.find(' '); blank != std::string_view::npos; blank = text.find(' ', blank + 1)) {
+    if (blank + 1 < text.size() && std::isdigit(static_cast<unsigned char>(text[blank + 1])))
+      text = text.substr(0, blank);
+  }
+  return std::string(Trimmed(text));
+}
+
 class Collector {
  public:
   void Add(const Record& r) {
     ++splits_[r.split];
     ++levels_[r.level];
-    ++strategies_[r.strategy.substr(0, r.strategy.find_first_of(" =,;"))];
+    ++strategies_[StrategyOf(r.strategy)];
     ++teachers_[r.teacher];
     for (const std::string& op : std::set<std::string>(r.ops.begin(), r.ops.end())) ++operators_[op];
     int64_t largest = 1;

@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -122,6 +124,19 @@ def test_a_shard_cut_in_half_is_refused_and_built_anew(config, whole, tmp_path):
     assert data("verify-manifest", folder).returncode == 0
 
 
+def test_a_shard_that_cannot_be_written_ends_the_build_which_goes_on_later(config, whole, tmp_path):
+    """A folder in the way stands for the full disk."""
+    folder = tmp_path / "set"
+    (folder / "shard-00001.jsonl.zst").mkdir(parents=True)
+    done = data("build", "--config", config, "--out", folder)
+    assert done.returncode == 2 and "shard-00001.jsonl.zst" in done.stderr, done.stderr
+    assert "1 of 3 shards are done, and the same command goes on" in done.stderr, done.stderr
+    assert not (folder / "manifest.json").exists()
+    (folder / "shard-00001.jsonl.zst").rmdir()
+    assert data("build", "--config", config, "--out", folder).returncode == 0
+    assert files(folder) == files(whole)
+
+
 def test_exports_show_and_stats(whole, tmp_path):
     rows = [json.loads(line) for line in data("export", whole, "--format", "conversations").stdout.splitlines()]
     assert rows and all([m["role"] for m in row["messages"]] == ["system", "user", "assistant"] for row in rows)
@@ -144,6 +159,7 @@ def test_exports_show_and_stats(whole, tmp_path):
     page = tmp_path / "page.html"
     stats = json.loads(data("stats", whole, "--json", "--html", page).stdout)
     assert stats["records"] == len(rows) == sum(stats["levels"].values())
+    assert "fused" in stats["strategies"] and not any(re.search(r"^a$|=|\b\d", name) for name in stats["strategies"])
     assert "<script" not in page.read_text() and "Operators" in page.read_text()
 
 
@@ -165,6 +181,21 @@ def test_parquet_without_pyarrow_says_what_to_install(whole, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240)
     assert done.returncode == 2 and "-m pip install pyarrow" in done.stderr, done.stderr
     assert not (tmp_path / "rows.parquet").exists()
+
+
+def test_parquet_on_a_full_disk_is_one_line(tmp_path):
+    pytest.importorskip("pyarrow")
+    lines = tmp_path / "rows.jsonl"
+    lines.write_text(json.dumps({"x": "y" * 5000}) + "\n")
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    command = [sys.executable, ROOT / "tools/to_parquet.py", lines, tmp_path / "rows.parquet"]
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=limit)
+    assert done.returncode == 1 and "Traceback" not in done.stderr and "File too large" in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_what_a_suite_holds_does_not_come(config, whole, tmp_path):
