@@ -40,19 +40,40 @@ BY_HAND = {
     "_safe_softmax": ([(4, 6)], "torch.ops.aten._safe_softmax(x0, 1)"), "norm": ([(4, 6)], "torch.ops.aten.norm.ScalarOpt_dim(x0, 2, [1])"),
 }
 
+# The same where a call has several results or needs another call before: inputs' shapes, lines, what is returned.
+LINES_BY_HAND = {
+    "_to_copy": ([(4, 6)], ["y = x0.to(dtype=torch.float16)"], "y"),
+    "adaptive_max_pool1d": ([(2, 4, 7)], ["y, i = torch.ops.aten.adaptive_max_pool1d.default(x0, [3])"], "y, i"),
+    "adaptive_max_pool2d": ([(2, 3, 5, 6)], ["y, i = torch.ops.aten.adaptive_max_pool2d.default(x0, [2, 3])"], "y, i"),
+    "adaptive_max_pool3d": ([(2, 3, 5, 6, 4)], ["y, i = torch.ops.aten.adaptive_max_pool3d.default(x0, [2, 3, 2])"], "y, i"),
+    "index": ([(4, 6), (4, 5)], ["a = torch.argmax(x1, dim=0)", "y = torch.ops.aten.index.Tensor(x0, [a])"], "y"),
+    "std": ([(4, 6)], ["y = torch.ops.aten.std.default(x0)"], "y"), "std.dim": ([(4, 6)], ["y = torch.ops.aten.std.dim(x0, [1])"], "y"),
+    "var": ([(4, 6)], ["y = torch.ops.aten.var.default(x0)"], "y"), "var.dim": ([(4, 6)], ["y = torch.ops.aten.var.dim(x0, [1])"], "y"),
+    "max_pool2d_with_indices": ([(2, 3, 6, 8)], ["y, i = torch.ops.aten.max_pool2d_with_indices.default(x0, [2, 2])"], "y, i"),
+    "max_pool3d_with_indices": ([(2, 3, 4, 6, 8)], ["y, i = torch.ops.aten.max_pool3d_with_indices.default(x0, [2, 2, 2])"], "y, i"),
+    "native_layer_norm": ([(4, 6), (6,), (6,)], ["y, m, r = torch.ops.aten.native_layer_norm.default(x0, [6], x1, x2, 1e-05)"], "y, m, r"),
+    "native_group_norm": ([(2, 4, 9), (4,), (4,)], ["y, m, r = torch.ops.aten.native_group_norm.default(x0, x1, x2, 2, 4, 9, 2, 1e-05)"], "y, m, r"),
+    "nll_loss_forward": ([(4, 6), (4, 6)], ["a = torch.argmax(x1, dim=1)", "y, w = torch.ops.aten.nll_loss_forward.default(x0, a, None, 1, -100)"], "y"),
+    "lift_fresh": ([(4, 6)], ["y = torch.ops.aten.lift_fresh.default(x0)"], "y"),
+    "_fused_rms_norm": ([(4, 6), (6,)], ["y, r = torch.ops.aten._fused_rms_norm.default(x0, [6], x1, 1e-05)"], "y, r"),
+}
+
 
 def by_hand():
     """Records as synth would give them; the wrapper of a file records the call, so its text needs no more than shapes."""
-    records = []
+    rows = dict(LINES_BY_HAND)
     for row, (shapes, call) in BY_HAND.items():
+        count = {"split": 3, "split_with_sizes": 2, "chunk": 2, "unbind": 2}.get(row, 1)
+        results = ", ".join(f"y{i}" for i in range(count))
+        rows[row] = (shapes, [f"{results} = {call}"], results)
+    records = []
+    for row, (shapes, lines, results) in rows.items():
         names = [f"x{i}" for i in range(len(shapes))]
         inputs = [{"dtype": "float32", "shape": list(shape)} for shape in shapes]
         text = f"import torch\n\n\ndef program({', '.join(names)}):\n"
-        text += "".join(f"    # {n}: float32{list(shape)}\n" for n, shape in zip(names, shapes))
-        count = {"split": 3, "split_with_sizes": 2, "chunk": 2, "unbind": 2}.get(row, 1)
-        results = ", ".join(f"y{i}" for i in range(count))
-        records.append({"program": text + f"    {results} = {call}\n    return {'(' + results + ')' if count > 1 else results}\n",
-                        "ops": [row], "inputs": inputs})
+        text += "".join(f"    # {n}: float32{list(s)}\n" for n, s in zip(names, shapes)) + "".join(f"    {line}\n" for line in lines)
+        text += f"    return {'(' + results + ')' if ',' in results else results}\n"
+        records.append({"program": text, "ops": [row], "inputs": inputs})
     return records
 
 

@@ -152,13 +152,16 @@ std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
   return FormatCall(head + Spelling(step.op), arguments, indent);
 }
 
+// Behind lift_fresh, as torch.tensor ends, it is a tensor of the program: views of it are steps, not other
+// constants.
 std::string Wrapper::ConstantStatement(const ConstantStep& step, int indent) {
   const TensorMeta& meta = plan_.tensors[step.out];
   std::string bytes;
   for (uint8_t byte : step.data) bytes += fmt::format("\\x{:02x}", byte);
   const std::string name = Fresh(step.out, "constant");
-  return fmt::format("{} = torch.frombuffer(bytearray(b\"{}\"), dtype={}).view({})", name, bytes,
-                     PythonDtype(meta.dtype), PythonTuple(meta.sizes));
+  return fmt::format(
+      "{} = torch.ops.aten.lift_fresh(torch.frombuffer(bytearray(b\"{}\"), dtype={}).view({}))", name, bytes,
+      PythonDtype(meta.dtype), PythonTuple(meta.sizes));
 }
 
 // As a launch takes it: Triton's dtypes, tuples, host descriptors. `args` are the launch's pointers and

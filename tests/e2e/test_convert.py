@@ -100,6 +100,15 @@ def get_inputs():
 """
 
 
+@pytest.mark.parametrize("value", ["0.5", "[[0.5, 1.0], [0.25, 2.0]]"])
+def test_constants_of_the_forward_pass_are_written(tritogen, tmp_path, value):
+    """The teacher views what it writes as a list; the view is a step of its answer."""
+    text = programs.REFERENCE.replace("torch.relu(x) * 2.0", f"torch.minimum(x, torch.tensor({value}).to(x.device))")
+    (tmp_path / "program.py").write_text(text.replace("16, 100", "16, 2, 2"))
+    finished = tritogen("convert", "program.py", "-o", "out.py", "--strict", "--device", "cpu")
+    assert finished.returncode == 0 and (tmp_path / "out.py").exists(), finished.stdout + finished.stderr
+
+
 def test_what_the_program_makes_anew_is_no_input(tritogen, tmp_path):
     (tmp_path / "copies.py").write_text(COPIES)
     finished = tritogen("convert", tmp_path / "copies.py", "-o", "out.py", "--function", "f", "--strict")
