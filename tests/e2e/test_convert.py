@@ -61,6 +61,26 @@ def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
 
 
+def test_constants_made_in_forward_on_the_cpu_are_kept(tritogen, tmp_path):
+    """Beside parameters, which are moved to the device before the printed module makes its constants."""
+    body = """import torch, torch.nn as nn
+class Model(nn.Module):
+    def __init__(self, least):
+        super().__init__()
+        self.up = nn.Linear(12, 20)
+        self.least = least
+    def forward(self, x):
+        return torch.min(self.up(x), torch.tensor(self.least)) * 2.0
+def get_inputs():
+    return [torch.randn(6, 12)]
+def get_init_inputs():
+    return [0.5]
+"""
+    (tmp_path / "least.py").write_text(body)
+    finished = tritogen("convert", "least.py", "-o", "out.py", "-n", "1", "--proposer", "teacher")
+    assert finished.returncode == 0 and "wrote out.py" in finished.stdout, finished.stdout + finished.stderr
+
+
 def test_the_policy_is_asked_beside_the_teacher_about_what_it_knows(tritogen, tmp_path):
     (tmp_path / "relu.py").write_text(programs.REFERENCE)
     finished = tritogen("convert", "relu.py", "-o", "out.py", "-n", "2")
