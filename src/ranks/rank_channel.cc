@@ -3,7 +3,9 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -19,13 +21,20 @@ struct Header {
   uint32_t bytes = 0;
 };
 
-bool SendAll(int fd, const void* data, size_t bytes) {
-  const char* at = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const ssize_t sent = send(fd, at, bytes, MSG_NOSIGNAL);
+// Both in one call, so that a process which is stopped leaves no half of a short message behind.
+bool SendAll(int fd, std::string_view first, std::string_view second) {
+  while (!first.empty() || !second.empty()) {
+    iovec parts[] = {{const_cast<char*>(first.data()), first.size()},
+                     {const_cast<char*>(second.data()), second.size()}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return false;
-    at += sent, bytes -= static_cast<size_t>(sent);
+    const size_t of_first = std::min(first.size(), static_cast<size_t>(sent));
+    first.remove_prefix(of_first);
+    second.remove_prefix(static_cast<size_t>(sent) - of_first);
   }
   return true;
 }
@@ -53,7 +62,7 @@ std::pair<RankChannel, RankChannel> RankChannel::MakePair() {
 bool RankChannel::Send(int32_t kind, std::string_view bytes) {
   TRITOGEN_CHECK(bytes.size() <= std::numeric_limits<uint32_t>::max());
   const Header header{kind, static_cast<uint32_t>(bytes.size())};
-  return SendAll(fd(), &header, sizeof header) && SendAll(fd(), bytes.data(), bytes.size());
+  return SendAll(fd(), {reinterpret_cast<const char*>(&header), sizeof header}, bytes);
 }
 
 std::optional<RankChannel::Message> RankChannel::Receive() {

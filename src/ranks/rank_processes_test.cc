@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <future>
+#include <thread>
 
 #include "base/error.h"
 #include "ranks/rank_place.h"
@@ -135,6 +137,24 @@ TEST(RankProcesses, AUsersFaultOfOneIsOneHere) {
         for (int i = 0; i < 100; ++i) three.processes.Send(kAsk);
       },
       UserError);
+}
+
+// A process may be stopped between any two of its calls; the other end waits for the whole of a message.
+TEST(RankChannel, AShortMessageComesAsOne) {
+  constexpr int kMessages = 5000, kBytes = 8 + 4;
+  auto [here, there] = RankChannel::MakePair();
+  std::thread sender([&there = there] {
+    for (int i = 0; i < kMessages; ++i) there.Send(kAsk, "four");
+  });
+  for (int i = 0; i < kMessages; ++i) {
+    int bytes = 0;
+    while (bytes == 0) ioctl(here.fd(), FIONREAD, &bytes);
+    EXPECT_EQ(bytes % kBytes, 0);
+    const auto message = here.Receive();
+    ASSERT_TRUE(message);
+    EXPECT_EQ(message->bytes, "four");
+  }
+  sender.join();
 }
 
 TEST(RankProcesses, OneThatHangsIsNamed) {
