@@ -25,8 +25,8 @@ using nlohmann::json;
 constexpr std::string_view kRemote = "remote:";
 constexpr const char *kRemotePrompt = "autotriton_distil", *kPolicyPrompt = "embedded";
 constexpr size_t kMostPromptBytes = 1 << 20;
-// Longer programs the policy was not trained on (models/embedded/README.md: of four operations three answers in
-// five pass, of five one), and on CPUs it writes for a quarter of a minute, with repairs for longer.
+// Longer programs the policy was not trained on (models/embedded/README.md: of four operations three answers
+// in five pass, of five one), and on CPUs it writes for a quarter of a minute, with repairs for longer.
 constexpr int kPolicyOperations = 4;
 
 // A built-in prompt, or a file with one.

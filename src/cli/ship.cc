@@ -29,8 +29,8 @@ bool CopiesOrViews(const AtenStep& step) {
   return std::find(kOps.begin(), kOps.end(), WithoutOverload(step.op)) != kOps.end();
 }
 
-// The plan with the constants of its set-up, and what is copied and viewed of nothing else, behind the rest of
-// it, where the printed module makes them. As it is where other steps use them.
+// The plan with the constants of its set-up, and what is copied and viewed of nothing else, behind the rest
+// of it, where the printed module makes them. As it is where other steps use them.
 Plan WithConstantsLast(Plan plan) {
   std::set<StorageId> constant;
   const auto is_constant = [&](TensorId id) { return constant.count(plan.tensors[id].storage) > 0; };
@@ -42,8 +42,8 @@ Plan WithConstantsLast(Plan plan) {
       all &= is_constant(id);
     });
     const auto* aten = std::get_if<AtenStep>(&step);
-    const bool moves = std::holds_alternative<ConstantStep>(step) ||
-                       (aten != nullptr && any && all && CopiesOrViews(*aten));
+    const bool moves =
+        std::holds_alternative<ConstantStep>(step) || (aten != nullptr && any && all && CopiesOrViews(*aten));
     if (any && !moves) return plan;
     if (moves) ForEachResult(step, [&](TensorId id) { constant.insert(plan.tensors[id].storage); });
     (moves ? moved : rest).push_back(step);

@@ -38,7 +38,7 @@ struct TeacherOptions {
   int answers = 4;  // for one program, at most
   bool strict = true;
   bool simple = false;  // more of a kernel for each operation, less of fused ones
-  bool plain = false;  // one handwriting; else names, comments and the wrapper's layout vary
+  bool plain = false;   // one handwriting; else names, comments and the wrapper's layout vary
 };
 
 // What `eval` draws beside a set's own programs; no part of what the set is.

@@ -35,7 +35,8 @@ std::string ElementText(const std::vector<Value>& index, const View& data,
       offset += *number * stride;
       continue;
     }
-    terms.push_back(stride == 1 ? fmt::format("{{{}}}", i + 1) : fmt::format("{{{}}} * {}", i + 1, StrideText(shape, stride)));
+    terms.push_back(stride == 1 ? fmt::format("{{{}}}", i + 1)
+                                : fmt::format("{{{}}} * {}", i + 1, StrideText(shape, stride)));
   }
   if (offset < 0) {
     terms.push_back(fmt::format("{}", offset));

@@ -58,7 +58,8 @@ std::vector<std::string> PlaceTerms(const std::vector<int64_t>& shape, int64_t e
     element %= strides[i];
     if (place == 0) continue;
     std::vector<int64_t> factors = {place};
-    if (strides[i] > 1) factors.insert(factors.end(), shape.begin() + static_cast<int64_t>(i) + 1, shape.end());
+    if (strides[i] > 1)
+      factors.insert(factors.end(), shape.begin() + static_cast<int64_t>(i) + 1, shape.end());
     terms.push_back(CountText(factors));
   }
   if (element > 0) terms.push_back(fmt::format("{}", element));

@@ -216,8 +216,8 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   const std::string batch = CountText(FactorsOf(domain, AxisKind::kBatch));
   kernel.grid = fmt::format("{}triton.cdiv({}, {}) * triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "",
                             m, t.block_m, CountText(columns), t.block_n);
-  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m, CountText(columns),
-                                 CountText(inner), t.block_m, t.block_n, t.block_k);
+  kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m,
+                                 CountText(columns), CountText(inner), t.block_m, t.block_n, t.block_k);
   const std::string k = CountOperand(inner);
   int64_t tile = t.block_m * t.block_n;
   kernel.num_warps = options.num_warps > 0 ? options.num_warps : tile >= 128 * 128 ? 8 : 4;

@@ -329,10 +329,12 @@ TEST(Teach, WorkThatIsDoneAgainBehindAMoveHasTheShapeThereAndTheNameThere) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {2, 3, 4});
   NodeId y = m.Op("aten::neg", {Ref(x)}, {2, 3, 4});
-  const auto answers = TeachFunction(m.Finish(
-      m.Op("aten::repeat", {Ref(y), Arg{Arg::List{Arg{int64_t{1}}, Arg{int64_t{2}}, Arg{int64_t{1}}}}}, {2, 6, 4})));
+  const auto answers = TeachFunction(
+      m.Finish(m.Op("aten::repeat",
+                    {Ref(y), Arg{Arg::List{Arg{int64_t{1}}, Arg{int64_t{2}}, Arg{int64_t{1}}}}}, {2, 6, 4})));
   ASSERT_FALSE(answers.empty());
-  EXPECT_NE(answers[0].source.find("repeat = torch.empty((2, 6, 4),"), std::string::npos) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("repeat = torch.empty((2, 6, 4),"), std::string::npos)
+      << answers[0].source;
 }
 
 TEST(Teach, SimpleFormsVaryAKernelForEachOperation) {

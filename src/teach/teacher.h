@@ -16,7 +16,7 @@ struct Request {
   std::string entry;             // class or function name
   bool is_function = false;
   bool strict = false;  // only candidates whose work is all in Triton
-  bool simple = false;  // after the first two, strategies vary a kernel for each operation, not the fused form
+  bool simple = false;  // after the first two, strategies vary a kernel for each operation
   int count = 8;        // at most so many
   uint64_t seed = 0;    // of the style: names, comments, layout of the wrapper. 0: the plain one
   // Parameters of forward, and for each input of the program the expression that gives it. Empty: one

@@ -252,10 +252,8 @@ PromptTask PolicyTask(const Program& program, bool strict) {
     node.kind = NodeKind::kInput;
     node.name = fmt::format("x{}", number++);
   }
-  return {.program = PrintProgram(flat),
-          .strict = strict,
-          .device = "cuda",
-          .precision = PrecisionText(program)};
+  return {
+      .program = PrintProgram(flat), .strict = strict, .device = "cuda", .precision = PrecisionText(program)};
 }
 
 std::vector<ChatMessage> MessagesOf(const PromptTemplate& prompt, const PromptValues& values) {

@@ -65,8 +65,8 @@ TEST_F(ReadCorpusTest, ASetThatIsNotFinished) {
   EXPECT_EQ(read.counts.ToText(1000), "14 examples of 16 lines; 2 of the other split");
   const Record first = SmallRecord(0);
   EXPECT_EQ(Text(read.corpus, 0), "<|user|>cuda, float32, strict\n" + std::string(Trimmed(first.program)) +
-                                      "\n[4, 1]: 4" + "<|assistant|>" +
-                                      FormatAnswer("", first.plan, first.source) + "<|end|>");
+                                      "<|assistant|>" + FormatAnswer("", first.plan, first.source) +
+                                      "<|end|>");
   CorpusOptions test = SmallSet();
   test.split = "test";
   EXPECT_EQ(Read(test).corpus.size(), 2);

@@ -88,7 +88,8 @@ void ValuesOf(const Attention& a, int64_t head, int64_t dim) {
   for (int64_t h = 0; h < kHeads; ++h) {
     float out[kCount * kBlockTokens];
     for (int64_t v = 0; v < kCount * kVecs; ++v) Store(out + v * kLanes, sums[h][v]);
-    const int64_t most = a.head_dim - dim, count = most < kCount * kBlockTokens ? most : kCount * kBlockTokens;
+    const int64_t most = a.head_dim - dim,
+                  count = most < kCount * kBlockTokens ? most : kCount * kBlockTokens;
     for (int64_t i = 0; i < count; ++i) a.out[(head + h) * a.head_dim + dim + i] = out[i];
   }
 }
