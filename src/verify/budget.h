@@ -89,6 +89,10 @@ class Expectation {
   // The same for several, waiting once.
   static void Fetch(const std::vector<const Expectation*>& expectations);
 
+  // Gives back the memory of the eager output where comparisons do not look at it: where its NaN and Inf are
+  // those of `exact`. A GPU is waited for.
+  void Slim();
+
  private:
   struct Rule {
     double multiple;
@@ -125,7 +129,8 @@ class Expectation {
   friend class PendingComparison;
 
   at::Tensor exact_;
-  at::Tensor eager_;  // contiguous; kLoops: double, and only when NaN or Inf are elsewhere than in exact
+  at::Tensor eager_;  // contiguous; kLoops: double, and only when NaN or Inf are elsewhere than in exact; one
+                      // element of no meaning after Slim
   at::ScalarType dtype_;
   int64_t row_length_ = 1;
   Way way_ = Way::kLoops;

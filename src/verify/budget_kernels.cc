@@ -84,6 +84,11 @@ void Expectation::Fetch(const std::vector<const Expectation*>& expectations) {
   for (size_t i = 0; i < waiting.size(); ++i) waiting[i]->SetTotals(&host[i * kTotals]);
 }
 
+void Expectation::Slim() {
+  if (way_ == Way::kLoops || !eager_.defined() || exact_.numel() == 0 || totals().differing > 0) return;
+  eager_ = at::zeros({1}, eager_.options());  // compare_rows reads none of it
+}
+
 PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
   const int64_t n = exact_.numel(), rows = this->rows();
   if (n == 0) return Comparison{};

@@ -225,10 +225,13 @@ TEST(Budget, KernelsAgreeWithLoops) {
         const at::Tensor base = exact.to(dtype);
         const Expectation loops(x, eager, wobbles, base, Expectation::Way::kLoops);
         const Expectation kernels(x, eager, wobbles, base, Expectation::Way::kKernels);
+        Expectation slim = kernels;  // its launches would not be allowed to read what it gave back
+        slim.Slim();
         EXPECT_EQ(loops.scale(), kernels.scale());
         for (const double relative : {0.0, 1e-7, 1e-1}) {
           const at::Tensor got = (x * (1 + relative * at::randn(sizes, at::kDouble))).to(dtype);
           ExpectSame(loops.Compare(got), kernels.Compare(got));
+          ExpectSame(kernels.Compare(got), slim.Compare(got));
           if (x.numel() > 0) {
             EXPECT_EQ(loops.AllowedAt(x.numel() - 1), kernels.AllowedAt(x.numel() - 1));
           }

@@ -135,8 +135,7 @@ std::string BuiltinWidth(int64_t elements) {
 }
 
 bool IsFlat(const at::Tensor& tensor) {
-  constexpr int64_t kMost = int64_t{1} << 31;
-  return BuiltinDtype(tensor.scalar_type()) != nullptr && tensor.numel() > 0 && tensor.numel() < kMost &&
+  return BuiltinDtype(tensor.scalar_type()) != nullptr && tensor.numel() > 0 && tensor.numel() < kMostFlat &&
          tensor.is_non_overlapping_and_dense();
 }
 

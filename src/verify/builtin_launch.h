@@ -31,7 +31,10 @@ const char* BuiltinDtype(at::ScalarType type);
 // "1024" as kernels/emit.py names the forms for rows of so many elements. Throws UserError: there is none.
 std::string BuiltinWidth(int64_t elements);
 
-// Whether kernels can take the tensor as a flat run of its elements.
+// Kernels count the elements of a flat run in 32 bits.
+constexpr int64_t kMostFlat = int64_t{1} << 31;
+
+// Whether kernels can take the tensor as a flat run of its elements, fewer than kMostFlat.
 bool IsFlat(const at::Tensor& tensor);
 
 }  // namespace tritogen

@@ -19,6 +19,7 @@ constexpr int64_t kBlock = 1024;         // elements of a program, as kernels/em
 constexpr int64_t kMostPrograms = 1024;  // of those whose findings one program joins
 constexpr int64_t kStatistics = 8;
 constexpr size_t kMostDims = 4;
+constexpr int64_t kAligned = 16;  // elements: what kernels are promised of addresses, in any dtype
 
 using Dim = std::pair<int64_t, int64_t>;  // size, stride
 
@@ -116,42 +117,76 @@ Change ChangeFor(Distribution distribution, const at::Tensor& x, double strength
   }
 }
 
-}  // namespace
-
-bool KernelsTake(const at::Tensor& x) {
-  return IsFlat(x) && WideDims(x).size() <= kMostDims;
+// Along the dimension that is outermost in memory, each of fewer than `most` elements, as dense as the whole
+// and as well aligned. Empty where there are no such pieces.
+std::vector<at::Tensor> Pieces(const at::Tensor& x, int64_t most) {
+  if (x.numel() < most) return {x};
+  int64_t outermost = 0;
+  for (int64_t d = 0; d < x.dim(); ++d) {
+    if (x.size(d) > 1 && (x.size(outermost) == 1 || x.stride(d) > x.stride(outermost))) outermost = d;
+  }
+  const int64_t slice = x.numel() / x.size(outermost);
+  int64_t at_once = (most - 1) / slice;
+  if (slice % kAligned != 0) at_once -= at_once % kAligned;
+  return at_once > 0 ? x.split(at_once, outermost) : std::vector<at::Tensor>();
 }
 
-at::Tensor TransformByKernels(Distribution distribution, const at::Tensor& x, double strength,
-                              const Random& random) {
-  if (distribution == Distribution::kGenerated) return x;
+template <typename F>
+at::Tensor Filled(const at::Tensor& out, const at::Tensor& x, int64_t most, const F& fill) {
+  const std::vector<at::Tensor> from = Pieces(x, most), to = Pieces(out, most);
+  TRITOGEN_CHECK(!from.empty());
+  for (size_t i = 0; i < from.size(); ++i) fill(from[i], to[i]);
+  return out;
+}
+
+void TransformInto(const at::Tensor& out, Distribution distribution, const at::Tensor& x, double strength,
+                   const Random& random) {
   const at::Tensor stats = Statistics(x);
-  const at::Tensor out = at::empty_like(x);
   if (distribution == Distribution::kPlanted) {
     out.copy_(x);
     Plant(out, stats, strength, random);
-    return out;
+    return;
   }
-  Launch(ChangeFor(distribution, x, strength, random), x, out, stats, random);
-  if (distribution != Distribution::kLarge) return out;
-  const at::Tensor scaled = at::empty_like(x);
-  Launch({"scaled", 1, random.Number(150, 500) * strength}, out, scaled, Statistics(out), random);
-  return scaled;
+  if (distribution != Distribution::kLarge) {
+    Launch(ChangeFor(distribution, x, strength, random), x, out, stats, random);
+    return;
+  }
+  const at::Tensor unscaled = at::empty_like(x);
+  Launch(ChangeFor(distribution, x, strength, random), x, unscaled, stats, random);
+  Launch({"scaled", 1, random.Number(150, 500) * strength}, unscaled, out, Statistics(unscaled), random);
+}
+
+}  // namespace
+
+bool KernelsTake(const at::Tensor& x) {
+  if (!x.is_non_overlapping_and_dense()) return false;
+  const std::vector<at::Tensor> pieces = Pieces(x, kMostFlat);
+  return !pieces.empty() && IsFlat(pieces[0]) && WideDims(pieces[0]).size() <= kMostDims;
+}
+
+at::Tensor TransformByKernels(Distribution distribution, const at::Tensor& x, double strength,
+                              const Random& random, int64_t most) {
+  if (distribution == Distribution::kGenerated) return x;
+  return Filled(at::empty_like(x), x, most, [&](const at::Tensor& from, const at::Tensor& to) {
+    TransformInto(to, distribution, from, strength, random);
+  });
 }
 
 at::Tensor RedrawByKernels(const at::Tensor& x, const Random& random) {
-  const at::Tensor out = at::empty_like(x);
-  Launch({"redrawn"}, x, out, Statistics(x), random);
-  return out;
+  return Filled(at::empty_like(x), x, kMostFlat, [&](const at::Tensor& from, const at::Tensor& to) {
+    Launch({"redrawn"}, from, to, Statistics(from), random);
+  });
 }
 
 at::Tensor WidenByKernels(const at::Tensor& x, Widening kind, int64_t seed, double unit) {
   constexpr std::array<const char*, 3> kNames = {"plain", "moved", "tf32"};
-  const at::Tensor out = at::empty_like(x, x.options().dtype(at::kDouble));
-  LaunchBuiltin(
-      std::string("widen.") + kNames[static_cast<size_t>(kind)] + "." + BuiltinDtype(x.scalar_type()),
-      Blocks(x.numel()), {x, out, seed, x.numel(), unit});
-  return out;
+  const std::string name =
+      std::string("widen.") + kNames[static_cast<size_t>(kind)] + "." + BuiltinDtype(x.scalar_type());
+  const at::Tensor wide = at::empty_like(x, x.options().dtype(at::kDouble));
+  return Filled(wide, x, kMostFlat, [&](const at::Tensor& from, const at::Tensor& to) {
+    LaunchBuiltin(name, Blocks(from.numel()), {from, to, seed, from.numel(), unit});
+    seed += 1;
+  });
 }
 
 }  // namespace tritogen

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "verify/builtin_launch.h"
 #include "verify/inputs.h"
 #include "verify/random.h"
 
@@ -16,9 +17,10 @@ namespace tritogen {
 // dimensions with more than one element.
 bool KernelsTake(const at::Tensor& x);
 
-// REQUIRES for all: KernelsTake(x). Results have x's layout.
+// REQUIRES for all: KernelsTake(x). Results have x's layout. Tensors of `most` elements and more are changed
+// in pieces, each as if there was no other.
 at::Tensor TransformByKernels(Distribution distribution, const at::Tensor& x, double strength,
-                              const Random& random);
+                              const Random& random, int64_t most = kMostFlat);
 at::Tensor RedrawByKernels(const at::Tensor& x, const Random& random);
 
 enum class Widening {

@@ -51,6 +51,22 @@ TEST(InputsKernels, AreTheSameForTheSameSeedAndOthersForAnother) {
   }
 }
 
+TEST(InputsKernels, PiecesOfLargeTensorsAreChangedEachByItself) {
+  for (const at::Tensor& x : {at::rand({5, 2, 640}), at::rand({32, 50}).t(), at::rand({1, 700, 3})}) {
+    const at::Tensor before = x.clone();
+    for (const Distribution d :
+         {Distribution::kSpread, Distribution::kFlipped, Distribution::kShifted, Distribution::kSpikes,
+          Distribution::kPlanted, Distribution::kLarge, Distribution::kBinary, Distribution::kSwings}) {
+      const at::Tensor out = TransformByKernels(d, x, 1, Random(3, at::kCPU), 1500);
+      EXPECT_EQ(out.strides(), x.strides());
+      EXPECT_TRUE(out.isfinite().all().item<bool>()) << DistributionName(d);
+      EXPECT_FALSE(out.equal(x)) << DistributionName(d);
+      EXPECT_TRUE(x.equal(before));
+    }
+    EXPECT_TRUE(TransformByKernels(Distribution::kFlipped, x, 1, Random(3, at::kCPU), 1500).equal(-x));
+  }
+}
+
 TEST(InputsKernels, SpreadHasSignsAndScalesBySlice) {
   const at::Tensor spread = Make(Distribution::kSpread, at::rand({64, 64}));
   const double negative = spread.lt(0).to(at::kDouble).mean().item<double>();

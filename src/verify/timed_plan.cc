@@ -118,6 +118,7 @@ void TimedPlan::Capture() {
         },
         &why_not);
   });
+  if (captured()) called_.clear();
   answer_ = nullptr;
 }
 

@@ -26,7 +26,7 @@
 namespace tritogen {
 namespace {
 
-// Of tasks too large to keep more than three trials of.
+// Of tasks too large to keep more than two trials of: one `spread`, one as generated.
 constexpr int kFreshOfLargeTasks = 2;
 
 // Trials that every autotuned variant runs however long it takes.
@@ -180,16 +180,19 @@ class Judgement {
       const uint64_t seed = SubSeed(options_.seed, std::hash<std::string>()(verdict_.plan_hash) + i);
       bool ran = false;
       std::optional<Objection> objection;
-      if (i % 2 == 0) objection = RunFresh(Distribution::kSpread, seed, &ran);
-      if (!objection && !ran) objection = RunFresh(Distribution::kGenerated, seed, &ran);
+      if (i % 2 == 0) objection = RunFresh(Distribution::kSpread, seed, 1, &ran);
+      // Of the others' trials one is `spread`, tamed where it must be; large tasks have this one.
+      if (i % 2 == 0 && task_.spares_memory && !objection && !ran)
+        objection = RunFresh(Distribution::kSpread, seed, kTamed, &ran);
+      if (!objection && !ran) objection = RunFresh(Distribution::kGenerated, seed, 1, &ran);
       if (objection) return objection;
       fresh_ += ran;
     }
     return std::nullopt;
   }
 
-  std::optional<Objection> RunFresh(Distribution distribution, uint64_t seed, bool* ran) {
-    return runs_.RunFresh(*main_, setting_->fresh.get(), distribution, seed, ran);
+  std::optional<Objection> RunFresh(Distribution distribution, uint64_t seed, double strength, bool* ran) {
+    return runs_.RunFresh(*main_, setting_->fresh.get(), distribution, seed, strength, ran);
   }
 
   // A wrong answer that another program order changes is a race or a read of undefined memory.

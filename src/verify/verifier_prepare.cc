@@ -96,15 +96,12 @@ void Inspect(Task::Impl* task) {
   }
 }
 
-// Warm-up sees inputs that no trial uses, so that what a program keeps from its first call is stale.
 std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) {
-  Replayer generator(task->plan, ReferenceOptionsFor(task->options, deadline));
-  TensorList inputs;
-  if (auto failure = generator.Generate(SubSeed(task->options.seed, 3), &inputs, &task->init_inputs)) {
+  TensorList warmup;
+  if (auto failure = GenerateWarmup(*task, deadline, &warmup, &task->init_inputs))
     return TaskFailure{OutcomeOf(failure->kind), "get_inputs of the reference: " + failure->message};
-  }
   task->init_inputs = CloneAll(task->init_inputs);
-  task->warmup = CloneAll(inputs);
+  if (!task->spares_memory) task->warmup = CloneAll(warmup);
   return std::nullopt;
 }
 

@@ -36,7 +36,7 @@ class TrialRuns {
   // A call on inputs that nobody has met; what is expected is made after the candidate has run. Nothing is
   // tried, and `ran` false, where the reference breaks down on them.
   std::optional<Objection> RunFresh(Replayer& replayer, FreshTrials* fresh, Distribution distribution,
-                                    uint64_t seed, bool* ran);
+                                    uint64_t seed, double strength, bool* ran);
 
   // Outputs of calls that were made one after the other, as leaves; one wait. `call`: the first that is
   // wrong.

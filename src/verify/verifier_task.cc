@@ -43,11 +43,25 @@ TensorList CloneAll(const TensorList& tensors) {
   return copies;
 }
 
+std::optional<ReplayFailure> GenerateWarmup(const Task::Impl& task, const Deadline& deadline,
+                                            TensorList* warmup, TensorList* init_inputs) {
+  Replayer generator(task.plan, ReferenceOptionsFor(task.options, deadline));
+  return generator.Generate(SubSeed(task.options.seed, 3), warmup, init_inputs);
+}
+
 std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings,
                                    Replayer* replayer) {
-  const bool warms_up = !TensorLeaves(plan.warmup_inputs).empty();
-  return replayer->Setup(task.weight_seed, CloneAll(task.init_inputs),
-                         warms_up ? CloneAll(task.warmup) : TensorList{}, bindings);
+  TensorList warmup;
+  if (!TensorLeaves(plan.warmup_inputs).empty()) {
+    TensorList unused;
+    warmup = task.warmup;
+    if (task.spares_memory) {
+      const Deadline deadline(task.options.budget_seconds);
+      if (auto failure = GenerateWarmup(task, deadline, &warmup, &unused)) return failure;
+    }
+    warmup = CloneAll(warmup);
+  }
+  return replayer->Setup(task.weight_seed, CloneAll(task.init_inputs), warmup, bindings);
 }
 
 Outcome OutcomeOf(ReplayFailure::Kind kind) {

@@ -68,13 +68,16 @@ struct Trial {
   std::string name() const { return std::string(DistributionName(distribution)); }
 };
 
+// Strength of a distribution where the reference breaks down at the full one, which is 1.
+constexpr double kTamed = 0.25;
+
 // Makes trials that nobody has met, on demand: of those that are kept, expected values lie in memory while
 // candidates run, of these they do not exist before.
 class FreshTrials {
  public:
   virtual ~FreshTrials() = default;
   // Inputs alone. Nothing when the reference's generator fails.
-  virtual std::optional<Trial> Inputs(Distribution distribution, uint64_t seed) = 0;
+  virtual std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength) = 0;
   // Fills in what is expected. False when the reference breaks down on these inputs.
   virtual bool Expect(Trial* trial) = 0;
 };
@@ -97,7 +100,8 @@ struct Task::Impl {
   bool spares_memory =
       false;  // too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity
   uint64_t weight_seed = 0;
-  TensorList init_inputs, warmup;
+  TensorList init_inputs;
+  TensorList warmup;                                      // of the first call; not kept when memory is spared
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   bool draws_random = false;                              // forward draws random numbers
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
@@ -128,6 +132,10 @@ int64_t BytesOf(const Trial& trial);
 
 TensorList CloneAll(const TensorList& tensors);
 Outcome OutcomeOf(ReplayFailure::Kind kind);
+// Inputs of the first call and of the constructor. The first call
+// sees inputs that no trial uses, so that what a program keeps from its first call is stale.
+std::optional<ReplayFailure> GenerateWarmup(const Task::Impl& task, const Deadline& deadline,
+                                            TensorList* warmup, TensorList* init_inputs);
 // Set-up with the task's seed, constructor inputs and first call; nothing of the task is handed to the
 // program itself.
 std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings,
@@ -139,7 +147,7 @@ ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& 
 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
 // with a note, when time or memory runs short, but never before two trials as generated and the `spread` one,
-// which are all when `first_only`.
+// which are all when `first_only`. On a GPU a task that spares memory has no more than those two.
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
                                                const Deadline& deadline, bool first_only = false);
 
