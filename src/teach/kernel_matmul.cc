@@ -13,9 +13,20 @@
 namespace tritogen::teach {
 namespace {
 
+// Columns that one sum takes in at the most, where a product is made of sums of sums.
+constexpr int64_t kSum = 256;
+constexpr double kManyFlops = 1 << 30;
+
 struct Tiles {
   int64_t batch, m, n, k;
   int64_t block_m, block_n, block_k;
+
+  // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
+  // reference's, which are cut up, come to. Short programs stay as simple as they can be.
+  bool SumsOfSums() const {
+    const double products = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n);
+    return k >= 2 * kSum && kSum % block_k == 0 && products * static_cast<double>(k) >= kManyFlops / 2;
+  }
 };
 
 int64_t Fit(int64_t wished, int64_t size) {
@@ -41,9 +52,10 @@ class MatmulWriter {
       : graph_(graph), group_(group), t_(tiles), options_(options), code_(graph, group, buffers) {}
 
   void Write() {
-    for (const char* used : {"pid", "batch", "pid_m",   "pid_n",   "offs_m",  "offs_n",     "offs_k",  "acc",
-                             "a",   "b",     "start",   "num_m",   "num_n",   "group_size", "first_m", "M",
-                             "N",   "K",     "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"}) {
+    for (const char* used :
+         {"pid", "batch", "pid_m",   "pid_n",   "offs_m",  "offs_n",     "offs_k",  "acc",
+          "a",   "b",     "start",   "num_m",   "num_n",   "group_size", "first_m", "M",
+          "N",   "K",     "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M",    "part",    "chunk"}) {
       code_.Name(used);
     }
     code_.body = code_.outer = &lines_;
@@ -87,8 +99,9 @@ class MatmulWriter {
   void Dot() {
     const Prim& product = graph_[group_.members[0]];
     auto axes = code_.axes;
-    bool k_mask = t_.k % t_.block_k != 0;
-    Lines inner(2);
+    const bool k_mask = t_.k % t_.block_k != 0, fp32 = product.compute[0] == Dtype::kFloat32;
+    const bool sums = fp32 && t_.SumsOfSums();
+    Lines inner(sums ? 3 : 2);
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
     code_.body = &inner;
     auto load = [&](const char* name, size_t operand, const char* index) {
@@ -134,13 +147,31 @@ class MatmulWriter {
     load("a", 0, "offs_k[None, :]");
     load("b", 1, "offs_k[:, None]");
     code_.body = &lines_;
-    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
-    lines_.Add("for start in range(0, K, BLOCK_K):");
-    bool fp32 = product.compute[0] == Dtype::kFloat32;
-    inner.Add(fp32 ? fmt::format("acc = tl.dot(a, b, acc, input_precision=\"{}\")", options_.precision)
+    const std::string sum = sums ? "part" : "acc";
+    inner.Add(fp32 ? fmt::format("{0} = tl.dot(a, b, {0}, input_precision=\"{1}\")", sum, options_.precision)
                    : "acc = tl.dot(a, b, acc)");
-    lines_.AddDeeper(inner);
+    Loops(sums, inner);
     code_.axes = axes;
+  }
+
+  void Loops(bool sums, const Lines& inner) {
+    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    if (!sums) {
+      lines_.Add("for start in range(0, K, BLOCK_K):");
+      lines_.AddDeeper(inner);
+      return;
+    }
+    Lines chunk(2);
+    chunk.Add("part = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    const bool whole = t_.k % kSum == 0;
+    chunk.Add(fmt::format("for start in range(chunk, {}, BLOCK_K):",
+                          whole ? fmt::format("chunk + {}", kSum) : fmt::format("min(chunk + {}, K)", kSum)));
+    chunk.AddDeeper(inner);
+    chunk.Add("acc += part");
+    lines_.Add(fmt::format("# Sums of {} columns are added up: rounding errors grow with the terms of a sum.",
+                           kSum));
+    lines_.Add(fmt::format("for chunk in range(0, K, {}):", kSum));
+    lines_.AddDeeper(chunk);
   }
 
   // Whether a tensor descriptor can read the operand: two dimensions, whole rows, and rows that start at

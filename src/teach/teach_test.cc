@@ -260,6 +260,21 @@ TEST(Teach, MasksOnlyWhereNeeded) {
   }
 }
 
+TEST(Teach, OnlyLongSumsOfLargeProductsAreCutUp) {
+  const auto product = [](int64_t m, int64_t k, Dtype dtype) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {m, k}, dtype);
+    const NodeId y = maker.Leaf(NodeKind::kInput, "y", {k, m}, dtype);
+    return TeachFunction(maker.Finish(maker.Op("aten::mm", {Ref(x), Ref(y)}, {m, m}, dtype)), true)[0].source;
+  };
+  const auto cut = [](const std::string& source) { return source.find("+= part") != std::string::npos; };
+  EXPECT_TRUE(cut(product(1024, 512, Dtype::kFloat32)));
+  EXPECT_TRUE(cut(product(1024, 1000, Dtype::kFloat32)));
+  EXPECT_FALSE(cut(product(4096, 256, Dtype::kFloat32)));  // one sum
+  EXPECT_FALSE(cut(product(64, 4096, Dtype::kFloat32)));   // little work
+  EXPECT_FALSE(cut(product(1024, 512, Dtype::kBFloat16)));
+}
+
 TEST(Teach, DimensionsOfOneElementLeaveNoTrace) {
   // Pooling two rows to one; a product's result as it is returned.
   Maker m;

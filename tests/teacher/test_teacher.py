@@ -129,6 +129,11 @@ def test_long_rows(name):
     assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True)
 
 
+def test_a_product_of_sums_of_sums():
+    text = file_of("(950,600),(600,950)", "torch.relu(x @ y)")  # as small as one that is cut up can be
+    assert oracle.check(text, "f", is_function=True, strict=True, count=1)
+
+
 @pytest.mark.parametrize("name", list(INDEXED))
 def test_indexed(name):
     shapes, body = INDEXED[name]
