@@ -9,6 +9,7 @@
 #include "program/catalogue.h"
 #include "program/literal.h"
 #include "program/print.h"
+#include "propose/constant_text.h"
 
 namespace tritogen {
 namespace {
@@ -60,22 +61,35 @@ std::string Refusal(const Program& program, const LanguageOptions& options) {
 
 std::optional<std::string> ModuleAround(const std::string& code, const std::string& function,
                                         const ProposeRequest& request) {
-  std::string arguments = "*tensors";
-  for (const Node& node : request.program->nodes) {
-    if (node.kind == NodeKind::kConstant) return std::nullopt;
-    if (node.kind != NodeKind::kParameter && node.kind != NodeKind::kBuffer) continue;
-    if (!HasName(request.reference, node.name)) return std::nullopt;
-    arguments += fmt::format(", self.get_{}({})", node.kind == NodeKind::kBuffer ? "buffer" : "parameter",
-                             PythonLiteral(Arg{node.name}));
+  std::map<NodeId, std::string> constants;
+  if (request.reference != nullptr) constants = ConstantTexts(*request.reference, *request.program);
+  std::string arguments = "*tensors", buffers;
+  for (NodeId id = 0; id < static_cast<NodeId>(request.program->nodes.size()); ++id) {
+    const Node& node = request.program->nodes[id];
+    if (node.kind == NodeKind::kInput || node.kind == NodeKind::kOp) continue;
+    const std::string name = PythonLiteral(Arg{node.name});
+    if (node.kind == NodeKind::kConstant) {
+      const auto text = constants.find(id);
+      if (text == constants.end()) return std::nullopt;
+      buffers += fmt::format("        self.register_buffer({}, {}, persistent=False)\n", name, text->second);
+    } else if (!HasName(request.reference, node.name)) {
+      return std::nullopt;
+    }
+    arguments +=
+        fmt::format(", self.get_{}({})", node.kind == NodeKind::kParameter ? "parameter" : "buffer", name);
+  }
+  if (!buffers.empty()) {
+    buffers = "    def __init__(self, *inputs, **named):\n        super().__init__(*inputs, **named)\n" +
+              buffers + "\n";
   }
   const std::string base = request.is_function ? "torch.nn.Module" : request.entry;
   return fmt::format(
       "{}import torch\nfrom torch.utils._pytree import tree_leaves\n\n{}\n\n"
-      "class ModelNew({}):\n"
+      "class ModelNew({}):\n{}"
       "    def forward(self, *inputs):\n"
       "        tensors = [leaf for leaf in tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]\n"
       "        return {}({})\n",
-      request.is_function ? "" : request.reference_source + "\n\n", code, base, function, arguments);
+      request.is_function ? "" : request.reference_source + "\n\n", code, base, buffers, function, arguments);
 }
 
 LanguageProposer::LanguageProposer(LanguageOptions options, std::unique_ptr<ChatModel> model)
@@ -133,7 +147,8 @@ void LanguageProposer::PutIntoFile(const Open& open, const Answer& answer, Candi
     candidate->source = std::move(*module);
   } else {
     candidate->no_answer =
-        "no_module: the program has constants or state without a name, which a function cannot be given";
+        "no_module: the program has constants that are too long to write down, or state without a name: a "
+        "function cannot be given them";
   }
 }
 

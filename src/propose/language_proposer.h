@@ -70,8 +70,9 @@ class LanguageProposer : public Proposer {
 };
 
 // A file whose ModelNew calls a function, or a module without state called ModelNew, that takes the canonical
-// program's arguments: tensors among forward's arguments, then parameters and buffers by their names. Nothing
-// where the program has constants or state that has no name.
+// program's arguments: tensors among forward's arguments, then parameters and buffers by their names, and
+// constants, which become buffers. Nothing where a constant cannot be written down (or there is no reference
+// that knows its values) or state has no name.
 std::optional<std::string> ModuleAround(const std::string& code, const std::string& function,
                                         const ProposeRequest& request);
 

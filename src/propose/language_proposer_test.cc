@@ -141,6 +141,34 @@ TEST(LanguageProposer, AModuleWhoseConstructorTakesArgumentsKeepsIt) {
   EXPECT_NE(source.find("return _program(*tensors)"), std::string::npos) << source;
 }
 
+TEST(LanguageProposer, ConstantsBecomeBuffersOfTheModuleAroundAnAnswer) {
+  const auto asked = Make({Says("```python\n" + kCode + "```")});
+  Program program = Relu();
+  program.nodes[0].kind = NodeKind::kConstant;
+  program.nodes[0].name = "constant_1";
+  Plan reference;
+  reference.tensors.resize(2);
+  reference.tensors[1].dtype = Dtype::kFloat32;
+  ConstantStep step;
+  step.out = 1;
+  step.data = {0, 0, 0x80, 0x3f};
+  reference.run.emplace_back(step);
+  ProposeRequest request{.reference = &reference,
+                         .program = &program,
+                         .reference_source = "class Net(torch.nn.Module): ...",
+                         .entry = "Net",
+                         .count = 1};
+  const std::string source = asked.proposer->Propose(request).at(0).source;
+  EXPECT_NE(
+      source.find("self.register_buffer(\"constant_1\", torch.tensor([1.0], dtype=torch.float32).view([]), "
+                  "persistent=False)"),
+      std::string::npos)
+      << source;
+  EXPECT_NE(source.find("return _program(*tensors, self.get_buffer(\"constant_1\"))"), std::string::npos);
+  request.reference = nullptr;  // nobody knows the values
+  EXPECT_EQ(asked.proposer->Propose(request).at(0).no_answer.substr(0, 10), "no_module:");
+}
+
 TEST(LanguageProposer, FailuresAndUnknownOperationsAreRemarks) {
   const auto asked = Make({ChatFailure{ChatFailure::Kind::kBadRequest, "too long"}});
   Program program = Relu();
