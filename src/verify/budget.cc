@@ -17,7 +17,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 int64_t RowLength(const at::Tensor& tensor) {
   int64_t length = 1;
   for (int64_t d = tensor.dim(); d-- > 0 && length < Expectation::kRowElements;) length *= tensor.size(d);
-  return std::clamp<int64_t>(length, 1, Expectation::kMostRowElements);
+  length = std::max<int64_t>(length, 1);
+  length *= std::max<int64_t>(1, tensor.numel() / Expectation::kMostRows / length);
+  return std::min(length, Expectation::kMostRowElements);
 }
 
 at::Tensor AsDouble(const at::Tensor& tensor) {

@@ -51,7 +51,7 @@ class PendingComparison {
 
 // Floating outputs: |got − exact| within the row's budget, and its root mean square over the output within
 // its own. Integer and bool outputs: equal. A row is a run of trailing dimensions of at least kRowElements
-// elements, cut after kMostRowElements.
+// elements, or so many of them that there are kMostRows rows or little more, cut after kMostRowElements.
 class Expectation {
  public:
   // Multiples of the eager program's largest error in the row; half as much of the root mean square over the
@@ -59,6 +59,8 @@ class Expectation {
   static constexpr double kMultiple = 16;
   static constexpr double kNarrowMultiple = 8;  // below fp32
   static constexpr int64_t kRowElements = 16, kMostRowElements = 16384;
+  // Of millions of rows there are always some in which the eager program was lucky.
+  static constexpr int64_t kMostRows = 65536;
   static constexpr int64_t kSampledRows = 2048;  // what a typical row is like is asked of so many
 
   // `exact`: the output in fp64 (integers in their own dtype). `eager`: in the declared dtype. `wobbles`:
