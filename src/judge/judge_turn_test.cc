@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -145,6 +146,8 @@ TEST_F(JudgeThatKeepsATurn, TakesNobodyAlongWhenItIsKilled) {
   const pid_t pid = PidIn(Judge("job"));
   ASSERT_EQ(kill(pid, SIGKILL), 0);
   EXPECT_LT(Wait(), kAtOnce);
+  siginfo_t ended;
+  ASSERT_EQ(waitid(P_PID, pid, &ended, WEXITED | WNOWAIT), 0);
   const JudgeReply next = Judge("next");
   EXPECT_EQ(next.outcome, "passed");
   EXPECT_NE(PidIn(next), pid);
