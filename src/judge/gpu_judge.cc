@@ -23,6 +23,13 @@ constexpr size_t kKeptReferences = 8;             // a task holds the inputs and
 constexpr int64_t kKeptBytes = int64_t{1} << 30;  // of those that were not used last
 // Of the device's memory, what the one used last may take at most to be kept: others have to work beside it.
 constexpr int64_t kKeptShare = 10;
+constexpr auto kWaitForJob = std::chrono::milliseconds(500);  // with a turn that nobody else wants
+constexpr double kSecondsToEnd = 1;                           // for what a job may have left running
+
+std::string KeyOf(const GpuJob& job) {
+  return fmt::format("{} {} {} {}", job.reference_hash, job.options.seed, static_cast<int>(job.options.mode),
+                     job.confirmed.has_value());
+}
 
 }  // namespace
 
@@ -84,10 +91,13 @@ GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCa
   if (cache_) cache_->TakeWarning();
 }
 
+GpuJudge::~GpuJudge() {
+  EndTurn();
+}
+
 GpuJudge::Reference& GpuJudge::Find(GpuJob* job) {
   const VerifyOptions& options = job->options;
-  const std::string key = fmt::format("{} {} {} {}", job->reference_hash, options.seed,
-                                      static_cast<int>(options.mode), job->confirmed.has_value());
+  const std::string key = KeyOf(*job);
   for (auto it = references_.begin(); it != references_.end(); ++it) {
     if (it->key == key) {
       references_.splice(references_.begin(), references_, it);
@@ -109,16 +119,12 @@ GpuJudge::Reference& GpuJudge::Find(GpuJob* job) {
   return references_.front();
 }
 
-// In a turn, whose end gives the memory back.
 void GpuJudge::Forget() {
   const auto bytes_of = [](const Reference& reference) {
     return reference.task ? reference.task->bytes() : 0;
   };
   const Reference& last = references_.front();
-  if ((last.task && last.task->spoiled()) ||
-      bytes_of(last) > Gpu::Current()->info().memory_bytes / kKeptShare) {
-    references_.pop_front();
-  }
+  if (last.task && last.task->spoiled()) references_.pop_front();
   if (references_.empty()) return;
   if (references_.size() > kKeptReferences) references_.pop_back();
   int64_t bytes = 0;
@@ -128,11 +134,55 @@ void GpuJudge::Forget() {
   }
 }
 
-namespace {
+bool GpuJudge::IsLarge(const Reference& reference) {
+  return reference.task && reference.task->bytes() > Gpu::Current()->info().memory_bytes / kKeptShare;
+}
 
-// What can be done of a job without the GPU, before its turn. The replay finds the kernels as long as
-// somebody holds them.
-std::vector<cuda::CompileResult> ReadKernels(const GpuJob& job, cuda::KernelCompiler* compiler) {
+void GpuJudge::EndTurn() noexcept {
+  if (!turn_) return;
+  std::erase_if(references_, IsLarge);
+  turn_.reset();  // gives the memory back
+}
+
+bool GpuJudge::KeepsTurn() noexcept {
+  if (!turn_) return false;
+  const bool late = std::chrono::steady_clock::now() - kept_since_ > kWaitForJob;
+  if (!late && !turn_->SomebodyWaits()) return true;
+  EndTurn();
+  return false;
+}
+
+// For a job of another reference nothing is left of the last one: it might find too little memory.
+bool GpuJudge::TakeTurn(const GpuJob& job) {
+  const bool same = !references_.empty() && references_.front().key == KeyOf(job);
+  if (!same) EndTurn();
+  if (KeepsTurn()) return true;
+  turn_ = std::make_unique<GpuTurn>(Gpu::Current());
+  return false;
+}
+
+// Kept is what the next job of this reference would have to get and to make again: much memory, a large task.
+// Not one that has grown, beside which there is less room than beside a new one.
+void GpuJudge::KeepOrEndTurn(const GpuJob& job, Result* result) {
+  Gpu& gpu = *Gpu::Current();
+  const Reference* last = references_.empty() ? nullptr : &references_.front();
+  bool keep = last != nullptr && last->key == KeyOf(job) && last->task && !last->task->grown() &&
+              !gpu.lost() && gpu.HoldsMuch();
+  try {
+    if (keep) gpu.Synchronize(kSecondsToEnd);  // a fault now is this job's, not the next one's
+  } catch (const std::exception&) {
+    keep = false;
+  }
+  result->last = gpu.lost();
+  kept_since_ = std::chrono::steady_clock::now();
+  if (!keep) return EndTurn();
+  if (!KeepsTurn()) return;
+  gpu.TidyMemory();
+  result->idle = [this] { return KeepsTurn(); };
+}
+
+// What can be done of a job before its turn. The replay finds the kernels as long as somebody holds them.
+std::vector<cuda::CompileResult> GpuJudge::ReadKernels(const GpuJob& job) {
   const Stage stage("read kernels");
   for (const Kernel& kernel : job.candidate.kernels) {
     try {
@@ -141,40 +191,77 @@ std::vector<cuda::CompileResult> ReadKernels(const GpuJob& job, cuda::KernelComp
       // The replay says so.
     }
   }
-  return compiler->Compile(job.candidate.kernels, Gpu::Current()->info().target());
+  // Nobody looks at the gate while something is compiled.
+  return compiler_->Compile(job.candidate.kernels, Gpu::Current()->info().target(),
+                            [this](int64_t done, int64_t) {
+                              if (done == 0) EndTurn();
+                            });
 }
 
-}  // namespace
+Verdict GpuJudge::Judge(GpuJob* job, Result* result) {
+  const Reference& reference = Find(job);
+  result->reference_failed = reference.failure.has_value();
+  if (reference.failure) return *reference.failure;
+  const Stage stage("replay");
+  return Verify(*reference.task, job->candidate, job->options);
+}
+
+// Whether a verdict of something that was kept says the same as one of something made anew. Memory may have
+// run out because of what was kept; and to a large task, of which each candidate would get its own, an
+// earlier one may have written.
+bool GpuJudge::Stands(const Verdict& verdict) const {
+  switch (verdict.outcome) {
+    case Outcome::kPassed:
+    case Outcome::kTimeout:
+      return true;
+    case Outcome::kRuntimeError:
+    case Outcome::kInfraError:
+    case Outcome::kCompileError:
+      return false;
+    default:
+      return !IsLarge(references_.front());
+  }
+}
+
+GpuJudge::Result GpuJudge::RunInTurn(GpuJob* job) {
+  const std::vector<cuda::CompileResult> kernels = ReadKernels(*job);
+  Result result;
+  const bool kept = TakeTurn(*job);
+  result.verdict = Judge(job, &result);
+  if (kept && !Stands(result.verdict) && !Gpu::Current()->lost()) {
+    EndTurn();
+    TakeTurn(*job);
+    result.verdict = Judge(job, &result);
+  }
+  Forget();
+  KeepOrEndTurn(*job, &result);
+  return result;
+}
+
+void GpuJudge::Finish(const GpuJob& job, Verdict* verdict) {
+  // The tile machine sees each access, the GPU what really happens.
+  verdict->notes.push_back(
+      job.confirmed
+          ? fmt::format("on the tile machine, each access checked: {}", *job.confirmed)
+          : "accesses to memory were not checked one by one: the task is too large for the tile machine");
+  verdict->notes.insert(verdict->notes.end(), job.notes.begin(), job.notes.end());
+  verdict->hurried |= job.hurried;
+  if (!cache_ || job.cache_key.empty()) return;
+  cache_->Keep(job.cache_key, job.source, *verdict);
+  if (const std::string warning = cache_->TakeWarning(); !warning.empty()) verdict->notes.push_back(warning);
+}
 
 GpuJudge::Result GpuJudge::Run(GpuJob job) {
   const Stages stages;
   Result result;
-  Verdict& verdict = result.verdict;
-  const std::vector<cuda::CompileResult> kernels = ReadKernels(job, compiler_);
-  // One turn for both: between two, another process would find the device full of this task.
-  const GpuTurn turn(Gpu::Current());
-  const Reference& reference = Find(&job);
-  if (reference.failure) {
-    verdict = *reference.failure;
-    result.reference_failed = true;
-  } else {
-    const Stage stage("replay");
-    verdict = Verify(*reference.task, job.candidate, job.options);
-    // The tile machine sees each access, the GPU what really happens.
-    verdict.notes.push_back(
-        job.confirmed
-            ? fmt::format("on the tile machine, each access checked: {}", *job.confirmed)
-            : "accesses to memory were not checked one by one: the task is too large for the tile machine");
-    verdict.notes.insert(verdict.notes.end(), job.notes.begin(), job.notes.end());
-    verdict.hurried |= job.hurried;
-    if (cache_ && !job.cache_key.empty()) {
-      cache_->Keep(job.cache_key, job.source, verdict);
-      if (const std::string warning = cache_->TakeWarning(); !warning.empty())
-        verdict.notes.push_back(warning);
-    }
+  try {
+    result = RunInTurn(&job);
+    if (!result.reference_failed) Finish(job, &result.verdict);
+  } catch (...) {
+    EndTurn();
+    throw;
   }
-  Forget();
-  result.last = Gpu::Current()->lost();
+  Verdict& verdict = result.verdict;
   verdict.notes.insert(verdict.notes.end(), job.jail_notes.begin(), job.jail_notes.end());
   verdict.seconds = job.seconds + stages.elapsed();
   verdict.stages = std::move(job.stages);

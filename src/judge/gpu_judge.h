@@ -3,8 +3,11 @@
 // record have none.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +17,8 @@
 #include "verify/verifier.h"
 
 namespace tritogen {
+
+class GpuTurn;
 
 // What a Judge hands over.
 struct GpuJob {
@@ -26,7 +31,8 @@ struct GpuJob {
   std::vector<std::string> notes;        // to be added
   std::vector<std::string> jail_notes;   // of this run's jail, and not to be kept
   std::string cache_key, source;         // empty key: the verdict is not kept
-  double seconds = 0;                    // spent so far
+  bool large = false;  // for the pool: a process that had one of these keeps memory for the next
+  double seconds = 0;  // spent so far
   std::map<std::string, double> stages;  // of these
 };
 
@@ -37,18 +43,24 @@ GpuJob DecodeGpuJob(std::string_view bytes);  // throws FormatError; every byte 
 // A Verdict of what is wrong with a reference.
 Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const VerifyOptions& options);
 
-// One thread at a time.
+// Each job has a turn on the GPU, at whose end much memory and large references go. While nobody else wants
+// the turn, all of these are kept for the next job, if that has the same reference; but what does not pass
+// with something kept is judged anew without. One thread at a time.
 class GpuJudge {
  public:
   // Opens the first GPU of the machine, for good. `many`: candidates are to be judged, so that it pays to
   // make ready what most of them need. `compiler` must outlive the GpuJudge. Throws UserError when there is
   // no usable GPU.
   GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many);
+  ~GpuJudge();  // gives up what it keeps
 
   struct Result {
     Verdict verdict;
     bool reference_failed = false;
     bool last = false;  // this process has lost its GPU: another one must judge what follows
+    // To be called every millisecond until the next job is there, or it gives false; empty: not at all. Does
+    // not throw.
+    std::function<bool()> idle;
   };
   Result Run(GpuJob job);
 
@@ -58,12 +70,24 @@ class GpuJudge {
     std::optional<Task> task;  // exactly one of these
     std::optional<Verdict> failure;
   };
+  std::vector<cuda::CompileResult> ReadKernels(const GpuJob& job);
+  Result RunInTurn(GpuJob* job);
+  Verdict Judge(GpuJob* job, Result* result);
+  void Finish(const GpuJob& job, Verdict* verdict);  // notes; kept for later runs
+  bool Stands(const Verdict& verdict) const;
   Reference& Find(GpuJob* job);
-  void Forget();  // tasks that take too much
+  void Forget();                                    // tasks that take too much together
+  static bool IsLarge(const Reference& reference);  // too large for others to work beside it
+  bool TakeTurn(const GpuJob& job);                 // true: it is the last job's
+  void KeepOrEndTurn(const GpuJob& job, Result* result);
+  bool KeepsTurn() noexcept;  // false: there is none, or not any more
+  void EndTurn() noexcept;
 
   cuda::KernelCompiler* compiler_;
   std::optional<VerdictCache> cache_;
   std::list<Reference> references_;  // most recently used first
+  std::unique_ptr<GpuTurn> turn_;    // of this job, or kept from the last one
+  std::chrono::steady_clock::time_point kept_since_;
 };
 
 }  // namespace tritogen

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kKeptReferences = 8;  // a task holds the inputs and expected values of its trials
 constexpr int64_t kMostBytesOnCpu = int64_t{4} << 20;  // of a task that the GPU judges: more takes seconds
+constexpr int64_t kLargeBytes = int64_t{1} << 30;      // memory for more takes long to get from a GPU
 
 VerifyOptions OnCpu(VerifyOptions options) {
   options.on_gpu = false;
@@ -135,6 +136,7 @@ GpuJob Judge::HandOver(const JudgeRequest& request, const Reference& reference, 
              .jail_notes = {},
              .cache_key = key,
              .source = request.candidate.text,
+             .large = PeakBytes(reference.plan) > kLargeBytes,
              .stages = {}};
   if (confirmed != nullptr) {
     job.confirmed = confirmed->reason;

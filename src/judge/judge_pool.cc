@@ -9,14 +9,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "base/error.h"
-#include "base/frame.h"
 #include "base/process.h"
+#include "judge/judge_channel.h"
 #include "judge/options_json.h"
 #include "plan/parse.h"
 #include "plan/serialize.h"
@@ -25,38 +26,6 @@ namespace tritogen {
 namespace {
 
 using nlohmann::json;
-
-// Blocking frames between the pool and its judges. False or nothing: the other end is gone, or what came is
-// no frame.
-bool SendFrame(int fd, const json& message) {
-  std::string frame = EncodeFrame(message);
-  for (std::string_view rest = frame; !rest.empty();) {
-    const ssize_t count = write(fd, rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    rest.remove_prefix(count);
-  }
-  return true;
-}
-
-bool ReadExactly(int fd, size_t bytes, std::string* out) {
-  const size_t wanted = out->size() + bytes;
-  while (out->size() < wanted) {
-    char chunk[65536];
-    const ssize_t count = read(fd, chunk, std::min(sizeof(chunk), wanted - out->size()));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    out->append(chunk, count);
-  }
-  return true;
-}
-
-std::optional<json> ReceiveFrame(int fd) {
-  std::string frame;
-  if (!ReadExactly(fd, kFrameHeaderBytes, &frame)) return std::nullopt;
-  if (!ReadExactly(fd, FrameBodyBytes(frame), &frame)) return std::nullopt;
-  return DecodeFrame(frame);
-}
 
 json ToMessage(const SourceFile& source) {
   return {{"text", source.text}, {"entry", source.entry}, {"is_function", source.is_function}};
@@ -85,47 +54,55 @@ JudgeRequest RequestFrom(const json& message) {
   return request;
 }
 
+struct Answer {
+  json reply;
+  Idle idle;  // what to do until the next message is there
+};
+
 // The life of a judge process: one message at a time until the pool closes its end.
-void ServeMessages(int fd, const std::function<json(const json&)>& answer) {
+void ServeMessages(int fd, const std::function<Answer(const json&)>& serve) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGINT, SIG_IGN);  // the pool decides when to stop
-  while (auto message = ReceiveFrame(fd)) {
-    json reply;
+  Idle idle;                // stays that of the last message when one goes wrong: something may be kept still
+  while (auto message = ReceiveFrame(fd, &idle)) {
+    Answer answer;
     try {
-      reply = answer(*message);
+      answer = serve(*message);
+      idle = std::move(answer.idle);
     } catch (const std::exception& error) {
       Verdict verdict;
       verdict.reason = fmt::format("a fault of Tritogen: {}", error.what());
-      reply = {{"verdict", verdict.ToJson()}, {"reference_failed", false}, {"last", false}};
+      answer.reply = {{"verdict", verdict.ToJson()}, {"reference_failed", false}, {"last", false}};
     }
-    if (!SendFrame(fd, reply)) break;
+    if (!SendFrame(fd, answer.reply, &idle)) break;
   }
 }
 
 // A job that is handed over travels as bytes, which the pool passes on without looking into them.
-json AnswerOf(const JudgeFunction& judge, const json& message) {
+Answer AnswerOf(const JudgeFunction& judge, const json& message) {
   const Judgement judgement = judge(RequestFrom(message));
   json reply;
   if (judgement.handover) {
     const std::string job = Encode(*judgement.handover);
     reply = {{"handover", json::binary({job.begin(), job.end()})},
-             {"group", judgement.handover->reference_hash}};
+             {"group", judgement.handover->reference_hash},
+             {"large", judgement.handover->large}};
   } else {
     reply = {{"verdict", judgement.verdict.ToJson()},
              {"reference_failed", judgement.reference_failed},
              {"last", false}};
   }
   if (message.at("want_plan") && judgement.plan) reply["plan"] = ToJson(*judgement.plan);
-  return reply;
+  return {std::move(reply), nullptr};
 }
 
-json AnswerOf(const GpuJudgeFunction& judge, const json& message) {
+Answer AnswerOf(const GpuJudgeFunction& judge, const json& message) {
   const auto& bytes = message.at("handover").get_binary();
-  const GpuJudge::Result result =
-      judge(DecodeGpuJob({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  return {{"verdict", result.verdict.ToJson()},
-          {"reference_failed", result.reference_failed},
-          {"last", result.last}};
+  GpuJudge::Result result = judge(DecodeGpuJob({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  return {{{"verdict", result.verdict.ToJson()},
+           {"reference_failed", result.reference_failed},
+           {"last", result.last}},
+          std::move(result.idle)};
 }
 
 JudgeReply ReplyFrom(std::string id, const json& message) {
@@ -140,6 +117,13 @@ JudgeReply ReplyFrom(std::string id, const json& message) {
 constexpr size_t kLookAhead = 64;          // waiting jobs that a judge may choose from, at the least
 constexpr size_t kLookAheadPerJudge = 4;   // so that few take over what another has the reference of
 constexpr size_t kWaitingPerGpuJudge = 3;  // recording runs ahead by so many jobs, and no further
+constexpr auto kTimeToLetGo = std::chrono::seconds(2);  // of a GPU: giving 100 GB back takes 0.1 s
+
+// Of a judge that has nothing to say. (Its process may take long to end, with a GPU's memory to give back.)
+bool HasHungUp(int fd) {
+  pollfd end{fd, POLLIN, 0};
+  return poll(&end, 1, 0) > 0;
+}
 
 }  // namespace
 
@@ -188,7 +172,7 @@ void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_pl
   const bool keeps = second_.processes.empty();
   const std::string group = keeps ? std::to_string(std::hash<std::string>()(request.reference.text)) : "";
   first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
-                            request.options.seed, group, nullptr});
+                            request.options.seed, group, false, nullptr});
 }
 
 int JudgePool::unfinished() const {
@@ -196,6 +180,7 @@ int JudgePool::unfinished() const {
 }
 
 void JudgePool::Cancel() {
+  LetGo();
   for (Crew* crew : {&first_, &second_}) {
     crew->waiting.clear();
     for (Process& process : crew->processes) Stop(crew, &process);
@@ -224,6 +209,22 @@ void JudgePool::Start(Crew* crew, Process* process) {
   process->fd = ends[0];
 }
 
+// Judges that had a job may keep the GPU for the next one. One that is killed loses its locks before its
+// memory is the device's again, and who takes the turn meanwhile finds too little; so they give both back
+// first.
+void JudgePool::LetGo() {
+  auto keeps = [](const Process& p) { return p.pid > 0 && !p.job && !p.group.empty(); };
+  for (const Process& process : second_.processes) {
+    if (keeps(process)) shutdown(process.fd, SHUT_WR);
+  }
+  const auto give_up = Clock::now() + kTimeToLetGo;
+  for (const Process& process : second_.processes) {
+    pollfd end{process.fd, POLLIN, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
+    if (keeps(process)) poll(&end, 1, static_cast<int>(std::max<int64_t>(0, left)));
+  }
+}
+
 // Gives the status with which the process ended; one that ended by itself keeps its own.
 int JudgePool::Stop(Crew* crew, Process* process) {
   int status = 0;
@@ -237,19 +238,23 @@ int JudgePool::Stop(Crew* crew, Process* process) {
   return status;
 }
 
-// One of the process's own group, or of a group that nobody is at, or the first.
+// One of the process's own group, or of a group that nobody is at, or the first. A large one is left to the
+// process that had the last of its group: who keeps memory for it would have to give way to another. None is
+// chosen where all are some other process's.
 std::deque<JudgePool::Job>::iterator JudgePool::Choose(Crew* crew, const Process& process) {
   auto& waiting = crew->waiting;
   const size_t ahead = std::max(kLookAhead, kLookAheadPerJudge * crew->processes.size());
   const auto end = waiting.begin() + std::min(waiting.size(), ahead);
   auto of_mine = [&](const Job& job) { return job.group == process.group; };
   auto of_nobody = [&](const Job& job) {
-    return std::none_of(crew->processes.begin(), crew->processes.end(),
-                        [&](const Process& p) { return p.job && p.job->group == job.group; });
+    return std::none_of(crew->processes.begin(), crew->processes.end(), [&](const Process& p) {
+      return (p.job || (job.large && p.pid >= 0)) && p.group == job.group;
+    });
   };
   auto found = std::find_if(waiting.begin(), end, of_mine);
   if (found == end) found = std::find_if(waiting.begin(), end, of_nobody);
-  return found == end ? waiting.begin() : found;
+  if (found == end) found = std::find_if(waiting.begin(), end, [](const Job& job) { return !job.large; });
+  return found == end ? waiting.end() : found;
 }
 
 void JudgePool::Assign(Crew* crew) {
@@ -257,8 +262,10 @@ void JudgePool::Assign(Crew* crew) {
     const bool ahead = crew == &first_ && !second_.processes.empty() &&
                        second_.waiting.size() >= kWaitingPerGpuJudge * second_.processes.size();
     if (process.job || crew->waiting.empty() || ahead) continue;
+    if (process.pid > 0 && HasHungUp(process.fd)) Stop(crew, &process);  // takes no job along
     if (process.pid < 0) Start(crew, &process);
     const auto chosen = Choose(crew, process);
+    if (chosen == crew->waiting.end()) continue;
     process.job = std::move(*chosen);
     crew->waiting.erase(chosen);
     process.group = process.job->group;
@@ -315,9 +322,13 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
       if (message->contains("plan")) job.plan = std::move(message->at("plan"));
       std::optional<JudgeReply> reply;
       if (crew == &first_ && !second_.processes.empty() && message->contains("handover")) {
-        Job next{std::move(job.id),    {{"handover", std::move(message->at("handover"))}},
-                 job.budget_seconds,   job.seed,
-                 message->at("group"), std::move(job.plan)};
+        Job next{job.id,
+                 {{"handover", std::move(message->at("handover"))}},
+                 job.budget_seconds,
+                 job.seed,
+                 message->at("group"),
+                 message->at("large"),
+                 std::move(job.plan)};
         second_.waiting.push_back(std::move(next));
       } else {
         reply = ReplyFrom(job.id, *message);

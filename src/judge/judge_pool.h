@@ -44,7 +44,7 @@ class JudgePool {
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
   JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
             double grace_seconds = kGraceSeconds);
-  ~JudgePool();  // kills the judges
+  ~JudgePool();  // Cancel
   JudgePool(const JudgePool&) = delete;
 
   // Takes a job; it starts when a judge is free. `want_plan`: the reply brings the candidate's Plan.
@@ -53,7 +53,8 @@ class JudgePool {
   // left.
   std::optional<JudgeReply> Next(double timeout_seconds);
   int unfinished() const;
-  // Ends every running job's judge and forgets the waiting jobs.
+  // Ends all judges and forgets all jobs. Waits, if not for long, for GPU judges that keep something of the
+  // GPU to give it back.
   void Cancel();
 
  private:
@@ -64,6 +65,7 @@ class JudgePool {
     double budget_seconds;
     uint64_t seed;
     std::string group;    // jobs that share work: those of one reference
+    bool large;           // best done by who had the last of the group
     nlohmann::json plan;  // of the candidate, for the reply; null: nobody wants it
   };
   struct Process {
@@ -83,6 +85,7 @@ class JudgePool {
   };
 
   void Start(Crew* crew, Process* process);
+  void LetGo();
   int Stop(Crew* crew, Process* process);
   void Assign(Crew* crew);
   std::deque<Job>::iterator Choose(Crew* crew, const Process& process);

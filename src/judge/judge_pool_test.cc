@@ -222,6 +222,7 @@ Judgement HandOver(const JudgeRequest& request) {
                                 .jail_notes = {},
                                 .cache_key = "",
                                 .source = request.candidate.text,
+                                .large = request.candidate.text == "gpu large",
                                 .seconds = 2,
                                 .stages = {{"record", 1.5}}};
   }
@@ -240,6 +241,10 @@ GpuJudge::Result Replay(const GpuJob& job) {
   result.verdict.stages = job.stages;
   result.verdict.plan_hash = PlanHash(job.candidate);
   result.last = job.source == "gpu last";
+  if (job.source == "gpu large") Sleep(0.02);
+  static int idle_calls = 0;  // of this process
+  if (job.source == "gpu idle") result.idle = [] { return ++idle_calls < 3; };
+  if (job.source == "gpu count") result.verdict.reason = std::to_string(idle_calls);
   return result;
 }
 
@@ -281,13 +286,38 @@ TEST(TwoCrews, ADeathInTheSecondIsItsJobsOwn) {
 
 TEST(TwoCrews, JobsOfOneReferenceStayWithOneProcess) {
   JudgePool pool = TwoCrews(1, 2);  // one hands over, so that the two groups arrive in turns
-  for (int i = 0; i < 20; ++i) pool.Submit(std::to_string(i), Ask(i % 2 == 0 ? "gpu group 0" : "gpu group 1"));
+  for (int i = 0; i < 20; ++i)
+    pool.Submit(std::to_string(i), Ask(i % 2 == 0 ? "gpu group 0" : "gpu group 1"));
   std::map<int, std::set<std::string>> processes;
   for (const auto& [id, reply] : AllReplies(&pool)) {
     const std::string reason = reply.verdict.at("reason");
     processes[std::stoi(id) % 2].insert(reason.substr(0, reason.find(' ')));
   }
   EXPECT_LE(processes[0].size() + processes[1].size(), 3u);  // of four: only the first ones may go astray
+}
+
+TEST(TwoCrews, LargeJobsOfOneReferenceAreOneProcesssAlone) {
+  JudgePool pool = TwoCrews(3, 2);
+  for (int i = 0; i < 12; ++i) pool.Submit(std::to_string(i), Ask("gpu large"));
+  std::set<std::string> processes;
+  for (const auto& [id, reply] : AllReplies(&pool)) {
+    const std::string reason = reply.verdict.at("reason");
+    processes.insert(reason.substr(0, reason.find(' ')));
+  }
+  EXPECT_EQ(processes.size(), 1u);
+}
+
+TEST(TwoCrews, WhoHasNothingToDoIsCalledUntilItHasHadEnough) {
+  JudgePool pool = TwoCrews(1, 1);
+  auto count = [&] {
+    pool.Submit("count", Ask("gpu count"));
+    return pool.Next(30).value().verdict.at("reason").get<std::string>();
+  };
+  EXPECT_EQ(count(), "0");
+  pool.Submit("idle", Ask("gpu idle"));
+  pool.Next(30);
+  Sleep(0.5);
+  EXPECT_EQ(count(), "3");
 }
 
 }  // namespace

@@ -4,14 +4,9 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstring>
 
 #include "base/error.h"
 #include "base/stages.h"
@@ -29,25 +24,9 @@ c10::cuda::CUDACachingAllocator::CUDAAllocator* Allocator() {
   return static_cast<c10::cuda::CUDACachingAllocator::CUDAAllocator*>(c10::GetAllocator(at::kCUDA));
 }
 
-// A file by the device's name, which all users share; the kernel frees its locks when the holder ends.
-UniqueFd OpenLock(const Gpu& gpu, std::string_view name) {
-  const std::string path = fmt::format("/tmp/tritogen-{}.{}", gpu.info().uuid, name);
-  // Whoever comes first makes the file, and everybody may lock it. O_CREAT only where there is none: with it,
-  // a file of somebody else in /tmp cannot be opened (fs.protected_regular).
-  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
-  UniqueFd fd(open(path.c_str(), kFlags));
-  if (!fd.valid() && errno == ENOENT) {
-    fd = UniqueFd(open(path.c_str(), kFlags | O_CREAT, 0444));
-    if (fd.valid()) fchmod(fd.get(), 0444);  // whatever the umask; fails where another made it just now
-  }
-  if (!fd.valid()) throw InternalError(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
-  return fd;
-}
-
-void Flock(const UniqueFd& fd, int operation) {
-  while (flock(fd.get(), operation) != 0) {
-    if (errno != EINTR) throw InternalError(fmt::format("cannot lock the GPU: {}", std::strerror(errno)));
-  }
+// Files by the device's name, which all users share.
+std::string LocksOf(const Gpu& gpu) {
+  return fmt::format("/tmp/tritogen-{}", gpu.info().uuid);
 }
 
 const cuda::Driver& LoadDriver() {
@@ -73,8 +52,7 @@ Gpu& Gpu::Open(int ordinal, cuda::KernelCompiler* compiler, bool verifies) {
   current_.reset(new Gpu(LoadDriver(), ordinal, compiler));
   if (!verifies) return *current_;
   // The first process on this machine compiles the verifier's kernels, all at once; the others find them.
-  const UniqueFd lock = OpenLock(*current_, "kernels");
-  Flock(lock, LOCK_EX);
+  const UniqueFd lock = LockFile(LocksOf(*current_) + ".kernels");
   current_->Precompile(BuiltinKernels(KernelFamily::kVerifier));
   return *current_;
 }
@@ -159,24 +137,41 @@ int64_t ReservedBytes(at::Device device) {
 
 }  // namespace
 
+bool Gpu::HoldsMuch() const {
+  return ReservedBytes(device()) > info_.memory_bytes / kIdleShare;
+}
+
 void Gpu::TrimMemory() {
-  if (lost() || ReservedBytes(device()) <= info_.memory_bytes / kIdleShare) return;
-  for (const GraphPool& pool : idle_pools_) {
-    for (int i = 0; i < pool.uses; ++i) Allocator()->releasePool(info_.ordinal, pool.id);
-  }
-  idle_pools_.clear();
+  if (lost() || !HoldsMuch()) return;
+  ReleasePools();
   Allocator()->emptyCache();
 }
 
-GpuTurn::GpuTurn(Gpu* gpu) : gpu_(gpu), lock_(OpenLock(*gpu, "lock")) {
+void Gpu::TidyMemory() {
+  ReleasePools();
+  if (ReservedBytes(device()) > info_.memory_bytes / 4 * 3) Allocator()->emptyCache();
+}
+
+// Later graphs get new ones.
+void Gpu::ReleasePools() {
+  for (const GraphPool& pool : idle_pools_) {
+    for (int i = 0; i < pool.uses; ++i) Allocator()->releasePool(info_.ordinal, pool.id);
+    Allocator()->emptyCache(pool.id);
+  }
+  idle_pools_.clear();
+}
+
+GpuTurn::GpuTurn(Gpu* gpu) : gpu_(gpu), lock_(LocksOf(*gpu)) {
   const Stage stage("wait");
-  const UniqueFd gate = OpenLock(*gpu, "gate");
-  Flock(gate, LOCK_EX);
-  Flock(lock_, LOCK_EX);
+  lock_.Take();
 }
 
 GpuTurn::~GpuTurn() {
   gpu_->TrimMemory();
+}
+
+bool GpuTurn::SomebodyWaits() const noexcept {
+  return lock_.SomebodyWaits();
 }
 
 GraphMemory::GraphMemory() {

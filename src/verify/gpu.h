@@ -13,13 +13,13 @@
 #include <variant>
 #include <vector>
 
-#include "base/fd.h"
 #include "cuda/compiler.h"
 #include "cuda/device.h"
 #include "cuda/launch.h"
 #include "cuda/timer.h"
 #include "plan/plan.h"
 #include "verify/guard_bands.h"
+#include "verify/turn_lock.h"
 
 namespace tritogen {
 
@@ -70,14 +70,20 @@ class Gpu {
   void GiveUp() { hangs_ = true; }
   // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
   bool lost() const;
+  // More memory than a process may keep from the others who use this GPU.
+  bool HoldsMuch() const;
   // Gives memory that nothing uses back to the device, when it is much.
   void TrimMemory();
+  // For who goes on in the same turn: gives back what captured graphs have used, which nothing else can use,
+  // and all that nothing uses where little is left for the driver itself (code, graphs).
+  void TidyMemory();
   // What the context itself says, for an error that libtorch reported in its own words. Throws cuda::Error.
   void Probe();
 
  private:
   friend class GraphMemory;
   Gpu(const cuda::Driver& driver, int ordinal, cuda::KernelCompiler* compiler);
+  void ReleasePools();
 
   static std::unique_ptr<Gpu> current_;
 
@@ -101,12 +107,13 @@ class GpuTurn {
  public:
   explicit GpuTurn(Gpu* gpu);  // waits; throws InternalError when there is nowhere to keep locks
   ~GpuTurn();
+  bool SomebodyWaits() const noexcept;
   GpuTurn(const GpuTurn&) = delete;
   GpuTurn& operator=(const GpuTurn&) = delete;
 
  private:
   Gpu* gpu_;
-  UniqueFd lock_;
+  TurnLock lock_;  // let go last
 };
 
 // Memory for the allocations of one captured graph, which stay where they are as long as this lives. Later

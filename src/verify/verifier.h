@@ -45,6 +45,8 @@ class Task {
   explicit Task(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   const Plan& plan() const;
   int64_t bytes() const;  // that its trials keep, on the GPU where they run there
+  // Some candidate has made it hold more than all tasks of this reference do.
+  bool grown() const;
   // A candidate has changed what the reference is replayed with: nobody may be judged by this task any more.
   bool spoiled() const;
   const Impl& impl() const { return *impl_; }

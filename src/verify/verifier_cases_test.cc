@@ -127,6 +127,22 @@ TEST(TaskOnDemand, IsSpoiledByAWriteToWeights) {
   EXPECT_TRUE(task.spoiled());
 }
 
+TEST(Task, SaysWhenACandidateHasMadeItGrow) {
+  const nlohmann::json golden = ReadCase("mlp");
+  const VerifyOptions options{.seed = 7, .rest_on_demand = true};
+  const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+  ASSERT_TRUE(task.Complete());
+  const int64_t bytes = task.bytes();
+  EXPECT_FALSE(task.grown());
+  nlohmann::json renamed = golden["reference"];
+  for (nlohmann::json& entry : renamed["state"]) entry[0] = "other." + entry[0].get<std::string>();
+  const Verdict verdict =
+      VerifyWithWaivers(task, ParsePlan(renamed), options, Waivers{.no_triton = true});  // weights by seed
+  EXPECT_EQ(verdict.outcome, Outcome::kPassed) << verdict.reason;
+  EXPECT_TRUE(task.grown());
+  EXPECT_GT(task.bytes(), bytes + bytes / 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, VerifierCases,
                          testing::Combine(testing::ValuesIn(CaseNames()), testing::Bool()),
                          [](const auto& info) {

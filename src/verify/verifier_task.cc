@@ -116,7 +116,14 @@ const Setting* Task::Impl::BySeed() const {
 int64_t Task::bytes() const {
   int64_t bytes = 0;
   for (const Trial& trial : impl_->bound.trials) bytes += BytesOf(trial);
+  if (grown()) {
+    for (const Trial& trial : impl_->by_seed()->trials) bytes += BytesOf(trial);
+  }
   return bytes;
+}
+
+bool Task::grown() const {
+  return impl_->by_seed().has_value();
 }
 
 const Plan& Task::plan() const {

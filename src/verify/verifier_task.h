@@ -121,6 +121,8 @@ struct Task::Impl {
   // both sides, but for the entries that were made non-neutral. Made when first asked for. Nothing when the
   // reference does not run that way in the time. Thread-safe.
   const Setting* BySeed() const;
+  // It, where it was made.
+  const std::optional<Setting>& by_seed() const { return by_seed_; }
 
  private:
   mutable std::once_flag by_seed_once_;

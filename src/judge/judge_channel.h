@@ -1,0 +1,19 @@
+// Frames between a JudgePool and its judge processes.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace tritogen {
+
+// What a judge does while it waits: called every millisecond until it gives false. Must not throw.
+using Idle = std::function<bool()>;
+
+// Both block, whatever the other end does, and go on calling `idle` while they do; one that has had enough is
+// emptied. False or nothing: the other end is gone, or what came is no frame (then FormatError is possible,
+// too).
+bool SendFrame(int fd, const nlohmann::json& message, Idle* idle = nullptr);
+std::optional<nlohmann::json> ReceiveFrame(int fd, Idle* idle = nullptr);
+
+}  // namespace tritogen
