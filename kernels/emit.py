@@ -66,7 +66,7 @@ def verifier_variants():
     yield "total_rows", measure.total_rows, {}, {"BLOCK": 1024, "SAMPLES": 2048}
     byte = {"front": "i8", "back": "i8"}
     yield "fill_bands", on_bytes.fill_bands, byte, {"BLOCK": 8192}
-    yield "check_bands", on_bytes.check_bands, byte, {"BLOCK": 8192}
+    yield "check_bands", on_bytes.check_bands, {f"buffer{i}": "i32" for i in range(16)}, {"WORDS": 1024, "GRANULE": 128}
     for short, dtype in (("i8", "i8"), ("i32", "i32")):
         yield f"count_different.{short}", on_bytes.count_different, {"a": dtype, "b": dtype}, {"BLOCK": 1024}
 
@@ -282,7 +282,7 @@ def main():
 
     for name, function, pointers, constants in verifier_variants():
         types = {name: type_of(name, pointers) for name in function.arg_names if name not in constants}
-        add("kVerifier", name, function, types, constants, options(), {})
+        add("kVerifier", name, function, types, constants, options(), {name: 16 for name in types if name.startswith("buffer")})
     for name, function, types, constants, choices in decoder_variants():
         multiples = choices["multiples"] | {name: 16 for name, type in types.items() if type.startswith("*")}
         add("kDecoder", name, function, types, constants, choices, multiples)

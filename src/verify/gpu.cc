@@ -160,7 +160,9 @@ int64_t ReservedBytes(at::Device device) {
 }  // namespace
 
 void Gpu::TrimMemory() {
-  if (lost() || ReservedBytes(device()) <= info_.memory_bytes / kIdleShare) return;
+  if (lost()) return;
+  guards_.LetGo();
+  if (ReservedBytes(device()) <= info_.memory_bytes / kIdleShare) return;
   for (const GraphPool& pool : idle_pools_) {
     for (int i = 0; i < pool.uses; ++i) Allocator()->releasePool(info_.ordinal, pool.id);
   }
