@@ -34,7 +34,7 @@ int64_t DivideUp(int64_t a, int64_t b) {
 
 // One transfer, and one wait, for all of them, one behind the other.
 std::vector<double> ToHost(const std::vector<at::Tensor>& tensors) {
-  const at::Tensor host = at::cat(tensors).cpu();
+  const at::Tensor host = (tensors.size() == 1 ? tensors[0] : at::cat(tensors)).cpu();
   return {host.const_data_ptr<double>(), host.const_data_ptr<double>() + host.numel()};
 }
 
