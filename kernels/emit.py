@@ -21,10 +21,10 @@ from kernels import attention, decoder, inputs, linear, measure, packed_attentio
 
 TARGET = GPUTarget("cuda", 80, 32)
 FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
-COLUMNS = (16, 64, 256, 1024)
-TILE = 1024
+TILES = {16: (32, 4, 4), 64: (16, 8, 8), 256: (4, 8, 32), 1024: (1, 8, 128)}  # by columns: rows, steps and lanes of kernels/measure.py
+TILE = 1024  # at most
 KINDS = ("spread", "flipped", "shifted", "spikes", "large", "scaled", "binary", "near_one", "swings", "redrawn")
-I32 = {"rows", "programs", "samples", "length", "front_bytes", "back_bytes"} | {f"size{i}" for i in range(4)} | \
+I32 = {"rows", "programs", "samples", "length", "tile_rows", "tile_columns", "front_bytes", "back_bytes"} | {f"size{i}" for i in range(4)} | \
     {f"stride{i}" for i in range(4)}  # fmt: skip
 F32 = {"strength", "number"} | {f"value{i}" for i in range(4)}
 F64 = {"multiple", "floor", "tolerance", "unit"}
@@ -45,15 +45,17 @@ def type_of(name, types):
 def verifier_variants():
     """(name, function, types of pointers, constants)"""
     for short, dtype in FLOATS.items():
-        for columns in COLUMNS:
-            tile = {"ROWS": TILE // columns, "COLUMNS": columns}
+        for columns, (rows, steps, lanes) in TILES.items():
+            tile = {"ROWS": rows, "STEPS": steps, "LANES": lanes}
             for wobble in (0, 1):
                 types = {"eager": dtype, "base": dtype}
                 yield f"measure_rows.{short}.{wobble}.{columns}", measure.measure_rows, types, tile | {"HAS_WOBBLE": bool(wobble)}
             for got in dict.fromkeys((short, "f64")):
                 types = {"eager": dtype, "got": FLOATS[got]}
                 yield f"compare_rows.{short}.{got}.{columns}", measure.compare_rows, types, tile
-        yield f"join_compared.{short}", measure.join_compared, {"got": dtype}, {"BLOCK": 1024}
+        for got in dict.fromkeys((short, "f64")):
+            types = {"eager": dtype, "got": FLOATS[got]}
+            yield f"join_compared.{short}.{got}", measure.join_compared, types, {"BLOCK": 1024, "TILE": TILE}
         yield f"statistics.{short}", inputs.statistics, {"x": dtype}, {"BLOCK": 1024}
         yield f"join_statistics.{short}", inputs.join_statistics, {"x": dtype}, {"BLOCK": 1024}
         for kind in KINDS:
@@ -64,7 +66,7 @@ def verifier_variants():
     yield "total_rows", measure.total_rows, {}, {"BLOCK": 1024, "SAMPLES": 2048}
     byte = {"front": "i8", "back": "i8"}
     yield "fill_bands", on_bytes.fill_bands, byte, {"BLOCK": 8192}
-    yield "check_bands", on_bytes.check_bands, byte, {"BLOCK": 8192}
+    yield "check_bands", on_bytes.check_bands, {f"buffer{i}": "i32" for i in range(16)}, {"WORDS": 1024, "GRANULE": 128}
     for short, dtype in (("i8", "i8"), ("i32", "i32")):
         yield f"count_different.{short}", on_bytes.count_different, {"a": dtype, "b": dtype}, {"BLOCK": 1024}
 
@@ -280,7 +282,7 @@ def main():
 
     for name, function, pointers, constants in verifier_variants():
         types = {name: type_of(name, pointers) for name in function.arg_names if name not in constants}
-        add("kVerifier", name, function, types, constants, options(), {})
+        add("kVerifier", name, function, types, constants, options(), {name: 16 for name in types if name.startswith("buffer")})
     for name, function, types, constants, choices in decoder_variants():
         multiples = choices["multiples"] | {name: 16 for name, type in types.items() if type.startswith("*")}
         add("kDecoder", name, function, types, constants, choices, multiples)

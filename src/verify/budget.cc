@@ -177,7 +177,9 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
     const double error = ErrorAt(i, g[i]), allowed = row_budget_[i / row_length_];
     close += error <= tolerance + tolerance * std::abs(e[i]) || (error == 0 && !std::isfinite(e[i]));
     if (std::isfinite(error)) squares += error * error;
-    const double ratio = error == 0 ? 0 : error / std::max(allowed, std::numeric_limits<double>::min());
+    const double ratio = error == 0          ? 0
+                         : std::isinf(error) ? kInfinity  // also where the budget overflows
+                                             : error / std::max(allowed, std::numeric_limits<double>::min());
     if (ratio > worst) {
       worst = ratio;
       result.index = i;

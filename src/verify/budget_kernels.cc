@@ -11,31 +11,37 @@
 namespace tritogen {
 namespace {
 
-constexpr int64_t kTile = 1024;           // elements, as kernels/emit.py has it
-constexpr int64_t kMostPrograms = 1024;   // fills any GPU; what they find is joined by one program
+// What a program takes at once, as kernels/emit.py has it.
+struct Tile {
+  int64_t rows, columns;
+
+  static Tile For(int64_t row_length) {
+    for (const Tile tile : {Tile{32, 16}, Tile{16, 64}, Tile{4, 256}}) {
+      if (row_length <= tile.columns) return tile;
+    }
+    return {1, 1024};
+  }
+};
+
+// All run at the same time where 132 multiprocessors have 5 each; what they find is joined by one program,
+// which takes at most 1024.
+constexpr int64_t kMostPrograms = 640;
 constexpr int64_t kSums = 6, kFound = 4;  // numbers that each program leaves
 
-int64_t ColumnsFor(int64_t row_length) {
-  int64_t columns = 16;
-  while (columns < row_length && columns < kTile) columns *= 4;
-  return columns;
-}
-
-int64_t ProgramsFor(int64_t rows, int64_t columns) {
-  const int64_t at_once = kTile / columns;
-  return std::min((rows + at_once - 1) / at_once, kMostPrograms);
+int64_t DivideUp(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
 }
 
 // One transfer, and one wait, for all of them, one behind the other.
 std::vector<double> ToHost(const std::vector<at::Tensor>& tensors) {
-  const at::Tensor host = at::cat(tensors).cpu();
+  const at::Tensor host = (tensors.size() == 1 ? tensors[0] : at::cat(tensors)).cpu();
   return {host.const_data_ptr<double>(), host.const_data_ptr<double>() + host.numel()};
 }
 
 }  // namespace
 
 std::string Expectation::Tiling() const {
-  return std::to_string(ColumnsFor(row_length_));
+  return std::to_string(Tile::For(row_length_).columns);
 }
 
 void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& base) {
@@ -44,7 +50,7 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
     totals_.emplace();
     return;
   }
-  const int64_t programs = ProgramsFor(rows, ColumnsFor(row_length_));
+  const int64_t programs = std::min(DivideUp(rows, Tile::For(row_length_).rows), kMostPrograms);
   const auto options = exact_.options();
   row_scale_ = at::empty({rows}, options);
   row_error_ = at::empty({rows}, options);
@@ -95,16 +101,18 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
   const bool declared = got.scalar_type() == eager_.scalar_type();
   const at::Tensor values = declared ? got.contiguous() : got.to(at::kDouble).contiguous();
   const std::string dtype = BuiltinDtype(eager_.scalar_type()), of = BuiltinDtype(values.scalar_type());
-  const int64_t programs = ProgramsFor(rows, ColumnsFor(row_length_));
+  const Tile tile = Tile::For(row_length_);
+  const int64_t tiles = DivideUp(rows, tile.rows) * DivideUp(row_length_, tile.columns);
+  const int64_t programs = std::min(tiles, kMostPrograms);
   const at::Tensor found = at::empty({programs, kFound}, exact_.options());
   const at::Tensor result = at::empty({kResults}, exact_.options());
   const Rule rule = RuleFor(dtype_);
   LaunchBuiltin("compare_rows." + dtype + "." + of + "." + Tiling(), programs,
                 {exact_, eager_, values, row_scale_, row_error_, device_totals_, found, n, row_length_, rows,
                  rule.multiple, rule.floor, rule.allclose});
-  LaunchBuiltin("join_compared." + of, 1,
-                {exact_, values, row_scale_, row_error_, device_totals_, found, result, programs, row_length_,
-                 rule.multiple, rule.floor});
+  LaunchBuiltin("join_compared." + dtype + "." + of, 1,
+                {exact_, eager_, values, row_scale_, row_error_, device_totals_, found, result, programs, n,
+                 row_length_, rows, tile.rows, tile.columns, rule.multiple, rule.floor});
   return {result, this};
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "verify/builtin_launch.h"
 #include "verify/inputs.h"
 
 namespace tritogen {
@@ -209,8 +210,8 @@ void ExpectSame(const Comparison& a, const Comparison& b) {
 TEST(Budget, KernelsAgreeWithLoops) {
   at::manual_seed(7);
   for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16, at::kDouble}) {
-    for (const std::vector<int64_t>& sizes :
-         std::vector<std::vector<int64_t>>{{}, {5}, {3, 7}, {64, 33}, {2, 3, 40}, {17000}, {2100, 16}}) {
+    for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+             {}, {5}, {3, 7}, {64, 33}, {2, 3, 40}, {5, 200}, {3, 2500}, {17000}, {2100, 16}}) {
       const at::Tensor exact = at::randn(sizes, at::kDouble) * 1000;
       at::Tensor special = exact.clone();
       if (exact.numel() > 3) {
@@ -254,6 +255,64 @@ TEST(Budget, OfMillionsOfRowsLuckyOnesArePutWithOthers) {
     EXPECT_EQ(expected.Compare(got).ok, many);
     got[7] = 0;
     EXPECT_FALSE(expected.Compare(got).ok);
+  }
+}
+
+// Equal errors, rows that are alike: the first of the worst places is named, by a program that had others to
+// look at as well.
+TEST(Budget, TheFirstOfTheWorstPlacesIsNamed) {
+  for (const int64_t length : {16, 50, 1024, 3000}) {
+    const at::Tensor exact = at::ones({1300 * 32 * 16 / length, length}, at::kDouble);
+    const at::Tensor eager = exact.to(at::kFloat) + 1e-6;
+    const int64_t n = exact.numel();
+    for (const int64_t first : {int64_t{0}, n / 3, n / 2, n - 2}) {
+      at::Tensor got = exact.to(at::kFloat);
+      got.flatten()[first] = 2;
+      got.flatten()[n - 1] = 2;
+      got.flatten()[first + (n - first) / 2] = 2;
+      const Expectation expected(exact, eager, {}, {}, Expectation::Way::kKernels);
+      EXPECT_EQ(expected.Compare(got).index, first);
+      EXPECT_EQ(expected.Compare(got).allclose, 1 - (first == n - 2 ? 2.0 : 3.0) / static_cast<double>(n));
+    }
+  }
+}
+
+TEST(Budget, NoBudgetIsSoLargeThatNanFits) {
+  const at::Tensor exact = at::full({4, 16}, 1e308, at::kDouble);
+  for (const auto way : {Expectation::Way::kLoops, Expectation::Way::kKernels}) {
+    const Expectation expected(exact, exact * 0.5, {}, {}, way);
+    EXPECT_TRUE(std::isinf(expected.AllowedAt(0)));
+    EXPECT_TRUE(expected.Compare(exact).ok);
+    EXPECT_FALSE(expected.Compare(at::full_like(exact, NAN)).ok);
+    EXPECT_FALSE(expected.Compare(at::full_like(exact, INFINITY)).ok);
+  }
+}
+
+TEST(Budget, TypicalRowsAreMediansToTheLastBit) {
+  at::manual_seed(11);
+  const at::Tensor random = at::rand({2048}, at::kDouble);
+  at::Tensor wild = (random * 600 - 300).exp2() * at::rand({2048}, at::kDouble);
+  wild[3] = 4e-320;
+  wild[4] = INFINITY;
+  for (const at::Tensor& numbers :
+       {random, wild, at::ones({2048}, at::kDouble), at::where(random.lt(0.8), 0.0, random),
+        random.gt(0.5).to(at::kDouble), (random * 5).floor(), at::zeros({2048}, at::kDouble),
+        random * 1e-9 + 1}) {
+    for (const int64_t samples : {1, 2, 3, 100, 2048}) {
+      const at::Tensor scale = at::ones({samples}, at::kDouble);
+      if (samples > 2) scale[1] = 0;
+      const at::Tensor errors = numbers.narrow(0, 0, samples).contiguous();
+      const at::Tensor totals = at::empty({7}, at::kDouble);
+      LaunchBuiltin("total_rows", 1,
+                    {at::ones({6}, at::kDouble), scale, errors, totals, int64_t{1}, int64_t{1}, samples, 16.0,
+                     1e-6, samples});
+      const auto median = [](const at::Tensor& some) {
+        return some.numel() == 0 ? 0.0 : std::get<0>(some.sort())[some.numel() / 2].item<double>();
+      };
+      const at::Tensor there = errors.masked_select(scale.gt(0));
+      EXPECT_EQ(totals[3].item<double>(), median(there));
+      EXPECT_EQ(totals[6].item<double>(), median(there.masked_select(there.gt(0))));
+    }
   }
 }
 

@@ -15,7 +15,7 @@
 namespace tritogen {
 namespace {
 
-void LaunchOnGpu(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
+void LaunchOnGpu(const std::string& name, const Grid& grid, std::span<const BuiltinArg> args) {
   Gpu& gpu = *Gpu::Current();
   LaunchVariant launch;
   launch.grid = grid.size;
@@ -53,7 +53,7 @@ std::vector<int64_t> PromisedMultiples(const Kernel& kernel) {
 }
 
 // The tile machine does not ask, and a GPU would read and write other addresses than it was told.
-void CheckMultiples(const std::string& name, std::initializer_list<BuiltinArg> args) {
+void CheckMultiples(const std::string& name, std::span<const BuiltinArg> args) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<int64_t>> known;
   const std::lock_guard lock(mutex);
@@ -61,7 +61,7 @@ void CheckMultiples(const std::string& name, std::initializer_list<BuiltinArg> a
   if (is_new) entry->second = PromisedMultiples(BuiltinKernel(name));
   TRITOGEN_CHECK(args.size() == entry->second.size());
   for (size_t i = 0; i < args.size(); ++i) {
-    const BuiltinArg& arg = args.begin()[i];
+    const BuiltinArg& arg = args[i];
     int64_t value = 0;
     if (const auto* integer = std::get_if<int64_t>(&arg)) value = *integer;
     if (const auto* tensor = std::get_if<at::Tensor>(&arg))
@@ -73,7 +73,7 @@ void CheckMultiples(const std::string& name, std::initializer_list<BuiltinArg> a
   }
 }
 
-void LaunchOnCpu(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
+void LaunchOnCpu(const std::string& name, const Grid& grid, std::span<const BuiltinArg> args) {
   CheckMultiples(name, args);
   std::vector<tile::Buffer> buffers;
   std::vector<tile::Argument> arguments;
@@ -102,7 +102,7 @@ void LaunchOnCpu(const std::string& name, const Grid& grid, std::initializer_lis
 
 }  // namespace
 
-void LaunchBuiltin(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
+void LaunchBuiltin(const std::string& name, const Grid& grid, std::span<const BuiltinArg> args) {
   for (const BuiltinArg& arg : args) {
     const auto* tensor = std::get_if<at::Tensor>(&arg);
     if (tensor == nullptr) continue;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -23,7 +24,10 @@ struct Grid {
 // `name` and `args` as kernels/emit.py has them; `grid` counts programs. At least one argument is a tensor.
 // Throws cuda::Error when the context is gone, InternalError when the kernel cannot be compiled or, on the
 // CPU, accesses what it must not or is given an argument that is no multiple of what its text promises.
-void LaunchBuiltin(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args);
+void LaunchBuiltin(const std::string& name, const Grid& grid, std::span<const BuiltinArg> args);
+inline void LaunchBuiltin(const std::string& name, const Grid& grid, std::initializer_list<BuiltinArg> args) {
+  LaunchBuiltin(name, grid, std::span(args.begin(), args.size()));
+}
 
 // "f32" as kernels/emit.py names the dtypes that it compiles for; null for others.
 const char* BuiltinDtype(at::ScalarType type);

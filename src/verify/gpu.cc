@@ -142,12 +142,15 @@ bool Gpu::HoldsMuch() const {
 }
 
 void Gpu::TrimMemory() {
-  if (lost() || !HoldsMuch()) return;
+  if (lost()) return;
+  guards_.LetGo();
+  if (!HoldsMuch()) return;
   ReleasePools();
   Allocator()->emptyCache();
 }
 
 void Gpu::TidyMemory() {
+  guards_.LetGo();
   ReleasePools();
   if (ReservedBytes(device()) > info_.memory_bytes / 4 * 3) Allocator()->emptyCache();
 }

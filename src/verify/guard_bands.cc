@@ -14,30 +14,60 @@ namespace {
 constexpr uint8_t kPattern = 0xa5;  // that of kernels/bytes.py
 constexpr int64_t kGranule = 512;   // of the caching allocator, and so of every tensor's address
 constexpr int64_t kMostShift = 64;  // in granules
+constexpr size_t kAtOnce = 16;      // buffers of one launch of check_bands
 
 }  // namespace
 
 struct GuardBands::Registry {
   struct Block {
     at::Tensor front, back;  // the bands
-    int64_t bytes;           // between them
+    at::Tensor inside;       // a byte at the buffer's address
+    int64_t bytes;           // of the buffer
 
     void Fill() const { LaunchBuiltin("fill_bands", 1, {front, back, front.numel(), back.numel()}); }
-    void CountInto(const at::Tensor& count) const {
-      LaunchBuiltin("check_bands", 1, {front, back, front.numel(), back.numel(), count});
-    }
+    int64_t memory() const { return front.numel() + bytes + back.numel(); }
   };
 
-  // A buffer that dies before anybody asks (a temporary of the program) is looked at when it does.
+  // A buffer that dies before anybody asks (a temporary of the program) is still looked at.
   void Release(std::list<Block>::iterator block) noexcept {
-    try {
-      block->CountInto(broken);
-    } catch (const std::exception&) {  // the GPU is lost, and whoever waits for it hears so
-    }
-    blocks.erase(block);
+    bytes_gone += block->memory();
+    gone.splice(gone.end(), blocks, block);
+    if (gone.size() >= kAtOnce || bytes_gone > kMostKept) CountGone();
   }
 
-  std::list<Block> blocks;
+  void CountGone() noexcept {
+    try {
+      CountInto(gone.begin(), gone.end());
+    } catch (const std::exception&) {  // the GPU is lost, and whoever waits for it hears so
+    }
+    Forget();
+  }
+
+  // Whoever gets the memory next comes behind the count on the stream.
+  void Forget() noexcept {
+    gone.clear();
+    bytes_gone = 0;
+  }
+
+  // Addresses and sizes go along as arguments of the launch: no kernel can reach them.
+  void CountInto(std::list<Block>::const_iterator block, std::list<Block>::const_iterator end) const {
+    while (block != end) {
+      std::vector<BuiltinArg> arguments, sizes;
+      for (; block != end && sizes.size() < kAtOnce; ++block) {
+        arguments.emplace_back(block->inside);
+        sizes.emplace_back(block->bytes);
+      }
+      const auto programs = static_cast<int64_t>(sizes.size());
+      arguments.resize(kAtOnce, arguments.front());
+      sizes.resize(kAtOnce, sizes.front());
+      arguments.insert(arguments.end(), sizes.begin(), sizes.end());
+      arguments.emplace_back(broken);
+      LaunchBuiltin("check_bands", programs, arguments);
+    }
+  }
+
+  std::list<Block> blocks, gone;
+  int64_t bytes_gone = 0;
   at::Tensor broken;  // the count
   std::minstd_rand random{std::random_device{}()};
 };
@@ -51,7 +81,8 @@ at::Tensor GuardBands::Allocate(int64_t bytes, at::Device device) {
   const auto options = at::TensorOptions().dtype(at::kByte).device(device);
   const at::Tensor whole = at::empty({front + room + kBandBytes}, options);
   Registry::Block block{whole.narrow(0, front - kBandBytes, kBandBytes),
-                        whole.narrow(0, front + bytes, room - bytes + kBandBytes), bytes};
+                        whole.narrow(0, front + bytes, room - bytes + kBandBytes), whole.narrow(0, front, 1),
+                        bytes};
   block.Fill();
   if (!registry_->broken.defined()) registry_->broken = at::zeros({1}, options.dtype(at::kInt));
   registry_->blocks.push_back(std::move(block));
@@ -70,9 +101,18 @@ at::Tensor GuardBands::Copy(const at::Tensor& tensor) {
   return copy.copy_(source);
 }
 
-at::Tensor GuardBands::CountBroken() const {
-  for (const Registry::Block& block : registry_->blocks) block.CountInto(registry_->broken);
-  return registry_->broken;
+at::Tensor GuardBands::CountBroken() {
+  Registry& registry = *registry_;
+  const auto first_alive = registry.blocks.begin();
+  registry.blocks.splice(first_alive, registry.gone);  // together: one launch for both
+  registry.CountInto(registry.blocks.begin(), registry.blocks.end());
+  registry.gone.splice(registry.gone.end(), registry.blocks, registry.blocks.begin(), first_alive);
+  registry.Forget();
+  return registry.broken;
+}
+
+void GuardBands::LetGo() {
+  if (!registry_->gone.empty()) registry_->CountGone();
 }
 
 std::optional<std::string> GuardBands::Broken(const at::Tensor& count) {

@@ -27,12 +27,17 @@ class GuardBands {
   // The same values in a buffer between bands, in the same layout where that is dense.
   at::Tensor Copy(const at::Tensor& tensor);
 
-  // Number of bytes in bands that are not what they were, of buffers that are gone as well, on its way: one
+  // Number of words in bands that are not what they were, of buffers that are gone as well, on its way: one
   // int32 on the device. Undefined when there never were any.
-  at::Tensor CountBroken() const;
+  at::Tensor CountBroken();
   // Where, when `count`, which is waited for, is not zero. After a finding all bands are renewed.
   std::optional<std::string> Broken(const at::Tensor& count);
   std::optional<std::string> Broken() { return Broken(CountBroken()); }
+
+  // Memory of buffers that are gone is kept until the next count, so that many are looked at together, but at
+  // most so much of it. Gives it back; what their bands say stays part of the count.
+  static constexpr int64_t kMostKept = int64_t{512} << 20;
+  void LetGo();
 
  private:
   struct Registry;

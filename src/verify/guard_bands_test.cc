@@ -37,6 +37,46 @@ TEST(GuardBands, OfBuffersThatAreGoneAreRemembered) {
   EXPECT_EQ(guards.Broken(), std::nullopt);  // renewed
 }
 
+TEST(GuardBands, EveryByteOfManyBuffersIsLookedAt) {
+  GuardBands guards;
+  std::vector<at::Tensor> buffers;  // more than one launch has room for
+  for (const int64_t bytes : {0, 1, 2, 3, 4, 5, 508, 509, 510, 511, 512, 513, 1000, 4096}) {
+    for (int i = 0; i < 2; ++i) {
+      buffers.push_back(guards.Allocate(bytes, kHere));
+      buffers.back().fill_(0xff);
+    }
+  }
+  EXPECT_EQ(guards.Broken(), std::nullopt);
+  for (const size_t which : {0, 1, 3, 5, 7, 9, 13, 19, 21, 25, 27}) {
+    const at::Tensor& buffer = buffers[which];
+    auto* data = static_cast<uint8_t*>(buffer.storage().mutable_data());
+    const int64_t bytes = static_cast<int64_t>(buffer.nbytes()), room = (bytes + 511) / 512 * 512;
+    for (const int64_t at : {int64_t{-4096}, int64_t{-4093}, int64_t{-1}, bytes, bytes + 1, bytes + 2,
+                             bytes + 3, room, room + 4095}) {
+      data[at] ^= 0x80;
+      EXPECT_NE(guards.Broken(), std::nullopt) << bytes << " " << at;
+    }
+    EXPECT_EQ(guards.Broken(), std::nullopt);
+    EXPECT_TRUE(buffer.eq(0xff).all().item<bool>());  // none was hit by the renewal
+  }
+}
+
+TEST(GuardBands, BuffersThatAreGoneAreLookedAtTogether) {
+  for (const int gone : {1, 15, 16, 17, 40}) {
+    for (const int hit : {0, gone / 2, gone - 1}) {
+      GuardBands guards;
+      const at::Tensor alive = guards.Allocate(100, kHere);
+      for (int i = 0; i < gone; ++i) {
+        const at::Tensor buffer = guards.Allocate(10, kHere);
+        if (i == hit) static_cast<uint8_t*>(buffer.storage().mutable_data())[10] = 0;
+      }
+      if (gone % 2) guards.LetGo();
+      EXPECT_EQ(guards.Broken(), "a write beside a buffer that the call was done with");
+      EXPECT_EQ(guards.Broken(), std::nullopt);
+    }
+  }
+}
+
 TEST(GuardBands, CopiesKeepValuesAndLayout) {
   GuardBands guards;
   const at::Tensor x = at::randn({5, 7}).t();
