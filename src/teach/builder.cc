@@ -240,19 +240,28 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
   return Reshape({view, dtype}, final_sizes);
 }
 
-Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim) {
-  Value sum = Reduce(ReduceOp::kSum, in, dims, keepdim);
-  std::vector<int64_t> counted = in.sizes();
-  for (int64_t i = 0; i < in.view.rank() && !dims.empty(); ++i) {
-    const auto is = [&](int64_t dim) { return WrapDim(dim, in.view.rank()) == i; };
-    if (std::none_of(dims.begin(), dims.end(), is)) counted[i] = 1;
+std::vector<int64_t> CountedSizes(const std::vector<int64_t>& sizes, const std::vector<int64_t>& dims) {
+  if (dims.empty()) return sizes;
+  std::vector<int64_t> counted(sizes.size(), 1);
+  for (int64_t dim : dims) {
+    const auto at = static_cast<size_t>(WrapDim(dim, static_cast<int>(sizes.size())));
+    if (at < sizes.size()) counted[at] = sizes[at];  // a tensor without dimensions takes 0
   }
-  return DividedByCount("mean", sum, counted);
+  return counted;
 }
 
-Value Builder::DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors) {
-  const std::string count = CountOperand(factors);
-  const std::string text = count.front() == '(' ? count : count + ".0";
+Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim) {
+  return DividedByCount("mean", Reduce(ReduceOp::kSum, in, dims, keepdim), CountedSizes(in.sizes(), dims));
+}
+
+Value Builder::DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors,
+                              int64_t correction) {
+  std::string text = CountOperand(factors);
+  if (correction != 0) {
+    text = fmt::format("({} - {})", CountText(factors), correction);
+  } else if (text.front() != '(') {
+    text += ".0";
+  }
   return Pointwise(std::move(name), "{0} / " + text, {sum}, sum.dtype, 1);
 }
 

@@ -35,6 +35,7 @@ struct Prim {
   std::string name;               // what to call it in code
   std::string result;             // the program's name for it, where it is a result of an operation
   std::string origin;             // the operator of the program that it belongs to: "softmax"
+  NodeId line = -1;               // the operation; of equal work, the first that has it
   Dtype dtype = Dtype::kFloat32;  // as stored in memory
   std::vector<int64_t> sizes;     // its shape
   std::vector<int64_t> shape;     // as the program has it, where that differs; numbers are written by it

@@ -86,6 +86,7 @@ class Lowering {
         const size_t first = b_.graph.prims.size();
         if (!LowerNode(node) || !Fits(id)) Call(id);
         NameResults(id, first);
+        for (size_t i = first; i < b_.graph.prims.size(); ++i) b_.graph.prims[i].line = id;
         if (b_.options_.apart) SetApart(id, first);
         b_.values_.push_back(std::move(b_.results_));
       }

@@ -30,8 +30,12 @@ Moments VarianceOf(Builder& b, const Value& x, const Dims& d, double correction)
   Value mean = b.Mean(x, d.dims, true);
   Value centered = b.Op("sub", {x, mean}, mean.dtype);
   Value squares = b.Reduce(ReduceOp::kSum, b.Op("square", {centered}), d.dims, d.keepdim);
-  double count = static_cast<double>(x.view.numel()) / static_cast<double>(squares.view.numel());
-  Value variance = b.Op("div", {squares, std::max(0.0, count - correction)}, mean.dtype);
+  const int64_t count = x.view.numel() / std::max<int64_t>(squares.view.numel(), 1);
+  const auto less = static_cast<int64_t>(correction);
+  const bool whole = static_cast<double>(less) == correction && less >= 0 && less < count;
+  Value variance =
+      whole ? b.DividedByCount("div", squares, CountedSizes(x.sizes(), d.dims), less)
+            : b.Op("div", {squares, std::max(0.0, static_cast<double>(count) - correction)}, mean.dtype);
   return {b.Reshape(mean, squares.sizes()), variance};
 }
 

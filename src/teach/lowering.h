@@ -41,8 +41,9 @@ class Builder {
   // A reduction. `dims` as PyTorch gives them, empty for all. Sums of half types are float32 and so on.
   Value Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim);
   Value Mean(const Value& in, const std::vector<int64_t>& dims, bool keepdim);
-  // A sum over so many elements, divided by their number.
-  Value DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors);
+  // A sum over so many elements, divided by their number less `correction`.
+  Value DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors,
+                       int64_t correction = 0);
   // Every partial result of a reduction along one dimension.
   Value Scan(ReduceOp op, const Value& in, int64_t dim);
   // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
@@ -149,6 +150,9 @@ Value Linear(Builder& b, const Value& input, const Value& weight, const std::opt
 // Values side by side along a dimension that they have, or along a new one in front.
 Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim);
 Value Stack(Builder& b, std::vector<Value> parts);
+
+// `sizes`, with 1 for those that are not among `dims` (empty: all are): what a mean counts.
+std::vector<int64_t> CountedSizes(const std::vector<int64_t>& sizes, const std::vector<int64_t>& dims);
 
 // The integer attribute `name` for each of `count` dimensions: one given integer counts for all, none or an
 // empty list gives `otherwise`.

@@ -12,6 +12,7 @@
 #include "program/names.h"
 #include "program/print.h"
 #include "teach/kernel_text.h"
+#include "teach/plan.h"
 #include "teach/tensor_text.h"
 
 namespace tritogen::teach {
@@ -38,7 +39,8 @@ class ModuleWriter {
         graph_(graph),
         groups_(groups),
         options_(options),
-        style_(style) {}
+        style_(style),
+        done_by_(program_.nodes.size()) {}
 
   std::optional<Module> Write() {
     if (!HasEverySource()) return std::nullopt;
@@ -61,7 +63,7 @@ class ModuleWriter {
     returned_ = FillStructure(program_.structure, leaves);
     if (returned_.empty()) return std::nullopt;
     forward_.push_back("return " + returned_);
-    return Module{Source(), PlanText()};
+    return Module{Source(), PlanText(WholePlan(), kernels_, style_.wording, !request_.is_function)};
   }
 
  private:
@@ -207,7 +209,7 @@ class ModuleWriter {
       for (PrimId id : made) forward_.push_back(Allocation(id, device_));
       LaunchLines(kernel, texts_, forward_);
     }
-    flow_.push_back({kernel.name, Flow(kernel.pointers, made), kernel.name == name ? kernel.access : ""});
+    AddStep({kernel.name, Flow(kernel.pointers, made), kernel.name == name ? kernel.access : ""}, group);
     if (kernel.name == name) kernels_.push_back(std::move(kernel));
   }
 
@@ -303,7 +305,7 @@ class ModuleWriter {
     for (const View& view : first.operands) {
       if (view.prim >= 0) read.push_back(view.prim);
     }
-    flow_.push_back({fmt::format("PyTorch's {}", BaseName(node.op)), Flow(read, group.members), ""});
+    AddStep({fmt::format("PyTorch's {}", BaseName(node.op)), Flow(read, group.members), ""}, group);
   }
 
   bool NeedsRowMajor(PrimId id) const {
@@ -369,34 +371,32 @@ class ModuleWriter {
     return name;
   }
 
-  std::string PlanText() const {
-    // AutoTriton's four steps, in one of three wordings.
-    constexpr const char* kHeads[3][4] = {
-        {"Access pattern", "Launch", "Load, compute, store", "Wrapper"},
-        {"How the data is accessed", "How kernels are launched", "What a program does", "Integration"},
-        {"Memory access", "Grid", "Work of one program", "Calling side"}};
-    const auto& heads = kHeads[style_.wording];
-    std::string text;
-    auto step = [&](int number, auto what) {
-      text += fmt::format("{}. {}:", number + 1, heads[number]);
-      for (const KernelCode& kernel : kernels_)
-        text += fmt::format("{}{}{}", kernels_.size() == 1 ? " " : fmt::format("\n   - {}: ", kernel.name),
-                            what(kernel), kernels_.size() == 1 ? "." : "");
-      text += "\n";
-    };
-    text += fmt::format("1. {}:", heads[0]);
-    for (const Step& each : flow_) {
-      const std::string line = each.access.empty() ? each.flow : each.flow + "; " + each.access;
-      text += flow_.size() == 1 ? fmt::format(" {}.", line) : fmt::format("\n   - {}: {}", each.name, line);
+  // Of every operation which steps have work of it.
+  Plan WholePlan() const {
+    Plan plan{{}, steps_, returned_};
+    const auto names = PrintedNames(program_);
+    for (size_t i = 0; i < program_.nodes.size(); ++i) {
+      if (program_.nodes[i].kind == NodeKind::kOp)
+        plan.operations.push_back({fmt::format("{}", fmt::join(names[i], ", ")), done_by_[i]});
     }
-    text += "\n";
-    step(1, [](const KernelCode& k) { return fmt::format("{}; {} warps", k.launch, k.num_warps); });
-    step(2, [](const KernelCode& k) { return k.compute; });
-    text += fmt::format(
-        "4. {}: {}, return {}", heads[3],
-        flow_.size() == 1 ? "allocate the result, launch" : "allocate results, launch in this order",
-        returned_);
-    return text + (request_.is_function ? ".\n" : "; parameters keep their names.\n");
+    return plan;
+  }
+
+  void AddStep(Plan::Step step, const Group& group) {
+    std::vector<PrimId> work = group.members;
+    std::set<PrimId> seen(work.begin(), work.end());
+    for (size_t i = 0; i < work.size(); ++i) {
+      const Prim& prim = graph_[work[i]];
+      if (prim.line >= 0) {
+        std::vector<std::string>& names = done_by_[prim.line];
+        if (std::find(names.begin(), names.end(), step.name) == names.end()) names.push_back(step.name);
+      }
+      for (const View& view : prim.operands) {  // what is not stored is computed by who reads it
+        if (view.prim >= 0 && graph_[view.prim].inlined && seen.insert(view.prim).second)
+          work.push_back(view.prim);
+      }
+    }
+    steps_.push_back(std::move(step));
   }
 
   const Request& request_;
@@ -407,13 +407,11 @@ class ModuleWriter {
   const Style& style_;
   NameTable names_{"self", "torch", "nn", "triton", "tl", "libdevice", "ModelNew"};
   NameTable kernel_names_;
-  std::map<std::string, std::string> known_;  // kernels by their text with plain names
-  std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
-  std::vector<std::vector<int64_t>> sizes_;   // by prim: of its tensor
-  struct Step {
-    std::string name, flow, access;  // access: empty for a kernel that was launched before
-  };
-  std::vector<Step> flow_;  // kernels and PyTorch's calls, in order
+  std::map<std::string, std::string> known_;       // kernels by their text with plain names
+  std::vector<std::string> buffers_, texts_;       // by prim: local name, expression
+  std::vector<std::vector<int64_t>> sizes_;        // by prim: of its tensor
+  std::vector<Plan::Step> steps_;                  // kernels and PyTorch's calls, in order
+  std::vector<std::vector<std::string>> done_by_;  // by node: names of steps
   std::string returned_;
   std::string device_;
   bool device_from_input_ = false;

@@ -13,7 +13,7 @@ namespace tritogen::teach {
 
 struct Module {
   std::string source;
-  std::string plan;  // in words: access pattern, launch, load-compute-store, wrapper
+  std::string plan;  // teach/plan.h
 };
 
 // Nothing when the outputs do not fit the program's structure.

@@ -515,7 +515,39 @@ TEST(Teach, PlansHaveFourSteps) {
   for (const Answer& answer : TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {64, 512})))) {
     for (const char* step : {"1. ", "2. ", "3. ", "4. "})
       EXPECT_NE(answer.plan.find(step), std::string::npos);
+    EXPECT_EQ(answer.plan.find("0. "), std::string::npos) << "one operation";
   }
+}
+
+TEST(Teach, PlansSayWhichKernelsComputeAnOperation) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512}), w = m.Leaf(NodeKind::kParameter, "w", {512, 64});
+  NodeId h = m.Op("aten::relu", {Ref(x)}, {64, 512});
+  h = m.Op("aten::mm", {Ref(h), Ref(w)}, {64, 64});
+  h = m.Op("aten::t", {Ref(h)}, {64, 64});
+  h = m.Op("aten::neg", {Ref(h)}, {64, 64});
+  std::map<std::string, std::string> plans;
+  for (const Answer& answer : TeachFunction(m.Finish(h))) plans[answer.strategy] = answer.plan;
+  const auto starts = [&](const char* strategy, const std::string& text) {
+    EXPECT_EQ(plans[strategy].substr(0, text.size()), text);
+  };
+  starts("a kernel for each operation",
+         "0. Operations:\n   - relu: relu_kernel\n   - mm: matmul_kernel\n   - t: a view\n   - neg: "
+         "neg_kernel\n");
+  starts("fused",
+         "0. Operations:\n   - relu: matmul_kernel\n   - mm: matmul_kernel\n   - t: a view\n   - neg: "
+         "neg_kernel\n");
+}
+
+TEST(Teach, DivisorsAreWrittenAsTheSizesTheyAreMadeOf) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {6, 20, 12});
+  const Arg dims{Arg::List{Arg{int64_t{1}}, Arg{int64_t{2}}}};
+  Program program = m.Finish(m.Op("aten::var.correction", {Ref(x), dims}, {6}));
+  program.nodes.back().kwargs = {{"correction", Arg{int64_t{1}}}};
+  const std::string source = TeachFunction(program).at(0).source;
+  EXPECT_NE(source.find(" / (20 * 12)\n"), std::string::npos) << source;
+  EXPECT_NE(source.find(" / (20 * 12 - 1)\n"), std::string::npos) << source;
 }
 
 TEST(Teach, EqualKernelsAreWrittenOnce) {
