@@ -107,6 +107,7 @@ class Builder {
                           .entry = "Model",
                           .strict = options_.teacher.strict,
                           .simple = options_.teacher.simple,
+                          .lines = SplitMix(~seed).Chance(options_.teacher.lines),
                           .seed = options_.teacher.plain ? 0 : seed,
                           .count = options_.teacher.answers});
     }

@@ -106,6 +106,7 @@ void Describe(config::Fields* f, BuildOptions* o) {
     g->Int("answers", &o->teacher.answers, 1, 64);
     g->Bool("strict", &o->teacher.strict);
     g->Bool("simple", &o->teacher.simple);
+    g->Double("lines", &o->teacher.lines, 0, 1);
     g->Bool("plain", &o->teacher.plain);
   });
   DescribeStages(f, &o->stages);

@@ -38,6 +38,7 @@ struct TeacherOptions {
   int answers = 4;  // for one program, at most
   bool strict = true;
   bool simple = false;  // more of a kernel for each operation, less of fused ones
+  double lines = 0;     // share of programs with plans that go through the program line by line first
   bool plain = false;   // one handwriting; else names, comments and the wrapper's layout vary
 };
 

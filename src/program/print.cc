@@ -39,11 +39,7 @@ std::string SubscriptText(const PythonCall& call, const NameOf& name) {
 // called by its name says no more.
 std::string LeafKind(const std::string& name, const Node& node) {
   if (node.kind == NodeKind::kInput && node.name == name) return "";
-  const char* kind = node.kind == NodeKind::kParameter  ? "parameter"
-                     : node.kind == NodeKind::kBuffer   ? "buffer"
-                     : node.kind == NodeKind::kConstant ? "constant"
-                                                        : "input";
-  return fmt::format(", {} {}", kind, PythonLiteral(Arg{node.name}));
+  return fmt::format(", {} {}", RoleOf(node.kind), PythonLiteral(Arg{node.name}));
 }
 
 // What the left side of the assignment looks like: "a", "a, b" or "a," for a list of one.
@@ -58,6 +54,13 @@ bool MakesFromNothing(const Node& node) {
 }
 
 }  // namespace
+
+const char* RoleOf(NodeKind kind) {
+  return kind == NodeKind::kParameter  ? "parameter"
+         : kind == NodeKind::kBuffer   ? "buffer"
+         : kind == NodeKind::kConstant ? "constant"
+                                       : "input";
+}
 
 std::vector<std::vector<std::string>> PrintedNames(const Program& program) {
   NameTable table{"torch", "program"};

@@ -37,6 +37,9 @@ class TextParts {
 // What PrintProgram calls each result of each node.
 std::vector<std::vector<std::string>> PrintedNames(const Program& program);
 
+// "input", "parameter", "buffer" or "constant". REQUIRES: kind is not kOp.
+const char* RoleOf(NodeKind kind);
+
 // One operation as a PyTorch expression: "torch.relu(x)", "torch.ops.aten.convolution.default(x, w, …)"
 // (spelling.h). `name` says what to call an operand; `device` is the expression that new tensors are made on.
 // REQUIRES: node.kind is kOp.

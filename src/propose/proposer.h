@@ -37,6 +37,7 @@ struct ProposeRequest {
   bool is_function = false;
   bool strict = false;
   bool simple = false;  // more of answers whose kernels do little each, for who is to learn from them
+  bool lines = false;   // plans go through the program line by line first
   uint64_t seed = 0;
   int count = 8;  // at most so many candidates
   // An earlier candidate that did not pass and what the verifier said (docs/formats/verdict.md): this one is

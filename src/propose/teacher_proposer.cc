@@ -90,6 +90,7 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   lesson.is_function = request.is_function || request.reference == nullptr;
   lesson.strict = request.strict;
   lesson.simple = request.simple;
+  lesson.lines = request.lines;
   lesson.count = request.count;
   lesson.seed = request.seed;
   if (request.reference != nullptr) {

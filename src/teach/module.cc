@@ -40,7 +40,7 @@ class ModuleWriter {
         groups_(groups),
         options_(options),
         style_(style),
-        done_by_(program_.nodes.size()) {}
+        plan_(program_, graph_) {}
 
   std::optional<Module> Write() {
     if (!HasEverySource()) return std::nullopt;
@@ -63,7 +63,8 @@ class ModuleWriter {
     returned_ = FillStructure(program_.structure, leaves);
     if (returned_.empty()) return std::nullopt;
     forward_.push_back("return " + returned_);
-    return Module{Source(), PlanText(WholePlan(), kernels_, style_.wording, !request_.is_function)};
+    return Module{Source(), PlanText(plan_.Finish(returned_, request_.lines), kernels_, style_.wording,
+                                     !request_.is_function)};
   }
 
  private:
@@ -209,7 +210,7 @@ class ModuleWriter {
       for (PrimId id : made) forward_.push_back(Allocation(id, device_));
       LaunchLines(kernel, texts_, forward_);
     }
-    AddStep({kernel.name, Flow(kernel.pointers, made), kernel.name == name ? kernel.access : ""}, group);
+    plan_.Add({kernel.name, Flow(kernel.pointers, made), kernel.name == name ? kernel.access : ""}, group);
     if (kernel.name == name) kernels_.push_back(std::move(kernel));
   }
 
@@ -305,7 +306,7 @@ class ModuleWriter {
     for (const View& view : first.operands) {
       if (view.prim >= 0) read.push_back(view.prim);
     }
-    AddStep({fmt::format("PyTorch's {}", BaseName(node.op)), Flow(read, group.members), ""}, group);
+    plan_.Add({fmt::format("PyTorch's {}", BaseName(node.op)), Flow(read, group.members), ""}, group);
   }
 
   bool NeedsRowMajor(PrimId id) const {
@@ -371,34 +372,6 @@ class ModuleWriter {
     return name;
   }
 
-  // Of every operation which steps have work of it.
-  Plan WholePlan() const {
-    Plan plan{{}, steps_, returned_};
-    const auto names = PrintedNames(program_);
-    for (size_t i = 0; i < program_.nodes.size(); ++i) {
-      if (program_.nodes[i].kind == NodeKind::kOp)
-        plan.operations.push_back({fmt::format("{}", fmt::join(names[i], ", ")), done_by_[i]});
-    }
-    return plan;
-  }
-
-  void AddStep(Plan::Step step, const Group& group) {
-    std::vector<PrimId> work = group.members;
-    std::set<PrimId> seen(work.begin(), work.end());
-    for (size_t i = 0; i < work.size(); ++i) {
-      const Prim& prim = graph_[work[i]];
-      if (prim.line >= 0) {
-        std::vector<std::string>& names = done_by_[prim.line];
-        if (std::find(names.begin(), names.end(), step.name) == names.end()) names.push_back(step.name);
-      }
-      for (const View& view : prim.operands) {  // what is not stored is computed by who reads it
-        if (view.prim >= 0 && graph_[view.prim].inlined && seen.insert(view.prim).second)
-          work.push_back(view.prim);
-      }
-    }
-    steps_.push_back(std::move(step));
-  }
-
   const Request& request_;
   const Program& program_;
   const Graph& graph_;
@@ -407,11 +380,10 @@ class ModuleWriter {
   const Style& style_;
   NameTable names_{"self", "torch", "nn", "triton", "tl", "libdevice", "ModelNew"};
   NameTable kernel_names_;
-  std::map<std::string, std::string> known_;       // kernels by their text with plain names
-  std::vector<std::string> buffers_, texts_;       // by prim: local name, expression
-  std::vector<std::vector<int64_t>> sizes_;        // by prim: of its tensor
-  std::vector<Plan::Step> steps_;                  // kernels and PyTorch's calls, in order
-  std::vector<std::vector<std::string>> done_by_;  // by node: names of steps
+  std::map<std::string, std::string> known_;  // kernels by their text with plain names
+  std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
+  std::vector<std::vector<int64_t>> sizes_;   // by prim: of its tensor
+  PlanBuilder plan_;
   std::string returned_;
   std::string device_;
   bool device_from_input_ = false;

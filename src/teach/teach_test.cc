@@ -515,28 +515,31 @@ TEST(Teach, PlansHaveFourSteps) {
   for (const Answer& answer : TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {64, 512})))) {
     for (const char* step : {"1. ", "2. ", "3. ", "4. "})
       EXPECT_NE(answer.plan.find(step), std::string::npos);
-    EXPECT_EQ(answer.plan.find("0. "), std::string::npos) << "one operation";
   }
 }
 
-TEST(Teach, PlansSayWhichKernelsComputeAnOperation) {
+TEST(Teach, PlansGoThroughTheProgramLineByLineOnRequest) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512}), w = m.Leaf(NodeKind::kParameter, "w", {512, 64});
   NodeId h = m.Op("aten::relu", {Ref(x)}, {64, 512});
   h = m.Op("aten::mm", {Ref(h), Ref(w)}, {64, 64});
   h = m.Op("aten::t", {Ref(h)}, {64, 64});
-  h = m.Op("aten::neg", {Ref(h)}, {64, 64});
+  const Program program = m.Finish(m.Op("aten::neg", {Ref(h)}, {64, 64}));
+  Request request{.program = &program, .entry = "f", .is_function = true, .strict = true};
+  EXPECT_TRUE(Teach(request).at(0).plan.starts_with("1. Access pattern:"));
+  request.lines = true;
   std::map<std::string, std::string> plans;
-  for (const Answer& answer : TeachFunction(m.Finish(h))) plans[answer.strategy] = answer.plan;
-  const auto starts = [&](const char* strategy, const std::string& text) {
-    EXPECT_EQ(plans[strategy].substr(0, text.size()), text);
+  for (const Answer& answer : Teach(request)) plans[answer.strategy] = answer.plan;
+  const auto lines = [&](const char* strategy) {
+    const std::string& plan = plans[strategy];
+    return plan.substr(0, plan.find("1. "));
   };
-  starts("a kernel for each operation",
-         "0. Operations:\n   - relu: relu_kernel\n   - mm: matmul_kernel\n   - t: a view\n   - neg: "
-         "neg_kernel\n");
-  starts("fused",
-         "0. Operations:\n   - relu: matmul_kernel\n   - mm: matmul_kernel\n   - t: a view\n   - neg: "
-         "neg_kernel\n");
+  EXPECT_EQ(lines("a kernel for each operation"),
+            "0. Lines:\n   - x: input\n   - w: parameter\n   - relu: relu_kernel\n   - mm: matmul_kernel\n"
+            "   - t: a view\n   - neg: neg_kernel\n");
+  EXPECT_EQ(lines("fused"),
+            "0. Lines:\n   - x: input\n   - w: parameter\n   - relu: matmul_kernel\n   - mm: matmul_kernel\n"
+            "   - t: a view\n   - neg: neg_kernel\n");
 }
 
 TEST(Teach, DivisorsAreWrittenAsTheSizesTheyAreMadeOf) {

@@ -17,6 +17,7 @@ struct Request {
   bool is_function = false;
   bool strict = false;  // only candidates whose work is all in Triton
   bool simple = false;  // after the first two, strategies vary a kernel for each operation
+  bool lines = false;   // plans go through the program line by line first
   int count = 8;        // at most so many
   uint64_t seed = 0;    // of the style: names, comments, layout of the wrapper. 0: the plain one
   // Parameters of forward, and for each input of the program the expression that gives it. Empty: one
