@@ -1,0 +1,162 @@
+// How answers and their plans are written.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "teach/style.h"
+#include "teach/test_programs.h"
+
+namespace tritogen::teach {
+namespace {
+
+TEST(Teach, MasksOnlyWhereNeeded) {
+  for (int64_t n : {1024, 1000}) {
+    Maker m;
+    NodeId x = m.Leaf(NodeKind::kInput, "x", {n});
+    auto answers = TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {n})));
+    ASSERT_FALSE(answers.empty());
+    EXPECT_EQ(answers[0].source.find("mask=") != std::string::npos, n == 1000) << answers[0].source;
+  }
+}
+
+TEST(Teach, DimensionsOfOneElementLeaveNoTrace) {
+  // Pooling two rows to one; a product's result as it is returned.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {256, 2, 3});
+  Arg size{Arg::List{Arg{int64_t{1}}, Arg{int64_t{3}}}};
+  auto pooled = TeachFunction(m.Finish(m.Op("aten::adaptive_avg_pool2d", {Ref(x), size}, {256, 1, 3})));
+  Maker v;
+  NodeId a = v.Leaf(NodeKind::kInput, "a", {100, 2, 56}), b = v.Leaf(NodeKind::kInput, "b", {56});
+  auto product = TeachFunction(v.Finish(v.Op("aten::matmul", {Ref(a), Ref(b)}, {100, 2})), true);
+  ASSERT_TRUE(!pooled.empty() && !product.empty());
+  for (const Answer& answer : {pooled[0], product[0]}) {
+    for (const char* trace : {"tl.full([]", " * 1", "// 1)", ".view("})
+      EXPECT_EQ(answer.source.find(trace), std::string::npos) << trace << '\n' << answer.source;
+  }
+}
+
+TEST(Teach, WhatTheProgramDoesNotSayIsWrittenAsAProduct) {
+  // The product sums over channels and window, in another order than the weight has them.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {1, 7, 8, 24}), w = m.Leaf(NodeKind::kInput, "w", {7, 17, 3, 4});
+  const auto list = [](int64_t a, int64_t b) { return Arg{Arg::List{Arg{a}, Arg{b}}}; };
+  const auto answers = TeachFunction(m.Finish(
+      m.Op("aten::conv_transpose2d",
+           {Ref(x), Ref(w), Arg{}, list(1, 1), list(0, 0), list(0, 0), Arg{int64_t{1}}}, {1, 17, 10, 27})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("N=10 * 27, K=7 * 3 * 4,"), std::string::npos) << answers[0].source;
+}
+
+TEST(Teach, LargeTensorsUse64BitOffsets) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {1 << 16, 1 << 16});
+  auto answers = TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {1 << 16, 1 << 16})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("tl.int64"), std::string::npos);
+}
+
+TEST(Teach, StyleFollowsTheSeedAndStrategiesDoNot) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512});
+  Program program = m.Finish(m.Op("aten::_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, {64, 512}));
+  auto answers = [&](uint64_t seed) {
+    Request request{.program = &program, .entry = "f", .is_function = true, .strict = true, .count = 16};
+    request.seed = seed;
+    return Teach(request);
+  };
+  auto plain = answers(0), one = answers(7), again = answers(7), other = answers(8);
+  ASSERT_EQ(plain.size(), one.size());
+  int unlike = 0;
+  for (size_t i = 0; i < one.size(); ++i) {
+    EXPECT_EQ(one[i].source, again[i].source);
+    EXPECT_EQ(one[i].plan, again[i].plan);
+    EXPECT_EQ(one[i].strategy, plain[i].strategy);
+    unlike += one[i].source != other[i].source;
+  }
+  EXPECT_GT(unlike, 0);
+}
+
+TEST(Teach, PlansHaveFourSteps) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512});
+  for (const Answer& answer : TeachFunction(m.Finish(m.Op("aten::relu", {Ref(x)}, {64, 512})))) {
+    for (const char* step : {"1. ", "2. ", "3. ", "4. "})
+      EXPECT_NE(answer.plan.find(step), std::string::npos);
+  }
+}
+
+TEST(Teach, PlansGoThroughTheProgramLineByLineOnRequest) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512}), w = m.Leaf(NodeKind::kParameter, "w", {512, 64});
+  NodeId h = m.Op("aten::relu", {Ref(x)}, {64, 512});
+  h = m.Op("aten::mm", {Ref(h), Ref(w)}, {64, 64});
+  h = m.Op("aten::t", {Ref(h)}, {64, 64});
+  const Program program = m.Finish(m.Op("aten::neg", {Ref(h)}, {64, 64}));
+  Request request{.program = &program, .entry = "f", .is_function = true, .strict = true};
+  EXPECT_TRUE(Teach(request).at(0).plan.starts_with("1. Access pattern:"));
+  request.lines = true;
+  std::map<std::string, std::string> plans;
+  for (const Answer& answer : Teach(request)) plans[answer.strategy] = answer.plan;
+  const auto lines = [&](const char* strategy) {
+    const std::string& plan = plans[strategy];
+    return plan.substr(0, plan.find("1. "));
+  };
+  EXPECT_EQ(lines("a kernel for each operation"),
+            "0. Lines:\n   - x: input\n   - w: parameter\n   - relu: relu_kernel\n   - mm: matmul_kernel\n"
+            "   - t: a view\n   - neg: neg_kernel\n");
+  EXPECT_EQ(lines("fused"),
+            "0. Lines:\n   - x: input\n   - w: parameter\n   - relu: matmul_kernel\n   - mm: matmul_kernel\n"
+            "   - t: a view\n   - neg: neg_kernel\n");
+}
+
+TEST(Teach, DivisorsAreWrittenAsTheSizesTheyAreMadeOf) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {6, 20, 12});
+  const Arg dims{Arg::List{Arg{int64_t{1}}, Arg{int64_t{2}}}};
+  Program program = m.Finish(m.Op("aten::var.correction", {Ref(x), dims}, {6}));
+  program.nodes.back().kwargs = {{"correction", Arg{int64_t{1}}}};
+  const std::string source = TeachFunction(program).at(0).source;
+  EXPECT_NE(source.find(" / (20 * 12)\n"), std::string::npos) << source;
+  EXPECT_NE(source.find(" / (20 * 12 - 1)\n"), std::string::npos) << source;
+}
+
+TEST(Teach, EqualKernelsAreWrittenOnce) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {16, 16}), w = m.Leaf(NodeKind::kParameter, "w", {16, 16});
+  NodeId h = x;
+  for (int i = 0; i < 4; ++i) h = m.Op("aten::mm", {Ref(h), Ref(w)}, {16, 16});
+  auto answers = TeachFunction(m.Finish(h));
+  ASSERT_FALSE(answers.empty());
+  const std::string& source = answers[0].source;
+  EXPECT_EQ(source.find("@triton.jit"), source.rfind("@triton.jit")) << source;
+}
+
+TEST(Style, KeywordsAndProseKeepTheirWords) {
+  Style style;
+  style.names = {{"mask", "valid"}, {"rows", "row_ids"}, {"BLOCK", "TILE"}};
+  const std::string source =
+      "def k(x_ptr, BLOCK: tl.constexpr):\n    # BLOCK rows of x.\n    rows = tl.arange(0, BLOCK)\n    mask "
+      "= rows < 3\n"
+      "    tl.store(x_ptr + rows, 0, mask=mask)\n";
+  EXPECT_EQ(style.Written(source, ""),
+            "def k(x_ptr, TILE: tl.constexpr):\n    # TILE rows of x.\n    row_ids = tl.arange(0, TILE)\n    "
+            "valid = "
+            "row_ids < 3\n    tl.store(x_ptr + row_ids, 0, mask=valid)\n");
+  EXPECT_EQ(style.Constants("BLOCK=8", source), "TILE=8");
+}
+
+TEST(Teach, AnswersDifferAndAreReproducible) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512});
+  Program program = m.Finish(m.Op("aten::_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, {64, 512}));
+  auto first = TeachFunction(program), second = TeachFunction(program);
+  ASSERT_GE(first.size(), 3u);
+  for (size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(first[i].source, second[i].source);
+    for (size_t j = 0; j < i; ++j) EXPECT_NE(first[i].source, first[j].source);
+  }
+}
+
+}  // namespace
+}  // namespace tritogen::teach
