@@ -27,8 +27,8 @@ constexpr auto kWaitForJob = std::chrono::milliseconds(500);  // with a turn tha
 constexpr double kSecondsToEnd = 1;                           // for what a job may have left running
 
 std::string KeyOf(const GpuJob& job) {
-  return fmt::format("{} {} {} {}", job.reference_hash, job.options.seed, static_cast<int>(job.options.mode),
-                     job.confirmed.has_value());
+  return fmt::format("{} {} {} {} {}", job.reference_hash, job.options.seed,
+                     static_cast<int>(job.options.mode), job.confirmed.has_value(), job.options.spare_memory);
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ GpuJudge::Reference& GpuJudge::Find(GpuJob* job) {
   VerifyOptions chosen = options;
   chosen.confirm = job->confirmed.has_value();
   chosen.rest_on_demand = true;
-  auto made = PrepareTask(std::move(job->reference), chosen);
+  auto made = PrepareTask(job->reference, chosen);
   if (auto* failure = std::get_if<TaskFailure>(&made)) {
     reference.failure = ReferenceFailure(failure->outcome, failure->reason, options);
   } else {
@@ -123,6 +123,7 @@ void GpuJudge::Forget() {
   const auto bytes_of = [](const Reference& reference) {
     return reference.task ? reference.task->bytes() : 0;
   };
+  if (references_.empty()) return;
   const Reference& last = references_.front();
   if (last.task && last.task->spoiled()) references_.pop_front();
   if (references_.empty()) return;
@@ -223,6 +224,28 @@ bool GpuJudge::Stands(const Verdict& verdict) const {
   }
 }
 
+// Whether it may be for want of memory that a program did not run, and there was some: others hold some of
+// it, so do the trials, and large free blocks may have been cut up by what lives longer.
+bool GpuJudge::MayHaveRunShort(const Verdict& verdict) {
+  const bool stopped = verdict.outcome == Outcome::kRuntimeError || verdict.outcome == Outcome::kInfraError;
+  return stopped && !Gpu::Current()->lost() && Gpu::Current()->HoldsMuch();
+}
+
+// Fewer trials only where the reference itself did not run: a candidate must not be able to choose them.
+void GpuJudge::JudgeSparing(GpuJob* job, Result* result) {
+  struct Uncut {
+    Uncut() { Gpu::Current()->CutLargeBlocks(false); }
+    ~Uncut() { Gpu::Current()->CutLargeBlocks(true); }
+  };
+  references_.clear();
+  EndTurn();
+  TakeTurn(*job);
+  const Uncut uncut;
+  job->options.spare_memory = result->reference_failed;
+  result->verdict = Judge(job, result);
+  references_.clear();
+}
+
 GpuJudge::Result GpuJudge::RunInTurn(GpuJob* job) {
   const std::vector<cuda::CompileResult> kernels = ReadKernels(*job);
   Result result;
@@ -233,6 +256,7 @@ GpuJudge::Result GpuJudge::RunInTurn(GpuJob* job) {
     TakeTurn(*job);
     result.verdict = Judge(job, &result);
   }
+  if (MayHaveRunShort(result.verdict)) JudgeSparing(job, &result);
   Forget();
   KeepOrEndTurn(*job, &result);
   return result;

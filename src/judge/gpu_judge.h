@@ -75,6 +75,8 @@ class GpuJudge {
   Verdict Judge(GpuJob* job, Result* result);
   void Finish(const GpuJob& job, Verdict* verdict);  // notes; kept for later runs
   bool Stands(const Verdict& verdict) const;
+  static bool MayHaveRunShort(const Verdict& verdict);
+  void JudgeSparing(GpuJob* job, Result* result);
   Reference& Find(GpuJob* job);
   void Forget();                                    // tasks that take too much together
   static bool IsLarge(const Reference& reference);  // too large for others to work beside it

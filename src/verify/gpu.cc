@@ -155,6 +155,11 @@ void Gpu::TidyMemory() {
   if (ReservedBytes(device()) > info_.memory_bytes / 4 * 3) Allocator()->emptyCache();
 }
 
+void Gpu::CutLargeBlocks(bool cut) {
+  constexpr int64_t kUncut = 1024, kAny = int64_t{16} << 20;  // MiB
+  c10::CachingAllocator::setAllocatorSettings(fmt::format("max_split_size_mb:{}", cut ? kAny : kUncut));
+}
+
 // Later graphs get new ones.
 void Gpu::ReleasePools() {
   for (const GraphPool& pool : idle_pools_) {

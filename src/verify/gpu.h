@@ -77,6 +77,9 @@ class Gpu {
   // For who goes on in the same turn: gives back what captured graphs have used, which nothing else can use,
   // and all that nothing uses where little is left for the driver itself (code, graphs).
   void TidyMemory();
+  // Whether memory that is free in one large piece (a GiB and more) may be given out in parts. It may at
+  // first; where it may not, less is lost beside large allocations, and the driver is asked more often.
+  void CutLargeBlocks(bool cut);
   // What the context itself says, for an error that libtorch reported in its own words. Throws cuda::Error.
   void Probe();
 

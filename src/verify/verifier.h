@@ -25,6 +25,7 @@ struct VerifyOptions {
   double budget_seconds = 120;  // for one candidate
   int64_t memory_bytes = 0;     // 0: three quarters of what is available
   bool on_gpu = false;          // Gpu::Current(), which must be open
+  bool spare_memory = false;    // of a task: few trials, as for one that is large
   // Of a task: its candidates have been judged on the tile machine, completely. What is left to see on a GPU
   // is that a few trials are right there, too, and the time.
   bool confirm = false;

@@ -127,6 +127,21 @@ TEST(TaskOnDemand, IsSpoiledByAWriteToWeights) {
   EXPECT_TRUE(task.spoiled());
 }
 
+TEST(Task, ThatSparesMemorySaysSoAndStillTells) {
+  const nlohmann::json golden = ReadCase("softmax");
+  const VerifyOptions options{.seed = 7, .spare_memory = true, .rest_on_demand = true};
+  const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+  for (const bool right : {true, false}) {
+    const std::vector<Verdict> verdicts = VerdictsOf(golden, task, options, right);
+    ASSERT_FALSE(verdicts.empty());
+    for (const Verdict& verdict : verdicts) {
+      EXPECT_EQ(verdict.outcome, right ? Outcome::kPassed : Outcome::kWrongValues) << verdict.reason;
+      const auto says = [](const std::string& note) { return note.starts_with("memory is short"); };
+      EXPECT_TRUE(std::any_of(verdict.notes.begin(), verdict.notes.end(), says));
+    }
+  }
+}
+
 TEST(Task, SaysWhenACandidateHasMadeItGrow) {
   const nlohmann::json golden = ReadCase("mlp");
   const VerifyOptions options{.seed = 7, .rest_on_demand = true};

@@ -145,7 +145,8 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
   task->weight_seed = SubSeed(options.seed, 2);
   const Deadline deadline(options.budget_seconds);
   const int64_t peak = 2 * PeakBytes(task->plan);  // fp64
-  task->spares_memory = kComfortablePeaks * PeakBytes(task->plan) > task->options.memory_bytes;
+  task->spares_memory =
+      options.spare_memory || kComfortablePeaks * PeakBytes(task->plan) > task->options.memory_bytes;
   if (peak > task->options.memory_bytes) {
     return TaskFailure{
         Outcome::kInfraError,
