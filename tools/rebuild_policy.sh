@@ -7,13 +7,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sets=sets runs=runs wrong_tasks=4000 samples=8 programs=200 more_programs=60
-main=configs/data.toml large=configs/data_large.toml hybrid=configs/data_hybrid.toml
+main=configs/data.toml large=configs/data_large.toml long=configs/data_long.toml hybrid=configs/data_hybrid.toml
 start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml
 
-# The same steps, with little of everything: a small set three times, a tiny model, a minute for both halves.
+# The same steps, with little of everything: a small set four times, a tiny model, a minute for both halves.
 rehearse() {
   sets=runs/rehearsal/sets runs=runs/rehearsal wrong_tasks=2 samples=1 programs=1 more_programs=1
-  main=configs/data_small.toml large=configs/data_small.toml hybrid=configs/data_small.toml
+  main=configs/data_small.toml large=configs/data_small.toml long=configs/data_small.toml hybrid=configs/data_small.toml
   start=$runs/start.toml rest=$runs/rest.toml
   mkdir -p "$runs"
   local little='[train]
@@ -45,7 +45,7 @@ out = "$runs/embedded"
 [model]
 from = "$runs/embedded_start/final"
 [data]
-data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/hybrid"]
+data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/long_dimensions", "$sets/hybrid"]
 wrong = ["$sets/wrong.jsonl"]
 $little
 TOML
@@ -58,6 +58,7 @@ esac
 # Judged on CPUs: the same records on every machine, in whatever pieces they are built.
 ./tritogen data build --config "$main" --out "$sets/levels_1_to_3" --device cpu
 ./tritogen data build --config "$large" --out "$sets/large_tensors" --device cpu
+./tritogen data build --config "$long" --out "$sets/long_dimensions" --device cpu
 ./tritogen data build --config "$hybrid" --out "$sets/hybrid" --device cpu
 
 # Repairs: what the policy that there is answers wrongly.
