@@ -83,6 +83,7 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
 GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many)
     : compiler_(compiler) {
   Gpu& gpu = Gpu::Open(0, compiler);
+  gpu.KeepLargePiecesWhole();
   if (many) {
     const GpuTurn turn(&gpu);
     WarmUp(&gpu);
@@ -225,7 +226,7 @@ bool GpuJudge::Stands(const Verdict& verdict) const {
 }
 
 // Whether it may be for want of memory that a program did not run, and there was some: others hold some of
-// it, so do the trials, and large free blocks may have been cut up by what lives longer.
+// it, and so do the trials.
 bool GpuJudge::MayHaveRunShort(const Verdict& verdict) {
   const bool stopped = verdict.outcome == Outcome::kRuntimeError || verdict.outcome == Outcome::kInfraError;
   return stopped && !Gpu::Current()->lost() && Gpu::Current()->HoldsMuch();
@@ -233,14 +234,9 @@ bool GpuJudge::MayHaveRunShort(const Verdict& verdict) {
 
 // Fewer trials only where the reference itself did not run: a candidate must not be able to choose them.
 void GpuJudge::JudgeSparing(GpuJob* job, Result* result) {
-  struct Uncut {
-    Uncut() { Gpu::Current()->CutLargeBlocks(false); }
-    ~Uncut() { Gpu::Current()->CutLargeBlocks(true); }
-  };
   references_.clear();
   EndTurn();
   TakeTurn(*job);
-  const Uncut uncut;
   job->options.spare_memory = result->reference_failed;
   result->verdict = Judge(job, result);
   references_.clear();

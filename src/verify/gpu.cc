@@ -155,9 +155,10 @@ void Gpu::TidyMemory() {
   if (ReservedBytes(device()) > info_.memory_bytes / 4 * 3) Allocator()->emptyCache();
 }
 
-void Gpu::CutLargeBlocks(bool cut) {
-  constexpr int64_t kUncut = 1024, kAny = int64_t{16} << 20;  // MiB
-  c10::CachingAllocator::setAllocatorSettings(fmt::format("max_split_size_mb:{}", cut ? kAny : kUncut));
+void Gpu::KeepLargePiecesWhole() {
+  // Of one that is cut already the allocator would try to free a part.
+  TRITOGEN_CHECK(ReservedBytes(device()) < kLargePiece);
+  c10::CachingAllocator::setAllocatorSettings(fmt::format("max_split_size_mb:{}", kLargePiece >> 20));
 }
 
 // Later graphs get new ones.

@@ -77,9 +77,11 @@ class Gpu {
   // For who goes on in the same turn: gives back what captured graphs have used, which nothing else can use,
   // and all that nothing uses where little is left for the driver itself (code, graphs).
   void TidyMemory();
-  // Whether memory that is free in one large piece (a GiB and more) may be given out in parts. It may at
-  // first; where it may not, less is lost beside large allocations, and the driver is asked more often.
-  void CutLargeBlocks(bool cut);
+  // From now on memory that is free in one large piece is given out for what has its size only. It would be
+  // cut up by what is made next, and who needs it again would find it in parts: whether a program runs would
+  // hang on what ran before it. REQUIRES: no large piece was taken yet.
+  static constexpr int64_t kLargePiece = int64_t{1} << 30;  // bytes, and more
+  void KeepLargePiecesWhole();
   // What the context itself says, for an error that libtorch reported in its own words. Throws cuda::Error.
   void Probe();
 

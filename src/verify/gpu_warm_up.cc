@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string_view>
+#include <vector>
 
 #include "kernels/table.h"
 
@@ -120,11 +121,19 @@ void LoadOurs(Gpu* gpu) {
   }
 }
 
+// In pieces that may be cut up.
+void Reserve(Gpu* gpu) {
+  constexpr int64_t kPiece = Gpu::kLargePiece / 2;
+  const auto bytes = at::TensorOptions().device(gpu->device()).dtype(at::kByte);
+  std::vector<at::Tensor> pieces;
+  for (int64_t left = gpu->info().memory_bytes / kReservedShare; left > 0; left -= kPiece)
+    pieces.push_back(at::empty({kPiece}, bytes));
+}
+
 }  // namespace
 
 void WarmUp(Gpu* gpu) try {
-  const auto bytes = at::TensorOptions().device(gpu->device()).dtype(at::kByte);
-  at::empty({gpu->info().memory_bytes / kReservedShare}, bytes);
+  Reserve(gpu);
   LoadOurs(gpu);
   LoadLibraries(gpu);
   gpu->Synchronize(kSecondsAtMost);
