@@ -14,6 +14,7 @@
 
 #include "base/splitmix.h"
 #include "runner/open_gpu.h"
+#include "train/batch_feed.h"
 #include "train/flops.h"
 #include "train/linear.h"
 #include "train/optimizer.h"
@@ -79,10 +80,7 @@ RandomBatch MakeBatch(const Options& o, int64_t tokens, int64_t longest, int64_t
   }
   while (static_cast<int64_t>(starts.size()) < most_documents + 1)
     starts.push_back(static_cast<int32_t>(tokens));
-  const auto put = [&](const at::Tensor& tensor) { return tensor.to(device); };
-  made.batch = {put(at::tensor(ids, at::kInt)), put(at::tensor(targets, at::kInt)),
-                put(at::tensor(positions, at::kInt)), put(at::tensor(weights, at::kFloat)),
-                put(at::tensor(starts, at::kInt))};
+  made.batch = OnDevice(OnHost({ids, targets, weights, positions, starts}, /*page_locked=*/false), device);
   return made;
 }
 
@@ -106,7 +104,8 @@ double Time(const Options& o, const std::function<void()>& call) {
   return 1e3 * std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(calls);
 }
 
-// Milliseconds until a call returns that begins with nothing left on the device: what the host needs to launch.
+// Milliseconds until a call returns that begins with nothing left on the device: what the host needs to
+// launch.
 double HostTime(const std::function<void()>& call) {
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < 8; ++i) {
@@ -255,7 +254,10 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
     adamw.Step(model.gradients.flat, adamw.SquaredNorm(model.gradients.flat), 1e-4);
   };
   const double step = Time(o, whole), host = device.is_cuda() ? HostTime(whole) : 0;
-  const double flops = TrainingFlops(config, static_cast<double>(o.tokens), random.squared_lengths);
+  const auto tokens = static_cast<double>(o.tokens),
+             learned = static_cast<double>(random.batch.learned.numel());
+  const double flops = TrainingFlops(config, {tokens, learned, random.squared_lengths}),
+               of_all = TrainingFlops(config, {tokens, tokens, random.squared_lengths});
   json out = {{"pass", plain ? "plain" : "fused"},
               {"parameters", model.weights.flat.numel()},
               {"tflop_per_step", flops / 1e12},
@@ -266,7 +268,9 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
               {"step_ms", step},
               {"host_ms", host},
               {"tokens_per_s", static_cast<double>(o.tokens) / step * 1e3},
-              {"mfu", flops / (step / 1e3) / kPeak}};
+              {"learned", random.batch.learned.numel()},
+              {"mfu", flops / (step / 1e3) / kPeak},
+              {"mfu_as_if_all_were_learned", of_all / (step / 1e3) / kPeak}};
   if (!plain) {
     out["products_ms"] = ProductsMs(o, model);
     out["attention_of_a_layer"] = AttentionMs(o, config, random, dtype, device);

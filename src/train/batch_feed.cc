@@ -27,6 +27,7 @@ void Count(const PackedBatch& batch, StepBatches* step) {
     for (int32_t t = from; t < past; ++t) {
       learns |= batch.targets[t] >= 0;
       step->weight += batch.weights[t];
+      step->learned += batch.weights[t] != 0;
     }
     if (!learns) continue;
     step->tokens += past - from;
@@ -37,11 +38,15 @@ void Count(const PackedBatch& batch, StepBatches* step) {
 }  // namespace
 
 DeviceBatch OnHost(const PackedBatch& batch, bool page_locked) {
+  std::vector<int64_t> learned;
+  for (size_t i = 0; i < batch.weights.size(); ++i)
+    if (batch.weights[i] != 0) learned.push_back(static_cast<int64_t>(i));
   return {.tokens = HostTensor(batch.tokens, at::kInt, page_locked),
           .targets = HostTensor(batch.targets, at::kInt, page_locked),
           .positions = HostTensor(batch.positions, at::kInt, page_locked),
           .weights = HostTensor(batch.weights, at::kFloat, page_locked),
-          .starts = HostTensor(batch.starts, at::kInt, page_locked)};
+          .starts = HostTensor(batch.starts, at::kInt, page_locked),
+          .learned = HostTensor(learned, at::kLong, page_locked)};
 }
 
 DeviceBatch OnDevice(const DeviceBatch& batch, at::Device device) {
@@ -52,7 +57,8 @@ DeviceBatch OnDevice(const DeviceBatch& batch, at::Device device) {
           .targets = move(batch.targets),
           .positions = move(batch.positions),
           .weights = move(batch.weights),
-          .starts = move(batch.starts)};
+          .starts = move(batch.starts),
+          .learned = move(batch.learned)};
 }
 
 BatchFeed::BatchFeed(Packer* packer, Place from, int64_t batches, int rank, int ranks, bool page_locked)

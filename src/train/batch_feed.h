@@ -26,8 +26,9 @@ struct StepBatches {
   std::vector<DeviceBatch> mine;  // this rank's, on the host
   std::vector<Place> places;      // of all ranks' batches; batch i is rank i % ranks' own
   double weight = 0;              // of all targets of all of them
-  // Without padding, of all of them: tokens, and the sum of the squares of documents' lengths.
-  int64_t tokens = 0;
+  // Without padding, of all of them: tokens, those that are learned, and the sum of the squares of documents'
+  // lengths.
+  int64_t tokens = 0, learned = 0;
   double squared_lengths = 0;
   Place next;  // where the step behind begins
 };

@@ -5,10 +5,15 @@
 
 namespace tritogen::train {
 
-// FLOPs of forward and backward over `tokens` tokens in documents whose lengths' squares add up to
-// `squared_lengths`: 6 for each token and parameter of a product (the output matrix, too; looking up an
-// embedding is none), and the attention's two products over the causal half of each document. What is
-// computed twice (checkpointing) counts once: model FLOPs (Chowdhery et al. 2022, arXiv 2204.02311, B).
-double TrainingFlops(const ModelConfig& config, double tokens, double squared_lengths);
+struct BatchSize {
+  double tokens = 0, learned = 0;  // learned: with a loss
+  double squared_lengths = 0;      // the sum of the squares of documents' lengths
+};
+
+// FLOPs of forward and backward: 6 for each token and parameter of a product (looking up an embedding is
+// none), of the output matrix for learned tokens only, and the attention's two products over the causal half
+// of each document. What is computed twice (checkpointing) counts once: model FLOPs (Chowdhery et al. 2022,
+// arXiv 2204.02311, B, where every token is learned).
+double TrainingFlops(const ModelConfig& config, const BatchSize& batch);
 
 }  // namespace tritogen::train

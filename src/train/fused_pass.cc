@@ -18,9 +18,9 @@
 namespace tritogen::train {
 namespace {
 
-constexpr int64_t kMostParts = 660;            // programs that share a sum over tokens: what an H200 runs at once
-constexpr int64_t kTile = 2048;                // elements of a program's tile: kernels/emit.py
-constexpr int64_t kSwigluBlock = 1024;         // and BLOCK of swiglu
+constexpr int64_t kMostParts = 660;     // programs that share a sum over tokens: what an H200 runs at once
+constexpr int64_t kTile = 2048;         // elements of a program's tile: kernels/emit.py
+constexpr int64_t kSwigluBlock = 1024;  // and BLOCK of swiglu
 constexpr int64_t kEmbeddingColumns = 128;     // and COLUMNS of embedding_backward
 constexpr int64_t kPartColumns = 32;           // and of add_parts
 constexpr int64_t kLogits = int64_t{1} << 30;  // held at once, about
@@ -40,7 +40,7 @@ const char* DtypeName(at::ScalarType type) {
 // What a layer's forward pass leaves for its backward pass; [tokens, …].
 struct Kept {
   at::Tensor y, qkv, rotated, attended, lse;  // y: of the norm before; lse [heads, tokens] float32
-  at::Tensor x_mlp, y_mlp, gate_up, hidden;  // hidden: silu(gate) · up
+  at::Tensor x_mlp, y_mlp, gate_up, hidden;   // hidden: silu(gate) · up
 };
 
 class FusedPass : public TrainingPass {
@@ -51,7 +51,7 @@ class FusedPass : public TrainingPass {
     const at::NoGradGuard no_gradients;
     Forward(batch);
     Output(batch, nullptr);
-    return losses_.sum();
+    return TotalLoss(batch);
   }
   at::Tensor LossAndGradients(const DeviceBatch& batch, double scale) override;
 
@@ -61,9 +61,12 @@ class FusedPass : public TrainingPass {
   void LayerForward(size_t index, const DeviceBatch& batch, bool again);
   void LayerBackward(size_t index, const DeviceBatch& batch);
   void AttentionBackward(size_t index, const DeviceBatch& batch);
-  // Losses of all tokens; with `scale` gradients of the output matrix, and of the last norm's result to
-  // delta_.
+  // Losses of the learned tokens, whose logits alone are computed; with `scale` gradients of the output
+  // matrix, and of the last norm's result to delta_.
   void Output(const DeviceBatch& batch, const double* scale);
+  at::Tensor TotalLoss(const DeviceBatch& batch) const {
+    return losses_.narrow(0, 0, batch.learned.numel()).sum();
+  }
   void EmbeddingBackward(const DeviceBatch& batch);
 
   void Norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out) const;
@@ -101,7 +104,8 @@ class FusedPass : public TrainingPass {
   at::Tensor y_;               // of the last norm
   at::Tensor delta_;           // what a half of a layer adds, and the gradient of a norm's result
   at::Tensor d_x_, d_hidden_, d_attended_, d_rotated_, d_qkv_;
-  at::Tensor logits_, losses_, parts_, ends_, ids_, order_;
+  at::Tensor logits_, some_y_;  // of so many learned tokens: logits, y and its gradient
+  at::Tensor losses_, parts_, ends_, ids_, order_;
 };
 
 FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape)
@@ -141,10 +145,12 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
                      make(2 * config_.intermediate), make(config_.intermediate)});
   }
   y_ = make(config_.hidden), delta_ = make(config_.hidden);
-  d_x_ = make(config_.hidden), d_hidden_ = make(config_.intermediate), d_attended_ = make(heads), d_rotated_ = make(heads + kv);
+  d_x_ = make(config_.hidden), d_hidden_ = make(config_.intermediate), d_attended_ = make(heads),
+  d_rotated_ = make(heads + kv);
   d_qkv_ = make(heads + 2 * kv);
   // Rows of logits begin on multiples of 16 elements, whatever the vocabulary.
   logits_ = at::empty({LogitTokens(config_, shape), RoundUp(config_.vocabulary, 16)}, same);
+  some_y_ = at::empty({logits_.size(0), config_.hidden}, same);
   losses_ = at::empty({n}, wide);
   parts_ = at::empty({kMostParts * std::max(config_.hidden, 2 * config_.head_dim)}, wide);
   ends_ = at::empty({n}, whole), ids_ = at::empty({n}, whole);
@@ -159,6 +165,7 @@ void FusedPass::Check(const DeviceBatch& batch) const {
   TRITOGEN_CHECK(fits(batch.tokens, at::kInt) && fits(batch.targets, at::kInt) &&
                  fits(batch.positions, at::kInt) && fits(batch.weights, at::kFloat));
   TRITOGEN_CHECK(batch.starts.scalar_type() == at::kInt && batch.starts.numel() >= 2);
+  TRITOGEN_CHECK(batch.learned.scalar_type() == at::kLong && batch.learned.numel() <= shape_.tokens);
 }
 
 // All at once, the optimizer's, too, rather than each where it is first launched.
@@ -259,17 +266,23 @@ void FusedPass::Forward(const DeviceBatch& batch) {
 
 void FusedPass::Output(const DeviceBatch& batch, const double* scale) {
   const std::string kernel = CrossEntropyKernel(scale != nullptr);
-  for (int64_t from = 0; from < shape_.tokens; from += logits_.size(0)) {
-    const int64_t count = std::min(logits_.size(0), shape_.tokens - from);
-    const auto part = [&](const at::Tensor& tensor) { return tensor.narrow(0, from, count); };
+  const int64_t learned = batch.learned.numel();
+  if (scale != nullptr) delta_.zero_();
+  for (int64_t from = 0; from < learned; from += logits_.size(0)) {
+    const int64_t count = std::min(logits_.size(0), learned - from);
+    const at::Tensor places = batch.learned.narrow(0, from, count);
+    at::Tensor y = some_y_.narrow(0, 0, count);
+    at::index_select_out(y, y_, 0, places);
     const at::Tensor logits = logits_.narrow(0, 0, count).narrow(1, 0, config_.vocabulary);
-    Linear(part(y_), weights_.output, {}, logits);
+    Linear(y, weights_.output, {}, logits);
     LaunchBuiltin(kernel, count,
-                  {logits, part(batch.targets), part(batch.weights), part(losses_), logits_.stride(0),
-                   config_.vocabulary, scale != nullptr ? *scale : 0});
+                  {logits, batch.targets.index_select(0, places), batch.weights.index_select(0, places),
+                   losses_.narrow(0, from, count), logits_.stride(0), config_.vocabulary,
+                   scale != nullptr ? *scale : 0});
     if (scale == nullptr) continue;
-    LinearToInput(logits, weights_.output, part(delta_));
-    LinearToWeights(logits, part(y_), gradients_.output, {});
+    LinearToWeights(logits, y, gradients_.output, {});
+    LinearToInput(logits, weights_.output, y);
+    delta_.index_copy_(0, places, y);
   }
 }
 
@@ -321,7 +334,7 @@ at::Tensor FusedPass::LossAndGradients(const DeviceBatch& batch, double scale) {
     LayerBackward(i, batch);
   }
   EmbeddingBackward(batch);
-  return losses_.sum();
+  return TotalLoss(batch);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ TEST(FlatWeights, HoldEachTensorOnceMatricesFirst) {
 TEST(Flops, OfASmallModel) {
   ModelConfig c = SmallModel(ModelFamily::kQwen3, true);
   const double layer = 48 * 256 + 128 * 48 + 3 * 48 * 64;  // qkv, out, mlp
-  EXPECT_DOUBLE_EQ(TrainingFlops(c, 10, 52), 6 * (2 * layer + 48 * 83) * 10 + 12 * 2 * 128 * 52 / 2.0);
+  EXPECT_DOUBLE_EQ(TrainingFlops(c, {.tokens = 10, .learned = 4, .squared_lengths = 52}),
+                   6 * (2 * layer * 10 + 48 * 83 * 4) + 12 * 2 * 128 * 52 / 2.0);
 }
 
 struct Case {

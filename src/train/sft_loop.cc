@@ -16,6 +16,12 @@ double SecondsSince(std::chrono::steady_clock::time_point then) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
 
+BatchSize SizeOf(const StepBatches& batches) {
+  return {.tokens = static_cast<double>(batches.tokens),
+          .learned = static_cast<double>(batches.learned),
+          .squared_lengths = batches.squared_lengths};
+}
+
 }  // namespace
 
 SftLoop::SftLoop(const LoopParts& parts, RunPosition position)
@@ -109,8 +115,7 @@ void SftLoop::Launch() {
                       .lr = lr,
                       .weight = batches.weight,
                       .tokens = batches.tokens,
-                      .flops = TrainingFlops(trainer_.weights().config, static_cast<double>(batches.tokens),
-                                             batches.squared_lengths),
+                      .flops = TrainingFlops(trainer_.weights().config, SizeOf(batches)),
                       .places = batches.places});
   position_.next = batches.next;  // behind the last step that was launched: read only when all are finished
 }

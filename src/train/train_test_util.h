@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/splitmix.h"
+#include "train/batch_feed.h"
 #include "train/training_pass.h"
 
 namespace tritogen::train {
@@ -53,8 +54,7 @@ inline DeviceBatch RandomBatch(uint64_t seed, const std::vector<int64_t>& length
     }
     starts.push_back(static_cast<int32_t>(tokens.size()));
   }
-  return {at::tensor(tokens, at::kInt), at::tensor(targets, at::kInt), at::tensor(positions, at::kInt),
-          at::tensor(weights, at::kFloat), at::tensor(starts, at::kInt)};
+  return OnHost({tokens, targets, weights, positions, starts}, /*page_locked=*/false);
 }
 
 }  // namespace tritogen::train

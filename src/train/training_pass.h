@@ -25,6 +25,7 @@ struct DeviceBatch {
   at::Tensor tokens, targets, positions;  // [tokens] int32
   at::Tensor weights;                     // [tokens] float32
   at::Tensor starts;                      // [most_documents + 1] int32
+  at::Tensor learned;  // [any] int64: places of the tokens whose weight is not 0, ascending
 };
 
 class TrainingPass {

@@ -10,6 +10,7 @@
 
 #include "base/json_text.h"
 #include "model/model_folder.h"
+#include "train/batch_feed.h"
 #include "train/optimizer.h"
 #include "train/training_pass.h"
 
@@ -30,8 +31,7 @@ DeviceBatch BatchOf(const json& documents) {
     }
     starts.push_back(static_cast<int32_t>(tokens.size()));
   }
-  return {at::tensor(tokens, at::kInt), at::tensor(targets, at::kInt), at::tensor(positions, at::kInt),
-          at::tensor(weights, at::kFloat), at::tensor(starts, at::kInt)};
+  return OnHost({tokens, targets, weights, positions, starts}, /*page_locked=*/false);
 }
 
 json Answer(const json& request) {
@@ -46,9 +46,8 @@ json Answer(const json& request) {
                         request["checkpointing"]};
   const bool fused = request["fused"];
   const auto pass = (fused ? MakeFusedPass : MakePlainPass)(weights, gradients, shape);
-  const AdamWOptions options{.epsilon = request["epsilon"],
-                             .weight_decay = request["weight_decay"],
-                             .clip = request["clip"]};
+  const AdamWOptions options{
+      .epsilon = request["epsilon"], .weight_decay = request["weight_decay"], .clip = request["clip"]};
   AdamW adamw(weights, 0, weights.flat.numel(), options, !fused);
 
   const auto rates = request["rates"].get<std::vector<double>>();
