@@ -84,8 +84,7 @@ def record(request: dict) -> dict:
 
 def _compile(request: dict) -> dict:
     folder = os.getcwd()
-    os.environ["TRITON_REPRODUCER_PATH"] = os.path.join(folder, "reproducer")  # not to stderr
-    ptx, metadata, options, signature = _lower(request, folder)
+    ptx, metadata, options, signature = _lower_or_say_why(request, folder)
     cubin, log = _assemble(ptx, request["capability"], options, folder)
     name = metadata["name"]
     kernel = {
@@ -111,6 +110,18 @@ def _compile(request: dict) -> dict:
     if request.get("want_ptx"):
         kernel["ptx"] = ptx
     return kernel
+
+
+def _lower_or_say_why(request: dict, folder: str) -> tuple[str, dict[str, Any], Any, list[str]]:
+    """As _lower. A failing pass prints the whole module behind its reasons, and of a child's output the end is kept; when MLIR
+    is told to write modules into files it copies them before every pass, so that is left to a second attempt."""
+    try:
+        return _lower(request, folder)
+    except _Failure as failure:
+        if failure.reason != "lowering":
+            raise
+    os.environ["TRITON_REPRODUCER_PATH"] = os.path.join(folder, "reproducer")
+    return _lower(request, folder)
 
 
 def _lower(request: dict, folder: str) -> tuple[str, dict[str, Any], Any, list[str]]:

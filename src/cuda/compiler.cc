@@ -82,7 +82,7 @@ std::string Diagnostics(const std::string& output) {
     const bool says = line.find("error: ") != std::string::npos ||
                       line.find("Assertion") != std::string::npos ||
                       line.find("LLVM ERROR") != std::string::npos;
-    if (!says) continue;
+    if (!says || found.find(line) != std::string::npos) continue;  // two attempts say the same
     found += "\n" + line;
     ++count;
   }

@@ -246,6 +246,18 @@ TEST(Compiler, FailuresSayWhatFailed) {
   EXPECT_THAT(memory.detail, HasSubstr("bytes of shared memory"));
 }
 
+// MLIR prints the module that it could not lower, and of what a child prints the end is kept.
+TEST(Compiler, ALargeModuleDoesNotHideWhyItFails) {
+  Kernel large = Golden("map_elements");
+  const size_t end = large.ttir.rfind("tt.store"), next = large.ttir.find('\n', end);
+  const std::string store = large.ttir.substr(end, next + 1 - end);
+  for (int i = 0; i < 1000; ++i) large.ttir.insert(next + 1, store);
+  const CompileFailure failure = Bad(CompileOne(large));
+  EXPECT_EQ(failure.reason, Reason::kLowering);
+  EXPECT_THAT(failure.detail, HasSubstr("pack size must be a divisor"));
+  EXPECT_LT(failure.detail.size(), 4096u);
+}
+
 TEST(Compiler, AKernelThatTakesTooLongIsATimeoutAndIsNotKept) {
   TempDir cache;
   CompilerOptions options = Options(cache.path());
