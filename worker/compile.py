@@ -25,6 +25,8 @@ from triton.compiler.compiler import make_backend  # noqa: E402
 knobs.compilation.disable_line_info = True
 
 _DETAIL_BYTES = 8 << 10
+# ptxas takes and returns blocks of some MB: from one heap that grows in large steps, instead of a mapping each.
+_PTXAS_MEMORY = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432:glibc.malloc.top_pad=16777216"
 _PARAMETER = re.compile(r"\.param (?:\.align (\d+) )?\.[a-z](\d+) [^,\[\n]*(?:\[(\d+)\])?")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes spill (?:stores|loads)")
@@ -179,7 +181,10 @@ def _assemble(ptx: str, capability: int, options: Any, folder: str) -> tuple[byt
     fusion = [] if options.enable_fp_fusion else ["--fmad=false"]
     architecture = f"--gpu-name={sm_arch_from_capability(capability)}"
     command = [_ptxas(capability).path, *fusion, "-v", architecture, source, "-o", binary]
-    ended = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    environment = {**os.environ, "GLIBC_TUNABLES": _PTXAS_MEMORY}
+    ended = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     log = ended.stderr.decode(errors="replace")
     if ended.returncode != 0:
         how = f"exit status {ended.returncode}"
