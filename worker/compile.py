@@ -115,8 +115,8 @@ def _compile(request: dict) -> dict:
 
 
 def _lower_or_say_why(request: dict, folder: str) -> tuple[str, dict[str, Any], Any, list[str]]:
-    """As _lower. A failing pass prints the whole module behind its reasons, and of a child's output the end is kept; when MLIR
-    is told to write modules into files it copies them before every pass, so that is left to a second attempt."""
+    """As _lower. A failing pass prints the whole module behind its reasons, and of a child's output the end is kept; when
+    MLIR is told to write modules into files it copies them before every pass, so that is left to a second attempt."""
     try:
         return _lower(request, folder)
     except _Failure as failure:
