@@ -15,6 +15,7 @@
 #include "propose/chat_client.h"
 #include "propose/inductor_proposer.h"
 #include "propose/local_model.h"
+#include "propose/parts_proposer.h"
 #include "propose/teacher_proposer.h"
 
 namespace tritogen {
@@ -25,9 +26,9 @@ using nlohmann::json;
 constexpr std::string_view kRemote = "remote:";
 constexpr const char *kRemotePrompt = "autotriton_distil", *kPolicyPrompt = "embedded";
 constexpr size_t kMostPromptBytes = 1 << 20;
-// Longer programs the policy was not trained on (models/embedded/README.md: of four operations three answers
-// in five pass, of five one), and on CPUs it writes for a quarter of a minute, with repairs for longer.
-constexpr int kPolicyOperations = 4;
+// Without a GPU the policy writes for a quarter of a minute about a program of so many operations on two
+// cores, and for twice as long about twice as many.
+constexpr int kPolicyOperations = 8;
 
 // A built-in prompt, or a file with one.
 PromptTemplate PromptNamed(const std::string& name) {
@@ -95,7 +96,8 @@ void ProposerOptions::AddTo(CLI::App* app) {
                   fmt::format("who writes candidates: policy (models/embedded), teacher, remote:URL of an "
                               "OpenAI-compatible endpoint,\nor the folder of a model; may be given more than "
                               "once (default: teacher{})",
-                              policy_too ? fmt::format(", and policy for programs of at most {} operations",
+                              policy_too ? fmt::format(", and policy; without a GPU for programs of "
+                                                       "at most {} operations",
                                                        kPolicyOperations)
                                          : ""))
       ->allow_extra_args(false);
@@ -115,6 +117,13 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
       ->check(CLI::Range(0.0, 10.0));
   asked->add_option("--top-p", top_p, "of sampling (default: the model's own)")->check(CLI::Range(0.0, 1.0));
   asked->add_option("--max-tokens", max_tokens, "of one answer")->check(kPositive);
+  asked
+      ->add_option(
+          "--parts", parts,
+          "model folders: programs of more operations than this are asked about in parts of at most\n"
+          "so many, whose answers are put together; 0: as a whole")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
   auto* group = app->add_option_group("Remote model", "for --proposer remote:URL; docs/remote.md says more");
   group->add_option("--model", model, "its name");
   group->add_option("--key-variable", key_variable, "environment variable that holds the key")
@@ -152,7 +161,8 @@ std::vector<std::unique_ptr<Proposer>> ProposerOptions::Make(const Context& cont
   made.push_back(std::make_unique<TeacherProposer>());
   const std::filesystem::path policy = PolicyFolder(context.environment);
   if (policy_too && std::filesystem::is_directory(policy))
-    made.push_back(MakeLocal("policy", policy, context, kPolicyOperations));
+    made.push_back(
+        MakeLocal("policy", policy, context, context.runner.device == "cpu" ? kPolicyOperations : 0));
   return made;
 }
 
@@ -199,7 +209,6 @@ std::unique_ptr<Proposer> ProposerOptions::MakeLocal(const std::string& name, co
                                                      const Context& context, int most_operations) const {
   LanguageOptions language{.name = name,
                            .prompt = PromptNamed(prompt.empty() ? kPolicyPrompt : prompt),
-                           .most_operations = most_operations,
                            .must_answer = context.must_answer,
                            .progress = context.progress};
   language.as_policy = language.prompt.name == kPolicyPrompt;
@@ -219,7 +228,11 @@ std::unique_ptr<Proposer> ProposerOptions::MakeLocal(const std::string& name, co
   auto model =
       std::make_unique<LocalModel>(std::filesystem::weakly_canonical(folder).filename().string(), open);
   model->give_up = context.give_up;
-  return std::make_unique<LanguageProposer>(std::move(language), std::move(model));
+  const bool as_policy = language.as_policy;
+  auto whole = std::make_unique<LanguageProposer>(std::move(language), std::move(model));
+  if (!as_policy) return whole;
+  return std::make_unique<PartsProposer>(std::move(whole),
+                                         PartsOptions{.operations = parts, .most = most_operations});
 }
 
 }  // namespace tritogen

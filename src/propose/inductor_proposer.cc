@@ -11,7 +11,7 @@
 #include "program/names.h"
 #include "program/print.h"
 #include "propose/inductor_clean.h"
-#include "propose/language_proposer.h"
+#include "propose/module_around.h"
 
 namespace tritogen {
 namespace {

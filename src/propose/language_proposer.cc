@@ -7,9 +7,8 @@
 #include "base/error.h"
 #include "base/python_tokens.h"
 #include "program/catalogue.h"
-#include "program/literal.h"
 #include "program/print.h"
-#include "propose/constant_text.h"
+#include "propose/module_around.h"
 
 namespace tritogen {
 namespace {
@@ -21,76 +20,16 @@ bool Names(const std::string& code, const std::string& name) {
   });
 }
 
-bool HasName(const Plan* plan, const std::string& name) {
-  return plan == nullptr || std::any_of(plan->state.begin(), plan->state.end(),
-                                        [&](const StateEntry& entry) { return entry.name == name; });
-}
-
-// Whether an answer to the canonical program is an answer to the reference: a constructor and a forward with
-// the same arguments, so no state, and tensors only.
-bool TakesProgramArguments(const ProposeRequest& request) {
-  const auto& nodes = request.program->nodes;
-  const bool state = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
-    return node.kind == NodeKind::kParameter || node.kind == NodeKind::kBuffer ||
-           node.kind == NodeKind::kConstant;
-  });
-  const auto inputs = std::count_if(nodes.begin(), nodes.end(),
-                                    [](const Node& node) { return node.kind == NodeKind::kInput; });
-  const Plan* reference = request.reference;
-  return !state && (reference == nullptr || (reference->init_inputs.empty() &&
-                                             reference->inputs.size() == static_cast<size_t>(inputs)));
-}
-
-// Why the model is not asked about this program; empty: it is.
-std::string Refusal(const Program& program, const LanguageOptions& options) {
-  int64_t operations = 0;
+// Why the policy is not asked about this program; empty: it is.
+std::string Refusal(const Program& program) {
   for (const Node& node : program.nodes) {
-    if (node.kind != NodeKind::kOp) continue;
-    if (options.as_policy && FindOp(node.op) == nullptr)
+    if (node.kind == NodeKind::kOp && FindOp(node.op) == nullptr)
       return fmt::format("the program has {}, which is no operation of the catalogue", node.op);
-    ++operations;
   }
-  if (options.most_operations == 0 || operations <= options.most_operations) return "";
-  return fmt::format(
-      "not asked: the program has {} operations, and its answers to more than {} rarely pass "
-      "(--proposer {} asks it all the same)",
-      operations, options.most_operations, options.name);
+  return "";
 }
 
 }  // namespace
-
-std::optional<std::string> ModuleAround(const std::string& code, const std::string& function,
-                                        const ProposeRequest& request) {
-  std::map<NodeId, std::string> constants;
-  if (request.reference != nullptr) constants = ConstantTexts(*request.reference, *request.program);
-  std::string arguments = "*tensors", buffers;
-  for (NodeId id = 0; id < static_cast<NodeId>(request.program->nodes.size()); ++id) {
-    const Node& node = request.program->nodes[id];
-    if (node.kind == NodeKind::kInput || node.kind == NodeKind::kOp) continue;
-    const std::string name = PythonLiteral(Arg{node.name});
-    if (node.kind == NodeKind::kConstant) {
-      const auto text = constants.find(id);
-      if (text == constants.end()) return std::nullopt;
-      buffers += fmt::format("        self.register_buffer({}, {}, persistent=False)\n", name, text->second);
-    } else if (!HasName(request.reference, node.name)) {
-      return std::nullopt;
-    }
-    arguments +=
-        fmt::format(", self.get_{}({})", node.kind == NodeKind::kParameter ? "parameter" : "buffer", name);
-  }
-  if (!buffers.empty()) {
-    buffers = "    def __init__(self, *inputs, **named):\n        super().__init__(*inputs, **named)\n" +
-              buffers + "\n";
-  }
-  const std::string base = request.is_function ? "torch.nn.Module" : request.entry;
-  return fmt::format(
-      "{}import torch\nfrom torch.utils._pytree import tree_leaves\n\n{}\n\n"
-      "class ModelNew({}):\n{}"
-      "    def forward(self, *inputs):\n"
-      "        tensors = [leaf for leaf in tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]\n"
-      "        return {}({})\n",
-      request.is_function ? "" : request.reference_source + "\n\n", code, base, buffers, function, arguments);
-}
 
 LanguageProposer::LanguageProposer(LanguageOptions options, std::unique_ptr<ChatModel> model)
     : options_(std::move(options)), model_(std::move(model)) {
@@ -132,23 +71,19 @@ ChatRequest LanguageProposer::QuestionFor(const Open& open) const {
 // The answer's code as a complete file that defines ModelNew.
 void LanguageProposer::PutIntoFile(const Open& open, const Answer& answer, Candidate* candidate) const {
   const ProposeRequest& request = open.request;
-  std::string function = AnswerEntry(options_.prompt, open.task), code = answer.code;
-  if (options_.prompt.answer == AnswerForm::kClass) {
-    if (!options_.as_policy || TakesProgramArguments(request)) {
-      // Some answers extend the original class, or use a helper of its file, without repeating it.
-      const bool needs_original = !options_.as_policy && !request.is_function && Names(code, request.entry);
-      candidate->source = needs_original ? request.reference_source + "\n\n" + code : code;
-      return;
-    }
-    function = "_program";
-    code += fmt::format("\n\n{} = ModelNew()\n", function);
+  const bool is_class = options_.prompt.answer == AnswerForm::kClass;
+  if (is_class && !options_.as_policy) {
+    // Some answers extend the original class, or use a helper of its file, without repeating it.
+    const bool needs_original = !request.is_function && Names(answer.code, request.entry);
+    candidate->source = needs_original ? request.reference_source + "\n\n" + answer.code : answer.code;
+    return;
   }
-  if (auto module = ModuleAround(code, function, request)) {
-    candidate->source = std::move(*module);
+  auto file = is_class ? FileOf(answer.code, request)
+                       : ModuleAround(answer.code, AnswerEntry(options_.prompt, open.task), request);
+  if (file) {
+    candidate->source = std::move(*file);
   } else {
-    candidate->no_answer =
-        "no_module: the program has constants that are too long to write down, or state without a name: a "
-        "function cannot be given them";
+    candidate->no_answer = kNoModule;
   }
 }
 
@@ -189,7 +124,8 @@ Candidate LanguageProposer::CandidateFrom(const Open& open, const ChatReply& rep
 
 void LanguageProposer::Begin(std::string id, const ProposeRequest& request) {
   TRITOGEN_CHECK(request.program != nullptr);
-  if (const std::string why = Refusal(*request.program, options_); !why.empty()) {
+  const std::string why = options_.as_policy ? Refusal(*request.program) : "";
+  if (!why.empty()) {
     refused_.push_back(std::move(id));
     refusals_.push_back(fmt::format("{}: {}", name(), why));
     return;

@@ -21,7 +21,6 @@ struct LanguageOptions {
   // Asked as the policy is trained (PolicyTask), and answered as it answers: where a program has state, or
   // forward takes more than tensors, the answer is a module that takes the canonical program's arguments.
   bool as_policy = false;
-  int most_operations = 0;  // of a program; about longer ones it is not asked. 0: about all
   // An outage of the endpoint is an error, no remark: who builds a set goes on later.
   bool must_answer = false;
   std::function<void(int64_t done, int64_t total)> progress;  // of ProposeAll
@@ -68,12 +67,5 @@ class LanguageProposer : public Proposer {
   int64_t asked_ = 0;  // samples, since the last remarks
   std::map<std::string, int> failures_;
 };
-
-// A file whose ModelNew calls a function, or a module without state called ModelNew, that takes the canonical
-// program's arguments: tensors among forward's arguments, then parameters and buffers by their names, and
-// constants, which become buffers. Nothing where a constant cannot be written down (or there is no reference
-// that knows its values) or state has no name.
-std::optional<std::string> ModuleAround(const std::string& code, const std::string& function,
-                                        const ProposeRequest& request);
 
 }  // namespace tritogen

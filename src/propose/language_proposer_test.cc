@@ -59,13 +59,10 @@ struct Asked {
   ScriptedModel* model;
 };
 
-Asked Make(std::deque<ChatResult> script, int most_operations = 0) {
+Asked Make(std::deque<ChatResult> script) {
   auto model = std::make_unique<ScriptedModel>(std::move(script));
   ScriptedModel* raw = model.get();
-  LanguageOptions options{.name = "policy",
-                          .prompt = FindPrompt("embedded"),
-                          .as_policy = true,
-                          .most_operations = most_operations};
+  LanguageOptions options{.name = "policy", .prompt = FindPrompt("embedded"), .as_policy = true};
   return {std::make_unique<LanguageProposer>(std::move(options), std::move(model)), raw};
 }
 
@@ -180,18 +177,6 @@ TEST(LanguageProposer, FailuresAndUnknownOperationsAreRemarks) {
                 "policy: the program has aten::made_up, which is no operation of the catalogue",
                 "policy: 2 of 2 samples failed: too long"}));
   EXPECT_EQ(asked.model->asked.size(), 1u);
-}
-
-TEST(LanguageProposer, AboutProgramsThatAreTooLongItIsNotAsked) {
-  const auto asked = Make({Says("```python\n" + kCode + "```")}, 1);
-  Program program = Relu();
-  EXPECT_EQ(asked.proposer->Propose({.program = &program, .count = 2}).size(), 2u);
-  program.nodes.push_back(program.nodes.back());
-  EXPECT_TRUE(asked.proposer->Propose({.program = &program, .count = 2}).empty());
-  EXPECT_EQ(asked.model->asked.size(), 1u);
-  const auto remarks = asked.proposer->TakeRemarks();
-  ASSERT_EQ(remarks.size(), 1u);
-  EXPECT_TRUE(remarks[0].starts_with("policy: not asked: the program has 2 operations")) << remarks[0];
 }
 
 TEST(LanguageProposer, ManyProgramsAreAskedAtOnce) {

@@ -1,0 +1,35 @@
+// Long programs in parts: a model that was trained on programs of a few operations is asked about runs of a
+// few operations each, and its answers are put together into one file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace tritogen {
+
+// Operations of a program that stand together, as a program whose inputs are what they read from before.
+struct ProgramPart {
+  Program program;              // its leaves are inputs, in the order in which they are read
+  std::vector<NodeRef> reads;   // what they are in the whole program, in that order
+  std::vector<NodeRef> writes;  // what is read behind the part or returned, in the part's order; at least one
+};
+
+struct PartLimits {
+  int operations = 3;  // of a part
+  int computing = 3;   // of them, operations that are no views
+};
+
+// All operations in their order, in parts within the limits (a single operation is always one), such that
+// views stand with who reads them, then such that parts are few, hand on few values and are of equal length.
+// A part of which nothing is read is left out.
+std::vector<ProgramPart> CutIntoParts(const Program& program, const PartLimits& limits);
+
+// One file whose ModelNew takes the program's leaves in order and calls the parts' answers: `codes[i]`
+// defines a ModelNew without state that takes parts[i].reads and returns parts[i].writes. Names that two
+// codes define are told apart by a number behind them, imports come once. REQUIRES: as many codes as parts.
+std::string FileOfParts(const Program& program, const std::vector<ProgramPart>& parts,
+                        const std::vector<std::string>& codes);
+
+}  // namespace tritogen

@@ -1,0 +1,185 @@
+#include "propose/parts_proposer.h"
+
+#include <gtest/gtest.h>
+
+#include "program/parse.h"
+#include "propose/language_proposer.h"
+
+namespace tritogen {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Answers each sample with a class that says which program and which sample it is for; `fails` may take an
+// answer away.
+class Echo : public ChatModel {
+ public:
+  const std::string& model() const override { return name_; }
+  void Submit(std::string id, const ChatRequest& request) override {
+    asked.push_back(request);
+    for (int i = 0; i < request.samples; ++i) {
+      const std::string text =
+          "plan\n\n```python\n@triton.jit\ndef kernel():\n    pass\n\n\nclass ModelNew:\n    " +
+          std::to_string(i) + "\n```";
+      ChatReply reply{.content = no_code && i == 1 ? "no code" : text};
+      reply.completion_tokens = 10;
+      done_.push_back({id, i, std::move(reply)});
+    }
+    // The last sample comes first: answers come in any order.
+    std::reverse(done_.end() - request.samples, done_.end());
+  }
+  std::optional<Done> Next(double) override {
+    if (done_.empty()) return std::nullopt;
+    Done done = std::move(done_.front());
+    done_.pop_front();
+    return done;
+  }
+  int unfinished() const override { return static_cast<int>(done_.size()); }
+  void Cancel() override { done_.clear(); }
+  std::vector<ChatRequest> asked;
+  bool no_code = false;
+
+ private:
+  std::string name_ = "m";
+  std::deque<Done> done_;
+};
+
+Program Chain(int operations) {
+  std::string text = "import torch\n\n\ndef program(x):\n    # x: float32[4]\n", before = "x";
+  for (int i = 0; i < operations; ++i) {
+    const std::string name = "y" + std::to_string(i);
+    text += "    " + name + " = torch.relu(" + before + ")  # float32[4]\n";
+    before = name;
+  }
+  return ParseProgram(text + "    return " + before + "\n");
+}
+
+struct Asked {
+  std::unique_ptr<PartsProposer> proposer;
+  Echo* model;
+};
+
+Asked Make(PartsOptions options = {}) {
+  auto model = std::make_unique<Echo>();
+  Echo* raw = model.get();
+  LanguageOptions language{.name = "policy", .prompt = FindPrompt("embedded"), .as_policy = true};
+  auto whole = std::make_unique<LanguageProposer>(std::move(language), std::move(model));
+  return {std::make_unique<PartsProposer>(std::move(whole), options), raw};
+}
+
+std::map<int, Candidate> ByNumber(std::vector<Candidate> candidates) {
+  std::map<int, Candidate> all;
+  for (Candidate& one : candidates) all[one.number] = std::move(one);
+  return all;
+}
+
+TEST(PartsProposer, ShortProgramsAreAskedAboutAsAWhole) {
+  const auto asked = Make();
+  const Program program = Chain(3);
+  EXPECT_EQ(asked.proposer->Propose({.program = &program, .count = 4}).size(), 4u);
+  EXPECT_EQ(asked.model->asked.size(), 1u);
+}
+
+TEST(PartsProposer, SampleIIsMadeOfTheIthAnswersAndPartsAreOfThreeLengths) {
+  const auto asked = Make();
+  const Program program = Chain(6);
+  const auto candidates = ByNumber(asked.proposer->Propose({.program = &program, .count = 8}));
+  ASSERT_EQ(candidates.size(), 8u);
+  Words strategies;
+  for (const auto& [number, candidate] : candidates) strategies.push_back(candidate.strategy);
+  EXPECT_EQ(strategies, (Words{"m #1 in 2 parts", "m #2 in 2 parts", "m #3 in 3 parts", "m #4 in 6 parts",
+                               "m #5 in 2 parts", "m #6 in 2 parts", "m #7 in 3 parts", "m #8 in 6 parts"}));
+  EXPECT_EQ(asked.model->asked.size(), 2u + 3u + 6u);
+  // Sample 4 is the third of those with two parts.
+  const Candidate& one = candidates.at(4);
+  EXPECT_NE(one.source.find("class Part1:\n    2\n"), std::string::npos) << one.source;
+  EXPECT_NE(one.source.find("class Part2:\n    2\n"), std::string::npos);
+  EXPECT_EQ(one.tokens, 20);
+  EXPECT_EQ(one.plan, "Part 1.\nplan\n\nPart 2.\nplan");
+}
+
+TEST(PartsProposer, WithoutOneOfItsPartsASampleHasNoAnswer) {
+  const auto asked = Make();
+  asked.model->no_code = true;
+  const Program program = Chain(6);
+  const auto candidates = ByNumber(asked.proposer->Propose({.program = &program, .count = 4}));
+  EXPECT_EQ(candidates.at(0).no_answer, "");
+  EXPECT_TRUE(candidates.at(1).no_answer.starts_with("no_code: of part 1: ")) << candidates.at(1).no_answer;
+}
+
+TEST(PartsProposer, ARepairIsAnotherTryWithPartsOfOneOperation) {
+  const auto asked = Make();
+  const Program program = Chain(6);
+  const Candidate wrong{.strategy = "m #2 in 2 parts"};
+  const nlohmann::json verdict = {{"verdict", "wrong_values"}};
+  const auto candidates =
+      asked.proposer->Propose({.program = &program, .count = 1, .wrong = &wrong, .verdict = &verdict});
+  ASSERT_EQ(candidates.size(), 1u);
+  EXPECT_EQ(candidates[0].strategy, "m #2 in 2 parts again");
+  EXPECT_EQ(asked.model->asked.size(), 6u);
+}
+
+TEST(PartsProposer, ProposalsComeAsTheyAreMadeAndAreTheSame) {
+  const auto asked = Make();
+  const Program program = Chain(7), short_one = Chain(2);
+  asked.proposer->Begin("3:1", {.program = &program, .count = 8});
+  asked.proposer->Begin("4", {.program = &short_one, .count = 2});
+  std::map<std::string, std::vector<Candidate>> candidates;
+  std::map<std::string, int> last;
+  while (auto proposal = asked.proposer->Next(0)) {
+    EXPECT_EQ(last[proposal->id], 0) << "nothing comes behind the last";
+    last[proposal->id] += proposal->last;
+    for (Candidate& candidate : proposal->candidates)
+      candidates[proposal->id].push_back(std::move(candidate));
+  }
+  EXPECT_EQ(last, (std::map<std::string, int>{{"3:1", 1}, {"4", 1}}));
+  EXPECT_EQ(candidates["4"].size(), 2u);
+  const auto streamed = ByNumber(std::move(candidates["3:1"]));
+  const auto at_once = ByNumber(asked.proposer->Propose({.program = &program, .count = 8}));
+  ASSERT_EQ(streamed.size(), 8u);
+  for (const auto& [number, candidate] : at_once) EXPECT_EQ(streamed.at(number).source, candidate.source);
+}
+
+TEST(PartsProposer, AboutProgramsThatAreTooLongNobodyIsAsked) {
+  const auto asked = Make({.operations = 2, .most = 4});
+  const Program four = Chain(4), five = Chain(5);
+  EXPECT_EQ(asked.proposer->Propose({.program = &four, .count = 2}).size(), 2u);
+  const size_t questions = asked.model->asked.size();
+  EXPECT_TRUE(asked.proposer->Propose({.program = &five, .count = 2}).empty());
+  asked.proposer->Begin("1", {.program = &five, .count = 2});
+  const auto none = asked.proposer->Next(0);
+  EXPECT_TRUE(none && none->id == "1" && none->last && none->candidates.empty());
+  EXPECT_EQ(asked.model->asked.size(), questions);
+  const Words remarks = asked.proposer->TakeRemarks();
+  ASSERT_EQ(remarks.size(), 2u);
+  EXPECT_TRUE(remarks[0].starts_with("policy: not asked: the program has 5 operations")) << remarks[0];
+}
+
+TEST(PartsProposer, ZeroCutsNothing) {
+  const auto asked = Make({.operations = 0});
+  const Program program = Chain(9);
+  EXPECT_EQ(asked.proposer->Propose({.program = &program, .count = 4}).size(), 4u);
+  EXPECT_EQ(asked.model->asked.size(), 1u);
+}
+
+TEST(PartsProposer, AProgramThatTheModelIsNotAskedAboutIsNotAskedInPartsEither) {
+  const auto asked = Make();
+  Program program = Chain(5);
+  program.nodes.back().op = "aten::made_up";
+  EXPECT_TRUE(asked.proposer->Propose({.program = &program, .count = 2}).empty());
+  EXPECT_TRUE(asked.model->asked.empty());
+  EXPECT_EQ(asked.proposer->TakeRemarks(),
+            Words{"policy: the program has aten::made_up, which is no operation of the catalogue"});
+}
+
+TEST(PartsProposer, WhatWasCancelledGivesNothing) {
+  const auto asked = Make();
+  const Program program = Chain(6);
+  asked.proposer->Begin("1", {.program = &program, .count = 2});
+  asked.proposer->Cancel();
+  EXPECT_FALSE(asked.proposer->Next(0));
+  EXPECT_EQ(asked.proposer->Propose({.program = &program, .count = 2}).size(), 2u);
+}
+
+}  // namespace
+}  // namespace tritogen
