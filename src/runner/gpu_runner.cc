@@ -16,6 +16,7 @@
 #include "runner/decoder_pass.h"
 #include "runner/device_sampler.h"
 #include "runner/staging.h"
+#include "verify/device_memory.h"
 #include "verify/gpu.h"
 
 namespace tritogen {
@@ -427,11 +428,9 @@ std::vector<Sample> GpuRunner::Wait() {
 
 std::unique_ptr<Runner> MakeGpuRunner(std::shared_ptr<const DecoderWeights> weights,
                                       const GpuRunnerOptions& options, std::shared_ptr<Ranks> ranks) {
-  try {
-    return std::make_unique<GpuRunner>(std::move(weights), options, std::move(ranks));
-  } catch (const c10::OutOfMemoryError& error) {
-    throw UserError(fmt::format("the device's memory does not suffice: {}", error.what_without_backtrace()));
-  }
+  return NeedingDeviceMemory(
+      "the model's buffers", "; --cache-gib, --batch and --context say how many there are",
+      [&] { return std::make_unique<GpuRunner>(std::move(weights), options, std::move(ranks)); });
 }
 
 }  // namespace tritogen

@@ -10,6 +10,7 @@
 #include "runner/gpu_runner.h"
 #include "runner/open_gpu.h"
 #include "runner/tensor_parallel.h"
+#include "verify/device_memory.h"
 
 namespace tritogen {
 namespace {
@@ -66,11 +67,13 @@ OpenedRunner OpenGpuRunner(const std::filesystem::path& folder, const RunnerOpti
   const auto say = [&](const char* what) {
     if (options.on_opening) options.on_opening({what});
   };
-  say("opening the GPU");
-  OpenGpu(options.compiler);
-  say("reading the weights");
-  auto weights = std::make_shared<const DecoderWeights>(
-      LoadDecoder(folder, ScalarTypeNamed(options.dtype), at::Device(at::kCUDA, 0)));
+  auto weights = NeedingDeviceMemory("the model's weights", "; does something else use the GPU?", [&] {
+    say("opening the GPU");
+    OpenGpu(options.compiler);
+    say("reading the weights");
+    return std::make_shared<const DecoderWeights>(
+        LoadDecoder(folder, ScalarTypeNamed(options.dtype), at::Device(at::kCUDA, 0)));
+  });
   return {.runner = MakeGpuRunner(std::move(weights), gpu), .overlaps = true};
 }
 

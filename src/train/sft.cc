@@ -16,6 +16,7 @@
 #include "model/model_folder.h"
 #include "train/sft_loop.h"
 #include "train/start.h"
+#include "verify/device_memory.h"
 #include "verify/gpu.h"
 
 namespace tritogen::train {
@@ -95,25 +96,7 @@ std::pair<RunPosition, HostState> Begin(const SftOptions& options, const SftRun&
   return {std::move(position), std::move(state)};
 }
 
-}  // namespace
-
-nlohmann::ordered_json ToJson(const SftSummary& s) {
-  const char* ends[] = {"finished", "stopped", "interrupted"};
-  nlohmann::ordered_json json = {{"end", ends[static_cast<int>(s.end)]},
-                                 {"steps", s.step},
-                                 {"total", s.total},
-                                 {"tokens", s.tokens},
-                                 {"seconds", s.seconds},
-                                 {"tokens_per_second", s.tokens_per_second},
-                                 {"mfu", s.mfu},
-                                 {"loss", s.loss}};
-  if (!std::isnan(s.held_out_loss)) json["held_out_loss"] = s.held_out_loss;
-  if (!std::isnan(s.pass_at_1)) json["pass_at_1"] = s.pass_at_1;
-  json["model"] = s.model;
-  return json;
-}
-
-SftSummary RunSft(const SftOptions& options, const SftRun& run) {
+SftSummary Run(const SftOptions& options, const SftRun& run) {
   if (options.eval.programs > 0 && !run.exam)
     throw UserError("eval.programs: this command has nobody who judges answers; set it to 0");
   const bool on_gpu = run.device == "cuda";
@@ -165,6 +148,32 @@ SftSummary RunSft(const SftOptions& options, const SftRun& run) {
   ranks->FollowFirst();
   ranks->Leave();
   return summary;
+}
+
+}  // namespace
+
+nlohmann::ordered_json ToJson(const SftSummary& s) {
+  const char* ends[] = {"finished", "stopped", "interrupted"};
+  nlohmann::ordered_json json = {{"end", ends[static_cast<int>(s.end)]},
+                                 {"steps", s.step},
+                                 {"total", s.total},
+                                 {"tokens", s.tokens},
+                                 {"seconds", s.seconds},
+                                 {"tokens_per_second", s.tokens_per_second},
+                                 {"mfu", s.mfu},
+                                 {"loss", s.loss}};
+  if (!std::isnan(s.held_out_loss)) json["held_out_loss"] = s.held_out_loss;
+  if (!std::isnan(s.pass_at_1)) json["pass_at_1"] = s.pass_at_1;
+  json["model"] = s.model;
+  return json;
+}
+
+SftSummary RunSft(const SftOptions& options, const SftRun& run) {
+  return NeedingDeviceMemory(
+      "training",
+      "; train.batch_tokens and train.checkpointing say how much a pass takes; the last checkpoint "
+      "is as it was",
+      [&] { return Run(options, run); });
 }
 
 }  // namespace tritogen::train
