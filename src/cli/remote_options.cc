@@ -15,7 +15,7 @@
 #include "propose/chat_client.h"
 #include "propose/inductor_proposer.h"
 #include "propose/local_model.h"
-#include "propose/parts_proposer.h"
+#include "propose/policy_proposer.h"
 #include "propose/teacher_proposer.h"
 
 namespace tritogen {
@@ -124,6 +124,13 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
           "so many, whose answers are put together; 0: as a whole")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
+  asked
+      ->add_option("--largest-size", largest_size,
+                   "model folders: dimensions of more are asked about as small ones, whose numbers are then\n"
+                   "replaced in the answer; 0: as they are")
+      ->check(kNonNegative)
+      ->capture_default_str();
+
   auto* group = app->add_option_group("Remote model", "for --proposer remote:URL; docs/remote.md says more");
   group->add_option("--model", model, "its name");
   group->add_option("--key-variable", key_variable, "environment variable that holds the key")
@@ -231,8 +238,8 @@ std::unique_ptr<Proposer> ProposerOptions::MakeLocal(const std::string& name, co
   const bool as_policy = language.as_policy;
   auto whole = std::make_unique<LanguageProposer>(std::move(language), std::move(model));
   if (!as_policy) return whole;
-  return std::make_unique<PartsProposer>(std::move(whole),
-                                         PartsOptions{.operations = parts, .most = most_operations});
+  return std::make_unique<PolicyProposer>(
+      std::move(whole), PolicyOptions{.operations = parts, .largest = largest_size, .most = most_operations});
 }
 
 }  // namespace tritogen

@@ -1,4 +1,4 @@
-#include "propose/parts_proposer.h"
+#include "propose/policy_proposer.h"
 
 #include <fmt/format.h>
 
@@ -16,48 +16,73 @@ int64_t OperationsOf(const Program& program) {
   return std::ranges::count(program.nodes, NodeKind::kOp, &Node::kind);
 }
 
-// Operations of a part that are no views, by the sample's number: see PartsProposer.
+bool HasUnknown(const Program& program) {
+  return std::ranges::any_of(program.nodes, [](const Node& node) {
+    return node.kind == NodeKind::kOp && FindOp(node.op) == nullptr;
+  });
+}
+
+bool HasSizeAbove(const Program& program, int64_t largest) {
+  return std::ranges::any_of(program.nodes, [&](const Node& node) {
+    return std::ranges::any_of(node.results, [&](const Shape& shape) {
+      return std::ranges::any_of(shape.sizes, [&](int64_t size) { return size > largest; });
+    });
+  });
+}
+
+// Operations of a part that are no views, by the sample's number: see PolicyProposer.
 int ComputingOf(int sample, int most) {
   const int turn = sample % 4;
   return turn == 3 ? 1 : turn == 2 ? std::min(2, most) : most;
 }
 
-// The answers of a sample's parts as one candidate, but for its strategy.
-Candidate PutTogether(const ProposeRequest& request, const std::vector<ProgramPart>& parts,
-                      const std::vector<Candidate>& answers, int number) {
-  Candidate whole{.proposer = answers[0].proposer, .number = number, .tokens = 0};
-  std::vector<std::string> codes;
+// Whether a part has small sizes, by the turn of its sample among those that are cut alike.
+bool IsSmall(int turn, size_t part) {
+  const bool even = part % 2 == 0;
+  return turn % 4 == 0 || (turn % 4 == 2 && even) || (turn % 4 == 3 && !even);
+}
+
+// The program as a part of itself.
+ProgramPart WholePart(Program program) {
+  ProgramPart part;
+  for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
+    Node& node = program.nodes[id];
+    if (node.kind == NodeKind::kOp) continue;
+    node.kind = NodeKind::kInput;
+    part.reads.push_back({id});
+  }
+  part.writes = program.outputs;
+  part.program = std::move(program);
+  return part;
+}
+
+// What a candidate says of its parts' answers; its source and strategy are still to come. It has no `answer`:
+// nobody wrote this text to this program, so nothing is to be learned from mending it.
+Candidate Gathered(const std::vector<Candidate>& answers) {
+  Candidate whole{.proposer = answers[0].proposer, .tokens = 0};
   for (size_t i = 0; i < answers.size(); ++i) {
     const Candidate& answer = answers[i];
-    const std::string break_before = i > 0 ? "\n\n" : "";
-    whole.plan += fmt::format("{}Part {}.\n{}", break_before, i + 1, answer.plan);
-    whole.answer += break_before + answer.answer;
+    const std::string head =
+        answers.size() == 1 ? "" : fmt::format("{}Part {}.\n", i > 0 ? "\n\n" : "", i + 1);
+    whole.plan += head + answer.plan;
     whole.tokens =
         whole.tokens && answer.tokens ? std::optional(*whole.tokens + *answer.tokens) : std::nullopt;
-    if (whole.no_answer.empty() && !answer.no_answer.empty()) {
-      const size_t reason = answer.no_answer.find(": ") + 2;
-      whole.no_answer = fmt::format("{}of part {}: {}", answer.no_answer.substr(0, reason), i + 1,
-                                    answer.no_answer.substr(reason));
-    }
-    codes.push_back(answer.source);
-  }
-  if (!whole.no_answer.empty()) return whole;
-  if (auto file = FileOf(FileOfParts(*request.program, parts, codes), request)) {
-    whole.source = std::move(*file);
-  } else {
-    whole.no_answer = kNoModule;
+    if (!whole.no_answer.empty() || answer.no_answer.empty()) continue;
+    const size_t reason = answer.no_answer.find(": ") + 2;
+    const std::string where = answers.size() == 1 ? "" : fmt::format("of part {}: ", i + 1);
+    whole.no_answer = answer.no_answer.substr(0, reason) + where + answer.no_answer.substr(reason);
   }
   return whole;
 }
 
 }  // namespace
 
-PartsProposer::PartsProposer(std::unique_ptr<Proposer> whole, PartsOptions options)
-    : whole_(std::move(whole)), options_(options) {
-  TRITOGEN_CHECK(options.operations >= 0 && options.most >= 0);
+PolicyProposer::PolicyProposer(std::unique_ptr<Proposer> model, PolicyOptions options)
+    : model_(std::move(model)), options_(options) {
+  TRITOGEN_CHECK(options.operations >= 0 && options.largest >= 0 && options.most >= 0);
 }
 
-bool PartsProposer::IsRefused(const ProposeRequest& request) {
+bool PolicyProposer::IsRefused(const ProposeRequest& request) {
   TRITOGEN_CHECK(request.program != nullptr);
   const int64_t count = OperationsOf(*request.program);
   if (options_.most == 0 || count <= options_.most) return false;
@@ -68,89 +93,131 @@ bool PartsProposer::IsRefused(const ProposeRequest& request) {
   return true;
 }
 
-bool PartsProposer::IsLong(const ProposeRequest& request) const {
-  if (options_.operations == 0 || OperationsOf(*request.program) <= options_.operations) return false;
-  const bool unknown = std::ranges::any_of(request.program->nodes, [](const Node& node) {
-    return node.kind == NodeKind::kOp && FindOp(node.op) == nullptr;  // the other one says that itself
-  });
-  return !unknown;
+// Whether the model is asked about the program as it is.
+bool PolicyProposer::IsPlain(const ProposeRequest& request) const {
+  const Program& program = *request.program;
+  const bool is_long = options_.operations > 0 && OperationsOf(program) > options_.operations;
+  const bool is_large = options_.largest > 0 && HasSizeAbove(program, options_.largest);
+  return (!is_long && !is_large) || HasUnknown(program);  // unknown operations the model itself refuses
 }
 
-PartsProposer::Open PartsProposer::Opened(const ProposeRequest& request) const {
-  Open open{.request = request};
-  std::map<int, std::vector<int>, std::greater<>> samples;  // by the operations of a part
-  if (request.wrong != nullptr) {
-    samples[1] = {0};
+PolicyProposer::Way PolicyProposer::WayOf(const ProposeRequest& request, int computing) const {
+  Way way;
+  if (computing == 0) {
+    way.parts.push_back(WholePart(*request.program));
   } else {
-    for (int i = 0; i < request.count; ++i) samples[ComputingOf(i, options_.operations)].push_back(i);
+    way.parts = CutIntoParts(*request.program, {.operations = options_.operations, .computing = computing});
   }
-  for (auto& [computing, numbers] : samples) {
-    Way way{
-        .parts = CutIntoParts(*request.program, {.operations = options_.operations, .computing = computing}),
-        .numbers = std::move(numbers)};
-    way.answers.assign(way.numbers.size(), std::vector<Candidate>(way.parts.size()));
-    open.waiting += static_cast<int>(way.parts.size());
-    open.ways.push_back(std::move(way));
+  for (const ProgramPart& part : way.parts) {
+    way.resized.push_back(
+        options_.largest == 0 ? std::nullopt : WithSmallSizes(part.program, options_.largest, request.seed));
   }
+  return way;
+}
+
+void PolicyProposer::AddSample(Open* open, size_t place, int turn) {
+  Way& way = open->ways[place];
+  Sample sample{.way = place, .answers = std::vector<Candidate>(way.parts.size())};
+  for (size_t part = 0; part < way.parts.size(); ++part) {
+    const bool small = way.resized[part] && IsSmall(turn, part);
+    sample.small |= small;
+    const auto [at, fresh] = way.questions.emplace(std::pair(part, small), open->questions.size());
+    if (fresh) {
+      open->questions.push_back(small ? Question{way.resized[part]->program, way.resized[part]->back, {}}
+                                      : Question{way.parts[part].program, {}, {}});
+      open->part_of.push_back(part);
+    }
+    open->questions[at->second].samples.push_back(open->samples.size());
+  }
+  open->samples.push_back(std::move(sample));
+}
+
+PolicyProposer::Open PolicyProposer::Opened(const ProposeRequest& request) const {
+  Open open{.request = request};
+  open.whole = options_.operations == 0 || OperationsOf(*request.program) <= options_.operations;
+  std::map<int, std::pair<size_t, int>> ways;  // by the operations of a part: its place, its next turn
+  const auto add = [&](int computing, int first_turn) {
+    const auto [at, fresh] = ways.emplace(computing, std::pair(open.ways.size(), first_turn));
+    if (fresh) open.ways.push_back(WayOf(request, computing));
+    AddSample(&open, at->second.first, at->second.second++);
+  };
+  if (request.wrong != nullptr) {
+    add(open.whole ? 0 : 1, static_cast<int>(request.seed % 2));
+  } else {
+    for (int i = 0; i < request.count; ++i)
+      add(open.whole ? 0 : ComputingOf(i, options_.operations), i % 4 == 2 ? 1 : 0);
+  }
+  open.waiting = open.questions.size();
   return open;
 }
 
-ProposeRequest PartsProposer::PartRequest(const Open& open, const Way& way, size_t part) {
-  return {.program = &way.parts[part].program,
+ProposeRequest PolicyProposer::RequestFor(const Open& open, const Question& question) {
+  return {.program = &question.program,
           .entry = "Model",
           .strict = open.request.strict,
           .seed = open.request.seed,
-          .count = static_cast<int>(way.numbers.size())};
+          .count = static_cast<int>(question.samples.size())};
 }
 
 // A sample's candidate when this answer was its last one.
-std::optional<Candidate> PartsProposer::Take(const Open& open, Way* way, size_t part, Candidate answer) {
-  const auto sample = static_cast<size_t>(answer.number);
-  if (answer.number < 0 || sample >= way->answers.size()) return std::nullopt;
-  std::vector<Candidate>& parts = way->answers[sample];
-  parts[part] = std::move(answer);
-  if (std::ranges::any_of(parts, [](const Candidate& one) { return one.number < 0; })) return std::nullopt;
-  Candidate whole = PutTogether(open.request, way->parts, parts, way->numbers[sample]);
-  whole.strategy = open.request.wrong != nullptr
-                       ? open.request.wrong->strategy + " again"
-                       : fmt::format("#{} in {} parts", whole.number + 1, parts.size());
-  if (ChatModel* model = chat(); model != nullptr && open.request.wrong == nullptr)
-    whole.strategy = fmt::format("{} {}", model->model(), whole.strategy);
+std::optional<Candidate> PolicyProposer::Take(Open* open, size_t place, Candidate answer) {
+  const Question& question = open->questions[place];
+  if (answer.number < 0 || static_cast<size_t>(answer.number) >= question.samples.size()) return std::nullopt;
+  const size_t number = question.samples[answer.number];
+  for (std::string* text : {&answer.source, &answer.plan}) *text = TakenBack(*text, question.back);
+  Sample& sample = open->samples[number];
+  sample.answers[open->part_of[place]] = std::move(answer);
+  if (std::ranges::any_of(sample.answers, [](const Candidate& one) { return one.number < 0; }))
+    return std::nullopt;
+
+  const auto& parts = open->ways[sample.way].parts;
+  Candidate whole = Gathered(sample.answers);
+  whole.number = static_cast<int>(number);
+  const std::string model = chat() != nullptr ? chat()->model() : std::string(name());
+  whole.strategy = open->request.wrong != nullptr
+                       ? open->request.wrong->strategy + " again"
+                       : fmt::format("{} #{}{}{}", model, number + 1,
+                                     open->whole ? "" : fmt::format(" in {} parts", parts.size()),
+                                     sample.small ? " by small sizes" : "");
+  if (!whole.no_answer.empty()) return whole;
+  std::vector<std::string> codes;
+  for (const Candidate& one : sample.answers) codes.push_back(one.source);
+  const Program& program = *open->request.program;
+  auto file = FileOf(open->whole ? codes[0] : FileOfParts(program, parts, codes), open->request);
+  if (file) {
+    whole.source = std::move(*file);
+  } else {
+    whole.no_answer = kNoModule;
+  }
   return whole;
 }
 
-void PartsProposer::Begin(std::string id, const ProposeRequest& request) {
+void PolicyProposer::Begin(std::string id, const ProposeRequest& request) {
   if (IsRefused(request)) return refused_.push_back(std::move(id));
-  if (!IsLong(request)) return whole_->Begin(std::move(id), request);
+  if (IsPlain(request)) return model_->Begin(std::move(id), request);
   const auto [at, fresh] = open_.emplace(id, Opened(request));
   TRITOGEN_CHECK(fresh);
-  Open& open = at->second;
-  for (size_t way = 0; way < open.ways.size(); ++way) {
-    for (size_t part = 0; part < open.ways[way].parts.size(); ++part) {
-      whole_->Begin(fmt::format("{}/{}/{}", id, way, part), PartRequest(open, open.ways[way], part));
-    }
-  }
+  const Open& open = at->second;
+  for (size_t i = 0; i < open.questions.size(); ++i)
+    model_->Begin(fmt::format("{}/{}", id, i), RequestFor(open, open.questions[i]));
 }
 
-std::optional<Proposal> PartsProposer::Next(double timeout_seconds) {
+std::optional<Proposal> PolicyProposer::Next(double timeout_seconds) {
   if (!refused_.empty()) {
     Proposal none{.id = std::move(refused_.back())};
     refused_.pop_back();
     return none;
   }
-  auto proposal = whole_->Next(timeout_seconds);
+  auto proposal = model_->Next(timeout_seconds);
   if (!proposal) return std::nullopt;
-  const size_t last = proposal->id.rfind('/');
-  if (last == std::string::npos) return proposal;
-  const size_t first = proposal->id.rfind('/', last - 1);
-  Proposal whole{.id = proposal->id.substr(0, first), .last = false};
+  const size_t slash = proposal->id.rfind('/');
+  if (slash == std::string::npos) return proposal;
+  Proposal whole{.id = proposal->id.substr(0, slash), .last = false};
   const auto found = open_.find(whole.id);
   if (found == open_.end()) return whole;  // cancelled before
   Open& open = found->second;
-  Way& way = open.ways.at(std::stoul(proposal->id.substr(first + 1)));
-  const size_t part = std::stoul(proposal->id.substr(last + 1));
   for (Candidate& answer : proposal->candidates) {
-    if (auto candidate = Take(open, &way, part, std::move(answer)))
+    if (auto candidate = Take(&open, std::stoul(proposal->id.substr(slash + 1)), std::move(answer)))
       whole.candidates.push_back(std::move(*candidate));
   }
   open.waiting -= proposal->last;
@@ -159,54 +226,50 @@ std::optional<Proposal> PartsProposer::Next(double timeout_seconds) {
   return whole;
 }
 
-void PartsProposer::Cancel() {
-  whole_->Cancel();
+void PolicyProposer::Cancel() {
+  model_->Cancel();
   open_.clear();
   refused_.clear();
 }
 
-std::vector<std::string> PartsProposer::TakeRemarks() {
+std::vector<std::string> PolicyProposer::TakeRemarks() {
   std::vector<std::string> remarks = std::exchange(remarks_, {});
-  for (std::string& remark : whole_->TakeRemarks()) remarks.push_back(std::move(remark));
+  for (std::string& remark : model_->TakeRemarks()) remarks.push_back(std::move(remark));
   return remarks;
 }
 
-std::vector<Candidate> PartsProposer::Propose(const ProposeRequest& request) {
+std::vector<Candidate> PolicyProposer::Propose(const ProposeRequest& request) {
   return ProposeAll({&request, 1})[0];
 }
 
-std::vector<std::vector<Candidate>> PartsProposer::ProposeAll(std::span<const ProposeRequest> requests) {
-  // The other one's ProposeAll, which shows progress and can be given up, with requests for parts in place
-  // of those for long programs.
+std::vector<std::vector<Candidate>> PolicyProposer::ProposeAll(std::span<const ProposeRequest> requests) {
+  // The model's ProposeAll, which shows progress and can be given up, with questions in place of requests.
   struct Asked {
-    size_t request, way = 0, part = 0;
+    size_t request, question = 0;
   };
   std::map<size_t, Open> opened;
   std::vector<Asked> asked;
   std::vector<ProposeRequest> all;
   for (size_t i = 0; i < requests.size(); ++i) {
     if (IsRefused(requests[i])) continue;
-    if (!IsLong(requests[i])) {
+    if (IsPlain(requests[i])) {
       asked.push_back({i});
       all.push_back(requests[i]);
       continue;
     }
-    Open& open = opened.emplace(i, Opened(requests[i])).first->second;
-    for (size_t way = 0; way < open.ways.size(); ++way) {
-      for (size_t part = 0; part < open.ways[way].parts.size(); ++part) {
-        asked.push_back({i, way, part});
-        all.push_back(PartRequest(open, open.ways[way], part));
-      }
+    const Open& open = opened.emplace(i, Opened(requests[i])).first->second;
+    for (size_t question = 0; question < open.questions.size(); ++question) {
+      asked.push_back({i, question});
+      all.push_back(RequestFor(open, open.questions[question]));
     }
   }
-  std::vector<std::vector<Candidate>> answers = whole_->ProposeAll(all), candidates(requests.size());
+  std::vector<std::vector<Candidate>> answers = model_->ProposeAll(all), candidates(requests.size());
   for (size_t i = 0; i < asked.size(); ++i) {
     const auto open = opened.find(asked[i].request);
     for (Candidate& answer : answers[i]) {
-      std::optional<Candidate> candidate =
-          open == opened.end()
-              ? std::optional(std::move(answer))
-              : Take(open->second, &open->second.ways[asked[i].way], asked[i].part, std::move(answer));
+      std::optional<Candidate> candidate = open == opened.end()
+                                               ? std::optional(std::move(answer))
+                                               : Take(&open->second, asked[i].question, std::move(answer));
       if (candidate) candidates[asked[i].request].push_back(std::move(*candidate));
     }
   }

@@ -1,4 +1,5 @@
-// A Proposer that asks another one about long programs in parts, and puts the answers together.
+// Asks a model about what it was trained on: few operations, small sizes. Long programs go to it in parts,
+// large sizes as small ones, and what it answers is put together.
 #pragma once
 
 #include <deque>
@@ -9,55 +10,75 @@
 
 #include "propose/parts.h"
 #include "propose/proposer.h"
+#include "propose/sizes.h"
 
 namespace tritogen {
 
-struct PartsOptions {
-  int operations = 3;  // programs of more are cut into parts of at most so many; 0: never
-  int most = 0;        // operations of a program; about longer ones nobody is asked. 0: about all
+struct PolicyOptions {
+  int operations = 3;     // programs of more are cut into parts of at most so many; 0: never
+  int64_t largest = 500;  // size of a dimension that it is asked about as it is; 0: any
+  int most = 0;           // operations of a program; about longer ones nobody is asked. 0: about all
 };
 
-class PartsProposer : public Proposer {
+class PolicyProposer : public Proposer {
  public:
   // Of the samples of a program that is cut half are of parts as long as they may be, a quarter each of parts
   // with two operations that are no views, and with one: the shorter, the likelier each answer is to be
-  // right, and the less is fused. `whole` answers as the policy does: with a ModelNew that takes the
-  // program's leaves.
-  PartsProposer(std::unique_ptr<Proposer> whole, PartsOptions options);
+  // right, and the less is fused. Where parts have large sizes, samples take turns: small ones in all parts,
+  // the program's own in all, small ones in every other part, own ones in those.
+  // `model` answers as the policy does: with a ModelNew that takes a program's leaves.
+  PolicyProposer(std::unique_ptr<Proposer> model, PolicyOptions options);
 
-  std::string_view name() const override { return whole_->name(); }
-  // Sample i of a long program is made of the i-th answers to its parts. A repair of one is another try,
-  // with parts of one operation: whose fault it was nobody knows.
+  std::string_view name() const override { return model_->name(); }
+  // A repair of what was put together is another try, with parts of one operation: whose fault it was nobody
+  // knows.
   std::vector<Candidate> Propose(const ProposeRequest& request) override;
   std::vector<std::vector<Candidate>> ProposeAll(std::span<const ProposeRequest> requests) override;
   void Begin(std::string id, const ProposeRequest& request) override;
   std::optional<Proposal> Next(double timeout_seconds) override;
   void Cancel() override;
 
-  bool repairs() const override { return whole_->repairs(); }
+  bool repairs() const override { return model_->repairs(); }
   std::vector<std::string> TakeRemarks() override;
-  ChatModel* chat() override { return whole_->chat(); }
+  ChatModel* chat() override { return model_->chat(); }
 
  private:
-  // One way to cut a program, and the samples that are of it.
+  // What the model is asked: about one part, in one of its sizes.
+  struct Question {
+    Program program;
+    std::map<int64_t, int64_t> back;  // of its sizes
+    std::vector<size_t> samples;      // which sample gets the answer of a number
+  };
+  struct Sample {
+    size_t way;
+    bool small = false;              // any of its parts
+    std::vector<Candidate> answers;  // by part; without a number: not there yet
+  };
+  // One way to cut a program.
   struct Way {
     std::vector<ProgramPart> parts;
-    std::vector<int> numbers;                     // of the samples, among all of the request
-    std::vector<std::vector<Candidate>> answers;  // by sample, by part; without a number: not there yet
+    std::vector<std::optional<Resized>> resized;          // by part
+    std::map<std::pair<size_t, bool>, size_t> questions;  // by part and whether its sizes are small
   };
   struct Open {
     ProposeRequest request;
+    bool whole = false;  // all ways have one part, which is the program
     std::deque<Way> ways;
-    int waiting = 0;  // parts whose last answer is to come
+    std::deque<Question> questions;
+    std::vector<size_t> part_of;  // a question's
+    std::vector<Sample> samples;
+    size_t waiting = 0;  // questions whose last answer is to come
   };
   bool IsRefused(const ProposeRequest& request);
-  bool IsLong(const ProposeRequest& request) const;
+  bool IsPlain(const ProposeRequest& request) const;
   Open Opened(const ProposeRequest& request) const;
-  static ProposeRequest PartRequest(const Open& open, const Way& way, size_t part);
-  std::optional<Candidate> Take(const Open& open, Way* way, size_t part, Candidate answer);
+  Way WayOf(const ProposeRequest& request, int computing) const;
+  static void AddSample(Open* open, size_t way, int turn);
+  static ProposeRequest RequestFor(const Open& open, const Question& question);
+  std::optional<Candidate> Take(Open* open, size_t question, Candidate answer);
 
-  std::unique_ptr<Proposer> whole_;
-  PartsOptions options_;
+  std::unique_ptr<Proposer> model_;
+  PolicyOptions options_;
   std::map<std::string, Open, std::less<>> open_;
   std::vector<std::string> refused_, remarks_;  // ids of requests; why
 };

@@ -1,4 +1,4 @@
-#include "propose/parts_proposer.h"
+#include "propose/policy_proposer.h"
 
 #include <gtest/gtest.h>
 
@@ -18,9 +18,11 @@ class Echo : public ChatModel {
   void Submit(std::string id, const ChatRequest& request) override {
     asked.push_back(request);
     for (int i = 0; i < request.samples; ++i) {
+      const std::string size = size_too ? LastSizeIn(request.messages[0].content) : "";
       const std::string text =
-          "plan\n\n```python\n@triton.jit\ndef kernel():\n    pass\n\n\nclass ModelNew:\n    " +
-          std::to_string(i) + "\n```";
+          "plan" + (size_too ? " of " + size + " columns" : "") +
+          "\n\n```python\n@triton.jit\ndef kernel():\n    pass\n\n\nclass ModelNew:\n    " +
+          std::to_string(i) + (size_too ? "\n    size = " + size : "") + "\n```";
       ChatReply reply{.content = no_code && i == 1 ? "no code" : text};
       reply.completion_tokens = 10;
       done_.push_back({id, i, std::move(reply)});
@@ -37,9 +39,14 @@ class Echo : public ChatModel {
   int unfinished() const override { return static_cast<int>(done_.size()); }
   void Cancel() override { done_.clear(); }
   std::vector<ChatRequest> asked;
-  bool no_code = false;
+  bool no_code = false, size_too = false;
 
  private:
+  // "… float32[4, 37]\n    return relu\n": 37.
+  static std::string LastSizeIn(const std::string& prompt) {
+    const size_t end = prompt.rfind(']'), begin = prompt.rfind(' ', end) + 1;
+    return prompt.substr(begin, end - begin);
+  }
   std::string name_ = "m";
   std::deque<Done> done_;
 };
@@ -55,16 +62,16 @@ Program Chain(int operations) {
 }
 
 struct Asked {
-  std::unique_ptr<PartsProposer> proposer;
+  std::unique_ptr<PolicyProposer> proposer;
   Echo* model;
 };
 
-Asked Make(PartsOptions options = {}) {
+Asked Make(PolicyOptions options = {}) {
   auto model = std::make_unique<Echo>();
   Echo* raw = model.get();
   LanguageOptions language{.name = "policy", .prompt = FindPrompt("embedded"), .as_policy = true};
   auto whole = std::make_unique<LanguageProposer>(std::move(language), std::move(model));
-  return {std::make_unique<PartsProposer>(std::move(whole), options), raw};
+  return {std::make_unique<PolicyProposer>(std::move(whole), options), raw};
 }
 
 std::map<int, Candidate> ByNumber(std::vector<Candidate> candidates) {
@@ -73,14 +80,14 @@ std::map<int, Candidate> ByNumber(std::vector<Candidate> candidates) {
   return all;
 }
 
-TEST(PartsProposer, ShortProgramsAreAskedAboutAsAWhole) {
+TEST(PolicyProposer, ShortProgramsAreAskedAboutAsAWhole) {
   const auto asked = Make();
   const Program program = Chain(3);
   EXPECT_EQ(asked.proposer->Propose({.program = &program, .count = 4}).size(), 4u);
   EXPECT_EQ(asked.model->asked.size(), 1u);
 }
 
-TEST(PartsProposer, SampleIIsMadeOfTheIthAnswersAndPartsAreOfThreeLengths) {
+TEST(PolicyProposer, SampleIIsMadeOfTheIthAnswersAndPartsAreOfThreeLengths) {
   const auto asked = Make();
   const Program program = Chain(6);
   const auto candidates = ByNumber(asked.proposer->Propose({.program = &program, .count = 8}));
@@ -95,10 +102,11 @@ TEST(PartsProposer, SampleIIsMadeOfTheIthAnswersAndPartsAreOfThreeLengths) {
   EXPECT_NE(one.source.find("class Part1:\n    2\n"), std::string::npos) << one.source;
   EXPECT_NE(one.source.find("class Part2:\n    2\n"), std::string::npos);
   EXPECT_EQ(one.tokens, 20);
+  EXPECT_EQ(one.answer, "");  // no text to mend
   EXPECT_EQ(one.plan, "Part 1.\nplan\n\nPart 2.\nplan");
 }
 
-TEST(PartsProposer, WithoutOneOfItsPartsASampleHasNoAnswer) {
+TEST(PolicyProposer, WithoutOneOfItsPartsASampleHasNoAnswer) {
   const auto asked = Make();
   asked.model->no_code = true;
   const Program program = Chain(6);
@@ -107,7 +115,7 @@ TEST(PartsProposer, WithoutOneOfItsPartsASampleHasNoAnswer) {
   EXPECT_TRUE(candidates.at(1).no_answer.starts_with("no_code: of part 1: ")) << candidates.at(1).no_answer;
 }
 
-TEST(PartsProposer, ARepairIsAnotherTryWithPartsOfOneOperation) {
+TEST(PolicyProposer, ARepairIsAnotherTryWithPartsOfOneOperation) {
   const auto asked = Make();
   const Program program = Chain(6);
   const Candidate wrong{.strategy = "m #2 in 2 parts"};
@@ -119,7 +127,7 @@ TEST(PartsProposer, ARepairIsAnotherTryWithPartsOfOneOperation) {
   EXPECT_EQ(asked.model->asked.size(), 6u);
 }
 
-TEST(PartsProposer, ProposalsComeAsTheyAreMadeAndAreTheSame) {
+TEST(PolicyProposer, ProposalsComeAsTheyAreMadeAndAreTheSame) {
   const auto asked = Make();
   const Program program = Chain(7), short_one = Chain(2);
   asked.proposer->Begin("3:1", {.program = &program, .count = 8});
@@ -140,7 +148,33 @@ TEST(PartsProposer, ProposalsComeAsTheyAreMadeAndAreTheSame) {
   for (const auto& [number, candidate] : at_once) EXPECT_EQ(streamed.at(number).source, candidate.source);
 }
 
-TEST(PartsProposer, AboutProgramsThatAreTooLongNobodyIsAsked) {
+Program Large() {
+  return ParseProgram(
+      "import torch\n\n\ndef program(x):\n    # x: float32[4, 5000]\n"
+      "    relu = torch.relu(x)  # float32[4, 5000]\n    return relu\n");
+}
+
+TEST(PolicyProposer, LargeSizesAreAskedAboutAsSmallOnesByTurns) {
+  const auto asked = Make();
+  asked.model->size_too = true;
+  const Program program = Large();
+  const auto candidates = ByNumber(asked.proposer->Propose({.program = &program, .count = 4}));
+  ASSERT_EQ(candidates.size(), 4u);
+  ASSERT_EQ(asked.model->asked.size(), 2u);  // small, as they are
+  EXPECT_EQ(asked.model->asked[0].messages[0].content.find("5000"), std::string::npos);
+  EXPECT_NE(asked.model->asked[1].messages[0].content.find("float32[4, 5000]"), std::string::npos);
+  for (const auto& [number, candidate] : candidates) {
+    EXPECT_EQ(candidate.strategy,
+              "m #" + std::to_string(number + 1) + (number % 2 == 0 ? " by small sizes" : ""));
+    // The echo writes the program's second size into its class: taken back it is the real one.
+    EXPECT_NE(candidate.source.find("size = 5000\n"), std::string::npos) << candidate.source;
+    EXPECT_NE(candidate.plan.find("5000 columns"), std::string::npos) << candidate.plan;
+  }
+  for (const Candidate& one : Make({.largest = 5000}).proposer->Propose({.program = &program, .count = 2}))
+    EXPECT_EQ(one.strategy.size(), 4u) << one.strategy;  // "m #1", "m #2"
+}
+
+TEST(PolicyProposer, AboutProgramsThatAreTooLongNobodyIsAsked) {
   const auto asked = Make({.operations = 2, .most = 4});
   const Program four = Chain(4), five = Chain(5);
   EXPECT_EQ(asked.proposer->Propose({.program = &four, .count = 2}).size(), 2u);
@@ -155,14 +189,14 @@ TEST(PartsProposer, AboutProgramsThatAreTooLongNobodyIsAsked) {
   EXPECT_TRUE(remarks[0].starts_with("policy: not asked: the program has 5 operations")) << remarks[0];
 }
 
-TEST(PartsProposer, ZeroCutsNothing) {
+TEST(PolicyProposer, ZeroCutsNothing) {
   const auto asked = Make({.operations = 0});
   const Program program = Chain(9);
   EXPECT_EQ(asked.proposer->Propose({.program = &program, .count = 4}).size(), 4u);
   EXPECT_EQ(asked.model->asked.size(), 1u);
 }
 
-TEST(PartsProposer, AProgramThatTheModelIsNotAskedAboutIsNotAskedInPartsEither) {
+TEST(PolicyProposer, AProgramThatTheModelIsNotAskedAboutIsNotAskedInPartsEither) {
   const auto asked = Make();
   Program program = Chain(5);
   program.nodes.back().op = "aten::made_up";
@@ -172,7 +206,7 @@ TEST(PartsProposer, AProgramThatTheModelIsNotAskedAboutIsNotAskedInPartsEither) 
             Words{"policy: the program has aten::made_up, which is no operation of the catalogue"});
 }
 
-TEST(PartsProposer, WhatWasCancelledGivesNothing) {
+TEST(PolicyProposer, WhatWasCancelledGivesNothing) {
   const auto asked = Make();
   const Program program = Chain(6);
   asked.proposer->Begin("1", {.program = &program, .count = 2});
