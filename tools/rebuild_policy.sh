@@ -1,20 +1,20 @@
 #!/usr/bin/env bash
 # Rebuilds models/embedded: data, training, scores. For a machine with a GPU and many cores; 32 cores make the data in a
 # quarter of an hour, two H200 learn as long. Each step is skipped when it is done, and may be killed and run again.
-#   tools/rebuild_policy.sh               # runs/embedded/final
-#   tools/rebuild_policy.sh --rehearse    # every step, small, on CPUs, in minutes: runs/rehearsal/embedded/final
+#   tools/rebuild_policy.sh               # runs/embedded_last/final
+#   tools/rebuild_policy.sh --rehearse    # every step, small, on CPUs, in minutes: runs/rehearsal/embedded_last/final
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 sets=sets runs=runs wrong_tasks=4000 samples=8 programs=200 more_programs=60
 main=configs/data.toml large=configs/data_large.toml long=configs/data_long.toml hybrid=configs/data_hybrid.toml
-start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml
+start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml last=configs/sft_embedded_last.toml
 
 # The same steps, with little of everything: a small set four times, a tiny model, a minute for both halves.
 rehearse() {
   sets=runs/rehearsal/sets runs=runs/rehearsal wrong_tasks=2 samples=1 programs=1 more_programs=1
   main=configs/data_small.toml large=configs/data_small.toml long=configs/data_small.toml hybrid=configs/data_small.toml
-  start=$runs/start.toml rest=$runs/rest.toml
+  start=$runs/start.toml rest=$runs/rest.toml last=$runs/last.toml
   mkdir -p "$runs"
   local little='[train]
 batch_tokens = 4096
@@ -49,6 +49,16 @@ data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/long_dimensions", "
 wrong = ["$sets/wrong.jsonl"]
 $little
 TOML
+  cat > "$last" <<TOML
+like = "../../configs/sft_embedded_last.toml"
+out = "$runs/embedded_last"
+[model]
+from = "$runs/embedded/final"
+[data]
+data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/long_dimensions", "$sets/hybrid"]
+wrong = ["$sets/wrong.jsonl"]
+$little
+TOML
 }
 case "${1:-}" in
   --rehearse) rehearse ;;
@@ -74,14 +84,15 @@ fi
 # On several GPUs: torchrun --nproc-per-node N --no-python ./tritogen sft … (the loss is the same).
 ./tritogen sft --config "$start"
 ./tritogen sft --config "$rest"
+./tritogen sft --config "$last"
 
 mkdir -p "$runs/eval"
 score() {  # SPLIT LEVELS PROGRAMS NAME
-  ./tritogen eval --proposer "$runs/embedded/final" --split "$1" --level "$2" --count "$3" -n "$samples" --seed 5 \
+  ./tritogen eval --proposer "$runs/embedded_last/final" --split "$1" --level "$2" --count "$3" -n "$samples" --seed 5 \
     --out "$runs/eval/$4" --html "$runs/eval/$4.html"
 }
 score held-out 1,2,3 "$programs" held-out
 score held-out 4,5,8 "$more_programs" longer
 score pairs 2 "$programs" pairs
 score shapes 1,2 "$more_programs" shapes
-echo "the new model is $runs/embedded/final; copy it to models/embedded when it is better"
+echo "the new model is $runs/embedded_last/final; copy it to models/embedded when it is better"
