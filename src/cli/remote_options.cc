@@ -125,9 +125,10 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
   asked
-      ->add_option("--largest-size", largest_size,
-                   "model folders: dimensions of more are asked about as small ones, whose numbers are then\n"
-                   "replaced in the answer; 0: as they are")
+      ->add_option(
+          "--largest-size", largest_size,
+          "model folders: larger dimensions of products and convolutions are asked about as small ones,\n"
+          "whose numbers are then replaced in the answer; 0: as they are")
       ->check(kNonNegative)
       ->capture_default_str();
 

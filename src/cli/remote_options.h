@@ -22,7 +22,7 @@ struct ProposerOptions {
   std::vector<std::string> proposers;
   bool policy_too = false;
   std::string model, prompt, body, key_variable = "OPENAI_API_KEY", cost_log, extra;
-  int concurrency = 4, retries = 5, parts = 3, largest_size = 500;
+  int concurrency = 4, retries = 5, parts = 3, largest_size = 128;
   std::optional<int> max_tokens;
   std::optional<double> temperature, top_p, prompt_price, completion_price;
   double timeout_seconds = 1800, idle_seconds = 300, retry_wait_seconds = 1;

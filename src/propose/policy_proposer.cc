@@ -22,6 +22,17 @@ bool HasUnknown(const Program& program) {
   });
 }
 
+// Whether there is a product of matrices or a convolution, whose kernels walk over all of their dimensions in
+// tiles. Where a dimension is reduced or scanned, a row's block is a number that follows from the size
+// without being it: nothing could take it back.
+bool HasProduct(const Program& program) {
+  return std::ranges::any_of(program.nodes, [](const Node& node) {
+    const OpRow* row = node.kind == NodeKind::kOp ? FindOp(node.op) : nullptr;
+    return row != nullptr &&
+           (row->flops.count == FlopCount::kProduct || row->flops.count == FlopCount::kConvolution);
+  });
+}
+
 bool HasSizeAbove(const Program& program, int64_t largest) {
   return std::ranges::any_of(program.nodes, [&](const Node& node) {
     return std::ranges::any_of(node.results, [&](const Shape& shape) {
@@ -97,7 +108,8 @@ bool PolicyProposer::IsRefused(const ProposeRequest& request) {
 bool PolicyProposer::IsPlain(const ProposeRequest& request) const {
   const Program& program = *request.program;
   const bool is_long = options_.operations > 0 && OperationsOf(program) > options_.operations;
-  const bool is_large = options_.largest > 0 && HasSizeAbove(program, options_.largest);
+  const bool is_large =
+      options_.largest > 0 && HasProduct(program) && HasSizeAbove(program, options_.largest);
   return (!is_long && !is_large) || HasUnknown(program);  // unknown operations the model itself refuses
 }
 

@@ -16,7 +16,7 @@ namespace tritogen {
 
 struct PolicyOptions {
   int operations = 3;     // programs of more are cut into parts of at most so many; 0: never
-  int64_t largest = 500;  // size of a dimension that it is asked about as it is; 0: any
+  int64_t largest = 128;  // size of a product's dimension that it is asked about as it is; 0: any
   int most = 0;           // operations of a program; about longer ones nobody is asked. 0: about all
 };
 
@@ -24,7 +24,8 @@ class PolicyProposer : public Proposer {
  public:
   // Of the samples of a program that is cut half are of parts as long as they may be, a quarter each of parts
   // with two operations that are no views, and with one: the shorter, the likelier each answer is to be
-  // right, and the less is fused. Where parts have large sizes, samples take turns: small ones in all parts,
+  // right, and the less is fused. Where parts with a product of matrices or a
+  // convolution have large sizes, samples take turns: small ones in all parts,
   // the program's own in all, small ones in every other part, own ones in those.
   // `model` answers as the policy does: with a ModelNew that takes a program's leaves.
   PolicyProposer(std::unique_ptr<Proposer> model, PolicyOptions options);

@@ -148,16 +148,19 @@ TEST(PolicyProposer, ProposalsComeAsTheyAreMadeAndAreTheSame) {
   for (const auto& [number, candidate] : at_once) EXPECT_EQ(streamed.at(number).source, candidate.source);
 }
 
-Program Large() {
-  return ParseProgram(
-      "import torch\n\n\ndef program(x):\n    # x: float32[4, 5000]\n"
-      "    relu = torch.relu(x)  # float32[4, 5000]\n    return relu\n");
+Program Large(bool product) {
+  const std::string line = product ? "    mm = torch.mm(x, y)  # float32[4, 5000]\n    return mm\n"
+                                   : "    add = torch.add(x, y)  # float32[4, 5000]\n    return add\n";
+  const std::string x = product ? "float32[4, 3]" : "float32[4, 5000]";
+  const std::string y = product ? "float32[3, 5000]" : "float32[4, 5000]";
+  return ParseProgram("import torch\n\n\ndef program(x, y):\n    # x: " + x + "\n    # y: " + y + "\n" +
+                      line);
 }
 
 TEST(PolicyProposer, LargeSizesAreAskedAboutAsSmallOnesByTurns) {
   const auto asked = Make();
   asked.model->size_too = true;
-  const Program program = Large();
+  const Program program = Large(true);
   const auto candidates = ByNumber(asked.proposer->Propose({.program = &program, .count = 4}));
   ASSERT_EQ(candidates.size(), 4u);
   ASSERT_EQ(asked.model->asked.size(), 2u);  // small, as they are
@@ -170,8 +173,12 @@ TEST(PolicyProposer, LargeSizesAreAskedAboutAsSmallOnesByTurns) {
     EXPECT_NE(candidate.source.find("size = 5000\n"), std::string::npos) << candidate.source;
     EXPECT_NE(candidate.plan.find("5000 columns"), std::string::npos) << candidate.plan;
   }
-  for (const Candidate& one : Make({.largest = 5000}).proposer->Propose({.program = &program, .count = 2}))
-    EXPECT_EQ(one.strategy.size(), 4u) << one.strategy;  // "m #1", "m #2"
+  const Program no_product = Large(false);
+  for (const Program* as_it_is : {&program, &no_product}) {
+    const PolicyOptions options{.largest = as_it_is == &program ? 5000 : 128};
+    for (const Candidate& one : Make(options).proposer->Propose({.program = as_it_is, .count = 2}))
+      EXPECT_EQ(one.strategy.size(), 4u) << one.strategy;  // "m #1", "m #2"
+  }
 }
 
 TEST(PolicyProposer, AboutProgramsThatAreTooLongNobodyIsAsked) {
