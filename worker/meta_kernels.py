@@ -22,6 +22,8 @@ aten = torch.ops.aten
 
 # Python versions of these call themselves, as torch._meta_registrations says.
 _NEVER = {"empty_strided", "clone", "_to_copy", "copy_", "constant_pad_nd", "rot90", "as_strided_scatter"}
+# The C++ version of these asks for a device's kernel, and meta tensors have none.
+_ALWAYS = {"aten::ldexp.Tensor"}
 
 _library: torch.library.Library | None = None
 
@@ -45,6 +47,8 @@ def _needs_python(function: torch._ops.OpOverload) -> bool:
     name = function.name()
     if not name.startswith("aten::") or function.is_view or name.removeprefix("aten::").split(".")[0] in _NEVER:
         return False
+    if name in _ALWAYS:
+        return True
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     if has(name, "CompositeImplicitAutograd") or has(name, "Meta"):
         return False

@@ -236,7 +236,7 @@ class _Call:
         }
         if kwargs.get("layout") is torch.strided:
             del kwargs["layout"]
-        if self.traits.name.endswith("generator"):
+        if self.traits.name.endswith(".generator"):  # of rand, not affine_grid_generator
             kwargs["generator"] = None  # these overloads insist on the argument
         args = _map(self._take, args, kind=torch.Tensor)
         return args, {name: _map(self._take, value, kind=torch.Tensor) for name, value in kwargs.items()}

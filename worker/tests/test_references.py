@@ -43,6 +43,12 @@ PROGRAMS = {
     "batch_norm_bare": module("self.f = nn.BatchNorm2d(4, track_running_stats=False)", "return self.f(x)") + IMAGE,
     "conv": module("self.f = nn.Conv2d(4, 6, 3, padding='same', dilation=2)", "return F.relu(self.f(x))") + IMAGE,
     "conv_transpose": module("self.f = nn.ConvTranspose2d(4, 6, (3, 5), stride=2)", "return self.f(x)") + IMAGE,
+    "ldexp": module("", "return torch.ldexp(x, torch.tensor([1, -2], device=x.device).repeat(4))") + INPUT,
+    "affine_grid": module(
+        "",
+        "grid = F.affine_grid(x[:, 0, :2, :3], x.shape, align_corners=False); return F.grid_sample(x, grid, align_corners=False)",
+    )
+    + IMAGE,
     "conv1d": module("self.f = nn.Conv1d(6, 6, 3, groups=3)", "return self.f(x)") + INPUT,
     "channels_last": module("self.f = nn.Conv2d(4, 6, 3)", "return self.f(x.to(memory_format=torch.channels_last))")
     + IMAGE,
