@@ -1,7 +1,6 @@
 #include "runner/gpu_runner.h"
 
 #include <ATen/ATen.h>
-#include <ATen/DeviceAccelerator.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "cuda/graph.h"
 #include "kernels/builtin.h"
 #include "model/rope.h"
+#include "runner/cache_blocks.h"
 #include "runner/decoder_pass.h"
 #include "runner/device_sampler.h"
 #include "runner/staging.h"
@@ -22,9 +22,8 @@
 namespace tritogen {
 namespace {
 
-constexpr int64_t kBlocksEach = 8;  // of a program of decode attention in the batch-invariant mode
-constexpr int32_t kSmallestCache = 2;
-constexpr size_t kStretchedRopes = 8;                      // are kept
+constexpr int64_t kBlocksEach = 8;     // of a program of decode attention in the batch-invariant mode
+constexpr size_t kStretchedRopes = 8;  // are kept
 constexpr int64_t kStagedPart = 5 * Staging::kAlignWords;  // is lost at most to a part's arrays
 
 // Sizes that decode batches are padded to: a graph each.
@@ -64,7 +63,6 @@ class GpuRunner final : public Runner {
     SampleOut out;
   };
 
-  void MakeCache();
   void CompileKernels();
   void Say(const Opening& opening) const {
     if (options_.on_opening && (ranks_ == nullptr || ranks_->rank() == 0)) options_.on_opening(opening);
@@ -72,7 +70,6 @@ class GpuRunner final : public Runner {
   int64_t ResultWords() const { return rows_ * (3 + 2 * kTopLogits); }
   Views ViewsOf(int64_t rows);
   void Start(const SlotStart& start);
-  void Copy(const std::vector<BlockCopy>& copies);
   void Prefill(const std::vector<PrefillChunk>& chunks);
   PrefillTokens Stage(const std::vector<const PrefillChunk*>& chunks);
   at::Tensor StretchedRope(int32_t prompt);
@@ -90,9 +87,7 @@ class GpuRunner final : public Runner {
   const int64_t rows_;  // of the staged arrays
   std::unique_ptr<DecoderPass> pass_;
   std::unique_ptr<DeviceSampler> sampler_;
-  at::Tensor
-      storage_;  // [2 · layers, blocks + 1, kv_heads, kCacheBlock, head_dim]; the last block is for padding
-  PagedCache cache_;
+  std::unique_ptr<CacheBlocks> cache_;
   std::unique_ptr<Staging> decode_in_, prefill_in_, results_;
   std::map<int32_t, at::Tensor> stretched_;  // angles of prompts by their lengths
   std::vector<SamplingOptions> slots_;
@@ -144,7 +139,9 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   results_ = std::make_unique<Staging>(ResultWords(), device_);
   slots_.resize(limits_.slots + 1);
   slot_taken_.resize(limits_.slots + 1);
-  MakeCache();
+  const int64_t blocks = BlocksFor(*weights_, options, limits_, ranks_.get());
+  limits_.blocks = static_cast<int32_t>(blocks);
+  cache_ = std::make_unique<CacheBlocks>(*weights_, blocks);
   CompileKernels();
   if (gpu_ == nullptr) return;
   graph_memory_ = std::make_unique<GraphMemory>();
@@ -172,34 +169,6 @@ void GpuRunner::CompileKernels() {
 
 GpuRunner::~GpuRunner() {
   for (CUevent event : events_) gpu_->driver().cuEventDestroy(event);
-}
-
-void GpuRunner::MakeCache() {
-  const ModelConfig& c = weights_->config;
-  const int64_t block_bytes = 2 * c.layers * c.kv_heads * kCacheBlock * c.head_dim *
-                              static_cast<int64_t>(weights_->embedding.element_size());
-  int64_t bytes = options_.cache_bytes;
-  if (bytes == 0) {
-    TRITOGEN_CHECK(gpu_ != nullptr);
-    bytes = static_cast<int64_t>(static_cast<double>(at::accelerator::getMemoryInfo(device_.index()).first) *
-                                 options_.memory_share);
-  }
-  int64_t blocks = std::min<int64_t>(bytes / block_bytes - 1, Width() * limits_.slots);
-  if (ranks_ != nullptr) blocks = LeastOfRanks(ranks_.get(), blocks, device_);
-  if (blocks < std::max<int64_t>(kSmallestCache, Width())) {
-    throw UserError(
-        fmt::format("keys and values of one sequence of {} positions take {} MiB, and {} MiB are there for "
-                    "the cache: ask "
-                    "for a smaller context",
-                    limits_.context, Width() * block_bytes >> 20, bytes >> 20));
-  }
-  limits_.blocks = static_cast<int32_t>(blocks);
-  storage_ = at::zeros({2 * c.layers, blocks + 1, c.kv_heads, kCacheBlock, c.head_dim},
-                       weights_->embedding.options());
-  for (int64_t layer = 0; layer < c.layers; ++layer) {
-    cache_.keys.push_back(storage_.select(0, 2 * layer));
-    cache_.values.push_back(storage_.select(0, 2 * layer + 1));
-  }
 }
 
 GpuRunner::Views GpuRunner::ViewsOf(int64_t rows) {
@@ -234,17 +203,6 @@ void GpuRunner::Start(const SlotStart& start) {
   sampler_->SetSeen(start.slot, seen);
 }
 
-void GpuRunner::Copy(const std::vector<BlockCopy>& copies) {
-  if (copies.empty()) return;
-  std::vector<int64_t> from, to;
-  for (const BlockCopy& copy : copies) {
-    from.push_back(copy.from);
-    to.push_back(copy.to);
-  }
-  const auto on_device = [&](const std::vector<int64_t>& v) { return at::tensor(v).to(device_); };
-  storage_.index_copy_(1, on_device(to), storage_.index_select(1, on_device(from)));
-}
-
 // Chunks of prompts whose keys depend on the prompts' lengths go alone, with angles of their own; all others
 // at once. What they need is on its way before the first of them runs.
 void GpuRunner::Prefill(const std::vector<PrefillChunk>& chunks) {
@@ -262,7 +220,7 @@ void GpuRunner::Prefill(const std::vector<PrefillChunk>& chunks) {
   }
   if (!together.empty()) parts.push_back(Stage(together));
   prefill_in_->ToDevice();
-  for (const PrefillTokens& part : parts) pass_->Prefill(part, cache_);
+  for (const PrefillTokens& part : parts) pass_->Prefill(part, cache_->pages());
 }
 
 // Puts into prefill_in_ what the pass wants to know of chunks; returns views of where it will be.
@@ -367,7 +325,7 @@ void GpuRunner::Decode(const std::vector<DecodeRow>& rows, Pending* pending) {
 void GpuRunner::RunDecode(int32_t padded, bool cuts, bool fresh) {
   const auto run = [&] {
     const Views v = ViewsOf(padded);
-    sampler_->Sample(pass_->Decode(v.rows, cache_, fresh), v.sampling, cuts, v.out);
+    sampler_->Sample(pass_->Decode(v.rows, cache_->pages(), fresh), v.sampling, cuts, v.out);
   };
   if (gpu_ == nullptr || !options_.graphs || !fresh) return run();
   const auto [entry, is_new] = graphs_.try_emplace({padded, cuts});
@@ -387,7 +345,7 @@ void GpuRunner::Submit(const Batch& batch) {
   if (gpu_ != nullptr) gpu_->EnterThread();
   const at::NoGradGuard no_gradients;
   for (const SlotStart& start : batch.starts) Start(start);
-  Copy(batch.copies);
+  cache_->Copy(batch.copies);
   Prefill(batch.prefill);
   Pending pending;
   Decode(batch.decode, &pending);
