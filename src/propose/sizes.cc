@@ -187,7 +187,8 @@ std::string TakenBack(std::string_view text, const std::map<int64_t, int64_t>& b
     const bool fraction = zeros == end && end + 1 < text.size() && text[end] == '.' && IsDigit(text[end + 1]);
     const bool goes_on = fraction || (zeros < text.size() && IsWord(text[zeros]));
     int64_t number = 0;
-    const bool fits = std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc{};
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);  // 0 where it is too large
+    const bool fits = std::to_string(number) == digits;  // "037" is no whole number of Python
     const auto found = fits && !in_word && !goes_on ? back.find(number) : back.end();
     out += found == back.end() ? std::string(digits) : std::to_string(found->second);
     i = end;

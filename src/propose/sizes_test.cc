@@ -87,8 +87,8 @@ def program(x):
 
 TEST(TakenBack, WholeNumbersOnly) {
   const std::map<int64_t, int64_t> back = {{37, 4096}, {41, 768}, {4, 4}};
-  EXPECT_EQ(TakenBack("N=37, K = 41*37; x37 37x 37_0 1.37 37.5 370 37e3 a[37] -37", back),
-            "N=4096, K = 768*4096; x37 37x 37_0 1.37 37.5 370 37e3 a[4096] -4096");
+  EXPECT_EQ(TakenBack("N=37, K = 41*37; x37 37x 37_0 1.37 37.5 370 037 37e3 a[37] -37", back),
+            "N=4096, K = 768*4096; x37 37x 37_0 1.37 37.5 370 037 37e3 a[4096] -4096");
   EXPECT_EQ(TakenBack("total / 37.0 + 37.00f; 41.", back), "total / 4096.0 + 37.00f; 768.");
   EXPECT_EQ(TakenBack("37", back), "4096");
   EXPECT_EQ(TakenBack("99999999999999999999999999", back), "99999999999999999999999999");
