@@ -121,8 +121,9 @@ PolicyProposer::Way PolicyProposer::WayOf(const ProposeRequest& request, int com
     way.parts = CutIntoParts(*request.program, {.operations = options_.operations, .computing = computing});
   }
   for (const ProgramPart& part : way.parts) {
-    way.resized.push_back(
-        options_.largest == 0 ? std::nullopt : WithSmallSizes(part.program, options_.largest, request.seed));
+    const bool may_be_small = options_.largest > 0 && HasProduct(part.program);
+    way.resized.push_back(may_be_small ? WithSmallSizes(part.program, options_.largest, request.seed)
+                                       : std::nullopt);
   }
   return way;
 }

@@ -181,6 +181,31 @@ TEST(PolicyProposer, LargeSizesAreAskedAboutAsSmallOnesByTurns) {
   }
 }
 
+TEST(PolicyProposer, PartsWithoutAProductKeepTheirSizes) {
+  const auto asked = Make({.operations = 2});
+  const Program program = ParseProgram(R"(import torch
+
+
+def program(x, y):
+    # x: float32[4, 3]
+    # y: float32[3, 5000]
+    mm = torch.mm(x, y)  # float32[4, 5000]
+    relu = torch.relu(mm)  # float32[4, 5000]
+    exp = torch.exp(relu)  # float32[4, 5000]
+    sum = torch.sum(exp, dim=[1])  # float32[4]
+    return sum
+)");
+  EXPECT_EQ(asked.proposer->Propose({.program = &program, .count = 2}).size(), 2u);
+  int own = 0, small = 0;
+  for (const ChatRequest& question : asked.model->asked) {
+    const bool is_own = question.messages[0].content.find("5000") != std::string::npos;
+    (is_own ? own : small) += 1;
+    EXPECT_TRUE(is_own || question.messages[0].content.find("mm") != std::string::npos);
+  }
+  EXPECT_EQ(own, 2);  // both parts
+  EXPECT_EQ(small, 1);
+}
+
 TEST(PolicyProposer, AboutProgramsThatAreTooLongNobodyIsAsked) {
   const auto asked = Make({.operations = 2, .most = 4});
   const Program four = Chain(4), five = Chain(5);
