@@ -31,6 +31,8 @@ OpTraits LookUp(const std::string& op) {
     const c10::AliasInfo* alias = result.alias_info();
     traits.view |= alias != nullptr && !alias->isWrite();
   }
+  // What reshape makes of a copy: a view all the same, which its schema keeps from autograd.
+  traits.view |= op == "aten::_unsafe_view";
   return traits;
 }
 

@@ -107,6 +107,7 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("aten::empty.memory_format", {}, y), OpKind::kFactory);
   EXPECT_EQ(kind("aten::zeros_like", {x}, y), OpKind::kFactory);
   EXPECT_EQ(kind("aten::view", {x}, v), OpKind::kView);
+  EXPECT_EQ(kind("aten::_unsafe_view", {x}, v), OpKind::kView);
   EXPECT_EQ(kind("aten::clone", {x}, y), OpKind::kLayout);
   EXPECT_EQ(kind("aten::_to_copy", {x}, h), OpKind::kCompute) << "a change of dtype computes";
   EXPECT_EQ(kind("aten::relu_", {x}, x), OpKind::kCompute);
