@@ -21,27 +21,39 @@ namespace {
 // that were trained on do not have; then each launch more between parts; then values to hand on.
 constexpr double kViewHandedOn = 100, kPart = 1, kValueMore = 0.3, kUnequal = 0.01;
 
-bool IsView(const Node& node) {
-  const OpRow* row = FindOp(node.op);
-  return row != nullptr && row->flops.count == FlopCount::kNothing;
-}
-
 std::pair<NodeId, int> Key(NodeRef ref) {
   return {ref.id, ref.result};
 }
 
 class Cutter {
  public:
-  Cutter(const Program& program, const PartLimits& limits) : program_(program), limits_(limits) {
-    for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
+  Cutter(const Program& program, const PartLimits& limits)
+      : program_(program),
+        limits_(limits),
+        places_(program.nodes.size(), -1),
+        made_(program.nodes.size(), -1) {
+    const auto count = static_cast<NodeId>(program.nodes.size());
+    for (NodeId id = 0; id < count; ++id) {
       const Node& node = program.nodes[id];
       if (node.kind != NodeKind::kOp) continue;
-      const auto place = static_cast<int>(operations_.size());
-      operations_.push_back(id);
-      ForEachRef(node, [&](NodeRef ref) { last_reader_[Key(ref)] = place; });
+      if (IsApart(id)) {
+        ForEachRef(node, [&](NodeRef ref) { made_[id] = std::max(made_[id], made_[ref.id]); });
+      } else {
+        places_[id] = made_[id] = static_cast<int>(operations_.size());
+        operations_.push_back(id);
+      }
     }
     for (const NodeRef ref : program.outputs)
       last_reader_[Key(ref)] = static_cast<int>(operations_.size());  // behind all
+    for (NodeId id = count; id-- > 0;) {
+      int reader = places_[id];
+      for (int result = 0; IsApart(id) && result < static_cast<int>(program.nodes[id].results.size());
+           ++result)
+        reader = std::max(reader, ReaderOf({id, result}));  // who reads a view reads what it is of
+      if (reader < 0) continue;
+      ForEachRef(program.nodes[id],
+                 [&](NodeRef ref) { last_reader_[Key(ref)] = std::max(ReaderOf(ref), reader); });
+    }
   }
 
   // Shortest way over the places between operations.
@@ -66,7 +78,23 @@ class Cutter {
   }
 
  private:
+  bool IsApart(NodeId id) const {
+    return limits_.views_apart && program_.nodes[id].kind == NodeKind::kOp && IsView(program_.nodes[id]);
+  }
+
+  int ReaderOf(NodeRef ref) const {
+    const auto found = last_reader_.find(Key(ref));
+    return found == last_reader_.end() ? -1 : found->second;
+  }
+
   bool Fits(int begin, int end) const {
+    // A view of what the part itself makes cannot be had before the part is over.
+    for (int place = begin; place < end; ++place) {
+      bool too_early = false;
+      ForEachRef(program_.nodes[operations_[place]],
+                 [&](NodeRef ref) { too_early |= IsApart(ref.id) && made_[ref.id] >= begin; });
+      if (too_early) return false;
+    }
     const auto computing = std::count_if(operations_.begin() + begin, operations_.begin() + end,
                                          [&](NodeId id) { return !IsView(program_.nodes[id]); });
     return end - begin == 1 || (end - begin <= limits_.operations && computing <= limits_.computing);
@@ -77,8 +105,7 @@ class Cutter {
     for (int place = begin; place < end; ++place) {
       const NodeId id = operations_[place];
       for (int result = 0; result < static_cast<int>(program_.nodes[id].results.size()); ++result) {
-        const auto reader = last_reader_.find({id, result});
-        if (reader != last_reader_.end() && reader->second >= end) writes.push_back({id, result});
+        if (ReaderOf({id, result}) >= end) writes.push_back({id, result});
       }
     }
     return writes;
@@ -100,8 +127,8 @@ class Cutter {
     std::map<std::pair<NodeId, int>, NodeRef> inside;
     for (int place = begin; place < end; ++place) {
       ForEachRef(program_.nodes[operations_[place]], [&](NodeRef ref) {
-        const bool before = program_.nodes[ref.id].kind != NodeKind::kOp || ref.id < operations_[begin];
-        if (!before || inside.contains(Key(ref))) return;
+        const bool made_here = places_[ref.id] >= begin && places_[ref.id] < end;
+        if (made_here || inside.contains(Key(ref))) return;
         inside[Key(ref)] = {static_cast<NodeId>(part.reads.size())};
         part.reads.push_back(ref);
         part.program.nodes.push_back({.kind = NodeKind::kInput,
@@ -125,7 +152,9 @@ class Cutter {
 
   const Program& program_;
   const PartLimits limits_;
-  std::vector<NodeId> operations_;
+  std::vector<NodeId> operations_;  // that go into parts
+  // By node: its place among these, −1 for others; the last place of what it is or is a view of.
+  std::vector<int> places_, made_;
   // Of each value that is read: the place among operations of who reads it last; their number for outputs.
   std::map<std::pair<NodeId, int>, int> last_reader_;
 };
@@ -184,30 +213,67 @@ Renamed Rename(const std::string& code, int number, std::set<std::string, std::l
   return renamed;
 }
 
-// forward of the whole: one line a part.
-std::string Forward(const Program& program, const std::vector<ProgramPart>& parts) {
-  const auto names = PrintedNames(program);
-  const auto name_of = [&](NodeRef ref) { return names[ref.id][ref.result]; };
-  std::vector<std::string> leaves = {"self"}, returned;
-  for (size_t i = 0; i < program.nodes.size(); ++i) {
-    if (program.nodes[i].kind != NodeKind::kOp) leaves.push_back(names[i][0]);
-  }
-  std::string text = fmt::format("    def forward({}):\n", fmt::join(leaves, ", "));
-  for (size_t i = 0; i < parts.size(); ++i) {
-    std::vector<std::string> arguments, results;
-    for (const NodeRef ref : parts[i].reads) {
-      const bool is_view = program.nodes[ref.id].kind == NodeKind::kOp && IsView(program.nodes[ref.id]);
-      arguments.push_back(name_of(ref) + (is_view ? ".contiguous()" : ""));
+// forward of the whole: a line for each part, and for each view that no part computes.
+class ForwardText {
+ public:
+  explicit ForwardText(const Program& program) : program_(program), names_(PrintedNames(program)) {
+    std::vector<std::string> leaves = {"self"};
+    for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
+      if (program.nodes[id].kind == NodeKind::kOp) continue;
+      leaves.push_back(names_[id][0]);
+      there_.insert({id, 0});
     }
-    for (const NodeRef ref : parts[i].writes) results.push_back(name_of(ref));
-    text +=
-        fmt::format("        {} = part{}({})\n", fmt::join(results, ", "), i + 1, fmt::join(arguments, ", "));
+    text_ = fmt::format("    def forward({}):\n", fmt::join(leaves, ", "));
   }
-  for (const NodeRef ref : program.outputs) returned.push_back(ref.id < 0 ? "None" : name_of(ref));
-  const std::string filled = FillStructure(program.structure, returned);
-  return text + fmt::format("        return {}\n",
-                            filled.empty() ? fmt::format("({},)", fmt::join(returned, ", ")) : filled);
-}
+
+  void Call(const ProgramPart& part, size_t number) {
+    std::vector<std::string> arguments, results;
+    for (const NodeRef ref : part.reads) {
+      Need(ref);
+      const bool is_view = program_.nodes[ref.id].kind == NodeKind::kOp && IsView(program_.nodes[ref.id]);
+      arguments.push_back(Name(ref) + (is_view ? ".contiguous()" : ""));
+    }
+    for (const NodeRef ref : part.writes) {
+      results.push_back(Name(ref));
+      there_.insert(Key(ref));
+    }
+    text_ += fmt::format("        {} = part{}({})\n", fmt::join(results, ", "), number,
+                         fmt::join(arguments, ", "));
+  }
+
+  std::string Return() {
+    std::vector<std::string> returned;
+    for (const NodeRef ref : program_.outputs) {
+      if (ref.id >= 0) Need(ref);
+      returned.push_back(ref.id < 0 ? "None" : Name(ref));
+    }
+    const std::string filled = FillStructure(program_.structure, returned);
+    return text_ + fmt::format("        return {}\n",
+                               filled.empty() ? fmt::format("({},)", fmt::join(returned, ", ")) : filled);
+  }
+
+ private:
+  std::string Name(NodeRef ref) const { return names_[ref.id][ref.result]; }
+
+  // What is not there yet is a view.
+  void Need(NodeRef ref) {
+    if (there_.contains(Key(ref))) return;
+    const Node& node = program_.nodes[ref.id];
+    TRITOGEN_CHECK(IsView(node));
+    ForEachRef(node, [&](NodeRef of) { Need(of); });
+    const bool one_of_list = ReturnsList(node) && node.results.size() == 1;
+    text_ += fmt::format("        {}{} = {}\n", fmt::join(names_[ref.id], ", "), one_of_list ? "," : "",
+                         CallText(
+                             node, [&](NodeRef of) { return Name(of); }, "x0.device"));
+    for (int result = 0; result < static_cast<int>(node.results.size()); ++result)
+      there_.insert({ref.id, result});
+  }
+
+  const Program& program_;
+  const std::vector<std::vector<std::string>> names_;
+  std::set<std::pair<NodeId, int>> there_;
+  std::string text_;
+};
 
 // The program as a policy reads it: leaves are x0, x1, …
 Program WithPlainLeaves(Program program) {
@@ -219,6 +285,11 @@ Program WithPlainLeaves(Program program) {
 }
 
 }  // namespace
+
+bool IsView(const Node& node) {
+  const OpRow* row = FindOp(node.op);
+  return row != nullptr && row->flops.count == FlopCount::kNothing;
+}
 
 std::vector<ProgramPart> CutIntoParts(const Program& program, const PartLimits& limits) {
   TRITOGEN_CHECK(limits.operations >= 1 && limits.computing >= 1);
@@ -237,8 +308,11 @@ std::string FileOfParts(const Program& program, const std::vector<ProgramPart>& 
     imports.merge(renamed.imports);
     body += fmt::format("\n\n{}\n\n\npart{} = Part{}()\n", renamed.code, number, number);
   }
+  const Program plain = WithPlainLeaves(program);
+  ForwardText forward(plain);
+  for (size_t i = 0; i < parts.size(); ++i) forward.Call(parts[i], i + 1);
   return fmt::format("{}{}\n\nclass ModelNew(torch.nn.Module):\n{}", fmt::join(imports, ""), body,
-                     Forward(WithPlainLeaves(program), parts));
+                     forward.Return());
 }
 
 }  // namespace tritogen

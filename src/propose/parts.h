@@ -16,9 +16,13 @@ struct ProgramPart {
   std::vector<NodeRef> writes;  // what is read behind the part or returned, in the part's order; at least one
 };
 
+// Whether the operation only looks at a tensor's memory in another way. REQUIRES: node.kind is kOp.
+bool IsView(const Node& node);
+
 struct PartLimits {
-  int operations = 3;  // of a part
-  int computing = 3;   // of them, operations that are no views
+  int operations = 3;        // of a part
+  int computing = 3;         // of them, operations that are no views
+  bool views_apart = false;  // views are in no part: FileOfParts computes them
 };
 
 // All operations in their order, in parts within the limits (a single operation is always one), such that
@@ -27,7 +31,8 @@ struct PartLimits {
 std::vector<ProgramPart> CutIntoParts(const Program& program, const PartLimits& limits);
 
 // One file whose ModelNew takes the program's leaves in order and calls the parts' answers: `codes[i]`
-// defines a ModelNew without state that takes parts[i].reads and returns parts[i].writes. Names that two
+// defines a ModelNew without state that takes parts[i].reads and returns parts[i].writes. Views that are in
+// no part stand in its forward; what is a view is handed to a part as a contiguous tensor. Names that two
 // codes define are told apart by a number behind them, imports come once. REQUIRES: as many codes as parts.
 std::string FileOfParts(const Program& program, const std::vector<ProgramPart>& parts,
                         const std::vector<std::string>& codes);

@@ -93,6 +93,54 @@ TEST(CutIntoParts, WhatNobodyReadsIsLeftOut) {
             (std::vector<Words>{{"relu"}, {"exp"}, {"t"}, {"sum.dim_IntList"}, {"mul.Tensor"}}));
 }
 
+// Attention's way with views: one product's result, split, in other orders.
+const char* kViews = R"(import torch
+
+
+def program(x, w):
+    # x: float32[4, 6]
+    # w: float32[6, 9]
+    mm = torch.mm(x, w)  # float32[4, 9]
+    relu = torch.relu(mm)  # float32[4, 9]
+    split, split_1, split_2 = torch.split(relu, 3, dim=1)  # float32[4, 3], float32[4, 3], float32[4, 3]
+    t = torch.t(split_1)  # float32[3, 4]
+    mm_1 = torch.mm(split, t)  # float32[4, 4]
+    mm_2 = torch.mm(mm_1, split_2)  # float32[4, 3]
+    t_1 = torch.t(mm_2)  # float32[3, 4]
+    return (t_1, split)
+)";
+
+TEST(CutIntoParts, ViewsApartAreInNoPart) {
+  const Program program = ParseProgram(kViews);
+  const PartLimits limits{.operations = 3, .computing = 3, .views_apart = true};
+  const auto parts = CutIntoParts(program, limits);
+  EXPECT_EQ(OperationsOf(parts), (std::vector<Words>{{"mm", "relu"}, {"mm", "mm"}}));
+  EXPECT_EQ(parts[0].writes, (std::vector<NodeRef>{{3}}));
+  EXPECT_EQ(parts[1].reads, (std::vector<NodeRef>{{4, 0}, {5}, {4, 2}}));
+  EXPECT_EQ(parts[1].writes, (std::vector<NodeRef>{{7}}));
+  const std::string file = FileOfParts(program, parts, Words(2, "class ModelNew:\n    pass\n"));
+  EXPECT_TRUE(file.ends_with(R"(
+    def forward(self, x0, x1):
+        relu = part1(x0, x1)
+        split, split_1, split_2 = torch.split(relu, 3, dim=1)
+        t = torch.t(split_1)
+        mm_2 = part2(split.contiguous(), t.contiguous(), split_2.contiguous())
+        t_1 = torch.t(mm_2)
+        return (t_1, split)
+)")) << file;
+}
+
+TEST(CutIntoParts, NothingButViewsIsNoPart) {
+  Program program = ParseProgram(kViews);
+  program.nodes.resize(2);
+  program.nodes.push_back(
+      {.op = "aten::t", .args = {Arg{NodeRef{0}}}, .results = {{Dtype::kFloat32, {6, 4}}}});
+  program.outputs = {{2}};
+  program.structure = "*";
+  EXPECT_TRUE(CutIntoParts(program, {.operations = 3, .computing = 1, .views_apart = true}).empty());
+  EXPECT_EQ(CutIntoParts(program, {}).size(), 1u);
+}
+
 TEST(FileOfParts, NamesOfTwoAnswersAreToldApart) {
   const std::string answer = R"(import torch
 import triton

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/splitmix.h"
 #include "program/catalogue.h"
 #include "propose/chat_model.h"
 #include "propose/module_around.h"
@@ -41,10 +42,14 @@ bool HasSizeAbove(const Program& program, int64_t largest) {
   });
 }
 
-// Operations of a part that are no views, by the sample's number: see PolicyProposer.
-int ComputingOf(int sample, int most) {
+// How a long program is cut, by the sample's number: see PolicyProposer. Without views there is nothing
+// apart.
+PartLimits LimitsOf(const Program& program, int sample, int most) {
   const int turn = sample % 4;
-  return turn == 3 ? 1 : turn == 2 ? std::min(2, most) : most;
+  const int computing = turn == 3 ? 1 : turn == 2 ? std::min(2, most) : most;
+  const bool has_views = std::ranges::any_of(
+      program.nodes, [](const Node& node) { return node.kind == NodeKind::kOp && IsView(node); });
+  return {.operations = most, .computing = computing, .views_apart = has_views && turn != 1};
 }
 
 // Whether a part has small sizes, by the turn of its sample among those that are cut alike.
@@ -113,12 +118,13 @@ bool PolicyProposer::IsPlain(const ProposeRequest& request) const {
   return (!is_long && !is_large) || HasUnknown(program);  // unknown operations the model itself refuses
 }
 
-PolicyProposer::Way PolicyProposer::WayOf(const ProposeRequest& request, int computing) const {
+PolicyProposer::Way PolicyProposer::WayOf(const ProposeRequest& request,
+                                          const std::optional<PartLimits>& limits) const {
   Way way;
-  if (computing == 0) {
-    way.parts.push_back(WholePart(*request.program));
+  if (limits) {
+    way.parts = CutIntoParts(*request.program, *limits);
   } else {
-    way.parts = CutIntoParts(*request.program, {.operations = options_.operations, .computing = computing});
+    way.parts.push_back(WholePart(*request.program));
   }
   for (const ProgramPart& part : way.parts) {
     const bool may_be_small = options_.largest > 0 && HasProduct(part.program);
@@ -148,27 +154,37 @@ void PolicyProposer::AddSample(Open* open, size_t place, int turn) {
 PolicyProposer::Open PolicyProposer::Opened(const ProposeRequest& request) const {
   Open open{.request = request};
   open.whole = options_.operations == 0 || OperationsOf(*request.program) <= options_.operations;
-  std::map<int, std::pair<size_t, int>> ways;  // by the operations of a part: its place, its next turn
-  const auto add = [&](int computing, int first_turn) {
-    const auto [at, fresh] = ways.emplace(computing, std::pair(open.ways.size(), first_turn));
-    if (fresh) open.ways.push_back(WayOf(request, computing));
-    AddSample(&open, at->second.first, at->second.second++);
+  struct Cut {
+    size_t place;
+    int turn;
+  };
+  std::map<std::pair<int, bool>, Cut> cuts;  // by the limits' numbers
+  const auto add = [&](const std::optional<PartLimits>& limits, int first_turn) {
+    const std::pair key = limits ? std::pair(limits->computing, limits->views_apart) : std::pair(0, false);
+    const auto [at, fresh] = cuts.emplace(key, Cut{open.ways.size(), first_turn});
+    if (fresh) open.ways.push_back(WayOf(request, limits));
+    AddSample(&open, at->second.place, at->second.turn++);
+  };
+  const auto limits_of = [&](int sample) {
+    return open.whole ? std::nullopt : std::optional(LimitsOf(*request.program, sample, options_.operations));
   };
   if (request.wrong != nullptr) {
-    add(open.whole ? 0 : 1, static_cast<int>(request.seed % 2));
+    add(limits_of(3), static_cast<int>(request.seed % 2));
   } else {
     for (int i = 0; i < request.count; ++i)
-      add(open.whole ? 0 : ComputingOf(i, options_.operations), i % 4 == 2 ? 1 : 0);
+      add(limits_of(i), !open.whole && (i % 4 == 1 || i % 4 == 2) ? 1 : 0);
   }
   open.waiting = open.questions.size();
   return open;
 }
 
-ProposeRequest PolicyProposer::RequestFor(const Open& open, const Question& question) {
+// Each question has a seed of its own: equal parts of two ways get unlike answers.
+ProposeRequest PolicyProposer::RequestFor(const Open& open, size_t place) {
+  const Question& question = open.questions[place];
   return {.program = &question.program,
           .entry = "Model",
           .strict = open.request.strict,
-          .seed = open.request.seed,
+          .seed = SplitMix::At(open.request.seed, place),
           .count = static_cast<int>(question.samples.size())};
 }
 
@@ -211,8 +227,13 @@ void PolicyProposer::Begin(std::string id, const ProposeRequest& request) {
   const auto [at, fresh] = open_.emplace(id, Opened(request));
   TRITOGEN_CHECK(fresh);
   const Open& open = at->second;
+  if (open.questions.empty()) {  // there is nothing but views
+    refused_.push_back(std::move(id));
+    open_.erase(at);
+    return;
+  }
   for (size_t i = 0; i < open.questions.size(); ++i)
-    model_->Begin(fmt::format("{}/{}", id, i), RequestFor(open, open.questions[i]));
+    model_->Begin(fmt::format("{}/{}", id, i), RequestFor(open, i));
 }
 
 std::optional<Proposal> PolicyProposer::Next(double timeout_seconds) {
@@ -273,7 +294,7 @@ std::vector<std::vector<Candidate>> PolicyProposer::ProposeAll(std::span<const P
     const Open& open = opened.emplace(i, Opened(requests[i])).first->second;
     for (size_t question = 0; question < open.questions.size(); ++question) {
       asked.push_back({i, question});
-      all.push_back(RequestFor(open, open.questions[question]));
+      all.push_back(RequestFor(open, question));
     }
   }
   std::vector<std::vector<Candidate>> answers = model_->ProposeAll(all), candidates(requests.size());

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,12 @@ struct PolicyOptions {
 
 class PolicyProposer : public Proposer {
  public:
-  // Of the samples of a program that is cut half are of parts as long as they may be, a quarter each of parts
-  // with two operations that are no views, and with one: the shorter, the likelier each answer is to be
-  // right, and the less is fused. Where parts with a product of matrices or a
-  // convolution have large sizes, samples take turns: small ones in all parts,
-  // the program's own in all, small ones in every other part, own ones in those.
-  // `model` answers as the policy does: with a ModelNew that takes a program's leaves.
+  // The samples of a program that is cut take turns: parts as long as they may be, the views between them in
+  // the file's own forward; the same with views in the parts; parts of two operations, and of one, with views
+  // in forward. The shorter, the likelier each answer is to be right, and the less is fused. Where parts with
+  // a product of matrices or a convolution have large sizes, samples that are cut alike take turns with them,
+  // too: small ones in all parts, the program's own in all, small ones in every other part, own ones in
+  // those. `model` answers as the policy does: with a ModelNew that takes a program's leaves.
   PolicyProposer(std::unique_ptr<Proposer> model, PolicyOptions options);
 
   std::string_view name() const override { return model_->name(); }
@@ -73,9 +74,10 @@ class PolicyProposer : public Proposer {
   bool IsRefused(const ProposeRequest& request);
   bool IsPlain(const ProposeRequest& request) const;
   Open Opened(const ProposeRequest& request) const;
-  Way WayOf(const ProposeRequest& request, int computing) const;
+  // Without limits the program is the one part.
+  Way WayOf(const ProposeRequest& request, const std::optional<PartLimits>& limits) const;
   static void AddSample(Open* open, size_t way, int turn);
-  static ProposeRequest RequestFor(const Open& open, const Question& question);
+  static ProposeRequest RequestFor(const Open& open, size_t question);
   std::optional<Candidate> Take(Open* open, size_t question, Candidate answer);
 
   std::unique_ptr<Proposer> model_;

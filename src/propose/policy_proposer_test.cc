@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "program/parse.h"
 #include "propose/language_proposer.h"
 
@@ -104,6 +106,29 @@ TEST(PolicyProposer, SampleIIsMadeOfTheIthAnswersAndPartsAreOfThreeLengths) {
   EXPECT_EQ(one.tokens, 20);
   EXPECT_EQ(one.answer, "");  // no text to mend
   EXPECT_EQ(one.plan, "Part 1.\nplan\n\nPart 2.\nplan");
+}
+
+TEST(PolicyProposer, ViewsStandInForwardInThreeSamplesOfFour) {
+  const auto asked = Make();
+  const Program program = ParseProgram(R"(import torch
+
+
+def program(x):
+    # x: float32[4, 6]
+    relu = torch.relu(x)  # float32[4, 6]
+    t = torch.t(relu)  # float32[6, 4]
+    exp = torch.exp(t)  # float32[6, 4]
+    neg = torch.neg(exp)  # float32[6, 4]
+    return neg
+)");
+  const auto candidates = ByNumber(asked.proposer->Propose({.program = &program, .count = 4}));
+  ASSERT_EQ(candidates.size(), 4u);
+  for (const auto& [number, candidate] : candidates) {
+    const bool in_forward = candidate.source.find("t = torch.t(relu)\n") != std::string::npos;
+    EXPECT_EQ(in_forward, number != 1) << candidate.source;
+  }
+  std::set<uint64_t> seeds;
+  for (const ChatRequest& question : asked.model->asked) EXPECT_TRUE(seeds.insert(question.seed).second);
 }
 
 TEST(PolicyProposer, WithoutOneOfItsPartsASampleHasNoAnswer) {
