@@ -39,26 +39,20 @@ most = 100
 wrong = ["$sets/wrong.jsonl"]
 $little
 TOML
-  cat > "$rest" <<TOML
-like = "../../configs/sft_embedded.toml"
-out = "$runs/embedded"
+  goes_on() {  # FILE CONFIGURATION OUT FROM
+    cat > "$1" <<TOML
+like = "../../configs/$2"
+out = "$3"
 [model]
-from = "$runs/embedded_start/final"
+from = "$4"
 [data]
 data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/long_dimensions", "$sets/hybrid"]
 wrong = ["$sets/wrong.jsonl"]
 $little
 TOML
-  cat > "$last" <<TOML
-like = "../../configs/sft_embedded_last.toml"
-out = "$runs/embedded_last"
-[model]
-from = "$runs/embedded/final"
-[data]
-data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/long_dimensions", "$sets/hybrid"]
-wrong = ["$sets/wrong.jsonl"]
-$little
-TOML
+  }
+  goes_on "$rest" sft_embedded.toml "$runs/embedded" "$runs/embedded_start/final"
+  goes_on "$last" sft_embedded_last.toml "$runs/embedded_last" "$runs/embedded/final"
 }
 case "${1:-}" in
   --rehearse) rehearse ;;

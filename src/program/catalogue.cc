@@ -108,6 +108,13 @@ const OpRow* FindOp(std::string_view aten_name) {
   return found == index.end() ? nullptr : found->second;
 }
 
+const Node* FindUnknown(const Program& program) {
+  const auto found = std::find_if(program.nodes.begin(), program.nodes.end(), [](const Node& node) {
+    return node.kind == NodeKind::kOp && FindOp(node.op) == nullptr;
+  });
+  return found == program.nodes.end() ? nullptr : &*found;
+}
+
 std::optional<OpCall> BindCall(const Node& node) {
   const OpRow* row = FindOp(node.op);
   return row == nullptr ? std::nullopt : BindCall(*row, node);

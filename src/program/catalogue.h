@@ -109,6 +109,9 @@ bool IsInPlace(std::string_view aten_name);
 // Null for an operator that the catalogue does not know.
 const OpRow* FindOp(std::string_view aten_name);
 
+// The first operation of a program that the catalogue does not know; null where it knows all.
+const Node* FindUnknown(const Program& program);
+
 // A call with the row and signature that take it.
 struct OpCall {
   const OpRow* row = nullptr;

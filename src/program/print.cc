@@ -42,9 +42,10 @@ std::string LeafKind(const std::string& name, const Node& node) {
   return fmt::format(", {} {}", RoleOf(node.kind), PythonLiteral(Arg{node.name}));
 }
 
-// What the left side of the assignment looks like: "a", "a, b" or "a," for a list of one.
-std::string Targets(const std::vector<std::string>& names, bool list) {
-  return list && names.size() == 1 ? names[0] + "," : fmt::format("{}", fmt::join(names, ", "));
+// Whether the operation returns a list, which one result must be unpacked from too.
+bool ReturnsList(const Node& node) {
+  const std::string_view name = BaseName(node.op);
+  return name == "split" || name == "split_with_sizes" || name == "chunk" || name == "unbind";
 }
 
 // Tensors made without another tensor must be told where.
@@ -85,11 +86,8 @@ TextParts::TextParts(const Program& program)
   head_ = fmt::format("import torch\n\n\ndef program({}):\n", fmt::join(params, ", "));
   device_ = params.empty() ? "\"cpu\"" : params[0] + ".device";
   for (size_t i = 0; i < program.nodes.size(); ++i) Update(i);
-  std::vector<std::string> leaves;
-  for (NodeRef ref : program.outputs) leaves.push_back(ref.id < 0 ? "None" : names_[ref.id][ref.result]);
-  const std::string filled = FillStructure(program.structure, leaves);
-  tail_ =
-      fmt::format("    return {}\n", filled.empty() ? fmt::format("({},)", fmt::join(leaves, ", ")) : filled);
+  const auto name = [this](NodeRef ref) { return names_[ref.id][ref.result]; };
+  tail_ = fmt::format("    return {}\n", ReturnedText(program, name));
 }
 
 void TextParts::Update(size_t i) {
@@ -99,9 +97,8 @@ void TextParts::Update(size_t i) {
     return;
   }
   auto name = [this](NodeRef ref) { return names_[ref.id][ref.result]; };
-  lines_[i] = {
-      fmt::format("    {} = {}  # ", Targets(names_[i], ReturnsList(node)), CallText(node, name, device_)),
-      "\n"};
+  lines_[i] = {fmt::format("    {} = {}  # ", TargetsText(node, names_[i]), CallText(node, name, device_)),
+               "\n"};
 }
 
 std::string TextParts::Text(const std::function<void(size_t, std::string*)>& shapes) const {
@@ -149,9 +146,15 @@ std::string CallText(const Node& node, const NameOf& name, const std::string& de
   return fmt::format("{}({})", callee, fmt::join(parts, ", "));
 }
 
-bool ReturnsList(const Node& node) {
-  std::string_view name = BaseName(node.op);
-  return name == "split" || name == "split_with_sizes" || name == "chunk" || name == "unbind";
+std::string TargetsText(const Node& node, const std::vector<std::string>& names) {
+  return names.size() == 1 && ReturnsList(node) ? names[0] + "," : fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string ReturnedText(const Program& program, const NameOf& name) {
+  std::vector<std::string> leaves;
+  for (NodeRef ref : program.outputs) leaves.push_back(ref.id < 0 ? "None" : name(ref));
+  const std::string filled = FillStructure(program.structure, leaves);
+  return filled.empty() ? fmt::format("({},)", fmt::join(leaves, ", ")) : filled;
 }
 
 std::string FillStructure(const std::string& structure, const std::vector<std::string>& leaves) {

@@ -46,8 +46,12 @@ const char* RoleOf(NodeKind kind);
 std::string CallText(const Node& node, const std::function<std::string(NodeRef)>& name,
                      const std::string& device);
 
-// Whether the operation returns a list, which one result must be unpacked from too.
-bool ReturnsList(const Node& node);
+// What an assignment of the call's results has on its left: "a, b", or "a," where one must be unpacked from a
+// list.
+std::string TargetsText(const Node& node, const std::vector<std::string>& names);
+
+// What the program returns, with `name` saying what its outputs are called: "(a, None)".
+std::string ReturnedText(const Program& program, const std::function<std::string(NodeRef)>& name);
 
 // The returned structure with its leaves filled in, in order: "(*, *)" and {a, b} give "(a, b)". Empty when
 // the structure does not have exactly so many leaves.

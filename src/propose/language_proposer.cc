@@ -20,15 +20,6 @@ bool Names(const std::string& code, const std::string& name) {
   });
 }
 
-// Why the policy is not asked about this program; empty: it is.
-std::string Refusal(const Program& program) {
-  for (const Node& node : program.nodes) {
-    if (node.kind == NodeKind::kOp && FindOp(node.op) == nullptr)
-      return fmt::format("the program has {}, which is no operation of the catalogue", node.op);
-  }
-  return "";
-}
-
 }  // namespace
 
 LanguageProposer::LanguageProposer(LanguageOptions options, std::unique_ptr<ChatModel> model)
@@ -124,10 +115,11 @@ Candidate LanguageProposer::CandidateFrom(const Open& open, const ChatReply& rep
 
 void LanguageProposer::Begin(std::string id, const ProposeRequest& request) {
   TRITOGEN_CHECK(request.program != nullptr);
-  const std::string why = options_.as_policy ? Refusal(*request.program) : "";
-  if (!why.empty()) {
+  const Node* unknown = options_.as_policy ? FindUnknown(*request.program) : nullptr;
+  if (unknown != nullptr) {
     refused_.push_back(std::move(id));
-    refusals_.push_back(fmt::format("{}: {}", name(), why));
+    refusals_.push_back(
+        fmt::format("{}: the program has {}, which is no operation of the catalogue", name(), unknown->op));
     return;
   }
   Open open{request, TaskOf(request), request.wrong == nullptr ? request.count : 1};

@@ -6,36 +6,25 @@
 
 #include "base/error.h"
 #include "program/parse.h"
+#include "propose/test_chat_model.h"
 
 namespace tritogen {
 namespace {
 
 // Gives the script's texts, one a sample; remembers what it was asked.
-class ScriptedModel : public ChatModel {
+class ScriptedModel : public TestChatModel {
  public:
   explicit ScriptedModel(std::deque<ChatResult> script) : script_(std::move(script)) {}
-  const std::string& model() const override { return name_; }
   void Submit(std::string id, const ChatRequest& request) override {
     asked.push_back(request);
     for (int i = 0; i < request.samples; ++i) {
-      done_.push_back({id, i, script_.at(0)});
+      done.push_back({id, i, script_.at(0)});
       if (script_.size() > 1) script_.pop_front();
     }
   }
-  std::optional<Done> Next(double) override {
-    if (done_.empty()) return std::nullopt;
-    Done done = std::move(done_.front());
-    done_.pop_front();
-    return done;
-  }
-  int unfinished() const override { return static_cast<int>(done_.size()); }
-  void Cancel() override { done_.clear(); }
-  std::vector<ChatRequest> asked;
 
  private:
-  std::string name_ = "m";
   std::deque<ChatResult> script_;
-  std::deque<Done> done_;
 };
 
 const std::string kCode =

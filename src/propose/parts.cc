@@ -13,6 +13,7 @@
 #include "program/catalogue.h"
 #include "program/literal.h"
 #include "program/print.h"
+#include "text/prompt.h"
 
 namespace tritogen {
 namespace {
@@ -78,9 +79,7 @@ class Cutter {
   }
 
  private:
-  bool IsApart(NodeId id) const {
-    return limits_.views_apart && program_.nodes[id].kind == NodeKind::kOp && IsView(program_.nodes[id]);
-  }
+  bool IsApart(NodeId id) const { return limits_.views_apart && IsView(program_.nodes[id]); }
 
   int ReaderOf(NodeRef ref) const {
     const auto found = last_reader_.find(Key(ref));
@@ -184,7 +183,11 @@ Renamed Rename(const std::string& code, int number, std::set<std::string, std::l
   const std::vector<PythonToken> tokens = PythonTokens(code);
   std::map<std::string, std::string, std::less<>> names;
   for (const std::string& name : TopLevelNames(tokens)) {
-    std::string free = name == "ModelNew" ? fmt::format("Part{}", number) : name;
+    if (name == "ModelNew") {
+      names[name] = fmt::format("Part{}", number);
+      continue;
+    }
+    std::string free = name;
     for (int more = number; taken->contains(free); ++more) free = fmt::format("{}_{}", name, more);
     taken->insert(free);
     names[name] = free;
@@ -230,8 +233,7 @@ class ForwardText {
     std::vector<std::string> arguments, results;
     for (const NodeRef ref : part.reads) {
       Need(ref);
-      const bool is_view = program_.nodes[ref.id].kind == NodeKind::kOp && IsView(program_.nodes[ref.id]);
-      arguments.push_back(Name(ref) + (is_view ? ".contiguous()" : ""));
+      arguments.push_back(Name(ref) + (IsView(program_.nodes[ref.id]) ? ".contiguous()" : ""));
     }
     for (const NodeRef ref : part.writes) {
       results.push_back(Name(ref));
@@ -242,14 +244,11 @@ class ForwardText {
   }
 
   std::string Return() {
-    std::vector<std::string> returned;
     for (const NodeRef ref : program_.outputs) {
       if (ref.id >= 0) Need(ref);
-      returned.push_back(ref.id < 0 ? "None" : Name(ref));
     }
-    const std::string filled = FillStructure(program_.structure, returned);
-    return text_ + fmt::format("        return {}\n",
-                               filled.empty() ? fmt::format("({},)", fmt::join(returned, ", ")) : filled);
+    return text_ +
+           fmt::format("        return {}\n", ReturnedText(program_, [&](NodeRef ref) { return Name(ref); }));
   }
 
  private:
@@ -261,10 +260,9 @@ class ForwardText {
     const Node& node = program_.nodes[ref.id];
     TRITOGEN_CHECK(IsView(node));
     ForEachRef(node, [&](NodeRef of) { Need(of); });
-    const bool one_of_list = ReturnsList(node) && node.results.size() == 1;
-    text_ += fmt::format("        {}{} = {}\n", fmt::join(names_[ref.id], ", "), one_of_list ? "," : "",
-                         CallText(
-                             node, [&](NodeRef of) { return Name(of); }, "x0.device"));
+    const auto name = [&](NodeRef of) { return Name(of); };
+    text_ += fmt::format("        {} = {}\n", TargetsText(node, names_[ref.id]),
+                         CallText(node, name, "x0.device"));
     for (int result = 0; result < static_cast<int>(node.results.size()); ++result)
       there_.insert({ref.id, result});
   }
@@ -275,19 +273,10 @@ class ForwardText {
   std::string text_;
 };
 
-// The program as a policy reads it: leaves are x0, x1, …
-Program WithPlainLeaves(Program program) {
-  int number = 0;
-  for (Node& node : program.nodes) {
-    if (node.kind != NodeKind::kOp) node.name = fmt::format("x{}", number++);
-  }
-  return program;
-}
-
 }  // namespace
 
 bool IsView(const Node& node) {
-  const OpRow* row = FindOp(node.op);
+  const OpRow* row = node.kind == NodeKind::kOp ? FindOp(node.op) : nullptr;
   return row != nullptr && row->flops.count == FlopCount::kNothing;
 }
 
@@ -300,7 +289,8 @@ std::string FileOfParts(const Program& program, const std::vector<ProgramPart>& 
                         const std::vector<std::string>& codes) {
   TRITOGEN_CHECK(parts.size() == codes.size());
   std::set<std::string, std::less<>> imports = {"import torch\n"}, taken = {"ModelNew"};
-  for (size_t i = 1; i <= parts.size(); ++i) taken.insert(fmt::format("part{}", i));
+  for (size_t i = 1; i <= parts.size(); ++i)
+    taken.merge(std::set<std::string, std::less<>>{fmt::format("part{}", i), fmt::format("Part{}", i)});
   std::string body;
   for (size_t i = 0; i < parts.size(); ++i) {
     const int number = static_cast<int>(i) + 1;

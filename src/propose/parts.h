@@ -16,13 +16,14 @@ struct ProgramPart {
   std::vector<NodeRef> writes;  // what is read behind the part or returned, in the part's order; at least one
 };
 
-// Whether the operation only looks at a tensor's memory in another way. REQUIRES: node.kind is kOp.
+// Whether it is an operation that only looks at a tensor's memory in another way.
 bool IsView(const Node& node);
 
 struct PartLimits {
   int operations = 3;        // of a part
   int computing = 3;         // of them, operations that are no views
   bool views_apart = false;  // views are in no part: FileOfParts computes them
+  bool operator==(const PartLimits&) const = default;
 };
 
 // All operations in their order, in parts within the limits (a single operation is always one), such that

@@ -220,6 +220,16 @@ class ModelNew(torch.nn.Module):
 )");
 }
 
+TEST(FileOfParts, AnAnswersOwnNameIsNotTakenForAPart) {
+  const Program program = ParseProgram(kChain);
+  const auto parts = CutIntoParts(program, {});
+  const std::string own = "class Part1:\n    pass\n\n\nclass ModelNew:\n    helper = Part1\n";
+  const std::string file = FileOfParts(program, parts, {own, own, own});
+  EXPECT_NE(file.find("class Part1:\n    helper = Part1_1\n\n\npart1 = Part1()\n"), std::string::npos)
+      << file;
+  EXPECT_NE(file.find("class Part3:\n    helper = Part1_3\n"), std::string::npos) << file;
+}
+
 TEST(FileOfParts, AViewThatIsHandedOnIsMadeContiguous) {
   const Program program = ParseProgram(kChain);
   const auto parts = CutIntoParts(program, {.operations = 1, .computing = 1});

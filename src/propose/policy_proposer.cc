@@ -9,18 +9,13 @@
 #include "program/catalogue.h"
 #include "propose/chat_model.h"
 #include "propose/module_around.h"
+#include "text/prompt.h"
 
 namespace tritogen {
 namespace {
 
 int64_t OperationsOf(const Program& program) {
   return std::ranges::count(program.nodes, NodeKind::kOp, &Node::kind);
-}
-
-bool HasUnknown(const Program& program) {
-  return std::ranges::any_of(program.nodes, [](const Node& node) {
-    return node.kind == NodeKind::kOp && FindOp(node.op) == nullptr;
-  });
 }
 
 // Whether there is a product of matrices or a convolution, whose kernels walk over all of their dimensions in
@@ -34,21 +29,12 @@ bool HasProduct(const Program& program) {
   });
 }
 
-bool HasSizeAbove(const Program& program, int64_t largest) {
-  return std::ranges::any_of(program.nodes, [&](const Node& node) {
-    return std::ranges::any_of(node.results, [&](const Shape& shape) {
-      return std::ranges::any_of(shape.sizes, [&](int64_t size) { return size > largest; });
-    });
-  });
-}
-
 // How a long program is cut, by the sample's number: see PolicyProposer. Without views there is nothing
 // apart.
 PartLimits LimitsOf(const Program& program, int sample, int most) {
   const int turn = sample % 4;
   const int computing = turn == 3 ? 1 : turn == 2 ? std::min(2, most) : most;
-  const bool has_views = std::ranges::any_of(
-      program.nodes, [](const Node& node) { return node.kind == NodeKind::kOp && IsView(node); });
+  const bool has_views = std::ranges::any_of(program.nodes, IsView);
   return {.operations = most, .computing = computing, .views_apart = has_views && turn != 1};
 }
 
@@ -59,16 +45,11 @@ bool IsSmall(int turn, size_t part) {
 }
 
 // The program as a part of itself.
-ProgramPart WholePart(Program program) {
-  ProgramPart part;
+ProgramPart WholePart(const Program& program) {
+  ProgramPart part{.program = WithPlainLeaves(program), .writes = program.outputs};
   for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
-    Node& node = program.nodes[id];
-    if (node.kind == NodeKind::kOp) continue;
-    node.kind = NodeKind::kInput;
-    part.reads.push_back({id});
+    if (program.nodes[id].kind != NodeKind::kOp) part.reads.push_back({id});
   }
-  part.writes = program.outputs;
-  part.program = std::move(program);
   return part;
 }
 
@@ -115,12 +96,13 @@ bool PolicyProposer::IsPlain(const ProposeRequest& request) const {
   const bool is_long = options_.operations > 0 && OperationsOf(program) > options_.operations;
   const bool is_large =
       options_.largest > 0 && HasProduct(program) && HasSizeAbove(program, options_.largest);
-  return (!is_long && !is_large) || HasUnknown(program);  // unknown operations the model itself refuses
+  return (!is_long && !is_large) ||
+         FindUnknown(program) != nullptr;  // unknown operations the model itself refuses
 }
 
 PolicyProposer::Way PolicyProposer::WayOf(const ProposeRequest& request,
-                                          const std::optional<PartLimits>& limits) const {
-  Way way;
+                                          const std::optional<PartLimits>& limits, int first_turn) const {
+  Way way{.limits = limits, .next_turn = first_turn};
   if (limits) {
     way.parts = CutIntoParts(*request.program, *limits);
   } else {
@@ -134,17 +116,18 @@ PolicyProposer::Way PolicyProposer::WayOf(const ProposeRequest& request,
   return way;
 }
 
-void PolicyProposer::AddSample(Open* open, size_t place, int turn) {
+void PolicyProposer::AddSample(Open* open, size_t place) {
   Way& way = open->ways[place];
+  const int turn = way.next_turn++;
   Sample sample{.way = place, .answers = std::vector<Candidate>(way.parts.size())};
   for (size_t part = 0; part < way.parts.size(); ++part) {
     const bool small = way.resized[part] && IsSmall(turn, part);
     sample.small |= small;
     const auto [at, fresh] = way.questions.emplace(std::pair(part, small), open->questions.size());
     if (fresh) {
-      open->questions.push_back(small ? Question{way.resized[part]->program, way.resized[part]->back, {}}
-                                      : Question{way.parts[part].program, {}, {}});
-      open->part_of.push_back(part);
+      open->questions.push_back(small
+                                    ? Question{part, way.resized[part]->program, way.resized[part]->back, {}}
+                                    : Question{part, way.parts[part].program, {}, {}});
     }
     open->questions[at->second].samples.push_back(open->samples.size());
   }
@@ -154,16 +137,11 @@ void PolicyProposer::AddSample(Open* open, size_t place, int turn) {
 PolicyProposer::Open PolicyProposer::Opened(const ProposeRequest& request) const {
   Open open{.request = request};
   open.whole = options_.operations == 0 || OperationsOf(*request.program) <= options_.operations;
-  struct Cut {
-    size_t place;
-    int turn;
-  };
-  std::map<std::pair<int, bool>, Cut> cuts;  // by the limits' numbers
   const auto add = [&](const std::optional<PartLimits>& limits, int first_turn) {
-    const std::pair key = limits ? std::pair(limits->computing, limits->views_apart) : std::pair(0, false);
-    const auto [at, fresh] = cuts.emplace(key, Cut{open.ways.size(), first_turn});
-    if (fresh) open.ways.push_back(WayOf(request, limits));
-    AddSample(&open, at->second.place, at->second.turn++);
+    const auto way = std::ranges::find(open.ways, limits, &Way::limits);
+    const auto place = static_cast<size_t>(way - open.ways.begin());
+    if (way == open.ways.end()) open.ways.push_back(WayOf(request, limits, first_turn));
+    AddSample(&open, place);
   };
   const auto limits_of = [&](int sample) {
     return open.whole ? std::nullopt : std::optional(LimitsOf(*request.program, sample, options_.operations));
@@ -195,7 +173,7 @@ std::optional<Candidate> PolicyProposer::Take(Open* open, size_t place, Candidat
   const size_t number = question.samples[answer.number];
   for (std::string* text : {&answer.source, &answer.plan}) *text = TakenBack(*text, question.back);
   Sample& sample = open->samples[number];
-  sample.answers[open->part_of[place]] = std::move(answer);
+  sample.answers[question.part] = std::move(answer);
   if (std::ranges::any_of(sample.answers, [](const Candidate& one) { return one.number < 0; }))
     return std::nullopt;
 

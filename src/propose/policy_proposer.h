@@ -47,6 +47,7 @@ class PolicyProposer : public Proposer {
  private:
   // What the model is asked: about one part, in one of its sizes.
   struct Question {
+    size_t part;
     Program program;
     std::map<int64_t, int64_t> back;  // of its sizes
     std::vector<size_t> samples;      // which sample gets the answer of a number
@@ -58,25 +59,25 @@ class PolicyProposer : public Proposer {
   };
   // One way to cut a program.
   struct Way {
+    std::optional<PartLimits> limits;  // none: the program is the one part
     std::vector<ProgramPart> parts;
     std::vector<std::optional<Resized>> resized;          // by part
     std::map<std::pair<size_t, bool>, size_t> questions;  // by part and whether its sizes are small
+    int next_turn = 0;                                    // of its next sample
   };
   struct Open {
     ProposeRequest request;
     bool whole = false;  // all ways have one part, which is the program
     std::deque<Way> ways;
     std::deque<Question> questions;
-    std::vector<size_t> part_of;  // a question's
     std::vector<Sample> samples;
     size_t waiting = 0;  // questions whose last answer is to come
   };
   bool IsRefused(const ProposeRequest& request);
   bool IsPlain(const ProposeRequest& request) const;
   Open Opened(const ProposeRequest& request) const;
-  // Without limits the program is the one part.
-  Way WayOf(const ProposeRequest& request, const std::optional<PartLimits>& limits) const;
-  static void AddSample(Open* open, size_t way, int turn);
+  Way WayOf(const ProposeRequest& request, const std::optional<PartLimits>& limits, int first_turn) const;
+  static void AddSample(Open* open, size_t way);
   static ProposeRequest RequestFor(const Open& open, size_t question);
   std::optional<Candidate> Take(Open* open, size_t question, Candidate answer);
 

@@ -6,17 +6,17 @@
 
 #include "program/parse.h"
 #include "propose/language_proposer.h"
+#include "propose/test_chat_model.h"
 
 namespace tritogen {
 namespace {
 
 using Words = std::vector<std::string>;
 
-// Answers each sample with a class that says which program and which sample it is for; `fails` may take an
-// answer away.
-class Echo : public ChatModel {
+// Answers each sample with a class that says which sample it is for, the last sample first; `no_code` takes
+// the second answer away.
+class Echo : public TestChatModel {
  public:
-  const std::string& model() const override { return name_; }
   void Submit(std::string id, const ChatRequest& request) override {
     asked.push_back(request);
     for (int i = 0; i < request.samples; ++i) {
@@ -27,20 +27,11 @@ class Echo : public ChatModel {
           std::to_string(i) + (size_too ? "\n    size = " + size : "") + "\n```";
       ChatReply reply{.content = no_code && i == 1 ? "no code" : text};
       reply.completion_tokens = 10;
-      done_.push_back({id, i, std::move(reply)});
+      done.push_back({id, i, std::move(reply)});
     }
     // The last sample comes first: answers come in any order.
-    std::reverse(done_.end() - request.samples, done_.end());
+    std::reverse(done.end() - request.samples, done.end());
   }
-  std::optional<Done> Next(double) override {
-    if (done_.empty()) return std::nullopt;
-    Done done = std::move(done_.front());
-    done_.pop_front();
-    return done;
-  }
-  int unfinished() const override { return static_cast<int>(done_.size()); }
-  void Cancel() override { done_.clear(); }
-  std::vector<ChatRequest> asked;
   bool no_code = false, size_too = false;
 
  private:
@@ -49,8 +40,6 @@ class Echo : public ChatModel {
     const size_t end = prompt.rfind(']'), begin = prompt.rfind(' ', end) + 1;
     return prompt.substr(begin, end - begin);
   }
-  std::string name_ = "m";
-  std::deque<Done> done_;
 };
 
 Program Chain(int operations) {

@@ -31,14 +31,6 @@ class Resizer {
     }
   }
 
-  bool AnyLarge() const {
-    return std::ranges::any_of(program_.nodes, [&](const Node& node) {
-      return std::ranges::any_of(node.results, [&](const Shape& shape) {
-        return std::ranges::any_of(shape.sizes, [&](int64_t size) { return size > largest_; });
-      });
-    });
-  }
-
   std::optional<Resized> Try(SplitMix* random) {
     to_.clear();
     used_.clear();
@@ -82,15 +74,15 @@ class Resizer {
     }
   }
 
-  // A random size for one that has none yet; small ones stay.
+  // A random size for one that has none yet; small ones stay, and one for which no number is free.
   int64_t SizeFor(int64_t size, SplitMix* random) {
     if (const auto to = to_.find(size); to != to_.end()) return to->second;
     if (size <= largest_) return size;
-    int64_t drawn = 0;
-    do {
-      drawn = kLeast + 2 * static_cast<int64_t>(random->Below((kMost - kLeast) / 2 + 1));
-    } while (!Give(size, drawn) && used_.size() < static_cast<size_t>(kMost - kLeast) / 4);
-    return to_.contains(size) ? drawn : size;
+    for (int i = 0; i < kTries; ++i) {
+      const auto drawn = kLeast + 2 * static_cast<int64_t>(random->Below((kMost - kLeast) / 2 + 1));
+      if (Give(size, drawn)) return drawn;
+    }
+    return size;
   }
 
   // False where the number says something else already.
@@ -160,9 +152,17 @@ bool IsDigit(char c) {
 
 }  // namespace
 
+bool HasSizeAbove(const Program& program, int64_t largest) {
+  return std::ranges::any_of(program.nodes, [&](const Node& node) {
+    return std::ranges::any_of(node.results, [&](const Shape& shape) {
+      return std::ranges::any_of(shape.sizes, [&](int64_t size) { return size > largest; });
+    });
+  });
+}
+
 std::optional<Resized> WithSmallSizes(const Program& program, int64_t largest, uint64_t seed) {
+  if (!HasSizeAbove(program, largest)) return std::nullopt;
   Resizer resizer(program, largest);
-  if (!resizer.AnyLarge()) return std::nullopt;
   SplitMix random(seed);
   for (int i = 0; i < kTries; ++i) {
     if (auto resized = resizer.Try(&random)) return resized;

@@ -12,6 +12,9 @@
 
 namespace tritogen {
 
+// Whether any dimension of any of the program's tensors is longer.
+bool HasSizeAbove(const Program& program, int64_t largest);
+
 struct Resized {
   Program program;
   std::map<int64_t, int64_t> back;  // from the new numbers to those of the program

@@ -295,9 +295,7 @@ class ModuleWriter {
     std::vector<std::string> targets(node.results.size(), "_");
     for (PrimId member : group.members) targets[graph_[member].node.result] = buffers_[member];
     std::string call = CallText(node, name, device_);
-    std::string left = fmt::format("{}", fmt::join(targets, ", "));
-    bool list = targets.size() == 1 && ReturnsList(node);
-    forward_.push_back(fmt::format("{}{} = {}", left, list ? "," : "", call));
+    forward_.push_back(fmt::format("{} = {}", TargetsText(node, targets), call));
     for (PrimId member : group.members) {
       // Kernels and views take row-major order for granted; this costs nothing where it is so already.
       if (NeedsRowMajor(member)) forward_.push_back(fmt::format("{0} = {0}.contiguous()", buffers_[member]));

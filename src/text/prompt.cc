@@ -243,15 +243,19 @@ std::string PrecisionText(const Program& program) {
   return names.empty() ? "float32" : fmt::format("{}", fmt::join(names, " and "));
 }
 
-PromptTask PolicyTask(const Program& program, bool strict) {
-  Program flat = program;
-  CountFromFront(&flat);
+Program WithPlainLeaves(Program program) {
   int number = 0;
-  for (Node& node : flat.nodes) {
+  for (Node& node : program.nodes) {
     if (node.kind == NodeKind::kOp) continue;
     node.kind = NodeKind::kInput;
     node.name = fmt::format("x{}", number++);
   }
+  return program;
+}
+
+PromptTask PolicyTask(const Program& program, bool strict) {
+  Program flat = WithPlainLeaves(program);
+  CountFromFront(&flat);
   return {
       .program = PrintProgram(flat), .strict = strict, .device = "cuda", .precision = PrecisionText(program)};
 }

@@ -71,6 +71,9 @@ PromptValues ValuesOf(const PromptTemplate& prompt, const PromptTask& task, Prom
 // The types of a program's floating-point inputs, parameters and buffers: "float32", "bfloat16 and float32".
 std::string PrecisionText(const Program& program);
 
+// The program with inputs x0, x1, … in place of inputs, parameters, buffers and constants, in its order.
+Program WithPlainLeaves(Program program);
+
 // A task as the policy that comes with Tritogen is asked: in training and in use. Inputs, parameters, buffers
 // and constants are x0, x1, … in the program's order, places along a dimension count from its front; the
 // device is the kind of device: its answers do not depend on more.
