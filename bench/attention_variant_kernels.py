@@ -5,13 +5,15 @@ EARLY      both products with what was loaded are started before the exponential
 SPLIT      blocks that need no mask have a loop of their own; dkv without it runs over query heads and blocks in one loop
 ORDERED    programs take tiles in the order of `order`, most work first
 BY_HEAD    dkv: a program for each query head, whose results sum_heads adds up
-PAIRED     dq writes lse and along side by side and dkv reads them in one load (heads, tokens, 2)
+FOLDED     dkv: the tensor cores add what belongs to a query (`offsets`); without it every thread loads its own of lse and along
 Grids are (heads, tiles).
 """
 import triton
 import triton.language as tl
 
 from kernels.attention import join_block
+from kernels.packed_attention import OFFSETS, PIECES
+from kernels.packed_attention import block_to_key as folded_to_key
 
 
 @triton.jit
@@ -20,19 +22,6 @@ def tile_start(order, ROWS: tl.constexpr, ORDERED: tl.constexpr):
     if ORDERED:
         tile = tl.load(order + tile)
     return tile * ROWS
-
-
-@triton.jit
-def row_numbers(lse, along, at, there, MASKED: tl.constexpr, PAIRED: tl.constexpr):
-    """(lse, along) of the rows `at`; PAIRED: along holds both."""
-    if PAIRED:
-        pair_at = along + 2 * at[:, None] + tl.arange(0, 2)[None, :]
-        pair = tl.load(pair_at, mask=there[:, None], other=0.0) if MASKED else tl.load(pair_at)
-        row_lse, sums = tl.split(pair)
-    else:
-        row_lse = tl.load(lse + at, mask=there, other=0.0) if MASKED else tl.load(lse + at)
-        sums = tl.load(along + at, mask=there, other=0.0) if MASKED else tl.load(along + at)
-    return row_lse, sums
 
 
 @triton.jit
@@ -97,7 +86,7 @@ def block_to_query(q, d_out, key, value, lse, along, seen, acc, scale_log2, MASK
 @triton.jit
 def dq(rotated, qkv, positions, out, lse, d_out, d_rotated, along, order, tokens, heads, kv_heads, scale_log2, scale,
        ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, EARLY: tl.constexpr, SPLIT: tl.constexpr,
-       PAIRED: tl.constexpr, ORDERED: tl.constexpr):  # fmt: skip
+       ORDERED: tl.constexpr):  # fmt: skip
     start = tile_start(order, ROWS, ORDERED)
     head = tl.program_id(0)
     both = heads + kv_heads
@@ -117,11 +106,7 @@ def dq(rotated, qkv, positions, out, lse, d_out, d_rotated, along, order, tokens
     row_at = head.to(tl.int64) * tokens + r
     q = tl.load(rotated + query_at, mask=inside[:, None], other=0.0)
     row_lse = tl.load(lse + row_at, mask=inside, other=0.0)
-    if PAIRED:
-        tl.store(along + 2 * row_at, row_lse, mask=inside)
-        tl.store(along + 2 * row_at + 1, sums, mask=inside)
-    else:
-        tl.store(along + row_at, sums, mask=inside)
+    tl.store(along + row_at, sums, mask=inside)
     n = tl.arange(0, BLOCK)
     keys = rotated + (heads + kv) * D
     values = qkv + (both + kv) * D
@@ -163,9 +148,28 @@ def block_to_key(key, value, q, d_o, lse, along, seen, d_key, d_value, scale_log
 
 
 @triton.jit
-def dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv, d_keys, d_values, order, tokens, heads, kv_heads, scale_log2, scale,
+def rows_to_key(key, value, queries, d_outs, lse, along, offsets, at, query_at, out_at, to_score, to_weight, there, seen, d_key, d_value,
+                scale_log2, MASKED: tl.constexpr, EARLY: tl.constexpr, FOLDED: tl.constexpr):  # fmt: skip
+    """The queries `at` (row numbers of a head): what they add, with their numbers read in one way or the other."""
+    if MASKED:
+        q = tl.load(queries + query_at, mask=there[:, None], other=0.0)
+        d_o = tl.load(d_outs + out_at, mask=there[:, None], other=0.0)
+    else:
+        q = tl.load(queries + query_at)
+        d_o = tl.load(d_outs + out_at)
+    if FOLDED:
+        offset_at = at[:, None] * OFFSETS + tl.arange(0, OFFSETS)[None, :]
+        offset = tl.load(offsets + offset_at, mask=there[:, None], other=0.0) if MASKED else tl.load(offsets + offset_at)
+        return folded_to_key(key, value, q, d_o, offset, to_score, to_weight, seen, d_key, d_value, scale_log2, MASKED, "tf32")
+    row_lse = tl.load(lse + at, mask=there, other=0.0) if MASKED else tl.load(lse + at)
+    sums = tl.load(along + at, mask=there, other=0.0) if MASKED else tl.load(along + at)
+    return block_to_key(key, value, q, d_o, row_lse, sums, seen, d_key, d_value, scale_log2, MASKED, EARLY)
+
+
+@triton.jit
+def dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv, d_keys, d_values, order, offsets, tokens, heads, kv_heads, scale_log2, scale,
         ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, EARLY: tl.constexpr, SPLIT: tl.constexpr,
-        PAIRED: tl.constexpr, ORDERED: tl.constexpr, BY_HEAD: tl.constexpr):  # fmt: skip
+        FOLDED: tl.constexpr, ORDERED: tl.constexpr, BY_HEAD: tl.constexpr):  # fmt: skip
     start = tile_start(order, ROWS, ORDERED)
     both = heads + kv_heads
     group = heads // kv_heads
@@ -188,6 +192,9 @@ def dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv, d_keys, d_value
     value = tl.load(qkv + value_at, mask=inside, other=0.0)
     d_key = tl.zeros((ROWS, D), tl.float32)
     d_value = tl.zeros((ROWS, D), tl.float32)
+    column = tl.arange(0, OFFSETS)[None, :]
+    to_score = tl.broadcast_to(tl.where(column < PIECES, 1.0, 0.0), (ROWS, OFFSETS)).to(key.dtype)
+    to_weight = tl.broadcast_to(tl.where((column >= PIECES) & (column < 2 * PIECES), 1.0, 0.0), (ROWS, OFFSETS)).to(key.dtype)
     blocks = tl.cdiv(end - start, BLOCK)
     i = tl.arange(0, BLOCK)
     query_at = i[:, None] * (both * D) + d
@@ -204,16 +211,14 @@ def dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv, d_keys, d_value
                 m = step + i
                 there = m < tokens
                 seen = (n[:, None] <= m[None, :]) & (m[None, :] < key_end[:, None])
-                q = tl.load(queries + step.to(tl.int64) * (both * D) + query_at, mask=there[:, None], other=0.0)
-                d_o = tl.load(d_outs + step.to(tl.int64) * (heads * D) + out_at, mask=there[:, None], other=0.0)
-                row_lse, sums = row_numbers(lse, along, row + step + i, there, True, PAIRED)
-                d_key, d_value = block_to_key(key, value, q, d_o, row_lse, sums, seen, d_key, d_value, scale_log2, True, EARLY)
+                d_key, d_value = rows_to_key(key, value, queries + step.to(tl.int64) * (both * D), d_outs + step.to(tl.int64) * (heads * D),
+                                             lse, along, offsets, row + step + i, query_at, out_at, to_score, to_weight, there, seen,
+                                             d_key, d_value, scale_log2, True, EARLY, FOLDED)  # fmt: skip
             for b in range(diagonal, whole):
                 step = start + b * BLOCK
-                q = tl.load(queries + step.to(tl.int64) * (both * D) + query_at)
-                d_o = tl.load(d_outs + step.to(tl.int64) * (heads * D) + out_at)
-                row_lse, sums = row_numbers(lse, along, row + step + i, i, False, PAIRED)
-                d_key, d_value = block_to_key(key, value, q, d_o, row_lse, sums, i, d_key, d_value, scale_log2, False, EARLY)
+                d_key, d_value = rows_to_key(key, value, queries + step.to(tl.int64) * (both * D), d_outs + step.to(tl.int64) * (heads * D),
+                                             lse, along, offsets, row + step + i, query_at, out_at, to_score, to_weight, i, i,
+                                             d_key, d_value, scale_log2, False, EARLY, FOLDED)  # fmt: skip
             queries += D
             d_outs += D
             row += tokens
@@ -224,10 +229,10 @@ def dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv, d_keys, d_value
             m = step + i
             there = m < tokens
             seen = (n[:, None] <= m[None, :]) & (m[None, :] < key_end[:, None])
-            q = tl.load(queries + step.to(tl.int64) * (both * D) + member * D + query_at, mask=there[:, None], other=0.0)
-            d_o = tl.load(d_outs + step.to(tl.int64) * (heads * D) + member * D + out_at, mask=there[:, None], other=0.0)
-            row_lse, sums = row_numbers(lse, along, row + member.to(tl.int64) * tokens + step + i, there, True, PAIRED)
-            d_key, d_value = block_to_key(key, value, q, d_o, row_lse, sums, seen, d_key, d_value, scale_log2, True, EARLY)
+            d_key, d_value = rows_to_key(key, value, queries + step.to(tl.int64) * (both * D) + member * D,
+                                         d_outs + step.to(tl.int64) * (heads * D) + member * D, lse, along, offsets,
+                                         row + member.to(tl.int64) * tokens + step + i, query_at, out_at, to_score, to_weight, there, seen,
+                                         d_key, d_value, scale_log2, True, EARLY, FOLDED)  # fmt: skip
     if BY_HEAD:
         part_at = (n.to(tl.int64) * heads + first_head)[:, None] * D + d
         tl.store(d_keys + part_at, (d_key * scale).to(d_keys.dtype.element_ty), mask=inside)

@@ -47,9 +47,8 @@ TILES = {  # rows kept, rows of a block, warps
 if REHEARSAL:
     SHAPES = {"384x10": (6, 2, 97), "as many heads": (2, 2, 70)}
     TILES = {kernel: ((32, 16, 4), (16, 32, 4)) for kernel in TILES}
-FLAGS = {"forward": ("SPLIT", "ORDERED"), "dq": ("SPLIT", "EARLY", "PAIRED", "ORDERED"),
-         "dkv": ("SPLIT", "EARLY", "PAIRED", "ORDERED", "BY_HEAD")}  # fmt: skip
-POINTERS = {"forward": "bbibfi", "dq": "bbibfbbfi", "dkv": "bbifbfbbbbi"}  # of the arguments: bf16, int32, float32
+FLAGS = {"forward": ("SPLIT", "ORDERED"), "dq": ("SPLIT", "EARLY", "ORDERED"), "dkv": ("SPLIT", "EARLY", "FOLDED", "ORDERED", "BY_HEAD")}
+POINTERS = {"forward": "bbibfi", "dq": "bbibfbbfi", "dkv": "bbifbfbbbbib"}  # of the arguments: bf16, int32, float32
 
 
 class Batch:
@@ -69,7 +68,8 @@ class Batch:
         self.ends = torch.repeat_interleave(ends, torch.tensor(lengths)).int().to(DEVICE)
         self.out, self.lse = torch.empty_like(self.d_out), torch.empty(heads, n, device=DEVICE)
         self.d_rotated, self.d_qkv = torch.empty_like(self.rotated), torch.empty_like(self.qkv)
-        self.along, self.pairs = torch.empty(heads, n, device=DEVICE), torch.empty(heads, n, 2, device=DEVICE)
+        self.along = torch.empty(heads, n, device=DEVICE)
+        self.offsets = torch.zeros(heads, n, today.OFFSETS.value, dtype=dtype, device=DEVICE)
         self.d_keys, self.d_values = torch.empty_like(self.d_out), torch.empty_like(self.d_out)
         self.orders = {}
         self.scale = 1 / math.sqrt(D)
@@ -84,6 +84,15 @@ class Batch:
             self.orders[kernel, rows] = torch.argsort(work, descending=True, stable=True).int()
         return self.orders[kernel, rows]
 
+    def fold(self):
+        """offsets from lse and along, as packed_attention_dq makes them."""
+        self.offsets.zero_()
+        pieces = today.PIECES.value
+        for first, numbers in ((0, -self.lse / self.numbers(False)[-1]), (pieces, -self.along)):
+            for column in range(first, first + pieces):
+                self.offsets[:, :, column] = numbers
+                numbers = numbers - self.offsets[:, :, column].float()
+
     def numbers(self, scale=True):
         log_scale = self.scale * math.log2(math.e)
         return (self.tokens, self.heads, self.kv_heads, log_scale) + ((self.scale,) if scale else ())
@@ -93,43 +102,42 @@ def launch_today(kernel, batch):
     b = batch
     if REHEARSAL:  # which the program's tests do on the tile machine: the interpreter has not all that it needs
         return launch(kernel, options_of(kernel, TILES[kernel][0], 2, SPLIT=True), b)
-    tiles = triton.cdiv(b.tokens, 64)
+    tiles, order = triton.cdiv(b.tokens, 64), b.order(kernel, 64)
     constants = dict(ROWS=64, BLOCK=64, D=D, PRECISION="tf32", num_warps=4, num_stages=3)  # as kernels/emit.py
     if kernel == "forward":
-        today.packed_attention[b.heads, tiles](b.rotated, b.qkv, b.positions, b.out, b.lse, *b.numbers(False), **constants)
+        today.packed_attention[b.heads, tiles](b.rotated, b.qkv, b.positions, order, b.out, b.lse, *b.numbers(False), **constants)
     elif kernel == "dq":
-        today.packed_attention_dq[b.heads, tiles](b.rotated, b.qkv, b.positions, b.out, b.lse, b.d_out, b.d_rotated, b.along, *b.numbers(),
-                                                  **constants)  # fmt: skip
+        today.packed_attention_dq[b.heads, tiles](b.rotated, b.qkv, b.positions, order, b.out, b.lse, b.d_out, b.d_rotated, b.offsets,
+                                                  *b.numbers(), **constants)  # fmt: skip
     else:
-        today.packed_attention_dkv[b.kv_heads, tiles](b.rotated, b.qkv, b.ends, b.lse, b.d_out, b.along, b.d_rotated, b.d_qkv, *b.numbers(),
+        today.packed_attention_dkv[b.kv_heads, tiles](b.rotated, b.qkv, b.ends, order, b.d_out, b.offsets, b.d_rotated, b.d_qkv, *b.numbers(),
                                                       **constants)  # fmt: skip
 
 
 def launch(kernel, options, batch):
     b = batch
     tiles = triton.cdiv(b.tokens, options["ROWS"])
-    along = b.pairs if options.get("PAIRED") else b.along
     order = b.order(kernel, options["ROWS"])
     if kernel == "forward":
         variants.forward[b.heads, tiles](b.rotated, b.qkv, b.positions, b.out, b.lse, order, *b.numbers(False), D=D, **options)
     elif kernel == "dq":
-        variants.dq[b.heads, tiles](b.rotated, b.qkv, b.positions, b.out, b.lse, b.d_out, b.d_rotated, along, order, *b.numbers(), D=D,
+        variants.dq[b.heads, tiles](b.rotated, b.qkv, b.positions, b.out, b.lse, b.d_out, b.d_rotated, b.along, order, *b.numbers(), D=D,
                                     **options)  # fmt: skip
     else:
         by_head = options["BY_HEAD"]
-        variants.dkv[b.heads if by_head else b.kv_heads, tiles](b.rotated, b.qkv, b.ends, b.lse, b.d_out, along, b.d_rotated, b.d_qkv,
-                                                                b.d_keys, b.d_values, order, *b.numbers(), D=D, **options)  # fmt: skip
+        variants.dkv[b.heads if by_head else b.kv_heads, tiles](b.rotated, b.qkv, b.ends, b.lse, b.d_out, b.along, b.d_rotated, b.d_qkv,
+                                                                b.d_keys, b.d_values, order, b.offsets, *b.numbers(), D=D, **options)  # fmt: skip
         if by_head:
             variants.sum_heads[triton.cdiv(b.tokens, 32), b.kv_heads](b.d_keys, b.d_values, b.d_rotated, b.d_qkv, *b.numbers()[:3], ROWS=32,
                                                                       D=D, num_warps=4)  # fmt: skip
 
 
 def parts(kernel, b):
-    """What a kernel writes. (dq's `along` is tested by dkv, which reads it.)"""
+    """What a kernel writes. (The program's dq writes offsets, which dkv reads; the variants' writes along.)"""
     if kernel == "forward":
         return [b.out, b.lse]
     if kernel == "dq":
-        return [b.d_rotated[:, : b.heads], b.pairs[:, :, 1] if b.pairs_are_asked else b.along]
+        return [b.d_rotated[:, : b.heads], b.along]
     return [b.d_rotated[:, b.heads :], b.d_qkv[:, b.heads + b.kv_heads :]]
 
 
@@ -173,13 +181,15 @@ def checked(kernel, options, b, expected):
     out, lse = expected["forward"]
     b.out.copy_(out), b.lse.copy_(lse)
     b.along.copy_(expected["dq"][1])
-    b.pairs.copy_(torch.stack([b.lse, b.along], -1))
-    b.pairs_are_asked = bool(options and options.get("PAIRED"))
+    b.fold()
     if kernel == "forward":
         b.out.fill_(float("nan")), b.lse.fill_(float("nan"))
     if kernel == "dq":
-        b.along.fill_(float("nan")), b.pairs.fill_(float("nan"))
+        b.along.fill_(float("nan")), b.offsets.fill_(float("nan"))
     launch(kernel, options, b) if options else launch_today(kernel, b)
+    if kernel == "dq" and not options and not REHEARSAL:
+        pieces = today.PIECES.value
+        b.along.copy_(-b.offsets[:, :, pieces : 2 * pieces].float().sum(-1))
     return error(parts(kernel, b), expected[kernel])
 
 
@@ -241,8 +251,8 @@ def first_round(kernel):
     for tile in TILES[kernel]:
         for stages in (2,) if REHEARSAL else (2, 3):
             for split in (True, False):
-                for paired in (True, False) if kernel == "dkv" else (False,):
-                    yield options_of(kernel, tile, stages, SPLIT=split, PAIRED=paired)
+                for folded in (True, False) if kernel == "dkv" else (False,):
+                    yield options_of(kernel, tile, stages, SPLIT=split, FOLDED=folded)
 
 
 def neighbours(kernel, options):
@@ -290,9 +300,10 @@ class Search:
             assert small < BOUND, (kernel, small)
             row = {"kernel": kernel, "options": "today", "error": small, "ms": {}}
             for name, batch in self.large.items():
-                batch.pairs_are_asked = False
                 row["ms"][name] = milliseconds(lambda b=batch: launch_today(kernel, b))
-                batch.pairs.copy_(torch.stack([batch.lse, batch.along], -1))
+                if kernel == "dq":
+                    batch.along.copy_((batch.out.float() * batch.d_out.float()).sum(-1).T)
+                    batch.fold()
             expected[kernel] = [part.clone() for part in parts(kernel, self.main)]
             self.rows.append(row)
         self.main_expected = expected

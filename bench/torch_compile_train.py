@@ -48,7 +48,7 @@ def make_batch(o):
         length = min(o.tokens - len(tokens), shortest + draw.below(o.longest - shortest + 1))
         for i in range(length):
             tokens.append(draw.below(o.vocabulary))
-            targets.append(draw.below(o.vocabulary) if length // 2 <= i < length - 1 else -1)
+            targets.append(draw.below(o.vocabulary) if (o.all_learned or i >= length // 2) and i < length - 1 else -1)
             positions.append(i)
         lengths.append(length)
     return [torch.tensor(x, device=o.device) for x in (tokens, targets, positions)] + [lengths]
@@ -182,6 +182,7 @@ def main():
                "tokens": 65536, "shortest": 128, "longest": 2048, "steps": 20}  # fmt: skip
     for name, value in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--all-learned", action="store_true", help="else the documents' second halves")
     parser.add_argument("--qwen2", action="store_true", help="biases of q, k and v, no norms of heads")
     parser.add_argument("--attention", choices=["quickest", *FORMS], default="quickest")
     parser.add_argument("--weights", choices=["bf16", "fp32"], default="bf16")

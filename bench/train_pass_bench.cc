@@ -1,7 +1,7 @@
 // Speed of training's passes and optimizer, and the fused pass's gradients against the plain one's on the
 // device at hand. JSON lines: {"check": …}, {"speed": …}.
 //   train_pass_bench --hidden 512 --layers 8 --heads 8 --kv-heads 4 --intermediate 1536 --vocabulary 4096
-//                    --tokens 65536 --device cuda [--plain] [--python PYTHON] [--root FOLDER]
+//                    --tokens 65536 --device cuda [--plain] [--all-learned] [--python PYTHON] [--root FOLDER]
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
@@ -34,7 +34,8 @@ struct Options {
   int64_t hidden = 512, layers = 8, heads = 8, kv_heads = 4, head_dim = 64, intermediate = 1536,
           vocabulary = 4096, tokens = 65536, shortest = 128, longest = 2048, most_documents = 0,
           logit_tokens = 0;
-  bool plain = false, fused = false, checkpointing = false, untied = false, qwen2 = false, no_check = false;
+  bool plain = false, fused = false, checkpointing = false, untied = false, qwen2 = false, no_check = false,
+       all_learned = false;
   std::string device = "cpu", dtype = "bf16", python = "python3", root = TRITOGEN_SOURCE_DIR,
               cache = "/tmp/tritogen_kernels";
   double seconds = 3;
@@ -55,7 +56,7 @@ struct RandomBatch {
   int64_t documents = 0;
 };
 
-// Documents of `shortest` to `longest` tokens, their second halves to be learned.
+// Documents of `shortest` to `longest` tokens, their second halves or all of them to be learned.
 RandomBatch MakeBatch(const Options& o, int64_t tokens, int64_t longest, int64_t most_documents,
                       at::Device device) {
   SplitMix random(7);
@@ -67,7 +68,7 @@ RandomBatch MakeBatch(const Options& o, int64_t tokens, int64_t longest, int64_t
     const auto spread = static_cast<uint64_t>(longest - shortest + 1);
     const int64_t length = std::min(rest, shortest + static_cast<int64_t>(random.Below(spread)));
     for (int64_t i = 0; i < length; ++i) {
-      const bool learns = i >= length / 2 && i + 1 < length;
+      const bool learns = (o.all_learned || i >= length / 2) && i + 1 < length;
       ids.push_back(static_cast<int32_t>(random.Below(static_cast<uint64_t>(o.vocabulary))));
       targets.push_back(learns ? static_cast<int32_t>(random.Below(static_cast<uint64_t>(o.vocabulary)))
                                : -1);
@@ -199,14 +200,9 @@ json AttentionMs(const Options& o, const ModelConfig& c, const RandomBatch& rand
   const at::TensorOptions options = at::TensorOptions(dtype).device(device);
   const int64_t both = c.heads + c.kv_heads, n = o.tokens;
   const auto make = [&](int64_t heads) { return at::randn({n, heads * c.head_dim}, options); };
-  const PackedAttention attention(c, dtype, n, device);
-  const at::Tensor ends = at::empty({n}, options.dtype(at::kInt));
-  const at::Tensor starts = random.batch.starts.cpu();
-  for (int64_t i = 0; i < random.documents; ++i) {
-    const int64_t from = starts[i].item<int64_t>(), to = starts[i + 1].item<int64_t>();
-    ends.narrow(0, from, to - from).fill_(to);
-  }
-  const PackedAttention::Inputs in{make(both), make(both + c.kv_heads), random.batch.positions, ends};
+  PackedAttention attention(c, dtype, n, device);
+  attention.Begin(random.batch.starts, random.batch.positions);
+  const PackedAttention::Inputs in{make(both), make(both + c.kv_heads)};
   const at::Tensor out = make(c.heads), lse = at::empty({c.heads, n}, options.dtype(at::kFloat)),
                    d_out = make(c.heads), d_rotated = make(both), d_qkv = make(both + c.kv_heads);
   json result = {
@@ -309,9 +305,13 @@ int main(int argc, char** argv) {
                                                       {"--documents", &o.most_documents},
                                                       {"--logit-tokens", &o.logit_tokens}};
   for (const auto& [name, value] : numbers) app.add_option(name, *value);
-  const std::pair<const char*, bool*> flags[] = {
-      {"--plain", &o.plain},   {"--fused", &o.fused}, {"--checkpointing", &o.checkpointing},
-      {"--untied", &o.untied}, {"--qwen2", &o.qwen2}, {"--no-check", &o.no_check}};
+  const std::pair<const char*, bool*> flags[] = {{"--plain", &o.plain},
+                                                 {"--fused", &o.fused},
+                                                 {"--checkpointing", &o.checkpointing},
+                                                 {"--untied", &o.untied},
+                                                 {"--qwen2", &o.qwen2},
+                                                 {"--no-check", &o.no_check},
+                                                 {"--all-learned", &o.all_learned}};
   for (const auto& [name, value] : flags) app.add_flag(name, *value);
   const std::pair<const char*, std::string*> texts[] = {{"--device", &o.device},
                                                         {"--dtype", &o.dtype},

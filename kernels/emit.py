@@ -193,11 +193,11 @@ def decoder_variants():
 
 
 TRAINED = {  # what training's arguments point to, besides the weights' dtype; and numbers that are no i32
-    "*i32": ("positions", "starts", "ends", "targets", "ids"),
+    "*i32": ("positions", "starts", "ends", "targets", "ids", "tile_order", "by_keys", "by_queries"),
     "*i64": ("order",),
-    "*fp32": ("parts", "gradient", "rope", "lse", "along", "losses", "loss_weights", "squared_norm", "master", "first", "second"),
+    "*fp32": ("parts", "gradient", "rope", "lse", "losses", "loss_weights", "squared_norm", "master", "first", "second"),
     "i64": ("count", "decayed"),
-    "i32": ("rows", "n", "heads", "kv_heads", "tokens", "stride", "vocabulary", "steps"),
+    "i32": ("rows", "n", "heads", "kv_heads", "tokens", "stride", "vocabulary", "steps", "tiles"),
     "fp32": ("eps", "scale", "scale_log2", "decay", "step", "one_minus_beta1", "beta2", "one_minus_beta2", "inverse_root", "epsilon",
              "clip"),
 }  # fmt: skip
@@ -232,6 +232,7 @@ def training_variants():
         yield variant(f"adamw.{short}", training.adamw, {"BLOCK": 1024}, dtype)
     yield variant("add_parts", training.add_parts, {"ROWS": 256, "COLUMNS": 32}, num_warps=8)  # few programs: loads in flight count
     yield variant("document_ends", packed_attention.document_ends, {"BLOCK": 256})
+    yield variant("order_tiles", packed_attention.order_tiles, {"BLOCK": 1024})
     yield variant("sum_squares", training.sum_squares, {"BLOCK": 1024})
 
 

@@ -1,10 +1,15 @@
 """Attention of training, forward and backward: causal, within the documents of a batch, which lie one after the other. Token t is at
 positions[t] of its document, and the next document starts at ends[t]: that is all that is known of documents.
+
+Programs take tiles of tokens in an order that order_tiles makes, so that none of much work is left for the end.
 """
 import triton
 import triton.language as tl
 
 from kernels.attention import join_block
+
+PIECES = tl.constexpr(3)  # numbers of 8 bits that a float32 is made of
+OFFSETS = tl.constexpr(16)  # columns of `offsets`, of which twice PIECES are used: the least that tl.dot takes
 
 
 @triton.jit
@@ -18,12 +23,45 @@ def document_ends(starts, ends, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def packed_attention(rotated, qkv, positions, out, lse, tokens, heads, kv_heads, scale_log2, ROWS: tl.constexpr,
+def rows_read(positions, ends, tile, tokens, rows):
+    """Of tiles of `rows` tokens: how many keys packed_attention reads, how many queries packed_attention_dkv does. Behind the last
+    tile no more than 0."""
+    start = tile * rows
+    inside = start < tokens
+    end = tl.minimum(start + rows, tokens)
+    keys = end - start + tl.load(positions + start, mask=inside, other=0)
+    return keys, tl.load(ends + end - 1, mask=inside, other=0) - start
+
+
+@triton.jit
+def rank_of(tile, work, other, others):
+    """How many of the tiles `other` come before the tile: more work, or as much and a smaller number."""
+    return tl.sum(((others > work) | ((others == work) & (other < tile))).to(tl.int32), 0)
+
+
+@triton.jit
+def order_tiles(positions, ends, by_keys, by_queries, tokens, rows, tiles, BLOCK: tl.constexpr):
+    """by_keys, by_queries (tiles): tiles of `rows` tokens, those that read most keys or queries first; program a tile."""
+    tile = tl.program_id(0)
+    keys, queries = rows_read(positions, ends, tile, tokens, rows)
+    key_rank = 0
+    query_rank = 0
+    for start in range(0, tiles, BLOCK):
+        other = start + tl.arange(0, BLOCK)
+        other_keys, other_queries = rows_read(positions, ends, other, tokens, rows)
+        key_rank += rank_of(tile, keys, other, other_keys)
+        query_rank += rank_of(tile, queries, other, other_queries)
+    tl.store(by_keys + key_rank, tile)
+    tl.store(by_queries + query_rank, tile)
+
+
+@triton.jit
+def packed_attention(rotated, qkv, positions, tile_order, out, lse, tokens, heads, kv_heads, scale_log2, ROWS: tl.constexpr,
                      BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """Causal attention within documents: program (head, tile of ROWS tokens) -> out (tokens, heads, D) and lse (heads, tokens), the
-    logarithms to base 2 of the softmax's sums. rotated (tokens, heads + kv_heads, D): queries, keys; values are the last kv_heads of
+    """Causal attention within documents: program (head, place in tile_order) -> out (tokens, heads, D) of a tile of ROWS tokens and lse
+    (heads, tokens), the logarithms to base 2 of the softmax's sums. rotated (tokens, heads + kv_heads, D): queries, keys; values are the last kv_heads of
     qkv (tokens, heads + 2 kv_heads, D). Softmax as in kernels/attention.py."""
-    start = tl.program_id(1) * ROWS
+    start = tl.load(tile_order + tl.program_id(1)) * ROWS
     head = tl.program_id(0)
     both = heads + kv_heads
     kv = head // (heads // kv_heads)
@@ -73,11 +111,24 @@ def block_to_query(q, d_out, key, value, lse, along, seen, acc, scale_log2, MASK
 
 
 @triton.jit
-def packed_attention_dq(rotated, qkv, positions, out, lse, d_out, d_rotated, along, tokens, heads, kv_heads, scale_log2, scale,
-                        ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """d_out, of packed_attention's out -> the queries' part of d_rotated, and along (heads, tokens), the sums of out * d_out, which
-    packed_attention_dkv reads. Dao 2023 (arXiv 2307.08691), algorithm 2, without its atomics. Programs as packed_attention's."""
-    start = tl.program_id(1) * ROWS
+def with_pieces(offset, column, first: tl.constexpr, x):
+    """`offset` with PIECES columns, from `first` on, that add up to x: to 2^-24 of it in bf16."""
+    for i in tl.static_range(PIECES):
+        piece = x.to(offset.dtype)
+        offset = tl.where(column == first + i, piece[:, None], offset)
+        x -= piece.to(tl.float32)
+    return offset
+
+
+@triton.jit
+def packed_attention_dq(rotated, qkv, positions, tile_order, out, lse, d_out, d_rotated, offsets, tokens, heads, kv_heads, scale_log2,
+                        scale, ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """d_out, of packed_attention's out -> the queries' part of d_rotated, and `offsets`, which packed_attention_dkv reads. Dao 2023 (arXiv
+    2307.08691), algorithm 2, without its atomics. Programs as packed_attention's.
+
+    offsets (heads, tokens, OFFSETS), in the weights' type: what a query's scores and its weights' gradients begin with, -lse / scale_log2
+    in the first PIECES columns, whose sum it is, and minus the sum of out * d_out in the next."""
+    start = tl.load(tile_order + tl.program_id(1)) * ROWS
     head = tl.program_id(0)
     both = heads + kv_heads
     kv = head // (heads // kv_heads)
@@ -95,8 +146,12 @@ def packed_attention_dq(rotated, qkv, positions, out, lse, d_out, d_rotated, alo
     o = tl.load(out + out_at, mask=inside[:, None], other=0.0)
     sums = tl.sum(o.to(tl.float32) * d_o.to(tl.float32), 1)
     row_at = head.to(tl.int64) * tokens + r
-    tl.store(along + row_at, sums, mask=inside)
     row_lse = tl.load(lse + row_at, mask=inside, other=0.0)
+    column = tl.arange(0, OFFSETS)[None, :]
+    offset = tl.zeros((ROWS, OFFSETS), offsets.dtype.element_ty)
+    offset = with_pieces(offset, column, 0, -row_lse / scale_log2)
+    offset = with_pieces(offset, column, PIECES, -sums)
+    tl.store(offsets + row_at[:, None] * OFFSETS + column, offset, mask=inside[:, None])
     n = tl.arange(0, BLOCK)
     keys = rotated + (first.to(tl.int64) * both + heads + kv) * D
     values = qkv + (first.to(tl.int64) * (both + kv_heads) + both + kv) * D
@@ -119,22 +174,28 @@ def packed_attention_dq(rotated, qkv, positions, out, lse, d_out, d_rotated, alo
 
 
 @triton.jit
-def block_to_key(key, value, q, d_o, lse, along, seen, d_key, d_value, scale_log2, MASKED: tl.constexpr, PRECISION: tl.constexpr):
+def block_to_key(key, value, q, d_o, offset, to_score, to_weight, seen, d_key, d_value, scale_log2, MASKED: tl.constexpr,
+                 PRECISION: tl.constexpr):  # fmt: skip
     """What a block of queries adds to the gradients of keys, less the scale, and of values. seen (keys, queries)."""
-    score = tl.dot(key, tl.trans(q), input_precision=PRECISION)
-    d_weight = tl.dot(value, tl.trans(d_o), input_precision=PRECISION)
-    weight = tl.exp2(score * scale_log2 - lse[None, :])
+    offset = tl.trans(offset)
+    score = tl.dot(to_score, offset, input_precision=PRECISION)
+    score = tl.dot(key, tl.trans(q), score, input_precision=PRECISION)
+    d_weight = tl.dot(to_weight, offset, input_precision=PRECISION)
+    d_weight = tl.dot(value, tl.trans(d_o), d_weight, input_precision=PRECISION)
+    weight = tl.exp2(score * scale_log2)
     if MASKED:
         weight = tl.where(seen, weight, 0.0)
     d_value = tl.dot(weight.to(d_o.dtype), d_o, d_value, input_precision=PRECISION)
-    return tl.dot((weight * (d_weight - along[None, :])).to(q.dtype), q, d_key, input_precision=PRECISION), d_value
+    return tl.dot((weight * d_weight).to(q.dtype), q, d_key, input_precision=PRECISION), d_value
 
 
 @triton.jit
-def packed_attention_dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv, tokens, heads, kv_heads, scale_log2, scale,
+def packed_attention_dkv(rotated, qkv, ends, tile_order, d_out, offsets, d_rotated, d_qkv, tokens, heads, kv_heads, scale_log2, scale,
                          ROWS: tl.constexpr, BLOCK: tl.constexpr, D: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
-    """The same to the keys' part of d_rotated and the values' part of d_qkv: program (key head, tile of ROWS keys)."""
-    start = tl.program_id(1) * ROWS
+    """The same to the keys' part of d_rotated and the values' part of d_qkv: program (key head, place in tile_order) of a tile of ROWS
+    keys. A query is a column here, and of a number for each every thread would load its own, one by one: the tensor cores add
+    `offsets` instead."""
+    start = tl.load(tile_order + tl.program_id(1)) * ROWS
     kv = tl.program_id(0)
     both = heads + kv_heads
     group = heads // kv_heads
@@ -150,6 +211,9 @@ def packed_attention_dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv
     value = tl.load(qkv + value_at, mask=inside, other=0.0)
     d_key = tl.zeros((ROWS, D), tl.float32)
     d_value = tl.zeros((ROWS, D), tl.float32)
+    column = tl.arange(0, OFFSETS)[None, :]
+    to_score = tl.broadcast_to(tl.where(column < PIECES, 1.0, 0.0), (ROWS, OFFSETS)).to(key.dtype)
+    to_weight = tl.broadcast_to(tl.where((column >= PIECES) & (column < 2 * PIECES), 1.0, 0.0), (ROWS, OFFSETS)).to(key.dtype)
     # Blocks of queries from the tile's first token to the document's end: those beside the diagonal and the one that reaches over
     # the end need a mask, those between, [diagonal, whole), do not.
     blocks = tl.cdiv(end - start, BLOCK)
@@ -158,11 +222,12 @@ def packed_attention_dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv
     i = tl.arange(0, BLOCK)
     query_at = i[:, None] * (both * D) + d
     out_at = i[:, None] * (heads * D) + d
+    offset_at = i[:, None] * OFFSETS + column
     for member in range(0, group):
         head = kv * group + member
         queries = rotated + (start.to(tl.int64) * both + head) * D
         d_outs = d_out + (start.to(tl.int64) * heads + head) * D
-        row = head.to(tl.int64) * tokens + start
+        rows = offsets + (head.to(tl.int64) * tokens + start) * OFFSETS
         for b in range(0, diagonal + blocks - whole):
             step = tl.where(b < diagonal, b, b + whole - diagonal) * BLOCK
             m = start + step + i
@@ -170,15 +235,15 @@ def packed_attention_dkv(rotated, qkv, ends, lse, d_out, along, d_rotated, d_qkv
             seen = (n[:, None] <= m[None, :]) & (m[None, :] < key_end[:, None])
             q = tl.load(queries + step.to(tl.int64) * (both * D) + query_at, mask=there[:, None], other=0.0)
             d_o = tl.load(d_outs + step.to(tl.int64) * (heads * D) + out_at, mask=there[:, None], other=0.0)
-            row_lse = tl.load(lse + row + step + i, mask=there, other=0.0)
-            sums = tl.load(along + row + step + i, mask=there, other=0.0)
-            d_key, d_value = block_to_key(key, value, q, d_o, row_lse, sums, seen, d_key, d_value, scale_log2, True, PRECISION)
+            offset = tl.load(rows + step * OFFSETS + offset_at, mask=there[:, None], other=0.0)
+            d_key, d_value = block_to_key(key, value, q, d_o, offset, to_score, to_weight, seen, d_key, d_value, scale_log2, True,
+                                          PRECISION)  # fmt: skip
         for b in range(diagonal, whole):
             step = b * BLOCK
             q = tl.load(queries + step.to(tl.int64) * (both * D) + query_at)
             d_o = tl.load(d_outs + step.to(tl.int64) * (heads * D) + out_at)
-            row_lse = tl.load(lse + row + step + i)
-            sums = tl.load(along + row + step + i)
-            d_key, d_value = block_to_key(key, value, q, d_o, row_lse, sums, i, d_key, d_value, scale_log2, False, PRECISION)
+            offset = tl.load(rows + step * OFFSETS + offset_at)
+            d_key, d_value = block_to_key(key, value, q, d_o, offset, to_score, to_weight, i, d_key, d_value, scale_log2, False,
+                                          PRECISION)  # fmt: skip
     tl.store(d_rotated + key_at, (d_key * scale).to(d_rotated.dtype.element_ty), mask=inside)
     tl.store(d_qkv + value_at, d_value.to(d_qkv.dtype.element_ty), mask=inside)

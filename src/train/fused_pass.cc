@@ -97,7 +97,7 @@ class FusedPass : public TrainingPass {
   const PassShape shape_;
   const std::string dtype_, width_, head_;  // as kernels are named
   const int64_t norm_rows_, head_rows_;     // of a tile
-  const PackedAttention attention_;
+  PackedAttention attention_;
   at::Tensor rope_;
   std::vector<at::Tensor> x_;  // what enters each layer, and the last norm
   std::vector<Kept> kept_;     // one of all layers with checkpointing
@@ -105,7 +105,7 @@ class FusedPass : public TrainingPass {
   at::Tensor delta_;           // what a half of a layer adds, and the gradient of a norm's result
   at::Tensor d_x_, d_hidden_, d_attended_, d_rotated_, d_qkv_;
   at::Tensor logits_, some_y_;  // of so many learned tokens: logits, y and its gradient
-  at::Tensor losses_, parts_, ends_, ids_, order_;
+  at::Tensor losses_, parts_, ids_, order_;
 };
 
 FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape)
@@ -153,7 +153,7 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
   some_y_ = at::empty({logits_.size(0), config_.hidden}, same);
   losses_ = at::empty({n}, wide);
   parts_ = at::empty({kMostParts * std::max(config_.hidden, 2 * config_.head_dim)}, wide);
-  ends_ = at::empty({n}, whole), ids_ = at::empty({n}, whole);
+  ids_ = at::empty({n}, whole);
   order_ = at::empty({n}, same.dtype(at::kLong));
   CompileKernels();
 }
@@ -183,7 +183,6 @@ void FusedPass::CompileKernels() const {
                                     Kernel("embedding_backward"),
                                     Kernel("adamw"),
                                     "add_parts",
-                                    "document_ends",
                                     "sum_squares"};
   for (const std::string& name : attention_.KernelNames()) names.push_back(name);
   std::vector<tritogen::Kernel> kernels;
@@ -242,7 +241,7 @@ void FusedPass::LayerForward(size_t index, const DeviceBatch& batch, bool again)
   const Kept& at = kept(index);
   Linear(at.y, layer.qkv, layer.qkv_bias, at.qkv);
   Rope(layer, batch, at);
-  attention_.Forward({at.rotated, at.qkv, batch.positions, ends_}, at.attended, at.lse);
+  attention_.Forward({at.rotated, at.qkv}, at.attended, at.lse);
   Linear(at.attended, layer.attention_out, layer.attention_bias, delta_);
   AddNorm(x_[index], layer.mlp_norm, at.x_mlp, at.y_mlp);
   Linear(at.y_mlp, layer.gate_up, layer.gate_up_bias, at.gate_up);
@@ -254,6 +253,7 @@ void FusedPass::LayerForward(size_t index, const DeviceBatch& batch, bool again)
 
 void FusedPass::Forward(const DeviceBatch& batch) {
   Check(batch);
+  attention_.Begin(batch.starts, batch.positions);
   at::index_select_out(x_[0], weights_.embedding, 0, batch.tokens);
   Norm(x_[0], weights_.layers[0].input_norm, kept(0).y);
   for (size_t i = 0; i < weights_.layers.size(); ++i) {
@@ -291,8 +291,7 @@ void FusedPass::AttentionBackward(size_t index, const DeviceBatch& batch) {
   const Kept& at = kept(index);
   LinearToWeights(d_x_, at.attended, gradient.attention_out, gradient.attention_bias);
   LinearToInput(d_x_, layer.attention_out, d_attended_);
-  attention_.Backward({at.rotated, at.qkv, batch.positions, ends_}, at.attended, at.lse, d_attended_,
-                      d_rotated_, d_qkv_);
+  attention_.Backward({at.rotated, at.qkv}, at.attended, at.lse, d_attended_, d_rotated_, d_qkv_);
   RopeBackward(index, batch, at);
   LinearToWeights(d_qkv_, at.y, gradient.qkv, gradient.qkv_bias);
   LinearToInput(d_qkv_, layer.qkv, delta_);
@@ -324,7 +323,6 @@ at::Tensor FusedPass::LossAndGradients(const DeviceBatch& batch, double scale) {
   const at::NoGradGuard no_gradients;
   Forward(batch);
   Output(batch, &scale);
-  LaunchBuiltin("document_ends", batch.starts.numel() - 1, {batch.starts, ends_});
   NormBackward(x_.back(), weights_.final_norm, gradients_.final_norm, /*add=*/false);
   for (size_t i = weights_.layers.size(); i-- > 0;) {
     if (shape_.checkpointing) {

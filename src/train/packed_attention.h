@@ -17,11 +17,11 @@ class PackedAttention {
   PackedAttention(const ModelConfig& config, at::ScalarType dtype, int64_t tokens, at::Device device);
 
   struct Inputs {
-    at::Tensor rotated;    // [tokens, (heads + kv_heads) · head_dim]: queries, keys
-    at::Tensor qkv;        // [tokens, (heads + 2 kv_heads) · head_dim], of which the values are read
-    at::Tensor positions;  // [tokens] int32, in the documents
-    at::Tensor ends;       // [tokens] int32: where the token's document ends; only backward
+    at::Tensor rotated;  // [tokens, (heads + kv_heads) · head_dim]: queries, keys
+    at::Tensor qkv;      // [tokens, (heads + 2 kv_heads) · head_dim], of which the values are read
   };
+  // Of a batch, before anything else: starts and positions of its documents as in DeviceBatch.
+  void Begin(const at::Tensor& starts, const at::Tensor& positions);
   // out [tokens, heads · head_dim]; lse [heads, tokens] float32: logarithms to base 2 of the softmax's sums.
   void Forward(const Inputs& in, const at::Tensor& out, const at::Tensor& lse) const;
   // Writes d_rotated and the values' part of d_qkv.
@@ -33,9 +33,11 @@ class PackedAttention {
  private:
   const int64_t tokens_, heads_, kv_heads_;
   const double scale_;
-  const std::string variant_;  // as kernels are named: ".bf16.64"
-  const int64_t rows_;         // tokens of a program
-  at::Tensor along_;           // [heads, tokens] float32
+  const std::string variant_;        // as kernels are named: ".bf16.64"
+  const int64_t rows_;               // tokens of a program
+  at::Tensor positions_, ends_;      // [tokens] int32: in the document, and where that ends
+  at::Tensor by_keys_, by_queries_;  // [tiles] int32: tiles of `rows_` tokens, those with most work first
+  at::Tensor offsets_;               // [heads, tokens, 16], between the two kernels of Backward
 };
 
 }  // namespace tritogen::train
