@@ -120,6 +120,7 @@ ordered_json Identity(const EvalOptions& o) {
   json["prompt"] = o.proposers.prompt;
   json["temperature"] = o.proposers.temperature ? ordered_json(*o.proposers.temperature) : ordered_json();
   json["parts"] = o.proposers.parts;
+  json["unjudged_parts"] = o.proposers.unjudged_parts;
   json["largest_size"] = o.proposers.largest_size;
   json["top_p"] = o.proposers.top_p ? ordered_json(*o.proposers.top_p) : ordered_json();
   json["max_tokens"] = o.proposers.max_tokens ? ordered_json(*o.proposers.max_tokens) : ordered_json();

@@ -124,6 +124,8 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
           "so many, whose answers are put together; 0: as a whole")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
+  asked->add_flag("--unjudged-parts", unjudged_parts,
+                  "put answers to parts together as they come, not those first that pass by themselves");
   asked
       ->add_option(
           "--largest-size", largest_size,
@@ -239,8 +241,10 @@ std::unique_ptr<Proposer> ProposerOptions::MakeLocal(const std::string& name, co
   const bool as_policy = language.as_policy;
   auto whole = std::make_unique<LanguageProposer>(std::move(language), std::move(model));
   if (!as_policy) return whole;
-  return std::make_unique<PolicyProposer>(
-      std::move(whole), PolicyOptions{.operations = parts, .largest = largest_size, .most = most_operations});
+  return std::make_unique<PolicyProposer>(std::move(whole), PolicyOptions{.operations = parts,
+                                                                          .judges_parts = !unjudged_parts,
+                                                                          .largest = largest_size,
+                                                                          .most = most_operations});
 }
 
 }  // namespace tritogen

@@ -26,7 +26,7 @@ struct ProposerOptions {
   std::optional<int> max_tokens;
   std::optional<double> temperature, top_p, prompt_price, completion_price;
   double timeout_seconds = 1800, idle_seconds = 300, retry_wait_seconds = 1;
-  bool no_stream = false;
+  bool no_stream = false, unjudged_parts = false;
 
   void AddTo(CLI::App* app);
   // Without --proposer, where something else says who.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
+#include "program/print.h"
 
 namespace tritogen::data {
 namespace {
@@ -57,21 +57,10 @@ std::string InputText(const Shape& shape, const synth::SizedProgram::Values& may
 }  // namespace
 
 std::string ReferenceFile(const synth::SizedProgram& sized, std::string_view text) {
-  constexpr std::string_view kHead = "def program(";
-  const size_t at = text.find(kHead);
-  TRITOGEN_CHECK(at != std::string_view::npos && text.ends_with('\n'));
-  std::string out(text.substr(0, at));
-  out += "class Model(torch.nn.Module):\n    def forward(self, ";
-  for (std::string_view rest = text.substr(at + kHead.size()); !rest.empty();) {
-    const size_t end = rest.find('\n') + 1;
-    out += rest.substr(0, end);
-    rest.remove_prefix(end);
-    if (!rest.empty() && rest.front() != '\n') out += "    ";
-  }
-  out += "\n\ndef get_inputs():\n    return [\n";
+  std::vector<std::string> inputs;
   for (size_t i = 0; i < sized.inputs.size(); ++i)
-    out += fmt::format("        {},\n", InputText(sized.program.nodes[i].results[0], sized.inputs[i]));
-  return out + "    ]\n\n\ndef get_init_inputs():\n    return []\n";
+    inputs.push_back(InputText(sized.program.nodes[i].results[0], sized.inputs[i]));
+  return ModelFile(text, inputs);
 }
 
 }  // namespace tritogen::data

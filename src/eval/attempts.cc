@@ -83,7 +83,8 @@ void Attempts::Start(Problem problem) {
                    .is_function = p.reference.is_function,
                    .strict = p.verification.mode == Mode::kStrict,
                    .seed = p.seed,
-                   .count = p.count};
+                   .count = p.count,
+                   .judges_pieces = true};
   open->ways.resize(proposers_.size());
   Open* at = open.get();
   open_[at->ticket] = std::move(open);
@@ -160,6 +161,7 @@ void Attempts::TakeProposal(size_t proposer, Proposal proposal) {
     ++written_;
     Judge(open, open->attempts.size() - 1);
   }
+  for (Piece& piece : proposal.pieces) JudgePiece(*open, proposer, std::move(piece));
   if (proposal.last) {
     --way.proposals;
     asking_ -= --open->asking == 0;
@@ -189,7 +191,24 @@ void Attempts::Judge(Open* open, size_t place) {
                 options_.want_plans);
 }
 
+// Nothing waits for it but its proposer, whose last proposal is to come. It is not timed.
+void Attempts::JudgePiece(const Open& open, size_t proposer, Piece piece) {
+  VerifyOptions verification = open.problem.verification;
+  verification.timing_samples = 0;
+  std::string job = fmt::format("piece {}", next_piece_++);
+  pieces_.emplace(job, PieceOf{open.ticket, proposer, piece.number});
+  pool_->Submit(std::move(job), {{std::move(piece.reference), "Model", false},
+                                 {std::move(piece.source), "ModelNew", false},
+                                 verification});
+}
+
 void Attempts::TakeReply(JudgeReply reply) {
+  if (const auto piece = pieces_.extract(reply.id)) {
+    const PieceOf& of = piece.mapped();
+    // A reference that does not run tells nothing about an answer.
+    const bool passed = reply.outcome == "passed" || reply.reference_failed;
+    return proposers_[of.proposer]->PieceJudged(std::to_string(of.ticket), of.number, passed);
+  }
   const auto [ticket, attempt] = Places(reply.id);
   const auto found = open_.find(ticket);
   if (found == open_.end()) return;
@@ -326,6 +345,7 @@ void Attempts::Cancel() {
     }
   }
   open_.clear();
+  pieces_.clear();
   asking_ = 0;
 }
 

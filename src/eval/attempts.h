@@ -74,10 +74,16 @@ class Attempts {
  private:
   struct Open;
   struct Way;  // of one proposer through one problem
+  struct PieceOf {
+    int64_t ticket;
+    size_t proposer;
+    int64_t number;
+  };
 
   bool TakeProposals(double timeout_seconds);
   void TakeProposal(size_t proposer, Proposal proposal);
   void TakeReply(JudgeReply reply);
+  void JudgePiece(const Open& open, size_t proposer, Piece piece);
   void Judge(Open* open, size_t attempt);
   void Settle(Open* open, size_t attempt, JudgeReply reply);
   void GoOn(Open* open, size_t proposer);
@@ -90,9 +96,10 @@ class Attempts {
   JudgePool* pool_;
   AttemptOptions options_;
   std::map<int64_t, std::unique_ptr<Open>> open_;  // by ticket
+  std::map<std::string, PieceOf> pieces_;          // at the judges, by the job's id
   std::deque<Outcomes> done_;
   std::vector<std::string> remarks_;
-  int64_t next_ticket_ = 0, asking_ = 0, written_ = 0, judged_ = 0;
+  int64_t next_ticket_ = 0, next_piece_ = 0, asking_ = 0, written_ = 0, judged_ = 0;
 };
 
 }  // namespace tritogen::eval

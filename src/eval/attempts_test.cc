@@ -1,5 +1,6 @@
 #include "eval/attempts.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -148,6 +149,53 @@ TEST_F(AttemptsTest, AFaultOfTheMachineIsTriedAgain) {
   Attempts attempts({&script}, &pool, {.again = true});
   attempts.Start(ProblemCalled("p"));
   EXPECT_EQ(Verdicts(All(&attempts).at(0)), Words{"killed"});
+}
+
+// Has two pieces judged before it answers, with a candidate that says what became of them.
+class InPieces : public Proposer {
+ public:
+  std::string_view name() const override { return "in pieces"; }
+  std::vector<Candidate> Propose(const ProposeRequest&) override { return {}; }
+  void Begin(std::string id, const ProposeRequest& request) override {
+    EXPECT_TRUE(request.judges_pieces);
+    proposals_.push_back({.id = id,
+                          .pieces = {{7, "a part", "right piece"},
+                                     {8, "a part", "no reference"},
+                                     {9, "a part", "a wrong one"}},
+                          .last = false});
+  }
+  std::optional<Proposal> Next(double) override {
+    if (proposals_.empty()) return std::nullopt;
+    Proposal proposal = std::move(proposals_.front());
+    proposals_.pop_front();
+    return proposal;
+  }
+  void PieceJudged(std::string_view id, int64_t piece, bool passed) override {
+    verdicts_[piece] = passed;
+    if (verdicts_.size() < 3) return;
+    std::string source = "right after";
+    for (const auto& [number, is_right] : verdicts_) source += fmt::format(" {}:{:d}", number, is_right);
+    proposals_.push_back(
+        {.id = std::string(id), .candidates = {Candidate{.proposer = "in pieces", .source = source}}});
+  }
+
+ private:
+  std::deque<Proposal> proposals_;
+  std::map<int64_t, bool> verdicts_;
+};
+
+TEST(Attempts, PiecesAreJudgedForTheirProposer) {
+  InPieces in_pieces;
+  Script script({"right", "wrong"}, false);
+  JudgePool pool([] { return Judged; }, 2);
+  Attempts attempts({&in_pieces, &script}, &pool, {});
+  attempts.Start(ProblemCalled("one"));
+  const std::vector<Outcomes> all = All(&attempts);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(Verdicts(all[0]), (std::vector<std::string>{"passed", "passed", "wrong_values"}));
+  EXPECT_EQ(all[0].attempts[0].candidate.source, "right after 7:1 8:1 9:0");
+  EXPECT_EQ(attempts.written(), 3);
+  EXPECT_EQ(attempts.judged(), 3);
 }
 
 }  // namespace

@@ -63,6 +63,23 @@ const char* RoleOf(NodeKind kind) {
                                        : "input";
 }
 
+std::string ModelFile(std::string_view text, const std::vector<std::string>& inputs) {
+  constexpr std::string_view kHead = "def program(";
+  const size_t at = text.find(kHead);
+  TRITOGEN_CHECK(at != std::string_view::npos && text.ends_with('\n'));
+  std::string out(text.substr(0, at));
+  out += "class Model(torch.nn.Module):\n    def forward(self, ";
+  for (std::string_view rest = text.substr(at + kHead.size()); !rest.empty();) {
+    const size_t end = rest.find('\n') + 1;
+    out += rest.substr(0, end);
+    rest.remove_prefix(end);
+    if (!rest.empty() && rest.front() != '\n') out += "    ";
+  }
+  out += "\n\ndef get_inputs():\n    return [\n";
+  for (const std::string& input : inputs) out += fmt::format("        {},\n", input);
+  return out + "    ]\n\n\ndef get_init_inputs():\n    return []\n";
+}
+
 std::vector<std::vector<std::string>> PrintedNames(const Program& program) {
   NameTable table{"torch", "program"};
   std::vector<std::vector<std::string>> all;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "program/program.h"
@@ -33,6 +34,10 @@ class TextParts {
   std::vector<Line> lines_;                      // by node
   std::string head_, tail_, device_;
 };
+
+// A text of PrintProgram as a file in KernelBench's form: class Model whose forward takes the program's
+// leaves, get_inputs() with an expression for each of them, get_init_inputs().
+std::string ModelFile(std::string_view text, const std::vector<std::string>& inputs);
 
 // What PrintProgram calls each result of each node.
 std::vector<std::vector<std::string>> PrintedNames(const Program& program);

@@ -137,6 +137,7 @@ class Cutter {
     }
     for (int place = begin; place < end; ++place) {
       Node node = program_.nodes[operations_[place]];
+      node.name.clear();  // called by what it is and numbered from the part's start, as short programs are
       ForEachRef(node, [&](NodeRef& ref) { ref = inside.at(Key(ref)); });
       const auto id = static_cast<NodeId>(part.program.nodes.size());
       for (int result = 0; result < static_cast<int>(node.results.size()); ++result)

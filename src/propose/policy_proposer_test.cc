@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <set>
+
 #include <set>
 
 #include "program/parse.h"
@@ -218,6 +221,137 @@ def program(x, y):
   }
   EXPECT_EQ(own, 2);  // both parts
   EXPECT_EQ(small, 1);
+}
+
+// Candidates of a program whose pieces are judged by `passes`.
+std::vector<Candidate> JudgedInPieces(PolicyProposer* proposer, const ProposeRequest& request,
+                                      const std::function<bool(const Piece&)>& passes) {
+  proposer->Begin("1", request);
+  std::vector<Candidate> candidates;
+  size_t judged = 0;
+  while (auto proposal = proposer->Next(0)) {
+    EXPECT_TRUE(candidates.empty()) << "before all pieces are judged";
+    for (const Piece& piece : proposal->pieces) {
+      proposer->PieceJudged("1", piece.number, passes(piece));
+      ++judged;
+    }
+    candidates = std::move(proposal->candidates);
+    if (!proposal->last) continue;
+    EXPECT_FALSE(proposer->Next(0));
+    return candidates;
+  }
+  ADD_FAILURE() << "no last proposal after " << judged << " pieces";
+  return candidates;
+}
+
+// Which answers the echo gave to a candidate's parts.
+std::set<std::string> AnswersIn(const Candidate& candidate) {
+  std::set<std::string> answers;
+  for (const char* number : {"0", "1", "2", "3"}) {
+    if (candidate.source.find(std::string("\n    ") + number + "\n") != std::string::npos)
+      answers.insert(number);
+  }
+  return answers;
+}
+
+TEST(PolicyProposer, RightPiecesStandInForWrongOnes) {
+  const auto asked = Make();
+  const Program program = Chain(6);
+  const ProposeRequest request{.program = &program, .count = 4, .judges_pieces = true};
+  std::set<std::string> references;
+  const auto is_second = [&](const Piece& piece) {
+    references.insert(piece.reference);
+    return piece.source.find("\n    1") != std::string::npos;
+  };
+  // Only samples 0 and 1, of two parts, have second answers: the others are made of those, too.
+  const auto candidates = JudgedInPieces(asked.proposer.get(), request, is_second);
+  ASSERT_EQ(candidates.size(), 4u);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(candidates[i].number, i);
+    EXPECT_EQ(candidates[i].strategy, "m #" + std::to_string(i + 1) + " in 2 parts");
+    EXPECT_EQ(AnswersIn(candidates[i]), std::set<std::string>{"1"}) << candidates[i].source;
+  }
+  EXPECT_EQ(references.size(), 3u);  // three, two and one operation
+  for (const std::string& reference : references) {
+    EXPECT_NE(reference.find("class Model(torch.nn.Module):\n    def forward(self, x0):"), std::string::npos);
+    EXPECT_NE(
+        reference.find("def get_inputs():\n    return [\n        torch.randn([4]).to(torch.float32),\n"),
+        std::string::npos)
+        << reference;
+  }
+  EXPECT_EQ(asked.model->asked.size(), 2u + 3u + 6u);  // nothing was asked again
+}
+
+TEST(PolicyProposer, WherePiecesAllPassNothingChanges) {
+  const auto asked = Make();
+  const Program program = Chain(6);
+  const ProposeRequest request{.program = &program, .count = 8, .judges_pieces = true};
+  auto judged = ByNumber(JudgedInPieces(asked.proposer.get(), request, [](const Piece&) { return true; }));
+  const auto plain = ByNumber(asked.proposer->Propose({.program = &program, .count = 8}));
+  ASSERT_EQ(judged.size(), plain.size());
+  for (const auto& [number, candidate] : plain) {
+    EXPECT_EQ(judged[number].source, candidate.source);
+    EXPECT_EQ(judged[number].strategy, candidate.strategy);
+  }
+}
+
+TEST(PolicyProposer, PartsWithoutARightAnswerAreAskedAboutOnceMore) {
+  const auto asked = Make();
+  const Program program = Chain(6);
+  const ProposeRequest request{.program = &program, .count = 4, .judges_pieces = true};
+  // The third and fourth answers exist in the second round only.
+  const auto is_late = [](const Piece& piece) {
+    return piece.source.find("\n    2") != std::string::npos ||
+           piece.source.find("\n    3") != std::string::npos;
+  };
+  const auto candidates = JudgedInPieces(asked.proposer.get(), request, is_late);
+  EXPECT_EQ(asked.model->asked.size(), 2u + 3u + 6u + 2u);  // both parts of the way that lacks fewest
+  EXPECT_EQ(asked.model->asked.back().samples, 4);
+  ASSERT_EQ(candidates.size(), 4u);
+  std::set<std::string> sources;
+  for (const Candidate& one : candidates) {
+    for (const std::string& answer : AnswersIn(one)) EXPECT_TRUE(answer == "2" || answer == "3");
+    sources.insert(one.source);
+  }
+  EXPECT_EQ(sources.size(), 4u) << "each pair of right answers";
+
+  const auto hopeless = Make();
+  const auto wrong = JudgedInPieces(hopeless.proposer.get(), request, [](const Piece&) { return false; });
+  EXPECT_EQ(wrong.size(), 4u);  // as they would have been
+  EXPECT_EQ(hopeless.model->asked.size(), 2u + 3u + 6u + 2u);
+}
+
+TEST(PolicyProposer, PiecesAreNotRepaired) {
+  const auto asked = Make();
+  const Program program = Chain(6);
+  const Candidate wrong{.strategy = "m #2 in 2 parts"};
+  asked.proposer->Begin("1:2", {.program = &program, .count = 1, .judges_pieces = true, .wrong = &wrong});
+  const auto none = asked.proposer->Next(0);
+  EXPECT_TRUE(none && none->last && none->candidates.empty() && none->pieces.empty());
+  EXPECT_TRUE(asked.model->asked.empty());
+}
+
+TEST(PolicyProposer, PiecesWithIndicesAreNotJudged) {
+  const auto asked = Make({.operations = 1});
+  const Program program = ParseProgram(R"(import torch
+
+
+def program(x, i):
+    # x: float32[4, 6]
+    # i: int64[3]
+    index_select = torch.index_select(x, 0, i)  # float32[3, 6]
+    relu = torch.relu(index_select)  # float32[3, 6]
+    return relu
+)");
+  int pieces = 0;
+  const auto candidates =
+      JudgedInPieces(asked.proposer.get(), {.program = &program, .count = 1, .judges_pieces = true},
+                     [&](const Piece& piece) {
+                       EXPECT_EQ(piece.reference.find("index_select("), std::string::npos);
+                       return ++pieces > 0;
+                     });
+  EXPECT_EQ(pieces, 1);
+  EXPECT_EQ(candidates.size(), 1u);
 }
 
 TEST(PolicyProposer, AboutProgramsThatAreTooLongNobodyIsAsked) {

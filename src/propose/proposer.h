@@ -40,17 +40,27 @@ struct ProposeRequest {
   bool lines = false;   // plans go through the program line by line first
   uint64_t seed = 0;
   int count = 8;  // at most so many candidates
+  // Who asks, by Begin, judges pieces and says what became of them (Proposer::PieceJudged).
+  bool judges_pieces = false;
   // An earlier candidate that did not pass and what the verifier said (docs/formats/verdict.md): this one is
   // to be mended. For proposers that repair.
   const Candidate* wrong = nullptr;
   const nlohmann::json* verdict = nullptr;
 };
 
+// A part of a candidate that is to be judged by itself before the whole is made: ModelNew of `source`
+// against Model of `reference`, both complete Python files.
+struct Piece {
+  int64_t number;  // unlike those of its request's others
+  std::string reference, source;
+};
+
 // Candidates for a request, some of them or all.
 struct Proposal {
   std::string id;  // of the request
   std::vector<Candidate> candidates;
-  bool last = true;  // of this request
+  std::vector<Piece> pieces;  // only where who asks judges them
+  bool last = true;           // of this request; no piece is out then
 };
 
 // Not thread-safe.
@@ -79,6 +89,8 @@ class Proposer {
     begun_.pop_front();
     return Proposal{std::move(id), Propose(request)};
   }
+  // What became of a piece of a request that was begun.
+  virtual void PieceJudged(std::string_view /*id*/, int64_t /*piece*/, bool /*passed*/) {}
   // Forgets what was begun.
   virtual void Cancel() { begun_.clear(); }
 
