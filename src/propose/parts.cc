@@ -144,10 +144,28 @@ class Cutter {
         inside[{operations_[place], result}] = {id, result};
       part.program.nodes.push_back(std::move(node));
     }
+    for (NodeId leaf = 0; leaf < static_cast<NodeId>(part.reads.size()); ++leaf) {
+      if (IsSpread(part.program, leaf)) part.program.nodes[leaf].results[0].sizes = {1};
+    }
     for (const NodeRef ref : part.writes) part.program.outputs.push_back(inside.at(Key(ref)));
     const std::vector<std::string> leaves(part.writes.size(), "*");
     part.program.structure = leaves.size() == 1 ? "*" : fmt::format("({})", fmt::join(leaves, ","));
     return part;
+  }
+
+  // Whether a leaf without dimensions is spread over another tensor's elements wherever it is read. One of
+  // one element, which models know better, does the same there.
+  static bool IsSpread(const Program& part, NodeId leaf) {
+    if (!part.nodes[leaf].results[0].sizes.empty()) return false;
+    return std::ranges::all_of(part.nodes, [&](const Node& node) {
+      bool reads = false;
+      ForEachRef(node, [&](NodeRef ref) { reads |= ref.id == leaf; });
+      if (!reads) return true;
+      const OpRow* row = FindOp(node.op);
+      const Shape& result = node.results[0];
+      return row != nullptr && row->kind == OpClass::kPointwise && !result.sizes.empty() &&
+             result.dtype == part.nodes[leaf].results[0].dtype;  // else promotion might tell them apart
+    });
   }
 
   const Program& program_;
@@ -232,9 +250,14 @@ class ForwardText {
 
   void Call(const ProgramPart& part, size_t number) {
     std::vector<std::string> arguments, results;
-    for (const NodeRef ref : part.reads) {
+    for (size_t i = 0; i < part.reads.size(); ++i) {
+      const NodeRef ref = part.reads[i];
       Need(ref);
-      arguments.push_back(Name(ref) + (IsView(program_.nodes[ref.id]) ? ".contiguous()" : ""));
+      const Node& made = program_.nodes[ref.id];
+      const bool gets_dimension =
+          part.program.nodes[i].results[0].sizes.size() > made.results[ref.result].sizes.size();
+      arguments.push_back(Name(ref) + (IsView(made) ? ".contiguous()" : "") +
+                          (gets_dimension ? ".reshape(1)" : ""));
     }
     for (const NodeRef ref : part.writes) {
       results.push_back(Name(ref));

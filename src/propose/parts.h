@@ -11,7 +11,9 @@ namespace tritogen {
 
 // Operations of a program that stand together, as a program whose inputs are what they read from before.
 struct ProgramPart {
-  Program program;              // its leaves are inputs, in the order in which they are read
+  // Its leaves are inputs, in the order in which they are read, and come first. One without dimensions that
+  // is spread over others has one element instead.
+  Program program;
   std::vector<NodeRef> reads;   // what they are in the whole program, in that order
   std::vector<NodeRef> writes;  // what is read behind the part or returned, in the part's order; at least one
 };

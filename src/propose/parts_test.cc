@@ -220,6 +220,34 @@ class ModelNew(torch.nn.Module):
 )");
 }
 
+TEST(CutIntoParts, WhatIsSpreadHasOneElement) {
+  const Program program = ParseProgram(R"(import torch
+
+
+def program(x, s, t):
+    # x: float32[4, 6]
+    # s: float32[]
+    # t: float32[]
+    exp = torch.exp(t)  # float32[]
+    mul = torch.mul(x, s)  # float32[4, 6]
+    add = torch.add(exp, s)  # float32[]
+    minimum = torch.minimum(mul, exp)  # float32[4, 6]
+    return minimum, add
+)");
+  const auto parts = CutIntoParts(program, {.operations = 1, .computing = 1});
+  ASSERT_EQ(parts.size(), 4u);
+  const std::vector<int64_t> none, one = {1};
+  EXPECT_EQ(parts[0].program.nodes[0].results[0].sizes, none);  // exp makes one without dimensions
+  EXPECT_EQ(parts[1].program.nodes[1].results[0].sizes, one);
+  EXPECT_EQ(parts[2].program.nodes[0].results[0].sizes, none);
+  EXPECT_EQ(parts[3].program.nodes[1].results[0].sizes, one);
+  const std::string file =
+      FileOfParts(program, parts, std::vector<std::string>(4, "class ModelNew:\n    pass\n"));
+  EXPECT_NE(file.find("        mul = part2(x0, x1.reshape(1))\n"), std::string::npos) << file;
+  EXPECT_NE(file.find("        add = part3(exp, x1)\n"), std::string::npos) << file;
+  EXPECT_NE(file.find("        minimum = part4(mul, exp.reshape(1))\n"), std::string::npos) << file;
+}
+
 TEST(FileOfParts, AnAnswersOwnNameIsNotTakenForAPart) {
   const Program program = ParseProgram(kChain);
   const auto parts = CutIntoParts(program, {});
