@@ -337,7 +337,12 @@ void KernelCompiler::Impl::MakeAll(const std::vector<const Job*>& jobs, const Ta
 KernelCompiler::KernelCompiler(CompilerOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 void KernelCompiler::Start() {
-  impl_->Worker();
+  impl_->Worker().Await();
+}
+
+bool KernelCompiler::Lost() const {
+  std::lock_guard lock(impl_->worker_mutex);
+  return impl_->worker != nullptr && impl_->worker->Lost();
 }
 
 KernelCompiler::~KernelCompiler() = default;

@@ -37,9 +37,11 @@ class KernelCompiler {
   explicit KernelCompiler(CompilerOptions options);
   ~KernelCompiler();  // kills the compiler processes
 
-  // Starts the compiler processes now, for processes forked from this one to share. Throws UserError when a
-  // jail is needed and refused.
+  // Starts the compiler processes now, for processes forked from this one to share, should there be none any
+  // more. Throws UserError when a jail is needed and refused.
   void Start();
+  // They are gone and this process, forked from the one that made this, cannot start others.
+  bool Lost() const;
 
   // Of the kernels that are in no cache: how many are done. Called before the first one and behind each, from
   // any thread, one call at a time; never when all are there.

@@ -10,6 +10,7 @@
 #include "judge/options_json.h"
 #include "plan/parse.h"
 #include "plan/serialize.h"
+#include "verify/device_errors.h"
 #include "verify/gpu.h"
 #include "verify/gpu_warm_up.h"
 #include "verify/replay.h"
@@ -82,12 +83,13 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
 
 GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many)
     : compiler_(compiler) {
-  Gpu& gpu = Gpu::Open(0, compiler);
-  gpu.KeepLargePiecesWhole();
-  if (many) {
+  NeedingDeviceMemory("judging", "; does something else use the GPU?", [&] {
+    Gpu& gpu = Gpu::Open(0, compiler);
+    gpu.KeepLargePiecesWhole();
+    if (!many) return;
     const GpuTurn turn(&gpu);
     WarmUp(&gpu);
-  }
+  });
   if (cache) cache_.emplace(*cache);  // whoever started this process has told its user what is wrong with it
   if (cache_) cache_->TakeWarning();
 }
@@ -175,7 +177,7 @@ void GpuJudge::KeepOrEndTurn(const GpuJob& job, Result* result) {
   } catch (const std::exception&) {
     keep = false;
   }
-  result->last = gpu.lost();
+  result->last = gpu.lost() || compiler_->Lost();
   kept_since_ = std::chrono::steady_clock::now();
   if (!keep) return EndTurn();
   if (!KeepsTurn()) return;

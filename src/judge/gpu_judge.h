@@ -50,14 +50,14 @@ class GpuJudge {
  public:
   // Opens the first GPU of the machine, for good. `many`: candidates are to be judged, so that it pays to
   // make ready what most of them need. `compiler` must outlive the GpuJudge. Throws UserError when there is
-  // no usable GPU.
+  // no usable GPU, or not enough of its memory.
   GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many);
   ~GpuJudge();  // gives up what it keeps
 
   struct Result {
     Verdict verdict;
     bool reference_failed = false;
-    bool last = false;  // this process has lost its GPU: another one must judge what follows
+    bool last = false;  // this process has lost its GPU or the compiler: another must judge what follows
     // To be called every millisecond until the next job is there, or it gives false; empty: not at all. Does
     // not throw.
     std::function<bool()> idle;

@@ -164,6 +164,7 @@ Judgement Judge::Run(const JudgeRequest& request) {
   }
   if (reference.failure) judgement.verdict = *reference.failure;
   judgement.reference_failed = reference.failure.has_value();
+  judgement.lost = recorder_->Lost() || (gpu_ && gpu_->compiler->Lost());
   std::vector<std::string>& notes =
       judgement.handover ? judgement.handover->jail_notes : judgement.verdict.notes;
   for (const std::string& feature : recorder_->missing_features())

@@ -37,6 +37,7 @@ struct Judgement {
       false;  // the verdict tells what is wrong with the reference; nobody looked at the candidate
   std::optional<Plan> plan;        // of the candidate, when it could be recorded
   std::optional<GpuJob> handover;  // then there is no verdict yet: a GpuJudge must say it
+  bool lost = false;  // a process that this one shares with others has ended: another one has to judge
 };
 
 // The GPU that a Judge prepares jobs for, from afar.

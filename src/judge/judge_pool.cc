@@ -59,6 +59,14 @@ struct Answer {
   Idle idle;  // what to do until the next message is there
 };
 
+// `last`: this process ends behind it; `again`: another one should try the same job.
+json ReplyOf(const Verdict& verdict, bool reference_failed, bool last, bool again = false) {
+  return {{"verdict", verdict.ToJson()},
+          {"reference_failed", reference_failed},
+          {"last", last},
+          {"again", again}};
+}
+
 // The life of a judge process: one message at a time until the pool closes its end.
 void ServeMessages(int fd, const std::function<Answer(const json&)>& serve) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -72,7 +80,7 @@ void ServeMessages(int fd, const std::function<Answer(const json&)>& serve) {
     } catch (const std::exception& error) {
       Verdict verdict;
       verdict.reason = fmt::format("a fault of Tritogen: {}", error.what());
-      answer.reply = {{"verdict", verdict.ToJson()}, {"reference_failed", false}, {"last", false}};
+      answer.reply = ReplyOf(verdict, false, /*last=*/false);
     }
     if (!SendFrame(fd, answer.reply, &idle)) break;
   }
@@ -86,11 +94,11 @@ Answer AnswerOf(const JudgeFunction& judge, const json& message) {
     const std::string job = Encode(*judgement.handover);
     reply = {{"handover", json::binary({job.begin(), job.end()})},
              {"group", judgement.handover->reference_hash},
-             {"large", judgement.handover->large}};
+             {"large", judgement.handover->large},
+             {"last", judgement.lost}};
   } else {
-    reply = {{"verdict", judgement.verdict.ToJson()},
-             {"reference_failed", judgement.reference_failed},
-             {"last", false}};
+    const bool again = judgement.lost && judgement.verdict.outcome == Outcome::kInfraError;
+    reply = ReplyOf(judgement.verdict, judgement.reference_failed, judgement.lost, again);
   }
   if (message.at("want_plan") && judgement.plan) reply["plan"] = ToJson(*judgement.plan);
   return {std::move(reply), nullptr};
@@ -99,10 +107,28 @@ Answer AnswerOf(const JudgeFunction& judge, const json& message) {
 Answer AnswerOf(const GpuJudgeFunction& judge, const json& message) {
   const auto& bytes = message.at("handover").get_binary();
   GpuJudge::Result result = judge(DecodeGpuJob({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  return {{{"verdict", result.verdict.ToJson()},
-           {"reference_failed", result.reference_failed},
-           {"last", result.last}},
-          std::move(result.idle)};
+  return {ReplyOf(result.verdict, result.reference_failed, result.last), std::move(result.idle)};
+}
+
+// Makes a judge at once. Where that fails the first job is given back, and the process ends: the next one may
+// have more luck, with memory for instance that others use now.
+template <typename Maker>
+std::function<Answer(const json&)> Serving(const Maker& make) {
+  try {
+    return [judge = make()](const json& message) { return AnswerOf(judge, message); };
+  } catch (const std::exception& error) {
+    Verdict verdict;
+    verdict.reason = fmt::format("there is no judge: {}", error.what());
+    return [reply = ReplyOf(verdict, false, /*last=*/true, /*again=*/true)](const json&) {
+      return Answer{reply, nullptr};
+    };
+  }
+}
+
+// What leaves a judge's frames must not unwind its caller's, who would end processes that others share.
+[[noreturn]] void Live(const std::function<void(int)>& serve, int fd) noexcept {
+  serve(fd);
+  _exit(0);
 }
 
 JudgeReply ReplyFrom(std::string id, const json& message) {
@@ -141,24 +167,24 @@ JudgePool::JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarg
               return judge->Run(std::move(job));
             };
           },
-          gpu ? std::min(judges, kGpuJudges) : 0) {}
+          gpu ? std::min(judges, kGpuJudges) : 0, kGraceSeconds,
+          [recorder, gpu] {
+            recorder->Await();
+            if (gpu) gpu->compiler->Start();
+          }) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, double grace_seconds)
     : JudgePool(std::move(make_judge), judges, nullptr, 0, grace_seconds) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-                     double grace_seconds)
-    : grace_seconds_(grace_seconds) {
+                     double grace_seconds, std::function<void()> before_fork)
+    : grace_seconds_(grace_seconds), before_fork_(std::move(before_fork)) {
   signal(SIGPIPE, SIG_IGN);
   first_.processes.resize(std::max(1, judges));
-  first_.serve = [make_judge = std::move(make_judge)](int fd) {
-    const JudgeFunction judge = make_judge();
-    ServeMessages(fd, [&](const json& message) { return AnswerOf(judge, message); });
-  };
+  first_.serve = [make_judge = std::move(make_judge)](int fd) { ServeMessages(fd, Serving(make_judge)); };
   second_.processes.resize(gpu_judges);
   second_.serve = [make_judge = std::move(make_gpu_judge)](int fd) {
-    const GpuJudgeFunction judge = make_judge();
-    ServeMessages(fd, [&](const json& message) { return AnswerOf(judge, message); });
+    ServeMessages(fd, Serving(make_judge));
   };
 }
 
@@ -172,7 +198,7 @@ void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_pl
   const bool keeps = second_.processes.empty();
   const std::string group = keeps ? std::to_string(std::hash<std::string>()(request.reference.text)) : "";
   first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
-                            request.options.seed, group, false, nullptr});
+                            request.options.seed, group, false, nullptr, false});
 }
 
 int JudgePool::unfinished() const {
@@ -188,6 +214,7 @@ void JudgePool::Cancel() {
 }
 
 void JudgePool::Start(Crew* crew, Process* process) {
+  if (before_fork_) before_fork_();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw InternalError(fmt::format("socketpair: {}", std::strerror(errno)));
@@ -201,8 +228,7 @@ void JudgePool::Start(Crew* crew, Process* process) {
       }
     }
     close(ends[0]);
-    crew->serve(ends[1]);
-    _exit(0);
+    Live(crew->serve, ends[1]);
   }
   close(ends[1]);
   process->pid = pid;
@@ -319,6 +345,12 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
   try {
     if (std::optional<json> message = ReceiveFrame(process->fd)) {
       Job& job = *process->job;
+      if (message->value("again", false) && !job.again) {
+        job.again = true;
+        crew->waiting.push_front(std::move(job));
+        Stop(crew, process);
+        return std::nullopt;
+      }
       if (message->contains("plan")) job.plan = std::move(message->at("plan"));
       std::optional<JudgeReply> reply;
       if (crew == &first_ && !second_.processes.empty() && message->contains("handover")) {

@@ -42,8 +42,10 @@ class JudgePool {
   JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarget>& gpu = {},
             const std::optional<VerdictCacheOptions>& cache = {});
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
+  // A judge that cannot be made gives its first job back for another one to try; the second says why.
+  // `before_fork`: makes ready what the processes share.
   JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-            double grace_seconds = kGraceSeconds);
+            double grace_seconds = kGraceSeconds, std::function<void()> before_fork = nullptr);
   ~JudgePool();  // Cancel
   JudgePool(const JudgePool&) = delete;
 
@@ -67,6 +69,7 @@ class JudgePool {
     std::string group;    // jobs that share work: those of one reference
     bool large;           // best done by who had the last of the group
     nlohmann::json plan;  // of the candidate, for the reply; null: nobody wants it
+    bool again = false;   // a judge has given it back
   };
   struct Process {
     int pid = -1;
@@ -75,7 +78,7 @@ class JudgePool {
     std::string group;  // of its last job
     Clock::time_point deadline;
   };
-  // Gives a reply for each message, for ever.
+  // Gives a reply for each message, as long as there are any.
   using Serve = std::function<void(int fd)>;
   struct Crew {
     Serve serve;
@@ -94,6 +97,7 @@ class JudgePool {
   JudgeReply Bury(Crew* crew, Process* process, Outcome outcome, const std::string& reason);
 
   double grace_seconds_;
+  std::function<void()> before_fork_;
   Crew first_, second_;
 };
 

@@ -10,6 +10,8 @@
 #include <set>
 #include <thread>
 
+#include "base/error.h"
+#include "base/fd.h"
 #include "plan/hash.h"
 #include "plan/parse.h"
 #include "plan/test_plans.h"
@@ -175,6 +177,59 @@ TEST(JudgePool, BringsThePlanOnlyWhenAsked) {
   ASSERT_TRUE(replies.at("with").plan.has_value());
   EXPECT_EQ(PlanHash(*replies.at("with").plan), PlanHash(ParsePlan(SmallPlanMap())));
   EXPECT_FALSE(replies.at("without").plan.has_value());
+}
+
+// Judges of which the first `failing` cannot be made, counted by bytes in a pipe, since each has a process of
+// its own.
+JudgePool LateJudges(const Pipe& failures, int failing) {
+  for (int i = 0; i < failing; ++i) (void)!write(failures.write.get(), "x", 1);
+  SetNonBlocking(failures.read.get());
+  auto make = [fd = failures.read.get()]() -> JudgeFunction {
+    char byte;
+    if (read(fd, &byte, 1) == 1) throw UserError("no room for a judge");
+    return Act;
+  };
+  return {make, 1};
+}
+
+TEST(JudgePool, AJobWhoseJudgeCannotBeMadeIsTriedOnceMore) {
+  const Pipe failures = MakePipe();
+  JudgePool pool = LateJudges(failures, 1);
+  pool.Submit("first", Ask(""));
+  pool.Submit("second", Ask(""));
+  const auto replies = AllReplies(&pool);
+  ASSERT_EQ(replies.size(), 2u);
+  for (const auto& [id, reply] : replies) EXPECT_EQ(reply.outcome, "passed") << id;
+}
+
+TEST(JudgePool, WithoutAJudgeAJobHasAVerdictThatSaysWhy) {
+  const Pipe failures = MakePipe();
+  JudgePool pool = LateJudges(failures, 2);
+  pool.Submit("first", Ask(""));
+  pool.Submit("second", Ask(""));
+  const auto replies = AllReplies(&pool);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies.at("first").outcome, "infra_error");
+  EXPECT_EQ(replies.at("first").verdict["reason"], "there is no judge: no room for a judge");
+  EXPECT_EQ(replies.at("second").outcome, "passed");
+}
+
+// What the caller owns must not be ended by a process that was forked from it.
+TEST(JudgePool, AJudgeThatFailsLeavesItsCallersThingsAlone) {
+  struct EndsWithACry {
+    int fd;
+    ~EndsWithACry() { (void)!write(fd, "x", 1); }
+  };
+  const Pipe cries = MakePipe();
+  {
+    const EndsWithACry mine{cries.write.get()};
+    JudgePool pool([]() -> JudgeFunction { throw 1; }, 1);  // no std::exception
+    pool.Submit("job", Ask(""));
+    EXPECT_EQ(AllReplies(&pool).at("job").outcome, "killed");
+  }
+  SetNonBlocking(cries.read.get());
+  char bytes[8];
+  EXPECT_EQ(read(cries.read.get(), bytes, sizeof bytes), 1);
 }
 
 TEST(JudgePool, SaysWhoseFaultItWas) {

@@ -94,6 +94,14 @@ std::vector<std::optional<Plan>> Recorder::RecordTogether(std::span<const Record
   return plans;
 }
 
+bool Recorder::Lost() const {
+  return impl_->zygote->Lost();
+}
+
+void Recorder::Await() {
+  impl_->zygote->Await();
+}
+
 const std::vector<std::string>& Recorder::missing_features() const {
   return impl_->missing;
 }

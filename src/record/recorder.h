@@ -62,6 +62,13 @@ class Recorder {
   // reason: only Record says why.
   std::vector<std::optional<Plan>> RecordTogether(std::span<const RecordRequest> requests);
 
+  // The worker is gone and this process, forked from the one that made this, cannot start another: all that
+  // is recorded here fails.
+  bool Lost() const;
+  // In the process that made this, before it forks: waits until there is a worker again, should it have
+  // ended.
+  void Await();
+
   // The jail features that the kernel refused, for verdicts; empty when the jail is whole. (doctor:
   // jail_probe.h)
   const std::vector<std::string>& missing_features() const;

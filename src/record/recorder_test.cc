@@ -207,6 +207,22 @@ int InChildProcess(const std::function<void()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// A judge, say: it shares the zygote, but cannot start another.
+TEST(RecorderTest, AForkedProcessSaysAtOnceThatTheZygoteIsGone) {
+  Recorder recorder(Options());
+  const pid_t zygote = ChildrenOf(getpid()).back();
+  EXPECT_EQ(InChildProcess([&] {
+              const bool shared = Fail(recorder, "result = 1").message == "1" && !recorder.Lost();
+              kill(zygote, SIGKILL);
+              const bool told = Fail(recorder, "result = 2").kind == RecordFailure::Kind::kInfraError;
+              _exit(shared && told && recorder.Lost() ? 42 : 43);
+            }),
+            42);
+  recorder.Await();
+  EXPECT_FALSE(recorder.Lost());
+  EXPECT_EQ(InChildProcess([&] { _exit(Fail(recorder, "result = 3").message == "3" ? 42 : 43); }), 42);
+}
+
 TEST(RecorderTest, NothingSurvivesACallerThatIsKilled) {
   Pipe warm = MakePipe();
   const pid_t caller = fork();

@@ -77,8 +77,15 @@ class ZygoteProcess {
   ZygoteProcess& operator=(const ZygoteProcess&) = delete;
 
   int pidfd() const { return pidfd_.get(); }
+  // Waits so long for its end.
+  bool EndsWithin(std::chrono::milliseconds time) const {
+    pollfd end{pidfd_.get(), POLLIN, 0};
+    return poll(&end, 1, static_cast<int>(time.count())) > 0;
+  }
+  bool ended() const { return EndsWithin(std::chrono::milliseconds(0)); }
   int64_t address_bytes() const { return address_bytes_; }
-  void Kill() const { kill(pid_, SIGKILL); }  // the pid stays ours until the destructor waits for it
+  // By descriptor: in a forked process the pid may be somebody else's by now.
+  void Kill() const { syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); }
 
   // Waits for the first message. Throws UserError with what the zygote said when it fails.
   void Warm() {
@@ -229,11 +236,23 @@ struct Zygote::Impl {
     }
   }
 
+  // In a forked process there is no keeper, and nobody to wait for.
+  bool Lost() const {
+    std::lock_guard lock(mutex);
+    return getpid() != maker && (lost || process == nullptr || process->ended());
+  }
+
   // A warm process other than `dead`; null, with the reason, when none can be started.
   std::shared_ptr<ZygoteProcess> Get(const ZygoteProcess* dead, std::string* why) {
     std::unique_lock lock(mutex);
-    auto usable = [&] { return process != nullptr && process.get() != dead; };
+    auto usable = [&] { return process != nullptr && process.get() != dead && !process->ended(); };
     const int seen = attempts;
+    if (!usable() && getpid() != maker) {
+      // Its pipes come to their end before it does; until then the maker would share it with others.
+      lost = process == nullptr || process->EndsWithin(kZygoteGrace);
+      *why = "the worker ended, and this process cannot start another";
+      return nullptr;
+    }
     if (!usable()) {
       wanted = true;
       changed.notify_all();
@@ -250,6 +269,7 @@ struct Zygote::Impl {
 
   const JailSpec spec;
   const SeccompProfile profile;
+  const pid_t maker = getpid();
   const UniqueFd stop;  // wakes the keeper
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -257,6 +277,7 @@ struct Zygote::Impl {
   std::string problem;                     // why there is none
   int attempts = 0;                        // to start one that ended, well or not
   bool wanted = false, stopping = false;
+  bool lost = false;  // of a forked process: there was none for it when it asked
   std::thread keeper;
 };
 
@@ -314,6 +335,15 @@ Zygote::Zygote(JailSpec spec, SeccompProfile profile)
 }
 
 Zygote::~Zygote() = default;
+
+bool Zygote::Lost() const {
+  return impl_->Lost();
+}
+
+bool Zygote::Await() {
+  std::string why;
+  return impl_->Get(nullptr, &why) != nullptr;
+}
 
 ChildEnd Zygote::Run(std::string_view request, const ChildLimits& limits) {
   std::shared_ptr<ZygoteProcess> zygote;

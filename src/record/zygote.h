@@ -43,8 +43,15 @@ class Zygote {
   explicit Zygote(JailSpec spec, SeccompProfile profile = SeccompProfile::kRecord);
   ~Zygote();  // kills the zygote and with it all children
 
-  // Runs one child on a request (one frame) and waits for its end. Thread-safe.
+  // Runs one child on a request (one frame) and waits for its end. Thread-safe. A process forked from the one
+  // that made this shares the zygote as long as it lives.
   ChildEnd Run(std::string_view request, const ChildLimits& limits);
+
+  // The zygote is gone, and with it what this process, forked from the one that made this, could run: only
+  // the maker starts another, and only who is forked from it afterwards knows that one.
+  bool Lost() const;
+  // In the process that made this: waits until a zygote is there to be shared. False when none starts.
+  bool Await();
 
  private:
   struct Impl;

@@ -16,7 +16,7 @@
 #include "runner/decoder_pass.h"
 #include "runner/device_sampler.h"
 #include "runner/staging.h"
-#include "verify/device_memory.h"
+#include "verify/device_errors.h"
 #include "verify/gpu.h"
 
 namespace tritogen {

@@ -10,7 +10,7 @@
 #include "runner/gpu_runner.h"
 #include "runner/open_gpu.h"
 #include "runner/tensor_parallel.h"
-#include "verify/device_memory.h"
+#include "verify/device_errors.h"
 
 namespace tritogen {
 namespace {

@@ -16,7 +16,7 @@
 #include "model/model_folder.h"
 #include "train/sft_loop.h"
 #include "train/start.h"
-#include "verify/device_memory.h"
+#include "verify/device_errors.h"
 #include "verify/gpu.h"
 
 namespace tritogen::train {

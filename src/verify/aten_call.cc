@@ -9,6 +9,7 @@
 #include "plan/visit.h"
 #include "verify/aten_dtype.h"
 #include "verify/aten_policy.h"
+#include "verify/device_errors.h"
 #include "verify/replay_error.h"
 #include "verify/work_ops.h"
 
@@ -54,11 +55,6 @@ std::vector<at::Tensor> Flatten(torch::jit::Stack results) {
     }
   }
   return tensors;
-}
-
-std::string FirstLine(const c10::Error& error) {
-  std::string text = error.what_without_backtrace();
-  return text.substr(0, text.find('\n'));
 }
 
 }  // namespace
@@ -203,11 +199,11 @@ std::vector<at::Tensor> AtenCall::Call(const std::vector<at::Tensor>& slots, Rep
     return Flatten(std::move(stack));
   } catch (const c10::NotImplementedError& error) {
     FailReplay(Failure::kInfraError, step_->line, "{} does not run on the {}: {}", step_->op,
-               target_.device.is_cpu() ? "CPU" : "GPU", FirstLine(error));
+               target_.device.is_cpu() ? "CPU" : "GPU", MessageOf(error));
   } catch (const c10::OutOfMemoryError& error) {
-    FailReplay(Failure::kRuntimeError, step_->line, "{} ran out of memory: {}", step_->op, FirstLine(error));
+    FailReplay(Failure::kRuntimeError, step_->line, "{} ran out of memory: {}", step_->op, MessageOf(error));
   } catch (const c10::Error& error) {
-    FailReplay(Failure::kRuntimeError, step_->line, "{} failed: {}", step_->op, FirstLine(error));
+    FailReplay(Failure::kRuntimeError, step_->line, "{} failed: {}", step_->op, MessageOf(error));
   } catch (const std::exception& error) {
     FailReplay(Failure::kRuntimeError, step_->line, "{} failed: {}", step_->op, error.what());
   }

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 
+#include <algorithm>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,8 @@
 namespace tritogen {
 namespace {
 
-// Of the device's memory; below what TrimMemory lets lie idle.
-constexpr int64_t kReservedShare = 32;
+// Of the device's memory, below what TrimMemory lets lie idle; and of what of it is free.
+constexpr int64_t kReservedShare = 32, kReservedOfFree = 8;
 constexpr double kSecondsAtMost = 30;
 
 using Unary = at::Tensor (*)(const at::Tensor&);
@@ -125,9 +126,12 @@ void LoadOurs(Gpu* gpu) {
 void Reserve(Gpu* gpu) {
   constexpr int64_t kPiece = Gpu::kLargePiece / 2;
   const auto bytes = at::TensorOptions().device(gpu->device()).dtype(at::kByte);
+  size_t free = 0, all = 0;
+  cuda::Check(gpu->driver().cuMemGetInfo(&free, &all), "read how much memory is free");
+  const int64_t wanted =
+      std::min(gpu->info().memory_bytes / kReservedShare, static_cast<int64_t>(free) / kReservedOfFree);
   std::vector<at::Tensor> pieces;
-  for (int64_t left = gpu->info().memory_bytes / kReservedShare; left > 0; left -= kPiece)
-    pieces.push_back(at::empty({kPiece}, bytes));
+  for (int64_t left = wanted; left > 0; left -= kPiece) pieces.push_back(at::empty({kPiece}, bytes));
 }
 
 }  // namespace
@@ -139,6 +143,8 @@ void WarmUp(Gpu* gpu) try {
   gpu->Synchronize(kSecondsAtMost);
 } catch (const c10::Error&) {
   // Others have the memory now: who needs it later says what is wrong.
+} catch (const cuda::Error& error) {
+  if (!error.out_of_memory()) throw;
 }
 
 }  // namespace tritogen

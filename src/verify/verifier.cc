@@ -12,6 +12,7 @@
 #include "base/stages.h"
 #include "plan/hash.h"
 #include "plan/visit.h"
+#include "verify/device_errors.h"
 #include "verify/same_bits.h"
 #include "verify/sensitivity.h"
 #include "verify/timings.h"
@@ -349,7 +350,7 @@ Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyO
       const std::exception& error) {  // a bug of ours or of libtorch must not take other candidates along
     Verdict verdict;
     verdict.outcome = Outcome::kInfraError;
-    verdict.reason = fmt::format("the verifier failed: {}", error.what());
+    verdict.reason = fmt::format("the verifier failed: {}", MessageOf(error));
     verdict.seed = options.seed;
     return verdict;
   }

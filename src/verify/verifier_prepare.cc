@@ -9,6 +9,7 @@
 #include "base/available_memory.h"
 #include "base/stages.h"
 #include "plan/visit.h"
+#include "verify/device_errors.h"
 #include "verify/gpu.h"
 #include "verify/sensitivity.h"
 #include "verify/verifier_task.h"
@@ -172,7 +173,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
     }
     task->bound.hurried = deadline.hurried();
   } catch (const std::exception& error) {  // libtorch's, or a bug of ours: either way no Task
-    return TaskFailure{Outcome::kInfraError, fmt::format("preparing the task failed: {}", error.what())};
+    return TaskFailure{Outcome::kInfraError, fmt::format("preparing the task failed: {}", MessageOf(error))};
   }
   return Task(std::move(task));
 }

@@ -1,7 +1,13 @@
 """verify: right and wrong candidates, hostile ones, batches that are interrupted."""
 
+import concurrent.futures
+import contextlib
 import json
+import os
+import pathlib
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -80,6 +86,44 @@ def test_a_batch_goes_on_where_it_stopped(tritogen, files):
     assert written[0] == {"id": "0", "verdict": "passed"}
     verdicts = {line["id"]: line["verdict"] for line in written}
     assert verdicts == {"0": "passed", "1": "passed", "2": "passed", "line 4": "infra_error"}
+
+
+def descendants(pid: int) -> list[int]:
+    """Of a process, itself left out; those that end meanwhile may be missing."""
+    found = []
+    for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, children.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
+def zygotes() -> list[int]:
+    """Recording workers that any command of this test has started: parents first."""
+    found = []
+    for pid in descendants(os.getpid()):
+        with contextlib.suppress(OSError):
+            if b"zygote" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
+def test_a_batch_survives_the_death_of_what_records_for_all(tritogen, files):
+    """The worker is shared by all judges, which were forked when it lived and cannot start another."""
+    lines = [{"id": str(i), "reference": "reference.py", "candidate": "right.py"} for i in range(60)]
+    (files / "batch.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    out = files / "out.jsonl"
+    arguments = ("verify", "--batch", "batch.jsonl", "--out", "out.jsonl", "--no-cache")
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        running = pool.submit(tritogen, *arguments)
+        while not (out.exists() and out.read_text().count("\n") >= 3) and not running.done():
+            time.sleep(0.02)
+        os.kill(zygotes()[0], signal.SIGKILL)
+        finished = running.result()
+    assert finished.returncode == 0, finished.stderr
+    verdicts = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(verdicts) == 60
+    assert {verdict["verdict"] for verdict in verdicts} == {"passed"}, [v for v in verdicts if v["verdict"] != "passed"]
 
 
 def test_a_verdict_of_an_earlier_run_is_found_by_its_plan(tritogen, files):

@@ -1,4 +1,4 @@
-#include "verify/device_memory.h"
+#include "verify/device_errors.h"
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::string UserErrorOf(const Work& work) {
   return "";
 }
 
-TEST(DeviceMemory, EveryWayToSayItIsAUserError) {
+TEST(DeviceErrors, EveryWayToSayItIsAUserError) {
   const std::string expected = "the model: the device's memory does not suffice (";
   const auto starts = [&](const std::string& text) { return text.starts_with(expected); };
   const std::string allocator = UserErrorOf([] {
@@ -32,7 +32,21 @@ TEST(DeviceMemory, EveryWayToSayItIsAUserError) {
   EXPECT_TRUE(starts(UserErrorOf([] { throw cuda::Error(CUDA_ERROR_OUT_OF_MEMORY, "make a context"); })));
 }
 
-TEST(DeviceMemory, OtherErrorsAreWhatTheyWere) {
+TEST(DeviceErrors, TheirMessageIsOneLineWithoutAStack) {
+  const auto message = [](const auto& work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      return MessageOf(error);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message([] { TORCH_CHECK(false, "CUDA error: out of memory\nSearch for …"); }),
+            "CUDA error: out of memory");
+  EXPECT_EQ(message([] { throw UserError("no such file\n(twice)"); }), "no such file\n(twice)");
+}
+
+TEST(DeviceErrors, OtherErrorsAreWhatTheyWere) {
   const auto run = [](const auto& work) { NeedingDeviceMemory("the model", "", work); };
   EXPECT_THROW(run([] { TORCH_CHECK(false, "CUDA error: an illegal memory access"); }), c10::Error);
   EXPECT_THROW(run([] { throw cuda::Error(CUDA_ERROR_ILLEGAL_ADDRESS, "wait"); }), cuda::Error);

@@ -1,9 +1,14 @@
-// Memory that a device does not have, as PyTorch, its libraries and the driver say so, each in its own way.
+// What went wrong on a device, as PyTorch, its libraries and the driver say so, each in its own way.
 #pragma once
 
+#include <exception>
+#include <string>
 #include <string_view>
 
 namespace tritogen {
+
+// What an exception says to a person: libtorch's own hold the stack of its frames, too.
+std::string MessageOf(const std::exception& error);
 
 // Throws the exception that is being handled again: as a UserError "<what>: the device's memory does not
 // suffice (<why>)<advice>" where it says that there is too little memory, else as it is. Call it in a

@@ -1,4 +1,4 @@
-#include "verify/device_memory.h"
+#include "verify/device_errors.h"
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -17,6 +17,13 @@ namespace {
 }
 
 }  // namespace
+
+std::string MessageOf(const std::exception& error) {
+  const auto* of_libtorch = dynamic_cast<const c10::Error*>(&error);
+  if (of_libtorch == nullptr) return error.what();
+  const std::string text = of_libtorch->what_without_backtrace();
+  return text.substr(0, text.find('\n'));
+}
 
 void RethrowMemoryError(std::string_view what, std::string_view advice) {
   try {
