@@ -37,8 +37,13 @@ bool Spin(const F& done) {
 
 }  // namespace
 
+int MachineThreads() {
+  static const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return threads;
+}
+
 ThreadTeam::ThreadTeam(int threads) {
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (threads <= 0) threads = MachineThreads();
   try {
     for (int thread = 1; thread < threads; ++thread) helpers_.emplace_back([this, thread] { Help(thread); });
   } catch (const std::system_error&) {  // no more threads to be had: go on with those that came

@@ -14,6 +14,9 @@
 
 namespace tritogen {
 
+// Threads that this machine runs at once, at least 1. Asked once: the C library opens a file for each answer.
+int MachineThreads();
+
 // One thread at a time may call For.
 class ThreadTeam {
  public:

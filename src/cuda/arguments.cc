@@ -207,6 +207,10 @@ class ArgumentPacker {
 PackedArguments::PackedArguments(const CompiledKernel& kernel, std::span<const KernelArg> args,
                                  const AddressOf& address_of, const EncodeTensorMap& encode,
                                  std::array<uint64_t, 2> scratch) {
+  constexpr size_t kWidest = sizeof(uint64_t);  // of what is no tensor map
+  bytes_.reserve((args.size() + scratch.size()) * kWidest);
+  offsets_.reserve(args.size() + scratch.size());
+  sizes_.reserve(args.size() + scratch.size());
   ArgumentPacker(kernel, address_of, encode, this).Pack(args, scratch);
 }
 
@@ -216,6 +220,7 @@ std::span<const std::byte> PackedArguments::operator[](size_t i) const {
 
 std::vector<void*> PackedArguments::pointers() {
   std::vector<void*> pointers;
+  pointers.reserve(offsets_.size());
   for (size_t offset : offsets_) pointers.push_back(bytes_.data() + offset);
   return pointers;
 }

@@ -19,6 +19,7 @@
 #include "base/frame.h"
 #include "base/process.h"
 #include "base/sha256.h"
+#include "base/thread_team.h"
 #include "base/ttir_text.h"
 #include "cuda/kernel_cache.h"
 #include "plan/serialize.h"
@@ -167,7 +168,7 @@ class Slots {
 };
 
 int ProcessCount(int wanted) {
-  return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return wanted > 0 ? wanted : MachineThreads();
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 #include <future>
 #include <map>
 #include <set>
-#include <thread>
 
 #include "base/error.h"
 #include "base/json_cursor.h"
 #include "base/json_text.h"
 #include "base/splitmix.h"
 #include "base/text.h"
+#include "base/thread_team.h"
 #include "data/draw.h"
 #include "program/parse.h"
 
@@ -92,7 +92,7 @@ struct Stop {
 void Run(const std::vector<std::function<void()>>& work, const std::function<void()>& watch, Stop* stop) {
   std::atomic<size_t> next = 0;
   std::vector<std::future<void>> threads;
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const auto cores = static_cast<size_t>(MachineThreads());
   for (size_t i = 0; i < std::min(cores, work.size()); ++i) {
     threads.push_back(std::async(std::launch::async, [&] {
       for (size_t mine; (mine = next++) < work.size();) work[mine]();

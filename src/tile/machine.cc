@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/thread_team.h"
 #include "tile/arguments.h"
 #include "tile/worker.h"
 
@@ -43,7 +44,7 @@ LaunchState::LaunchState(const Executable& kernel, std::span<const Argument> arg
   image_ = BindArguments(kernel, arguments, buffers.size(), &buffer_of_parameter_);
   turn_bits_ = (static_cast<int>(std::bit_width(std::max<uint64_t>(programs_, 2) - 1)) + 1) / 2 * 2;
   const int threads =
-      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+      options.threads > 0 ? options.threads : MachineThreads();
   const size_t workers =
       std::clamp<uint64_t>(static_cast<uint64_t>(std::max(threads, 1)), 1, std::max<uint64_t>(programs_, 1));
   idle_at_ = std::vector<std::atomic<uint64_t>>(workers);

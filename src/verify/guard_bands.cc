@@ -7,6 +7,7 @@
 #include <random>
 
 #include "verify/builtin_launch.h"
+#include "verify/replay_memory.h"
 
 namespace tritogen {
 namespace {
@@ -80,9 +81,9 @@ at::Tensor GuardBands::Allocate(int64_t bytes, at::Device device) {
   const int64_t front = kBandBytes + static_cast<int64_t>(registry_->random() % kMostShift) * kGranule;
   const auto options = at::TensorOptions().dtype(at::kByte).device(device);
   const at::Tensor whole = at::empty({front + room + kBandBytes}, options);
-  Registry::Block block{whole.narrow(0, front - kBandBytes, kBandBytes),
-                        whole.narrow(0, front + bytes, room - bytes + kBandBytes), whole.narrow(0, front, 1),
-                        bytes};
+  auto part = [&](int64_t at, int64_t count) { return ViewOf(whole, at::kByte, at, {count}, {1}); };
+  Registry::Block block{part(front - kBandBytes, kBandBytes), part(front + bytes, room - bytes + kBandBytes),
+                        part(front, 1), bytes};
   block.Fill();
   if (!registry_->broken.defined()) registry_->broken = at::zeros({1}, options.dtype(at::kInt));
   registry_->blocks.push_back(std::move(block));
@@ -96,9 +97,7 @@ at::Tensor GuardBands::Allocate(int64_t bytes, at::Device device) {
 at::Tensor GuardBands::Copy(const at::Tensor& tensor) {
   const at::Tensor source = tensor.is_non_overlapping_and_dense() ? tensor : tensor.contiguous();
   const at::Tensor memory = Allocate(static_cast<int64_t>(source.nbytes()), source.device());
-  at::Tensor copy = at::empty({0}, source.options());
-  copy.set_(memory.storage(), 0, source.sizes(), source.strides());
-  return copy.copy_(source);
+  return ViewOf(memory, source.scalar_type(), 0, source.sizes(), source.strides()).copy_(source);
 }
 
 at::Tensor GuardBands::CountBroken() {

@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <thread>
 
+#include "base/thread_team.h"
 #include "plan/lifetimes.h"
 #include "plan/visit.h"
 #include "verify/replay_bind.h"
@@ -32,8 +32,7 @@ class ReplayScope {
  public:
   ReplayScope(const std::shared_ptr<MemoryBudget>& budget, const ReplayOptions& options)
       : limit_(budget), quiet_(&silent_) {
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const int wanted = options.threads > 0 ? options.threads : cores;
+    const int wanted = options.threads > 0 ? options.threads : MachineThreads();
     if (at::get_num_threads() != wanted) at::set_num_threads(wanted);
     if (!options.on_gpu) return;
     at::globalContext().setAllowTF32CuBLAS(options.allow_tf32);

@@ -226,8 +226,7 @@ at::Tensor ReplayEngine::Fresh(TensorId id) const {
   const int64_t elements = plan_.storages[meta.storage] / static_cast<int64_t>(DtypeSize(meta.dtype));
   const int64_t bytes = elements * static_cast<int64_t>(c10::elementSize(type));
   const at::Tensor memory = Gpu::Current()->guards().Allocate(bytes, target_.device);
-  const auto options = at::TensorOptions().dtype(type).device(target_.device);
-  return at::empty({0}, options).set_(memory.storage(), meta.offset, meta.sizes, meta.strides);
+  return ViewOf(memory, type, meta.offset, meta.sizes, meta.strides);
 }
 
 at::Tensor ReplayEngine::InRecordedLayout(const at::Tensor& tensor, TensorId id) const {

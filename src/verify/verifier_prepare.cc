@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <set>
-#include <thread>
 
 #include "base/available_memory.h"
 #include "base/stages.h"
+#include "base/thread_team.h"
 #include "plan/visit.h"
 #include "verify/device_errors.h"
 #include "verify/gpu.h"
@@ -134,7 +134,7 @@ VerifyOptions Resolved(VerifyOptions options, const Plan& plan) {
   if (options.threads <= 0) {  // threads cost more than they give where all data fits into a cache
     options.threads = PeakBytes(plan) < kSmallTask
                           ? 1
-                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+                          : MachineThreads();
   }
   return options;
 }
