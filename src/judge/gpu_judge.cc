@@ -230,16 +230,18 @@ bool GpuJudge::Stands(const Verdict& verdict) const {
 // Whether it may be for want of memory that a program did not run, and there was some: others hold some of
 // it, and so do the trials.
 bool GpuJudge::MayHaveRunShort(const Verdict& verdict) {
+  const Gpu& gpu = *Gpu::Current();
   const bool stopped = verdict.outcome == Outcome::kRuntimeError || verdict.outcome == Outcome::kInfraError;
-  return stopped && !Gpu::Current()->lost() && Gpu::Current()->HoldsMuch();
+  return stopped && !gpu.lost() && (gpu.HoldsMuch() || gpu.IsCrowded());
 }
 
-// Fewer trials only where the reference itself did not run: a candidate must not be able to choose them.
+// Fewer trials only where the reference itself did not run, or others hold the memory: a candidate must not
+// be able to choose them.
 void GpuJudge::JudgeSparing(GpuJob* job, Result* result) {
   references_.clear();
   EndTurn();
   TakeTurn(*job);
-  job->options.spare_memory = result->reference_failed;
+  job->options.spare_memory = result->reference_failed || Gpu::Current()->IsCrowded();
   result->verdict = Judge(job, result);
   references_.clear();
 }

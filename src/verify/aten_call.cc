@@ -200,9 +200,11 @@ std::vector<at::Tensor> AtenCall::Call(const std::vector<at::Tensor>& slots, Rep
   } catch (const c10::NotImplementedError& error) {
     FailReplay(Failure::kInfraError, step_->line, "{} does not run on the {}: {}", step_->op,
                target_.device.is_cpu() ? "CPU" : "GPU", MessageOf(error));
-  } catch (const c10::OutOfMemoryError& error) {
-    FailReplay(Failure::kRuntimeError, step_->line, "{} ran out of memory: {}", step_->op, MessageOf(error));
   } catch (const c10::Error& error) {
+    if (SaysOutOfMemory(error)) {
+      FailReplay(OutOfMemoryKind(!target_.device.is_cpu()), step_->line, "{} ran out of memory: {}",
+                 step_->op, MessageOf(error));
+    }
     FailReplay(Failure::kRuntimeError, step_->line, "{} failed: {}", step_->op, MessageOf(error));
   } catch (const std::exception& error) {
     FailReplay(Failure::kRuntimeError, step_->line, "{} failed: {}", step_->op, error.what());

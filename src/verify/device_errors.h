@@ -7,8 +7,12 @@
 
 namespace tritogen {
 
-// What an exception says to a person: libtorch's own hold the stack of its frames, too.
+// What an exception says to a person. libtorch's own hold the stack of its frames, too, and pages about
+// memory.
 std::string MessageOf(const std::exception& error);
+
+// It says that the device has too little memory.
+bool SaysOutOfMemory(const std::exception& error);
 
 // Throws the exception that is being handled again: as a UserError "<what>: the device's memory does not
 // suffice (<why>)<advice>" where it says that there is too little memory, else as it is. Call it in a

@@ -141,10 +141,17 @@ bool Gpu::HoldsMuch() const {
   return ReservedBytes(device()) > info_.memory_bytes / kIdleShare;
 }
 
+bool Gpu::IsCrowded() const {
+  constexpr int64_t kShareOfOthers = 8;  // of the device's memory; contexts take some, too
+  size_t free = 0, all = 0;
+  if (driver_->cuMemGetInfo(&free, &all) != CUDA_SUCCESS) return false;
+  return static_cast<int64_t>(all - free) - ReservedBytes(device()) > info_.memory_bytes / kShareOfOthers;
+}
+
 void Gpu::TrimMemory() {
   if (lost()) return;
   guards_.LetGo();
-  if (!HoldsMuch()) return;
+  if (!HoldsMuch() && !IsCrowded()) return;
   ReleasePools();
   Allocator()->emptyCache();
 }

@@ -72,7 +72,9 @@ class Gpu {
   bool lost() const;
   // More memory than a process may keep from the others who use this GPU.
   bool HoldsMuch() const;
-  // Gives memory that nothing uses back to the device, when it is much.
+  // Others hold so much of the memory that it may be their doing that a program finds too little.
+  bool IsCrowded() const;
+  // Gives memory that nothing uses back to the device, when it is much or others leave little.
   void TrimMemory();
   // For who goes on in the same turn: gives back what captured graphs have used, which nothing else can use,
   // and all that nothing uses where little is left for the driver itself (code, graphs).

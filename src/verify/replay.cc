@@ -48,6 +48,10 @@ class ReplayScope {
 
 }  // namespace
 
+Failure OutOfMemoryKind(bool on_gpu) {
+  return on_gpu && Gpu::Current()->IsCrowded() ? Failure::kInfraError : Failure::kRuntimeError;
+}
+
 struct Replayer::Impl {
   Impl(const Plan& plan, const ReplayOptions& options)
       : plan(plan),
@@ -104,7 +108,9 @@ struct Replayer::Impl {
 
   static ReplayFailure FailureOf(const cuda::Error& error) {
     const bool access = error.sticky() && error.result() != CUDA_ERROR_ASSERT;
-    const Failure kind = access ? Failure::kMemoryError : Failure::kRuntimeError;
+    const Failure kind = error.out_of_memory() ? OutOfMemoryKind(/*on_gpu=*/true)
+                         : access ? Failure::kMemoryError
+                                               : Failure::kRuntimeError;
     return {kind, error.what(), 0, std::nullopt};
   }
 

@@ -9,6 +9,7 @@
 #include "base/stages.h"
 #include "cuda/roofline.h"
 #include "plan/visit.h"
+#include "verify/device_errors.h"
 #include "verify/gpu.h"
 #include "verify/timed_plan.h"
 #include "verify/work.h"
@@ -275,6 +276,7 @@ std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Set
     Gpu::Current()->GiveUp();
     return Objection{Outcome::kTimeout, hang.what(), ""};
   } catch (const cuda::Error& error) {
+    if (SaysOutOfMemory(error)) throw;
     return Objection{Outcome::kRuntimeError, fmt::format("while being timed: {}", error.what()), ""};
   }
 }

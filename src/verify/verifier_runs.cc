@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "cuda/device.h"
+#include "verify/device_errors.h"
 #include "verify/same_bits.h"
 #include "verify/verifier_evidence.h"
 
@@ -82,14 +84,18 @@ std::optional<Objection> TrialRuns::RunAll(Replayer& replayer, std::span<const T
                    "calls that follow each other at once go wrong, one by one they do not", ""};
 }
 
-// One wait for all. False too where that cannot be found out this way.
+// One wait for all. False too where that cannot be found out this way. Throws where it is no fault of the
+// program's: memory that others hold must not be held against it.
 bool TrialRuns::AllRight(Replayer& replayer, std::span<const Trial* const> trials) try {
   std::vector<PendingComparison> comparisons;
   std::vector<at::Tensor> differences;
   for (const Trial* trial : trials) {
     const TensorList inputs = CloneAll(trial->inputs);
     TensorList outputs;
-    if (replayer.Run(inputs, trial->run_seed, &outputs)) return false;
+    if (auto failure = replayer.Run(inputs, trial->run_seed, &outputs)) {
+      if (failure->kind == ReplayFailure::Kind::kInfraError) throw std::runtime_error(failure->message);
+      return false;
+    }
     const Untouched untouched = UntouchedOf(task_, *trial, inputs);
     for (size_t i = 0; i < untouched.now.size(); ++i)
       differences.push_back(CountDifferent(untouched.now[i], untouched.before[i]));
@@ -107,9 +113,11 @@ bool TrialRuns::AllRight(Replayer& replayer, std::span<const Trial* const> trial
     rest = rest.subspan(trial->outputs.size());
   }
   return true;
-} catch (const c10::Error&) {  // a launch has killed the context: the next call says so
+} catch (const c10::Error& error) {  // a launch has killed the context: the next call says so
+  if (SaysOutOfMemory(error)) throw;
   return false;
-} catch (const cuda::Error&) {
+} catch (const cuda::Error& error) {
+  if (SaysOutOfMemory(error)) throw;
   return false;
 }
 

@@ -182,11 +182,15 @@ std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRun
 }
 
 // The reference, in its declared precision and in fp64, gives what it gave when the trial was made. A
-// candidate that writes far outside of its buffers may have hit weights, inputs or what is expected.
+// candidate that writes far outside of its buffers may have hit weights, inputs or what is expected. Throws
+// where that cannot be found out.
 bool IsAsBefore(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial) {
   TensorList eager, exact;
-  if (runs->RunEager(trial.inputs, trial.run_seed, &eager)) return false;
-  if (runs->RunExact(trial.inputs, trial.run_seed, &exact)) return false;
+  auto failure = runs->RunEager(trial.inputs, trial.run_seed, &eager);
+  if (!failure) failure = runs->RunExact(trial.inputs, trial.run_seed, &exact);
+  if (failure && failure->kind == ReplayFailure::Kind::kInfraError)
+    throw std::runtime_error(failure->message);
+  if (failure) return false;
   std::vector<PendingComparison> comparisons;
   for (size_t i = 0; i < trial.outputs.size(); ++i) {
     for (const TensorList* answer : {&eager, &exact})
