@@ -22,7 +22,8 @@ enum class PrimKind {
   kLoad,       // element `expr` of operand 0, which lies in memory; the other operands as for kPointwise
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
-  kMatmul,     // operand 0 (batch…, m…, k) times operand 1 (batch…, k, n)
+  kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many operands as `parts`
+            // says
   kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each
                // step, and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
   kCall,       // an ATen call; its operands are read as tensors
@@ -61,6 +62,8 @@ struct Prim {
   // kMatmul
   int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m
   int64_t inner = 0;   // k; operands may have it as several dimensions
+  int parts = 1;       // operands of the first factor, and of the second, behind them; largest first
+  size_t Factor(size_t operand) const { return operand / static_cast<size_t>(parts); }
 
   // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates ·
   // size), first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are

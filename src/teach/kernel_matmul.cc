@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "base/rounding.h"
@@ -15,17 +16,22 @@ namespace {
 
 // Columns that one sum takes in at the most, where a product is made of sums of sums.
 constexpr int64_t kSum = 256;
+constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
 constexpr double kManyFlops = 1 << 30;
+constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
+
+bool InFloat32(const Prim& product) {
+  return product.compute[0] == Dtype::kFloat32 || product.parts > 1;
+}
 
 struct Tiles {
   int64_t batch, m, n, k;
   int64_t block_m, block_n, block_k;
+  int64_t sum;  // columns that are added up before they are added to others; k: all
 
-  // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
-  // reference's, which are cut up, come to. Short programs stay as simple as they can be.
-  bool SumsOfSums() const {
-    const double products = static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n);
-    return k >= 2 * kSum && kSum % block_k == 0 && products * static_cast<double>(k) >= kManyFlops / 2;
+  double Products() const {
+    return static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
+           static_cast<double>(k);
   }
 };
 
@@ -34,14 +40,21 @@ int64_t Fit(int64_t wished, int64_t size) {
 }
 
 Tiles Choose(const Prim& product, const Group& group, const KernelOptions& options, int64_t k) {
-  Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k, 0, 0, 0};
+  Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k, 0, 0, 0, k};
   bool half = product.compute[0] != Dtype::kFloat32;
+  const int64_t deep = InFloat32(product) ? 32 : 64;  // all parts of a step lie in shared memory
   int64_t large = half ? 128 : 64;
   // Small products get small tiles, so that there are programs enough.
   if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < 132) large = half ? 64 : 32;
   t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large, t.m);
   t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large, t.n);
-  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : half ? 64 : 32, t.k);
+  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : deep, t.k);
+  // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
+  // reference's, which are cut up, come to. Short programs stay as simple as they can be.
+  if (product.parts > 1 && !options.one_sum) t.sum = kSumOnTensorCores;
+  const bool many = k >= 2 * kSum && t.Products() >= kManyFlops / 2;
+  if (product.compute[0] == Dtype::kFloat32 && many) t.sum = kSum;
+  if (t.sum >= k || t.sum % t.block_k != 0) t.sum = k;
   return t;
 }
 
@@ -57,6 +70,10 @@ class MatmulWriter {
           "a",   "b",     "start",   "num_m",   "num_n",   "group_size", "first_m", "M",
           "N",   "K",     "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M",    "part",    "chunk"}) {
       code_.Name(used);
+    }
+    if (graph_[group_.members[0]].parts > 1) {
+      for (const char* used : {"rest", "a_high", "a_middle", "a_low", "b_high", "b_middle", "b_low"})
+        code_.Name(used);
     }
     code_.body = code_.outer = &lines_;
     ProgramIds();
@@ -99,13 +116,14 @@ class MatmulWriter {
   void Dot() {
     const Prim& product = graph_[group_.members[0]];
     auto axes = code_.axes;
-    const bool k_mask = t_.k % t_.block_k != 0, fp32 = product.compute[0] == Dtype::kFloat32;
-    const bool sums = fp32 && t_.SumsOfSums();
-    Lines inner(sums ? 3 : 2);
+    const bool k_mask = t_.k % t_.block_k != 0;
+    Lines inner(t_.sum < t_.k ? 3 : 2);
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
     code_.body = &inner;
-    auto load = [&](const char* name, size_t operand, const char* index) {
+    auto load = [&](const std::string& name, size_t operand) {
       const View& view = product.operands[operand];
+      const size_t factor = product.Factor(operand);
+      const char* index = factor == 0 ? "offs_k[None, :]" : "offs_k[:, None]";
       const std::vector<Segment> domain = OperandDomain(product, operand);
       const std::string mask = k_mask ? fmt::format("({} < K)", index) : "";
       code_.axes[AxisKind::kFlat] = {index, mask};
@@ -114,15 +132,15 @@ class MatmulWriter {
         bool full = true;
         for (const Segment& segment : domain)
           full &= segment.axis == AxisKind::kBatch || axes.Has(segment.axis);
-        const char* shape = operand == 0 ? "BLOCK_M, BLOCK_K" : "BLOCK_K, BLOCK_N";
+        const char* shape = factor == 0 ? "BLOCK_M, BLOCK_K" : "BLOCK_K, BLOCK_N";
         if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
         inner.Add(fmt::format("{} = {}", name, value));
       };
-      if (auto turned = Described(view, operand)) {
-        const char* m = operand == 0 ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N";
+      if (auto turned = Described(view, factor)) {
+        const char* m = factor == 0 ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N";
         inner.Add(fmt::format("{} = {}.load([{}, {}]){}", name, code_.Pointer(view.prim),
-                              *turned ? m : (operand == 0 ? m : "start"),
-                              *turned ? "start" : (operand == 0 ? "start" : m), *turned ? ".T" : ""));
+                              *turned ? m : (factor == 0 ? m : "start"),
+                              *turned ? "start" : (factor == 0 ? "start" : m), *turned ? ".T" : ""));
         return;
       }
       if (view.prim < 0 || !graph_[view.prim].inlined) {
@@ -135,7 +153,8 @@ class MatmulWriter {
       Axes axes = code_.AxesOf(view.prim);
       // Past the end of k only zeros may be added, which a load along k gives by itself.
       const Prim& prim = graph_[view.prim];
-      const bool zeros = prim.kind == PrimKind::kLoad && prim.other == "0.0" && axes.Has(AxisKind::kFlat);
+      const bool zeros = prim.kind == PrimKind::kLoad && IsFloating(prim.dtype) &&
+                         (prim.other.empty() || prim.other == "0.0") && axes.Has(AxisKind::kFlat);
       if (k_mask && !zeros) {
         axes.Add(AxisKind::kFlat);
         value =
@@ -144,39 +163,65 @@ class MatmulWriter {
       whole(value, axes);
       code_.EndOperand();
     };
-    load("a", 0, "offs_k[None, :]");
-    load("b", 1, "offs_k[:, None]");
+    for (size_t i = 0; i < product.operands.size(); ++i)
+      load(operands_[product.Factor(i)][i % operands_[0].size()], i);
     code_.body = &lines_;
-    const std::string sum = sums ? "part" : "acc";
-    inner.Add(fp32 ? fmt::format("{0} = tl.dot(a, b, {0}, input_precision=\"{1}\")", sum, options_.precision)
-                   : "acc = tl.dot(a, b, acc)");
-    Loops(sums, inner);
+    Multiply(product, &inner);
+    Loops(product, inner);
     code_.axes = axes;
   }
 
-  void Loops(bool sums, const Lines& inner) {
+  // Those of two parts that begin 24 places or more behind the largest are left out. What is not of the
+  // largest parts alone has a sum of its own, of less weight: what tensor cores cut off there does not count.
+  void Multiply(const Prim& product, Lines* inner) const {
+    const std::string precision = product.compute[0] == Dtype::kFloat32
+                                      ? fmt::format(", input_precision=\"{}\"", options_.precision)
+                                      : "";
+    const auto& [a, b] = operands_;
+    for (int places = product.parts - 1; places > 0; --places) {
+      for (int of_a = places; of_a >= 0; --of_a)
+        inner->Add(fmt::format("rest = tl.dot({}, {}, rest)", a[of_a], b[places - of_a]));
+    }
+    inner->Add(
+        fmt::format("{0} = tl.dot({1}, {2}, {0}{3})", t_.sum < t_.k ? "part" : "acc", a[0], b[0], precision));
+  }
+
+  static std::array<std::vector<std::string>, 2> OperandNames(const Prim& product) {
+    if (product.parts == 1) return {{{"a"}, {"b"}}};
+    TRITOGEN_CHECK(product.parts == kParts);
+    return {{{"a_high", "a_middle", "a_low"}, {"b_high", "b_middle", "b_low"}}};
+  }
+
+  void Loops(const Prim& product, const Lines& inner) {
     lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
-    if (!sums) {
+    if (product.parts > 1) lines_.Add("rest = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    if (t_.sum < t_.k) {
+      SumsOfSums(inner);
+    } else {
       lines_.Add("for start in range(0, K, BLOCK_K):");
       lines_.AddDeeper(inner);
-      return;
     }
+    if (product.parts > 1) lines_.Add("acc += rest");
+  }
+
+  void SumsOfSums(const Lines& inner) {
     Lines chunk(2);
     chunk.Add("part = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
-    const bool whole = t_.k % kSum == 0;
-    chunk.Add(fmt::format("for start in range(chunk, {}, BLOCK_K):",
-                          whole ? fmt::format("chunk + {}", kSum) : fmt::format("min(chunk + {}, K)", kSum)));
+    const bool whole = t_.k % t_.sum == 0;
+    chunk.Add(
+        fmt::format("for start in range(chunk, {}, BLOCK_K):",
+                    whole ? fmt::format("chunk + {}", t_.sum) : fmt::format("min(chunk + {}, K)", t_.sum)));
     chunk.AddDeeper(inner);
     chunk.Add("acc += part");
     lines_.Add(fmt::format("# Sums of {} columns are added up: rounding errors grow with the terms of a sum.",
-                           kSum));
-    lines_.Add(fmt::format("for chunk in range(0, K, {}):", kSum));
+                           t_.sum));
+    lines_.Add(fmt::format("for chunk in range(0, K, {}):", t_.sum));
     lines_.AddDeeper(chunk);
   }
 
   // Whether a tensor descriptor can read the operand: two dimensions, whole rows, and rows that start at
   // multiples of 16 bytes. The value: its rows run along k although they are columns of the second operand.
-  std::optional<bool> Described(const View& view, size_t operand) {
+  std::optional<bool> Described(const View& view, size_t factor) {
     if (!options_.descriptors || t_.batch > 1 || view.prim < 0 || graph_[view.prim].inlined ||
         view.offset != 0)
       return std::nullopt;
@@ -189,7 +234,7 @@ class MatmulWriter {
       }
     };
     for (PrimId member : group_.members) count(count, member);
-    const int64_t rows = operand == 0 ? t_.m : t_.k, columns = operand == 0 ? t_.k : t_.n;
+    const int64_t rows = factor == 0 ? t_.m : t_.k, columns = factor == 0 ? t_.k : t_.n;
     const int64_t bytes = static_cast<int64_t>(DtypeSize(graph_[view.prim].dtype));
     if (readers != 1 || !view.guards.empty() ||
         ContiguousView(view.prim, graph_[view.prim].sizes).numel() != rows * columns)
@@ -198,14 +243,14 @@ class MatmulWriter {
     if (!digits || (*digits)[0].size() != 1 || (*digits)[1].size() != 1) return std::nullopt;
     const Digit outer = (*digits)[0][0], inner = (*digits)[1][0];
     const bool plain = inner.stride == 1 && outer.stride == columns && columns * bytes % 16 == 0;
-    const bool turned = operand == 1 && outer.stride == 1 && inner.stride == rows && rows * bytes % 16 == 0;
+    const bool turned = factor == 1 && outer.stride == 1 && inner.stride == rows && rows * bytes % 16 == 0;
     if (!plain && !turned) return std::nullopt;
     code_.Pointer(view.prim);
     const auto& pointers = code_.pointers();
     const size_t at =
         static_cast<size_t>(std::find(pointers.begin(), pointers.end(), view.prim) - pointers.begin());
-    const int64_t along = operand == 0 ? t_.block_m : t_.block_n;
-    if (plain && operand == 1)
+    const int64_t along = factor == 0 ? t_.block_m : t_.block_n;
+    if (plain && factor == 1)
       descriptors_.push_back(
           {at, fmt::format("{}, {}", rows, columns), fmt::format("[{}, {}]", t_.block_k, along)});
     else
@@ -220,6 +265,7 @@ class MatmulWriter {
   Tiles t_;
   const KernelOptions& options_;
   TileCode code_;
+  const std::array<std::vector<std::string>, 2> operands_ = OperandNames(graph_[group_.members[0]]);
   Lines lines_;
   std::vector<KernelCode::Descriptor> descriptors_;
 };
@@ -261,7 +307,9 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                               t.block_m, t.block_n, kernel.grid);
   kernel.compute =
       fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
-                  product.compute[0] == Dtype::kFloat32 ? " (" + options.precision + " dots)" : "",
+                  product.parts > 1                       ? " (six dots of bfloat16 parts)"
+                  : product.compute[0] == Dtype::kFloat32 ? " (" + options.precision + " dots)"
+                                                          : "",
                   OperatorList(graph, group));
   return kernel;
 }

@@ -16,6 +16,8 @@ struct LowerOptions {
   bool keep_products = false;
   // Nothing is fused across operations of the program: each has kernels of its own.
   bool apart = false;
+  // Large products of float32 become products of bfloat16 numbers, of which three add up to each float32.
+  bool split_products = false;
   bool operator==(const LowerOptions&) const = default;
 };
 

@@ -1,8 +1,10 @@
 // Convolutions as products: for each image and group, weights (o, c·k…) times windows (c·k…, y…). The windows
 // are an indexed load that the product computes tile by tile, so nothing is unfolded in memory, and results
-// lie as PyTorch's do.
+// lie as PyTorch's do. Where both are copied anyway, as parts of a large product, channels come last in the
+// copies: neighbours along k are then neighbours in memory.
 #include <fmt/format.h>
 
+#include "base/rounding.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
@@ -12,6 +14,12 @@ struct Geometry {
   int64_t n, groups, c, o;  // images, groups, channels of one group in and out
   std::vector<int64_t> in, kernel, out, stride, padding, dilation;
   bool transposed;
+  bool channels_last = false;  // of input (n, in…, channels) and of windows and weights: k… before c
+
+  double Flops() const {
+    return 2.0 * static_cast<double>(n * groups * o * Product(out)) *
+           static_cast<double>(c * Product(kernel));
+  }
 };
 
 // The input's element, along spatial dimension s, that element k of window y reads; `inside` gets what must
@@ -44,36 +52,91 @@ Value ElementOf(Builder& b, const Geometry& g, size_t s, const Value& y, const V
 
 // Input elements of every window, of shape (n, groups, c, k…, y…), zero outside.
 Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
-  std::vector<int64_t> sizes = {g.n, g.groups, g.c};
+  const size_t spatial = g.in.size(), c = g.channels_last ? 2 + spatial : 2, k = g.channels_last ? 2 : 3;
+  std::vector<int64_t> sizes = {g.n, g.groups};
   sizes.insert(sizes.end(), g.kernel.begin(), g.kernel.end());
+  sizes.insert(sizes.begin() + static_cast<int64_t>(c), g.c);
   sizes.insert(sizes.end(), g.out.begin(), g.out.end());
   std::vector<Value> all = b.Indices(sizes);
   std::vector<int64_t> split = {g.n, g.groups, g.c};
-  split.insert(split.end(), g.in.begin(), g.in.end());
-  std::vector<Value> index = {all[0], all[1], all[2]};
+  std::vector<Value> index = {all[0], all[1], all[c]};
   Conditions inside;
-  for (size_t s = 0; s < g.in.size(); ++s)
-    index.push_back(ElementOf(b, g, s, all[3 + g.in.size() + s], all[3 + s], &inside));
+  const size_t place = g.channels_last ? 1 : 3;
+  for (size_t s = 0; s < spatial; ++s) {
+    const auto at = static_cast<int64_t>(place + s);
+    split.insert(split.begin() + at, g.in[s]);
+    index.insert(index.begin() + at, ElementOf(b, g, s, all[3 + spatial + s], all[k + s], &inside));
+  }
   return b.Load("window", b.Reshape(x, split), index, inside.All(b));
 }
 
-// (n, groups, o, c, k…), the same for every image.
-Value WeightsOf(Builder& b, const Value& weight, const Geometry& g) {
-  std::vector<int64_t> split, order, sizes = {g.n, g.groups, g.o, g.c};
+// (groups, o, c, k…)
+Value FiltersOf(Builder& b, const Value& weight, const Geometry& g) {
+  std::vector<int64_t> split = {g.groups, g.o, g.c}, order = {0, 1, 2};
   if (g.transposed) {
-    split = {g.groups, g.c, g.o};
-    order = {0, 2, 1};
-  } else {
-    split = {g.groups, g.o, g.c};
-    order = {0, 1, 2};
+    std::swap(split[1], split[2]);
+    std::swap(order[1], order[2]);
   }
   for (size_t s = 0; s < g.kernel.size(); ++s) {
     split.push_back(g.kernel[s]);
-    order.push_back(static_cast<int64_t>(3 + s));
-    sizes.push_back(g.kernel[s]);
+    order.insert(order.end() - (g.channels_last ? 1 : 0), static_cast<int64_t>(3 + s));
   }
-  Value cut = b.Reshape(weight, split);
-  return {Expand(Unsqueeze(Permute(cut.view, order), 0), sizes), weight.dtype};
+  return {Permute(b.Reshape(weight, split).view, order), weight.dtype};
+}
+
+// The same for every image.
+Value ForImages(const Value& filters, const Geometry& g) {
+  std::vector<int64_t> sizes = filters.sizes();
+  sizes.insert(sizes.begin(), g.n);
+  return {Expand(Unsqueeze(filters.view, 0), sizes), filters.dtype};
+}
+
+// Channels that are neighbours in memory: so many that threads read 8 or 16 bytes of parts at a time.
+int64_t PaddedChannels(int64_t c) {
+  return RoundUp(c, c > 4 ? 8 : 4);
+}
+
+// Zeros behind the last dimension, up to this size.
+Value Padded(Builder& b, const Value& in, int64_t size) {
+  if (in.sizes().back() == size) return in;
+  std::vector<int64_t> sizes = in.sizes();
+  sizes.back() = size;
+  const std::vector<Value> index = b.Indices(sizes);
+  Conditions inside;
+  inside.Add(index.back(), fmt::format("< {}", in.sizes().back()));
+  return b.Load("padded", in, index, inside.All(b));
+}
+
+// (n, in…, groups, c)
+Value WithChannelsLast(Builder& b, const Value& x, const Geometry& g) {
+  std::vector<int64_t> split = {g.n, g.groups, g.c}, order = {0};
+  for (size_t s = 0; s < g.in.size(); ++s) {
+    split.push_back(g.in[s]);
+    order.push_back(static_cast<int64_t>(3 + s));
+  }
+  order.insert(order.end(), {1, 2});
+  return {Permute(b.Reshape(x, split).view, order), x.dtype};
+}
+
+// (n, groups, o, y…)
+Value ProductOf(Builder& b, const Value& x, const Value& weight, Geometry g,
+                const std::vector<int64_t>& out) {
+  const std::vector<int64_t> sizes = {g.n, g.groups, g.o, Product(g.out)};
+  if (!b.Splits(x.dtype, g.Flops()) || g.c == 1) {
+    return b.Matmul(std::vector{ForImages(FiltersOf(b, weight, g), g)}, std::vector{WindowsOf(b, x, g)}, 2,
+                    sizes, g.c * Product(g.kernel), out);
+  }
+  g.channels_last = true;
+  const int64_t c = PaddedChannels(g.c);
+  std::vector<Value> filters = b.Parts(Padded(b, FiltersOf(b, weight, g), c)),
+                     windows = b.Parts(Padded(b, WithChannelsLast(b, x, g), c));
+  g.c = c;
+  for (Value& part : filters) part = ForImages(part, g);
+  for (Value& part : windows) {
+    part = WindowsOf(b, part, g);
+    b.graph.prims[part.view.prim].held = part.dtype;  // on its way to a dot that takes it as it is
+  }
+  return b.Matmul(filters, windows, 2, sizes, c * Product(g.kernel), out);
 }
 
 // One result for each group: nothing is used again by another row, so the product is a reduction over the
@@ -85,7 +148,7 @@ Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs
   for (int64_t s = 0; s < spatial; ++s) order.push_back(3 + spatial + s);
   for (int64_t s = 0; s < spatial + 1; ++s) order.push_back(2 + s);
   for (int64_t s = 0; s < spatial + 1; ++s) dims.push_back(-1 - s);
-  Value windows = WindowsOf(b, x, g), weights = WeightsOf(b, weight, g);
+  Value windows = WindowsOf(b, x, g), weights = ForImages(FiltersOf(b, weight, g), g);
   View filter = Select(weights.view, 2, 0);  // (n, groups, c, k…)
   for (int64_t s = 0; s < spatial; ++s) filter = Unsqueeze(filter, 2);
   Value products = b.Op("mul", {Value{Permute(windows.view, order), x.dtype}, Value{filter, weight.dtype}},
@@ -127,8 +190,7 @@ bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const B
     b.Return({Depthwise(b, x, weight, args, g, out)});
     return true;
   }
-  Value product = b.Matmul(WeightsOf(b, weight, g), WindowsOf(b, x, g), 2,
-                           {g.n, g.groups, g.o, Product(g.out)}, g.c * Product(g.kernel), out);
+  Value product = ProductOf(b, x, weight, g, out);
   Value y = product;
   if (b.HasTensor(args, "bias")) {
     Value bias = b.Reshape(b.Tensor(args, "bias"), {g.groups, g.o, 1});

@@ -51,6 +51,13 @@ class Builder {
   // The same where k is several dimensions in the operands; `sizes` (batch…, m…, n), `shape` as Prim::shape.
   Value Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
                std::vector<int64_t> shape = {});
+  // The same of factors that are sums of as many values each, the largest first; the result is float32.
+  Value Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
+               std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape = {});
+  // Whether a product of so many operations in this dtype is to be made of parts.
+  bool Splits(Dtype dtype, double flops) const;
+  // Three bfloat16 values that add up to a float32 one, largest first, stored in its own order.
+  std::vector<Value> Parts(const Value& in);
   // Elements of `data` at one index for each of its dimensions; the result has the indices' broadcast shape.
   // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
   Value Load(std::string name, const Value& data, const std::vector<Value>& index,
@@ -96,6 +103,7 @@ class Builder {
   std::optional<Value> LoadThrough(const std::string& name, const Value& data,
                                    const std::vector<Value>& index, const std::optional<Value>& valid,
                                    const std::string& other);
+  std::vector<Value> PartsWhereItLies(const Value& in);
 
   const LowerOptions& options_;
   std::map<PrimId, double> fill_;           // floating-point tensors that hold one number throughout

@@ -364,7 +364,7 @@ std::vector<Segment> MatmulDomain(const Prim& prim) {
 std::vector<Segment> OperandDomain(const Prim& prim, size_t operand) {
   const std::vector<Segment> tile = MatmulDomain(prim);
   const Segment k{AxisKind::kFlat, prim.inner, FactorsAt(prim.operands[0].sizes, 1, prim.inner)};
-  if (operand == 0) return {tile[0], tile[1], k};
+  if (prim.Factor(operand) == 0) return {tile[0], tile[1], k};
   return {tile[0], k, tile[2]};
 }
 

@@ -80,7 +80,10 @@ TEST(Teach, OnlyLongSumsOfLargeProductsAreCutUp) {
     Maker maker;
     const NodeId x = maker.Leaf(NodeKind::kInput, "x", {m, k}, dtype);
     const NodeId y = maker.Leaf(NodeKind::kInput, "y", {k, m}, dtype);
-    return TeachFunction(maker.Finish(maker.Op("aten::mm", {Ref(x), Ref(y)}, {m, m}, dtype)), true)[0].source;
+    const auto answers =
+        TeachFunction(maker.Finish(maker.Op("aten::mm", {Ref(x), Ref(y)}, {m, m}, dtype)), true);
+    return std::find_if(answers.begin(), answers.end(), [](const Answer& a) { return a.strategy == "fused"; })
+        ->source;
   };
   const auto cut = [](const std::string& source) { return source.find("+= part") != std::string::npos; };
   EXPECT_TRUE(cut(product(1024, 512, Dtype::kFloat32)));
@@ -88,6 +91,47 @@ TEST(Teach, OnlyLongSumsOfLargeProductsAreCutUp) {
   EXPECT_FALSE(cut(product(4096, 256, Dtype::kFloat32)));  // one sum
   EXPECT_FALSE(cut(product(64, 4096, Dtype::kFloat32)));   // little work
   EXPECT_FALSE(cut(product(1024, 512, Dtype::kBFloat16)));
+}
+
+int CountOf(const std::string& source, std::string_view text) {
+  int count = 0;
+  for (size_t at = 0; (at = source.find(text, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+TEST(Teach, LargeProductsOfFloat32AreMadeOfSixOfBfloat16) {
+  const auto answers = [](int64_t rows, Dtype dtype) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {rows, 1536}, dtype);
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {1024, 1536}, dtype);
+    return TeachFunction(maker.Finish(maker.Op("aten::linear", {Ref(x), Ref(w)}, {rows, 1024}, dtype)), true);
+  };
+  const auto large = answers(2048, Dtype::kFloat32);
+  ASSERT_GE(large.size(), 2u);
+  EXPECT_EQ(large[0].strategy, "products of bfloat16 parts");
+  EXPECT_EQ(CountOf(large[0].source, "tl.dot("), 6) << large[0].source;
+  EXPECT_EQ(CountOf(large[0].source, "tl.dot(a_high, b_high, part)"), 1);
+  EXPECT_NE(large[0].source.find("for chunk in range(0, K, 128)"), std::string::npos);
+  EXPECT_EQ(CountOf(large[1].source, "tl.dot(a_high, b_high, acc)"), 1) << large[1].source;
+  // The transposed weight is read through its strides, so its parts lie as it does.
+  EXPECT_EQ(CountOf(large[0].source, "torch.empty((1024, 1536), "), 3) << large[0].source;
+  EXPECT_EQ(answers(64, Dtype::kFloat32)[0].strategy, "fused");
+  EXPECT_EQ(answers(2048, Dtype::kBFloat16)[0].strategy, "fused");
+}
+
+TEST(Teach, PartsOfAConvolutionHaveTheirChannelsLastAndPadded) {
+  const auto source = [](int64_t channels, int64_t images) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {images, channels, 64, 64});
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {64, channels, 3, 3});
+    const auto answers =
+        TeachFunction(maker.Finish(maker.Op("aten::conv2d", {Ref(x), Ref(w)}, {images, 64, 62, 62})), true);
+    return answers.at(0).source;
+  };
+  EXPECT_NE(source(16, 64).find("torch.empty((64, 64, 64, 1, 16)"), std::string::npos) << source(16, 64);
+  EXPECT_NE(source(3, 256).find("torch.empty((256, 64, 64, 1, 4)"), std::string::npos) << source(3, 256);
+  EXPECT_NE(source(12, 64).find("torch.empty((1, 64, 3, 3, 16)"), std::string::npos) << source(12, 64);
+  EXPECT_EQ(source(1, 1024).find("bfloat16"), std::string::npos);  // most of four channels would be zeros
 }
 
 TEST(Teach, AWindowOfOneElementMayLieOutside) {

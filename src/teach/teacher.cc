@@ -19,9 +19,10 @@ struct Strategy {
 };
 
 // The ways to write a program, most promising first. `graph` and `groups`: of the form that is varied, fused
-// or, where it is to be `simple`, a kernel for each operation.
+// or, where it is to be `simple`, a kernel for each operation. `parts`: some product is large enough to be
+// made of parts.
 std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, bool strict,
-                                 bool simple) {
+                                 bool simple, bool parts) {
   bool flat = false, rows = false, product = false, single = false;
   for (const Group& group : groups) {
     flat |= group.kind == GroupKind::kFlat;
@@ -32,6 +33,11 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
   const Strategy apart{"a kernel for each operation", {}, {.apart = true}};
   std::vector<Strategy> all = {{"fused", {}, {}}, apart};
+  if (parts) {
+    const LowerOptions split{.split_products = true};
+    all.insert(all.begin(), {{"products of bfloat16 parts", {}, split},
+                             {"products of bfloat16 parts, one sum", {.one_sum = true}, split}});
+  }
   auto add = [&](const char* name, auto change) {
     Strategy strategy{simple ? fmt::format("{}, {}", apart.name, name) : name, {}, {.apart = simple}};
     change(strategy);
@@ -81,6 +87,11 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
   return prepared;
 }
 
+bool AnyParts(const std::optional<Prepared>& prepared) {
+  return prepared && std::any_of(prepared->graph.prims.begin(), prepared->graph.prims.end(),
+                                 [](const Prim& prim) { return prim.parts > 1; });
+}
+
 }  // namespace
 
 std::vector<Answer> Teach(const Request& request) {
@@ -88,9 +99,11 @@ std::vector<Answer> Teach(const Request& request) {
   if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->groups))) return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;
+  const bool parts = !request.simple && AnyParts(Prepare(*request.program, {.split_products = true}));
   std::vector<Answer> answers;
   std::set<std::string> seen;
-  for (const Strategy& strategy : Strategies(varied->graph, varied->groups, request.strict, request.simple)) {
+  for (const Strategy& strategy :
+       Strategies(varied->graph, varied->groups, request.strict, request.simple, parts)) {
     if (static_cast<int>(answers.size()) == request.count) break;
     auto prepared = strategy.lower == LowerOptions{} ? first : Prepare(*request.program, strategy.lower);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;

@@ -198,3 +198,32 @@ def test_a_file_that_cannot_be_converted_is_named_and_nothing_is_written(tritoge
     assert finished.returncode == 2
     assert "program.py" in finished.stderr and word in finished.stderr
     assert not (tmp_path / "out.py").exists()
+
+
+@pytest.mark.parametrize("module, inputs", [
+    ("torch.nn.Linear(1024, 1024)", "torch.randn(1024, 1024)"),
+    ("torch.nn.Conv2d(60, 128, 3, padding=1)", "torch.randn(64, 60, 16, 16)"),
+], ids=["linear", "conv2d"])
+def test_large_products_of_parts_are_as_exact_as_float32(tritogen, tmp_path, module, inputs):
+    (tmp_path / "large.py").write_text(f"""
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.product = {module}
+    def forward(self, x):
+        return torch.relu(self.product(x))
+
+def get_inputs():
+    return [{inputs}]
+
+def get_init_inputs():
+    return []
+""")
+    finished = tritogen("convert", "large.py", "--strict", "--proposer", "teacher", "-n", "1", "-o", "out.py")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    row = next(line for line in finished.stdout.splitlines() if "products of bfloat16 parts" in line)
+    error, eager = map(float, re.findall(r"\d\.\d+e-\d+", row)[:2])
+    assert error < 8 * eager, row  # two parts alone would be some hundred times off
+    assert "tl.bfloat16" in (tmp_path / "out.py").read_text()
