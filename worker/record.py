@@ -32,6 +32,7 @@ import meta_kernels
 import numpy_bridge
 import stand_ins
 import triton_driver
+from decompositions import base_name
 from kernels import SourceFile
 from plan import RUN, Call, Phases, PlanWriter, flatten_outputs, tensor_leaves
 from tape import DTYPE_NAMES, Step
@@ -174,6 +175,7 @@ class _Program:
                     phases.init_inputs = self._given(self.request.get("init_inputs", []))
             with self._recorded() as phases.setup:
                 callee = self._construct(phases)
+            self.recording.split = {base_name(name) for name in self.request.get("split", ())}
             phases.calls = [self._call(index, callee) for index in range(_CALLS)]
         return phases
 
