@@ -1,11 +1,12 @@
 """What operators are made of, for requests that name them in `split`: their parts are recorded in their place.
 
-PyTorch's own table has most of them. Those here it lacks, or it has them in parts that are no simpler: it writes to
-computed places by `index_put`, where a scatter says the same in one step that can be computed without atomics.
+PyTorch's own table has most of them. Those here and in `index_decompositions` it lacks, or it has them in parts that are
+no simpler: in views by strides, in the operator itself.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch._decomp import decomposition_table
 
+import index_decompositions
+
 Tensor = torch.Tensor
 aten = torch.ops.aten
+
+_LONGEST_LINE = 4096  # where every element meets every other
 
 
 def base_name(name: str) -> str:
@@ -26,15 +31,12 @@ def base_name(name: str) -> str:
 
 def parts_of(function: Any) -> Callable[..., Any] | None:
     """Runs the operator as calls of others, or returns NotImplemented; None where nobody knows which calls."""
+    own = _OURS.get(function) or _OURS.get(function.overloadpacket)
     functional = _functional_form(function)
-    if functional is None:
-        return _OURS.get(function) or _OURS.get(function.overloadpacket) or decomposition_table.get(function)
+    if own is not None or functional is None:
+        return own or decomposition_table.get(function)
     parts = parts_of(functional)
     return None if parts is None else lambda x, *rest, **named: _written(x, parts(x, *rest, **named))
-
-
-def _written(x: Tensor, result: Any) -> Any:
-    return result if result is NotImplemented else x.copy_(result)
 
 
 def _functional_form(function: Any) -> Any:
@@ -43,6 +45,10 @@ def _functional_form(function: Any) -> Any:
     if not packet.endswith("_") or packet.endswith("__"):
         return None
     return getattr(getattr(aten, packet[:-1], None), overload or "default", None)
+
+
+def _written(x: Tensor, result: Any) -> Any:
+    return result if result is NotImplemented else x.copy_(result)
 
 
 # --- distances and products ------------------------------------------------------------------------------------------
@@ -86,157 +92,107 @@ def _trilinear(
     return (a * b * c).sum(sum_dim)
 
 
-# --- writes to computed places ---------------------------------------------------------------------------------------
+def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return beta * x + alpha * torch.bmm(a, b).sum(0)
 
 
-def _along(index: Tensor, like: Tensor, dim: int) -> Tensor:
-    """An index of one dimension as scatter wants it: an entry for each element."""
-    shape = [1] * like.dim()
-    shape[dim] = -1
-    return index.reshape(shape).expand_as(like)
+def _cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
+    a, b = torch.broadcast_tensors(a, b)
+    (a0, a1, a2), (b0, b1, b2) = a.unbind(dim), b.unbind(dim)
+    return torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dim)
 
 
-def _index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    if x.dim() == 0:
-        return x + alpha * source.reshape(-1).sum().to(x.dtype)
-    return x.scatter_add(dim, _along(index, source, dim), source if alpha == 1 else source * alpha)
+# --- element by element, and along lines -----------------------------------------------------------------------------
 
 
-def _index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    if x.dim() == 0:
-        return source.reshape(()).clone()
-    return x.scatter(dim, _along(index, source, dim), source)
+def _hypot(a: Tensor, b: Tensor) -> Tensor:
+    """The squares of neither overflow."""
+    a, b = a.abs(), b.abs()
+    large, small = torch.maximum(a, b), torch.minimum(a, b)
+    length = large * ((small / large).square() + 1).sqrt()
+    return torch.where((large == 0) | (large == math.inf), large, length)
 
 
-def _index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    places = torch.arange(x.shape[dim] if x.dim() else 1, device=x.device)
-    hit = (places.unsqueeze(1) == index.reshape(-1) % places.numel()).any(1)
-    return torch.where(_along(hit, x, dim) if x.dim() else hit[0], value, x)
+def _fmax(a: Tensor, b: Tensor) -> Tensor:
+    return torch.where(a.isnan() | (b > a), b, a)
 
 
-def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """Leading dimensions are indexed; the others follow whole."""
-    if len(indices) == 1 and indices[0] is not None and indices[0].dtype in (torch.bool, torch.uint8):
-        return _masked_put(x, indices[0], values, accumulate)
-    dims = [d for d, index in enumerate(indices) if index is not None]
-    if any(indices[d].dtype in (torch.bool, torch.uint8) for d in dims):
+def _fmin(a: Tensor, b: Tensor) -> Tensor:
+    return torch.where(a.isnan() | (b < a), b, a)
+
+
+def _signbit(x: Tensor) -> Tensor:
+    return (x < 0) | ((x == 0) & (1 / x < 0)) if x.is_floating_point() else x < 0
+
+
+def _rrelu(x: Tensor, noise: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    return NotImplemented if training else F.leaky_relu(x, (lower + upper) / 2)
+
+
+def _logcumsumexp(x: Tensor, dim: int) -> Tensor:
+    """Each element's own sum: a running one would underflow in front of a large element."""
+    if x.dim() == 0 or x.shape[dim] > _LONGEST_LINE:
         return NotImplemented
-    order = dims + [d for d in range(x.dim()) if d not in dims]
-    moved = x.permute(order)
-    lines, rest = moved.shape[: len(dims)], moved.shape[len(dims) :]
-    place = torch.zeros((), dtype=torch.int64, device=x.device)
-    for size, dim in zip(lines, dims):
-        place = place * size + torch.where(indices[dim] < 0, indices[dim] + size, indices[dim])
-    spread = _in_front(x, dims, values.expand(_put_shape(x, dims, place.shape)), place.dim())
-    flat = moved.reshape(math.prod(lines), math.prod(rest))
-    new = spread.reshape(place.numel(), math.prod(rest))
-    index = place.reshape(-1, 1).expand_as(new)
-    put = flat.scatter_add(0, index, new) if accumulate else flat.scatter(0, index, new)
-    return put.reshape(moved.shape).permute([order.index(d) for d in range(x.dim())])
+    line, place = x.movedim(dim, -1), torch.arange(x.shape[dim], device=x.device)
+    reached = torch.where(place <= place.unsqueeze(1), line.unsqueeze(-2), -math.inf)
+    return reached.logsumexp(-1).movedim(-1, dim)
 
 
-def _adjacent(dims: list[int]) -> bool:
-    return dims[-1] - dims[0] + 1 == len(dims)
+def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    low, high = (x.amin(), x.amax()) if min == max else (min, max)
+    bin_of = ((x - low) * (bins / (high - low))).floor().clamp(max=bins - 1)
+    bin_of = torch.where((x >= low) & (x <= high), bin_of, -1).reshape(-1)
+    places = torch.arange(bins, device=x.device).to(x.dtype)
+    return (bin_of == places.unsqueeze(1)).to(x.dtype).sum(1)
 
 
-def _put_shape(x: Tensor, dims: list[int], shape: torch.Size) -> list[int]:
-    """Of x[indices]: the index tensors' own shape stands where they stand, or in front when they stand apart."""
-    start = dims[0] if _adjacent(dims) else 0
-    rest = [size for d, size in enumerate(x.shape) if d not in dims]
-    return [*rest[:start], *shape, *rest[start:]]
+# --- pictures --------------------------------------------------------------------------------------------------------
 
 
-def _in_front(x: Tensor, dims: list[int], values: Tensor, count: int) -> Tensor:
-    """Values of x[indices] with the `count` dimensions of the index tensors first."""
-    start = dims[0] if _adjacent(dims) else 0
-    own = range(start, start + count)
-    return values.permute([*own, *(d for d in range(values.dim()) if d not in own)])
+def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:
+    count, channels, *sizes = x.shape
+    choices = []  # by dimension: places, each with its weight
+    for dim, size in enumerate(sizes):
+        place = _sampled_place(grid[..., 2 - dim].unsqueeze(1), size, padding, align_corners)
+        low = place.floor()
+        choices.append([(place.round(), 1.0)] if mode == 1 else [(low, low + 1 - place), (low + 1, place - low)])
+    batch = torch.arange(count, device=x.device).view(-1, 1, 1, 1, 1)
+    channel = torch.arange(channels, device=x.device).view(-1, 1, 1, 1)
+    total = 0.0
+    for corner in itertools.product(*choices):
+        inside = torch.stack([(p >= 0) & (p < size) for (p, _), size in zip(corner, sizes)]).all(0)
+        index = [torch.where(inside, p, 0).to(torch.int64) for p, _ in corner]
+        weight = math.prod(w for _, w in corner)
+        total = total + torch.where(inside, x[batch, channel, index[0], index[1], index[2]] * weight, 0)
+    return total
 
 
-def _masked_put(x: Tensor, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
-    if values.numel() != 1:
-        return NotImplemented  # which of them goes where depends on the mask
-    mask = mask.to(torch.bool).reshape([*mask.shape, *[1] * (x.dim() - mask.dim())])
-    value = values.reshape(())
-    return torch.where(mask, x + value if accumulate else value, x)
-
-
-def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    mask, x = torch.broadcast_tensors(mask, x)
-    taken = mask.reshape(-1).to(torch.int64).cumsum(0) - 1
-    taken = taken.clamp(0, source.numel() - 1)
-    return torch.where(mask, source.reshape(-1).index_select(0, taken).reshape(x.shape), x)
-
-
-def _max_unpool(x: Tensor, indices: Tensor, output_size: list[int], *_: Any) -> Tensor:
-    count = len(output_size)
-    empty = x.new_zeros([*x.shape[:-count], math.prod(output_size)])
-    filled = empty.scatter(-1, indices.flatten(-count), x.flatten(-count))
-    return filled.unflatten(-1, output_size)
-
-
-# --- order -----------------------------------------------------------------------------------------------------------
-
-
-def _kth(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    if x.dim() == 0:
-        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
-    values, order = x.sort(dim, stable=True)
-    both = values.narrow(dim, k - 1, 1), order.narrow(dim, k - 1, 1)
-    return both if keepdim else (both[0].squeeze(dim), both[1].squeeze(dim))
-
-
-def _median(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
-    """NaN where there is one: it is sorted to the end."""
-    size = x.shape[dim] if x.dim() else 1
-    values, order = _kth(x, (size + 1) // 2, dim, keepdim)
-    if x.dim() == 0 or not x.is_floating_point():
-        return values, order
-    last, last_place = _kth(x, size, dim, keepdim)
-    return torch.where(last.isnan(), last, values), torch.where(last.isnan(), last_place, order)
-
-
-def _median_of_all(x: Tensor) -> Tensor:
-    return _median(x.reshape(-1), 0)[0]
-
-
-def _searched(sorted_values: Tensor, values: Any, right: bool, int32: bool) -> Tensor:
-    values = values.unsqueeze(-1)
-    before = sorted_values <= values if right else sorted_values < values
-    return before.sum(-1, dtype=torch.int32 if int32 else torch.int64)
-
-
-def _searchsorted(
-    sorted_values: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
-    sorter: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    if sorter is not None:
-        sorted_values = sorted_values.gather(-1, sorter)
-    if sorted_values.dim() > 1:
-        sorted_values = sorted_values.unsqueeze(-2)
-    return _searched(sorted_values, values, right or side == "right", out_int32)
-
-
-def _bucketize(values: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    return _searched(boundaries, values, right, out_int32)
+def _sampled_place(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
+    """From -1…1 to indices of a line; outside of it they are clamped (padding 1) or reflected (2)."""
+    place = (at + 1) * ((size - 1) / 2) if align_corners else ((at + 1) * size - 1) / 2
+    if padding == 2:
+        low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
+        if span == 0:
+            return torch.zeros_like(place)
+        away = (place - low).abs()
+        turns, rest = (away / span).floor(), torch.fmod(away, span)
+        place = torch.where(torch.remainder(turns, 2) == 0, rest, span - rest) + low
+    return place if padding == 0 else place.clamp(0, size - 1)
 
 
 _OURS: dict[Any, Callable[..., Any]] = {
+    **index_decompositions.PARTS,
     aten._cdist_forward: _cdist,
     aten._pdist_forward: _pdist,
     aten._trilinear: _trilinear,
-    aten.index_add.default: _index_add,
-    aten.index_copy.default: _index_copy,
-    aten.index_fill.int_Scalar: _index_fill,
-    aten.index_fill.int_Tensor: _index_fill,
-    aten.index_put.default: _index_put,
-    aten._unsafe_index_put.default: _index_put,
-    aten.masked_scatter.default: _masked_scatter,
-    aten.max_unpool2d.default: _max_unpool,
-    aten.max_unpool3d.default: _max_unpool,
-    aten.kthvalue.default: _kth,
-    aten.median.dim: _median,
-    aten.median.default: _median_of_all,
-    aten.searchsorted.Tensor: _searchsorted,
-    aten.bucketize.Tensor: _bucketize,
+    aten.addbmm.default: _addbmm,
+    aten.linalg_cross.default: _cross,
+    aten.hypot.default: _hypot,
+    aten.fmax.default: _fmax,
+    aten.fmin.default: _fmin,
+    aten.signbit.default: _signbit,
+    aten.rrelu_with_noise.default: _rrelu,
+    aten.logcumsumexp.default: _logcumsumexp,
+    aten.histc.default: _histc,
+    aten.grid_sampler_3d: _grid_sampler_3d,
 }

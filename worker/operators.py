@@ -66,7 +66,7 @@ def _look_up(function: Any) -> Traits:
     parts = None
     if not name.startswith("aten::"):
         parts = _foreign(function)
-    elif name.startswith("aten::upsample_"):
+    elif name.startswith(("aten::upsample_", "aten::_upsample_")):
         parts = _plain_upsample(function) if name.endswith(".vec") else None
     elif function._can_decompose() and name.removeprefix("aten::") not in _WHOLE:
         parts = function.decompose
