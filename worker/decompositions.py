@@ -102,6 +102,15 @@ def _cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
     return torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dim)
 
 
+def _block_diag(tensors: list[Tensor]) -> Tensor:
+    blocks = [t if t.dim() == 2 else t.reshape(1, -1) for t in tensors]
+    width, left, rows = sum(t.shape[1] for t in blocks), 0, []
+    for block in blocks:
+        rows.append(F.pad(block, (left, width - left - block.shape[1])))
+        left += block.shape[1]
+    return torch.cat(rows)
+
+
 # --- element by element, and along lines -----------------------------------------------------------------------------
 
 
@@ -187,6 +196,7 @@ _OURS: dict[Any, Callable[..., Any]] = {
     aten._trilinear: _trilinear,
     aten.addbmm.default: _addbmm,
     aten.linalg_cross.default: _cross,
+    aten.block_diag.default: _block_diag,
     aten.hypot.default: _hypot,
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,

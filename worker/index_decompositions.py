@@ -134,7 +134,7 @@ def _unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
     count = (x.shape[dim] - size) // step + 1
     start = torch.arange(count, device=x.device) * step
     places = start.unsqueeze(1) + torch.arange(size, device=x.device)
-    return x.index_select(dim, places.reshape(-1)).unflatten(dim, (count, size)).movedim(dim % x.dim() + 1, -1)
+    return x.movedim(dim, -1)[..., places].movedim(-2, dim % x.dim())
 
 
 def _diagonal_of(x: Tensor, offset: int, dim1: int, dim2: int) -> tuple[Tensor, slice]:

@@ -194,6 +194,16 @@ def _in_place_view(view: Any) -> Callable[..., Any]:
     return run
 
 
+def _fill_diagonal(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """Of a matrix without the view by strides that PyTorch takes, which says less."""
+    x, value, wrap = (*args, False)[:3]
+    with recording:
+        if x.dim() != 2 or wrap:
+            return function.decompose(*args, **kwargs)
+        x.diagonal().fill_(value)
+    return x
+
+
 def _no_resize(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     reject("resize", f"{function.name()} changes the memory behind a tensor; allocate it with its final size")
 
@@ -216,6 +226,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.is_pinned: _not_pinned,
     aten.batch_norm: _batch_norm,
     aten.instance_norm: _instance_norm,
+    aten.fill_diagonal_: _fill_diagonal,
     aten.index.Tensor: _index,
     aten.t_: _in_place_view(aten.t),
     aten.transpose_: _in_place_view(aten.transpose),

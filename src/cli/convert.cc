@@ -69,9 +69,9 @@ Proposers MakeProposers(const ConvertOptions& options, const Environment& enviro
 }
 
 // With the canonical program; a remark where the reference has none.
-std::optional<LiftedReference> LiftOrRemark(const Plan& reference, std::vector<std::string>* remarks) {
+std::optional<LiftedReference> LiftOrRemark(Plan reference, std::vector<std::string>* remarks) {
   try {
-    return LiftReference(reference);
+    return LiftReference(std::move(reference));
   } catch (const FormatError& error) {
     remarks->push_back(
         fmt::format("no proposer can be asked: the program has no canonical form ({})", error.what()));
@@ -150,17 +150,17 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const Proposers proposers = MakeProposers(options, environment, gpu);
   const Workers workers = StartWorkers(environment, options.common, gpu);
   Recorder* recorder = workers.recorder.get();
-  const Plan reference = RecordReference(recorder, options, source);
+  Plan recorded = RecordReference(recorder, options, source);
   ConvertReport report{.file = options.file, .seed = verification.seed};
-  const auto lifted = LiftOrRemark(reference, &report.remarks);
-  if (options.show_program && lifted) fmt::print("{}\n", PrintProgram(*lifted->program));
+  const std::optional<LiftedReference> reference = LiftOrRemark(std::move(recorded), &report.remarks);
+  if (options.show_program && reference) fmt::print("{}\n", PrintProgram(*reference->program));
   if (Interrupted()) return kInterruptedExit;
   const SourceFile reference_file{source, options.entry(), options.is_function()};
   Baseline baseline(environment, options.common, verification, reference_file);
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
   std::vector<eval::Attempt> judged;
-  if (lifted) {
-    const LiftedReference asked = AskedAbout(recorder, options, source, *lifted);
+  if (reference) {
+    const LiftedReference asked = AskedAbout(recorder, options, source, *reference);
     judged = Attempted(proposers, &pool, &baseline, options,
                        {.reference = reference_file,
                         .program = asked.program,
@@ -174,7 +174,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
 
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   for (const eval::Attempt* best : BestFirst(judged)) {
-    auto shipped = Ship(recorder, ReferenceRequest(options, source), reference, *best->reply.plan,
+    auto shipped = Ship(recorder, ReferenceRequest(options, source), *reference->plan, *best->reply.plan,
                         BestVariantIn(best->reply.verdict),
                         ModuleHeader(options.file, best->candidate, best->reply.verdict));
     if (auto* failure = std::get_if<EmitFailure>(&shipped)) {

@@ -95,6 +95,7 @@ std::vector<OpRow> UnaryRows() {
                 .schemas = {"erfinv(Tensor self) -> Tensor"},
                 .dtypes = {Dtypes::kFloat},
                 .flops = {FlopCount::kResults, 8},
+                .specs = "self: -1 to 1",
                 .cases = {{"", "libdevice.erfinv({self})"}}},
                {.name = "lgamma",
                 .schemas = {"lgamma(Tensor self) -> Tensor"},
