@@ -181,7 +181,7 @@ def _embedding_bag(
     sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:  # fmt: skip
-    """Bags of one length. The other three results are for the backward pass and are not made."""
+    """Bags of one length. The other results are for the backward pass: as recorded, there are none."""
     starts = _value_known(offsets)
     if starts is None or padding_idx >= 0 or indices.dim() != 1:
         return NotImplemented
@@ -192,7 +192,7 @@ def _embedding_bag(
     rows = weight.index_select(0, indices).unflatten(0, (count, length))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(count, length, 1)
-    return (rows.sum, rows.mean, rows.amax)[mode](1), offsets, offsets, offsets
+    return (rows.sum, rows.mean, rows.amax)[mode](1), None, None, None
 
 
 def _value_known(tensor: Tensor) -> Tensor | None:

@@ -204,6 +204,12 @@ def _fill_diagonal(recording: Recording, function: Any, args: tuple, kwargs: dic
     return x
 
 
+def _set_to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """x.set_(y), by which register_parametrization takes a weight over: as `x.data = y`."""
+    recording.assign(*args)
+    return args[0]
+
+
 def _no_resize(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     reject("resize", f"{function.name()} changes the memory behind a tensor; allocate it with its final size")
 
@@ -235,5 +241,6 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.as_strided_: _in_place_view(aten.as_strided),
     aten.resize_: _no_resize,
     aten.resize_as_: _no_resize,
+    aten.set_.source_Tensor: _set_to,
     aten.set_: _no_resize,
 }
