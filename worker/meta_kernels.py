@@ -271,6 +271,11 @@ def _as_strided(tensor: torch.Tensor, size: Any, stride: Any, storage_offset: in
     return view
 
 
+def _embedding_bag(weight: torch.Tensor, indices: torch.Tensor, offsets: torch.Tensor, *rest: Any) -> tuple[Any, ...]:
+    """Without the results for its backward pass, whose sizes depend on device and dtype."""
+    return aten._embedding_bag.default(weight, indices, offsets, *rest)[0], None, None, None
+
+
 # What tells a result's shape instead of the operator itself. Composite operators that the tape holds whole: PyTorch
 # allows no meta kernel for these.
 WHOLE = {
@@ -282,4 +287,5 @@ WHOLE = {
     aten.rms_norm.default: _rms_norm,
     aten.scaled_dot_product_attention.default: _attention,
     aten.batch_norm.default: lambda *args: _batch_norm(*args[:-1])[0],
+    aten._embedding_bag.default: _embedding_bag,
 }

@@ -66,7 +66,7 @@ def _look_up(function: Any) -> Traits:
     parts = None
     if not name.startswith("aten::"):
         parts = _foreign(function)
-    elif name.startswith("aten::upsample_"):
+    elif name.startswith(("aten::upsample_", "aten::_upsample_")):
         parts = _plain_upsample(function) if name.endswith(".vec") else None
     elif function._can_decompose() and name.removeprefix("aten::") not in _WHOLE:
         parts = function.decompose
@@ -194,6 +194,22 @@ def _in_place_view(view: Any) -> Callable[..., Any]:
     return run
 
 
+def _fill_diagonal(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """Of a matrix without the view by strides that PyTorch takes, which says less."""
+    x, value, wrap = (*args, False)[:3]
+    with recording:
+        if x.dim() != 2 or wrap:
+            return function.decompose(*args, **kwargs)
+        x.diagonal().fill_(value)
+    return x
+
+
+def _set_to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """x.set_(y), by which register_parametrization takes a weight over: as `x.data = y`."""
+    recording.assign(*args)
+    return args[0]
+
+
 def _no_resize(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     reject("resize", f"{function.name()} changes the memory behind a tensor; allocate it with its final size")
 
@@ -216,6 +232,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.is_pinned: _not_pinned,
     aten.batch_norm: _batch_norm,
     aten.instance_norm: _instance_norm,
+    aten.fill_diagonal_: _fill_diagonal,
     aten.index.Tensor: _index,
     aten.t_: _in_place_view(aten.t),
     aten.transpose_: _in_place_view(aten.transpose),
@@ -224,5 +241,6 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.as_strided_: _in_place_view(aten.as_strided),
     aten.resize_: _no_resize,
     aten.resize_as_: _no_resize,
+    aten.set_.source_Tensor: _set_to,
     aten.set_: _no_resize,
 }

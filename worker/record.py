@@ -32,6 +32,7 @@ import meta_kernels
 import numpy_bridge
 import stand_ins
 import triton_driver
+from decompositions import base_name
 from kernels import SourceFile
 from plan import RUN, Call, Phases, PlanWriter, flatten_outputs, tensor_leaves
 from tape import DTYPE_NAMES, Step
@@ -85,6 +86,7 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
     torch.set_num_threads(1)
     torch.backends.mha.set_fastpath_enabled(False)
     torch.nn.RNNBase.flatten_parameters = lambda self: None  # cuDNN's weight layout; nothing to see on the tape
+    torch.distributions.Distribution.set_default_validate_args(False)  # its checks read values
     torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(…, device="cuda"): the copy to the device is a step
     stand_ins.install()
     meta_kernels.install()
@@ -174,6 +176,7 @@ class _Program:
                     phases.init_inputs = self._given(self.request.get("init_inputs", []))
             with self._recorded() as phases.setup:
                 callee = self._construct(phases)
+            self.recording.split = {base_name(name) for name in self.request.get("split", ())}
             phases.calls = [self._call(index, callee) for index in range(_CALLS)]
         return phases
 

@@ -13,6 +13,7 @@ import torch
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import decompositions
 import operators
 from guards import reject
 from tape import DTYPE_NAMES, Step, Tape, Tid, flatten_results
@@ -111,6 +112,7 @@ class Recording(TorchDispatchMode):
         super().__init__()
         self.tape = Tape()
         self.file = file
+        self.split: set[str] = set()  # base names of operators that are recorded as their parts
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -144,7 +146,23 @@ class Recording(TorchDispatchMode):
         if traits.parts is not None:
             with self:
                 return traits.parts(*args, **kwargs)
+        if self.split and (base := decompositions.base_name(traits.name)) in self.split:
+            result = self._in_parts(base, function, args, kwargs)
+            if result is not NotImplemented:
+                return result
         return self.step(function, args, kwargs)
+
+    def _in_parts(self, base: str, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """The calls that an operator is made of; among them, one of its own name stays whole."""
+        parts = decompositions.parts_of(function)
+        if parts is None:
+            return NotImplemented
+        self.split.remove(base)
+        try:
+            with self:
+                return parts(*args, **kwargs)
+        finally:
+            self.split.add(base)
 
     def step(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Runs one operator on the meta tensors and writes it on the tape."""

@@ -18,8 +18,8 @@
 #include "cli/ship.h"
 #include "eval/attempts.h"
 #include "judge/judge_pool.h"
-#include "plan/lift.h"
 #include "program/print.h"
+#include "record/split.h"
 #include "report/verdict_view.h"
 
 namespace tritogen {
@@ -68,15 +68,24 @@ Proposers MakeProposers(const ConvertOptions& options, const Environment& enviro
       {.environment = environment, .device = gpu ? gpu->name : "", .runner = runner, .give_up = Interrupted});
 }
 
-// The canonical program; a remark where the reference has none.
-std::shared_ptr<const Program> LiftOrRemark(const Plan& reference, std::vector<std::string>* remarks) {
+// With the canonical program; a remark where the reference has none.
+std::optional<LiftedReference> LiftOrRemark(Plan reference, std::vector<std::string>* remarks) {
   try {
-    return std::make_shared<const Program>(Lift(reference));
+    return LiftReference(std::move(reference));
   } catch (const FormatError& error) {
     remarks->push_back(
         fmt::format("no proposer can be asked: the program has no canonical form ({})", error.what()));
-    return nullptr;
+    return std::nullopt;
   }
+}
+
+// What proposers are asked about. In hybrid mode a library call is the better answer to most of what the
+// catalogue does not know.
+LiftedReference AskedAbout(Recorder* recorder, const ConvertOptions& options, const std::string& source,
+                           const LiftedReference& reference) {
+  if (!options.common.strict) return reference;
+  return InKnownOps([&](const RecordRequest& request) { return recorder->Record(request); },
+                    ReferenceRequest(options, source), reference);
 }
 
 // All answers, judged. Empty after Ctrl-C.
@@ -141,20 +150,21 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const Proposers proposers = MakeProposers(options, environment, gpu);
   const Workers workers = StartWorkers(environment, options.common, gpu);
   Recorder* recorder = workers.recorder.get();
-  const auto reference = std::make_shared<const Plan>(RecordReference(recorder, options, source));
+  Plan recorded = RecordReference(recorder, options, source);
   ConvertReport report{.file = options.file, .seed = verification.seed};
-  const auto program = LiftOrRemark(*reference, &report.remarks);
-  if (options.show_program && program) fmt::print("{}\n", PrintProgram(*program));
+  const std::optional<LiftedReference> reference = LiftOrRemark(std::move(recorded), &report.remarks);
+  if (options.show_program && reference) fmt::print("{}\n", PrintProgram(*reference->program));
   if (Interrupted()) return kInterruptedExit;
   const SourceFile reference_file{source, options.entry(), options.is_function()};
   Baseline baseline(environment, options.common, verification, reference_file);
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
   std::vector<eval::Attempt> judged;
-  if (program) {
+  if (reference) {
+    const LiftedReference asked = AskedAbout(recorder, options, source, *reference);
     judged = Attempted(proposers, &pool, &baseline, options,
                        {.reference = reference_file,
-                        .program = program,
-                        .plan = reference,
+                        .program = asked.program,
+                        .plan = asked.plan,
                         .count = options.count,
                         .seed = verification.seed,
                         .verification = verification},
@@ -164,7 +174,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
 
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   for (const eval::Attempt* best : BestFirst(judged)) {
-    auto shipped = Ship(recorder, ReferenceRequest(options, source), *reference, *best->reply.plan,
+    auto shipped = Ship(recorder, ReferenceRequest(options, source), *reference->plan, *best->reply.plan,
                         BestVariantIn(best->reply.verdict),
                         ModuleHeader(options.file, best->candidate, best->reply.verdict));
     if (auto* failure = std::get_if<EmitFailure>(&shipped)) {

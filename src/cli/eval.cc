@@ -236,7 +236,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   if (o.suite.suite == "synth") tasks = DrawSuite(o.suite, environment);
   if (Interrupted()) return kInterruptedExit;
   const Workers workers = StartWorkers(environment, common, gpu);
-  if (o.suite.suite != "synth") tasks = RecordSuite(o.suite, workers.recorder.get(), &remarks);
+  if (o.suite.suite != "synth") tasks = RecordSuite(o.suite, common.strict, workers.recorder.get(), &remarks);
   if (Interrupted()) return kInterruptedExit;
   std::vector<const eval::Task*> wanted;
   for (const eval::Task& task : tasks) {

@@ -11,8 +11,8 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "config/fields.h"
-#include "plan/lift.h"
 #include "program/catalogue.h"
+#include "record/split.h"
 
 namespace tritogen {
 namespace {
@@ -50,22 +50,27 @@ std::vector<eval::Task> FilesOf(const std::vector<std::string>& names) {
   return tasks;
 }
 
-// Fills in Plan and Program; why not.
-std::string Record(Recorder* recorder, eval::Task* task) {
-  auto recorded = recorder->Record(
-      {.role = Role::kReference, .source = task->reference.text, .entry = task->reference.entry});
+// Fills in Plan and Program; why not. `strict`: as for who has to write all of it in Triton.
+std::string Record(Recorder* recorder, bool strict, eval::Task* task) {
+  const RecordRequest request{
+      .role = Role::kReference, .source = task->reference.text, .entry = task->reference.entry};
+  const auto record = [&](const RecordRequest& asked) { return recorder->Record(asked); };
+  auto recorded = record(request);
   if (const auto* failure = std::get_if<RecordFailure>(&recorded)) return failure->message;
+  LiftedReference reference;
   try {
-    task->plan = std::make_shared<const Plan>(std::move(std::get<Plan>(recorded)));
-    task->program = std::make_shared<const Program>(Lift(*task->plan));
+    reference = LiftReference(std::move(std::get<Plan>(recorded)));
   } catch (const FormatError& error) {
     return error.what();
   }
-  for (const Node& node : task->program->nodes) {
+  for (const Node& node : reference.program->nodes) {
     if (node.kind != NodeKind::kOp) continue;
     const OpRow* row = FindOp(node.op);
     task->ops.emplace_back(row == nullptr ? node.op : std::string(row->name));
   }
+  if (strict) reference = InKnownOps(record, request, reference);
+  task->plan = std::move(reference.plan);
+  task->program = std::move(reference.program);
   return "";
 }
 
@@ -146,7 +151,7 @@ std::vector<eval::Task> DrawSuite(const SuiteOptions& options, const Environment
   return tasks;
 }
 
-std::vector<eval::Task> RecordSuite(const SuiteOptions& options, Recorder* recorder,
+std::vector<eval::Task> RecordSuite(const SuiteOptions& options, bool strict, Recorder* recorder,
                                     std::vector<std::string>* remarks) {
   std::vector<eval::Task> tasks =
       options.suite == "kernelbench"
@@ -158,7 +163,7 @@ std::vector<eval::Task> RecordSuite(const SuiteOptions& options, Recorder* recor
   for (eval::Task& task : tasks) {
     if (Interrupted()) return {};
     if (task.program == nullptr) {
-      if (const std::string why = Record(recorder, &task); !why.empty())
+      if (const std::string why = Record(recorder, strict, &task); !why.empty())
         remarks->push_back(fmt::format("{} is left out: {}", task.id, why));
     }
     progress.Set(++done);

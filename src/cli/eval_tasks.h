@@ -33,8 +33,9 @@ void CheckSuite(const SuiteOptions& options);
 // Programs of synthesis. Empty after Ctrl-C.
 std::vector<eval::Task> DrawSuite(const SuiteOptions& options, const Environment& environment);
 
-// Tasks of files, each recorded where its program is not known. A file that is no task is a remark.
-std::vector<eval::Task> RecordSuite(const SuiteOptions& options, Recorder* recorder,
+// Tasks of files, each recorded where its program is not known; for `strict` mode in operators of the
+// catalogue, where that can be. A file that is no task is a remark.
+std::vector<eval::Task> RecordSuite(const SuiteOptions& options, bool strict, Recorder* recorder,
                                     std::vector<std::string>* remarks);
 
 }  // namespace tritogen

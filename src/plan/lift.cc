@@ -246,13 +246,13 @@ class Lifter {
 
   void LiftWrite(const AtenStep& step, TensorId written) {
     std::string_view base = WithoutOverload(step.op);
-    if (base == "aten::copy_") return Write(written, Copied(step, written));
+    const bool fills_with_tensor =
+        base == "aten::fill_" && step.args.size() == 2 && std::holds_alternative<TensorRef>(step.args[1].v);
+    if (base == "aten::copy_" || fills_with_tensor) return Write(written, Copied(step, written));
     std::string op = step.op;
     if (HasFunctionalForm(base) && KeepsDtype(step, written)) op.erase(base.size() - 1, 1);
     if (base == "aten::zero_") op = "aten::zeros_like";
     if (base == "aten::fill_") op = "aten::full_like";
-    if (base == "aten::fill_" && !step.args.empty() && std::holds_alternative<TensorRef>(step.args.back().v))
-      op = step.op;
     Write(written, AppendAten(step, op));
   }
 

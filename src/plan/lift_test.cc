@@ -149,6 +149,18 @@ TEST(LiftTest, CopyConvertsAndBroadcasts) {
   EXPECT_EQ(program.nodes[3].results[0], (Shape{Dtype::kFloat16, {4, 6}}));
 }
 
+TEST(LiftTest, FillingWithATensorIsACopyOfIt) {
+  // y = clone(x); y[0].fill_(w[2])
+  Plan plan =
+      Reference({kFull, {2, "float32", {6}, {1}, 0}, {1, "float32", json::array(), json::array(), 2}},
+                {Aten("aten::clone", {T(0)}, {2}), Aten("aten::select.int", {T(2), 0, 0}, {3}),
+                 Aten("aten::select.int", {T(1), 0, 2}, {4}), Aten("aten::fill_.Tensor", {T(3), T(4)}, {3})},
+                {T(2)});
+  EXPECT_EQ(Text(Lift(plan)),
+            "%0 = x0()\n%1 = w()\n%2 = aten::select.int(%1, 0, 2)\n%3 = aten::expand(%2, [6])\n"
+            "%4 = aten::select_scatter(%0, %3, 0, 0)\nreturn %4");
+}
+
 TEST(LiftTest, WhatHasNoFunctionalFormKeepsItsName) {
   Plan plan =
       Reference({kFull}, {Aten("aten::clone", {T(0)}, {2}), Aten("aten::normal_", {T(2)}, {2})}, {T(2)});

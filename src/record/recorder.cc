@@ -50,6 +50,7 @@ nlohmann::json RequestMap(const RecordRequest& request, int capability) {
                         {"kind", request.is_function ? "function" : "class"},
                         {"capability", {capability / 10, capability % 10}}};
   if (request.training) map["training"] = *request.training;
+  if (!request.split.empty()) map["split"] = request.split;
   if (request.reference != nullptr) {
     map["init_inputs"] = ToJson(*request.reference, request.reference->init_inputs);
     map["inputs"] = ToJson(*request.reference, request.reference->inputs);

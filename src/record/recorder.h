@@ -35,6 +35,9 @@ struct RecordRequest {
   const Plan* reference = nullptr;
   // Puts the module into this mode before it is called; without it the mode stays what the file leaves.
   std::optional<bool> training;
+  // ATen operators ("aten::nan_to_num") that the program's calls are to show as the operators they are made
+  // of, where the worker knows those.
+  std::vector<std::string> split;
   double wall_seconds = 0;  // 0: as in the options
 };
 

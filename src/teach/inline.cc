@@ -75,15 +75,21 @@ class Inliner {
 
   View Inline(const View& view) {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || view.IsContiguous()) return view;
-    if (Cost(view.prim) > kMaxInlined) return view;
+    if (auto copy = CopyThrough(view)) return out_.Whole(out_.Add(*std::move(copy)));
+    Store(view);  // index arithmetic, too: it cannot be repeated here
+    return view;
+  }
+
+  std::optional<Prim> CopyThrough(const View& view) {
+    if (Cost(view.prim) > kMaxInlined) return std::nullopt;
     auto copy = CopyFor(view);
-    if (!copy) return view;
+    if (!copy) return std::nullopt;
     for (size_t i = copy->FirstElementwise(); i < copy->operands.size(); ++i) {
       auto through = Compose(view, copy->operands[i]);
-      if (!through) return view;
+      if (!through) return std::nullopt;
       copy->operands[i] = Inline(*through);
     }
-    return out_.Whole(out_.Add(*std::move(copy)));
+    return copy;
   }
 
   // An operand of a product that is cheap to compute, or an indexed load, is computed tile by tile.

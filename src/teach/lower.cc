@@ -1,5 +1,7 @@
 #include "teach/lower.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -32,11 +34,30 @@ bool IsFloatCompute(const Node& node) {
 
 // Pointwise operators whose expressions are right for integers too.
 bool FitsIntegers(std::string_view name) {
-  constexpr std::string_view kNames[] = {
-      "add",     "sub",         "rsub",        "mul",        "neg",         "abs",        "square",
-      "maximum", "minimum",     "max.other",   "min.other",  "clamp",       "clamp_min",  "clamp_max",
-      "where",   "masked_fill", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"};
+  constexpr std::string_view kNames[] = {"add",         "sub",
+                                         "rsub",        "mul",
+                                         "neg",         "abs",
+                                         "square",      "maximum",
+                                         "minimum",     "max.other",
+                                         "min.other",   "clamp",
+                                         "clamp_min",   "clamp_max",
+                                         "where",       "masked_fill",
+                                         "bitwise_and", "bitwise_or",
+                                         "bitwise_xor", "bitwise_not",
+                                         "remainder",   "div.Tensor_mode"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+// The row with expressions for integers, which Triton divides towards zero.
+OpRow ForIntegers(const OpRow& row) {
+  const std::string rest = "(({self} % {other} + {other}) % {other})";
+  OpRow exact = row;
+  if (row.name == "remainder") exact.cases = {{"", rest}};
+  if (row.name == "div.Tensor_mode") {
+    exact.cases = {{"rounding_mode='floor'", fmt::format("({{self}} - {}) // {{other}}", rest)},
+                   {"rounding_mode='trunc'", "{self} // {other}"}};
+  }
+  return exact;
 }
 
 }  // namespace
@@ -66,7 +87,8 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
     if (channels.size() > 1) channels[1] = value.view.numel();
     return b.Reshape(value, channels);
   };
-  b.Return({b.Apply(row, args, get, result.dtype)});
+  const bool integers = !IsFloatCompute(node);
+  b.Return({b.Apply(integers ? ForIntegers(row) : row, args, get, result.dtype)});
   return true;
 }
 

@@ -32,7 +32,8 @@ bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundA
   };
   if (op.starts_with("full")) {
     b.Return({b.Fill(result.sizes, result.dtype, args["fill_value"])});
-  } else if (op.starts_with("zeros") || op.starts_with("ones")) {
+  } else if (op.starts_with("zeros") || op.starts_with("ones") || op.starts_with("empty")) {
+    // What nobody wrote may be anything, so it may be zero.
     b.Return({b.Fill(result.sizes, result.dtype, Arg{int64_t{op.starts_with("ones")}})});
   } else if (op == "scalar_tensor") {
     b.Return({b.Fill(result.sizes, result.dtype, args["s"])});
@@ -53,7 +54,7 @@ bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundA
         PythonLiteral(Arg{step}), steps - 1);
     b.Return({b.Pointwise("line", expr, {b.Index(result.sizes, 0)}, result.dtype, 0)});
   } else {
-    return false;  // random numbers and undefined memory
+    return false;  // random numbers
   }
   return true;
 }

@@ -15,7 +15,10 @@ Value With(const Value& value, View view) {
 // Keeps the triangle below (or above) a diagonal of the last two dimensions.
 Value Triangle(Builder& b, const Value& x, int64_t diagonal, bool lower) {
   Value row = b.Index(x.sizes(), -2), column = b.Index(x.sizes(), -1);
-  std::string expr = fmt::format("tl.where({{1}} - {{2}} {} {}, {{0}}, 0)", lower ? "<=" : ">=", diagonal);
+  const std::string kept = fmt::format("{{1}} - {{2}} {} {}", lower ? "<=" : ">=", diagonal);
+  // A choice between a condition and a number would be a number.
+  const std::string expr =
+      x.dtype == Dtype::kBool ? "(" + kept + ") & {0}" : "tl.where(" + kept + ", {0}, 0)";
   return b.Pointwise(lower ? "tril" : "triu", expr, {x, column, row}, x.dtype, 1);
 }
 

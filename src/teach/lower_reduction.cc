@@ -64,6 +64,9 @@ bool LowerVectorNorm(Builder& b, const BoundArgs& args) {
     b.Return({b.Reduce(ReduceOp::kSum, magnitude, d.dims, d.keepdim)});
   } else if (std::isinf(p)) {
     b.Return({b.Reduce(p > 0 ? ReduceOp::kMax : ReduceOp::kMin, magnitude, d.dims, d.keepdim)});
+  } else if (p != 0) {
+    Value sum = b.Reduce(ReduceOp::kSum, b.Op("pow", {magnitude, p}), d.dims, d.keepdim);
+    b.Return({b.Op("pow", {sum, 1 / p})});
   } else {
     return false;
   }

@@ -75,6 +75,44 @@ TEST(Teach, NothingForWritesInPlaceAndEmptyTensors) {
   EXPECT_TRUE(TeachFunction(empty.Finish(empty.Op("aten::relu", {Ref(x)}, {0, 8}))).empty());
 }
 
+TEST(Teach, ATriangleOfAConditionIsACondition) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 4}, Dtype::kBool);
+  NodeId y = m.Op("aten::bitwise_not", {Ref(m.Op("aten::tril", {Ref(x)}, {4, 4}, Dtype::kBool))}, {4, 4},
+                  Dtype::kBool);
+  const auto answers = TeachFunction(m.Finish(y), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(answers[0].source.find(", 0)\n    bitwise_not"), std::string::npos) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("<= 0) & "), std::string::npos) << answers[0].source;
+}
+
+TEST(Teach, IntegersAreDividedTowardsMinusInfinity) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8}, Dtype::kInt64);
+  NodeId y = m.Op("aten::remainder.Scalar", {Ref(x), Arg{int64_t{3}}}, {8}, Dtype::kInt64);
+  const auto answers = TeachFunction(m.Finish(y), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("% 3 + 3) % 3"), std::string::npos) << answers[0].source;
+}
+
+// i = (arange(5)[:, None] + arange(4)).reshape(20); x[:, i]: the index cannot be computed again for each row.
+TEST(Teach, IndexArithmeticThatItsReaderCannotRepeatIsStored) {
+  Maker m;
+  const auto arange = [&](int64_t n, std::vector<int64_t> sizes) {
+    NodeId line = m.Op("aten::arange", {Arg{n}}, {n}, Dtype::kInt64);
+    Arg::List shape;
+    for (int64_t size : sizes) shape.push_back(Arg{size});
+    return m.Op("aten::reshape", {Ref(line), Arg{std::move(shape)}}, sizes, Dtype::kInt64);
+  };
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 12});
+  NodeId sum =
+      m.Op("aten::add.Tensor", {Ref(arange(5, {5, 1})), Ref(arange(4, {1, 4}))}, {5, 4}, Dtype::kInt64);
+  NodeId index = m.Op("aten::reshape", {Ref(sum), Arg{Arg::List{Arg{int64_t{20}}}}}, {20}, Dtype::kInt64);
+  EXPECT_FALSE(TeachFunction(
+                   m.Finish(m.Op("aten::index_select", {Ref(x), Arg{int64_t{1}}, Ref(index)}, {4, 20})), true)
+                   .empty());
+}
+
 TEST(Teach, OnlyLongSumsOfLargeProductsAreCutUp) {
   const auto product = [](int64_t m, int64_t k, Dtype dtype) {
     Maker maker;

@@ -179,6 +179,43 @@ def test_sorting_is_all_in_triton(tritogen, tmp_path):
     assert "100%" in finished.stdout
 
 
+# What the catalogue has no rows for. The weights are state under the names that weight_norm gives them.
+IN_PARTS = """import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up = nn.utils.parametrizations.weight_norm(nn.Linear(12, 20))
+        self.both = nn.Bilinear(20, 20, 6)
+
+    def forward(self, x, mask):
+        p = self.up(x).masked_fill(mask > 0, float("-inf")).softmax(-1)
+        p = torch.nan_to_num(p)
+        out = torch.zeros_like(p)
+        out[:, :2] = torch.median(p, 1, keepdim=True).values
+        out[0] = 1.0
+        return self.both(p, out)
+
+
+def get_inputs():
+    return [torch.randn(5, 12), torch.randn(5, 20)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_operators_outside_the_catalogue_fall_into_parts_in_strict_mode(tritogen, tmp_path):
+    (tmp_path / "parts.py").write_text(IN_PARTS)
+    finished = tritogen("convert", "parts.py", "-o", "out.py", "--strict", "--proposer", "teacher", "-n", "2", "--device", "cpu")
+    assert finished.returncode == 0 and "100%" in finished.stdout, finished.stdout + finished.stderr
+    shown = tritogen("convert", "parts.py", "-o", "out.py", "--strict", "--proposer", "teacher", "-n", "1", "--show-program")
+    assert "nan_to_num" in shown.stdout  # what the file calls
+
+
 @pytest.mark.parametrize(
     ("text", "word"),
     [

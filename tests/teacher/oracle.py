@@ -35,6 +35,7 @@ def patch_libdevice():
 
     for name, function in {"tanh": torch.tanh, "log1p": torch.log1p, "expm1": torch.expm1, "pow": torch.pow,
                            "nearbyint": torch.round, "trunc": torch.trunc, "erfc": torch.erfc, "tan": torch.tan,
+                           "erfinv": torch.erfinv, "lgamma": torch.lgamma,
                            "atan": torch.atan, "sinh": torch.sinh, "cosh": torch.cosh, "log10": torch.log10,
                            "asin": torch.asin, "acos": torch.acos, "atan2": torch.atan2,
                            "fmod": torch.fmod}.items():

@@ -23,6 +23,9 @@ POINTWISE = {
     "compare": ("(65,)", "((x > 0) & ~(x > 1)) | (x < -1)"),
     "concatenate": ("(4,6),(4,3)", "torch.cat([x * 2, y + 1, x], 1).relu()"),
     "triangle": ("(2,9,9)", "torch.tril(x, 1) + torch.triu(x, 2) * 3"),
+    "triangle_of_a_mask": ("(9,9)", "x.masked_fill(~torch.tril(x > -1), 0.5)"),
+    "integers": ("(65,)", "((9 * x).long() % 4, torch.div((9 * x).long(), 4, rounding_mode='floor'), torch.div((9 * x).long(), 4, rounding_mode='trunc'))"),
+    "special": ("(65,)", "torch.lgamma(x.abs() + 0.1) + torch.erfinv(x.tanh() * 0.9)"),
     "views": ("(4,6)", "(x.view(2, 2, 6) * 2).transpose(0, 2).reshape(24) + 1"),
 }
 ROWS = {
@@ -33,6 +36,7 @@ ROWS = {
     "extrema": ("(4,5,6)", "(x.amax(-1), x.amin(1), x.max(), x.max(1).values, x.min(2).indices, x.argmax(), x.argmax(0))"),
     "spread": ("(7,40)", "(x.var(1), x.std(0), x.var(1, unbiased=False, keepdim=True))"),
     "norms": ("(7,40)", "(x.norm(), torch.linalg.vector_norm(x, dim=1, keepdim=True), x.norm(p=1, dim=0))"),
+    "more_norms": ("(7,40)", "(torch.linalg.vector_norm(x, 3, dim=1), torch.linalg.vector_norm(x, 0.5))"),
     "normalize": ("(7,40)", "x / x.norm(dim=1, keepdim=True)"),
     "logsumexp": ("(7,40)", "torch.logsumexp(x, 1)"),
     "layer_norm": ("(2,5,48),(48,),(48,)", "F.layer_norm(x * 2, (48,), y, z)"),
@@ -77,6 +81,7 @@ INDEXED = {
     "shuffle": ("(2,8,3,4)", "(F.pixel_shuffle(x, 2), F.pixel_unshuffle(x[:, :, :2], 2))"),
     "written": ("(5,6),(2,6)", "(torch.slice_scatter(x, y, 0, 1, 5, 2), torch.select_scatter(x, y[1], 0, 3))"),
     "by_tensor": ("(5,6),(4,)", "(x[(y > 0).long()], x.index_select(1, (y < 0).long()), x.gather(1, (x > 0).long()))"),
+    "by_computed_tensor": ("(4,12)", "x.index_select(1, ((torch.arange(5) * 2)[:, None] + torch.arange(4)).reshape(-1)).view(4, 5, 4) * 2"),
     "apart": ("(3,4,5),(2,)", "(x[:, (y > 0).long(), 1], x[(y > 0).long(), :, (y > 9).long()])"),
     "embedding": ("(7,6),(2,3)", "F.embedding((y > 0).long() * 5, x)"),
     "gathered_and_joined": ("(5,6),(2,6)", "torch.cat([x.index_select(0, (y[0] > 0).long()), y])"),

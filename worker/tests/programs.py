@@ -39,10 +39,11 @@ def candidate(
     return record.record({**request, "init_inputs": list(init), "inputs": inputs, "capability": list(capability)})
 
 
-def reference(text: str, entry: str = "Model", kind: str = "class") -> dict[str, Any]:
+def reference(text: str, entry: str = "Model", kind: str = "class", split: list[str] = ()) -> dict[str, Any]:
     import record
 
-    return record.record({"role": "reference", "source": source_of(text), "entry": entry, "kind": kind})
+    request = {"role": "reference", "source": source_of(text), "entry": entry, "kind": kind, "split": list(split)}
+    return record.record(request)
 
 
 def plan_of(reply: dict[str, Any]) -> dict[str, Any]:

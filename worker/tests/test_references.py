@@ -76,6 +76,18 @@ PROGRAMS = {
         "return sum(x * w for w in self.w)",
     )
     + INPUT,
+    "parametrized": module(
+        "self.f = nn.Linear(8, 8); nn.utils.parametrize.register_parametrization(self.f, 'weight', nn.Tanh())",
+        "return self.f(x)",
+    )
+    + INPUT,
+    "spectral_norm": module("self.f = nn.utils.parametrizations.spectral_norm(nn.Linear(8, 6)); self.eval()", "return self.f(x)")
+    + INPUT,
+    "distribution": module("", "return torch.distributions.Normal(x, x.exp()).log_prob(x + 1)") + INPUT,
+    "embedding_bag": module("self.f = nn.EmbeddingBag(10, 8)", "return self.f(x)")
+    + "def get_inputs(): return [torch.randint(0, 10, (3, 5))]\n",
+    "fill_diagonal": module("", "y = x[0, :, :6].clone(); return y.fill_diagonal_(2.0)") + INPUT,
+    "nearest_exact": module("", "return F.interpolate(x, size=(7, 13), mode='nearest-exact')") + IMAGE,
     "sequential": module("self.f = nn.Sequential(nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 2))", "return self.f(x)")
     + INPUT,
     "tied": module(

@@ -1,0 +1,208 @@
+"""What operators are made of, for requests that name them in `split`: their parts are recorded in their place.
+
+PyTorch's own table has most of them. Those here and in `index_decompositions` it lacks, or it has them in parts that are
+no simpler: in views by strides, in the operator itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch._decomp import decomposition_table
+
+import index_decompositions
+
+Tensor = torch.Tensor
+aten = torch.ops.aten
+
+_LONGEST_LINE = 4096  # where every element meets every other
+
+
+def base_name(name: str) -> str:
+    """An operator as requests name it: aten::index_add for aten::index_add_.out."""
+    base = name.partition(".")[0]
+    return base if base.endswith("__") else base.removesuffix("_")
+
+
+def parts_of(function: Any) -> Callable[..., Any] | None:
+    """Runs the operator as calls of others, or returns NotImplemented; None where nobody knows which calls."""
+    own = _OURS.get(function) or _OURS.get(function.overloadpacket)
+    functional = _functional_form(function)
+    if own is not None or functional is None:
+        return own or decomposition_table.get(function)
+    parts = parts_of(functional)
+    return None if parts is None else lambda x, *rest, **named: _written(x, parts(x, *rest, **named))
+
+
+def _functional_form(function: Any) -> Any:
+    """add for add_; None where there is none."""
+    packet, _, overload = function.name().removeprefix("aten::").partition(".")
+    if not packet.endswith("_") or packet.endswith("__"):
+        return None
+    return getattr(getattr(aten, packet[:-1], None), overload or "default", None)
+
+
+def _written(x: Tensor, result: Any) -> Any:
+    return result if result is NotImplemented else x.copy_(result)
+
+
+# --- distances and products ------------------------------------------------------------------------------------------
+
+
+def _cdist(a: Tensor, b: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    return _length(a.unsqueeze(-2) - b.unsqueeze(-3), p)
+
+
+def _pdist(x: Tensor, p: float = 2.0) -> Tensor:
+    first, second = torch.triu_indices(x.shape[0], x.shape[0], 1, device=x.device)
+    return _length(x[first] - x[second], p)
+
+
+def _length(x: Tensor, p: float) -> Tensor:
+    """Of the last dimension, in the norm p."""
+    if p == 0:
+        return (x != 0).to(x.dtype).sum(-1)
+    if p == 1:
+        return x.abs().sum(-1)
+    if p == 2:
+        return (x * x).sum(-1).sqrt()
+    if p == math.inf:
+        return x.abs().amax(-1)
+    return x.abs().pow(p).sum(-1).pow(1 / p)
+
+
+def _trilinear(
+    a: Tensor, b: Tensor, c: Tensor, expand_a: list[int], expand_b: list[int], expand_c: list[int], sum_dim: list[int],
+    unroll_dim: int = 1,
+) -> Tensor:  # fmt: skip
+    if (expand_a, expand_b, expand_c, sum_dim) == ([1, 3], [0], [1, 2], [2, 3]):  # nn.Bilinear: most is a product
+        products = F.linear(a, b.transpose(1, 2).flatten(0, 1))  # of a and each [output, right]
+        return (products.unflatten(1, (b.shape[0], b.shape[2])) * c.unsqueeze(1)).sum(-1)
+    for dim in expand_a:
+        a = a.unsqueeze(dim)
+    for dim in expand_b:
+        b = b.unsqueeze(dim)
+    for dim in expand_c:
+        c = c.unsqueeze(dim)
+    return (a * b * c).sum(sum_dim)
+
+
+def _addbmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return beta * x + alpha * torch.bmm(a, b).sum(0)
+
+
+def _cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
+    a, b = torch.broadcast_tensors(a, b)
+    (a0, a1, a2), (b0, b1, b2) = a.unbind(dim), b.unbind(dim)
+    return torch.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], dim)
+
+
+def _block_diag(tensors: list[Tensor]) -> Tensor:
+    blocks = [t if t.dim() == 2 else t.reshape(1, -1) for t in tensors]
+    width, left, rows = sum(t.shape[1] for t in blocks), 0, []
+    for block in blocks:
+        rows.append(F.pad(block, (left, width - left - block.shape[1])))
+        left += block.shape[1]
+    return torch.cat(rows)
+
+
+# --- element by element, and along lines -----------------------------------------------------------------------------
+
+
+def _hypot(a: Tensor, b: Tensor) -> Tensor:
+    """The squares of neither overflow."""
+    a, b = a.abs(), b.abs()
+    large, small = torch.maximum(a, b), torch.minimum(a, b)
+    length = large * ((small / large).square() + 1).sqrt()
+    return torch.where((large == 0) | (large == math.inf), large, length)
+
+
+def _fmax(a: Tensor, b: Tensor) -> Tensor:
+    return torch.where(a.isnan() | (b > a), b, a)
+
+
+def _fmin(a: Tensor, b: Tensor) -> Tensor:
+    return torch.where(a.isnan() | (b < a), b, a)
+
+
+def _signbit(x: Tensor) -> Tensor:
+    return (x < 0) | ((x == 0) & (1 / x < 0)) if x.is_floating_point() else x < 0
+
+
+def _rrelu(x: Tensor, noise: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    return NotImplemented if training else F.leaky_relu(x, (lower + upper) / 2)
+
+
+def _logcumsumexp(x: Tensor, dim: int) -> Tensor:
+    """Each element's own sum: a running one would underflow in front of a large element."""
+    if x.dim() == 0 or x.shape[dim] > _LONGEST_LINE:
+        return NotImplemented
+    line, place = x.movedim(dim, -1), torch.arange(x.shape[dim], device=x.device)
+    reached = torch.where(place <= place.unsqueeze(1), line.unsqueeze(-2), -math.inf)
+    return reached.logsumexp(-1).movedim(-1, dim)
+
+
+def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    low, high = (x.amin(), x.amax()) if min == max else (min, max)
+    bin_of = ((x - low) * (bins / (high - low))).floor().clamp(max=bins - 1)
+    bin_of = torch.where((x >= low) & (x <= high), bin_of, -1).reshape(-1)
+    places = torch.arange(bins, device=x.device).to(x.dtype)
+    return (bin_of == places.unsqueeze(1)).to(x.dtype).sum(1)
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:
+    count, channels, *sizes = x.shape
+    choices = []  # by dimension: places, each with its weight
+    for dim, size in enumerate(sizes):
+        place = _sampled_place(grid[..., 2 - dim].unsqueeze(1), size, padding, align_corners)
+        low = place.floor()
+        choices.append([(place.round(), 1.0)] if mode == 1 else [(low, low + 1 - place), (low + 1, place - low)])
+    batch = torch.arange(count, device=x.device).view(-1, 1, 1, 1, 1)
+    channel = torch.arange(channels, device=x.device).view(-1, 1, 1, 1)
+    total = 0.0
+    for corner in itertools.product(*choices):
+        inside = torch.stack([(p >= 0) & (p < size) for (p, _), size in zip(corner, sizes)]).all(0)
+        index = [torch.where(inside, p, 0).to(torch.int64) for p, _ in corner]
+        weight = math.prod(w for _, w in corner)
+        total = total + torch.where(inside, x[batch, channel, index[0], index[1], index[2]] * weight, 0)
+    return total
+
+
+def _sampled_place(at: Tensor, size: int, padding: int, align_corners: bool) -> Tensor:
+    """From -1…1 to indices of a line; outside of it they are clamped (padding 1) or reflected (2)."""
+    place = (at + 1) * ((size - 1) / 2) if align_corners else ((at + 1) * size - 1) / 2
+    if padding == 2:
+        low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
+        if span == 0:
+            return torch.zeros_like(place)
+        away = (place - low).abs()
+        turns, rest = (away / span).floor(), torch.fmod(away, span)
+        place = torch.where(torch.remainder(turns, 2) == 0, rest, span - rest) + low
+    return place if padding == 0 else place.clamp(0, size - 1)
+
+
+_OURS: dict[Any, Callable[..., Any]] = {
+    **index_decompositions.PARTS,
+    aten._cdist_forward: _cdist,
+    aten._pdist_forward: _pdist,
+    aten._trilinear: _trilinear,
+    aten.addbmm.default: _addbmm,
+    aten.linalg_cross.default: _cross,
+    aten.block_diag.default: _block_diag,
+    aten.hypot.default: _hypot,
+    aten.fmax.default: _fmax,
+    aten.fmin.default: _fmin,
+    aten.signbit.default: _signbit,
+    aten.rrelu_with_noise.default: _rrelu,
+    aten.logcumsumexp.default: _logcumsumexp,
+    aten.histc.default: _histc,
+    aten.grid_sampler_3d: _grid_sampler_3d,
+}

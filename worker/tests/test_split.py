@@ -1,0 +1,148 @@
+"""Operators that a request names in `split` are recorded as what they are made of."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import decompositions
+from programs import eager, ops, plan_of, reference, replayed
+
+aten = torch.ops.aten
+_X = torch.linspace(-2.0, 3.0, 24).sin().reshape(4, 6)
+_Y = torch.linspace(1.0, 2.0, 24).cos().reshape(4, 6)
+_POINTS = torch.linspace(-1, 2, 30).sin().reshape(2, 5, 3)
+_OTHERS = torch.linspace(-2, 1, 24).cos().reshape(2, 4, 3)
+_INDEX = torch.tensor([0, 3, 3, 1])
+_LINES = torch.tensor([[0, 3, 1, 1, 5, 2], [2, 2, 2, 0, 0, 4], [5, 4, 3, 2, 1, 0], [1, 1, 1, 1, 1, 1]])
+_NAN = torch.where(_X > 0.9, torch.nan, _X)
+_VOLUME = torch.linspace(-3, 3, 2 * 2 * 3 * 4 * 5).sin().reshape(2, 2, 3, 4, 5)
+_GRID = (torch.linspace(0, 40, 2 * 2 * 3 * 2 * 3).sin() * 1.4).reshape(2, 2, 3, 2, 3)
+_WIDE = torch.tensor([[0.0, 30.0, -60.0, 1.0], [-torch.inf, -torch.inf, 2.0, 200.0]])
+
+CASES = [
+    *[(aten._cdist_forward.default, (_POINTS, _OTHERS, p, None)) for p in (0.0, 1.0, 2.0, 3.0, torch.inf)],
+    *[(aten._pdist_forward.default, (_X, p)) for p in (1.0, 2.0)],
+    (aten._trilinear.default, (_X, torch.ones(3, 6, 6) + _X.mean(), _Y, [1, 3], [0], [1, 2], [2, 3])),
+    (aten._trilinear.default, (_X, _Y, _X + _Y, [], [], [], [1])),
+    (aten.addbmm.default, (torch.ones(5, 4), _POINTS, _OTHERS.transpose(1, 2)), {"beta": 0.5, "alpha": 2.0}),
+    (aten.linalg_cross.default, (_POINTS[:, :4], _OTHERS)),
+    (aten.block_diag.default, ([_X, _Y[0], _Y],)),
+    (aten.hypot.default, (_X * 1e30, _Y * 1e30)),
+    (aten.hypot.default, (torch.tensor([0.0, -torch.inf, 3.0]), torch.tensor([0.0, 1.0, -4.0]))),
+    (aten.fmax.default, (_NAN, _Y)),
+    (aten.fmin.default, (_NAN, _Y)),
+    (aten.signbit.default, (torch.tensor([-1.0, -0.0, 0.0, 2.0, -torch.inf]),)),
+    (aten.signbit.default, (torch.tensor([-1, 0, 1]),)),
+    (aten.rrelu_with_noise.default, (_X, torch.empty_like(_X))),
+    (aten.logcumsumexp.default, (_WIDE, 1)),
+    (aten.logcumsumexp.default, (_X, -2)),
+    (aten.histc.default, (_X, 5, -0.8, 0.9)),
+    (aten.histc.default, (_X, 4)),
+    *[(aten.grid_sampler_3d.default, (_VOLUME, _GRID, m, p, a)) for m in (0, 1) for p in (0, 1, 2) for a in (True, False)],
+    (aten.index_add.default, (_X, 1, _INDEX, _Y[:, :4]), {"alpha": 2}),
+    (aten.index_add.default, (torch.tensor(1.0), 0, torch.tensor([0]), torch.tensor(2.0))),
+    (aten.index_copy.default, (_X, 0, torch.tensor([2, 0]), _Y[:2])),
+    (aten.index_fill.int_Scalar, (_X, 1, torch.tensor([0, -1]), 7.0)),
+    (aten.index_put.default, (_X, [_INDEX[:3] - 2], _Y[0])),
+    (aten.index_put.default, (_X, [None, _INDEX], _Y[:, :4], True)),
+    (aten.index_put.default, (_POINTS, [torch.tensor([[0], [1]]), None, torch.tensor([0, 2])], torch.tensor(2.0), True)),
+    (aten.index_put.default, (_X, [_INDEX, torch.tensor([1, 5, 5, 0])], _Y[0, :4], True)),
+    (aten.index_put.default, (_X, [_X > 0], torch.tensor(3.0))),
+    (aten.index_put.default, (_X, [_X[:, 0] > 0], torch.tensor([3.0]), True)),
+    (aten.masked_scatter.default, (_X, _X > 0, _Y)),
+    *[
+        (aten.scatter_reduce.two, (_X, 1, _LINES, _Y, reduce), {"include_self": own})
+        for reduce in ("sum", "mean", "prod", "amax", "amin")
+        for own in (True, False)
+    ],
+    (aten.max_unpool2d.default, (_X[:2, :2].reshape(2, 1, 1, 2), torch.tensor([0, 3, 5, 1]).reshape(2, 1, 1, 2), [2, 4])),
+    (aten.max_unpool3d.default, (_X[:1, :2].reshape(1, 1, 1, 1, 2), torch.tensor([1, 6]).reshape(1, 1, 1, 1, 2), [2, 2, 2], [2, 2, 2], [0, 0, 0])),
+    (aten.take.default, (_X, torch.tensor([[0, 23], [-1, 7]]))),
+    (aten.unfold.default, (_POINTS, 1, 2, 3)),
+    (aten.unfold.default, (_POINTS, -1, 3, 1)),
+    *[(aten.diagonal.default, (_POINTS, offset, 2, 1)) for offset in (0, 2, -1)],
+    *[(aten.diagonal_scatter.default, (_X, _Y[0, :n], offset)) for n, offset in ((4, 0), (4, 2), (3, 3), (3, -1))],
+    *[(op, (rows, 5, offset)) for op in (aten.tril_indices.default, aten.triu_indices.default) for rows in (3, 7) for offset in (-2, 0, 1, 9)],
+    (aten.kthvalue.default, (_X, 2, 0, True)),
+    (aten.median.dim, (_X, 1)),
+    (aten.median.dim, (_X, 0, True)),
+    (aten.median.default, (_X,)),
+    (aten.median.default, (_NAN,)),
+    (aten.median.dim, (_LINES * 10 + torch.arange(6), 1)),
+    (aten.nanmedian.dim, (_NAN, 1)),
+    (aten.nanmedian.default, (_NAN,)),
+    (aten.searchsorted.Tensor, (_X[0].sort().values, _Y), {"right": True}),
+    (aten.searchsorted.Tensor, (_X.sort().values, _Y), {"side": "left", "out_int32": True}),
+    (aten.bucketize.Tensor, (_Y, torch.tensor([-0.5, 0.0, 0.3]))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].name())
+def test_own_parts_compute_what_the_operator_computes(case):
+    function, args, kwargs = (*case, {})[:3]
+    parts = decompositions.parts_of(function)
+    assert parts is decompositions._OURS.get(function, decompositions._OURS.get(function.overloadpacket))
+    torch.testing.assert_close(_listed(parts(*args, **kwargs)), _listed(function(*args, **kwargs)), equal_nan=True)
+
+
+def _listed(result):
+    return list(result) if isinstance(result, (tuple, list)) else result
+
+
+def module(forward: str, inputs: str, init: str = "pass", arguments: str = "x") -> str:
+    return f"""
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {init}
+    def forward(self, {arguments}):
+        {forward}
+def get_inputs(): return [{inputs}]
+"""
+
+
+RECORDED = {
+    "nan_to_num": module("return torch.nan_to_num(x / y.relu(), nan=1.0)", "torch.randn(4, 6), torch.randn(4, 6)", arguments="x, y"),
+    "nan_to_num_": module("z = x.clone(); z[1:].log_().nan_to_num_(); return z", "torch.randn(4, 6)"),
+    "channel_shuffle": module("return F.channel_shuffle(x, 2)", "torch.randn(2, 4, 3, 3)"),
+    "index_add_": module("return torch.zeros_like(x).index_add_(0, y, x)", "torch.randn(4, 6), torch.randint(4, (4,))", arguments="x, y"),
+    "index_put_": module("z = x.clone(); z[x > 0] = 0.5; z[:, 1] = 2.0; return z", "torch.randn(4, 6)"),
+    "median": module("return torch.median(x, 1)", "torch.randn(4, 7)"),
+    "grid_sampler_2d": module(
+        "return F.grid_sample(x, y.tanh(), align_corners=False)", "torch.randn(2, 3, 5, 5), torch.randn(2, 4, 4, 2)",
+        arguments="x, y",
+    ),
+    "_weight_norm_interface": module(
+        "return self.f(x)", "torch.randn(4, 6)", "self.f = nn.utils.parametrizations.weight_norm(nn.Linear(6, 3))"
+    ),
+    "_trilinear": module("return self.f(x, y)", "torch.randn(4, 6), torch.randn(4, 2)", "self.f = nn.Bilinear(6, 2, 3)", "x, y"),
+    "_embedding_bag": module("return self.f(x)", "torch.randint(9, (4, 3))", "self.f = nn.EmbeddingBag(9, 5, mode='max')"),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_named_operator_is_recorded_as_its_parts(name):
+    source = RECORDED[name]
+    whole, split = plan_of(reference(source)), plan_of(reference(source, split=[f"aten::{name.removesuffix('_')}"]))
+    assert any(op.split(".")[0] == name for op in ops(whole["run"]))
+    assert not any(op.split(".")[0].removesuffix("_") == name.removesuffix("_") for op in ops(split["run"]))
+    torch.testing.assert_close(replayed(split, seed=3), eager(source, seed=3), equal_nan=True)
+    assert [entry[0] for entry in split["state"]] == [entry[0] for entry in whole["state"]]
+
+
+def test_what_nobody_can_split_stays_whole():
+    source = module("return torch.relu(x), torch.linalg.det(x)", "torch.randn(3, 3)")
+    names = ["aten::_linalg_det", "aten::no_such_operator", "other::relu", "", "nonsense"]
+    assert plan_of(reference(source, split=names)) == plan_of(reference(source))
+
+
+def test_parts_that_cannot_be_written_leave_the_operator_whole():
+    source = module("z = x.clone(); z[x > 0] = y; return z", "torch.randn(4, 6), torch.randn(7)", arguments="x, y")
+    assert "index_put_" in ops(plan_of(reference(source, split=["aten::index_put"]))["run"])
+
+
+def test_only_calls_are_split():
+    source = module("return x * self.f", "torch.nan_to_num(torch.randn(4))", "self.register_buffer('f', torch.nan_to_num(torch.ones(4)))")
+    split = plan_of(reference(source, split=["aten::nan_to_num"]))
+    assert "nan_to_num" in ops(split["generate"]) and "nan_to_num" in ops(split["setup"])
