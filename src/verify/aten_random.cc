@@ -4,6 +4,7 @@
 #include <ATen/Context.h>
 
 #include <mutex>
+#include <utility>
 
 namespace tritogen {
 namespace {
@@ -28,9 +29,17 @@ void CopyState(const at::Generator& from, at::Generator to) {
 ReplayRandom::ReplayRandom() : generator_(at::make_generator<at::CPUGeneratorImpl>()) {}
 
 void ReplayRandom::Seed(uint64_t seed, at::Device device) {
+  seed_ = seed;
+  device_ = device;
+}
+
+// Most replays draw nothing, and a CPU's generator takes its time to be seeded.
+void ReplayRandom::Start() {
+  if (!seed_) return;
+  const uint64_t seed = *std::exchange(seed_, std::nullopt);
   generator_.set_current_seed(seed);
-  if (device.is_cpu()) return;
-  at::Generator generator = at::globalContext().defaultGenerator(device);
+  if (device_.is_cpu()) return;
+  at::Generator generator = at::globalContext().defaultGenerator(device_);
   const std::lock_guard lock(generator.mutex());
   generator.set_current_seed(seed);
 }

@@ -6,24 +6,29 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace tritogen {
 
 class ReplayRandom {
  public:
   ReplayRandom();
-  // A GPU's own generator is seeded, too: one replay at a time runs there.
+  // Takes effect at the next Draw. A GPU's own generator is seeded, too: of replays that draw, one at a time
+  // runs there.
   void Seed(uint64_t seed, at::Device device);
 
   // Runs `draw` while the process's default CPU generator stands in for this one. Most operators draw from
   // the default generator without a parameter for another, so all go this way; one replay draws at a time.
   template <typename F>
   void Draw(const F& draw) {
-    Exchange exchange(generator_);
+    Start();
+    const Exchange exchange(generator_);
     draw();
   }
 
  private:
+  void Start();
+
   class Exchange {
    public:
     explicit Exchange(at::Generator& own);
@@ -36,6 +41,8 @@ class ReplayRandom {
   };
 
   at::Generator generator_;
+  at::Device device_ = at::kCPU;
+  std::optional<uint64_t> seed_;  // that nothing was drawn from yet
 };
 
 }  // namespace tritogen

@@ -97,7 +97,7 @@ TEST(TaskOnDemand, IsCompletedByTheFirstCandidateThatPassesTheFirstTrial) {
     EXPECT_EQ(verdict.outcome, Outcome::kWrongValues) << verdict.reason;
   }
   EXPECT_TRUE(task.impl().unfinished);  // they failed before
-  EXPECT_EQ(task.impl().bound.trials.size(), 3);
+  EXPECT_EQ(task.impl().bound.trials.size(), 2);
   for (const Verdict& verdict : VerdictsOf(golden, task, options, true)) {
     EXPECT_EQ(verdict.outcome, Outcome::kPassed) << verdict.reason;
     EXPECT_FALSE(task.impl().unfinished);

@@ -29,6 +29,7 @@ struct Weights {
 };
 
 std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
+  if (task.plan.state.empty()) return Weights{};
   Replayer replayer(task.plan, ReferenceOptionsFor(task.options, deadline));
   if (auto failure = SetUp(task, task.plan, {}, &replayer)) {
     return TaskFailure{OutcomeOf(failure->kind), "set-up of the reference: " + failure->message};
@@ -98,6 +99,8 @@ void Inspect(Task::Impl* task) {
 }
 
 std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) {
+  if (TensorLeaves(task->plan.warmup_inputs).empty() && TensorLeaves(task->plan.init_inputs).empty())
+    return std::nullopt;
   TensorList warmup;
   if (auto failure = GenerateWarmup(*task, deadline, &warmup, &task->init_inputs))
     return TaskFailure{OutcomeOf(failure->kind), "get_inputs of the reference: " + failure->message};

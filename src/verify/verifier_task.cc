@@ -55,7 +55,7 @@ std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, con
   if (!TensorLeaves(plan.warmup_inputs).empty()) {
     TensorList unused;
     warmup = task.warmup;
-    if (task.spares_memory) {
+    if (warmup.empty()) {
       const Deadline deadline(task.options.budget_seconds);
       if (auto failure = GenerateWarmup(task, deadline, &warmup, &unused)) return failure;
     }

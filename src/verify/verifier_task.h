@@ -101,7 +101,7 @@ struct Task::Impl {
       false;  // too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity
   uint64_t weight_seed = 0;
   TensorList init_inputs;
-  TensorList warmup;                                      // of the first call; not kept when memory is spared
+  TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   bool draws_random = false;                              // forward draws random numbers
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
@@ -113,7 +113,7 @@ struct Task::Impl {
   std::vector<std::string> replaced;         // state entries that were made non-neutral
   Bindings neutral;                          // their values before that
   Setting bound;                             // state bound by name
-  // Of `bound` there are the first trials only; `sensitive_*` and the notes are not known yet.
+  // Of `bound` there are the first trials only, one of them as generated; `sensitive_*` and the notes are not known yet.
   bool unfinished = false;
   bool spoiled = false;  // Task::spoiled
 
@@ -148,8 +148,9 @@ ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline)
 ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& deadline);
 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
-// with a note, when time or memory runs short, but never before two trials as generated and the `spread` one,
-// which are all when `first_only`. On a GPU a task that spares memory has no more than those two.
+// with a note, when time or memory runs short, but never before two trials as generated and the `spread` one.
+// `first_only`: one as generated and the `spread` one. On a GPU a task that spares memory has no more than
+// two as generated.
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
                                                const Deadline& deadline, bool first_only = false);
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "plan/visit.h"
 #include "verify/verifier_reference.h"
@@ -19,6 +21,16 @@ constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted
                                    Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
                                    Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne};
 
+struct Wish {
+  Distribution distribution;
+  uint64_t seed;
+  double strength = 1;
+};
+
+bool IsGenerated(const Trial& trial) {
+  return trial.distribution == Distribution::kGenerated;
+}
+
 // Makes trials one by one from a reference that is set up.
 class TrialMaker {
  public:
@@ -26,22 +38,23 @@ class TrialMaker {
       : task_(task), runs_(*runs), generator_(*generator) {}
 
   // Nothing and a reason when the reference breaks.
-  std::optional<Trial> Make(Distribution distribution, uint64_t seed, double strength, std::string* reason) {
-    auto trial = MakeInputs(distribution, seed, strength, reason);
+  std::optional<Trial> Make(const Wish& wish, std::string* reason) {
+    auto trial = MakeInputs(wish, reason);
     if (!trial || !Expect(&*trial, reason)) return std::nullopt;
     return trial;
   }
 
-  std::optional<Trial> MakeInputs(Distribution distribution, uint64_t seed, double strength,
-                                  std::string* reason) {
+  std::optional<Trial> MakeInputs(const Wish& wish, std::string* reason) {
     TensorList generated, unused;
-    if (auto failure = generator_.Generate(seed, &generated, &unused)) {
+    if (auto failure = generator_.Generate(wish.seed, &generated, &unused)) {
       *reason = failure->message;
       outcome_ = OutcomeOf(failure->kind);
       return std::nullopt;
     }
-    return Trial{
-        distribution, Transform(distribution, generated, SubSeed(seed, 1), strength), SubSeed(seed, 2), {}};
+    return Trial{wish.distribution,
+                 Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength),
+                 SubSeed(wish.seed, 2),
+                 {}};
   }
 
   // Fills in what is expected.
@@ -127,11 +140,6 @@ std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
   return breaks;
 }
 
-struct Wish {
-  Distribution distribution;
-  uint64_t seed;
-};
-
 // Why a wish is not to be granted, given the bytes that the trials so far take; empty: it is.
 using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 
@@ -142,14 +150,11 @@ std::vector<std::optional<Trial>> MakeTrials(TrialMaker* maker, const std::vecto
   std::vector<std::optional<Trial>> trials(wishes.size());
   reasons->assign(wishes.size(), "");
   std::vector<bool> refused(wishes.size(), false);
-  auto make = [&](size_t i, double strength) {
-    return maker->Make(wishes[i].distribution, wishes[i].seed, strength, &(*reasons)[i]);
-  };
   int64_t bytes = 0;
   for (size_t i = 0; i < wishes.size(); ++i) {
     (*reasons)[i] = refusal(wishes[i], bytes);
     refused[i] = !(*reasons)[i].empty();
-    if (!refused[i]) trials[i] = make(i, 1);
+    if (!refused[i]) trials[i] = maker->Make(wishes[i], &(*reasons)[i]);
     if (trials[i]) bytes += BytesOf(*trials[i]);
   }
   const std::vector<bool> breaks = WhichBreak(trials);
@@ -157,7 +162,7 @@ std::vector<std::optional<Trial>> MakeTrials(TrialMaker* maker, const std::vecto
     if (refused[i] || (trials[i] && !breaks[i])) continue;
     trials[i].reset();
     std::vector<std::optional<Trial>> tamed(1);
-    tamed[0] = make(i, kTamed);
+    tamed[0] = maker->Make({wishes[i].distribution, wishes[i].seed, kTamed}, &(*reasons)[i]);
     if (!tamed[0]) continue;
     if (WhichBreak(tamed)[0]) {
       (*reasons)[i] = "the reference gives NaN or Inf there";
@@ -168,15 +173,23 @@ std::vector<std::optional<Trial>> MakeTrials(TrialMaker* maker, const std::vecto
   return trials;
 }
 
-// The same call twice must agree within the budget, or no candidate can.
-std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial) {
+// The same call twice must agree within the budget, or no candidate can: the second one, by output. Not
+// waited for.
+std::vector<PendingComparison> CallAgain(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial) {
+  std::vector<PendingComparison> comparisons;
   TensorList again;
-  if (runs->RunEager(trial.inputs, trial.run_seed, &again)) return std::nullopt;
-  for (size_t i = 0; i < trial.outputs.size(); ++i) {
-    if (!trial.outputs[i].Compare(task.index_sources[i], again[i]).ok) {
-      return TaskFailure{Outcome::kNondeterministic,
-                         fmt::format("the reference gives two answers to the same call (output {})", i)};
-    }
+  if (runs->RunEager(trial.inputs, trial.run_seed, &again)) return comparisons;
+  for (size_t i = 0; i < trial.outputs.size(); ++i)
+    comparisons.push_back(trial.outputs[i].CompareLater(task.index_sources[i], again[i]));
+  return comparisons;
+}
+
+std::optional<TaskFailure> CheckDeterminism(std::span<PendingComparison> again) {
+  PendingComparison::GetAll(again);
+  for (size_t i = 0; i < again.size(); ++i) {
+    if (again[i].Get().ok) continue;
+    return TaskFailure{Outcome::kNondeterministic,
+                       fmt::format("the reference gives two answers to the same call (output {})", i)};
   }
   return std::nullopt;
 }
@@ -200,15 +213,17 @@ bool IsAsBefore(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial)
   return std::all_of(comparisons.begin(), comparisons.end(), [](PendingComparison& c) { return c.Get().ok; });
 }
 
-// Integers stay as the generator makes them; those that never differ are the only ones that are tried.
-void NoteFixedInputs(const Task::Impl& task, const Trial& one, const Trial& other,
-                     std::vector<std::string>* notes) {
+// Integers stay as the generator makes them; those that never differ are the only ones that are tried. Asked
+// of the two as generated.
+void NoteFixedInputs(const Task::Impl& task, Setting* setting) {
   const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
+  const Trial& one = *std::find_if(setting->trials.begin(), setting->trials.end(), IsGenerated);
+  const Trial& other = setting->trials.back();
   for (size_t i = 0; i < leaves.size(); ++i) {
     const at::ScalarType type = one.inputs[i].scalar_type();
     if (!at::isIntegralType(type, /*includeBool=*/false) || !one.inputs[i].equal(other.inputs[i])) continue;
     if (!task.flow.Reaches(task.plan, leaves[i])) continue;
-    notes->push_back(fmt::format("input {} is the same in every trial, as get_inputs makes it", i));
+    setting->notes.push_back(fmt::format("input {} is the same in every trial, as get_inputs makes it", i));
   }
 }
 
@@ -243,7 +258,7 @@ struct KeptReference final : FreshTrials {
 
   std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength) override {
     std::string unused;
-    return maker.MakeInputs(distribution, seed, strength, &unused);
+    return maker.MakeInputs({distribution, seed, strength}, &unused);
   }
 
   bool Expect(Trial* trial) override {
@@ -261,7 +276,21 @@ struct KeptReference final : FreshTrials {
   TrialMaker maker;
 };
 
-// Grants wishes to a setting that ends with the second trial as generated.
+// Trial `number` as generated, 0 or 1, at the end of a setting.
+std::optional<TaskFailure> AddGenerated(const Task::Impl& task, uint64_t number, const Deadline& deadline,
+                                        TrialMaker* maker, Setting* setting) {
+  std::string reason;
+  auto trial = maker->Make({Distribution::kGenerated, SubSeed(task.options.seed, 100 + number)}, &reason);
+  if (!trial) return TaskFailure{maker->outcome(), reason};
+  for (OutputCheck& output : trial->outputs) {
+    if (KeepsGeneratedOnly(task)) output.expected.Slim();
+  }
+  setting->trials.push_back(std::move(*trial));
+  if (deadline.left() > 0) return std::nullopt;
+  return TaskFailure{Outcome::kTimeout, "the reference takes too long on this machine: use smaller shapes"};
+}
+
+// Grants wishes to a setting that ends with a trial as generated.
 void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadline& deadline,
            TrialMaker* maker, Setting* setting) {
   int64_t free_bytes = task.options.memory_bytes / 4;
@@ -294,27 +323,18 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
   TrialMaker& maker = kept->maker;
   Setting setting;
   setting.bindings = std::move(bindings);
-  std::string reason;
-  // The two as generated come first: what NaN and Inf mean is measured against them, and no task goes without
-  // them. Nor without `spread`, which tells most shortcuts: [0, 1) inputs alone let ReLU pass for the
-  // identity.
-  std::optional<Trial> pair[2];
-  for (uint64_t i = 0; i < 2; ++i) {
-    pair[i] = maker.Make(Distribution::kGenerated, SubSeed(task.options.seed, 100 + i), 1, &reason);
-    if (!pair[i]) return TaskFailure{maker.outcome(), reason};
-    for (OutputCheck& output : pair[i]->outputs) {
-      if (KeepsGeneratedOnly(task)) output.expected.Slim();
-    }
-    if (deadline.left() <= 0)
-      return TaskFailure{Outcome::kTimeout,
-                         "the reference takes too long on this machine: use smaller shapes"};
-  }
-  if (auto failure = CheckDeterminism(task, &runs, *pair[0])) return *failure;
-  NoteFixedInputs(task, *pair[0], *pair[1], &setting.notes);
-  for (std::optional<Trial>& trial : pair) setting.trials.push_back(std::move(*trial));
   std::vector<Wish> wishes = WishesFor(task);
   if (first_only && wishes.size() > 1) wishes.erase(wishes.begin() + 1, wishes.end());
+  // Those as generated come first: what NaN and Inf mean is measured against them, and no task goes without
+  // them. Nor without `spread`, which tells most shortcuts: [0, 1) inputs alone let ReLU pass for the
+  // identity.
+  for (uint64_t i = 0; i < (first_only ? 1 : 2); ++i) {
+    if (auto failure = AddGenerated(task, i, deadline, &maker, &setting)) return *failure;
+  }
+  std::vector<PendingComparison> again = CallAgain(task, &runs, setting.trials.front());
   Grant(task, wishes, deadline, &maker, &setting);
+  if (auto failure = CheckDeterminism(again)) return *failure;
+  if (!first_only) NoteFixedInputs(task, &setting);
   if (task.options.on_gpu || first_only) setting.fresh = std::move(kept);
   return setting;
 }
@@ -326,7 +346,10 @@ bool MakeOtherTrials(const Task::Impl& task, const Deadline& deadline, Setting* 
   if (!IsAsBefore(task, &kept.runs, setting->trials.back())) return false;
   std::vector<Wish> wishes = WishesFor(task);
   wishes.erase(wishes.begin());
+  if (auto failure = AddGenerated(task, 1, deadline, &kept.maker, setting))
+    throw std::runtime_error(failure->reason);
   Grant(task, wishes, deadline, &kept.maker, setting);
+  NoteFixedInputs(task, setting);
   return true;
 }
 
@@ -335,7 +358,7 @@ int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distribut
   KeptReference kept(task, deadline);
   if (kept.runs.Setup(setting->bindings)) return 0;
   std::string reason;
-  kept.maker.Make(Distribution::kGenerated, SubSeed(seed, 0), 1, &reason);  // what is finite
+  kept.maker.Make({Distribution::kGenerated, SubSeed(seed, 0)}, &reason);  // what is finite
   std::vector<Wish> wishes;
   for (const Distribution distribution : distributions)
     wishes.push_back({distribution, SubSeed(seed, wishes.size() + 1)});
