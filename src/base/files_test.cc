@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -80,6 +81,20 @@ TEST(Sha256Test, MatchesTheStandard) {
     whole.Update(std::string(2997, 'a'));
     return whole.Digest();
   }());
+}
+
+TEST(Sha256Test, IsTheSameByInstructions) {
+  std::mt19937 random(5);
+  for (int size = 0; size < 400; ++size) {
+    std::string text(size, '\0');
+    for (char& c : text) c = static_cast<char>(random());
+    Sha256 plain(Sha256::Way::kPlain), quick(Sha256::Way::kInstructions);
+    const size_t cut = random() % (text.size() + 1);
+    plain.Update(text);
+    quick.Update(text.substr(0, cut));
+    quick.Update(text.substr(cut));
+    EXPECT_EQ(plain.Digest(), quick.Digest()) << size << " bytes, cut at " << cut;
+  }
 }
 
 TEST(Utf8Test, KnowsWellFormedText) {

@@ -4,6 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace tritogen {
 namespace {
 
@@ -21,9 +25,7 @@ uint32_t LoadBigEndian(const uint8_t* p) {
   return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | p[3];
 }
 
-}  // namespace
-
-void Sha256::Block(const uint8_t* block) {
+void PlainBlock(uint32_t* state, const uint8_t* block) {
   uint32_t w[64];
   for (int i = 0; i < 16; ++i) w[i] = LoadBigEndian(block + 4 * i);
   for (int i = 16; i < 64; ++i) {
@@ -31,7 +33,8 @@ void Sha256::Block(const uint8_t* block) {
     w[i] = w[i - 16] + (std::rotr(a, 7) ^ std::rotr(a, 18) ^ (a >> 3)) + w[i - 7] +
            (std::rotr(b, 17) ^ std::rotr(b, 19) ^ (b >> 10));
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
+  uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+  uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
   for (int i = 0; i < 64; ++i) {
     uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
     uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
@@ -40,23 +43,66 @@ void Sha256::Block(const uint8_t* block) {
     h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
   const uint32_t end[8] = {a, b, c, d, e, f, g, h};
-  for (int i = 0; i < 8; ++i) state_[i] += end[i];
+  for (int i = 0; i < 8; ++i) state[i] += end[i];
+}
+
+#if defined(__x86_64__)
+// The instructions keep a, b, e, f in one register and c, d, g, h in the other, and do two rounds each.
+__attribute__((target("sha,sse4.1"))) void InstructionBlock(uint32_t* state, const uint8_t* block) {
+  auto load = [](const void* from) __attribute__((target("sha,sse4.1"))) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(from));
+  };
+  const __m128i badc = _mm_shuffle_epi32(load(state), 0xb1), hgfe = _mm_shuffle_epi32(load(state + 4), 0x1b);
+  __m128i abef = _mm_alignr_epi8(badc, hgfe, 8), cdgh = _mm_blend_epi16(hgfe, badc, 0xf0);
+  const __m128i abef_before = abef, cdgh_before = cdgh;
+  const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  __m128i w[4];
+  for (int i = 0; i < 4; ++i) w[i] = _mm_shuffle_epi8(load(block + 16 * i), big_endian);
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    const __m128i sum = _mm_add_epi32(w[i % 4], load(kRound + 4 * i));
+    cdgh = _mm_sha256rnds2_epu32(cdgh, abef, sum);
+    abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(sum, 0x0e));
+    const __m128i last = w[(i + 3) % 4];  // the words of four rounds from now, which the last ones do without
+    const __m128i next = _mm_add_epi32(_mm_sha256msg1_epu32(w[i % 4], w[(i + 1) % 4]),
+                                       _mm_alignr_epi8(last, w[(i + 2) % 4], 4));
+    w[i % 4] = _mm_sha256msg2_epu32(next, last);
+  }
+  const __m128i feba = _mm_shuffle_epi32(_mm_add_epi32(abef, abef_before), 0x1b);
+  const __m128i dchg = _mm_shuffle_epi32(_mm_add_epi32(cdgh, cdgh_before), 0xb1);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(state), _mm_blend_epi16(feba, dchg, 0xf0));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+#endif
+
+}  // namespace
+
+Sha256::Sha256(Way way) : block_(PlainBlock) {
+#if defined(__x86_64__)
+  static const bool has_instructions = __builtin_cpu_supports("sha") && __builtin_cpu_supports("sse4.1");
+  if (way == Way::kInstructions && has_instructions) block_ = InstructionBlock;
+#endif
 }
 
 void Sha256::Update(std::string_view bytes) {
   while (!bytes.empty()) {
-    size_t used = bytes_ % 64, take = std::min(bytes.size(), 64 - used);
-    std::memcpy(pending_.data() + used, bytes.data(), take);
+    const size_t used = bytes_ % 64, take = std::min(bytes.size(), 64 - used);
+    if (take == 64) {
+      block_(state_.data(), reinterpret_cast<const uint8_t*>(bytes.data()));
+    } else {
+      std::memcpy(pending_.data() + used, bytes.data(), take);
+      if (used + take == 64) block_(state_.data(), pending_.data());
+    }
     bytes_ += take;
     bytes.remove_prefix(take);
-    if (used + take == 64) Block(pending_.data());
   }
 }
 
 std::array<uint8_t, 32> Sha256::Digest() {
   const uint64_t bits = bytes_ * 8;
   Update(std::string_view("\x80", 1));
-  while (bytes_ % 64 != 56) Update(std::string_view("\0", 1));
+  static constexpr char kZeros[64] = {};
+  Update({kZeros, (64 + 56 - bytes_ % 64) % 64});
   char length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<char>(bits >> (56 - 8 * i));
   Update({length, 8});

@@ -135,9 +135,7 @@ VerifyOptions Resolved(VerifyOptions options, const Plan& plan) {
   const int64_t available = options.on_gpu ? Gpu::Current()->info().memory_bytes : AvailableMemory();
   if (options.memory_bytes <= 0) options.memory_bytes = available / 4 * 3;
   if (options.threads <= 0) {  // threads cost more than they give where all data fits into a cache
-    options.threads = PeakBytes(plan) < kSmallTask
-                          ? 1
-                          : MachineThreads();
+    options.threads = PeakBytes(plan) < kSmallTask ? 1 : MachineThreads();
   }
   return options;
 }

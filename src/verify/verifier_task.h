@@ -113,7 +113,8 @@ struct Task::Impl {
   std::vector<std::string> replaced;         // state entries that were made non-neutral
   Bindings neutral;                          // their values before that
   Setting bound;                             // state bound by name
-  // Of `bound` there are the first trials only, one of them as generated; `sensitive_*` and the notes are not known yet.
+  // Of `bound` there are the first trials only, one of them as generated; `sensitive_*` and the notes are not
+  // known yet.
   bool unfinished = false;
   bool spoiled = false;  // Task::spoiled
 
