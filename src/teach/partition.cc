@@ -174,6 +174,10 @@ class Partitioner {
     }
     for (PrimId member : to.members) {
       if (LoadsFrom(graph_[member], flat)) return;
+      // Of a value that the same program computes, an element finds its own only.
+      for (const View& view : Tiles(graph_[member])) {
+        if (view.prim >= 0 && group_of_[view.prim] == flat && !view.IsContiguous()) return;
+      }
       // A product reads whole rows and columns, not its own element.
       if (graph_[member].kind != PrimKind::kMatmul) continue;
       for (const View& view : Reads(graph_[member])) {

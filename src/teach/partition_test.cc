@@ -41,6 +41,19 @@ TEST(Partition, PointwiseOperandsComeAlong) {
   EXPECT_EQ(Groups(m.Finish(m.Op("aten::mul.Tensor", {Ref(a), Ref(c)}, {8, 16}))).size(), 1u);
 }
 
+TEST(Partition, WhatIsReadInAnotherOrderStaysAKernelOfItsOwn) {
+  // Scaled by a sum of all, x cannot be computed again where it is read, and its transpose is at other
+  // places.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {1024, 1024}), w = m.Leaf(NodeKind::kInput, "w", {1024, 1024});
+  NodeId total = m.Op("aten::sum", {Ref(x)}, {});
+  NodeId scaled = m.Op("aten::mul.Tensor", {Ref(x), Ref(total)}, {1024, 1024});
+  NodeId turned = m.Op("aten::t", {Ref(scaled)}, {1024, 1024});
+  NodeId exp = m.Op("aten::exp", {Ref(w)}, {1024, 1024});
+  NodeId product = m.Op("aten::mul.Tensor", {Ref(exp), Ref(turned)}, {1024, 1024});
+  EXPECT_EQ(Groups(m.Finish(product)).size(), 4u);
+}
+
 TEST(Partition, NoCircularWait) {
   // a feeds a call whose result joins a again: the last add must not enter a's kernel.
   Maker m;
