@@ -32,12 +32,27 @@ std::vector<Value> SplitParts(const Value& x, const std::vector<int64_t>& length
   return parts;
 }
 
+// Of many parts some are put together first: each of them is a load and a choice.
+Value ConcatenateAll(Builder& b, std::vector<Value> parts, int64_t dim) {
+  constexpr size_t kAtOnce = 8;
+  while (parts.size() > kAtOnce) {
+    std::vector<Value> longer;
+    for (size_t i = 0; i < parts.size(); i += kAtOnce) {
+      const auto first = parts.begin() + static_cast<int64_t>(i);
+      const auto last = parts.begin() + static_cast<int64_t>(std::min(i + kAtOnce, parts.size()));
+      longer.push_back(Concatenate(b, {first, last}, dim));
+    }
+    parts = std::move(longer);
+  }
+  return Concatenate(b, parts, dim);
+}
+
 // Cutting ops and those with several operands.
 bool LowerCutting(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op == "cat" || op == "stack") {
     const auto* list = std::get_if<Arg::List>(&args["tensors"].v);
     int64_t dim = AsInt(args["dim"]).value_or(0);
-    if (list == nullptr || list->empty() || list->size() > 8) return false;
+    if (list == nullptr || list->empty()) return false;
     std::vector<Value> parts;
     for (const Arg& item : *list) {
       if (AsRef(item) == nullptr) return false;
@@ -48,7 +63,7 @@ bool LowerCutting(Builder& b, const Node& node, std::string_view op, const Bound
       if (!part.view.guards.empty()) return false;
       parts.push_back(part);
     }
-    b.Return({Concatenate(b, parts, dim)});
+    b.Return({ConcatenateAll(b, std::move(parts), dim)});
     return true;
   }
   Value x = b.Tensor(args, "self");
