@@ -15,7 +15,6 @@ namespace {
 constexpr int64_t kFewRows = 64, kLongRow = 16384, kChunk = 4096;
 
 // Operations of a product below which parts of its factors cost more than their products save.
-constexpr double kFlopsWorthSplitting = double{1u << 31};
 
 // The part of a long reduction that a first kernel does: the largest divisor of n that is at most kChunk, and
 // 1 when there is none worth it.
@@ -285,71 +284,6 @@ Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {
   prim.flops = 1;
   Dtype dtype = prim.dtype;
   return {graph.Whole(graph.Add(std::move(prim))), dtype};
-}
-
-Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
-  std::vector<int64_t> sizes = {a.sizes().begin(), a.sizes().end() - 1};
-  sizes.push_back(b.sizes().back());
-  return Matmul(a, b, batch_dims, std::move(sizes), a.sizes().back());
-}
-
-Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
-                      int64_t inner, std::vector<int64_t> shape) {
-  const double flops = 2.0 * static_cast<double>(Product(sizes)) * static_cast<double>(inner);
-  if (Splits(a.dtype, flops) && a.view.prim >= 0 && b.view.prim >= 0)
-    return Matmul(PartsWhereItLies(a), PartsWhereItLies(b), batch_dims, std::move(sizes), inner,
-                  std::move(shape));
-  return Matmul(std::vector{a}, std::vector{b}, batch_dims, std::move(sizes), inner, std::move(shape));
-}
-
-Value Builder::Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
-                      std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape) {
-  TRITOGEN_CHECK(!a.empty() && a.size() == b.size());
-  Prim prim;
-  prim.kind = PrimKind::kMatmul;
-  prim.name = "matmul";
-  prim.origin = origin;
-  prim.parts = static_cast<int>(a.size());
-  prim.dtype = prim.parts > 1 ? Dtype::kFloat32 : a[0].dtype;
-  prim.held = Dtype::kFloat32;
-  prim.batch_dims = batch_dims;
-  prim.sizes = std::move(sizes);
-  prim.shape = std::move(shape);
-  prim.inner = inner;
-  for (const auto* factor : {&a, &b}) {
-    for (const Value& part : *factor) {
-      prim.operands.push_back(part.view);
-      prim.compute.push_back(part.dtype);
-    }
-  }
-  prim.flops = 2.0 * static_cast<double>(inner);
-  const Dtype dtype = prim.dtype;
-  return {graph.Whole(graph.Add(std::move(prim))), dtype};
-}
-
-bool Builder::Splits(Dtype dtype, double flops) const {
-  return options_.split_products && dtype == Dtype::kFloat32 && flops >= kFlopsWorthSplitting;
-}
-
-// What is infinite has no parts but itself: infinity less infinity is no number.
-std::vector<Value> Builder::Parts(const Value& in) {
-  Value high = Cast(in, Dtype::kBFloat16);
-  Value rest = Pointwise("rest", "tl.where(tl.abs({1}) < float(\"inf\"), {0} - {1}, 0.0)", {in, high},
-                         Dtype::kFloat32, 2);
-  Value middle = Cast(rest, Dtype::kBFloat16);
-  Value low = Cast(Pointwise("rest", "{0} - {1}", {rest, middle}, Dtype::kFloat32, 1), Dtype::kBFloat16);
-  return {Once("high", high), Once("middle", middle), Once("low", low)};
-}
-
-// In the order of the memory that the value is a view of, so that a transposed factor needs no copy.
-std::vector<Value> Builder::PartsWhereItLies(const Value& in) {
-  std::vector<Value> parts = Parts({graph.Whole(in.view.prim), in.dtype});
-  for (Value& part : parts) {
-    View view = in.view;
-    view.prim = part.view.prim;
-    part.view = std::move(view);
-  }
-  return parts;
 }
 
 Value Builder::Reshape(const Value& in, const std::vector<int64_t>& sizes) {

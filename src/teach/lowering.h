@@ -104,6 +104,11 @@ class Builder {
                                    const std::vector<Value>& index, const std::optional<Value>& valid,
                                    const std::string& other);
   std::vector<Value> PartsWhereItLies(const Value& in);
+  std::optional<Value> SumOfProducts(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
+                                     std::vector<int64_t> sizes, int64_t inner,
+                                     const std::vector<int64_t>& shape);
+  Value OneProduct(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
+                   std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape, Dtype dtype);
 
   const LowerOptions& options_;
   std::map<PrimId, double> fill_;           // floating-point tensors that hold one number throughout

@@ -131,6 +131,33 @@ TEST(Teach, OnlyLongSumsOfLargeProductsAreCutUp) {
   EXPECT_FALSE(cut(product(1024, 512, Dtype::kBFloat16)));
 }
 
+TEST(Teach, LongSumsOfFewTilesAreSharedByManyPrograms) {
+  const auto sources = [](int64_t rows, int64_t k, Dtype dtype) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {rows, k}, dtype);
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {96, k}, dtype);
+    std::map<std::string, std::string> sources;
+    for (const Answer& answer :
+         TeachFunction(maker.Finish(maker.Op("aten::linear", {Ref(x), Ref(w)}, {rows, 96}, dtype)), true))
+      sources[answer.strategy] = answer.source;
+    return sources;
+  };
+  const auto parts = [](const std::string& source) {
+    return source.find("batch = pid //") != std::string::npos;
+  };
+  auto few = sources(8, 4096, Dtype::kFloat32);
+  EXPECT_TRUE(parts(few["fused"])) << few["fused"];
+  EXPECT_NE(few["fused"].find("torch.empty((32, 8, 96), "), std::string::npos) << few["fused"];
+  EXPECT_NE(few["fused"].find("(8, 96)"), std::string::npos);
+  EXPECT_FALSE(parts(few["one stage reductions"]));
+  // Sums of half types are not rounded before they are added up.
+  const std::string half = sources(8, 4096, Dtype::kFloat16)["fused"];
+  EXPECT_NE(half.find("dtype=torch.float32"), std::string::npos) << half;
+  EXPECT_FALSE(parts(sources(8, 512, Dtype::kFloat32)["fused"]));         // short
+  EXPECT_FALSE(parts(sources(8, 4099, Dtype::kFloat32)["fused"]));        // a prime
+  EXPECT_FALSE(parts(sources(1 << 14, 1024, Dtype::kFloat32)["fused"]));  // many tiles
+}
+
 int CountOf(const std::string& source, std::string_view text) {
   int count = 0;
   for (size_t at = 0; (at = source.find(text, at)) != std::string::npos; ++at) ++count;

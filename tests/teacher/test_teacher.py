@@ -21,6 +21,7 @@ POINTWISE = {
     "maximum": ("(33,),(33,)", "torch.maximum(x, y) - torch.minimum(x, y) * x.neg().rsqrt().isnan()"),
     "casts": ("(65,)", "(x * 3).to(torch.int32).to(torch.float32) + x.half().float()"),
     "compare": ("(65,)", "((x > 0) & ~(x > 1)) | (x < -1)"),
+    "long_sums_of_few_tiles": ("(4,1200),(1200,6),(5,32,6,6)", "(torch.relu(x @ y), F.conv2d(z, z, padding=2), x.half() @ y.half())"),
     "concatenate_many": ("(2,3),(2,2)", "(torch.cat([x, y, x.relu(), y * 2] * 5, 1), torch.stack([x[0] + i for i in range(70)]))"),
     "concatenate": ("(4,6),(4,3)", "torch.cat([x * 2, y + 1, x], 1).relu()"),
     "triangle": ("(2,9,9)", "torch.tril(x, 1) + torch.triu(x, 2) * 3"),

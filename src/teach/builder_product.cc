@@ -1,0 +1,168 @@
+// Matrix products: of parts where they are large, cut along k where results are few.
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/rounding.h"
+#include "teach/count_text.h"
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr double kFlopsWorthSplitting = double{1u << 31};
+
+// A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
+// programs, and its parts are added up behind it.
+constexpr int64_t kTile = 64, kManyPrograms = 264, kFewPrograms = 132, kLongSum = 1024, kShortestPart = 128;
+
+// Dimensions of a factor that are k, and where they begin.
+struct Inner {
+  size_t first = 0;
+  std::vector<int64_t> sizes;
+};
+
+Inner InnerOfFirst(const View& a, int64_t inner) {
+  size_t first = a.sizes.size();
+  for (int64_t size = 1; first > 0 && size < inner;) size *= a.sizes[--first];
+  return {first, {a.sizes.begin() + static_cast<int64_t>(first), a.sizes.end()}};
+}
+
+Inner InnerOfSecond(const View& b, int batch_dims, int64_t inner) {
+  const auto first = static_cast<size_t>(batch_dims);
+  size_t last = first;
+  for (int64_t size = 1; last < b.sizes.size() && size < inner;) size *= b.sizes[last++];
+  return {first, {b.sizes.begin() + batch_dims, b.sizes.begin() + static_cast<int64_t>(last)}};
+}
+
+// Dimension `dim` as (parts, the rest), the parts where dimension `to` was.
+View Cut(const View& view, size_t dim, int64_t parts, int to) {
+  View cut = view;
+  const int64_t size = view.sizes[dim] / parts, stride = view.strides[dim];
+  cut.sizes[dim] = size;
+  cut.sizes.insert(cut.sizes.begin() + to, parts);
+  cut.strides.insert(cut.strides.begin() + to, stride * size);
+  return cut;
+}
+
+// In how many parts of those that `size` can be cut into a sum of `inner` is worth cutting; 1: none.
+int64_t PartsOf(int64_t size, int64_t inner, int64_t programs) {
+  int64_t best = 1;
+  for (int64_t parts = 2; parts <= size && inner / parts >= kShortestPart; ++parts) {
+    if (size % parts != 0) continue;
+    best = parts;
+    if (parts * programs >= kManyPrograms) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
+  std::vector<int64_t> sizes = {a.sizes().begin(), a.sizes().end() - 1};
+  sizes.push_back(b.sizes().back());
+  return Matmul(a, b, batch_dims, std::move(sizes), a.sizes().back());
+}
+
+Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
+                      int64_t inner, std::vector<int64_t> shape) {
+  const double flops = 2.0 * static_cast<double>(Product(sizes)) * static_cast<double>(inner);
+  if (Splits(a.dtype, flops) && a.view.prim >= 0 && b.view.prim >= 0)
+    return Matmul(PartsWhereItLies(a), PartsWhereItLies(b), batch_dims, std::move(sizes), inner,
+                  std::move(shape));
+  return Matmul(std::vector{a}, std::vector{b}, batch_dims, std::move(sizes), inner, std::move(shape));
+}
+
+Value Builder::Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
+                      std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape) {
+  TRITOGEN_CHECK(!a.empty() && a.size() == b.size());
+  if (auto sum = SumOfProducts(a, b, batch_dims, sizes, inner, shape)) return *sum;
+  const Dtype dtype = a.size() > 1 ? Dtype::kFloat32 : a[0].dtype;
+  return OneProduct(a, b, batch_dims, std::move(sizes), inner, std::move(shape), dtype);
+}
+
+// Of the parts of k, where that is worth it.
+std::optional<Value> Builder::SumOfProducts(const std::vector<Value>& a, const std::vector<Value>& b,
+                                            int batch_dims, std::vector<int64_t> sizes, int64_t inner,
+                                            const std::vector<int64_t>& shape) {
+  if (!options_.split_reductions || options_.apart || inner < kLongSum) return std::nullopt;
+  const int64_t n = sizes.back();
+  int64_t batch = 1, m = 1;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i) (static_cast<int>(i) < batch_dims ? batch : m) *= sizes[i];
+  const int64_t programs = batch * CeilDiv(m, kTile) * CeilDiv(n, kTile);
+  if (programs >= kFewPrograms) return std::nullopt;
+  const Inner of_a = InnerOfFirst(a[0].view, inner), of_b = InnerOfSecond(b[0].view, batch_dims, inner);
+  const auto guarded = [](const Value& value) { return !value.view.guards.empty(); };
+  if (of_a.sizes != of_b.sizes || std::any_of(a.begin(), a.end(), guarded) ||
+      std::any_of(b.begin(), b.end(), guarded))
+    return std::nullopt;
+  size_t dim = 0;
+  int64_t parts = 1;
+  for (size_t i = 0; i < of_a.sizes.size(); ++i) {
+    const int64_t more = PartsOf(of_a.sizes[i], inner, programs);
+    if (more > parts) dim = i, parts = more;
+  }
+  if (parts == 1) return std::nullopt;
+  auto cut = [&](std::vector<Value> factor, size_t first) {
+    for (Value& value : factor) value.view = Cut(value.view, first + dim, parts, batch_dims);
+    return factor;
+  };
+  sizes.insert(sizes.begin() + batch_dims, parts);
+  std::vector<int64_t> long_shape(sizes.begin(), sizes.end() - 1);
+  const std::vector<int64_t> columns = FactorsAt(shape, 1, n);
+  long_shape.insert(long_shape.end(), columns.begin(), columns.end());
+  const Value products = OneProduct(cut(a, of_a.first), cut(b, of_b.first), batch_dims + 1, std::move(sizes),
+                                    inner / parts, std::move(long_shape), Dtype::kFloat32);
+  const Value sum = Reduce(ReduceOp::kSum, products, {batch_dims}, false);
+  return a.size() > 1 ? sum : Cast(sum, a[0].dtype);
+}
+
+Value Builder::OneProduct(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
+                          std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape,
+                          Dtype dtype) {
+  Prim prim;
+  prim.kind = PrimKind::kMatmul;
+  prim.name = "matmul";
+  prim.origin = origin;
+  prim.parts = static_cast<int>(a.size());
+  prim.dtype = dtype;
+  prim.held = Dtype::kFloat32;
+  prim.batch_dims = batch_dims;
+  prim.sizes = std::move(sizes);
+  prim.shape = std::move(shape);
+  prim.inner = inner;
+  for (const auto* factor : {&a, &b}) {
+    for (const Value& part : *factor) {
+      prim.operands.push_back(part.view);
+      prim.compute.push_back(part.dtype);
+    }
+  }
+  prim.flops = 2.0 * static_cast<double>(inner);
+  return {graph.Whole(graph.Add(std::move(prim))), dtype};
+}
+
+bool Builder::Splits(Dtype dtype, double flops) const {
+  return options_.split_products && dtype == Dtype::kFloat32 && flops >= kFlopsWorthSplitting;
+}
+
+// What is infinite has no parts but itself: infinity less infinity is no number.
+std::vector<Value> Builder::Parts(const Value& in) {
+  Value high = Cast(in, Dtype::kBFloat16);
+  Value rest = Pointwise("rest", "tl.where(tl.abs({1}) < float(\"inf\"), {0} - {1}, 0.0)", {in, high},
+                         Dtype::kFloat32, 2);
+  Value middle = Cast(rest, Dtype::kBFloat16);
+  Value low = Cast(Pointwise("rest", "{0} - {1}", {rest, middle}, Dtype::kFloat32, 1), Dtype::kBFloat16);
+  return {Once("high", high), Once("middle", middle), Once("low", low)};
+}
+
+// In the order of the memory that the value is a view of, so that a transposed factor needs no copy.
+std::vector<Value> Builder::PartsWhereItLies(const Value& in) {
+  std::vector<Value> parts = Parts({graph.Whole(in.view.prim), in.dtype});
+  for (Value& part : parts) {
+    View view = in.view;
+    view.prim = part.view.prim;
+    part.view = std::move(view);
+  }
+  return parts;
+}
+
+}  // namespace tritogen::teach
