@@ -11,9 +11,26 @@ namespace {
 
 constexpr double kFlopsWorthSplitting = double{1u << 31};
 
+// A factor that so few tiles read is taken apart in them: that makes no copy of it.
+constexpr int64_t kTileOfParts = 128, kFewReaders = 2;
+constexpr double kFlopsWorthTakingApart = double{1u << 28};
+constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
+
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.
 constexpr int64_t kTile = 64, kManyPrograms = 264, kFewPrograms = 132, kLongSum = 1024, kShortestPart = 128;
+
+struct Result {
+  int64_t batch = 1, m = 1, n = 1;
+};
+
+Result ResultOf(const std::vector<int64_t>& sizes, int batch_dims) {
+  Result result;
+  for (size_t i = 0; i + 1 < sizes.size(); ++i)
+    (static_cast<int>(i) < batch_dims ? result.batch : result.m) *= sizes[i];
+  result.n = sizes.back();
+  return result;
+}
 
 // Dimensions of a factor that are k, and where they begin.
 struct Inner {
@@ -45,7 +62,7 @@ View Cut(const View& view, size_t dim, int64_t parts, int to) {
 }
 
 // In how many parts of those that `size` can be cut into a sum of `inner` is worth cutting; 1: none.
-int64_t PartsOf(int64_t size, int64_t inner, int64_t programs) {
+int64_t SumsOf(int64_t size, int64_t inner, int64_t programs) {
   int64_t best = 1;
   for (int64_t parts = 2; parts <= size && inner / parts >= kShortestPart; ++parts) {
     if (size % parts != 0) continue;
@@ -65,72 +82,86 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
                       int64_t inner, std::vector<int64_t> shape) {
-  const double flops = 2.0 * static_cast<double>(Product(sizes)) * static_cast<double>(inner);
-  if (Splits(a.dtype, flops) && a.view.prim >= 0 && b.view.prim >= 0)
-    return Matmul(PartsWhereItLies(a), PartsWhereItLies(b), batch_dims, std::move(sizes), inner,
-                  std::move(shape));
-  return Matmul(std::vector{a}, std::vector{b}, batch_dims, std::move(sizes), inner, std::move(shape));
+  auto factors = PartsOf(a, b, batch_dims, sizes, inner);
+  if (!factors) factors = Factors{{a}, {b}};
+  return Matmul(*std::move(factors), batch_dims, std::move(sizes), inner, std::move(shape));
 }
 
 Value Builder::Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
                       std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape) {
   TRITOGEN_CHECK(!a.empty() && a.size() == b.size());
-  if (auto sum = SumOfProducts(a, b, batch_dims, sizes, inner, shape)) return *sum;
-  const Dtype dtype = a.size() > 1 ? Dtype::kFloat32 : a[0].dtype;
-  return OneProduct(a, b, batch_dims, std::move(sizes), inner, std::move(shape), dtype);
+  return Matmul({a, b, static_cast<int>(a.size())}, batch_dims, std::move(sizes), inner, std::move(shape));
+}
+
+Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
+                      std::vector<int64_t> shape) {
+  if (auto sum = SumOfProducts(factors, batch_dims, sizes, inner, shape)) return *sum;
+  return OneProduct(factors, batch_dims, std::move(sizes), inner, std::move(shape), factors.dtype());
+}
+
+// Parts are stored where many tiles read them. A factor that one or two read is taken apart there.
+std::optional<Builder::Factors> Builder::PartsOf(const Value& a, const Value& b, int batch_dims,
+                                                 const std::vector<int64_t>& sizes, int64_t inner) {
+  const double flops = 2.0 * static_cast<double>(Product(sizes)) * static_cast<double>(inner);
+  const Result result = ResultOf(sizes, batch_dims);
+  const bool few_read_a = result.n <= kFewReaders * kTileOfParts,
+             few_read_b = result.m <= kFewReaders * kTileOfParts;
+  const double worth = few_read_a || few_read_b ? kFlopsWorthTakingApart : kFlopsWorthSplitting;
+  if (!Splits(a.dtype, flops * kFlopsWorthSplitting / worth)) return std::nullopt;
+  auto factor = [&](const Value& value, bool few_read) {
+    return few_read || value.view.prim < 0 ? std::vector{value} : PartsWhereItLies(value);
+  };
+  return Factors{factor(a, few_read_a), factor(b, few_read_b), kParts};
 }
 
 // Of the parts of k, where that is worth it.
-std::optional<Value> Builder::SumOfProducts(const std::vector<Value>& a, const std::vector<Value>& b,
-                                            int batch_dims, std::vector<int64_t> sizes, int64_t inner,
+std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_dims,
+                                            std::vector<int64_t> sizes, int64_t inner,
                                             const std::vector<int64_t>& shape) {
   if (!options_.split_reductions || options_.apart || inner < kLongSum) return std::nullopt;
-  const int64_t n = sizes.back();
-  int64_t batch = 1, m = 1;
-  for (size_t i = 0; i + 1 < sizes.size(); ++i) (static_cast<int>(i) < batch_dims ? batch : m) *= sizes[i];
-  const int64_t programs = batch * CeilDiv(m, kTile) * CeilDiv(n, kTile);
+  const Result result = ResultOf(sizes, batch_dims);
+  const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);
   if (programs >= kFewPrograms) return std::nullopt;
+  const auto& [a, b, parts] = factors;
   const Inner of_a = InnerOfFirst(a[0].view, inner), of_b = InnerOfSecond(b[0].view, batch_dims, inner);
   const auto guarded = [](const Value& value) { return !value.view.guards.empty(); };
   if (of_a.sizes != of_b.sizes || std::any_of(a.begin(), a.end(), guarded) ||
       std::any_of(b.begin(), b.end(), guarded))
     return std::nullopt;
   size_t dim = 0;
-  int64_t parts = 1;
+  int64_t sums = 1;
   for (size_t i = 0; i < of_a.sizes.size(); ++i) {
-    const int64_t more = PartsOf(of_a.sizes[i], inner, programs);
-    if (more > parts) dim = i, parts = more;
+    const int64_t more = SumsOf(of_a.sizes[i], inner, programs);
+    if (more > sums) dim = i, sums = more;
   }
-  if (parts == 1) return std::nullopt;
-  auto cut = [&](std::vector<Value> factor, size_t first) {
-    for (Value& value : factor) value.view = Cut(value.view, first + dim, parts, batch_dims);
-    return factor;
-  };
-  sizes.insert(sizes.begin() + batch_dims, parts);
+  if (sums == 1) return std::nullopt;
+  Factors cut = factors;
+  for (Value& value : cut.a) value.view = Cut(value.view, of_a.first + dim, sums, batch_dims);
+  for (Value& value : cut.b) value.view = Cut(value.view, of_b.first + dim, sums, batch_dims);
+  sizes.insert(sizes.begin() + batch_dims, sums);
   std::vector<int64_t> long_shape(sizes.begin(), sizes.end() - 1);
-  const std::vector<int64_t> columns = FactorsAt(shape, 1, n);
+  const std::vector<int64_t> columns = FactorsAt(shape, 1, result.n);
   long_shape.insert(long_shape.end(), columns.begin(), columns.end());
-  const Value products = OneProduct(cut(a, of_a.first), cut(b, of_b.first), batch_dims + 1, std::move(sizes),
-                                    inner / parts, std::move(long_shape), Dtype::kFloat32);
-  const Value sum = Reduce(ReduceOp::kSum, products, {batch_dims}, false);
-  return a.size() > 1 ? sum : Cast(sum, a[0].dtype);
+  const Value products =
+      OneProduct(cut, batch_dims + 1, std::move(sizes), inner / sums, std::move(long_shape), Dtype::kFloat32);
+  return Cast(Reduce(ReduceOp::kSum, products, {batch_dims}, false), factors.dtype());
 }
 
-Value Builder::OneProduct(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
-                          std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape,
-                          Dtype dtype) {
+Value Builder::OneProduct(const Factors& factors, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
+                          std::vector<int64_t> shape, Dtype dtype) {
   Prim prim;
   prim.kind = PrimKind::kMatmul;
   prim.name = "matmul";
   prim.origin = origin;
-  prim.parts = static_cast<int>(a.size());
+  prim.parts = factors.parts;
+  prim.first = static_cast<int>(factors.a.size());
   prim.dtype = dtype;
   prim.held = Dtype::kFloat32;
   prim.batch_dims = batch_dims;
   prim.sizes = std::move(sizes);
   prim.shape = std::move(shape);
   prim.inner = inner;
-  for (const auto* factor : {&a, &b}) {
+  for (const auto* factor : {&factors.a, &factors.b}) {
     for (const Value& part : *factor) {
       prim.operands.push_back(part.view);
       prim.compute.push_back(part.dtype);

@@ -14,7 +14,8 @@ namespace {
 // All but the name.
 auto WorkOf(const Prim& p) {
   return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.guards, p.compute, p.held,
-                  p.inlined, p.reduce, p.space, p.reduced, p.backwards, p.batch_dims, p.inner, p.node);
+                  p.inlined, p.reduce, p.space, p.reduced, p.backwards, p.batch_dims, p.inner, p.parts,
+                  p.first, p.node);
 }
 
 size_t HashOf(const Prim& prim) {

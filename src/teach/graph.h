@@ -22,7 +22,7 @@ enum class PrimKind {
   kLoad,       // element `expr` of operand 0, which lies in memory; the other operands as for kPointwise
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
-  kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many operands as `parts`
+  kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
             // says
   kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each
                // step, and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
@@ -62,8 +62,13 @@ struct Prim {
   // kMatmul
   int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m
   int64_t inner = 0;   // k; operands may have it as several dimensions
-  int parts = 1;       // operands of the first factor, and of the second, behind them; largest first
-  size_t Factor(size_t operand) const { return operand / static_cast<size_t>(parts); }
+  int parts = 1;       // values of which each factor is the sum
+  int first = 1;       // operands that are the first factor: all of its parts, the largest first, or the one
+                       // value that the product takes apart; behind them the second factor's
+  size_t Factor(size_t operand) const { return operand < static_cast<size_t>(first) ? 0 : 1; }
+  bool TakesApart(size_t factor) const {
+    return parts > 1 && (factor == 0 ? static_cast<size_t>(first) : operands.size() - first) == 1;
+  }
 
   // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates ·
   // size), first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are

@@ -51,6 +51,9 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
                           const KernelOptions& options, const std::string& name);
 KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                              const KernelOptions& options, const std::string& name);
+// Whether a program's registers hold the weights that a recurrent layer's state is multiplied by. Otherwise
+// it reads them again at each step.
+bool HoldsWeights(std::string_view cell, int64_t size);
 KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
                                 const std::vector<std::string>& buffers, const KernelOptions& options,
                                 const std::string& name);

@@ -18,10 +18,12 @@ namespace {
 constexpr int64_t kSum = 256;
 constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
 constexpr double kManyFlops = 1 << 30;
-constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
+constexpr size_t kParts = 3;
+constexpr const char* kPartNames[kParts] = {"high", "middle", "low"};
 
-bool InFloat32(const Prim& product) {
-  return product.compute[0] == Dtype::kFloat32 || product.parts > 1;
+// Multiplied as they are, not as parts.
+bool MultipliesFloat32(const Prim& product) {
+  return product.compute[0] == Dtype::kFloat32 && product.parts == 1;
 }
 
 struct Tiles {
@@ -41,19 +43,24 @@ int64_t Fit(int64_t wished, int64_t size) {
 
 Tiles Choose(const Prim& product, const Group& group, const KernelOptions& options, int64_t k) {
   Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k, 0, 0, 0, k};
-  bool half = product.compute[0] != Dtype::kFloat32;
-  const int64_t deep = InFloat32(product) ? 32 : 64;  // all parts of a step lie in shared memory
-  int64_t large = half ? 128 : 64;
-  // Small products get small tiles, so that there are programs enough.
-  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < 132) large = half ? 64 : 32;
-  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large, t.m);
-  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large, t.n);
+  bool half = !MultipliesFloat32(product);
+  const bool deep_steps = half && product.parts == 1;  // all parts of a step lie in shared memory
+  const int64_t deep = deep_steps ? 64 : 32;
+  int64_t large = half ? 128 : 64, large_m = large, large_n = large;
+  // Small products get small tiles, so that there are programs enough; what is taken apart in them is read by
+  // few all the same.
+  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < 132) {
+    if (!product.TakesApart(1)) large_m /= 2;
+    if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
+  }
+  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large_m, t.m);
+  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large_n, t.n);
   t.block_k = Fit(options.tile_k > 0 ? options.tile_k : deep, t.k);
   // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
   // reference's, which are cut up, come to. Short programs stay as simple as they can be.
   if (product.parts > 1 && !options.one_sum) t.sum = kSumOnTensorCores;
   const bool many = k >= 2 * kSum && t.Products() >= kManyFlops / 2;
-  if (product.compute[0] == Dtype::kFloat32 && many) t.sum = kSum;
+  if (MultipliesFloat32(product) && many) t.sum = kSum;
   if (t.sum >= k || t.sum % t.block_k != 0) t.sum = k;
   return t;
 }
@@ -72,7 +79,8 @@ class MatmulWriter {
       code_.Name(used);
     }
     if (graph_[group_.members[0]].parts > 1) {
-      for (const char* used : {"rest", "a_high", "a_middle", "a_low", "b_high", "b_middle", "b_low"})
+      for (const char* used :
+           {"rest", "a_high", "a_middle", "a_low", "b_high", "b_middle", "b_low", "a_rest", "b_rest"})
         code_.Name(used);
     }
     code_.body = code_.outer = &lines_;
@@ -163,8 +171,11 @@ class MatmulWriter {
       whole(value, axes);
       code_.EndOperand();
     };
-    for (size_t i = 0; i < product.operands.size(); ++i)
-      load(operands_[product.Factor(i)][i % operands_[0].size()], i);
+    const std::vector<std::string> loaded = NamesOf(product);
+    for (size_t i = 0; i < product.operands.size(); ++i) load(loaded[i], i);
+    for (size_t factor : {0, 1}) {
+      if (product.TakesApart(factor)) TakeApart(factor == 0 ? "a" : "b", &inner);
+    }
     code_.body = &lines_;
     Multiply(product, &inner);
     Loops(product, inner);
@@ -174,22 +185,41 @@ class MatmulWriter {
   // Those of two parts that begin 24 places or more behind the largest are left out. What is not of the
   // largest parts alone has a sum of its own, of less weight: what tensor cores cut off there does not count.
   void Multiply(const Prim& product, Lines* inner) const {
-    const std::string precision = product.compute[0] == Dtype::kFloat32
-                                      ? fmt::format(", input_precision=\"{}\"", options_.precision)
-                                      : "";
-    const auto& [a, b] = operands_;
+    const std::string precision =
+        MultipliesFloat32(product) ? fmt::format(", input_precision=\"{}\"", options_.precision) : "";
+    const bool whole = product.parts == 1;
+    TRITOGEN_CHECK(whole || product.parts == static_cast<int>(kParts));
     for (int places = product.parts - 1; places > 0; --places) {
       for (int of_a = places; of_a >= 0; --of_a)
-        inner->Add(fmt::format("rest = tl.dot({}, {}, rest)", a[of_a], b[places - of_a]));
+        inner->Add(
+            fmt::format("rest = tl.dot(a_{}, b_{}, rest)", kPartNames[of_a], kPartNames[places - of_a]));
     }
-    inner->Add(
-        fmt::format("{0} = tl.dot({1}, {2}, {0}{3})", t_.sum < t_.k ? "part" : "acc", a[0], b[0], precision));
+    inner->Add(fmt::format("{0} = tl.dot({1}, {2}, {0}{3})", t_.sum < t_.k ? "part" : "acc",
+                           whole ? "a" : "a_high", whole ? "b" : "b_high", precision));
   }
 
-  static std::array<std::vector<std::string>, 2> OperandNames(const Prim& product) {
-    if (product.parts == 1) return {{{"a"}, {"b"}}};
-    TRITOGEN_CHECK(product.parts == kParts);
-    return {{{"a_high", "a_middle", "a_low"}, {"b_high", "b_middle", "b_low"}}};
+  // As Builder::Parts does for factors whose parts are stored.
+  static void TakeApart(const std::string& name, Lines* inner) {
+    auto add = [&](const char* text) { inner->Add(fmt::format(fmt::runtime(text), fmt::arg("x", name))); };
+    add("{x}_high = {x}.to(tl.bfloat16)");
+    add("{x}_rest = tl.where(tl.abs({x}_high.to(tl.float32)) < float(\"inf\"), {x} - "
+        "{x}_high.to(tl.float32), 0.0)");
+    add("{x}_middle = {x}_rest.to(tl.bfloat16)");
+    add("{x}_low = ({x}_rest - {x}_middle.to(tl.float32)).to(tl.bfloat16)");
+  }
+
+  // By operand.
+  static std::vector<std::string> NamesOf(const Prim& product) {
+    std::vector<std::string> names;
+    for (size_t factor : {0, 1}) {
+      const std::string name = factor == 0 ? "a" : "b";
+      if (product.parts == 1 || product.TakesApart(factor)) {
+        names.push_back(name);
+      } else {
+        for (const char* part : kPartNames) names.push_back(fmt::format("{}_{}", name, part));
+      }
+    }
+    return names;
   }
 
   void Loops(const Prim& product, const Lines& inner) {
@@ -265,7 +295,6 @@ class MatmulWriter {
   Tiles t_;
   const KernelOptions& options_;
   TileCode code_;
-  const std::array<std::vector<std::string>, 2> operands_ = OperandNames(graph_[group_.members[0]]);
   Lines lines_;
   std::vector<KernelCode::Descriptor> descriptors_;
 };
@@ -307,9 +336,9 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                               t.block_m, t.block_n, kernel.grid);
   kernel.compute =
       fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
-                  product.parts > 1                       ? " (six dots of bfloat16 parts)"
-                  : product.compute[0] == Dtype::kFloat32 ? " (" + options.precision + " dots)"
-                                                          : "",
+                  product.parts > 1            ? " (six dots of bfloat16 parts)"
+                  : MultipliesFloat32(product) ? " (" + options.precision + " dots)"
+                                               : "",
                   OperatorList(graph, group));
   return kernel;
 }

@@ -1,5 +1,6 @@
 // One recurrent layer in one direction: a program keeps the state of some sequences, and the weights that it
-// is multiplied by, and walks along the steps.
+// is multiplied by, and walks along the steps. Of a layer whose weights no program can hold, a program has
+// one sequence and reads all weights at each step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kSequences = 16;  // of a program: the least that a dot takes
+constexpr int64_t kSequences = 16;      // of a program: the least that a dot takes
+constexpr int64_t kTileOfGate = 16384;  // weights of a gate that are read at once
 
 // The gates of a cell in PyTorch's order, and what makes the next state of them.
 struct Cell {
@@ -45,22 +47,31 @@ class RecurrentWriter {
         prim_(graph[group.members[0]]),
         id_(group.members[0]),
         cell_(CellNamed(prim_.expr)),
+        holds_(HoldsWeights(prim_.expr, prim_.sizes.back())),
         precision_(options.precision),
         code_(graph, group, buffers) {}
 
   void Write() {
-    for (const char* used : {"rows", "cols", "k", "mask", "col_mask", "weight_mask", "step", "t", "h", "c",
-                             "STEPS", "BATCH", "SIZE", "ROWS", "BLOCK"}) {
+    for (const char* used :
+         {"rows", "cols", "k", "mask", "col_mask", "weight_mask", "step", "t", "h", "c", "start", "first",
+          "last", "STEPS", "BATCH", "SIZE", "ROWS", "BLOCK", "BLOCK_K"}) {
       code_.Name(used);
     }
-    Head();
+    holds_ ? HeadOfMany() : HeadOfOne();
+    State();
     Lines step(2);
+    if (!holds_) Sums(step);
     Step(step);
     lines_.Add("for step in range(0, STEPS):");
     lines_.AddDeeper(step);
     if (prim_.expr == "lstm") Store(lines_, "STEPS", "c");
   }
 
+  bool holds() const { return holds_; }
+  std::vector<std::string> Constants() const {
+    return holds_ ? std::vector<std::string>{"STEPS", "BATCH", "SIZE", "ROWS", "BLOCK"}
+                  : std::vector<std::string>{"STEPS", "BATCH", "SIZE", "BLOCK", "BLOCK_K"};
+  }
   TileCode& code() { return code_; }
   const std::string& text() const { return lines_.text(); }
 
@@ -76,7 +87,8 @@ class RecurrentWriter {
     std::string text = code_.Pointer(view.prim);
     const std::vector<int64_t>& shape = graph_[view.prim].Shape();
     // Every load is masked, and a mask of many elements needs an address of many.
-    if (std::ranges::all_of(view.strides, [](int64_t stride) { return stride == 0; })) text += " + cols * 0";
+    if (std::ranges::all_of(view.strides, [](int64_t stride) { return stride == 0; }))
+      text += fmt::format(" + {} * 0", indices.back());
     for (size_t i = 0; i < indices.size(); ++i) {
       if (indices[i].empty() || view.strides[i] == 0) continue;
       text += " + " + indices[i];
@@ -86,7 +98,7 @@ class RecurrentWriter {
     return text;
   }
 
-  void Head() {
+  void HeadOfMany() {
     lines_.Add("# Each program keeps the state of ROWS sequences and walks along the steps.");
     lines_.Add("rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]");
     lines_.Add("cols = tl.arange(0, BLOCK)[None, :]");
@@ -103,6 +115,29 @@ class RecurrentWriter {
       lines_.Add(fmt::format("b_{} = tl.load({}, mask=col_mask, other=0.0)", cell_.gates[gate],
                              Place(Bias(), {"cols"}, first * Bias().strides[0])));
     }
+  }
+
+  void HeadOfOne() {
+    lines_.Add(
+        "# Each program walks along the steps of one sequence. No program can hold the weights: it reads");
+    lines_.Add("# them at each step.");
+    lines_.Add("rows = tl.program_id(0)");
+    lines_.Add("cols = tl.arange(0, BLOCK)");
+    lines_.Add("mask = cols < SIZE");
+    for (const char* gate : cell_.gates) {
+      if (!HasBias()) continue;
+      lines_.Add(fmt::format("b_{} = tl.load({}, mask=mask, other=0.0)", gate,
+                             Place(Bias(), {"cols"}, FirstOf(gate) * Bias().strides[0])));
+    }
+  }
+
+  // Where the part of a gate begins among those of all.
+  int64_t FirstOf(const std::string& gate) const {
+    const auto found = std::find(cell_.gates.begin(), cell_.gates.end(), gate);
+    return (found - cell_.gates.begin()) * size();
+  }
+
+  void State() {
     lines_.Add(
         fmt::format("h = tl.load({}, mask=mask, other=0.0)", Place(prim_.operands[1], {"rows", "cols"})));
     if (prim_.expr == "lstm")
@@ -121,9 +156,11 @@ class RecurrentWriter {
       step.Add(fmt::format("{} = tl.load({}, mask=mask, other=0.0)", in,
                            Place(inputs, {t, "rows", "cols"}, first)));
       parts[fmt::format("{{i{}}}", gate)] = in;
+      const std::string product =
+          holds_ ? fmt::format("tl.dot(h, w_{}, input_precision=\"{}\")", cell_.gates[gate], precision_)
+                 : fmt::format("sum_{}", cell_.gates[gate]);
       parts[fmt::format("{{h{}}}", gate)] =
-          fmt::format("tl.dot(h, w_{0}, input_precision=\"{1}\"){2}", cell_.gates[gate], precision_,
-                      HasBias() ? fmt::format(" + b_{}", cell_.gates[gate]) : "");
+          product + (HasBias() ? fmt::format(" + b_{}", cell_.gates[gate]) : "");
     }
     for (std::string line : cell_.lines) {
       for (const auto& [hole, text] : parts) {
@@ -132,6 +169,34 @@ class RecurrentWriter {
       step.Add(line);
     }
     Store(step, t, "h");
+    if (holds_) return;
+    step.Add("# What other threads have stored is read in the next step.");
+    step.Add("tl.debug_barrier()");
+  }
+
+  // The state of the step before times the weights of each gate, some columns at a time.
+  void Sums(Lines& step) {
+    for (const char* gate : cell_.gates)
+      step.Add(fmt::format("sum_{} = tl.zeros((BLOCK,), dtype=tl.float32)", gate));
+    const View& weights = prim_.operands[2];
+    const View states = ContiguousView(id_, prim_.sizes);
+    Lines sum(3);
+    sum.Add("k = start + tl.arange(0, BLOCK_K)");
+    sum.Add(fmt::format("first = tl.load({}, mask=(k < SIZE) & (step == 0), other=0.0)",
+                        Place(prim_.operands[1], {"rows", "k"})));
+    const std::string before = prim_.backwards ? "(STEPS - step)" : "(step - 1)";
+    sum.Add(fmt::format("last = tl.load({}, mask=(k < SIZE) & (step > 0), other=0.0)",
+                        Place(states, {before, "rows", "k"})));
+    sum.Add("last = tl.where(step == 0, first, last)[None, :]");
+    sum.Add("weight_mask = mask[:, None] & (k < SIZE)[None, :]");
+    for (const char* gate : cell_.gates) {
+      sum.Add(
+          fmt::format("w_{0} = tl.load({1}, mask=weight_mask, other=0.0)", gate,
+                      Place(weights, {"cols[:, None]", "k[None, :]"}, FirstOf(gate) * weights.strides[0])));
+      sum.Add(fmt::format("sum_{0} += tl.sum(w_{0} * last, axis=1)", gate));
+    }
+    step.Add("for start in range(0, SIZE, BLOCK_K):");
+    step.AddDeeper(sum);
   }
 
   void Store(Lines& lines, const std::string& step, const char* value) {
@@ -143,12 +208,17 @@ class RecurrentWriter {
   const Prim& prim_;
   const PrimId id_;
   const Cell& cell_;
+  const bool holds_;
   const std::string precision_;
   TileCode code_;
   Lines lines_;
 };
 
 }  // namespace
+
+bool HoldsWeights(std::string_view cell, int64_t size) {
+  return size <= (cell.starts_with("rnn") ? 128 : 64);
+}
 
 KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
                                 const std::vector<std::string>& buffers, const KernelOptions& options,
@@ -162,17 +232,28 @@ KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = writer.code().pointers();
-  kernel.source = KernelText(name, writer.code(), {"STEPS", "BATCH", "SIZE", "ROWS", "BLOCK"}, writer.text());
-  kernel.grid = GridText(batch, fmt::format("{}", batch), kSequences, /*persistent=*/false);
-  kernel.constants =
-      fmt::format("STEPS={}, BATCH={}, SIZE={}, ROWS={}, BLOCK={}", steps, batch, size, kSequences, block);
+  kernel.source = KernelText(name, writer.code(), writer.Constants(), writer.text());
+  const int64_t sequences = writer.holds() ? kSequences : 1;
+  kernel.grid = GridText(batch, fmt::format("{}", batch), sequences, /*persistent=*/false);
   kernel.access = fmt::format("{} steps of {} sequences with a state of {}; each step needs the one before",
                               steps, batch, size);
-  kernel.launch = fmt::format("{} sequences for each program, grid {}", kSequences, kernel.grid);
+  kernel.launch = fmt::format("{} sequences for each program, grid {}", sequences, kernel.grid);
+  kernel.constants = fmt::format("STEPS={}, BATCH={}, SIZE={}, ", steps, batch, size);
+  if (writer.holds()) {
+    kernel.constants += fmt::format("ROWS={}, BLOCK={}", kSequences, block);
+    kernel.compute = fmt::format(
+        "keep weights and state in registers, for each step load the input's part, "
+        "multiply the state ({} dots), compute {} and store the state",
+        options.precision, OperatorList(graph, group));
+    return kernel;
+  }
+  kernel.constants += fmt::format("BLOCK={}, BLOCK_K={}", block, std::max<int64_t>(kTileOfGate / block, 16));
+  kernel.num_warps = 8;
   kernel.compute = fmt::format(
-      "keep weights and state in registers, for each step load the input's part, "
-      "multiply the state ({} dots), compute {} and store the state",
-      options.precision, OperatorList(graph, group));
+      "for each step load the input's part, multiply the state by weights read a tile at a time, compute {} "
+      "and "
+      "store the state",
+      OperatorList(graph, group));
   return kernel;
 }
 

@@ -2,12 +2,14 @@
 // and the gates behind it.
 #include <fmt/format.h>
 
+#include "teach/kernel.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kMostSteps = 64;  // that are written out
+constexpr int64_t kMostSteps = 64;     // that are written out
+constexpr int64_t kMostStates = 4096;  // of a sequence, which a program has in registers
 
 Value Part(const Value& x, int64_t dim, int64_t start, int64_t length) {
   return {Slice(x.view, dim, start, length, 1), x.dtype};
@@ -63,7 +65,7 @@ Value Next(Builder& b, std::string_view op, const Value& in, const Value& state,
   return b.Op("add", {n, kept}, h.dtype);
 }
 
-// By a product for each step: where a program cannot hold the weights.
+// By a product for each step: where a program cannot hold the weights, and steps are few.
 Value Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
   const int64_t steps = layer.input.sizes()[0], size = layer.hidden.sizes()[1];
   std::vector<Value> states(steps);
@@ -79,8 +81,8 @@ Value Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value&
   return Stack(b, states);
 }
 
-// By one kernel, which keeps them.
-Value Kept(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
+// By one kernel for all steps.
+Value InOneKernel(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
   Prim prim;
   prim.kind = PrimKind::kRecurrent;
   prim.name = "states";
@@ -104,16 +106,10 @@ Value Kept(Builder& b, std::string_view op, const Layer& layer, const Value& inp
   return {b.graph.Whole(b.graph.Add(std::move(prim))), Dtype::kFloat32};
 }
 
-// Whether a program's registers hold the weights of a step.
-bool Holds(std::string_view op, int64_t size) {
-  return size <= (op.starts_with("rnn") ? 128 : 64);
-}
-
 // States after each step (steps, batch, size); behind them an LSTM's last cell.
-Value Run(Builder& b, std::string_view op, const Layer& layer, bool backwards) {
+Value Run(Builder& b, std::string_view op, const Layer& layer, bool backwards, bool unrolled) {
   const Value inputs = Linear(b, layer.input, layer.weights[0], layer.Bias(2));
-  return Holds(op, layer.hidden.sizes()[1]) ? Kept(b, op, layer, inputs, backwards)
-                                            : Unrolled(b, op, layer, inputs, backwards);
+  return unrolled ? Unrolled(b, op, layer, inputs, backwards) : InOneKernel(b, op, layer, inputs, backwards);
 }
 
 }  // namespace
@@ -134,7 +130,8 @@ bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const Bou
   if (batch_first) input.view = Permute(input.view, {1, 0, 2});
   const int64_t steps = input.sizes()[0];
   const int64_t size = states[0].sizes()[2];
-  if (size != weights[1].sizes()[1] || (!Holds(op, size) && steps * layers * ways > kMostSteps)) return false;
+  if (size != weights[1].sizes()[1] || size > kMostStates) return false;
+  const bool unrolled = !HoldsWeights(op, size) && steps * layers * ways <= kMostSteps;
   std::vector<Value> last_hidden, last_cell;
   size_t next = 0;
   for (int64_t layer = 0; layer < layers; ++layer) {
@@ -150,7 +147,7 @@ bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const Bou
       const int64_t at = layer * ways + way;
       l.hidden = {Select(states[0].view, 0, at), input.dtype};
       if (op == "lstm") l.cell = {Select(states[1].view, 0, at), input.dtype};
-      const Value done = Run(b, op, l, way == 1);
+      const Value done = Run(b, op, l, way == 1, unrolled);
       last_hidden.push_back(Part(done, 0, way == 1 ? 0 : steps - 1, 1));
       if (op == "lstm") last_cell.push_back(Part(done, 0, steps, 1));
       sides.push_back(Part(done, 0, 0, steps));

@@ -54,7 +54,7 @@ class Builder {
   // The same of factors that are sums of as many values each, the largest first; the result is float32.
   Value Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
                std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape = {});
-  // Whether a product of so many operations in this dtype is to be made of parts.
+  // Whether a product of so many operations in this dtype is to be made of parts that are stored.
   bool Splits(Dtype dtype, double flops) const;
   // Three bfloat16 values that add up to a float32 one, largest first, stored in its own order.
   std::vector<Value> Parts(const Value& in);
@@ -104,11 +104,21 @@ class Builder {
                                    const std::vector<Value>& index, const std::optional<Value>& valid,
                                    const std::string& other);
   std::vector<Value> PartsWhereItLies(const Value& in);
-  std::optional<Value> SumOfProducts(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
-                                     std::vector<int64_t> sizes, int64_t inner,
-                                     const std::vector<int64_t>& shape);
-  Value OneProduct(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
-                   std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape, Dtype dtype);
+  // What a product is made of: each factor as one value or as `parts` values, the largest first. Of one value
+  // the product makes its parts itself, tile by tile.
+  struct Factors {
+    std::vector<Value> a, b;
+    int parts = 1;
+    Dtype dtype() const { return parts > 1 ? Dtype::kFloat32 : a[0].dtype; }
+  };
+  std::optional<Factors> PartsOf(const Value& a, const Value& b, int batch_dims,
+                                 const std::vector<int64_t>& sizes, int64_t inner);
+  Value Matmul(Factors factors, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
+               std::vector<int64_t> shape);
+  std::optional<Value> SumOfProducts(const Factors& factors, int batch_dims, std::vector<int64_t> sizes,
+                                     int64_t inner, const std::vector<int64_t>& shape);
+  Value OneProduct(const Factors& factors, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
+                   std::vector<int64_t> shape, Dtype dtype);
 
   const LowerOptions& options_;
   std::map<PrimId, double> fill_;           // floating-point tensors that hold one number throughout

@@ -240,7 +240,8 @@ def test_a_file_that_cannot_be_converted_is_named_and_nothing_is_written(tritoge
 @pytest.mark.parametrize("module, inputs", [
     ("torch.nn.Linear(1024, 1024)", "torch.randn(1024, 1024)"),
     ("torch.nn.Conv2d(60, 128, 3, padding=1)", "torch.randn(64, 60, 16, 16)"),
-], ids=["linear", "conv2d"])
+    ("torch.nn.Linear(2100, 1100)", "torch.randn(70, 2100)"),  # its weights are taken apart by the product itself
+], ids=["linear", "conv2d", "few_rows"])
 def test_large_products_of_parts_are_as_exact_as_float32(tritogen, tmp_path, module, inputs):
     (tmp_path / "large.py").write_text(f"""
 import torch

@@ -12,6 +12,9 @@ LAYERS = {
     "rnn": ("nn.RNN(5, 70, nonlinearity='relu', bidirectional=True)", "3, 3, 5"),
     "one_step": ("nn.RNN(1, 1)", "1, 1, 1"),
     "too_large_to_hold": ("nn.LSTM(5, 66)", "2, 3, 5"),
+    "too_large_and_long": ("nn.LSTM(3, 66, num_layers=2, bidirectional=True)", "17, 2, 3"),
+    "too_large_and_long_gru": ("nn.GRU(3, 129, bias=False, batch_first=True)", "2, 70, 3"),
+    "too_large_and_long_rnn": ("nn.RNN(3, 130)", "70, 1, 3"),
 }
 MODULE = """import torch
 from torch import nn
