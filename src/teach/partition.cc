@@ -258,6 +258,10 @@ class Partitioner {
 
   std::set<int> Needs(int g) const {
     std::set<int> needs;
+    // Calls may draw random numbers, one after the other as in the program.
+    for (int before = g - 1; groups_[g].kind == GroupKind::kCall && before >= 0 && needs.empty(); --before) {
+      if (groups_[before].kind == GroupKind::kCall) needs.insert(before);
+    }
     for (PrimId member : groups_[g].members) {
       for (const View& view : Reads(graph_[member])) {
         if (view.prim >= 0 && group_of_[view.prim] >= 0 && group_of_[view.prim] != g)

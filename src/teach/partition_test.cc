@@ -66,6 +66,23 @@ TEST(Partition, NoCircularWait) {
   EXPECT_EQ(groups[1].kind, GroupKind::kCall);
 }
 
+TEST(Partition, CallsStayInTheirOrder) {
+  // The first kernel takes in what needs the second draw, and runs before the first draw's own.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 8}), y = m.Leaf(NodeKind::kInput, "y", {5});
+  NodeId a = m.Op("aten::exp", {Ref(x)}, {8, 8});
+  NodeId one = m.Op("aten::rand_like", {Ref(y)}, {5}), two = m.Op("aten::rand_like", {Ref(x)}, {8, 8});
+  NodeId sum = m.Op("aten::add.Tensor", {Ref(a), Ref(two)}, {8, 8}), sin = m.Op("aten::sin", {Ref(one)}, {5});
+  Program program = m.Finish(sum);
+  program.outputs.push_back({sin});
+  const Graph graph = InlineViews(*Lower(program, {}));
+  std::vector<NodeId> calls;
+  for (const Group& group : Partition(graph)) {
+    if (group.kind == GroupKind::kCall) calls.push_back(graph[group.members[0]].node.id);
+  }
+  EXPECT_EQ(calls, (std::vector<NodeId>{one, two}));
+}
+
 TEST(Partition, LongReductionToAScalarIsCutInTwo) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {1024, 1024});

@@ -62,9 +62,11 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   return all;
 }
 
-bool AllInTriton(const std::vector<Group>& groups) {
-  return std::none_of(groups.begin(), groups.end(),
-                      [](const Group& g) { return g.kind == GroupKind::kCall; });
+// Random numbers that depend on no tensor are PyTorch's, or they would be others: no work of the program's.
+bool AllInTriton(const Graph& graph, const std::vector<Group>& groups) {
+  return std::none_of(groups.begin(), groups.end(), [&](const Group& g) {
+    return g.kind == GroupKind::kCall && !graph[g.members[0]].operands.empty();
+  });
 }
 
 bool AnyInTriton(const std::vector<Group>& groups) {
@@ -96,7 +98,7 @@ bool AnyParts(const std::optional<Prepared>& prepared) {
 
 std::vector<Answer> Teach(const Request& request) {
   auto first = Prepare(*request.program, {});
-  if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->groups))) return {};
+  if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->graph, first->groups))) return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;
   const bool parts = !request.simple && AnyParts(Prepare(*request.program, {.split_products = true}));
