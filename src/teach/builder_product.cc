@@ -9,11 +9,11 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr double kFlopsWorthSplitting = double{1u << 31};
+// A product of so many operations takes longer than its factors' parts take to be made.
+constexpr double kFlopsWorthSplitting = double{1u << 27};
 
 // A factor that so few tiles read is taken apart in them: that makes no copy of it.
 constexpr int64_t kTileOfParts = 128, kFewReaders = 2;
-constexpr double kFlopsWorthTakingApart = double{1u << 28};
 constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
 
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
@@ -106,8 +106,7 @@ std::optional<Builder::Factors> Builder::PartsOf(const Value& a, const Value& b,
   const Result result = ResultOf(sizes, batch_dims);
   const bool few_read_a = result.n <= kFewReaders * kTileOfParts,
              few_read_b = result.m <= kFewReaders * kTileOfParts;
-  const double worth = few_read_a || few_read_b ? kFlopsWorthTakingApart : kFlopsWorthSplitting;
-  if (!Splits(a.dtype, flops * kFlopsWorthSplitting / worth)) return std::nullopt;
+  if (!Splits(a.dtype, flops)) return std::nullopt;
   auto factor = [&](const Value& value, bool few_read) {
     return few_read || value.view.prim < 0 ? std::vector{value} : PartsWhereItLies(value);
   };
