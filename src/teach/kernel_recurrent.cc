@@ -14,8 +14,9 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kSequences = 16;      // of a program: the least that a dot takes
-constexpr int64_t kTileOfGate = 16384;  // weights of a gate that are read at once
+constexpr int64_t kSequences = 16;  // of a program: the least that a dot takes
+constexpr int64_t kPerThread =
+    16;  // weights of a gate that a thread reads at once: there are up to four gates
 
 // The gates of a cell in PyTorch's order, and what makes the next state of them.
 struct Cell {
@@ -177,7 +178,7 @@ class RecurrentWriter {
   // The state of the step before times the weights of each gate, some columns at a time.
   void Sums(Lines& step) {
     for (const char* gate : cell_.gates)
-      step.Add(fmt::format("sum_{} = tl.zeros((BLOCK,), dtype=tl.float32)", gate));
+      step.Add(fmt::format("sum_{} = tl.zeros((BLOCK, BLOCK_K), dtype=tl.float32)", gate));
     const View& weights = prim_.operands[2];
     const View states = ContiguousView(id_, prim_.sizes);
     Lines sum(3);
@@ -193,10 +194,11 @@ class RecurrentWriter {
       sum.Add(
           fmt::format("w_{0} = tl.load({1}, mask=weight_mask, other=0.0)", gate,
                       Place(weights, {"cols[:, None]", "k[None, :]"}, FirstOf(gate) * weights.strides[0])));
-      sum.Add(fmt::format("sum_{0} += tl.sum(w_{0} * last, axis=1)", gate));
+      sum.Add(fmt::format("sum_{0} += w_{0} * last", gate));
     }
     step.Add("for start in range(0, SIZE, BLOCK_K):");
     step.AddDeeper(sum);
+    for (const char* gate : cell_.gates) step.Add(fmt::format("sum_{0} = tl.sum(sum_{0}, axis=1)", gate));
   }
 
   void Store(Lines& lines, const std::string& step, const char* value) {
@@ -247,8 +249,9 @@ KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
         options.precision, OperatorList(graph, group));
     return kernel;
   }
-  kernel.constants += fmt::format("BLOCK={}, BLOCK_K={}", block, std::max<int64_t>(kTileOfGate / block, 16));
-  kernel.num_warps = 8;
+  kernel.num_warps = block <= 256 ? 8 : block <= 1024 ? 16 : 32;
+  const int64_t block_k = std::max<int64_t>(kPerThread * 32 * kernel.num_warps / block, 4);
+  kernel.constants += fmt::format("BLOCK={}, BLOCK_K={}", block, block_k);
   kernel.compute = fmt::format(
       "for each step load the input's part, multiply the state by weights read a tile at a time, compute {} "
       "and "
