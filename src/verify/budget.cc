@@ -98,8 +98,9 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
   const at::Tensor wide_base = base.defined() ? AsDouble(base) : at::Tensor();
   const double* b = base.defined() ? wide_base.const_data_ptr<double>() : errors_of[0];
   const int64_t n = exact_.numel(), rows = this->rows();
-  std::vector<double> row_scale(rows, 0), relative;
+  std::vector<double> relative;
   row_eager_.assign(rows, 0);
+  row_magnitude_.assign(rows, 0);
   double squares = 0;
   Totals& totals = totals_.emplace();
   for (int64_t i = 0; i < n; ++i) {
@@ -109,7 +110,7 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
       totals.broken += std::isfinite(b[i]);
     }
     if (!std::isfinite(e[i])) continue;
-    double& scale = row_scale[i / row_length_];
+    double& scale = row_magnitude_[i / row_length_];
     scale = std::max(scale, std::abs(e[i]));
     squares += e[i] * e[i];
   }
@@ -123,25 +124,43 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
     }
     totals.rms_eager = std::max(totals.rms_eager, std::sqrt(sum / std::max<double>(1, n)));
   }
-  for (int64_t r = 0; r < rows; ++r) totals.scale = std::max(totals.scale, row_scale[r]);
+  for (int64_t r = 0; r < rows; ++r) totals.scale = std::max(totals.scale, row_magnitude_[r]);
   const int64_t samples = std::min(rows, kSampledRows);
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t r = i * (rows / samples);
-    if (row_scale[r] > 0) relative.push_back(row_eager_[r] / row_scale[r]);
+    if (row_magnitude_[r] > 0) relative.push_back(row_eager_[r] / row_magnitude_[r]);
   }
   // A row in which the eager program was lucky gets the error that a typical row has. Where most rows have
   // none at all (most of the output is clamped, say), those that have one are judged by their like.
   totals.typical = Median(relative);
   std::erase(relative, 0.0);
   totals.erring = Median(std::move(relative));
-  const Rule rule = RuleFor(dtype_);
   row_budget_.resize(rows);
-  for (int64_t r = 0; r < rows; ++r) {
-    row_budget_[r] = rule.multiple * std::max(row_eager_[r], totals.TypicalOf(row_eager_[r]) * row_scale[r]) +
-                     rule.floor * row_scale[r];
-  }
+  for (int64_t r = 0; r < rows; ++r) row_budget_[r] = Allowed(row_eager_[r], row_magnitude_[r]);
+  const Rule rule = RuleFor(dtype_);
   totals.rms_budget =
       rule.multiple / 2 * totals.rms_eager + rule.floor * std::sqrt(squares / std::max<double>(1, n));
+}
+
+double Expectation::Allowed(double error, double scale) const {
+  const Rule rule = RuleFor(dtype_);
+  return rule.multiple * std::max(error, totals().TypicalOf(error) * scale) + rule.floor * scale;
+}
+
+void Expectation::Widen(const at::Tensor& wobble) {
+  if (!at::isFloatingType(dtype_) || exact_.numel() == 0) return;
+  const Expectation other(exact_, AsDouble(wobble), {}, {}, way_);
+  const double rms = totals().rms_eager, more = std::max(rms, other.totals().rms_eager);
+  totals_->rms_eager = more;
+  totals_->rms_budget += RuleFor(dtype_).multiple / 2 * (more - rms);
+  if (way_ == Way::kKernels) {
+    row_error_ = at::maximum(row_error_, other.row_error_);
+    return;
+  }
+  for (size_t r = 0; r < row_eager_.size(); ++r) {
+    row_eager_[r] = std::max(row_eager_[r], other.row_eager_[r]);
+    row_budget_[r] = std::max(row_budget_[r], Allowed(row_eager_[r], row_magnitude_[r]));
+  }
 }
 
 double Expectation::ErrorAt(int64_t index, double got) const {
@@ -213,10 +232,7 @@ void Expectation::Judge(double worst, double rms, Comparison* result) const {
 double Expectation::AllowedAt(int64_t flat_index) const {
   const int64_t row = flat_index / row_length_;
   if (way_ == Way::kLoops) return row_budget_[row];
-  const Rule rule = RuleFor(dtype_);
-  const double scale = row_scale_[row].item<double>();
-  const double error = row_error_[row].item<double>();
-  return rule.multiple * std::max(error, totals().TypicalOf(error) * scale) + rule.floor * scale;
+  return Allowed(row_error_[row].item<double>(), row_scale_[row].item<double>());
 }
 
 Comparison Expectation::CompareIntegers(const at::Tensor& got) const {

@@ -91,6 +91,10 @@ class Expectation {
   // The same for several, waiting once.
   static void Fetch(const std::vector<const Expectation*>& expectations);
 
+  // Counts another wobble into the noise of rows and of the whole, which may be larger then; what a typical
+  // row is like stays. A GPU is waited for.
+  void Widen(const at::Tensor& wobble);
+
   // Gives back the memory of the eager output where comparisons do not look at it: where its NaN and Inf are
   // those of `exact`. A GPU is waited for.
   void Slim();
@@ -118,6 +122,8 @@ class Expectation {
   std::string Tiling() const;  // of the kernels for rows: "64"
   int64_t rows() const { return (exact_.numel() + row_length_ - 1) / row_length_; }
 
+  // Absolute, of a row with this largest error and this largest magnitude.
+  double Allowed(double error, double scale) const;
   void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);
   void MeasureByKernels(const at::Tensor& wobble, const at::Tensor& base);
   Comparison CompareByLoops(const at::Tensor& got) const;
@@ -136,7 +142,7 @@ class Expectation {
   at::ScalarType dtype_;
   int64_t row_length_ = 1;
   Way way_ = Way::kLoops;
-  std::vector<double> row_budget_, row_eager_;  // absolute; kLoops
+  std::vector<double> row_budget_, row_eager_, row_magnitude_;  // absolute; kLoops
   at::Tensor row_scale_, row_error_,
       device_totals_;  // kKernels: float64, what measure_rows and total_rows give
   mutable std::optional<Totals> totals_;

@@ -131,6 +131,35 @@ TEST(Budget, RowsWithErrorsAreJudgedByTheirLike) {
   }
 }
 
+// In row 3 the eager program and the first moved run were both right by luck.
+TEST(Budget, AnotherWobbleWidensItsRows) {
+  at::manual_seed(4);
+  const at::Tensor exact = at::rand({20, 32}, at::kDouble) + 1;
+  const auto noisy = [&] { return exact + 1e-6 * at::randn({20, 32}, at::kDouble); };
+  at::Tensor eager = exact.clone(), first = noisy();
+  eager.add_(1e-6);
+  eager[3] = exact[3];
+  first[3] = exact[3];
+  at::Tensor got = exact.clone(), other_row = exact.clone();
+  got[3][5] += 4e-5;
+  other_row[4][5] += 4e-4;
+  for (const auto way : {Expectation::Way::kLoops, Expectation::Way::kKernels}) {
+    Expectation expected(exact, eager.to(at::kFloat), {first}, {}, way);
+    EXPECT_FALSE(expected.Compare(got.to(at::kFloat)).ok);
+    const double before = expected.AllowedAt(3 * 32);
+    at::Tensor second = noisy();
+    second[3][7] = exact[3][7] + 1e-5;
+    expected.Widen(second);
+    EXPECT_NEAR(expected.AllowedAt(3 * 32) / (16 * 1e-5), 1, 0.2);
+    EXPECT_GT(expected.AllowedAt(3 * 32), before);
+    EXPECT_TRUE(expected.Compare(got.to(at::kFloat)).ok);
+    EXPECT_FALSE(expected.Compare(other_row.to(at::kFloat)).ok);
+    const double wide = expected.AllowedAt(3 * 32);
+    expected.Widen(exact);  // quieter: nothing is taken back
+    EXPECT_EQ(expected.AllowedAt(3 * 32), wide);
+  }
+}
+
 TEST(Budget, NanAndInfMustStandWhereTheyShould) {
   const at::Tensor x = at::rand({4, 16});
   x[1][2] = -INFINITY;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "verify/verifier_second_look.h"
+
 namespace tritogen {
 namespace {
 
@@ -69,8 +71,9 @@ cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
 
 void TimedPlan::CheckAnswer() {
   if (task_.draws_random || !answered()) return;
-  for (size_t i = 0; i < answer_->size(); ++i) {
-    const Comparison comparison = inputs_->shown().outputs[i].Compare(task_.index_sources[i], (*answer_)[i]);
+  const std::vector<Comparison> comparisons = CompareAll(task_, inputs_->shown(), *answer_);
+  for (size_t i = 0; i < comparisons.size(); ++i) {
+    const Comparison& comparison = comparisons[i];
     if (comparison.ok) continue;
     throw TimingObjection{
         {Outcome::kWrongValues,

@@ -30,7 +30,6 @@ struct VerifyOptions {
   // is that a few trials are right there, too, and the time.
   bool confirm = false;
   // Of a task: only its first trials are made ready, the rest when a candidate has passed the first of them.
-  // One thread may use such a task.
   bool rest_on_demand = false;
   int timing_samples = 100;     // of each program at the least; 0: nothing is timed. GPU only
   double timing_seconds = 1;    // more samples are taken in this time where medians are not known well enough
@@ -38,8 +37,8 @@ struct VerifyOptions {
 };
 
 // A reference made ready: Plan, work count, per-trial inputs, expected values in fp64, the eager program's
-// own error, negative controls. Computed once, used for many candidates. Immutable after Prepare and
-// thread-safe, but for one whose rest is made on demand.
+// own error, negative controls. Computed once, used for many candidates, by one thread at a time: what is
+// rarely needed is made on demand.
 class Task {
  public:
   struct Impl;

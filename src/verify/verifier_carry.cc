@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "verify/replay_engine.h"
+#include "verify/verifier_second_look.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -73,8 +74,9 @@ std::optional<Objection> CheckCarried(const Task::Impl& task, const Bindings& bi
     if (failure->line > 0) objection.evidence["line"] = failure->line;
     return objection;
   }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (trial.outputs[i].Compare(task.index_sources[i], outputs[i]).ok) continue;
+  const std::vector<Comparison> comparisons = CompareAll(task, trial, outputs);
+  for (size_t i = 0; i < comparisons.size(); ++i) {
+    if (comparisons[i].ok) continue;
     return Carried(candidate, options.forgotten[0], fmt::format("output {} depends on it", i));
   }
   return std::nullopt;

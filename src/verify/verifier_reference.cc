@@ -27,6 +27,25 @@ Bindings MapBindings(const std::map<std::string, at::Tensor>& state, const F& ch
   return bindings;
 }
 
+Bindings MovedWeights(const Task::Impl& task, const std::map<std::string, at::Tensor>& state, size_t number) {
+  uint64_t stream = SubSeed(task.weight_seed, number);
+  return MapBindings(state, [&](const TensorList& tensors) { return Wobble(tensors, ++stream); });
+}
+
+// A reference may write to its inputs; only then are they copied.
+TensorList Given(const Task::Impl& task, const TensorList& inputs) {
+  TensorList given = inputs;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (task.mutates_input[i]) given[i] = given[i].clone();
+  }
+  return given;
+}
+
+TensorList MovedInputs(const Task::Impl& task, const TensorList& inputs, uint64_t seed, bool exact,
+                       size_t number) {
+  return exact ? ToDouble(inputs) : Given(task, Wobble(inputs, SubSeed(seed, number)));
+}
+
 }  // namespace
 
 Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources) {
@@ -60,30 +79,24 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
   tf32_.reset();
   if (auto failure = setup(exact_, MapBindings(state, ToDouble))) return failure;
   for (size_t i = 0; i < wobbles_.size(); ++i) {
-    uint64_t stream = SubSeed(task_.weight_seed, i);
-    auto wobble = [&](const TensorList& tensors) { return Wobble(tensors, ++stream); };
-    if (auto failure = setup(*wobbles_[i], MapBindings(state, wobble))) return failure;
+    if (auto failure = setup(*wobbles_[i], MovedWeights(task_, state, i))) return failure;
   }
   return std::nullopt;
 }
 
+std::optional<ReplayFailure> ReferenceRuns::RunMoved(const TensorList& inputs, uint64_t seed,
+                                                     TensorList* outputs) {
+  return wobbles_.at(0)->Run(MovedInputs(task_, inputs, seed, /*exact=*/false, 0), seed, outputs);
+}
+
 std::optional<ReplayFailure> ReferenceRuns::RunEager(const TensorList& inputs, uint64_t seed,
                                                      TensorList* outputs) {
-  return eager_.Run(Given(inputs), seed, outputs);
+  return eager_.Run(Given(task_, inputs), seed, outputs);
 }
 
 std::optional<ReplayFailure> ReferenceRuns::RunExact(const TensorList& inputs, uint64_t seed,
                                                      TensorList* outputs) {
   return exact_.Run(ToDouble(inputs), seed, outputs);
-}
-
-// A reference may write to its inputs; only then are they copied.
-TensorList ReferenceRuns::Given(const TensorList& inputs) const {
-  TensorList given = inputs;
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (task_.mutates_input[i]) given[i] = given[i].clone();
-  }
-  return given;
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
@@ -100,10 +113,26 @@ std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64
   }
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     results->wobbles.emplace_back();
-    const TensorList moved = exact_inputs ? ToDouble(inputs) : Given(Wobble(inputs, SubSeed(seed, i)));
+    const TensorList moved = MovedInputs(task_, inputs, seed, exact_inputs, i);
     if (auto failure = wobbles_[i]->Run(moved, seed, &results->wobbles.back())) return failure;
   }
   return std::nullopt;
+}
+
+MovedRuns::MovedRuns(const Task::Impl& task, const Deadline& deadline)
+    : task_(task), deadline_(deadline), eager_(task.plan, ReferenceOptionsFor(task.options, deadline)) {}
+
+std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
+  return SetUp(task_, task_.plan, bindings, &eager_);
+}
+
+std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs, uint64_t seed,
+                                            bool exact_inputs, TensorList* outputs) {
+  const size_t stream = kWobbles + static_cast<size_t>(number);
+  Replayer exact(task_.plan, InFloat64(ReferenceOptionsFor(task_.options, deadline_)));
+  auto failure = SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream), &exact);
+  if (failure) return failure;
+  return exact.Run(MovedInputs(task_, inputs, seed, exact_inputs, stream), seed, outputs);
 }
 
 }  // namespace tritogen

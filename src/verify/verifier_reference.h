@@ -26,11 +26,11 @@ class ReferenceRuns {
                                    Results* results);
   // In fp64 alone.
   std::optional<ReplayFailure> RunExact(const TensorList& inputs, uint64_t seed, TensorList* outputs);
+  // In fp64 with inputs and weights moved, whatever the distribution. REQUIRES: the task spares no memory.
+  std::optional<ReplayFailure> RunMoved(const TensorList& inputs, uint64_t seed, TensorList* outputs);
   std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
  private:
-  TensorList Given(const TensorList& inputs) const;
-
   const Task::Impl& task_;
   Plan plan_;  // with the extra outputs
   ReplayOptions options_;
@@ -38,6 +38,21 @@ class ReferenceRuns {
   Bindings tf32_state_;
   std::unique_ptr<Replayer> tf32_;  // made when first asked for
   std::vector<std::unique_ptr<Replayer>> wobbles_;
+};
+
+// More runs in fp64 with inputs and weights moved, numbered, unlike those of ReferenceRuns.
+class MovedRuns {
+ public:
+  MovedRuns(const Task::Impl& task, const Deadline& deadline);
+  std::optional<ReplayFailure> Setup(const Bindings& bindings);
+  // Outputs of the plan. `exact_inputs` as above.
+  std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed, bool exact_inputs,
+                                   TensorList* outputs);
+
+ private:
+  const Task::Impl& task_;
+  const Deadline& deadline_;
+  Replayer eager_;  // whose weights are moved
 };
 
 // The plan with more outputs: the tensors that index outputs point into, in order.

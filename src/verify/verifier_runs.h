@@ -62,7 +62,7 @@ class TrialRuns {
   std::vector<PendingComparison> Compare(const Trial& trial, std::span<const at::Tensor> outputs) const;
   std::optional<Objection> Find(const Trial& trial, std::span<PendingComparison> comparisons);
   std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const;
-  bool AllRight(Replayer& replayer, std::span<const Trial* const> trials);
+  bool AllRight(Replayer& replayer, std::span<const Trial* const> trials, bool* by_little);
   void NoteChanges(const Replayer& replayer, const Trial& trial);
   void Record(int output, const Trial& trial, const Comparison& comparison);
 

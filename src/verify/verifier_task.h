@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -59,11 +60,14 @@ struct OutputCheck {
   Comparison Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const;
 };
 
+class SecondLook;
+
 struct Trial {
   Distribution distribution;
   TensorList inputs;  // never handed to a program, only clones
   uint64_t run_seed;  // of random numbers that forward draws
   std::vector<OutputCheck> outputs;
+  std::shared_ptr<SecondLook> second_look;  // at candidates that are wrong by little
 
   std::string name() const { return std::string(DistributionName(distribution)); }
 };
@@ -104,6 +108,7 @@ struct Task::Impl {
   TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   bool draws_random = false;                              // forward draws random numbers
+  bool orders_freely = false;  // forward sorts, and PyTorch leaves open in which order equal values come
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();

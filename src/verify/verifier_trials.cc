@@ -11,6 +11,7 @@
 #include "plan/visit.h"
 #include "verify/verifier_reference.h"
 #include "verify/verifier_task.h"
+#include "verify/verifier_trial_maker.h"
 
 namespace tritogen {
 namespace {
@@ -21,107 +22,9 @@ constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted
                                    Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
                                    Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne};
 
-struct Wish {
-  Distribution distribution;
-  uint64_t seed;
-  double strength = 1;
-};
-
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
 }
-
-// Makes trials one by one from a reference that is set up.
-class TrialMaker {
- public:
-  TrialMaker(const Task::Impl& task, ReferenceRuns* runs, Replayer* generator)
-      : task_(task), runs_(*runs), generator_(*generator) {}
-
-  // Nothing and a reason when the reference breaks.
-  std::optional<Trial> Make(const Wish& wish, std::string* reason) {
-    auto trial = MakeInputs(wish, reason);
-    if (!trial || !Expect(&*trial, reason)) return std::nullopt;
-    return trial;
-  }
-
-  std::optional<Trial> MakeInputs(const Wish& wish, std::string* reason) {
-    TensorList generated, unused;
-    if (auto failure = generator_.Generate(wish.seed, &generated, &unused)) {
-      *reason = failure->message;
-      outcome_ = OutcomeOf(failure->kind);
-      return std::nullopt;
-    }
-    return Trial{wish.distribution,
-                 Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength),
-                 SubSeed(wish.seed, 2),
-                 {}};
-  }
-
-  // Fills in what is expected.
-  bool Expect(Trial* trial, std::string* reason) {
-    ReferenceRuns::Results results;
-    const bool binary = trial->distribution == Distribution::kBinary;
-    if (auto failure = runs_.Run(trial->inputs, trial->run_seed, binary, wants_tf32_, &results)) {
-      *reason = failure->message;
-      outcome_ = OutcomeOf(failure->kind);
-      return false;
-    }
-    Fill(results, trial);
-    if (trial->distribution == Distribution::kGenerated && base_.empty()) base_ = results.eager;
-    return true;
-  }
-
-  Outcome outcome() const { return outcome_; }
-
- private:
-  static std::vector<at::Tensor> Column(const std::vector<TensorList>& lists, size_t i) {
-    std::vector<at::Tensor> column;
-    for (const TensorList& list : lists) column.push_back(list[i]);
-    return column;
-  }
-
-  void Fill(const ReferenceRuns::Results& results, Trial* trial) {
-    const size_t count = task_.index_sources.size();
-    size_t extra = count;
-    for (size_t i = 0; i < count; ++i) {
-      const at::Tensor base = base_.empty() ? at::Tensor() : base_[i];
-      OutputCheck check{Expectation(results.exact[i], results.eager[i], Column(results.wobbles, i), base),
-                        std::nullopt};
-      if (task_.index_sources[i]) {
-        check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra));
-        ++extra;
-      }
-      trial->outputs.push_back(std::move(check));
-    }
-    if (!results.tf32.empty()) MeasureTf32(results.tf32, trial);
-    for (size_t i = 0; i < count; ++i) trial->outputs[i].tf32_rms = tf32_rms_.empty() ? 0 : tf32_rms_[i];
-  }
-
-  // Later trials do without once the errors of TF32 are known and over budget.
-  void MeasureTf32(const TensorList& tf32, Trial* trial) {
-    tf32_rms_.assign(trial->outputs.size(), 0);
-    told_.resize(trial->outputs.size(), false);
-    wants_tf32_ = false;
-    for (size_t i = 0; i < trial->outputs.size(); ++i) {
-      OutputCheck& check = trial->outputs[i];
-      const Comparison comparison = check.Compare(task_.index_sources[i], tf32[i]);
-      const double scale = check.expected.scale();
-      tf32_rms_[i] = scale > 0 ? comparison.rms / scale : 0;
-      check.tells_half = !comparison.ok;
-      told_[i] = told_[i] || check.tells_half;
-      wants_tf32_ |= check.expected.dtype() == at::kFloat && !told_[i];
-    }
-  }
-
-  const Task::Impl& task_;
-  ReferenceRuns& runs_;
-  Replayer& generator_;
-  TensorList base_;  // eager outputs of the first trial as generated
-  bool wants_tf32_ = true;
-  std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
-  std::vector<bool> told_;        // by output: TF32 was over budget in some trial
-  Outcome outcome_ = Outcome::kInfraError;
-};
 
 // Some element is NaN or Inf where it is not for generated inputs, in the declared precision or in fp64. One
 // wait for all trials.
@@ -256,6 +159,11 @@ struct KeptReference final : FreshTrials {
         generator(task.plan, ReferenceOptionsFor(task.options, deadline)),
         maker(task, &runs, &generator) {}
 
+  std::optional<ReplayFailure> SetUp(const Bindings& bindings) {
+    maker.SetBindings(bindings);
+    return runs.Setup(bindings);
+  }
+
   std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength) override {
     std::string unused;
     return maker.MakeInputs({distribution, seed, strength}, &unused);
@@ -319,7 +227,7 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
                                                const Deadline& deadline, bool first_only) {
   auto kept = std::make_shared<KeptReference>(task, deadline);
   ReferenceRuns& runs = kept->runs;
-  if (auto failure = runs.Setup(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
+  if (auto failure = kept->SetUp(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
   TrialMaker& maker = kept->maker;
   Setting setting;
   setting.bindings = std::move(bindings);
@@ -342,7 +250,7 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
 bool MakeOtherTrials(const Task::Impl& task, const Deadline& deadline, Setting* setting) {
   auto& kept = static_cast<KeptReference&>(*setting->fresh);  // MakeSetting has put it there
   // Moved and rounded weights, which make budgets, are taken anew from those that IsAsBefore asks about.
-  if (auto failure = kept.runs.Setup(setting->bindings)) throw std::runtime_error(failure->message);
+  if (auto failure = kept.SetUp(setting->bindings)) throw std::runtime_error(failure->message);
   if (!IsAsBefore(task, &kept.runs, setting->trials.back())) return false;
   std::vector<Wish> wishes = WishesFor(task);
   wishes.erase(wishes.begin());
@@ -356,7 +264,7 @@ bool MakeOtherTrials(const Task::Impl& task, const Deadline& deadline, Setting* 
 int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distributions, uint64_t seed,
               const Deadline& deadline, Setting* setting) {
   KeptReference kept(task, deadline);
-  if (kept.runs.Setup(setting->bindings)) return 0;
+  if (kept.SetUp(setting->bindings)) return 0;
   std::string reason;
   kept.maker.Make({Distribution::kGenerated, SubSeed(seed, 0)}, &reason);  // what is finite
   std::vector<Wish> wishes;

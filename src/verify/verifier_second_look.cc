@@ -1,0 +1,79 @@
+#include "verify/verifier_second_look.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+
+#include "base/stages.h"
+#include "verify/device_errors.h"
+#include "verify/verifier_reference.h"
+
+namespace tritogen {
+namespace {
+
+// Of a candidate's seconds, what the reference may take for it.
+constexpr double kShareOfBudget = 0.25;
+
+}  // namespace
+
+const std::vector<OutputCheck>* SecondLook::Checks(const Trial& trial) {
+  if (!tried_) {
+    tried_ = true;
+    const Stage stage("second look");
+    try {
+      made_ = Make(trial);
+    } catch (const std::exception& error) {
+      if (!SaysOutOfMemory(error)) throw;
+    }
+    if (!made_) checks_.clear();
+  }
+  return made_ ? &checks_ : nullptr;
+}
+
+bool SecondLook::Make(const Trial& trial) {
+  const Deadline deadline(kShareOfBudget * task_.options.budget_seconds);
+  MovedRuns runs(task_, deadline);
+  if (runs.Setup(*bindings_)) return false;
+  checks_ = trial.outputs;
+  const bool exact_inputs = trial.distribution == Distribution::kBinary;
+  for (int number = 0; number < kMoreRuns; ++number) {
+    TensorList outputs;
+    if (runs.Run(number, trial.inputs, trial.run_seed, exact_inputs, &outputs)) return false;
+    for (size_t i = 0; i < checks_.size(); ++i) checks_[i].expected.Widen(outputs[i]);
+  }
+  return true;
+}
+
+bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const Comparison& comparison) {
+  const bool floating = at::isFloatingType(trial.outputs[output].expected.dtype());
+  return floating && !task.index_sources[output] && std::isfinite(comparison.error) &&
+         comparison.error < kLuck * comparison.budget;
+}
+
+void LookAgain(const Task::Impl& task, const Trial& trial, std::span<const at::Tensor> outputs,
+               std::span<PendingComparison> comparisons) {
+  std::vector<size_t> over;
+  for (size_t i = 0; i < comparisons.size(); ++i) {
+    const Comparison& comparison = comparisons[i].Get();
+    if (comparison.ok) continue;
+    if (!trial.second_look || !MayBeLuck(task, trial, i, comparison)) return;
+    over.push_back(i);
+  }
+  const std::vector<OutputCheck>* checks = over.empty() ? nullptr : trial.second_look->Checks(trial);
+  if (checks == nullptr) return;
+  for (const size_t i : over) comparisons[i] = (*checks)[i].Compare(task.index_sources[i], outputs[i]);
+}
+
+std::vector<Comparison> CompareAll(const Task::Impl& task, const Trial& trial,
+                                   std::span<const at::Tensor> outputs) {
+  std::vector<PendingComparison> pending;
+  for (size_t i = 0; i < trial.outputs.size(); ++i)
+    pending.push_back(trial.outputs[i].CompareLater(task.index_sources[i], outputs[i]));
+  PendingComparison::GetAll(pending);
+  LookAgain(task, trial, outputs, pending);
+  std::vector<Comparison> comparisons;
+  for (PendingComparison& one : pending) comparisons.push_back(one.Get());
+  return comparisons;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,100 @@
+#include "verify/verifier_trial_maker.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "verify/verifier_second_look.h"
+
+namespace tritogen {
+namespace {
+
+std::vector<at::Tensor> Column(const std::vector<TensorList>& lists, size_t i) {
+  std::vector<at::Tensor> column;
+  for (const TensorList& list : lists) column.push_back(list[i]);
+  return column;
+}
+
+}  // namespace
+
+std::optional<Trial> TrialMaker::Make(const Wish& wish, std::string* reason) {
+  auto trial = MakeInputs(wish, reason);
+  if (!trial || !Expect(&*trial, reason)) return std::nullopt;
+  return trial;
+}
+
+std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reason) {
+  TensorList generated, unused;
+  if (auto failure = generator_.Generate(wish.seed, &generated, &unused)) {
+    *reason = failure->message;
+    outcome_ = OutcomeOf(failure->kind);
+    return std::nullopt;
+  }
+  return Trial{wish.distribution,
+               Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength),
+               SubSeed(wish.seed, 2),
+               {},
+               std::make_shared<SecondLook>(task_, bindings_)};
+}
+
+bool TrialMaker::Expect(Trial* trial, std::string* reason) {
+  ReferenceRuns::Results results;
+  const bool binary = trial->distribution == Distribution::kBinary;
+  if (auto failure = runs_.Run(trial->inputs, trial->run_seed, binary, wants_tf32_, &results)) {
+    *reason = failure->message;
+    outcome_ = OutcomeOf(failure->kind);
+    return false;
+  }
+  Fill(results, trial);
+  if (trial->distribution == Distribution::kGenerated && base_.empty()) base_ = results.eager;
+  if (!binary || !OrderMatters(*trial)) return true;
+  *reason = "equal values may come in any order, and the answer depends on it";
+  return false;
+}
+
+// Of values that are equal: with inputs that are just not, the answer is quite another.
+bool TrialMaker::OrderMatters(const Trial& trial) {
+  TensorList moved;
+  if (!task_.orders_freely || task_.spares_memory) return false;
+  if (runs_.RunMoved(trial.inputs, trial.run_seed, &moved)) return false;
+  for (size_t i = 0; i < trial.outputs.size(); ++i) {
+    const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], moved[i]);
+    if (!comparison.ok && !MayBeLuck(task_, trial, i, comparison)) return true;
+  }
+  return false;
+}
+
+void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
+  const size_t count = task_.index_sources.size();
+  size_t extra = count;
+  for (size_t i = 0; i < count; ++i) {
+    const at::Tensor base = base_.empty() ? at::Tensor() : base_[i];
+    OutputCheck check{Expectation(results.exact[i], results.eager[i], Column(results.wobbles, i), base),
+                      std::nullopt};
+    if (task_.index_sources[i]) {
+      check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra));
+      ++extra;
+    }
+    trial->outputs.push_back(std::move(check));
+  }
+  if (!results.tf32.empty()) MeasureTf32(results.tf32, trial);
+  for (size_t i = 0; i < count; ++i) trial->outputs[i].tf32_rms = tf32_rms_.empty() ? 0 : tf32_rms_[i];
+}
+
+// Later trials do without once the errors of TF32 are known and over budget.
+void TrialMaker::MeasureTf32(const TensorList& tf32, Trial* trial) {
+  tf32_rms_.assign(trial->outputs.size(), 0);
+  told_.resize(trial->outputs.size(), false);
+  wants_tf32_ = false;
+  for (size_t i = 0; i < trial->outputs.size(); ++i) {
+    OutputCheck& check = trial->outputs[i];
+    const Comparison comparison = check.Compare(task_.index_sources[i], tf32[i]);
+    const double scale = check.expected.scale();
+    tf32_rms_[i] = scale > 0 ? comparison.rms / scale : 0;
+    check.tells_half = !comparison.ok;
+    told_[i] = told_[i] || check.tells_half;
+    wants_tf32_ |= check.expected.dtype() == at::kFloat && !told_[i];
+  }
+}
+
+}  // namespace tritogen

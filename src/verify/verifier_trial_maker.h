@@ -1,0 +1,53 @@
+// Makes trials one by one from a reference that is set up: inputs, and what is expected for them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/verifier_reference.h"
+#include "verify/verifier_task.h"
+
+namespace tritogen {
+
+// A trial that is wanted.
+struct Wish {
+  Distribution distribution;
+  uint64_t seed;
+  double strength = 1;
+};
+
+class TrialMaker {
+ public:
+  TrialMaker(const Task::Impl& task, ReferenceRuns* runs, Replayer* generator)
+      : task_(task), runs_(*runs), generator_(*generator) {}
+
+  // The weights under which the reference is set up.
+  void SetBindings(const Bindings& bindings) { bindings_ = std::make_shared<const Bindings>(bindings); }
+
+  // Nothing and a reason when the reference breaks.
+  std::optional<Trial> Make(const Wish& wish, std::string* reason);
+  std::optional<Trial> MakeInputs(const Wish& wish, std::string* reason);
+  // Fills in what is expected. False and a reason likewise.
+  bool Expect(Trial* trial, std::string* reason);
+
+  Outcome outcome() const { return outcome_; }  // of the last failure
+
+ private:
+  bool OrderMatters(const Trial& trial);
+  void Fill(const ReferenceRuns::Results& results, Trial* trial);
+  void MeasureTf32(const TensorList& tf32, Trial* trial);
+
+  const Task::Impl& task_;
+  ReferenceRuns& runs_;
+  Replayer& generator_;
+  std::shared_ptr<const Bindings> bindings_;
+  TensorList base_;  // eager outputs of the first trial as generated
+  bool wants_tf32_ = true;
+  std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
+  std::vector<bool> told_;        // by output: TF32 was over budget in some trial
+  Outcome outcome_ = Outcome::kInfraError;
+};
+
+}  // namespace tritogen
