@@ -334,6 +334,7 @@ def index_cases() -> dict[str, tuple]:
     argmax = model("return torch.argmax(x, dim=1)", "[torch.rand(8, 40, 6)]")
     masked = model("return torch.cumsum(x * mask, 1)", "[torch.rand(8, 64), torch.randint(0, 2, (8, 64)).bool()]", arguments="x, mask")
     loss = model("return F.cross_entropy(x, t)", "[torch.rand(64, 100), torch.randint(0, 100, (64,))]", arguments="x, t")
+    picked = model("return torch.gather(y, 1, torch.topk(x.abs(), 4, dim=1).indices)", "[torch.randn(64, 32), torch.randn(64, 32)]", arguments="x, y")
     embedding = model("return self.e(t) * x", "[torch.randn(8, 12, 16), torch.randint(0, 50, (8, 12))]", "self.e = nn.Embedding(50, 16)", "x, t")
     return {
         "argmax": (argmax, [
@@ -350,6 +351,11 @@ def index_cases() -> dict[str, tuple]:
             torch_only("expectation", "return x.mean() * 0 + t.float().mean() * 0 + 4.6465", "wrong_values", arguments="x, t"),
             torch_only("no_max", "return (torch.log(torch.exp(x).sum(1)) - x.gather(1, t[:, None])[:, 0]).mean()", "wrong_values", arguments="x, t"),
         ], []),
+        "topk_gather": (picked, [
+            torch_only("last_of_ties", "return y.flip(1).gather(1, x.flip(1).abs().sort(dim=1, descending=True, stable=True)[1][:, :4])", "passed", arguments="x, y"),
+            torch_only("smallest", "return torch.gather(y, 1, torch.topk(x.abs(), 4, dim=1, largest=False).indices)", "wrong_values", arguments="x, y"),
+            torch_only("without_abs", "return torch.gather(y, 1, torch.topk(x, 4, dim=1).indices)", "wrong_values", arguments="x, y"),
+        ], ["no 'binary' trial: equal values may come in any order"]),
         "embedding": (embedding, [
             torch_only("index", "return self.e.weight[t] * x", "passed", init="self.e = nn.Embedding(50, 16)", arguments="x, t"),
             torch_only("first_row", "return self.e.weight[t * 0] * x", "wrong_values", init="self.e = nn.Embedding(50, 16)", arguments="x, t"),
