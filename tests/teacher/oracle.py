@@ -42,6 +42,25 @@ def patch_libdevice():
         setattr(libdevice, name, stand_in(function))
 
 
+def patch_dot():
+    """The interpreter multiplies the bit patterns of bfloat16 numbers; give it the numbers."""
+    import numpy as np
+    import triton.language as tl
+    from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+
+    create_dot = InterpreterBuilder.create_dot
+
+    def as_float32(handle):
+        return TensorHandle((handle.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
+
+    def create_right_dot(self, a, b, d, *options):
+        if a.dtype == tl.bfloat16:
+            a, b = as_float32(a), as_float32(b)
+        return create_dot(self, a, b, d, *options)
+
+    InterpreterBuilder.create_dot = create_right_dot
+
+
 class Tracer(TorchDispatchMode):
     """Turns the ATen calls of one run into a program; in-place calls become functional ones."""
 
@@ -155,6 +174,7 @@ def worst_error(got, want):
 def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5, count=16, show=False):
     """Errors of all candidates for a file, by strategy; raises when one is wrong or the printed program is."""
     patch_libdevice()
+    patch_dot()
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         reference = load(source, folder, "reference")
