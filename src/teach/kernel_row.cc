@@ -1,6 +1,6 @@
 // Kernels over rows and columns. Either a program holds its rows in registers and every reduction is one
 // line, or it walks along them: one pass for each round of reductions that build on each other, and one to
-// store full-sized results.
+// store full-sized results. Windows are rows that are walked along element by element, many at a time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
+#include "teach/windows.h"
 
 namespace tritogen::teach {
 namespace {
@@ -18,11 +19,12 @@ namespace {
 constexpr int64_t kHeldRow = 16384;    // columns that a program can hold in registers
 constexpr int64_t kTile = 2048;        // elements that a program of several rows works on
 constexpr int64_t kTileAcross = 4096;  // the same when rows, not columns, are neighbours in memory
+constexpr int64_t kWindows = 512;      // that a program works on
 
 struct Shape2 {
   int64_t rows, columns;       // of the domain
   int64_t row_tile, col_tile;  // of one program
-  bool several_rows, loop;
+  bool several_rows, loop, windows;
   bool row_mask, col_mask;
 };
 
@@ -35,7 +37,11 @@ Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& optio
   int64_t whole = NextPowerOf2(s.columns);
   bool held = std::any_of(group.members.begin(), group.members.end(),
                           [&](PrimId id) { return graph[id].kind == PrimKind::kScan; });
-  if (across) {
+  s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
+  if (s.windows) {
+    s.row_tile = kWindows;
+    s.col_tile = 1;
+  } else if (across) {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
     if (held) s.row_tile = std::clamp<int64_t>(kTileAcross / whole, 1, s.row_tile);
@@ -241,7 +247,7 @@ class RowWriter {
     write(inner);
     code_.body = &main_;
     code_.EndLoop();
-    main_.Add("for start in range(0, N_COLS, BLOCK):");
+    main_.Add(fmt::format("for start in {}(0, N_COLS, BLOCK):", s_.windows ? "tl.static_range" : "range"));
     main_.AddDeeper(inner);
   }
 
@@ -359,10 +365,10 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   kernel.launch =
       fmt::format("{}{} row{} for each program, grid {}", persistent ? "persistent, in turns of " : "",
                   s.row_tile, s.several_rows ? "s" : "", kernel.grid);
-  kernel.compute = fmt::format("{}, compute {}",
-                               s.loop ? fmt::format("walk along the row {} columns at a time", s.col_tile)
-                                      : "load the row once and keep it in registers",
-                               OperatorList(graph, group));
+  const std::string walk = s.windows ? "take one column after the other, the loop written out"
+                           : s.loop  ? fmt::format("walk along the row {} columns at a time", s.col_tile)
+                                     : "load the row once and keep it in registers";
+  kernel.compute = fmt::format("{}, compute {}", walk, OperatorList(graph, group));
   return kernel;
 }
 

@@ -288,5 +288,25 @@ TEST(Teach, AStateOfOneElementIsReadByItsWholeTile) {
       << answers[0].source;
 }
 
+// Neighbouring windows share what they read; rows that lie one behind the other do not.
+TEST(Teach, WindowsAreReadElementByElement) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {2, 4, 32, 32}), w = m.Leaf(NodeKind::kInput, "w", {4, 1, 3, 3});
+  NodeId table = m.Leaf(NodeKind::kInput, "table", {64, 8});
+  const auto two = Arg{Arg::List{Arg{int64_t{2}}, Arg{int64_t{2}}}},
+             ones = Arg{Arg::List{Arg{int64_t{1}}, Arg{int64_t{1}}}},
+             none = Arg{Arg::List{Arg{int64_t{0}}, Arg{int64_t{0}}}};
+  const auto by_element = [&](NodeId result) {
+    const auto answers = TeachFunction(m.Finish(result), true);
+    EXPECT_FALSE(answers.empty());
+    return !answers.empty() && answers[0].source.find("tl.static_range(0, N_COLS") != std::string::npos;
+  };
+  EXPECT_TRUE(by_element(m.Op("aten::max_pool2d", {Ref(x), two}, {2, 4, 16, 16})));
+  EXPECT_TRUE(by_element(
+      m.Op("aten::conv2d", {Ref(x), Ref(w), Arg{}, ones, none, ones, Arg{int64_t{4}}}, {2, 4, 30, 30})));
+  EXPECT_FALSE(
+      by_element(m.Op("aten::sum.dim_IntList", {Ref(table), Arg{Arg::List{Arg{int64_t{1}}}}}, {64})));
+}
+
 }  // namespace
 }  // namespace tritogen::teach

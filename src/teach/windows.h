@@ -1,0 +1,13 @@
+// Reductions of windows: pools, and convolutions channel by channel.
+#pragma once
+
+#include "teach/partition.h"
+
+namespace tritogen::teach {
+
+// The rows of a group are windows of at most 64 elements: their elements lie between those of their
+// neighbours, or at places that are worked out. A tile of rows by columns would read the same lines for each
+// column, and work out the place of each of its elements. REQUIRES: group.kind is kRows.
+bool AreWindows(const Graph& graph, const Group& group);
+
+}  // namespace tritogen::teach
