@@ -1,7 +1,7 @@
 """What operators are made of, for requests that name them in `split`: their parts are recorded in their place.
 
-PyTorch's own table has most of them. Those here and in `index_decompositions` it lacks, or it has them in parts that are
-no simpler: in views by strides, in the operator itself.
+PyTorch's own table has most of them. It lacks those here, in `index_decompositions` and in `layer_decompositions`, or has them
+in parts that are no simpler: in views by strides, in the operator itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch._decomp import decomposition_table
 
 import index_decompositions
+import layer_decompositions
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -191,6 +192,9 @@ def _sampled_place(at: Tensor, size: int, padding: int, align_corners: bool) -> 
 
 _OURS: dict[Any, Callable[..., Any]] = {
     **index_decompositions.PARTS,
+    **layer_decompositions.PARTS,
+    aten.__lshift__: lambda x, other: torch.bitwise_left_shift(x, other),
+    aten.__rshift__: lambda x, other: torch.bitwise_right_shift(x, other),
     aten._cdist_forward: _cdist,
     aten._pdist_forward: _pdist,
     aten._trilinear: _trilinear,

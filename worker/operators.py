@@ -25,9 +25,12 @@ _WHOLE = {
     "log_softmax.int", "cross_entropy_loss", "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d",
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input",
     "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "prelu", "batch_norm", "instance_norm",
+    "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "ctc_loss.IntList", "ctc_loss.Tensor",
 }  # fmt: skip
 
-_MIXES_DEVICES = ("aten::copy_", "aten::_to_copy", "aten::index", "aten::_index_put", "aten::set_data")
+_MIXES_DEVICES = (
+    "aten::copy_", "aten::_to_copy", "aten::index", "aten::_index_put", "aten::set_data", "aten::ctc_loss",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -210,6 +213,11 @@ def _set_to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> A
     return args[0]
 
 
+def _grid_sampler(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """The choice of cuDNN, which only CUDA has, by the operator of all devices."""
+    return recording.call(aten.grid_sampler_2d.default, (*args, 0, 0, True), kwargs)
+
+
 def _no_resize(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     reject("resize", f"{function.name()} changes the memory behind a tensor; allocate it with its final size")
 
@@ -232,6 +240,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.is_pinned: _not_pinned,
     aten.batch_norm: _batch_norm,
     aten.instance_norm: _instance_norm,
+    aten.cudnn_grid_sampler: _grid_sampler,
     aten.fill_diagonal_: _fill_diagonal,
     aten.index.Tensor: _index,
     aten.t_: _in_place_view(aten.t),
