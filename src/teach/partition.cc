@@ -90,9 +90,11 @@ class Partitioner {
       }
     }
     std::vector<int> all(makers.begin(), makers.end());
-    // A product can take a pointwise kernel in, which cannot do the same with it.
-    std::stable_partition(all.begin(), all.end(),
-                          [&](int g) { return groups_[g].kind == GroupKind::kMatmul; });
+    // A product or a kernel over rows can take a pointwise one in, which cannot do the same with it.
+    const auto rank = [&](int g) {
+      return groups_[g].kind == GroupKind::kMatmul ? 0 : groups_[g].kind == GroupKind::kRows ? 1 : 2;
+    };
+    std::ranges::stable_sort(all, {}, rank);
     for (int g : readers) {
       if (makers.count(g) == 0) all.push_back(g);
     }
@@ -162,12 +164,14 @@ class Partitioner {
   void TryAbsorb(int flat, int g) {
     Group& from = groups_[flat];
     Group& to = groups_[g];
-    if (DomainSize(from.domain) != DomainSize(to.domain)) return;
+    const bool per_row = DomainSize(from.domain) != DomainSize(to.domain);
+    if (per_row && (to.kind != GroupKind::kRows || DomainSize(from.domain) != to.Size(AxisKind::kRow)))
+      return;
     if (graph_[from.members[0]].unit != graph_[to.members[0]].unit) return;
     if (from.members.size() + to.members.size() > kMaxMembers || Pointers(from) + Pointers(to) > kMaxPointers)
       return;
     for (PrimId member : from.members) {
-      if (!Fits(graph_[member], from, to.domain, false)) return;
+      if (!Fits(graph_[member], from, to.domain, per_row)) return;
     }
     for (PrimId member : from.members) {
       if (LoadsFrom(graph_[member], g)) return;
@@ -190,7 +194,7 @@ class Partitioner {
     for (int need : Needs(g)) {
       if (need != flat && DependsOn(need, flat)) return;
     }
-    for (PrimId member : from.members) Enter(member, g, false);
+    for (PrimId member : from.members) Enter(member, g, per_row);
     from.members.clear();
     // In program order again; a product stays in front.
     std::sort(to.members.begin() + (to.kind == GroupKind::kMatmul ? 1 : 0), to.members.end());
