@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "program/catalogue.h"
+#include "program/literal.h"
 #include "program/names.h"
 #include "propose/constant_text.h"
 #include "teach/teacher.h"
@@ -73,6 +74,20 @@ bool HasNamelessState(const Plan& plan, const Program& program) {
   });
 }
 
+// What forward returns beside tensors.
+std::vector<std::string> FixedOutputs(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const Value& output : plan.outputs) {
+    Arg arg;
+    if (const auto* b = std::get_if<bool>(&output.v)) arg = {*b};
+    if (const auto* i = std::get_if<int64_t>(&output.v)) arg = {*i};
+    if (const auto* d = std::get_if<double>(&output.v)) arg = {*d};
+    if (const auto* s = std::get_if<std::string>(&output.v)) arg = {*s};
+    if (!std::holds_alternative<TensorRef>(output.v)) texts.push_back(PythonLiteral(arg));
+  }
+  return texts;
+}
+
 size_t InputCount(const Program& program) {
   size_t count = 0;
   for (const Node& node : program.nodes) count += node.kind == NodeKind::kInput;
@@ -95,6 +110,7 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   lesson.seed = request.seed;
   if (request.reference != nullptr) {
     DescribeCall(*request.reference, *request.program, lesson);
+    lesson.fixed_outputs = FixedOutputs(*request.reference);
     lesson.constants = ConstantTexts(*request.reference, *request.program);
     if (HasNamelessState(*request.reference, *request.program)) return {};
     if (lesson.inputs.size() != InputCount(*request.program)) return {};

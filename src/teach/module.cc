@@ -58,9 +58,7 @@ class ModuleWriter {
       const Prim& prim = graph_.prims[i];
       if (prim.kind == PrimKind::kEmpty) forward_.push_back(Allocation(static_cast<PrimId>(i), device_));
     }
-    std::vector<std::string> leaves;
-    for (const View& view : graph_.outputs) leaves.push_back(TextOf(view));
-    returned_ = FillStructure(program_.structure, leaves);
+    returned_ = FillStructure(program_.structure, Outputs());
     if (returned_.empty()) return std::nullopt;
     forward_.push_back("return " + returned_);
     return Module{Source(), PlanText(plan_.Finish(returned_, request_.lines), kernels_, style_.wording,
@@ -68,6 +66,18 @@ class ModuleWriter {
   }
 
  private:
+  std::vector<std::string> Outputs() {
+    std::vector<std::string> leaves;
+    size_t tensor = 0, other = 0;
+    for (NodeRef ref : program_.outputs) {
+      const bool given = ref.id < 0 && other < request_.fixed_outputs.size();
+      leaves.push_back(ref.id >= 0 ? TextOf(graph_.outputs[tensor++])
+                       : given     ? request_.fixed_outputs[other++]
+                                   : "None");
+    }
+    return leaves;
+  }
+
   // Constants must come with their values.
   bool HasEverySource() const {
     return std::all_of(graph_.prims.begin(), graph_.prims.end(), [&](const Prim& prim) {
