@@ -5,6 +5,8 @@ Everything on the tape must run on CPU tensors through libtorch's dispatcher, so
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,9 @@ _WHOLE = {
     "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "prelu", "batch_norm", "instance_norm",
     "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "ctc_loss.IntList", "ctc_loss.Tensor",
 }  # fmt: skip
+
+# Files between what a program calls and this one.
+_BETWEEN = {os.path.dirname(__file__), os.path.dirname(torch.utils._python_dispatch.__file__)}
 
 _MIXES_DEVICES = (
     "aten::copy_", "aten::_to_copy", "aten::index", "aten::_index_put", "aten::set_data", "aten::ctc_loss",
@@ -116,10 +121,20 @@ def device_kind(device: torch.device) -> str:
 def _read(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     from tensors import read
 
+    if function.overloadpacket is aten.is_nonzero and _is_check_of_pytorch():
+        return False
     what = {"_local_scalar_dense": "item()", "item": "item()", "is_nonzero": "a tensor as a condition"}
     name = function.overloadpacket.__name__
     real = [read(a, what.get(name, name)) if isinstance(a, torch.Tensor) else a for a in args]
     return function(*real, **kwargs)
+
+
+def _is_check_of_pytorch() -> bool:
+    """Whether torch.nn.functional asks. It does only to raise an error, as for negative variances."""
+    frame = sys._getframe(1)
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) in _BETWEEN:
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename == torch.nn.functional.__file__
 
 
 def _lift(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:

@@ -55,7 +55,9 @@ void DescribeCall(const Plan& plan, const Program& program, teach::Request& requ
     if (!IsRowMajor(plan.tensors[tensors[i]])) request.strided.push_back(input_nodes[i]);
   }
   std::unordered_map<std::string_view, TensorId> state;
-  for (const StateEntry& entry : plan.state) state.emplace(entry.name, entry.tensor);
+  for (const auto* entries : {&plan.state, &plan.unsaved}) {
+    for (const StateEntry& entry : *entries) state.emplace(entry.name, entry.tensor);
+  }
   for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
     const Node& node = program.nodes[id];
     if (node.kind != NodeKind::kParameter && node.kind != NodeKind::kBuffer) continue;
@@ -70,7 +72,8 @@ bool HasNamelessState(const Plan& plan, const Program& program) {
   return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& node) {
     auto named = [&](const StateEntry& entry) { return entry.name == node.name; };
     return (node.kind == NodeKind::kBuffer || node.kind == NodeKind::kParameter) &&
-           std::none_of(plan.state.begin(), plan.state.end(), named);
+           std::none_of(plan.state.begin(), plan.state.end(), named) &&
+           std::none_of(plan.unsaved.begin(), plan.unsaved.end(), named);
   });
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "base/error.h"
@@ -17,18 +16,6 @@
 
 namespace tritogen::teach {
 namespace {
-
-// "self.up.weight"; a path with a number in it ("net.0.weight") is no attribute expression.
-std::string StateText(const Node& node) {
-  bool attributes = true, start = true;
-  for (char c : node.name) {
-    attributes &= !(start && std::isdigit(static_cast<unsigned char>(c)));
-    start = c == '.';
-  }
-  if (attributes) return "self." + node.name;
-  return fmt::format("self.get_{}(\"{}\")", node.kind == NodeKind::kBuffer ? "buffer" : "parameter",
-                     node.name);
-}
 
 class ModuleWriter {
  public:
