@@ -13,21 +13,28 @@ aten = torch.ops.aten
 _LARGEST = 16  # rows, whose elimination is written out
 
 
-def _eliminated(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """a⁻¹·b by Gauss and Jordan with the largest pivots, a's diagonal then, and the sign of the rows' order."""
+def _eliminated(a: Tensor, b: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """a and b side by side after Gauss and Jordan with the largest pivots, a's diagonal, the sign of the rows' order."""
     size = a.shape[-1]
     rows = torch.arange(size, device=a.device)
-    both = torch.cat([a, b.expand(*a.shape[:-2], *b.shape[-2:])], -1)
+    both = a if b is None else torch.cat([a, b.expand(*a.shape[:-2], *b.shape[-2:])], -1)
     sign = torch.ones(a.shape[:-2], dtype=a.dtype, device=a.device)
     for k in range(size):
         pivot = torch.where(rows < k, -1.0, both[..., k].abs()).argmax(-1, keepdim=True)
         order = torch.where(rows == k, pivot, torch.where(rows == pivot, k, rows))
         both = both.gather(-2, order.unsqueeze(-1).expand(both.shape))
         sign = torch.where(pivot.squeeze(-1) == k, sign, -sign)
-        share = both[..., k] / both[..., k, k].unsqueeze(-1)
+        largest = both[..., k, k].unsqueeze(-1)
+        share = both[..., k] / torch.where(largest == 0, 1.0, largest)  # a column of zeros has nothing to take away
         both = both - torch.where(rows == k, 0.0, share).unsqueeze(-1) * both[..., k : k + 1, :]
     diagonal = torch.where(rows.unsqueeze(1) == rows, both[..., :size], 0.0).sum(-1)
-    return both[..., size:] / diagonal.unsqueeze(-1), diagonal, sign
+    return both, diagonal, sign
+
+
+def _quotient(a: Tensor, b: Tensor) -> Tensor:
+    """a⁻¹·b"""
+    both, diagonal, _ = _eliminated(a, b)
+    return both[..., a.shape[-1] :] / diagonal.unsqueeze(-1)
 
 
 def _small(a: Tensor) -> bool:
@@ -47,7 +54,7 @@ def _identity(a: Tensor) -> Tensor:
 
 
 def _inverse(a: Tensor, *, check_errors: bool = False) -> Any:
-    return (_eliminated(a, _identity(a))[0], _no_errors(a)) if _small(a) else NotImplemented
+    return (_quotient(a, _identity(a)), _no_errors(a)) if _small(a) else NotImplemented
 
 
 def _solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -56,14 +63,14 @@ def _solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = Fals
         return NotImplemented
     vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and b.shape == a.shape[:-1])
     b = b.unsqueeze(-1) if vector else b
-    x = _eliminated(a, b)[0] if left else _eliminated(a.mT, b.mT)[0].mT
+    x = _quotient(a, b) if left else _quotient(a.mT, b.mT).mT
     return (x.squeeze(-1) if vector else x), a, _no_pivots(a), _no_errors(a)
 
 
 def _determinant(a: Tensor) -> Any:
     if not _small(a):
         return NotImplemented
-    _, diagonal, sign = _eliminated(a, a[..., :0])
+    _, diagonal, sign = _eliminated(a, None)
     return diagonal.prod(-1) * sign, a, _no_pivots(a)
 
 

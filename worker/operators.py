@@ -162,6 +162,10 @@ def _not_pinned(recording: Recording, function: Any, args: tuple, kwargs: dict) 
     return False
 
 
+def _no_check(recording: Recording, function: Any, args: tuple, kwargs: dict) -> None:
+    """It raises for a matrix that has no inverse, say: taken as passed."""
+
+
 def _to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """x.to(…) as PyTorch does it; its own kernel would ask the CUDA driver."""
     given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
@@ -246,6 +250,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.lift_fresh: _lift,
     aten.lift: _lift,
     aten.lift_fresh_copy: _lift,
+    aten._linalg_check_errors: _no_check,
     aten.to: _to,
     aten.detach: _detach,
     aten.alias: _detach,

@@ -39,6 +39,7 @@ def test_host_reads(body: str) -> None:
 
 def test_checks_of_pytorchs_own_layers_are_taken_as_passed() -> None:
     assert record("y = torch.nn.functional.gaussian_nll_loss(x, x, x.exp())")["ok"]
+    assert ops(plan_of(record("x = torch.linalg.solve(x, x)"))["run"]) == ["_linalg_solve_ex", "add.Tensor"]
 
 
 def test_host_reads_of_state_are_rejected_since_others_choose_its_values() -> None:

@@ -92,7 +92,7 @@ CASES = [
     ],
     (aten.ctc_loss.Tensor, (_LOG_PROBS, _LABELS, torch.tensor([4, 5]), torch.tensor([3, 1]), 2)),
     *[(aten.linalg_inv_ex.default, (a,)) for a in _MATRICES],
-    *[(aten._linalg_det.default, (a,)) for a in _MATRICES],
+    *[(aten._linalg_det.default, (a,)) for a in (*_MATRICES, torch.ones(3, 3), torch.zeros(2, 2))],
     (aten._linalg_solve_ex.default, (_MATRICES[0], _MATRICES[0][..., :2])),
     (aten._linalg_solve_ex.default, (_MATRICES[0], _MATRICES[0][..., 0])),
     (aten._linalg_solve_ex.default, (_MATRICES[0], _MATRICES[0][:, :3]), {"left": False}),
