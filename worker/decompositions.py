@@ -1,7 +1,7 @@
 """What operators are made of, for requests that name them in `split`: their parts are recorded in their place.
 
-PyTorch's own table has most of them. Those here and in `index_decompositions` it lacks, or it has them in parts that are
-no simpler: in views by strides, in the operator itself.
+PyTorch's own table has most of them. It lacks those here and in the modules `*_decompositions` beside it, or has them
+in parts that are no simpler: in views by strides, in the operator itself.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import torch.nn.functional as F
 from torch._decomp import decomposition_table
 
 import index_decompositions
+import layer_decompositions
+import linalg_decompositions
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -134,6 +136,23 @@ def _signbit(x: Tensor) -> Tensor:
     return (x < 0) | ((x == 0) & (1 / x < 0)) if x.is_floating_point() else x < 0
 
 
+def _asinh(x: Tensor) -> Tensor:
+    size = x.abs()
+    return torch.log1p(size + size * size / (1 + (size * size + 1).sqrt())) * x.sign()
+
+
+def _acosh(x: Tensor) -> Tensor:
+    return (x + ((x - 1) * (x + 1)).sqrt()).log()
+
+
+def _atanh(x: Tensor) -> Tensor:
+    return 0.5 * torch.log1p(2 * x / (1 - x))
+
+
+def _copysign(x: Tensor, other: Tensor) -> Tensor:
+    return torch.where(_signbit(other), -x.abs(), x.abs())
+
+
 def _rrelu(x: Tensor, noise: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     return NotImplemented if training else F.leaky_relu(x, (lower + upper) / 2)
 
@@ -191,6 +210,10 @@ def _sampled_place(at: Tensor, size: int, padding: int, align_corners: bool) -> 
 
 _OURS: dict[Any, Callable[..., Any]] = {
     **index_decompositions.PARTS,
+    **layer_decompositions.PARTS,
+    **linalg_decompositions.PARTS,
+    aten.__lshift__: lambda x, other: torch.bitwise_left_shift(x, other),
+    aten.__rshift__: lambda x, other: torch.bitwise_right_shift(x, other),
     aten._cdist_forward: _cdist,
     aten._pdist_forward: _pdist,
     aten._trilinear: _trilinear,
@@ -201,6 +224,10 @@ _OURS: dict[Any, Callable[..., Any]] = {
     aten.fmax.default: _fmax,
     aten.fmin.default: _fmin,
     aten.signbit.default: _signbit,
+    aten.asinh.default: _asinh,
+    aten.acosh.default: _acosh,
+    aten.atanh.default: _atanh,
+    aten.copysign.Tensor: _copysign,
     aten.rrelu_with_noise.default: _rrelu,
     aten.logcumsumexp.default: _logcumsumexp,
     aten.histc.default: _histc,

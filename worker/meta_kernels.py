@@ -276,6 +276,13 @@ def _embedding_bag(weight: torch.Tensor, indices: torch.Tensor, offsets: torch.T
     return aten._embedding_bag.default(weight, indices, offsets, *rest)[0], None, None, None
 
 
+def _ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+              reduction: int = 1, *_: Any) -> torch.Tensor:  # fmt: skip
+    if log_probs.dtype not in (torch.float32, torch.float64):
+        raise RuntimeError(f'"ctc_loss" not implemented for {log_probs.dtype}')
+    return log_probs.new_empty(log_probs.shape[1:2] if reduction == 0 and log_probs.dim() == 3 else ())
+
+
 # What tells a result's shape instead of the operator itself. Composite operators that the tape holds whole: PyTorch
 # allows no meta kernel for these.
 WHOLE = {
@@ -288,4 +295,9 @@ WHOLE = {
     aten.scaled_dot_product_attention.default: _attention,
     aten.batch_norm.default: lambda *args: _batch_norm(*args[:-1])[0],
     aten._embedding_bag.default: _embedding_bag,
+    aten.fake_quantize_per_tensor_affine.default: _like,
+    aten.fake_quantize_per_tensor_affine.tensor_qparams: _like,
+    aten.fake_quantize_per_channel_affine.default: _like,
+    aten.ctc_loss.IntList: _ctc_loss,
+    aten.ctc_loss.Tensor: _ctc_loss,
 }

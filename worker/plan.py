@@ -36,6 +36,7 @@ class Phases:
     setup: list[Step] = field(default_factory=list)
     init_inputs: list[Any] = field(default_factory=list)
     state: list[tuple[str, RecordingTensor, str]] = field(default_factory=list)
+    unsaved: list[tuple[str, RecordingTensor, str]] = field(default_factory=list)  # buffers that the state dict lacks
     calls: list[Call] = field(default_factory=list)  # three
     training: bool = False
 
@@ -203,7 +204,13 @@ class PlanWriter:
             **body,
             "structure": run.structure,
             "training": phases.training,
+            **self._unsaved(phases),
         }
+
+    def _unsaved(self, phases: Phases) -> dict[str, Any]:
+        """For who writes programs: what the module has names for beside its state."""
+        made = [[name, self.tids[t.tid], kind] for name, t, kind in phases.unsaved if t.tid in self.tids]
+        return {"unsaved": made} if made else {}
 
     def _imported(self, imported: list[Step], users: list[Step], lasting: set[int] = frozenset()) -> list[Step]:
         """The steps of the file's top level that later steps, or what lasts, use."""

@@ -242,7 +242,7 @@ class _Program:
         if (mode := self.request.get("training")) is not None:
             module.train(mode)
         phases.training = bool(module.training)
-        phases.state = _state(module)
+        phases.state, phases.unsaved = _state(module)
         tape = self.recording.tape
         tape.given |= tape.storages_of(tensor.tid for _, tensor, _ in phases.state)
         return module
@@ -315,12 +315,15 @@ def _to_cuda(value: Any) -> Any:
     return value
 
 
-def _state(module: torch.nn.Module) -> list[tuple[str, RecordingTensor, str]]:
-    """The module's state by the names of its state dict."""
+_State = list[tuple[str, RecordingTensor, str]]
+
+
+def _state(module: torch.nn.Module) -> tuple[_State, _State]:
+    """The module's state by the names of its state dict, and the buffers that are not in it."""
     in_dict = set(module.state_dict(keep_vars=True))
     named = [(*item, "parameter") for item in module.named_parameters(remove_duplicate=False)]
     named += [(*item, "buffer") for item in module.named_buffers(remove_duplicate=False)]
-    return [item for item in named if item[0] in in_dict]
+    return [item for item in named if item[0] in in_dict], [item for item in named if item[0] not in in_dict]
 
 
 def _described(value: Any) -> Any:

@@ -1,6 +1,7 @@
 // convert FILE: the main job. Record the reference, ask the proposers, verify every candidate, print the best
 // one as a module, record that module again and write it only when its Plan is the verified one.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -159,8 +160,9 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   Baseline baseline(environment, options.common, verification, reference_file);
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
   std::vector<eval::Attempt> judged;
+  LiftedReference asked;
   if (reference) {
-    const LiftedReference asked = AskedAbout(recorder, options, source, *reference);
+    asked = AskedAbout(recorder, options, source, *reference);
     judged = Attempted(proposers, &pool, &baseline, options,
                        {.reference = reference_file,
                         .program = asked.program,
@@ -172,6 +174,10 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   }
   if (Interrupted()) return kInterruptedExit;
 
+  if (judged.empty() && !asked.unknown.empty()) {
+    report.remarks.push_back(fmt::format("nobody knows how to say this in operators of the catalogue: {}",
+                                         fmt::join(asked.unknown, ", ")));
+  }
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   for (const eval::Attempt* best : BestFirst(judged)) {
     auto shipped = Ship(recorder, ReferenceRequest(options, source), *reference->plan, *best->reply.plan,

@@ -53,12 +53,21 @@ Plan WithConstantsLast(Plan plan) {
   return plan;
 }
 
+// The printed module extends the reference's class: of the candidate's own buffers it has none.
+Plan WithBuffersOf(const Plan& reference, Plan plan) {
+  std::erase_if(plan.unsaved, [&](const StateEntry& entry) {
+    return std::ranges::find(reference.unsaved, entry.name, &StateEntry::name) == reference.unsaved.end();
+  });
+  return plan;
+}
+
 }  // namespace
 
 std::variant<std::string, EmitFailure> Ship(Recorder* recorder, const RecordRequest& request,
                                             const Plan& reference, const Plan& verified, int variant,
                                             std::vector<std::string> header) {
-  auto emitted = EmitModule({.plan = &verified,
+  const Plan printed = WithBuffersOf(reference, verified);
+  auto emitted = EmitModule({.plan = &printed,
                              .variant = variant,
                              .reference_source = request.source,
                              .entry = request.entry,

@@ -70,12 +70,15 @@ void NameInputs(const Value& value, const std::string& expression, Wrapper* wrap
   }
 }
 
-// The state entries that run or the set-up slice reads, so that a guard and a name exist for each.
+// The state entries and buffers that run or the set-up slice reads, so that a guard and a name exist for
+// each.
 std::vector<const StateEntry*> StateInOrder(const Plan& plan) {
   std::vector<const StateEntry*> entries;
   std::set<TensorId> seen;
-  for (const StateEntry& entry : plan.state) {
-    if (seen.insert(entry.tensor).second) entries.push_back(&entry);
+  for (const auto* named : {&plan.state, &plan.unsaved}) {
+    for (const StateEntry& entry : *named) {
+      if (seen.insert(entry.tensor).second) entries.push_back(&entry);
+    }
   }
   return entries;
 }

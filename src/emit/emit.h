@@ -14,7 +14,7 @@
 namespace tritogen {
 
 struct EmitRequest {
-  const Plan* plan = nullptr;  // a candidate that passed
+  const Plan* plan = nullptr;  // a candidate that passed; `unsaved`: only buffers that the reference has, too
   int variant = 0;             // which variant of autotuned launches, modulo their number
   std::string reference_source;
   std::string entry;  // class or function name in the reference

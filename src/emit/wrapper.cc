@@ -55,7 +55,9 @@ SetupSlice SliceSetup(const Plan& plan) {
   for (const Value& value : plan.inputs) {
     ForEachTensor(value, [&](TensorId id) { ready.insert(plan.tensors[id].storage); });
   }
-  for (const StateEntry& entry : plan.state) ready.insert(plan.tensors[entry.tensor].storage);
+  for (const auto* named : {&plan.state, &plan.unsaved}) {
+    for (const StateEntry& entry : *named) ready.insert(plan.tensors[entry.tensor].storage);
+  }
 
   std::set<StorageId> wanted;
   std::set<TensorId> provided;

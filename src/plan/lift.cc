@@ -147,11 +147,17 @@ class Lifter {
     return false;
   }
 
+  // Of what only set-up knows how to make.
+  std::string NameOf(TensorId id) const {
+    const auto named = std::ranges::find(plan_.unsaved, id, &StateEntry::tensor);
+    return named == plan_.unsaved.end() ? fmt::format("setup_{}", id) : named->name;
+  }
+
   // What set-up left: a value that stood in the file, a view or copy of state, or something else it made.
   NodeRef FromSetup(TensorId id) {
     if (IsConstant(id)) return Leaf(NodeKind::kConstant, fmt::format("constant_{}", id), id);
     const AtenStep* maker = IsRooted(id) ? FaithfulMaker(id) : nullptr;
-    if (!maker) return Leaf(NodeKind::kBuffer, fmt::format("setup_{}", id), id);
+    if (!maker) return Leaf(NodeKind::kBuffer, NameOf(id), id);
     NodeRef source = Read(std::get<TensorRef>(maker->args[0].v).id);
     NodeRef value = IsIdentity(plan_, *maker) ? source : AppendAten(*maker, maker->op);
     NoteView(*maker);

@@ -181,6 +181,8 @@ TEST(LiftTest, SetupValuesAreTracedToState) {
   EXPECT_EQ(Text(Lift(plan)),
             "%0 = x0()\n%1 = w()\n%2 = setup_3()\n%3 = constant_4()\n%4 = aten::reshape(%1, [6 1])\n"
             "%5 = aten::mm(%0, %4)\n%6 = aten::add.Tensor(%2, %3)\nreturn %5 %6");
+  plan.unsaved = {{"rotary.cos", 3, false}};
+  EXPECT_NE(Text(Lift(plan)).find("%2 = rotary.cos()"), std::string::npos);
 }
 
 }  // namespace

@@ -215,7 +215,8 @@ StateEntry ParseState(const JsonCursor& at) {
 Plan ParsePlan(const nlohmann::json& map) {
   JsonCursor root(map);
   root.ExpectKeys({"version", "role", "storages", "tensors", "kernels", "generate", "setup", "run",
-                   "init_inputs", "inputs", "warmup_inputs", "state", "outputs", "structure", "training"});
+                   "init_inputs", "inputs", "warmup_inputs", "state", "unsaved", "outputs", "structure",
+                   "training"});
   root["version"].Int(1, 1);
   Plan plan;
   const std::string& role = root["role"].String(limits::kNameBytes);
@@ -232,6 +233,7 @@ Plan ParsePlan(const nlohmann::json& map) {
   plan.inputs = ParseValues(root["inputs"], limits::kListLength);
   plan.warmup_inputs = ParseValues(root["warmup_inputs"], limits::kListLength);
   plan.state = ParseList(root["state"], limits::kListLength, ParseState);
+  if (root.Has("unsaved")) plan.unsaved = ParseList(root["unsaved"], limits::kListLength, ParseState);
   plan.outputs = ParseValues(root["outputs"], limits::kListLength);
   plan.structure = root["structure"].String(limits::kStringBytes);
   plan.training = root["training"].Bool();

@@ -69,6 +69,17 @@ TEST(ParsePlanTest, SerialisationIsTheInverse) {
   EXPECT_EQ(ToJson(ParsePlan(map)), map);
 }
 
+TEST(ParsePlanTest, BuffersThatAreNotSavedAreNoPartOfTheHash) {
+  json map = SmallPlanMap();
+  map["unsaved"] = json::array({json::array({"cos", map["state"][0][1], "buffer"})});
+  const Plan plan = ParsePlan(map);
+  ASSERT_EQ(plan.unsaved.size(), 1u);
+  EXPECT_EQ(plan.unsaved[0].name, "cos");
+  EXPECT_EQ(ToJson(plan), map);
+  EXPECT_EQ(PlanHash(plan), PlanHash(ParsePlan(SmallPlanMap())));
+  EXPECT_NE(ErrorAfter("/unsaved", json::array({json::array({"cos", 999, "buffer"})})), "");
+}
+
 TEST(ParsePlanTest, RecordedPlansSurviveARoundTrip) {
   ASSERT_GE(GoldenPlans().size(), 3u);
   for (const auto& path : GoldenPlans()) {

@@ -135,6 +135,7 @@ struct Plan {
   std::vector<Step> generate, setup, run;
   std::vector<Value> init_inputs, inputs, warmup_inputs;
   std::vector<StateEntry> state;
+  std::vector<StateEntry> unsaved;  // buffers that the state dict does not have
   std::vector<Value> outputs;
   std::string structure;
   bool training = false;

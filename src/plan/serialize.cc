@@ -134,21 +134,23 @@ nlohmann::json ToJson(const KernelOptions& options) {
 }
 
 json ToJson(const Plan& plan) {
-  return {{"version", 1},
-          {"role", plan.role == Role::kReference ? "reference" : "candidate"},
-          {"storages", plan.storages},
-          {"tensors", List(plan.tensors, FromTensor)},
-          {"kernels", List(plan.kernels, FromKernel)},
-          {"generate", List(plan.generate, FromStep)},
-          {"setup", List(plan.setup, FromStep)},
-          {"run", List(plan.run, FromStep)},
-          {"init_inputs", List(plan.init_inputs, FromValue)},
-          {"inputs", List(plan.inputs, FromValue)},
-          {"warmup_inputs", List(plan.warmup_inputs, FromValue)},
-          {"state", List(plan.state, FromState)},
-          {"outputs", List(plan.outputs, FromValue)},
-          {"structure", plan.structure},
-          {"training", plan.training}};
+  json map = {{"version", 1},
+              {"role", plan.role == Role::kReference ? "reference" : "candidate"},
+              {"storages", plan.storages},
+              {"tensors", List(plan.tensors, FromTensor)},
+              {"kernels", List(plan.kernels, FromKernel)},
+              {"generate", List(plan.generate, FromStep)},
+              {"setup", List(plan.setup, FromStep)},
+              {"run", List(plan.run, FromStep)},
+              {"init_inputs", List(plan.init_inputs, FromValue)},
+              {"inputs", List(plan.inputs, FromValue)},
+              {"warmup_inputs", List(plan.warmup_inputs, FromValue)},
+              {"state", List(plan.state, FromState)},
+              {"outputs", List(plan.outputs, FromValue)},
+              {"structure", plan.structure},
+              {"training", plan.training}};
+  if (!plan.unsaved.empty()) map["unsaved"] = List(plan.unsaved, FromState);
+  return map;
 }
 
 }  // namespace tritogen

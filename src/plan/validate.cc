@@ -228,6 +228,8 @@ void CheckState(const Plan& plan, const Checker& checker) {
     checker.RequireDefined(plan.state[i].tensor, where);
     if (!names.insert(plan.state[i].name).second) Fail("{}: the name occurs twice", where);
   }
+  for (size_t i = 0; i < plan.unsaved.size(); ++i)
+    checker.RequireDefined(plan.unsaved[i].tensor, fmt::format("unsaved[{}]", i));
 }
 
 void CheckKernels(const Plan& plan) {

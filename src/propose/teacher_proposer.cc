@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "program/catalogue.h"
+#include "program/literal.h"
 #include "program/names.h"
 #include "propose/constant_text.h"
 #include "teach/teacher.h"
@@ -54,7 +55,9 @@ void DescribeCall(const Plan& plan, const Program& program, teach::Request& requ
     if (!IsRowMajor(plan.tensors[tensors[i]])) request.strided.push_back(input_nodes[i]);
   }
   std::unordered_map<std::string_view, TensorId> state;
-  for (const StateEntry& entry : plan.state) state.emplace(entry.name, entry.tensor);
+  for (const auto* entries : {&plan.state, &plan.unsaved}) {
+    for (const StateEntry& entry : *entries) state.emplace(entry.name, entry.tensor);
+  }
   for (NodeId id = 0; id < static_cast<NodeId>(program.nodes.size()); ++id) {
     const Node& node = program.nodes[id];
     if (node.kind != NodeKind::kParameter && node.kind != NodeKind::kBuffer) continue;
@@ -69,8 +72,23 @@ bool HasNamelessState(const Plan& plan, const Program& program) {
   return std::any_of(program.nodes.begin(), program.nodes.end(), [&](const Node& node) {
     auto named = [&](const StateEntry& entry) { return entry.name == node.name; };
     return (node.kind == NodeKind::kBuffer || node.kind == NodeKind::kParameter) &&
-           std::none_of(plan.state.begin(), plan.state.end(), named);
+           std::none_of(plan.state.begin(), plan.state.end(), named) &&
+           std::none_of(plan.unsaved.begin(), plan.unsaved.end(), named);
   });
+}
+
+// What forward returns beside tensors.
+std::vector<std::string> FixedOutputs(const Plan& plan) {
+  std::vector<std::string> texts;
+  for (const Value& output : plan.outputs) {
+    Arg arg;
+    if (const auto* b = std::get_if<bool>(&output.v)) arg = {*b};
+    if (const auto* i = std::get_if<int64_t>(&output.v)) arg = {*i};
+    if (const auto* d = std::get_if<double>(&output.v)) arg = {*d};
+    if (const auto* s = std::get_if<std::string>(&output.v)) arg = {*s};
+    if (!std::holds_alternative<TensorRef>(output.v)) texts.push_back(PythonLiteral(arg));
+  }
+  return texts;
 }
 
 size_t InputCount(const Program& program) {
@@ -95,6 +113,7 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   lesson.seed = request.seed;
   if (request.reference != nullptr) {
     DescribeCall(*request.reference, *request.program, lesson);
+    lesson.fixed_outputs = FixedOutputs(*request.reference);
     lesson.constants = ConstantTexts(*request.reference, *request.program);
     if (HasNamelessState(*request.reference, *request.program)) return {};
     if (lesson.inputs.size() != InputCount(*request.program)) return {};

@@ -38,7 +38,7 @@ std::optional<LiftedReference> Again(const RecordFunction& record, const RecordR
 LiftedReference LiftReference(Plan plan) {
   auto shared = std::make_shared<const Plan>(std::move(plan));
   auto program = std::make_shared<const Program>(Lift(*shared));
-  return {std::move(shared), std::move(program)};
+  return {std::move(shared), std::move(program), {}};
 }
 
 LiftedReference InKnownOps(const RecordFunction& record, RecordRequest request,
@@ -55,7 +55,9 @@ LiftedReference InKnownOps(const RecordFunction& record, RecordRequest request,
     unknown = UnknownOps(*parts->program);
     if (unknown.empty()) return std::move(*parts);
   }
-  return whole;
+  LiftedReference left = whole;
+  left.unknown.assign(unknown.begin(), unknown.end());
+  return left;
 }
 
 }  // namespace tritogen

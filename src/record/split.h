@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include "program/program.h"
 #include "record/recorder.h"
@@ -14,6 +16,7 @@ namespace tritogen {
 struct LiftedReference {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Program> program;  // of it
+  std::vector<std::string> unknown;        // operators that InKnownOps found no parts of
 };
 
 // Throws FormatError where the Plan has no canonical form.

@@ -80,7 +80,9 @@ TEST_F(SplitTest, PartsOfPartsAreFound) {
 
 TEST_F(SplitTest, AnOperatorOfWhichNobodyKnowsThePartsLeavesAllAsItWas) {
   recordings_ = {{{"aten::odd", "aten::whole"}, {"aten::relu", "aten::whole"}}};
-  EXPECT_THAT(Ops(Split({"aten::odd", "aten::whole"})), ElementsAre("aten::odd", "aten::whole"));
+  const LiftedReference whole = Split({"aten::odd", "aten::whole"});
+  EXPECT_THAT(Ops(whole), ElementsAre("aten::odd", "aten::whole"));
+  EXPECT_THAT(whole.unknown, ElementsAre("aten::whole"));
   EXPECT_EQ(asked_.size(), 1u);
 }
 

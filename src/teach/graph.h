@@ -87,8 +87,8 @@ struct Prim {
 
 class Graph {
  public:
-  std::vector<Prim> prims;  // operands come before their users
-  std::vector<View> outputs;
+  std::vector<Prim> prims;    // operands come before their users
+  std::vector<View> outputs;  // the tensors among the program's
   // Values that go into the memory of a source instead of their own. REQUIRES: nothing but the value itself
   // reads that source.
   struct Write {

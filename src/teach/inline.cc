@@ -58,6 +58,21 @@ class Inliner {
     return cost;
   }
 
+  // A little work on a part of one value, or on it in another order: a kernel of its own unless its reader
+  // does it. What it reads is stored in any case.
+  bool IsLittleOfAPart(PrimId id) const {
+    const Prim& prim = out_[id];
+    if (prim.kind != PrimKind::kPointwise || prim.once || prim.flops > kFlopsInProduct) return false;
+    const View* part = nullptr;
+    for (const View& operand : prim.operands) {
+      if (operand.prim < 0) continue;
+      if (part != nullptr) return false;
+      part = &operand;
+    }
+    return part != nullptr && !part->IsContiguous() && !out_[part->prim].inlined &&
+           DtypeSize(out_[part->prim].dtype) <= DtypeSize(prim.dtype);
+  }
+
   void Store(const View& view) {
     if (view.prim >= 0) out_.prims[view.prim].inlined = false;
   }
@@ -73,15 +88,29 @@ class Inliner {
     return copy;
   }
 
+  // What a copy was made from, read where that lies. Nothing for a value that is no copy, or that no strides
+  // express; `finely`: more dimensions than the view's may.
+  std::optional<View> BehindCopy(const View& view, bool finely) const {
+    if (view.prim < 0) return std::nullopt;
+    const Prim& copy = out_[view.prim];
+    const bool plain = copy.kind == PrimKind::kPointwise && copy.expr == "{0}" && !copy.once;
+    if (!plain || copy.operands[0].prim < 0 || out_[copy.operands[0].prim].dtype != copy.dtype)
+      return std::nullopt;
+    auto behind = Compose(view, copy.operands[0]);
+    if (!behind && finely) behind = Compose(SplitAlong(view, copy.operands[0]), copy.operands[0]);
+    return behind;
+  }
+
   View Inline(const View& view) {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || view.IsContiguous()) return view;
+    if (auto behind = BehindCopy(view, /*finely=*/false)) return Inline(*behind);
     if (auto copy = CopyThrough(view)) return out_.Whole(out_.Add(*std::move(copy)));
     Store(view);  // index arithmetic, too: it cannot be repeated here
     return view;
   }
 
   std::optional<Prim> CopyThrough(const View& view) {
-    if (Cost(view.prim) > kMaxInlined) return std::nullopt;
+    if (Cost(view.prim) > kMaxInlined && !IsLittleOfAPart(view.prim)) return std::nullopt;
     auto copy = CopyFor(view);
     if (!copy) return std::nullopt;
     for (size_t i = copy->FirstElementwise(); i < copy->operands.size(); ++i) {
@@ -94,16 +123,21 @@ class Inliner {
 
   // An operand of a product that is cheap to compute, or an indexed load, is computed tile by tile.
   View IntoProduct(const Prim& product, size_t operand) {
-    const View& view = product.operands[operand];
+    View view = product.operands[operand];
+    const std::vector<Segment> domain = OperandDomain(product, operand);
+    for (auto behind = BehindCopy(view, /*finely=*/true); behind && DigitsOf(*behind, domain, false);
+         behind = BehindCopy(view, /*finely=*/true)) {
+      view = *behind;
+    }
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || Flops(view.prim) > kFlopsInProduct) return view;
-    auto copy = IntoTile(view, OperandDomain(product, operand));
+    auto copy = IntoTile(view, domain);
     return copy ? *copy : view;
   }
 
   std::optional<View> IntoTile(const View& view, const std::vector<Segment>& domain) {
     if (!DigitsOf(view, domain, false)) return std::nullopt;
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || out_[view.prim].once) return view;
-    if (Cost(view.prim) > kMaxInlined) return view;
+    if (Cost(view.prim) > kMaxInlined && !IsLittleOfAPart(view.prim)) return view;
     auto copy = CopyFor(view);
     if (!copy) return std::nullopt;
     copy->inlined = true;

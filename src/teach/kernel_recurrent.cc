@@ -80,6 +80,7 @@ class RecurrentWriter {
   // Operands: inputs (steps, batch, gates · size), state, weights (gates · size, size), then the cell's state
   // for an LSTM, then the biases where there are any.
   const View& Bias() const { return prim_.operands.back(); }
+  size_t BiasAt() const { return prim_.operands.size() - 1; }
   bool HasBias() const { return prim_.operands.size() == (prim_.expr == "lstm" ? 5u : 4u); }
   int64_t size() const { return prim_.sizes.back(); }
 
@@ -99,6 +100,12 @@ class RecurrentWriter {
     return text;
   }
 
+  // Of an operand, in float32.
+  std::string Load(size_t operand, const std::string& place, const std::string& mask) const {
+    return Converted(fmt::format("tl.load({}, mask={}, other=0.0)", place, mask), prim_.compute[operand],
+                     Dtype::kFloat32);
+  }
+
   void HeadOfMany() {
     lines_.Add("# Each program keeps the state of ROWS sequences and walks along the steps.");
     lines_.Add("rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]");
@@ -110,11 +117,12 @@ class RecurrentWriter {
     const View& weights = prim_.operands[2];
     for (size_t gate = 0; gate < cell_.gates.size(); ++gate) {
       const int64_t first = static_cast<int64_t>(gate) * size();
-      lines_.Add(fmt::format("w_{} = tl.load({}, mask=weight_mask, other=0.0)", cell_.gates[gate],
-                             Place(weights, {"cols", "k"}, first * weights.strides[0])));
+      lines_.Add(
+          fmt::format("w_{} = {}", cell_.gates[gate],
+                      Load(2, Place(weights, {"cols", "k"}, first * weights.strides[0]), "weight_mask")));
       if (!HasBias()) continue;
-      lines_.Add(fmt::format("b_{} = tl.load({}, mask=col_mask, other=0.0)", cell_.gates[gate],
-                             Place(Bias(), {"cols"}, first * Bias().strides[0])));
+      lines_.Add(fmt::format("b_{} = {}", cell_.gates[gate],
+                             Load(BiasAt(), Place(Bias(), {"cols"}, first * Bias().strides[0]), "col_mask")));
     }
   }
 
@@ -127,8 +135,9 @@ class RecurrentWriter {
     lines_.Add("mask = cols < SIZE");
     for (const char* gate : cell_.gates) {
       if (!HasBias()) continue;
-      lines_.Add(fmt::format("b_{} = tl.load({}, mask=mask, other=0.0)", gate,
-                             Place(Bias(), {"cols"}, FirstOf(gate) * Bias().strides[0])));
+      lines_.Add(
+          fmt::format("b_{} = {}", gate,
+                      Load(BiasAt(), Place(Bias(), {"cols"}, FirstOf(gate) * Bias().strides[0]), "mask")));
     }
   }
 
@@ -139,11 +148,9 @@ class RecurrentWriter {
   }
 
   void State() {
-    lines_.Add(
-        fmt::format("h = tl.load({}, mask=mask, other=0.0)", Place(prim_.operands[1], {"rows", "cols"})));
+    lines_.Add("h = " + Load(1, Place(prim_.operands[1], {"rows", "cols"}), "mask"));
     if (prim_.expr == "lstm")
-      lines_.Add(
-          fmt::format("c = tl.load({}, mask=mask, other=0.0)", Place(prim_.operands[3], {"rows", "cols"})));
+      lines_.Add("c = " + Load(3, Place(prim_.operands[3], {"rows", "cols"}), "mask"));
   }
 
   void Step(Lines& step) {
@@ -154,8 +161,7 @@ class RecurrentWriter {
     for (size_t gate = 0; gate < cell_.gates.size(); ++gate) {
       const int64_t first = static_cast<int64_t>(gate) * size() * inputs.strides[2];
       const std::string in = fmt::format("in_{}", cell_.gates[gate]);
-      step.Add(fmt::format("{} = tl.load({}, mask=mask, other=0.0)", in,
-                           Place(inputs, {t, "rows", "cols"}, first)));
+      step.Add(fmt::format("{} = {}", in, Load(0, Place(inputs, {t, "rows", "cols"}, first), "mask")));
       parts[fmt::format("{{i{}}}", gate)] = in;
       const std::string product =
           holds_ ? fmt::format("tl.dot(h, w_{}, input_precision=\"{}\")", cell_.gates[gate], precision_)
@@ -183,17 +189,17 @@ class RecurrentWriter {
     const View states = ContiguousView(id_, prim_.sizes);
     Lines sum(3);
     sum.Add("k = start + tl.arange(0, BLOCK_K)");
-    sum.Add(fmt::format("first = tl.load({}, mask=(k < SIZE) & (step == 0), other=0.0)",
-                        Place(prim_.operands[1], {"rows", "k"})));
+    sum.Add("first = " + Load(1, Place(prim_.operands[1], {"rows", "k"}), "(k < SIZE) & (step == 0)"));
     const std::string before = prim_.backwards ? "(STEPS - step)" : "(step - 1)";
     sum.Add(fmt::format("last = tl.load({}, mask=(k < SIZE) & (step > 0), other=0.0)",
                         Place(states, {before, "rows", "k"})));
     sum.Add("last = tl.where(step == 0, first, last)[None, :]");
     sum.Add("weight_mask = mask[:, None] & (k < SIZE)[None, :]");
     for (const char* gate : cell_.gates) {
-      sum.Add(
-          fmt::format("w_{0} = tl.load({1}, mask=weight_mask, other=0.0)", gate,
-                      Place(weights, {"cols[:, None]", "k[None, :]"}, FirstOf(gate) * weights.strides[0])));
+      sum.Add(fmt::format(
+          "w_{} = {}", gate,
+          Load(2, Place(weights, {"cols[:, None]", "k[None, :]"}, FirstOf(gate) * weights.strides[0]),
+               "weight_mask")));
       sum.Add(fmt::format("sum_{0} += w_{0} * last", gate));
     }
     step.Add("for start in range(0, SIZE, BLOCK_K):");

@@ -34,17 +34,30 @@ bool IsFloatCompute(const Node& node) {
 
 // Pointwise operators whose expressions are right for integers too.
 bool FitsIntegers(std::string_view name) {
-  constexpr std::string_view kNames[] = {"add",         "sub",
-                                         "rsub",        "mul",
-                                         "neg",         "abs",
-                                         "square",      "maximum",
-                                         "minimum",     "max.other",
-                                         "min.other",   "clamp",
-                                         "clamp_min",   "clamp_max",
-                                         "where",       "masked_fill",
-                                         "bitwise_and", "bitwise_or",
-                                         "bitwise_xor", "bitwise_not",
-                                         "remainder",   "div.Tensor_mode"};
+  constexpr std::string_view kNames[] = {"add",
+                                         "sub",
+                                         "rsub",
+                                         "mul",
+                                         "neg",
+                                         "abs",
+                                         "square",
+                                         "maximum",
+                                         "minimum",
+                                         "max.other",
+                                         "min.other",
+                                         "clamp",
+                                         "clamp_min",
+                                         "clamp_max",
+                                         "where",
+                                         "masked_fill",
+                                         "bitwise_and",
+                                         "bitwise_or",
+                                         "bitwise_xor",
+                                         "bitwise_not",
+                                         "remainder",
+                                         "div.Tensor_mode",
+                                         "bitwise_left_shift",
+                                         "bitwise_right_shift"};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
@@ -58,6 +71,30 @@ OpRow ForIntegers(const OpRow& row) {
                    {"rounding_mode='trunc'", "{self} // {other}"}};
   }
   return exact;
+}
+
+// Integer powers, which wrap around like products: of a number by the bits of the exponent, of a tensor by
+// repeated products.
+bool LowerIntegerPower(Builder& b, const Node& node, const BoundArgs& args) {
+  constexpr int64_t kMostFactors = 8;
+  const auto base = AsInt(args["self"]), exponent = AsInt(args["exponent"]);
+  const Dtype dtype = node.results[0].dtype;
+  if (exponent && *exponent > 0 && *exponent <= kMostFactors && AsRef(args["self"]) != nullptr) {
+    std::string product = "{0}";
+    for (int64_t i = 1; i < *exponent; ++i) product += " * {0}";
+    b.Return({b.Pointwise("pow", product, {b.Cast(b.Tensor(args, "self"), dtype)}, dtype, 1)});
+    return true;
+  }
+  if (!base || *base < 2 || AsRef(args["exponent"]) == nullptr) return false;
+  std::string product;
+  uint64_t factor = static_cast<uint64_t>(*base);
+  for (int bit = 0; bit < 6; ++bit, factor *= factor) {
+    product += fmt::format("{}tl.where(({{0}} >> {}) & 1 != 0, {}, 1)", bit == 0 ? "" : " * ", bit,
+                           static_cast<int64_t>(factor));
+  }
+  Value power = b.Cast(b.Tensor(args, "exponent"), Dtype::kInt64);
+  b.Return({b.Pointwise("pow", "tl.where({0} < 0, 0, " + product + ")", {power}, Dtype::kInt64, 6)});
+  return true;
 }
 
 }  // namespace
@@ -75,6 +112,7 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
     b.Return({b.Cast(b.Tensor(args, "self"), result.dtype)});
     return true;
   }
+  if (row.name == "pow" && !IsFloatCompute(node)) return LowerIntegerPower(b, node, args);
   bool tensor = false;
   for (const auto& [name, arg] : args.all()) tensor |= AsRef(arg) != nullptr;
   if (!tensor || (row.compute == Compute::kResult && !IsFloatCompute(node) && !FitsIntegers(row.name)))
@@ -114,7 +152,8 @@ class Lowering {
       }
     }
     for (NodeRef ref : program_.outputs) {
-      if (ref.id < 0) return std::nullopt;  // not a tensor
+      if (ref.id < 0) continue;  // not a tensor
+      outputs_.push_back(ref);
       b_.graph.outputs.push_back(b_.Get(ref).view);
     }
     CopyWhereNothingIsComputed();
@@ -148,9 +187,9 @@ class Lowering {
     for (size_t i = 0; i < b_.graph.outputs.size(); ++i) {
       View& view = b_.graph.outputs[i];
       if (view.prim < 0 || b_.graph[view.prim].kind != PrimKind::kSource) continue;
-      if (!all && SharesMemoryOfSource(program_.outputs[i])) continue;
+      if (!all && SharesMemoryOfSource(outputs_[i])) continue;
       const Dtype dtype = b_.graph[view.prim].dtype;
-      const Node& maker = program_.nodes[program_.outputs[i].id];
+      const Node& maker = program_.nodes[outputs_[i].id];
       b_.origin = maker.kind == NodeKind::kOp ? PlainName(maker.op) : "copy";
       view = b_.Pointwise(b_.origin, "{0}", {Value{view, dtype}}, dtype, 0).view;
     }
@@ -346,6 +385,7 @@ class Lowering {
 
   const Program& program_;
   const std::vector<std::vector<std::string>> names_;  // of results, by node
+  std::vector<NodeRef> outputs_;                       // the program's tensors
   Builder b_;
 };
 

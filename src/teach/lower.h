@@ -22,8 +22,8 @@ struct LowerOptions {
 };
 
 // Takes a program apart. What the catalogue does not cover becomes a kCall. Nothing when the program holds
-// something that no candidate can be written for (an empty tensor, an output that is no tensor, an operation
-// in place, a launch).
+// something that no candidate can be written for (an empty tensor, an operation in place, a launch). Outputs
+// that are no tensors are none of the graph's.
 std::optional<Graph> Lower(const Program& program, const LowerOptions& options);
 
 }  // namespace tritogen::teach

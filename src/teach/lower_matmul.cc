@@ -11,12 +11,17 @@ bool FitsDot(Dtype dtype) {
   return dtype == Dtype::kFloat32 || dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
 }
 
+// What torch.matmul has a kernel for but tl.dot has none: plain sums of products.
+bool FitsSums(Dtype dtype) {
+  return FitsDot(dtype) || dtype == Dtype::kFloat64 || dtype == Dtype::kInt32 || dtype == Dtype::kInt64;
+}
+
 // A product with one row or one column is a reduction: nothing is reused, so tiles of a dot would be empty
 // work.
 Value Product(Builder& b, const Value& a, const Value& w, int batch_dims) {
   int64_t k = a.sizes().back(), n = w.sizes().back(), m = 1;
   for (size_t i = batch_dims; i + 1 < a.sizes().size(); ++i) m *= a.sizes()[i];
-  if (m > 1 && n > 1 && k > 1) return b.Matmul(a, w, batch_dims);
+  if (m > 1 && n > 1 && k > 1 && FitsDot(a.dtype)) return b.Matmul(a, w, batch_dims);
   View left = Unsqueeze(a.view, -2);  // (batch…, m…, 1, k) · (batch…, 1…, n, k)
   std::vector<int64_t> order;
   for (int i = 0; i < batch_dims; ++i) order.push_back(i);
@@ -55,40 +60,81 @@ std::optional<Value> GeneralProduct(Builder& b, Value a, Value w, const std::vec
   return b.Reshape(Product(b, whole(a), whole(w), static_cast<int>(batch.size())), sizes);
 }
 
-// Softmax(q·kᵀ·scale + mask)·v from its parts.
-bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
-  Value q = b.Tensor(args, "query"), k = b.Tensor(args, "key"), v = b.Tensor(args, "value");
-  if (AsNumber(args["dropout_p"]).value_or(0) > 0 || !FitsDot(q.dtype) || AsBool(args["enable_gqa"], false)) {
-    return false;
-  }
-  int rank = q.view.rank();
-  if (rank < 3 || k.view.rank() != rank || v.view.rank() != rank) return false;
+// Operands of attention. Where several query heads share one of keys and values, these heads are a dimension
+// of their own, along which keys, values and masks broadcast.
+struct Attended {
+  Value q, k, v;
+  std::optional<Value> mask;
+  int64_t heads = 0;  // of queries to each of keys; 0: no such dimension
+};
+
+std::optional<Attended> AttendedOf(Builder& b, const BoundArgs& args) {
+  Attended a{b.Tensor(args, "query"), b.Tensor(args, "key"), b.Tensor(args, "value"), {}, 0};
+  if (b.HasTensor(args, "attn_mask")) a.mask = b.Tensor(args, "attn_mask");
+  const int rank = a.q.view.rank();
+  if (rank < 3 || a.k.view.rank() != rank || a.v.view.rank() != rank) return std::nullopt;
+  const int64_t queries = a.q.sizes()[rank - 3], keys = a.k.sizes()[rank - 3];
+  if (keys == queries || keys == 1 || queries == 1) return a;
+  if (keys != a.v.sizes()[rank - 3] || queries % keys != 0) return std::nullopt;
+  a.heads = queries / keys;
+  const auto apart = [&](Value& value) {
+    const int at = value.view.rank() - 3;
+    if (at < 0) return;
+    if (value.sizes()[at] != queries) {
+      value.view = Unsqueeze(value.view, at + 1);
+      return;
+    }
+    std::vector<int64_t> sizes = value.sizes();
+    sizes[at] = keys;
+    sizes.insert(sizes.begin() + at + 1, a.heads);
+    value = b.Reshape(value, sizes);
+  };
+  apart(a.q);
+  if (a.mask) apart(*a.mask);
+  a.k.view = Unsqueeze(a.k.view, rank - 2);
+  a.v.view = Unsqueeze(a.v.view, rank - 2);
+  return a;
+}
+
+// q·kᵀ·scale + mask
+std::optional<Value> Scores(Builder& b, const Attended& a, const BoundArgs& args) {
+  const int rank = a.q.view.rank();
   std::vector<int64_t> order(rank);
   for (int i = 0; i < rank; ++i) order[i] = i;
   std::swap(order[rank - 1], order[rank - 2]);
-  std::vector<int64_t> sizes = q.sizes();
-  sizes[rank - 1] = k.sizes()[rank - 2];
-  auto product = GeneralProduct(b, q, {Permute(k.view, order), k.dtype}, sizes);
-  if (!product) return false;
+  std::vector<int64_t> sizes = a.q.sizes();
+  sizes[rank - 1] = a.k.sizes()[rank - 2];
+  auto product = GeneralProduct(b, a.q, {Permute(a.k.view, order), a.k.dtype}, sizes);
+  if (!product) return std::nullopt;
   const auto scale = AsNumber(args["scale"]);
   Value scores = scale ? b.Op("mul", {*product, *scale}, Dtype::kFloat32)
-                       : b.Pointwise("mul", fmt::format("{{0}} * {} ** -0.5", q.sizes().back()), {*product},
+                       : b.Pointwise("mul", fmt::format("{{0}} * {} ** -0.5", a.q.sizes().back()), {*product},
                                      Dtype::kFloat32, 1);
   if (AsBool(args["is_causal"], false)) {
     Value row = b.Index(sizes, -2), column = b.Index(sizes, -1);
     scores = b.Pointwise("causal", "tl.where({1} <= {2}, {0}, float(\"-inf\"))", {scores, column, row},
                          Dtype::kFloat32, 1);
   }
-  if (b.HasTensor(args, "attn_mask")) {
-    Value mask = b.Tensor(args, "attn_mask");
-    scores = mask.dtype == Dtype::kBool ? b.Op("where", {mask, scores, -INFINITY}, Dtype::kFloat32)
-                                        : b.Op("add", {scores, mask}, Dtype::kFloat32);
-  }
-  SoftmaxParts parts = Softmax(b, scores, {-1});
-  Value weights = b.Op("div", {parts.exponentials, parts.sum});
-  auto result = GeneralProduct(b, b.Cast(weights, v.dtype), v, node.results[0].sizes);
+  if (!a.mask) return scores;
+  return a.mask->dtype == Dtype::kBool ? b.Op("where", {*a.mask, scores, -INFINITY}, Dtype::kFloat32)
+                                       : b.Op("add", {scores, *a.mask}, Dtype::kFloat32);
+}
+
+// Softmax(q·kᵀ·scale + mask)·v from its parts.
+bool LowerAttention(Builder& b, const Node& node, const BoundArgs& args) {
+  if (AsNumber(args["dropout_p"]).value_or(0) > 0 || !FitsDot(b.Tensor(args, "query").dtype)) return false;
+  const auto a = AttendedOf(b, args);
+  if (!a) return false;
+  const auto scores = Scores(b, *a, args);
+  if (!scores) return false;
+  SoftmaxParts parts = Softmax(b, *scores, {-1});
+  // Only a mask can leave a query without any key.
+  Value weights = a->mask ? SafeWeights(b, parts) : b.Op("div", {parts.exponentials, parts.sum});
+  std::vector<int64_t> sizes = a->q.sizes();
+  sizes.back() = a->v.sizes().back();
+  auto result = GeneralProduct(b, b.Cast(weights, a->v.dtype), a->v, sizes);
   if (!result) return false;
-  b.Return({*result});
+  b.Return({b.Reshape(*result, node.results[0].sizes)});
   return true;
 }
 
@@ -105,7 +151,7 @@ bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundA
   if (op.find("attention") != std::string_view::npos) return LowerAttention(b, node, args);
   auto value = [&](std::string_view name) { return b.Tensor(args, name); };
   const Shape& result = node.results[0];
-  if (!FitsDot(result.dtype)) return false;
+  if (!FitsSums(result.dtype)) return false;
   double beta = AsNumber(args["beta"]).value_or(1), alpha = AsNumber(args["alpha"]).value_or(1);
   std::optional<Value> out;
   if (op == "linear") {

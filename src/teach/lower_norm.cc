@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -42,12 +43,7 @@ bool LowerSoftmax(Builder& b, std::string_view op, const BoundArgs& args) {
   if (op.find("log") != std::string_view::npos) {
     b.Return({b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})})});
   } else {
-    Value weights = b.Op("div", {parts.exponentials, parts.sum});
-    if (op == "_safe_softmax") {  // a row of -inf alone, all of it masked, gives zeros
-      weights = b.Pointwise("weights", "tl.where({0} == float(\"-inf\"), 0.0, {1})", {parts.maximum, weights},
-                            weights.dtype, 1);
-    }
-    b.Return({weights});
+    b.Return({op == "_safe_softmax" ? SafeWeights(b, parts) : b.Op("div", {parts.exponentials, parts.sum})});
   }
   return true;
 }
@@ -80,6 +76,16 @@ bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   std::vector<int64_t> stats = {batch, *groups};
   b.Return({b.Reshape(y, x.sizes()), b.Reshape(n.mean, stats), b.Reshape(n.rstd, stats)});
   return true;
+}
+
+// Whether the values come out of a product, whose tiles have channels of their own.
+bool IsOfProduct(const Builder& b, const View& view, int steps = 3) {
+  if (view.prim < 0 || !view.IsContiguous() || steps == 0) return false;
+  const Prim& prim = b.graph[view.prim];
+  if (prim.kind == PrimKind::kMatmul) return true;
+  return prim.kind == PrimKind::kPointwise && !prim.once &&
+         std::any_of(prim.operands.begin(), prim.operands.end(),
+                     [&](const View& operand) { return IsOfProduct(b, operand, steps - 1); });
 }
 
 // With running statistics BatchNorm is an affine map per channel. In training it is a normalisation over all
@@ -122,7 +128,8 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
     return true;
   }
   if (!b.HasTensor(args, "running_mean") || !b.HasTensor(args, "running_var")) return false;
-  // Scale and shift of each channel, computed once and in float64 as PyTorch does on a CPU.
+  // Scale and shift of each channel in float64, as PyTorch computes them on a CPU: once, where a product's
+  // tiles do not have them a channel at a time.
   constexpr Dtype kExact = Dtype::kFloat64;
   const Dtype compute = ComputeDtype(x.dtype);
   Value variance = b.Cast(b.Tensor(args, "running_var"), kExact);
@@ -130,8 +137,12 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   if (b.HasTensor(args, "weight")) scale = b.Op("mul", {scale, b.Tensor(args, "weight")}, kExact);
   Value shift = b.Op("neg", {b.Op("mul", {b.Tensor(args, "running_mean"), scale}, kExact)});
   if (b.HasTensor(args, "bias")) shift = b.Op("add", {shift, b.Tensor(args, "bias")}, kExact);
-  scale = b.Once("scale", b.Cast(scale, compute));
-  shift = b.Once("shift", b.Cast(shift, compute));
+  scale = b.Cast(scale, compute);
+  shift = b.Cast(shift, compute);
+  if (!IsOfProduct(b, x.view)) {
+    scale = b.Once("scale", scale);
+    shift = b.Once("shift", shift);
+  }
   Value scaled = b.Op("mul", {x, b.Reshape(scale, channel)}, compute);
   b.Return({b.Op("add", {scaled, b.Reshape(shift, channel)}, compute)});
   return true;

@@ -31,9 +31,10 @@ std::vector<Value> ListOf(Builder& b, const BoundArgs& args, std::string_view na
 }
 
 struct Layer {
-  Value input;                 // (steps, batch, width)
-  Value hidden, cell;          // (batch, size); cell only for an LSTM
-  std::vector<Value> weights;  // w_ih, w_hh and, where there are biases, b_ih, b_hh
+  Value input;                      // (steps, batch, width)
+  Value hidden, cell;               // (batch, size); cell only for an LSTM
+  std::vector<Value> weights;       // w_ih, w_hh and, where there are biases, b_ih, b_hh
+  std::optional<Value> projection;  // (width of the output, size), of an LSTM: then `hidden` has that width
   std::optional<Value> Bias(size_t at) const {
     return weights.size() > at ? std::optional(weights[at]) : std::nullopt;
   }
@@ -65,9 +66,15 @@ Value Next(Builder& b, std::string_view op, const Value& in, const Value& state,
   return b.Op("add", {n, kept}, h.dtype);
 }
 
+struct Done {
+  Value states;  // after each step: (steps, batch, width of the output)
+  Value cell;    // an LSTM's last: (1, batch, size)
+};
+
 // By a product for each step: where a program cannot hold the weights, and steps are few.
-Value Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
-  const int64_t steps = layer.input.sizes()[0], size = layer.hidden.sizes()[1];
+Done Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
+  const int64_t steps = layer.input.sizes()[0];
+  const int64_t size = layer.projection ? layer.cell.sizes()[1] : layer.hidden.sizes()[1];
   std::vector<Value> states(steps);
   Value h = layer.hidden, c = layer.cell;
   for (int64_t step = 0; step < steps; ++step) {
@@ -75,14 +82,15 @@ Value Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value&
     Value in{Select(inputs.view, 0, t), inputs.dtype};
     Value state = Linear(b, h, layer.weights[1], layer.Bias(3));
     h = b.Once("hidden", Next(b, op, in, state, h, c, size));
+    if (layer.projection) h = b.Cast(Linear(b, h, *layer.projection, {}), layer.input.dtype);
     states[t] = h;
   }
-  if (op == "lstm") states.push_back(c);
-  return Stack(b, states);
+  if (op == "lstm") c.view = Unsqueeze(c.view, 0);
+  return {Stack(b, states), c};
 }
 
 // By one kernel for all steps.
-Value InOneKernel(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
+Done InOneKernel(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
   Prim prim;
   prim.kind = PrimKind::kRecurrent;
   prim.name = "states";
@@ -103,11 +111,12 @@ Value InOneKernel(Builder& b, std::string_view op, const Layer& layer, const Val
   if (op == "lstm") read(layer.cell);
   if (const auto bias = layer.Bias(3)) read(*bias);
   prim.flops = 2.0 * static_cast<double>(inputs.sizes()[2]);
-  return {b.graph.Whole(b.graph.Add(std::move(prim))), Dtype::kFloat32};
+  const int64_t steps = layer.input.sizes()[0];
+  const Value all{b.graph.Whole(b.graph.Add(std::move(prim))), Dtype::kFloat32};
+  return {Part(all, 0, 0, steps), op == "lstm" ? Part(all, 0, steps, 1) : Value{}};
 }
 
-// States after each step (steps, batch, size); behind them an LSTM's last cell.
-Value Run(Builder& b, std::string_view op, const Layer& layer, bool backwards, bool unrolled) {
+Done Run(Builder& b, std::string_view op, const Layer& layer, bool backwards, bool unrolled) {
   const Value inputs = Linear(b, layer.input, layer.weights[0], layer.Bias(2));
   return unrolled ? Unrolled(b, op, layer, inputs, backwards) : InOneKernel(b, op, layer, inputs, backwards);
 }
@@ -122,37 +131,37 @@ bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const Bou
   const int64_t layers = AsInt(args["num_layers"]).value_or(1), ways = both ? 2 : 1;
   const bool dropout = AsBool(args["train"], false) && AsNumber(args["dropout"]).value_or(0) > 0;
   if (input.view.rank() != 3 || states.size() != (op == "lstm" ? 2u : 1u) || dropout ||
-      input.dtype != Dtype::kFloat32)
-    return false;
-  if (states[0].view.rank() != 3 || weights.size() != static_cast<size_t>(layers * ways * (biases ? 4 : 2)))
+      ComputeDtype(input.dtype) != Dtype::kFloat32 || states[0].view.rank() != 3)
     return false;
   const bool batch_first = AsBool(args["batch_first"], false);
   if (batch_first) input.view = Permute(input.view, {1, 0, 2});
+  const Dtype dtype = input.dtype;
   const int64_t steps = input.sizes()[0];
-  const int64_t size = states[0].sizes()[2];
-  if (size != weights[1].sizes()[1] || size > kMostStates) return false;
-  const bool unrolled = !HoldsWeights(op, size) && steps * layers * ways <= kMostSteps;
+  const int64_t size = states.back().sizes()[2], width = states[0].sizes()[2];
+  const bool projected = size != width;
+  const size_t plain = biases ? 4 : 2, take = plain + projected;
+  if (weights.size() != static_cast<size_t>(layers * ways) * take || size > kMostStates) return false;
+  if (width != weights[1].sizes()[1]) return false;
+  const bool few = steps * layers * ways <= kMostSteps,
+             unrolled = few && (projected || !HoldsWeights(op, size));
+  if (projected && !few) return false;
   std::vector<Value> last_hidden, last_cell;
-  size_t next = 0;
+  auto next = weights.begin();
   for (int64_t layer = 0; layer < layers; ++layer) {
     std::vector<Value> sides;
     for (int64_t way = 0; way < ways; ++way) {
-      const size_t take = biases ? 4 : 2;
-      Layer l{input,
-              {},
-              {},
-              {weights.begin() + static_cast<int64_t>(next),
-               weights.begin() + static_cast<int64_t>(next + take)}};
-      next += take;
       const int64_t at = layer * ways + way;
-      l.hidden = {Select(states[0].view, 0, at), input.dtype};
-      if (op == "lstm") l.cell = {Select(states[1].view, 0, at), input.dtype};
-      const Value done = Run(b, op, l, way == 1, unrolled);
-      last_hidden.push_back(Part(done, 0, way == 1 ? 0 : steps - 1, 1));
-      if (op == "lstm") last_cell.push_back(Part(done, 0, steps, 1));
-      sides.push_back(Part(done, 0, 0, steps));
+      Layer l{.input = input, .weights = {next, next + static_cast<int64_t>(plain)}};
+      if (projected) l.projection = next[static_cast<int64_t>(plain)];
+      next += static_cast<int64_t>(take);
+      l.hidden = {Select(states[0].view, 0, at), dtype};
+      if (op == "lstm") l.cell = {Select(states[1].view, 0, at), dtype};
+      const Done done = Run(b, op, l, way == 1, unrolled);
+      last_hidden.push_back(Part(done.states, 0, way == 1 ? 0 : steps - 1, 1));
+      if (op == "lstm") last_cell.push_back(done.cell);
+      sides.push_back(done.states);
     }
-    input = Joined(b, sides, 2);
+    input = b.Cast(Joined(b, sides, 2), dtype);
   }
   if (batch_first) input.view = Permute(input.view, {1, 0, 2});
   std::vector<Value> results = {input, Joined(b, last_hidden, 0)};

@@ -101,6 +101,12 @@ SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dim
   return {maximum, shifted, exponentials, b.Reduce(ReduceOp::kSum, exponentials, dims, true)};
 }
 
+Value SafeWeights(Builder& b, const SoftmaxParts& parts) {
+  Value weights = b.Op("div", {parts.exponentials, parts.sum});
+  return b.Pointwise("weights", "tl.where({0} == float(\"-inf\"), 0.0, {1})", {parts.maximum, weights},
+                     weights.dtype, 1);
+}
+
 bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op.starts_with("var") || op.starts_with("std")) return LowerVariance(b, op, args);
   if (op == "norm" || op == "linalg_vector_norm") return LowerVectorNorm(b, args);

@@ -166,6 +166,8 @@ struct SoftmaxParts {
   Value maximum, shifted, exponentials, sum;
 };
 SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims);
+// The softmax, but zeros where all is -inf, as where a mask leaves nothing.
+Value SafeWeights(Builder& b, const SoftmaxParts& parts);
 Value LogSoftmax(Builder& b, const Value& x, int64_t dim);
 // input (…, k) times weightᵀ (n, k), plus bias where there is one.
 Value Linear(Builder& b, const Value& input, const Value& weight, const std::optional<Value>& bias);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "base/error.h"
@@ -17,18 +16,6 @@
 
 namespace tritogen::teach {
 namespace {
-
-// "self.up.weight"; a path with a number in it ("net.0.weight") is no attribute expression.
-std::string StateText(const Node& node) {
-  bool attributes = true, start = true;
-  for (char c : node.name) {
-    attributes &= !(start && std::isdigit(static_cast<unsigned char>(c)));
-    start = c == '.';
-  }
-  if (attributes) return "self." + node.name;
-  return fmt::format("self.get_{}(\"{}\")", node.kind == NodeKind::kBuffer ? "buffer" : "parameter",
-                     node.name);
-}
 
 class ModuleWriter {
  public:
@@ -58,9 +45,7 @@ class ModuleWriter {
       const Prim& prim = graph_.prims[i];
       if (prim.kind == PrimKind::kEmpty) forward_.push_back(Allocation(static_cast<PrimId>(i), device_));
     }
-    std::vector<std::string> leaves;
-    for (const View& view : graph_.outputs) leaves.push_back(TextOf(view));
-    returned_ = FillStructure(program_.structure, leaves);
+    returned_ = FillStructure(program_.structure, Outputs());
     if (returned_.empty()) return std::nullopt;
     forward_.push_back("return " + returned_);
     return Module{Source(), PlanText(plan_.Finish(returned_, request_.lines), kernels_, style_.wording,
@@ -68,6 +53,18 @@ class ModuleWriter {
   }
 
  private:
+  std::vector<std::string> Outputs() {
+    std::vector<std::string> leaves;
+    size_t tensor = 0, other = 0;
+    for (NodeRef ref : program_.outputs) {
+      const bool given = ref.id < 0 && other < request_.fixed_outputs.size();
+      leaves.push_back(ref.id >= 0 ? TextOf(graph_.outputs[tensor++])
+                       : given     ? request_.fixed_outputs[other++]
+                                   : "None");
+    }
+    return leaves;
+  }
+
   // Constants must come with their values.
   bool HasEverySource() const {
     return std::all_of(graph_.prims.begin(), graph_.prims.end(), [&](const Prim& prim) {

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "base/error.h"
-#include "teach/count_text.h"
 
 namespace tritogen::teach {
 namespace {
@@ -90,9 +89,11 @@ class Partitioner {
       }
     }
     std::vector<int> all(makers.begin(), makers.end());
-    // A product can take a pointwise kernel in, which cannot do the same with it.
-    std::stable_partition(all.begin(), all.end(),
-                          [&](int g) { return groups_[g].kind == GroupKind::kMatmul; });
+    // A product or a kernel over rows can take a pointwise one in, which cannot do the same with it.
+    const auto rank = [&](int g) {
+      return groups_[g].kind == GroupKind::kMatmul ? 0 : groups_[g].kind == GroupKind::kRows ? 1 : 2;
+    };
+    std::ranges::stable_sort(all, {}, rank);
     for (int g : readers) {
       if (makers.count(g) == 0) all.push_back(g);
     }
@@ -162,12 +163,14 @@ class Partitioner {
   void TryAbsorb(int flat, int g) {
     Group& from = groups_[flat];
     Group& to = groups_[g];
-    if (DomainSize(from.domain) != DomainSize(to.domain)) return;
+    const bool per_row = DomainSize(from.domain) != DomainSize(to.domain);
+    if (per_row && (to.kind != GroupKind::kRows || DomainSize(from.domain) != to.Size(AxisKind::kRow)))
+      return;
     if (graph_[from.members[0]].unit != graph_[to.members[0]].unit) return;
     if (from.members.size() + to.members.size() > kMaxMembers || Pointers(from) + Pointers(to) > kMaxPointers)
       return;
     for (PrimId member : from.members) {
-      if (!Fits(graph_[member], from, to.domain, false)) return;
+      if (!Fits(graph_[member], from, to.domain, per_row)) return;
     }
     for (PrimId member : from.members) {
       if (LoadsFrom(graph_[member], g)) return;
@@ -190,7 +193,7 @@ class Partitioner {
     for (int need : Needs(g)) {
       if (need != flat && DependsOn(need, flat)) return;
     }
-    for (PrimId member : from.members) Enter(member, g, false);
+    for (PrimId member : from.members) Enter(member, g, per_row);
     from.members.clear();
     // In program order again; a product stays in front.
     std::sort(to.members.begin() + (to.kind == GroupKind::kMatmul ? 1 : 0), to.members.end());
@@ -321,84 +324,8 @@ class Partitioner {
 
 }  // namespace
 
-int64_t Group::Size(AxisKind axis) const {
-  int64_t n = 1;
-  for (const Segment& segment : domain) n *= segment.axis == axis ? segment.size : 1;
-  return n;
-}
-
-std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {
-  std::vector<int64_t> factors;
-  for (const Segment& segment : domain) {
-    if (segment.axis != axis) continue;
-    if (segment.factors.empty()) factors.push_back(segment.size);
-    factors.insert(factors.end(), segment.factors.begin(), segment.factors.end());
-  }
-  return factors;
-}
-
-std::vector<Segment> ReduceDomain(const Prim& prim) {
-  std::vector<Segment> domain;
-  for (size_t i = 0; i < prim.space.size(); ++i) {
-    if (prim.space[i] == 1) continue;
-    AxisKind axis = prim.reduced[i] ? AxisKind::kColumn : AxisKind::kRow;
-    if (!domain.empty() && domain.back().axis == axis) {
-      domain.back().size *= prim.space[i];
-      domain.back().factors.push_back(prim.space[i]);
-    } else {
-      domain.push_back({axis, prim.space[i], {prim.space[i]}});
-    }
-  }
-  return domain;
-}
-
-bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row) {
-  if (!DigitsOf(view, domain, per_row)) return false;
-  if (view.prim < 0 || !graph[view.prim].inlined) return true;
-  const Prim& prim = graph[view.prim];
-  return std::all_of(prim.operands.begin() + static_cast<int64_t>(prim.FirstElementwise()),
-                     prim.operands.end(),
-                     [&](const View& operand) { return Splits(graph, operand, domain, per_row); });
-}
-
-std::vector<Segment> MatmulDomain(const Prim& prim) {
-  const auto first_m = prim.sizes.begin() + prim.batch_dims;
-  const std::vector<int64_t> batch(prim.sizes.begin(), first_m), m(first_m, prim.sizes.end() - 1);
-  return {{AxisKind::kBatch, Product(batch), batch},
-          {AxisKind::kM, Product(m), m},
-          {AxisKind::kN, prim.sizes.back(), FactorsAt(prim.Shape(), 1, prim.sizes.back())}};
-}
-
-std::vector<Segment> OperandDomain(const Prim& prim, size_t operand) {
-  const std::vector<Segment> tile = MatmulDomain(prim);
-  const Segment k{AxisKind::kFlat, prim.inner, FactorsAt(prim.operands[0].sizes, 1, prim.inner)};
-  if (prim.Factor(operand) == 0) return {tile[0], tile[1], k};
-  return {tile[0], k, tile[2]};
-}
-
 std::vector<Group> Partition(const Graph& graph) {
   return Partitioner(graph).Run();
-}
-
-std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
-                                                        bool per_row) {
-  std::vector<int64_t> sizes;
-  for (const Segment& segment : domain) {
-    if (!per_row || segment.axis == AxisKind::kRow) sizes.push_back(segment.size);
-  }
-  return SplitIntoAxes(view, sizes);
-}
-
-std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
-                              const std::vector<Segment>& domain, bool per_row, AxisKind axis) {
-  std::vector<Digit> joined;
-  size_t at = 0;
-  for (const Segment& segment : domain) {
-    if (per_row && segment.axis != AxisKind::kRow) continue;
-    if (segment.axis == axis) joined.insert(joined.end(), digits[at].begin(), digits[at].end());
-    ++at;
-  }
-  return MergeDigits(joined);
 }
 
 }  // namespace tritogen::teach

@@ -54,6 +54,60 @@ TEST(Partition, WhatIsReadInAnotherOrderStaysAKernelOfItsOwn) {
   EXPECT_EQ(Groups(m.Finish(product)).size(), 4u);
 }
 
+TEST(Partition, WhatRowsReadOnceForEachComesAlong) {
+  // A running mean: kept · 0.9 starts as a kernel of its own, the batch's mean as one over rows.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {16, 64}), kept = m.Leaf(NodeKind::kBuffer, "kept", {16});
+  Arg dims{Arg::List{Arg{int64_t{1}}}};
+  NodeId mean = m.Op("aten::mean.dim", {Ref(x), dims}, {16});
+  NodeId old = m.Op("aten::mul.Tensor", {Ref(kept), Arg{0.9}}, {16});
+  auto groups = Groups(m.Finish(m.Op("aten::add.Tensor", {Ref(old), Ref(mean)}, {16})));
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].stores.size(), 1u);
+}
+
+TEST(Partition, AProductReadsBehindCopies) {
+  // linear(x).view(4, 8, 2, 8).transpose(1, 2).reshape(4, 16, 8): the reshape is a copy of what is stored
+  // already.
+  Maker m;
+  const auto ints = [](std::vector<int64_t> numbers) {
+    Arg::List list;
+    for (int64_t number : numbers) list.push_back(Arg{number});
+    return Arg{list};
+  };
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {32, 24}), w = m.Leaf(NodeKind::kParameter, "w", {16, 24});
+  NodeId bias = m.Leaf(NodeKind::kParameter, "b", {16}), y = m.Leaf(NodeKind::kInput, "y", {64, 40});
+  NodeId linear = m.Op("aten::linear", {Ref(x), Ref(w), Ref(bias)}, {32, 16});
+  NodeId heads = m.Op("aten::view", {Ref(linear), ints({8, 4, 2, 8})}, {8, 4, 2, 8});
+  NodeId turned = m.Op("aten::permute", {Ref(heads), ints({2, 1, 0, 3})}, {2, 4, 8, 8});
+  NodeId flat = m.Op("aten::reshape", {Ref(turned), ints({8, 64})}, {8, 64});
+  EXPECT_EQ(Groups(m.Finish(m.Op("aten::mm", {Ref(flat), Ref(y)}, {8, 40}))).size(), 2u);
+}
+
+TEST(Partition, ALittleWorkOnAPartIsItsReaders) {
+  // softmax(x)[:, :8] · 2, transposed: no kernel for the multiplication.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {16, 16}), y = m.Leaf(NodeKind::kInput, "y", {8, 16});
+  NodeId soft = m.Op("aten::_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, {16, 16});
+  NodeId part =
+      m.Op("aten::slice.Tensor", {Ref(soft), Arg{int64_t{1}}, Arg{int64_t{0}}, Arg{int64_t{8}}}, {16, 8});
+  NodeId twice = m.Op("aten::mul.Tensor", {Ref(part), Arg{2.0}}, {16, 8});
+  NodeId turned = m.Op("aten::t", {Ref(twice)}, {8, 16});
+  EXPECT_EQ(Groups(m.Finish(m.Op("aten::add.Tensor", {Ref(turned), Ref(y)}, {8, 16}))).size(), 2u);
+}
+
+TEST(Partition, NormalisationBehindAProductIsPartOfIt) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {2, 3, 8, 8}), w = m.Leaf(NodeKind::kParameter, "w", {4, 3, 3, 3});
+  NodeId mean = m.Leaf(NodeKind::kBuffer, "mean", {4}), variance = m.Leaf(NodeKind::kBuffer, "variance", {4});
+  NodeId y = m.Op("aten::conv2d", {Ref(x), Ref(w)}, {2, 4, 6, 6});
+  NodeId out =
+      m.Op("aten::batch_norm",
+           {Ref(y), Arg{}, Arg{}, Ref(mean), Ref(variance), Arg{false}, Arg{0.1}, Arg{1e-5}, Arg{true}},
+           {2, 4, 6, 6});
+  EXPECT_EQ(Groups(m.Finish(out)).size(), 1u);
+}
+
 TEST(Partition, NoCircularWait) {
   // a feeds a call whose result joins a again: the last add must not enter a's kernel.
   Maker m;

@@ -75,6 +75,18 @@ TEST(Teach, NothingForWritesInPlaceAndEmptyTensors) {
   EXPECT_TRUE(TeachFunction(empty.Finish(empty.Op("aten::relu", {Ref(x)}, {0, 8}))).empty());
 }
 
+TEST(Teach, OutputsThatAreNoTensorsAreReturned) {
+  Maker m;
+  Program program = m.Finish(m.Op("aten::relu", {Ref(m.Leaf(NodeKind::kInput, "x", {8}))}, {8}));
+  program.outputs = {NodeRef{-1, 0}, program.outputs[0], NodeRef{-1, 0}};
+  program.structure = "(*,[*,*])";
+  Request request{.program = &program, .entry = "f", .is_function = true, .count = 1};
+  request.fixed_outputs = {"3"};
+  const auto answers = Teach(request);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("return (3, [relu, None])"), std::string::npos) << answers[0].source;
+}
+
 TEST(Teach, ATriangleOfAConditionIsACondition) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 4}, Dtype::kBool);

@@ -98,7 +98,8 @@ bool AnyParts(const std::optional<Prepared>& prepared) {
 
 std::vector<Answer> Teach(const Request& request) {
   auto first = Prepare(*request.program, {});
-  if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->graph, first->groups))) return {};
+  if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->graph, first->groups)))
+    return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;
   const bool parts = !request.simple && AnyParts(Prepare(*request.program, {.split_products = true}));

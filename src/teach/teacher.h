@@ -28,6 +28,8 @@ struct Request {
   // Constants and the expression that makes each, on the CPU. A constant or buffer that is neither here nor
   // in the state dict has no answer.
   std::map<NodeId, std::string> constants;
+  // Outputs that are no tensors, as Python, in their order; None for those that are not here.
+  std::vector<std::string> fixed_outputs;
 };
 
 struct Answer {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 namespace tritogen::teach {
@@ -85,6 +86,17 @@ std::string TensorText(const std::string& base, const std::vector<int64_t>& size
   if (auto text = IndexedText(base, sizes, view)) return *text;
   return fmt::format("{}.as_strided({}, {}, {})", base, TupleText(view.sizes), TupleText(view.strides),
                      view.offset);
+}
+
+std::string StateText(const Node& node) {
+  bool attributes = true, start = true;
+  for (char c : node.name) {
+    attributes &= !(start && std::isdigit(static_cast<unsigned char>(c)));
+    start = c == '.';
+  }
+  if (attributes) return "self." + node.name;
+  return fmt::format("self.get_{}(\"{}\")", node.kind == NodeKind::kBuffer ? "buffer" : "parameter",
+                     node.name);
 }
 
 }  // namespace tritogen::teach

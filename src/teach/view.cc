@@ -212,6 +212,31 @@ std::optional<View> Compose(const View& outer, const View& inner) {
   return result;
 }
 
+View SplitAlong(const View& outer, const View& inner) {
+  if (!outer.guards.empty()) return outer;
+  std::vector<Digit> dims;
+  for (int i = 0; i < inner.rank(); ++i) dims.push_back({inner.sizes[i], inner.strides[i]});
+  dims = MergeDigits(dims);
+  View split{outer.prim, outer.offset, {}, {}, {}};
+  for (int j = outer.rank(); j-- > 0;) {
+    std::vector<Digit> parts = {{outer.sizes[j], outer.strides[j]}};
+    int64_t step = 1;  // of the value's memory, along a dimension of inner
+    for (size_t d = dims.size(); d-- > 0; step *= dims[d].size) {
+      const auto [size, stride] = parts.back();
+      if (stride <= 0 || stride % step != 0 || (step * dims[d].size) % stride != 0) continue;
+      const int64_t reach = step * dims[d].size / stride;  // so far inside the dimension
+      if (reach <= 1 || size <= reach || size % reach != 0) continue;
+      parts.back() = {reach, stride};
+      parts.push_back({size / reach, stride * reach});
+    }
+    for (const Digit& part : parts) {
+      split.sizes.insert(split.sizes.begin(), part.size);
+      split.strides.insert(split.strides.begin(), part.stride);
+    }
+  }
+  return split;
+}
+
 std::optional<std::vector<std::vector<Digit>>> SplitIntoAxes(const View& view,
                                                              const std::vector<int64_t>& axis_sizes) {
   std::vector<std::vector<Digit>> axes(axis_sizes.size());

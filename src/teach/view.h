@@ -62,6 +62,10 @@ int64_t WrapDim(int64_t dim, int64_t rank);
 // inner's value that has outer's sizes. Nothing when no strides express it.
 std::optional<View> Compose(const View& outer, const View& inner);
 
+// `outer` with dimensions of it cut in two where they pass the borders of inner's, as far as sizes allow: a
+// form that Compose may express. As it is where it has guards.
+View SplitAlong(const View& outer, const View& inner);
+
 // A dimension of an axis: index // (product of later digits) % size, times stride.
 struct Digit {
   int64_t size, stride;

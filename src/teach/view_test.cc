@@ -86,5 +86,17 @@ TEST(TensorText, SaysWhichPartItIs) {
   EXPECT_EQ(text(Select(Permute(whole, {1, 0, 2}), 2, 6)), "x.as_strided((16, 12), (7, 112), 6)");
 }
 
+TEST(View, DimensionsThatPassBordersAreCutThere) {
+  // A 2×3×4 value that was copied from a permuted one, read as 2×12 and as 6×4.
+  View inner = Permute(ContiguousView(7, {3, 2, 4}), {1, 0, 2});
+  View rows = ContiguousView(3, {2, 12}), pairs = ContiguousView(3, {6, 4});
+  EXPECT_TRUE(Compose(rows, inner) == std::nullopt && Compose(pairs, inner) == std::nullopt);
+  EXPECT_EQ(Compose(SplitAlong(rows, inner), inner)->strides, (std::vector<int64_t>{4, 8, 1}));
+  const View cut = SplitAlong(pairs, inner);
+  EXPECT_EQ(cut.sizes, (std::vector<int64_t>{2, 3, 4}));
+  EXPECT_EQ(Compose(cut, inner)->strides, (std::vector<int64_t>{4, 8, 1}));
+  EXPECT_EQ(SplitAlong(rows, ContiguousView(7, {24})), rows);
+}
+
 }  // namespace
 }  // namespace tritogen::teach

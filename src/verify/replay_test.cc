@@ -99,6 +99,24 @@ TEST(ReplayTest, BindingsReachPackedCopies) {
   EXPECT_TRUE(replayer.Setup(1, {}, {}, {{"v", values}}));  // no such state
 }
 
+TEST(ReplayTest, StateCopiedFromAnExpandedTensorIsBoundBehindTheCopy) {
+  Sketch sketch;
+  int origin = sketch.Tensor("float32", {2}, {1});
+  int wide = sketch.Tensor("float32", {3, 2}, {0, 1}, sketch.map["tensors"][origin][0]);
+  int buffer = sketch.Tensor("float32", {3, 2}, {2, 1});
+  sketch.Step("setup", "aten::randn", {json::array({2})}, {origin});
+  sketch.Step("setup", "aten::expand", {T(origin), json::array({3, 2})}, {wide});
+  sketch.Step("setup", "aten::clone", {T(wide)}, {buffer},
+              {{"memory_format", {{"memory_format", "contiguous_format"}}}});
+  sketch.map["state"].push_back({"w", buffer, "buffer"});
+  Plan plan = sketch.Build();
+  Replayer replayer(plan, {});
+  at::Tensor values = at::arange(6, at::kFloat).view({3, 2});
+  auto failure = replayer.Setup(1, {}, {}, {{"w", values}});
+  ASSERT_FALSE(failure) << failure->message;
+  EXPECT_TRUE(at::equal(replayer.State()["w"], values));
+}
+
 TEST(ReplayTest, LayersCopiedFromOneAnotherAreBoundOneByOne) {
   Sketch sketch;
   int origin = sketch.Tensor("float32", {2}, {1});

@@ -82,6 +82,26 @@ def get_init_inputs():
     assert finished.returncode == 0 and "wrote out.py" in finished.stdout, finished.stdout + finished.stderr
 
 
+def test_buffers_that_are_not_saved_are_read_from_the_module(tritogen, tmp_path):
+    """The candidate's own buffer, for the constant of forward, is none of the printed module's."""
+    body = """import torch, torch.nn as nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("angles", torch.arange(6).float().cos(), persistent=False)
+    def forward(self, x):
+        return x * self.angles + torch.tensor([0.5, 1.0], device=x.device).sum(), None
+def get_inputs():
+    return [torch.randn(4, 6)]
+def get_init_inputs():
+    return []
+"""
+    (tmp_path / "angles.py").write_text(body)
+    finished = tritogen("convert", "angles.py", "-o", "out.py", "-n", "1", "--proposer", "teacher", "--strict")
+    assert finished.returncode == 0 and "wrote out.py" in finished.stdout, finished.stdout + finished.stderr
+    assert "self.angles" in (tmp_path / "out.py").read_text().partition("# Triton kernels.")[2]
+
+
 def test_the_policy_is_asked_beside_the_teacher_about_what_it_knows(tritogen, tmp_path):
     (tmp_path / "relu.py").write_text(programs.REFERENCE)
     finished = tritogen("convert", "relu.py", "-o", "out.py", "-n", "2")

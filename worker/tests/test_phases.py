@@ -142,6 +142,13 @@ def test_references_make_their_own_inputs() -> None:
     assert p["inputs"] == [{"t": made}] and p["tensors"][made][3] == [1, 4] and p["tensors"][made][5] == "cuda"
 
 
+def test_buffers_that_are_not_saved_have_names() -> None:
+    made = "self.register_buffer('b', torch.rand(8), persistent=False); self.c = torch.rand(8)"
+    text = model(made, "return x * self.b") + "\ndef get_inputs():\n    return [torch.rand(4, 8)]\n"
+    p = plan_of(reference(text))
+    assert p["state"] == [] and p["unsaved"] == [["b", p["run"][0]["args"][1]["t"], "buffer"]]
+
+
 def test_functions() -> None:
     text = "def f(x, y, alpha=1.0):\n    return {'sum': x + y * alpha, 'list': [x, 3]}\n"
     p = plan_of(candidate(text, [t(4), t(4), 0.5], entry="f", kind="function"))

@@ -37,6 +37,11 @@ def test_host_reads(body: str) -> None:
     assert reply["line"] == line_of(function(f"y = 0\n{body}"), body) and "reads values on the host" in reply["message"]
 
 
+def test_checks_of_pytorchs_own_layers_are_taken_as_passed() -> None:
+    assert record("y = torch.nn.functional.gaussian_nll_loss(x, x, x.exp())")["ok"]
+    assert ops(plan_of(record("x = torch.linalg.solve(x, x)"))["run"]) == ["_linalg_solve_ex", "add.Tensor"]
+
+
 def test_host_reads_of_state_are_rejected_since_others_choose_its_values() -> None:
     text = """
 class Model(nn.Module):

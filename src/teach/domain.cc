@@ -1,0 +1,85 @@
+// The elements that a group works on, cut into axes.
+#include <algorithm>
+
+#include "teach/count_text.h"
+#include "teach/partition.h"
+
+namespace tritogen::teach {
+
+int64_t Group::Size(AxisKind axis) const {
+  int64_t n = 1;
+  for (const Segment& segment : domain) n *= segment.axis == axis ? segment.size : 1;
+  return n;
+}
+
+std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {
+  std::vector<int64_t> factors;
+  for (const Segment& segment : domain) {
+    if (segment.axis != axis) continue;
+    if (segment.factors.empty()) factors.push_back(segment.size);
+    factors.insert(factors.end(), segment.factors.begin(), segment.factors.end());
+  }
+  return factors;
+}
+
+std::vector<Segment> ReduceDomain(const Prim& prim) {
+  std::vector<Segment> domain;
+  for (size_t i = 0; i < prim.space.size(); ++i) {
+    if (prim.space[i] == 1) continue;
+    AxisKind axis = prim.reduced[i] ? AxisKind::kColumn : AxisKind::kRow;
+    if (!domain.empty() && domain.back().axis == axis) {
+      domain.back().size *= prim.space[i];
+      domain.back().factors.push_back(prim.space[i]);
+    } else {
+      domain.push_back({axis, prim.space[i], {prim.space[i]}});
+    }
+  }
+  return domain;
+}
+
+bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row) {
+  if (!DigitsOf(view, domain, per_row)) return false;
+  if (view.prim < 0 || !graph[view.prim].inlined) return true;
+  const Prim& prim = graph[view.prim];
+  return std::all_of(prim.operands.begin() + static_cast<int64_t>(prim.FirstElementwise()),
+                     prim.operands.end(),
+                     [&](const View& operand) { return Splits(graph, operand, domain, per_row); });
+}
+
+std::vector<Segment> MatmulDomain(const Prim& prim) {
+  const auto first_m = prim.sizes.begin() + prim.batch_dims;
+  const std::vector<int64_t> batch(prim.sizes.begin(), first_m), m(first_m, prim.sizes.end() - 1);
+  return {{AxisKind::kBatch, Product(batch), batch},
+          {AxisKind::kM, Product(m), m},
+          {AxisKind::kN, prim.sizes.back(), FactorsAt(prim.Shape(), 1, prim.sizes.back())}};
+}
+
+std::vector<Segment> OperandDomain(const Prim& prim, size_t operand) {
+  const std::vector<Segment> tile = MatmulDomain(prim);
+  const Segment k{AxisKind::kFlat, prim.inner, FactorsAt(prim.operands[0].sizes, 1, prim.inner)};
+  if (prim.Factor(operand) == 0) return {tile[0], tile[1], k};
+  return {tile[0], k, tile[2]};
+}
+
+std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
+                                                        bool per_row) {
+  std::vector<int64_t> sizes;
+  for (const Segment& segment : domain) {
+    if (!per_row || segment.axis == AxisKind::kRow) sizes.push_back(segment.size);
+  }
+  return SplitIntoAxes(view, sizes);
+}
+
+std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
+                              const std::vector<Segment>& domain, bool per_row, AxisKind axis) {
+  std::vector<Digit> joined;
+  size_t at = 0;
+  for (const Segment& segment : domain) {
+    if (per_row && segment.axis != AxisKind::kRow) continue;
+    if (segment.axis == axis) joined.insert(joined.end(), digits[at].begin(), digits[at].end());
+    ++at;
+  }
+  return MergeDigits(joined);
+}
+
+}  // namespace tritogen::teach
