@@ -213,7 +213,8 @@ std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t 
       moved.push_back(tensor);
       continue;
     }
-    const double u = UnitRoundoff(tensor.scalar_type());
+    const double halves = tensor.scalar_type() == at::kDouble ? 2 : 1;
+    const double u = halves * UnitRoundoff(tensor.scalar_type());
     if (ByKernels(tensor)) {
       moved.push_back(WidenByKernels(tensor, Widening::kMoved, random.Seed(), u));
       continue;

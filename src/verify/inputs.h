@@ -36,7 +36,8 @@ std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<a
 // distribution like theirs.
 std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed);
 
-// Each floating tensor moved by up to half a unit in the last place of its own dtype, as fp64.
+// Each floating tensor moved by up to half a unit in the last place of its own dtype, as fp64; fp64 itself,
+// which has no halves of it, by up to two whole ones.
 std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t seed);
 
 // Each float32 tensor rounded to the 11 significant bits that TF32 and fp16 keep, as fp64; others as they

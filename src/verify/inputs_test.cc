@@ -114,6 +114,13 @@ TEST(Inputs, WobbleStaysWithinHalfAUnitInTheLastPlace) {
   EXPECT_FALSE(moved.equal(x.to(at::kDouble)));
 }
 
+TEST(Inputs, WobbleMovesDoublesByAFewPlaces) {
+  const at::Tensor x = at::randn({1000}, at::kDouble);
+  const at::Tensor moved = Wobble({x}, 1)[0];
+  EXPECT_TRUE(moved.sub(x).abs().le(x.abs() * std::ldexp(1.0, -51)).all().item<bool>());
+  EXPECT_GT(moved.ne(x).sum().item<int64_t>(), 300);
+}
+
 TEST(Inputs, Tf32KeepsElevenBits) {
   const at::Tensor x = at::tensor({1.0f + 1.0f / 1024, 1.0f + 1.0f / 4096, 1.0f + 3.0f / 4096, -INFINITY});
   const at::Tensor rounded = RoundToTf32({x})[0];
