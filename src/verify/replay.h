@@ -41,6 +41,10 @@ struct ReplayOptions {
   bool queue_only = false;
   // Every floating tensor of the Plan in fp64: the expected values (reference Plans only).
   bool in_float64 = false;
+  // fp64: where PyTorch leaves open in which order equal values come, later ones are made larger (1) or
+  // smaller
+  // (-1) in their last places; 0: they stay equal.
+  int order_of_equals = 0;
   int threads = 1;
   bool check_memory = true;  // the tile machine's memory checker; on a GPU guard bands and poison
   uint64_t order_seed = 0;   // program order of launches; also what poison fresh memory gets

@@ -7,6 +7,7 @@
 
 #include "plan/visit.h"
 #include "verify/aten_dtype.h"
+#include "verify/budget.h"
 #include "verify/replay_error.h"
 #include "verify/work_ops.h"
 
@@ -198,6 +199,8 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
   std::vector<at::Tensor> results;
   if (options_.on_gpu && options_.check_memory && call.returns_undefined_memory()) {
     results.push_back(Fresh(step.outs.at(0)));
+  } else if (options_.order_of_equals != 0 && OrdersFreely(step)) {
+    results = CallOrdered(step, call);
   } else {
     results = call.Call(slots_, &random_);
   }
@@ -218,6 +221,27 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
     const bool poison = options_.check_memory || !options_.on_gpu;
     if (poison && call.returns_undefined_memory()) undefined_.Born(slots_[id]);
   }
+}
+
+std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const AtenCall& call) {
+  const auto* sorted = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+  if (sorted == nullptr || slots_[sorted->id].scalar_type() != at::kDouble)
+    return call.Call(slots_, &random_);
+  // What is computed is equal when the program's own precision can hardly tell it apart; an input's values
+  // are what they are.
+  const TensorMeta& meta = plan_.tensors[sorted->id];
+  const std::vector<TensorId> inputs = TensorLeaves(plan_.inputs);
+  const bool given = std::any_of(inputs.begin(), inputs.end(),
+                                 [&](TensorId id) { return plan_.tensors[id].storage == meta.storage; });
+  const double unit = given ? 0x1p-51 : 2 * UnitRoundoff(ToScalarType(meta.dtype));
+  constexpr double kLeast = 1e-290;  // of what is 0
+  const at::Tensor values = slots_[sorted->id];
+  const double size = std::max<double>(1, values.numel());
+  const at::Tensor places = at::arange(values.numel(), values.options()).view(values.sizes()) / size;
+  slots_[sorted->id] = values + options_.order_of_equals * (unit * values.abs() + kLeast) * places;
+  std::vector<at::Tensor> results = call.Call(slots_, &random_);
+  slots_[sorted->id] = values;
+  return results;
 }
 
 at::Tensor ReplayEngine::Fresh(TensorId id) const {

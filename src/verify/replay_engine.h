@@ -65,6 +65,8 @@ class ReplayEngine {
 
   void ExecuteStep(MadeReady& ready);
   void CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call);
+  // The call with equal values of its first argument made unequal: ReplayOptions::order_of_equals.
+  std::vector<at::Tensor> CallOrdered(const AtenStep& step, const AtenCall& call);
   // What empty and its like give on a GPU: undefined memory between guard bands.
   at::Tensor Fresh(TensorId id) const;
   void CheckReads(const AtenStep& step);

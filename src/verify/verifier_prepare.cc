@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
-#include <string_view>
 
 #include "base/available_memory.h"
 #include "base/stages.h"
@@ -24,15 +22,6 @@ namespace {
 // Memory for trials, five precisions of the reference and what is in between, in peaks of one call.
 constexpr int64_t kComfortablePeaks = 10;
 constexpr int64_t kSmallTask = int64_t{4} << 20;
-
-// Their results for equal values are those of the device, or of the day.
-constexpr std::array<std::string_view, 7> kOrderFreely = {
-    "aten::topk",       "aten::sort",          "aten::argsort", "aten::kthvalue",
-    "aten::median.dim", "aten::nanmedian.dim", "aten::mode"};
-
-bool OrdersFreely(const AtenStep& step) {
-  return std::find(kOrderFreely.begin(), kOrderFreely.end(), step.op) != kOrderFreely.end();
-}
 
 struct Weights {
   Bindings neutral, non_neutral;

@@ -77,6 +77,7 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
   const auto state = eager_.State();
   tf32_state_ = MapBindings(state, RoundToTf32);
   tf32_.reset();
+  ordered_.clear();
   if (auto failure = setup(exact_, MapBindings(state, ToDouble))) return failure;
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     if (auto failure = setup(*wobbles_[i], MovedWeights(task_, state, i))) return failure;
@@ -84,9 +85,17 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
   return std::nullopt;
 }
 
-std::optional<ReplayFailure> ReferenceRuns::RunMoved(const TensorList& inputs, uint64_t seed,
-                                                     TensorList* outputs) {
-  return wobbles_.at(0)->Run(MovedInputs(task_, inputs, seed, /*exact=*/false, 0), seed, outputs);
+std::optional<ReplayFailure> ReferenceRuns::RunOrdered(int order, const TensorList& inputs, uint64_t seed,
+                                                       TensorList* outputs) {
+  std::unique_ptr<Replayer>& replayer = ordered_[order];
+  if (!replayer) {
+    ReplayOptions options = InFloat64(options_);
+    options.order_of_equals = order;
+    replayer = std::make_unique<Replayer>(plan_, options);
+    const Bindings state = MapBindings(eager_.State(), ToDouble);
+    if (auto failure = SetUp(task_, plan_, state, replayer.get())) return failure;
+  }
+  return replayer->Run(ToDouble(inputs), seed, outputs);
 }
 
 std::optional<ReplayFailure> ReferenceRuns::RunEager(const TensorList& inputs, uint64_t seed,

@@ -1,6 +1,8 @@
 // The reference set up in every precision that a budget needs, under one set of weights.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -26,8 +28,9 @@ class ReferenceRuns {
                                    Results* results);
   // In fp64 alone.
   std::optional<ReplayFailure> RunExact(const TensorList& inputs, uint64_t seed, TensorList* outputs);
-  // In fp64 with inputs and weights moved, whatever the distribution. REQUIRES: the task spares no memory.
-  std::optional<ReplayFailure> RunMoved(const TensorList& inputs, uint64_t seed, TensorList* outputs);
+  // In fp64, with ReplayOptions::order_of_equals.
+  std::optional<ReplayFailure> RunOrdered(int order, const TensorList& inputs, uint64_t seed,
+                                          TensorList* outputs);
   std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
  private:
@@ -36,7 +39,8 @@ class ReferenceRuns {
   ReplayOptions options_;
   Replayer eager_, exact_;
   Bindings tf32_state_;
-  std::unique_ptr<Replayer> tf32_;  // made when first asked for
+  std::unique_ptr<Replayer> tf32_;                    // made when first asked for
+  std::map<int, std::unique_ptr<Replayer>> ordered_;  // likewise
   std::vector<std::unique_ptr<Replayer>> wobbles_;
 };
 

@@ -121,6 +121,13 @@ const Value* FindArgument(const AtenStep& step, const std::string& name) {
   return at < step.args.size() ? &step.args[at] : nullptr;
 }
 
+bool OrdersFreely(const AtenStep& step) {
+  constexpr std::array<std::string_view, 7> kOps = {
+      "aten::topk",       "aten::sort",          "aten::argsort", "aten::kthvalue",
+      "aten::median.dim", "aten::nanmedian.dim", "aten::mode"};
+  return std::find(kOps.begin(), kOps.end(), step.op) != kOps.end();
+}
+
 bool DrawsRandom(const AtenStep& step) {
   const OpTraits& traits = TraitsOf(step.op);
   if (!traits.random) return false;

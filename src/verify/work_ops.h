@@ -40,6 +40,9 @@ const Value* FindArgument(const AtenStep& step, const std::string& name);
 // its dropout is zero or it is not in training.
 bool DrawsRandom(const AtenStep& step);
 
+// The call sorts or picks by size, and PyTorch leaves open in which order equal values come.
+bool OrdersFreely(const AtenStep& step);
+
 // Tensors among the arguments that the call writes, and those whose values it reads.
 std::vector<TensorId> WrittenArguments(const AtenStep& step);
 // Memory that the ATen calls of `run` write.

@@ -335,6 +335,7 @@ def index_cases() -> dict[str, tuple]:
     masked = model("return torch.cumsum(x * mask, 1)", "[torch.rand(8, 64), torch.randint(0, 2, (8, 64)).bool()]", arguments="x, mask")
     loss = model("return F.cross_entropy(x, t)", "[torch.rand(64, 100), torch.randint(0, 100, (64,))]", arguments="x, t")
     picked = model("return torch.gather(y, 1, torch.topk(x.abs(), 4, dim=1).indices)", "[torch.randn(64, 32), torch.randn(64, 32)]", arguments="x, y")
+    routed = model("return torch.gather(y, 1, torch.topk(torch.relu(x), 2, dim=1).indices)", "[torch.randn(64, 32), torch.randn(64, 32)]", arguments="x, y")
     embedding = model("return self.e(t) * x", "[torch.randn(8, 12, 16), torch.randint(0, 50, (8, 12))]", "self.e = nn.Embedding(50, 16)", "x, t")
     return {
         "argmax": (argmax, [
@@ -355,6 +356,10 @@ def index_cases() -> dict[str, tuple]:
             torch_only("last_of_ties", "return y.flip(1).gather(1, x.flip(1).abs().sort(dim=1, descending=True, stable=True)[1][:, :4])", "passed", arguments="x, y"),
             torch_only("smallest", "return torch.gather(y, 1, torch.topk(x.abs(), 4, dim=1, largest=False).indices)", "wrong_values", arguments="x, y"),
             torch_only("without_abs", "return torch.gather(y, 1, torch.topk(x, 4, dim=1).indices)", "wrong_values", arguments="x, y"),
+        ], ["no 'binary' trial: equal values may come in any order"]),
+        "topk_of_relu": (routed, [
+            torch_only("last_of_ties", "return y.flip(1).gather(1, torch.relu(x.flip(1)).sort(dim=1, descending=True, stable=True)[1][:, :2])", "passed", arguments="x, y"),
+            torch_only("of_abs", "return torch.gather(y, 1, torch.topk(x.abs(), 2, dim=1).indices)", "wrong_values", arguments="x, y"),
         ], ["no 'binary' trial: equal values may come in any order"]),
         "embedding": (embedding, [
             torch_only("index", "return self.e.weight[t] * x", "passed", init="self.e = nn.Embedding(50, 16)", arguments="x, t"),
