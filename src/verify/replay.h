@@ -42,8 +42,7 @@ struct ReplayOptions {
   // Every floating tensor of the Plan in fp64: the expected values (reference Plans only).
   bool in_float64 = false;
   // fp64: where PyTorch leaves open in which order equal values come, later ones are made larger (1) or
-  // smaller
-  // (-1) in their last places; 0: they stay equal.
+  // smaller (-1) by what the recorded precision hardly sees; 0: they stay equal.
   int order_of_equals = 0;
   int threads = 1;
   bool check_memory = true;  // the tile machine's memory checker; on a GPU guard bands and poison

@@ -101,7 +101,7 @@ bool TrialRuns::AllRight(Replayer& replayer, std::span<const Trial* const> trial
     const Untouched untouched = UntouchedOf(task_, *trial, inputs);
     for (size_t i = 0; i < untouched.now.size(); ++i)
       differences.push_back(CountDifferent(untouched.now[i], untouched.before[i]));
-    for (PendingComparison& comparison : Compare(*trial, outputs))
+    for (PendingComparison& comparison : CompareLater(task_, *trial, outputs))
       comparisons.push_back(std::move(comparison));
   }
   if (replayer.Await()) return false;
@@ -164,20 +164,12 @@ std::optional<Objection> TrialRuns::CheckInputs(const Trial& trial, const Tensor
                    {{"input", i}, {"trial", trial.name()}}};
 }
 
-std::vector<PendingComparison> TrialRuns::Compare(const Trial& trial,
-                                                  std::span<const at::Tensor> outputs) const {
-  std::vector<PendingComparison> comparisons;
-  for (size_t i = 0; i < trial.outputs.size(); ++i)
-    comparisons.push_back(trial.outputs[i].CompareLater(task_.index_sources[i], outputs[i]));
-  return comparisons;
-}
-
 std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
                                                size_t* call) {
   std::vector<PendingComparison> comparisons;
   for (const Trial* trial : calls) {
     const auto of_call = std::span(outputs).subspan(comparisons.size(), trial->outputs.size());
-    for (PendingComparison& comparison : Compare(*trial, of_call))
+    for (PendingComparison& comparison : CompareLater(task_, *trial, of_call))
       comparisons.push_back(std::move(comparison));
   }
   PendingComparison::GetAll(comparisons);
@@ -194,7 +186,7 @@ std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> cal
 }
 
 std::optional<Objection> TrialRuns::CheckOutputs(const Trial& trial, const TensorList& outputs) {
-  std::vector<PendingComparison> comparisons = Compare(trial, outputs);
+  std::vector<PendingComparison> comparisons = CompareLater(task_, trial, outputs);
   PendingComparison::GetAll(comparisons);
   LookAgain(task_, trial, outputs, comparisons);
   return Find(trial, comparisons);

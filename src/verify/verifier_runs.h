@@ -59,7 +59,6 @@ class TrialRuns {
   static std::optional<Objection> Call(Replayer& replayer, const Trial& trial, TensorList* inputs,
                                        TensorList* outputs);
   std::optional<Objection> CheckOutputs(const Trial& trial, const TensorList& outputs);
-  std::vector<PendingComparison> Compare(const Trial& trial, std::span<const at::Tensor> outputs) const;
   std::optional<Objection> Find(const Trial& trial, std::span<PendingComparison> comparisons);
   std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const;
   bool AllRight(Replayer& replayer, std::span<const Trial* const> trials, bool* by_little);

@@ -66,9 +66,7 @@ void LookAgain(const Task::Impl& task, const Trial& trial, std::span<const at::T
 
 std::vector<Comparison> CompareAll(const Task::Impl& task, const Trial& trial,
                                    std::span<const at::Tensor> outputs) {
-  std::vector<PendingComparison> pending;
-  for (size_t i = 0; i < trial.outputs.size(); ++i)
-    pending.push_back(trial.outputs[i].CompareLater(task.index_sources[i], outputs[i]));
+  std::vector<PendingComparison> pending = CompareLater(task, trial, outputs);
   PendingComparison::GetAll(pending);
   LookAgain(task, trial, outputs, pending);
   std::vector<Comparison> comparisons;

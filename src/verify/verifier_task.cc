@@ -35,6 +35,14 @@ int64_t BytesOf(const Trial& trial) {
   return bytes;
 }
 
+std::vector<PendingComparison> CompareLater(const Task::Impl& task, const Trial& trial,
+                                            std::span<const at::Tensor> outputs) {
+  std::vector<PendingComparison> comparisons;
+  for (size_t i = 0; i < trial.outputs.size(); ++i)
+    comparisons.push_back(trial.outputs[i].CompareLater(task.index_sources[i], outputs[i]));
+  return comparisons;
+}
+
 TensorList CloneAll(const TensorList& tensors) {
   TensorList copies;
   for (const at::Tensor& tensor : tensors) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -108,7 +109,7 @@ struct Task::Impl {
   TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   bool draws_random = false;                              // forward draws random numbers
-  bool orders_freely = false;  // forward sorts, and PyTorch leaves open in which order equal values come
+  bool orders_freely = false;       // forward sorts, and PyTorch leaves open in which order equal values come
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();
@@ -137,6 +138,10 @@ struct Task::Impl {
 
 // Of inputs and expected values.
 int64_t BytesOf(const Trial& trial);
+
+// The outputs of a call on the trial's inputs with what is expected, by output; see OutputCheck.
+std::vector<PendingComparison> CompareLater(const Task::Impl& task, const Trial& trial,
+                                            std::span<const at::Tensor> outputs);
 
 TensorList CloneAll(const TensorList& tensors);
 Outcome OutcomeOf(ReplayFailure::Kind kind);

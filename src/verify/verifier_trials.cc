@@ -79,12 +79,9 @@ std::vector<std::optional<Trial>> MakeTrials(TrialMaker* maker, const std::vecto
 // The same call twice must agree within the budget, or no candidate can: the second one, by output. Not
 // waited for.
 std::vector<PendingComparison> CallAgain(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial) {
-  std::vector<PendingComparison> comparisons;
   TensorList again;
-  if (runs->RunEager(trial.inputs, trial.run_seed, &again)) return comparisons;
-  for (size_t i = 0; i < trial.outputs.size(); ++i)
-    comparisons.push_back(trial.outputs[i].CompareLater(task.index_sources[i], again[i]));
-  return comparisons;
+  if (runs->RunEager(trial.inputs, trial.run_seed, &again)) return {};
+  return CompareLater(task, trial, again);
 }
 
 std::optional<TaskFailure> CheckDeterminism(std::span<PendingComparison> again) {
