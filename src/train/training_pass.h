@@ -34,8 +34,9 @@ class TrainingPass {
 
   // The sum over tokens of weight · cross-entropy: float32, [], on the device, not waited for.
   virtual at::Tensor Loss(const DeviceBatch& batch) = 0;
-  // The same, and adds `scale` times its gradient to the gradients that the pass was made with.
-  virtual at::Tensor LossAndGradients(const DeviceBatch& batch, double scale) = 0;
+  // The same, and makes the gradients that the pass was made with `scale` times the sum's; with `add`, adds
+  // that to them. Nothing is written between tensors.
+  virtual at::Tensor LossAndGradients(const DeviceBatch& batch, double scale, bool add) = 0;
 };
 
 // `weights` are read at each call: an optimizer may change them between calls. `gradients` are float32, laid
