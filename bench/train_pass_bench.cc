@@ -1,6 +1,6 @@
 // Speed of training's passes and optimizer, and the fused pass's gradients against the plain one's on the
-// device at hand. JSON lines: {"check": …}, {"speed": …}. --step-only: no times
-// of a step's parts.
+// device at hand. JSON lines: {"check": …}, {"speed": …}. --choose: products by trial of cuBLASLt's
+// algorithms; --step-only: no times of a step's parts.
 //   train_pass_bench --hidden 512 --layers 8 --heads 8 --kv-heads 4 --intermediate 1536 --vocabulary 4096
 //                    --tokens 65536 --device cuda [--plain] [--all-learned] [--python PYTHON] [--root FOLDER]
 #include <ATen/ATen.h>
@@ -36,7 +36,7 @@ struct Options {
           vocabulary = 4096, tokens = 65536, shortest = 128, longest = 2048, most_documents = 0,
           logit_tokens = 0;
   bool plain = false, fused = false, checkpointing = false, untied = false, qwen2 = false, no_check = false,
-       all_learned = false, step_only = false;
+       all_learned = false, choose = false, step_only = false;
   std::string device = "cpu", dtype = "bf16", python = "python3", root = TRITOGEN_SOURCE_DIR,
               cache = "/tmp/tritogen_kernels";
   double seconds = 3;
@@ -49,6 +49,11 @@ ModelConfig ConfigOf(const Options& o, int64_t layers) {
   c.heads = o.heads, c.kv_heads = o.kv_heads, c.head_dim = o.head_dim, c.max_positions = 32768;
   c.qk_norm = !o.qwen2, c.qkv_bias = o.qwen2, c.tied_embeddings = !o.untied;
   return c;
+}
+
+std::optional<ProductChoices> ChoicesOf(const Options& o) {
+  if (!o.choose) return std::nullopt;
+  return ProductChoices();
 }
 
 struct RandomBatch {
@@ -146,7 +151,7 @@ void Check(const Options& o, at::ScalarType dtype, at::Device device) {
   const ModelConfig config = ConfigOf(o, std::min<int64_t>(o.layers, 2));
   const int64_t tokens = std::min<int64_t>(o.tokens, 700), longest = std::min<int64_t>(o.longest, 300);
   const DeviceBatch batch = MakeBatch(o, tokens, longest, 40, device).batch;
-  const PassShape shape{tokens, 40, longest, o.checkpointing, o.logit_tokens};
+  const PassShape shape{tokens, 40, longest, o.checkpointing, o.logit_tokens, ChoicesOf(o)};
   Model exact(config, at::kFloat, device), plain(config, dtype, device), fused(config, dtype, device);
   exact.weights.flat.copy_(plain.weights.flat);
   json out = {{"dtype", o.dtype}};
@@ -236,7 +241,7 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
   const int64_t most_documents = o.most_documents > 0 ? o.most_documents : o.tokens / 16;
   Model model(config, dtype, device);
   const RandomBatch random = MakeBatch(o, o.tokens, o.longest, most_documents, device);
-  const PassShape shape{o.tokens, most_documents, o.longest, o.checkpointing, o.logit_tokens};
+  const PassShape shape{o.tokens, most_documents, o.longest, o.checkpointing, o.logit_tokens, ChoicesOf(o)};
   const auto pass = (plain ? MakePlainPass : MakeFusedPass)(model.weights, model.gradients, shape);
   AdamW adamw(model.weights, 0, model.weights.flat.numel(), {}, plain);
   const double scale = 2.0 / static_cast<double>(o.tokens);
@@ -260,6 +265,7 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
               {"learned", random.batch.learned.numel()},
               {"mfu", flops / (step / 1e3) / kPeak},
               {"mfu_as_if_all_were_learned", of_all / (step / 1e3) / kPeak}};
+  for (const auto& [product, choice] : pass->Choices()) out["choices"][product] = choice;
   if (!o.step_only) {
     const double forward = Time(o, [&] { pass->Loss(random.batch); });
     out.update({{"forward_ms", forward},
@@ -311,6 +317,7 @@ int main(int argc, char** argv) {
                                                  {"--qwen2", &o.qwen2},
                                                  {"--no-check", &o.no_check},
                                                  {"--all-learned", &o.all_learned},
+                                                 {"--choose", &o.choose},
                                                  {"--step-only", &o.step_only}};
   for (const auto& [name, value] : flags) app.add_flag(name, *value);
   const std::pair<const char*, std::string*> texts[] = {{"--device", &o.device},

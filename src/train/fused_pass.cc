@@ -49,6 +49,7 @@ class FusedPass : public TrainingPass {
  public:
   FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape);
 
+  ProductChoices Choices() const override { return chosen_ ? chosen_->choices() : ProductChoices(); }
   at::Tensor Loss(const DeviceBatch& batch) override {
     const at::NoGradGuard no_gradients;
     Forward(batch);
@@ -91,6 +92,17 @@ class FusedPass : public TrainingPass {
   void Check(const DeviceBatch& batch) const;
   void CompileKernels() const;
   void MakePartSums();
+  void ChooseProducts();
+  void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
+    chosen_ ? chosen_->Linear(x, weight, bias, out) : train::Linear(x, weight, bias, out);
+  }
+  void LinearToInput(const at::Tensor& d_out, const at::Tensor& weight, const at::Tensor& d_x) {
+    chosen_ ? chosen_->LinearToInput(d_out, weight, d_x) : train::LinearToInput(d_out, weight, d_x);
+  }
+  void LinearToWeights(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& d_weight, bool add) {
+    chosen_ ? chosen_->LinearToWeights(d_out, x, d_weight, add)
+            : train::LinearToWeights(d_out, x, d_weight, add);
+  }
 
   const FlatWeights flat_weights_, flat_gradients_;
   const DecoderWeights &weights_, &gradients_;
@@ -99,6 +111,7 @@ class FusedPass : public TrainingPass {
   const std::string dtype_, width_, head_;  // as kernels are named
   const int64_t norm_rows_, head_rows_;     // of a tile
   PackedAttention attention_;
+  std::unique_ptr<ChosenProducts> chosen_;  // may be null
   at::Tensor rope_;
   std::vector<at::Tensor> x_;  // what enters each layer, and the last norm
   std::vector<Kept> kept_;     // one of all layers with checkpointing
@@ -156,6 +169,7 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
   some_y_ = at::empty({logits_.size(0), config_.hidden}, same);
   losses_ = at::empty({n}, wide);
   MakePartSums();
+  ChooseProducts();
   ids_ = at::empty({n}, whole);
   order_ = at::empty({n}, same.dtype(at::kLong));
   CompileKernels();
@@ -181,6 +195,18 @@ void FusedPass::MakePartSums() {
   attention_biases_ = biases(&LayerWeights::attention_bias);
   gate_up_biases_ = biases(&LayerWeights::gate_up_bias);
   down_biases_ = biases(&LayerWeights::down_bias);
+}
+
+void FusedPass::ChooseProducts() {
+  if (!shape_.choices || !logits_.is_cuda() || logits_.scalar_type() != at::kBFloat16) return;
+  chosen_ = std::make_unique<ChosenProducts>(*shape_.choices);
+  const LayerWeights& layer = weights_.layers.front();
+  const int64_t n = shape_.tokens;
+  chosen_->Try(n, layer.qkv, layer.qkv_bias, layer.qkv.size(0));
+  chosen_->Try(n, layer.attention_out, layer.attention_bias, layer.attention_out.size(0));
+  chosen_->Try(n, layer.gate_up, layer.gate_up_bias, layer.gate_up.size(0));
+  chosen_->Try(n, layer.down, layer.down_bias, layer.down.size(0));
+  chosen_->Try(logits_.size(0), weights_.output, {}, logits_.stride(0));
 }
 
 void FusedPass::Check(const DeviceBatch& batch) const {
