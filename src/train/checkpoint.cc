@@ -149,7 +149,7 @@ std::vector<fs::path> All(const fs::path& folder) {
 void RemoveFolder(const fs::path& folder) {
   std::error_code ignored;
   fs::path away = folder;
-  away += kPartial;
+  away += std::string(".old") + kPartial;  // one that is written in its place has the other name
   fs::rename(folder, away, ignored);
   fs::remove_all(away, ignored);
 }
