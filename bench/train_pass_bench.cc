@@ -51,11 +51,6 @@ ModelConfig ConfigOf(const Options& o, int64_t layers) {
   return c;
 }
 
-std::optional<ProductChoices> ChoicesOf(const Options& o) {
-  if (!o.choose) return std::nullopt;
-  return ProductChoices();
-}
-
 struct RandomBatch {
   DeviceBatch batch;
   double squared_lengths = 0;
@@ -151,12 +146,13 @@ void Check(const Options& o, at::ScalarType dtype, at::Device device) {
   const ModelConfig config = ConfigOf(o, std::min<int64_t>(o.layers, 2));
   const int64_t tokens = std::min<int64_t>(o.tokens, 700), longest = std::min<int64_t>(o.longest, 300);
   const DeviceBatch batch = MakeBatch(o, tokens, longest, 40, device).batch;
-  const PassShape shape{tokens, 40, longest, o.checkpointing, o.logit_tokens, ChoicesOf(o)};
+  const PassShape shape{tokens, 40, longest, o.checkpointing, o.logit_tokens};
   Model exact(config, at::kFloat, device), plain(config, dtype, device), fused(config, dtype, device);
   exact.weights.flat.copy_(plain.weights.flat);
   json out = {{"dtype", o.dtype}};
   const auto run = [&](const char* name, Model& model, bool by_kernels) {
     const auto pass = (by_kernels ? MakeFusedPass : MakePlainPass)(model.weights, model.gradients, shape);
+    if (o.choose) pass->SetProducts(std::nullopt);
     out[name] = {{"loss", pass->LossAndGradients(batch, 0.01, /*add=*/true).item<double>()}};
     if (&model != &exact) out[name]["error"] = Errors(model, exact);
     if (!by_kernels) return;
@@ -241,8 +237,9 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
   const int64_t most_documents = o.most_documents > 0 ? o.most_documents : o.tokens / 16;
   Model model(config, dtype, device);
   const RandomBatch random = MakeBatch(o, o.tokens, o.longest, most_documents, device);
-  const PassShape shape{o.tokens, most_documents, o.longest, o.checkpointing, o.logit_tokens, ChoicesOf(o)};
+  const PassShape shape{o.tokens, most_documents, o.longest, o.checkpointing, o.logit_tokens};
   const auto pass = (plain ? MakePlainPass : MakeFusedPass)(model.weights, model.gradients, shape);
+  if (o.choose) pass->SetProducts(std::nullopt);
   AdamW adamw(model.weights, 0, model.weights.flat.numel(), {}, plain);
   const double scale = 2.0 / static_cast<double>(o.tokens);
   const auto both = [&] { pass->LossAndGradients(random.batch, scale, /*add=*/false); };
@@ -265,7 +262,7 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
               {"learned", random.batch.learned.numel()},
               {"mfu", flops / (step / 1e3) / kPeak},
               {"mfu_as_if_all_were_learned", of_all / (step / 1e3) / kPeak}};
-  for (const auto& [product, choice] : pass->Choices()) out["choices"][product] = choice;
+  for (const auto& [product, choice] : pass->Products()) out["choices"][product] = choice;
   if (!o.step_only) {
     const double forward = Time(o, [&] { pass->Loss(random.batch); });
     out.update({{"forward_ms", forward},

@@ -89,7 +89,22 @@ json ToJson(const RunPosition& position, int64_t optimizer_steps) {
           {"optimizer_steps", optimizer_steps},
           {"config", position.identity.dump()},
           {"corpus_sha256", position.corpus_sha256},
+          {"products", position.products.value_or(ProductChoices())},
           {"versions", position.versions}};
+}
+
+// Runs of earlier releases have none, and compute products by ATen.
+ProductChoices ProductsFrom(const JsonCursor& cursor) {
+  ProductChoices products;
+  if (!cursor.Has("products")) return products;
+  const JsonCursor all = cursor["products"];
+  all.ExpectObject();
+  for (const auto& [product, ignored] : all.json().items()) {
+    const JsonCursor choice = all[product];
+    if (!IsProductChoice(choice.String(1000))) choice.Fail("is no algorithm of a product");
+    products[product] = choice.String(1000);
+  }
+  return products;
 }
 
 RunPosition PositionFrom(const JsonCursor& cursor, int64_t* optimizer_steps) {
@@ -102,7 +117,8 @@ RunPosition PositionFrom(const JsonCursor& cursor, int64_t* optimizer_steps) {
                        .flops = cursor["flops"].json().get<double>(),
                        .loss = cursor["loss"].json().get<double>(),
                        .seconds = cursor["seconds"].json().get<double>(),
-                       .corpus_sha256 = cursor["corpus_sha256"].String(64)};
+                       .corpus_sha256 = cursor["corpus_sha256"].String(64),
+                       .products = ProductsFrom(cursor)};
   *optimizer_steps = cursor["optimizer_steps"].Int(0, kMost);
   position.identity = nlohmann::ordered_json::parse(cursor["config"].String(1 << 20));
   return position;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "train/batch_feed.h"
+#include "train/chosen_products.h"
 #include "train/flat_weights.h"
 
 namespace tritogen::train {
@@ -26,6 +27,8 @@ struct RunPosition {
   double seconds = 0;               // of training so far, of all pieces of the run
   nlohmann::ordered_json identity;  // of the options
   std::string corpus_sha256;
+  // How the run computes products. None where it does so by ATen alone; nothing: not decided yet.
+  std::optional<ProductChoices> products;
   std::vector<std::string> versions;  // of the program and its libraries: for people
 };
 

@@ -24,7 +24,6 @@ constexpr int kRounds = 3;                         // of a trial, over all algor
 constexpr double kRoundMs = 4;                     // of one algorithm, about
 constexpr double kWorthwhile = 0.99;               // of ATen's time, at most
 constexpr double kMostError = 0.01;                // from ATen's result, in 2-norms: both round to bf16
-constexpr const char* kByAten = "aten";
 
 #define TRITOGEN_LT_FUNCTIONS(X)          \
   X(cublasLtCreate)                       \
@@ -106,6 +105,11 @@ double Time(const std::function<void()>& call, int64_t calls) {
 
 }  // namespace
 
+bool IsProductChoice(const std::string& text) {
+  cublasLtMatmulAlgo_t ignored;
+  return text == kByAten || FromHex(text, &ignored);
+}
+
 // d = op(a) · op(b), of matrices whose columns lie one after the other; ours, whose rows do, are transposed.
 struct ChosenProducts::Product {
   std::string name;
@@ -180,7 +184,7 @@ void ChosenProducts::Plan::AskForAlgorithms(cublasLtHandle_t handle) {
     if (found[i].state == CUBLAS_STATUS_SUCCESS) algorithms.push_back(found[i].algo);
 }
 
-ChosenProducts::ChosenProducts(ProductChoices choices) : choices_(std::move(choices)) {
+ChosenProducts::ChosenProducts(std::optional<ProductChoices> taken) : taken_(std::move(taken)) {
   Must(Lt().cublasLtCreate(reinterpret_cast<cublasLtHandle_t*>(&handle_)), "begin");
   workspace_ = at::empty({kWorkspace}, at::TensorOptions(at::kByte).device(Gpu::Current()->device()));
 }
@@ -262,28 +266,42 @@ int64_t ChosenProducts::Quickest(Plan* plan, const Product& product, const ByAte
   return best == least.end() || *best > kWorthwhile * aten ? -1 : best - least.begin();
 }
 
-void ChosenProducts::Choose(const Product& product, const ByAten& by_aten) {
-  const auto [choice, is_new] = choices_.try_emplace(product.Key(), kByAten);
-  Plan plan(product);
-  cublasLtMatmulAlgo_t chosen;
-  if (!is_new && choice->second == kByAten) return;
-  if (!is_new && FromHex(choice->second, &chosen)) {
-    cublasLtMatmulHeuristicResult_t result;
-    const cublasStatus_t status =
-        Lt().cublasLtMatmulAlgoCheck(static_cast<cublasLtHandle_t>(handle_), plan.operation, plan.a, plan.b,
-                                     plan.d, plan.d, &chosen, &result);
-    if (status == CUBLAS_STATUS_SUCCESS && result.workspaceSize <= static_cast<size_t>(kWorkspace)) return;
-  }
-  choice->second = kByAten;
-  plan.AskForAlgorithms(static_cast<cublasLtHandle_t>(handle_));
-  const int64_t best = Quickest(&plan, product, by_aten);
-  if (best < 0) return;
+// Whether it does the product, and as ATen does but for rounding.
+bool ChosenProducts::Agrees(Plan* plan, const Product& product, int64_t algorithm, const ByAten& by_aten) {
   by_aten();
   const at::Tensor expected = product.d.clone();
   const double size = expected.norm().item<double>();
-  Launch(&plan, product, best);
-  if ((expected.sub_(product.d)).norm().item<double>() <= kMostError * size)
-    choice->second = Hex(plan.algorithms[best]);
+  if (!Launch(plan, product, algorithm)) return false;
+  return expected.sub_(product.d).norm().item<double>() <= kMostError * size;
+}
+
+void ChosenProducts::Take(const Product& product, const ByAten& by_aten) {
+  const auto taken = taken_->find(product.Key());
+  if (taken == taken_->end() || taken->second == kByAten || choices_.contains(taken->first)) return;
+  Plan plan(product);
+  cublasLtMatmulAlgo_t algorithm;
+  cublasLtMatmulHeuristicResult_t result;
+  bool works =
+      FromHex(taken->second, &algorithm) &&
+      Lt().cublasLtMatmulAlgoCheck(static_cast<cublasLtHandle_t>(handle_), plan.operation, plan.a, plan.b,
+                                   plan.d, plan.d, &algorithm, &result) == CUBLAS_STATUS_SUCCESS &&
+      result.workspaceSize <= static_cast<size_t>(kWorkspace);
+  if (works) plan.algorithms.push_back(algorithm);
+  works = works && Agrees(&plan, product, 0, by_aten);
+  if (works)
+    choices_.insert(*taken);
+  else
+    refused_.insert(taken->first);
+}
+
+void ChosenProducts::Choose(const Product& product, const ByAten& by_aten) {
+  if (taken_) return Take(product, by_aten);
+  const auto [choice, is_new] = choices_.try_emplace(product.Key(), kByAten);
+  if (!is_new) return;
+  Plan plan(product);
+  plan.AskForAlgorithms(static_cast<cublasLtHandle_t>(handle_));
+  const int64_t best = Quickest(&plan, product, by_aten);
+  if (best >= 0 && Agrees(&plan, product, best, by_aten)) choice->second = Hex(plan.algorithms[best]);
 }
 
 void ChosenProducts::Try(int64_t tokens, const at::Tensor& matrix, const at::Tensor& bias, int64_t stride) {

@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 namespace tritogen::train {
@@ -15,21 +17,25 @@ namespace tritogen::train {
 // By "forward 9728x32768x896" and the like (columns and rows of the result, what is summed over): cuBLASLt's
 // description of an algorithm in hexadecimal digits, or "aten": as src/train/linear.h does it.
 using ProductChoices = std::map<std::string, std::string>;
+inline constexpr const char* kByAten = "aten";
+bool IsProductChoice(const std::string& text);  // whether it looks like one
 
 class ChosenProducts {
  public:
-  // REQUIRES: a GPU is open. `choices`: of an earlier run; those that this library does not take any more are
-  // left out. Throws UserError when the library cannot be loaded.
-  explicit ChosenProducts(ProductChoices choices = {});
+  // REQUIRES: a GPU is open. `taken`: of an earlier trial, and nothing is chosen anew. Throws UserError when
+  // the library cannot be loaded.
+  explicit ChosenProducts(std::optional<ProductChoices> taken = {});
   ~ChosenProducts();
   ChosenProducts(const ChosenProducts&) = delete;
   ChosenProducts& operator=(const ChosenProducts&) = delete;
 
   // Chooses, where nothing is chosen yet, for the three products of a run of `tokens` with matrices of the
   // size of this one (bf16, [out, in]), with a bias or an undefined one, whose results have rows of `stride`
-  // elements. Takes memory for them, and waits for the device.
+  // elements; or tries what was taken. Takes memory for them, and waits for the device.
   void Try(int64_t tokens, const at::Tensor& matrix, const at::Tensor& bias, int64_t stride);
   const ProductChoices& choices() const { return choices_; }
+  // Of those taken and tried: what this library or card does not do, or not rightly. It is ATen's.
+  const std::set<std::string>& refused() const { return refused_; }
 
   // As in linear.h, and by that where nothing is chosen.
   void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out);
@@ -48,10 +54,14 @@ class ChosenProducts {
                            bool add);
   void Choose(const Product& product, const ByAten& by_aten);
   void Run(const Product& product, const ByAten& by_aten);
+  void Take(const Product& product, const ByAten& by_aten);
   int64_t Quickest(Plan* plan, const Product& product, const ByAten& by_aten);
+  bool Agrees(Plan* plan, const Product& product, int64_t algorithm, const ByAten& by_aten);
   bool Launch(Plan* plan, const Product& product, int64_t algorithm);
 
+  std::optional<ProductChoices> taken_;
   ProductChoices choices_;
+  std::set<std::string> refused_;
   std::map<std::string, std::unique_ptr<Plan>> plans_;  // of choices that are not ATen's
   void* handle_ = nullptr;
   at::Tensor workspace_;

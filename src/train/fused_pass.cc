@@ -49,7 +49,8 @@ class FusedPass : public TrainingPass {
  public:
   FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape);
 
-  ProductChoices Choices() const override { return chosen_ ? chosen_->choices() : ProductChoices(); }
+  ProductChoices Products() const override { return chosen_ ? chosen_->choices() : ProductChoices(); }
+  std::set<std::string> SetProducts(const std::optional<ProductChoices>& taken) override;
   at::Tensor Loss(const DeviceBatch& batch) override {
     const at::NoGradGuard no_gradients;
     Forward(batch);
@@ -92,7 +93,6 @@ class FusedPass : public TrainingPass {
   void Check(const DeviceBatch& batch) const;
   void CompileKernels() const;
   void MakePartSums();
-  void ChooseProducts();
   void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
     chosen_ ? chosen_->Linear(x, weight, bias, out) : train::Linear(x, weight, bias, out);
   }
@@ -161,15 +161,13 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
                      make(2 * config_.intermediate), make(config_.intermediate)});
   }
   y_ = make(config_.hidden), delta_ = make(config_.hidden);
-  d_x_ = make(config_.hidden), d_hidden_ = make(config_.intermediate), d_attended_ = make(heads),
-  d_rotated_ = make(heads + kv);
-  d_qkv_ = make(heads + 2 * kv);
+  d_x_ = make(config_.hidden), d_hidden_ = make(config_.intermediate), d_attended_ = make(heads);
+  d_rotated_ = make(heads + kv), d_qkv_ = make(heads + 2 * kv);
   // Rows of logits begin on multiples of 16 elements, whatever the vocabulary.
   logits_ = at::empty({LogitTokens(config_, shape), RoundUp(config_.vocabulary, 16)}, same);
   some_y_ = at::empty({logits_.size(0), config_.hidden}, same);
   losses_ = at::empty({n}, wide);
   MakePartSums();
-  ChooseProducts();
   ids_ = at::empty({n}, whole);
   order_ = at::empty({n}, same.dtype(at::kLong));
   CompileKernels();
@@ -197,9 +195,10 @@ void FusedPass::MakePartSums() {
   down_biases_ = biases(&LayerWeights::down_bias);
 }
 
-void FusedPass::ChooseProducts() {
-  if (!shape_.choices || !logits_.is_cuda() || logits_.scalar_type() != at::kBFloat16) return;
-  chosen_ = std::make_unique<ChosenProducts>(*shape_.choices);
+std::set<std::string> FusedPass::SetProducts(const std::optional<ProductChoices>& taken) {
+  chosen_.reset();
+  if ((taken && taken->empty()) || !logits_.is_cuda() || logits_.scalar_type() != at::kBFloat16) return {};
+  chosen_ = std::make_unique<ChosenProducts>(taken);
   const LayerWeights& layer = weights_.layers.front();
   const int64_t n = shape_.tokens;
   chosen_->Try(n, layer.qkv, layer.qkv_bias, layer.qkv.size(0));
@@ -207,6 +206,7 @@ void FusedPass::ChooseProducts() {
   chosen_->Try(n, layer.gate_up, layer.gate_up_bias, layer.gate_up.size(0));
   chosen_->Try(n, layer.down, layer.down_bias, layer.down.size(0));
   chosen_->Try(logits_.size(0), weights_.output, {}, logits_.stride(0));
+  return chosen_->refused();
 }
 
 void FusedPass::Check(const DeviceBatch& batch) const {

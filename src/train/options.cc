@@ -46,6 +46,7 @@ void DescribeTrain(config::Fields* f, TrainOptions* o) {
   f->Choice("dtype", &o->dtype, kDtypes);
   f->Bool("checkpointing", &o->checkpointing);
   f->Bool("plain", &o->plain);
+  f->Bool("choose_products", &o->choose_products);
   f->Int("seed", &o->seed, 0, int64_t{1} << 53);
   if ((o->epochs > 0) + (o->steps > 0) + (o->minutes > 0) != 1)
     f->Fail("steps", "how long? Give one of epochs, steps and minutes");
@@ -94,6 +95,7 @@ nlohmann::ordered_json Identity(SftOptions options) {
   nlohmann::ordered_json identity =
       config::WriteJson([&](config::Fields* fields) { Describe(fields, &options); });
   for (const char* key : {"out", "eval", "save", "log"}) identity.erase(key);
+  identity["train"].erase("choose_products");
   if (!options.model.from.empty()) identity["model"].erase("new");
   for (const char* key : {"data", "wrong"}) identity["data"].erase(key);  // what is in them counts
   return identity;

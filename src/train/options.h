@@ -33,9 +33,10 @@ struct TrainOptions {
   double minutes = 0;
   ScheduleOptions schedule;
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, weight_decay = 0.1, clip = 1;
-  std::string dtype = "bf16";  // or "fp32": of the weights and of what is computed from them
-  bool checkpointing = false;  // of activations
-  bool plain = false;          // by ATen's operators; CPUs always
+  std::string dtype = "bf16";    // or "fp32": of the weights and of what is computed from them
+  bool checkpointing = false;    // of activations
+  bool plain = false;            // by ATen's operators; CPUs always
+  bool choose_products = false;  // by trial, when a run begins
   uint64_t seed = 1;
 };
 
@@ -73,8 +74,9 @@ void Describe(config::Fields* fields, SftOptions* options);
 // Of a TOML file. Throws UserError for what is wrong in it.
 SftOptions ReadSftOptions(std::string_view text, const std::string& file);
 
-// What decides the weights that come out, with every default, but for the data's contents and the machine:
-// equal exactly for runs that can go on from each other's checkpoints.
+// What decides the weights that come out, with every default, but for the data's contents, the machine and
+// what its trials choose (that stands in checkpoints): equal exactly for runs that can go on from each
+// other's checkpoints.
 nlohmann::ordered_json Identity(SftOptions options);
 
 // "train.lr was 0.001 and is 0.002", one for each difference.

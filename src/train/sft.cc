@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "cuda/roofline.h"
 #include "model/model_folder.h"
+#include "train/run_products.h"
 #include "train/sft_loop.h"
 #include "train/start.h"
 #include "verify/device_errors.h"
@@ -128,6 +129,7 @@ SftSummary Run(const SftOptions& options, const SftRun& run) {
                    .longest = options.data.longest,
                    .checkpointing = options.train.checkpointing},
                   device, ranks.get());
+  SetProducts(options, run, ranks.get(), &trainer, &position.products);
   trainer.Restore(state);
   state = HostState();
   const LoopParts parts{.options = &options,

@@ -36,6 +36,12 @@ class Trainer {
   Trainer(const ModelConfig& config, const TrainOptions& options, const PassShape& shape, at::Device device,
           Ranks* ranks);
 
+  // Of this rank: as TrainingPass does it. For all ranks together: run_products.h.
+  std::set<std::string> SetProducts(const std::optional<ProductChoices>& taken) {
+    return pass_->SetProducts(taken);
+  }
+  ProductChoices products() const { return pass_->Products(); }
+
   void Restore(const HostState& state);
   // All of the state on rank 0, nothing on the others. Waits for the device.
   std::optional<HostState> Gather();

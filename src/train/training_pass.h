@@ -7,6 +7,8 @@
 
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "train/chosen_products.h"
 #include "train/flat_weights.h"
@@ -20,8 +22,6 @@ struct PassShape {
   int64_t longest = 0;         // document, in tokens
   bool checkpointing = false;  // keep only what enters each layer; compute the rest again on the way back
   int64_t logit_tokens = 0;    // whose logits are held at once; 0: as many as make large products
-  // Of an earlier run, or none yet: bf16 products on a GPU are chosen by trial. Otherwise they are ATen's.
-  std::optional<ProductChoices> choices;
 };
 
 // PackedBatch on a device.
@@ -36,8 +36,11 @@ class TrainingPass {
  public:
   virtual ~TrainingPass() = default;
 
-  // What PassShape's choices have become; none where nothing is chosen.
-  virtual ProductChoices Choices() const { return {}; }
+  // How bf16 products on a GPU are computed from now on; ATen's are all others, and all before. `taken`: as
+  // an earlier trial has chosen, ATen's where it has not; nothing: by trial, now. Returns what was taken and
+  // is refused by this library or card. Throws UserError when there is no such library.
+  virtual std::set<std::string> SetProducts(const std::optional<ProductChoices>& taken) { return {}; }
+  virtual ProductChoices Products() const { return {}; }
   // The sum over tokens of weight · cross-entropy: float32, [], on the device, not waited for.
   virtual at::Tensor Loss(const DeviceBatch& batch) = 0;
   // The same, and makes the gradients that the pass was made with `scale` times the sum's; with `add`, adds

@@ -167,6 +167,45 @@ def test_damaged_and_other_checkpoints_are_refused(config, model, tmp_path):
     assert other.returncode == 2 and "the data is other" in other.stderr, other.stderr
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 & -(crc & 1))
+    return crc ^ 0xFFFFFFFF
+
+
+def change_position(folder, change):
+    """Changes training.json as docs/formats/training.md has it, checksum and all."""
+    path = folder / "training.json"
+    position = json.loads(path.read_text())
+    del position["crc32c"]
+    change(position)
+    position["crc32c"] = crc32c(json.dumps(position, sort_keys=True, separators=(",", ":")).encode())
+    path.write_text(json.dumps(position))
+
+
+def test_choices_of_products_are_kept_and_older_checkpoints_go_on(config, tmp_path):
+    """On a CPU nothing is chosen: what a GPU had chosen stays, and nothing else is changed by it."""
+    chosen = {"forward 96x256x32": "0123456789abcdef" * 8, "to input 32x256x96": "aten"}
+    plain, choosing = config(), config("choosing.toml", train_keys="choose_products = true")
+    finish(sft("--config", plain, "--out", tmp_path / "whole", "--json"))
+    cases = {"older": lambda position: position.pop("products"), "chosen": lambda position: position.update(products=chosen)}
+    for name, change in cases.items():
+        out = tmp_path / name
+        assert sft("--config", plain, "--out", out, "--stop-after", 0.01).returncode == 75
+        change_position(out / "checkpoints" / checkpoints(out)[-1], change)
+        finish(sft("--config", choosing, "--out", out, "--json"))
+        assert last_state(out) == last_state(tmp_path / "whole")
+        last = json.loads((out / "checkpoints/step-00000012/training.json").read_text())
+        assert last["products"] == (chosen if name == "chosen" else {})
+    change_position(out / "checkpoints/step-00000012", lambda position: position["products"].update({"forward 96x256x32": "0123"}))
+    refused = sft("--config", choosing, "--out", out)
+    assert refused.returncode == 2, refused.stderr
+    assert "step-00000012 is damaged: products.forward 96x256x32: is no algorithm of a product" in refused.stderr, refused.stderr
+
+
 def free_port():
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -180,7 +219,7 @@ def start_ranks(*arguments):
 
 
 def test_two_ranks_learn_what_one_learns(config, tmp_path):
-    path = config()
+    path = config(train_keys="choose_products = true")  # on a CPU: to no effect
     finish(sft("--config", path, "--out", tmp_path / "one", "--json"))
     ranks = start_ranks("--config", path, "--out", tmp_path / "two", "--json")
     results = [rank.communicate(timeout=120) for rank in ranks]
