@@ -30,6 +30,12 @@ class Bench:
         self.end = time.monotonic() + o.seconds
         self.report = {"gpus": o.gpus, "runs": {}, "left_out": []}
 
+    def save(self) -> str:
+        text = json.dumps(self.report, indent=1)
+        if self.o.out:
+            pathlib.Path(self.o.out).write_text(text + "\n")
+        return text
+
     def left(self) -> float:
         return self.end - time.monotonic()
 
@@ -59,6 +65,8 @@ class Bench:
         run = self.once(arguments)
         entry = {k: run[k] for k in ("command", "exit", "command_seconds")}
         self.report["runs"][name] = entry
+        self.save()
+        print(f"{name}: exit {run['exit']} after {run['command_seconds']} s", file=sys.stderr, flush=True)
         if run["exit"] == 0:
             entry["said"] = run["err"].strip()[-300:]
             return run
@@ -88,6 +96,7 @@ class Bench:
         found = json.loads(run["out"].strip().splitlines()[-1])
         entry |= {k: found.get(k) for k in ("device", "dtype", "limit_tokens_per_second")}
         entry |= found["runs"][-1]
+        self.save()
         return {"tokens": json.loads(tokens.read_text()), "rate": entry["tokens_per_second"],
                 "decode": entry.get("decode_tokens_per_second")}  # fmt: skip
 
@@ -101,6 +110,7 @@ class Bench:
         if one["decode"] and many["decode"]:
             result["times_faster_in_decode"] = round(many["decode"] / one["decode"], 3)
         self.report.setdefault("compared", {})[name] = result
+        self.save()
 
     def generate(self, folder: pathlib.Path, needs: float) -> None:
         prompts = self.work / "prompts.jsonl"
@@ -138,6 +148,7 @@ class Bench:
         time.sleep(0.5)
         entry["process_left_behind"] = rank is not None and pathlib.Path(f"/proc/{rank}").exists()
         self.report[name] = entry | ({} if rank is not None else {"fault": "no rank was found"})
+        self.save()
 
 
 def where_it_waits(pid: int) -> dict[str, list[str]]:
@@ -257,10 +268,7 @@ def main() -> None:
             measure(bench)
         except Exception as error:  # what was measured before is worth having
             bench.report["fault"] = f"{type(error).__name__}: {error}"
-        text = json.dumps(bench.report, indent=1)
-        print(text)
-        if o.out:
-            pathlib.Path(o.out).write_text(text + "\n")
+        print(bench.save())
 
 
 if __name__ == "__main__":
