@@ -77,6 +77,7 @@ struct Prim {
 
   // kSource and kCall
   NodeRef node{-1, 0};
+  bool on_ones = false;  // a call that draws random numbers, made on ones instead of its tensor
 
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }

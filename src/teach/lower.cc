@@ -242,6 +242,7 @@ class Lowering {
     const BoundArgs* args = &call->args;
     std::string_view op = row->name;
     b_.origin = PlainName(node.op);
+    b_.node = static_cast<NodeId>(&node - program_.nodes.data());
     if (b_.options_.keep_products && IsProduct(*row)) return false;
     switch (row->kind) {
       case OpClass::kPointwise:

@@ -90,12 +90,16 @@ class Builder {
   // Whether the tensor holds one number throughout, which expressions then name instead of loading it.
   bool IsFilled(const Value& value) const { return fill_.count(value.view.prim) > 0; }
   Value Get(NodeRef ref) const { return values_[ref.id].at(ref.result); }
+  // The call under way, made on ones of this shape: the random numbers that PyTorch draws for it are the same
+  // whatever the elements are.
+  Value DrawnOnOnes(const Shape& shape);
 
   // Gives the node under way its results; missing ones may never be used.
   void Return(std::vector<Value> results) { results_ = std::move(results); }
 
   Graph graph;
   std::string origin;  // what the node under way is called in names of kernels
+  NodeId node = -1;    // the one under way
 
  private:
   friend class Lowering;

@@ -288,7 +288,11 @@ class ModuleWriter {
     const Node& node = program_.nodes[first.node.id];
     size_t next = 0;
     // Operands stand in the prim in the order in which the call names them.
-    auto name = [&](NodeRef) { return TextOf(first.operands.at(next++)); };
+    auto name = [&](NodeRef) {
+      if (!first.on_ones) return TextOf(first.operands.at(next++));
+      return fmt::format("torch.ones({}, device={}, dtype=torch.{})", TupleText(first.sizes), device_,
+                         DtypeName(first.dtype));
+    };
     std::vector<std::string> targets(node.results.size(), "_");
     for (PrimId member : group.members) targets[graph_[member].node.result] = buffers_[member];
     std::string call = CallText(node, name, device_);

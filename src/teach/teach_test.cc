@@ -87,6 +87,16 @@ TEST(Teach, OutputsThatAreNoTensorsAreReturned) {
   EXPECT_NE(answers[0].source.find("return (3, [relu, None])"), std::string::npos) << answers[0].source;
 }
 
+TEST(Teach, DropoutInTrainingDrawsOnOnes) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 32});
+  const NodeId kept = m.Op("aten::dropout", {Ref(x), Arg{0.25}, Arg{true}}, {8, 32});
+  const auto answers = TeachFunction(m.Finish(m.Op("aten::relu", {Ref(kept)}, {8, 32})), /*strict=*/true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("dropout(torch.ones((8, 32)"), std::string::npos) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("1.3333333333333333"), std::string::npos) << answers[0].source;
+}
+
 TEST(Teach, ATriangleOfAConditionIsACondition) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 4}, Dtype::kBool);
