@@ -167,6 +167,42 @@ std::pair<Value, std::optional<Value>> ForWaves(Builder& b, const LayerStack& st
   return {b.Once("weights", all), bias};
 }
 
+// The inputs of all steps by the weights of the first layer, or of both directions, which read the same.
+Value InputProducts(Builder& b, const LayerStack& stack) {
+  std::vector<Value> in, in_bias;
+  for (const Layer& layer : stack.layers) {
+    if (!in.empty() && !stack.both) break;
+    in.push_back(layer.weights[0]);
+    if (const auto more = layer.Bias(2)) in_bias.push_back(*more);
+  }
+  return Linear(b, stack.input, Joined(b, in, 0),
+                in_bias.empty() ? std::nullopt : std::optional(Joined(b, in_bias, 0)));
+}
+
+// What is where in the result of waves; see Prim::layers.
+StackDone ResultsOfWaves(Builder& b, PrimId made, const LayerStack& stack) {
+  const int64_t layers = static_cast<int64_t>(stack.layers.size()), steps = stack.input.sizes()[0],
+                batch = stack.input.sizes()[1], size = stack.hidden.sizes()[2];
+  auto part = [&](int64_t offset, std::vector<int64_t> sizes, std::vector<int64_t> strides) {
+    View view{made, offset, std::move(sizes), std::move(strides), {}};
+    return Value{view, Dtype::kFloat32};
+  };
+  StackDone done;
+  if (stack.both) {
+    const int64_t row = 2 * size;
+    const std::vector<int64_t> one = {1, batch, size}, strides = {batch * row, row, 1};
+    done.output = part(0, {steps, batch, row}, strides);
+    done.hidden = Joined(b, {part((steps - 1) * batch * row, one, strides), part(size, one, strides)}, 0);
+  } else {
+    done.output = part((layers - 1) * steps * batch * size, {steps, batch, size}, {batch * size, size, 1});
+    done.hidden = part((steps - 1) * batch * size, {layers, batch, size}, {steps * batch * size, size, 1});
+  }
+  // Of an LSTM only.
+  done.cell =
+      part((steps + (steps - 1) % 2) * layers * batch * size, {layers, batch, size}, {batch * size, size, 1});
+  return done;
+}
+
 enum class How { kInWaves, kInOneKernel, kUnrolled };
 
 StackDone InWaves(Builder& b, std::string_view op, const LayerStack& stack) {
@@ -190,41 +226,14 @@ StackDone InWaves(Builder& b, std::string_view op, const LayerStack& stack) {
     prim.compute.push_back(value.dtype);
   };
   const auto [weights, bias] = ForWaves(b, stack, prim.columns);
-  // Both directions read all the inputs.
-  std::vector<Value> in, in_bias;
-  for (const Layer& layer : stack.layers) {
-    if (!in.empty() && !stack.both) break;
-    in.push_back(layer.weights[0]);
-    if (const auto more = layer.Bias(2)) in_bias.push_back(*more);
-  }
-  read(Linear(b, stack.input, Joined(b, in, 0),
-              in_bias.empty() ? std::nullopt : std::optional(Joined(b, in_bias, 0))));
+  read(InputProducts(b, stack));
   read(stack.hidden);
   read(weights);
   if (op == "lstm") read(stack.cell);
   if (bias) read(*bias);
   prim.flops = 2.0 * static_cast<double>(weights.view.numel() / size);
   const PrimId made = b.graph.Add(std::move(prim));
-  auto part = [&](int64_t offset, std::vector<int64_t> sizes, std::vector<int64_t> strides) {
-    View view{made, offset, std::move(sizes), std::move(strides), {}};
-    return Value{view, Dtype::kFloat32};
-  };
-  StackDone done;
-  if (stack.both) {
-    const int64_t row = 2 * size;
-    done.output = part(0, {steps, batch, row}, {batch * row, row, 1});
-    done.hidden = Joined(b,
-                         {part((steps - 1) * batch * row, {1, batch, size}, {batch * row, row, 1}),
-                          part(size, {1, batch, size}, {batch * row, row, 1})},
-                         0);
-  } else {
-    done.output = part((layers - 1) * steps * batch * size, {steps, batch, size}, {batch * size, size, 1});
-    done.hidden = part((steps - 1) * batch * size, {layers, batch, size}, {steps * batch * size, size, 1});
-  }
-  if (op == "lstm")
-    done.cell = part((steps + (steps - 1) % 2) * layers * batch * size, {layers, batch, size},
-                     {batch * size, size, 1});
-  return done;
+  return ResultsOfWaves(b, made, stack);
 }
 
 // Layers one after the other, directions too unless they go in waves.

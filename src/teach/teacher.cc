@@ -20,6 +20,14 @@ struct Strategy {
   LowerOptions lower;
 };
 
+// The same with more programs in each wave, or fewer where there are many.
+Strategy OtherWaves(Strategy strategy, const Prim& waves) {
+  const bool many = waves.layers * waves.sizes.back() / waves.columns > kManyPrograms;
+  strategy.name = many ? "waves of eight columns" : "waves of two columns";
+  strategy.lower.wave_columns = many ? 8 : 2;
+  return strategy;
+}
+
 // The ways to write a program, most promising first. `graph` and `groups`: of the form that is varied, fused
 // or, where it is to be `simple`, a kernel for each operation. `parts`: some product is large enough to be
 // made of parts.
@@ -51,11 +59,7 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   };
   if (waves != nullptr) {
     // Their launches are most of the time: another number of programs comes before other products.
-    Strategy other = all.front();
-    const bool many = waves->layers * waves->sizes.back() / waves->columns > kManyPrograms;
-    other.name = many ? "waves of eight columns" : "waves of two columns";
-    other.lower.wave_columns = many ? 8 : 2;
-    all.insert(all.begin() + 1, std::move(other));
+    all.insert(all.begin() + 1, OtherWaves(all.front(), *waves));
     add("sequence per program", [](Strategy& s) { s.lower.waves = LowerOptions::Waves::kNever; });
   }
   if (recurrent) add("layers in waves", [](Strategy& s) { s.lower.waves = LowerOptions::Waves::kAlways; });
