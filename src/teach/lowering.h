@@ -97,6 +97,8 @@ class Builder {
   // Gives the node under way its results; missing ones may never be used.
   void Return(std::vector<Value> results) { results_ = std::move(results); }
 
+  const LowerOptions& options() const { return options_; }
+
   Graph graph;
   std::string origin;  // what the node under way is called in names of kernels
   NodeId node = -1;    // the one under way
