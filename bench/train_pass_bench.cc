@@ -1,5 +1,6 @@
 // Speed of training's passes and optimizer, and the fused pass's gradients against the plain one's on the
-// device at hand. JSON lines: {"check": …}, {"speed": …}.
+// device at hand. JSON lines: {"check": …}, {"speed": …}. --choose: products by trial of cuBLASLt's
+// algorithms; --step-only: no times of a step's parts.
 //   train_pass_bench --hidden 512 --layers 8 --heads 8 --kv-heads 4 --intermediate 1536 --vocabulary 4096
 //                    --tokens 65536 --device cuda [--plain] [--all-learned] [--python PYTHON] [--root FOLDER]
 #include <ATen/ATen.h>
@@ -35,7 +36,7 @@ struct Options {
           vocabulary = 4096, tokens = 65536, shortest = 128, longest = 2048, most_documents = 0,
           logit_tokens = 0;
   bool plain = false, fused = false, checkpointing = false, untied = false, qwen2 = false, no_check = false,
-       all_learned = false;
+       all_learned = false, choose = false, step_only = false;
   std::string device = "cpu", dtype = "bf16", python = "python3", root = TRITOGEN_SOURCE_DIR,
               cache = "/tmp/tritogen_kernels";
   double seconds = 3;
@@ -48,6 +49,11 @@ ModelConfig ConfigOf(const Options& o, int64_t layers) {
   c.heads = o.heads, c.kv_heads = o.kv_heads, c.head_dim = o.head_dim, c.max_positions = 32768;
   c.qk_norm = !o.qwen2, c.qkv_bias = o.qwen2, c.tied_embeddings = !o.untied;
   return c;
+}
+
+std::optional<ProductChoices> ChoicesOf(const Options& o) {
+  if (!o.choose) return std::nullopt;
+  return ProductChoices();
 }
 
 struct RandomBatch {
@@ -145,18 +151,17 @@ void Check(const Options& o, at::ScalarType dtype, at::Device device) {
   const ModelConfig config = ConfigOf(o, std::min<int64_t>(o.layers, 2));
   const int64_t tokens = std::min<int64_t>(o.tokens, 700), longest = std::min<int64_t>(o.longest, 300);
   const DeviceBatch batch = MakeBatch(o, tokens, longest, 40, device).batch;
-  const PassShape shape{tokens, 40, longest, o.checkpointing, o.logit_tokens};
+  const PassShape shape{tokens, 40, longest, o.checkpointing, o.logit_tokens, ChoicesOf(o)};
   Model exact(config, at::kFloat, device), plain(config, dtype, device), fused(config, dtype, device);
   exact.weights.flat.copy_(plain.weights.flat);
   json out = {{"dtype", o.dtype}};
   const auto run = [&](const char* name, Model& model, bool by_kernels) {
     const auto pass = (by_kernels ? MakeFusedPass : MakePlainPass)(model.weights, model.gradients, shape);
-    out[name] = {{"loss", pass->LossAndGradients(batch, 0.01).item<double>()}};
+    out[name] = {{"loss", pass->LossAndGradients(batch, 0.01, /*add=*/true).item<double>()}};
     if (&model != &exact) out[name]["error"] = Errors(model, exact);
     if (!by_kernels) return;
     const at::Tensor once = model.gradients.flat.clone();
-    model.gradients.flat.zero_();
-    pass->LossAndGradients(batch, 0.01);
+    pass->LossAndGradients(batch, 0.01, /*add=*/false);
     out[name]["same_twice"] = at::equal(once, model.gradients.flat);
   };
   run("exact", exact, false);
@@ -179,7 +184,7 @@ double ProductsMs(const Options& o, const Model& model) {
                            const at::Tensor& out) {
     Linear(in, w, {}, out);
     LinearToInput(out, w, in);
-    LinearToWeights(out, in, dw, {});
+    LinearToWeights(out, in, dw, /*add=*/false);
   };
   return Time(o, [&] {
     for (size_t i = 0; i < model.weights.weights.layers.size(); ++i) {
@@ -236,19 +241,15 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
   const int64_t most_documents = o.most_documents > 0 ? o.most_documents : o.tokens / 16;
   Model model(config, dtype, device);
   const RandomBatch random = MakeBatch(o, o.tokens, o.longest, most_documents, device);
-  const PassShape shape{o.tokens, most_documents, o.longest, o.checkpointing, o.logit_tokens};
+  const PassShape shape{o.tokens, most_documents, o.longest, o.checkpointing, o.logit_tokens, ChoicesOf(o)};
   const auto pass = (plain ? MakePlainPass : MakeFusedPass)(model.weights, model.gradients, shape);
   AdamW adamw(model.weights, 0, model.weights.flat.numel(), {}, plain);
   const double scale = 2.0 / static_cast<double>(o.tokens);
-  const double forward = Time(o, [&] { pass->Loss(random.batch); });
-  const double both = Time(o, [&] { pass->LossAndGradients(random.batch, scale); });
-  const double optimizer =
-      Time(o, [&] { adamw.Step(model.gradients.flat, adamw.SquaredNorm(model.gradients.flat), 1e-4); });
-  const auto whole = [&] {
-    model.gradients.flat.zero_();
-    pass->LossAndGradients(random.batch, scale);
+  const auto both = [&] { pass->LossAndGradients(random.batch, scale, /*add=*/false); };
+  const auto optimize = [&] {
     adamw.Step(model.gradients.flat, adamw.SquaredNorm(model.gradients.flat), 1e-4);
   };
+  const auto whole = [&] { both(), optimize(); };
   const double step = Time(o, whole), host = device.is_cuda() ? HostTime(whole) : 0;
   const auto tokens = static_cast<double>(o.tokens),
              learned = static_cast<double>(random.batch.learned.numel());
@@ -258,16 +259,20 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
               {"parameters", model.weights.flat.numel()},
               {"tflop_per_step", flops / 1e12},
               {"documents", random.documents},
-              {"forward_ms", forward},
-              {"backward_ms", both - forward},
-              {"optimizer_ms", optimizer},
               {"step_ms", step},
               {"host_ms", host},
               {"tokens_per_s", static_cast<double>(o.tokens) / step * 1e3},
               {"learned", random.batch.learned.numel()},
               {"mfu", flops / (step / 1e3) / kPeak},
               {"mfu_as_if_all_were_learned", of_all / (step / 1e3) / kPeak}};
-  if (!plain) {
+  for (const auto& [product, choice] : pass->Choices()) out["choices"][product] = choice;
+  if (!o.step_only) {
+    const double forward = Time(o, [&] { pass->Loss(random.batch); });
+    out.update({{"forward_ms", forward},
+                {"backward_ms", Time(o, both) - forward},
+                {"optimizer_ms", Time(o, optimize)}});
+  }
+  if (!plain && !o.step_only) {
     out["products_ms"] = ProductsMs(o, model);
     out["attention_of_a_layer"] = AttentionMs(o, config, random, dtype, device);
   }
@@ -311,7 +316,9 @@ int main(int argc, char** argv) {
                                                  {"--untied", &o.untied},
                                                  {"--qwen2", &o.qwen2},
                                                  {"--no-check", &o.no_check},
-                                                 {"--all-learned", &o.all_learned}};
+                                                 {"--all-learned", &o.all_learned},
+                                                 {"--choose", &o.choose},
+                                                 {"--step-only", &o.step_only}};
   for (const auto& [name, value] : flags) app.add_flag(name, *value);
   const std::pair<const char*, std::string*> texts[] = {{"--device", &o.device},
                                                         {"--dtype", &o.dtype},

@@ -61,7 +61,8 @@ class Step:
         self.add(f"{name}, forward", times, values, flops, lambda: torch.mm(x, w.t(), out=y))
         self.add(f"{name}, to input", times, values, flops, lambda: torch.mm(y, w, out=x))
         wide = {} if REHEARSAL else {"out_dtype": torch.float32}
-        self.add(f"{name}, to weight", times, values, flops, lambda: torch.addmm(d_w, y.t(), x, out=d_w, **wide))
+        self.add(f"{name}, to weight", times, values, flops, lambda: torch.mm(y.t(), x, out=d_w, **wide))
+        self.add(f"{name}, to weight, added", 0, values, flops, lambda: torch.addmm(d_w, y.t(), x, out=d_w, **wide))
 
     def products(self):
         o, layers = self.o, self.o.layers
@@ -81,15 +82,19 @@ class Step:
         self.add("add_norm", 2 * o.layers, 4 * n * o.hidden, 0,
                  lambda: training.add_norm[rows,](x, delta, weight, total, out, n, o.hidden, 1e-6, **tile))  # fmt: skip
         for programs in (PARTS, 528, 660, 2048):
-            programs, here = min(programs, rows), programs == PARTS
+            programs, here = min(programs, rows), programs == 528
             self.add(f"norm_backward by {programs}", 2 * o.layers if here else 0, 4 * n * o.hidden, 0, lambda p=programs: training.norm_backward[p,](
-                x, weight, delta, out, parts, n, o.hidden, 1e-6, ADD=True, **tile))  # fmt: skip
+                x, weight, delta, out, parts, n, o.hidden, 1e-6, ADD=True, AHEAD=3, **tile))  # fmt: skip
         programs = min(PARTS, rows)
-        for block, warps in ((256, 8), (64, 4), (128, 4), (128, 8), (512, 8)):
-            here = block == 256
-            self.add(f"add_parts, {block} rows, {warps} warps", 4 * o.layers if here else 0, 2 * programs * o.hidden, 0,
-                     lambda b=block, w=warps: training.add_parts[triton.cdiv(o.hidden, 32),](
-                         parts, gradient, programs, o.hidden, ROWS=b, COLUMNS=32, num_warps=w))  # fmt: skip
+        place = torch.zeros(1, dtype=torch.int64, device=DEVICE)
+        self.add("add_parts, a vector", 2 * o.layers, 2 * programs * o.hidden, 0, lambda: training.add_parts[triton.cdiv(o.hidden, 32), 1](
+            parts, place, gradient, programs, o.hidden, ADD=False, ROWS=256, COLUMNS=32, num_warps=8))  # fmt: skip
+        wide = self.make(n, self.heads + 2 * self.kv)
+        columns = triton.cdiv(wide.size(1), 128)
+        shares = max(1, min(660 // columns, triton.cdiv(n, 32)))
+        sums = self.make(shares, wide.size(1), dtype=torch.float32)
+        self.add("sum_rows of d_qkv", o.layers, n * wide.size(1), 0, lambda: training.sum_rows[shares, columns](
+            wide, sums, n, wide.size(1), ROWS=32, COLUMNS=128))  # fmt: skip
 
     def rope(self):
         o, n, d = self.o, self.n, self.o.head_dim
@@ -124,12 +129,13 @@ class Step:
             weights, losses = torch.ones(chunk, device=DEVICE), torch.empty(chunk, device=DEVICE)
             self.add(f"cross_entropy of {chunk} tokens", n // chunk if chunk == min(n, 16384) else 0, 2 * chunk * o.vocabulary, 0,
                      lambda c=chunk, args=(logits, targets, weights, losses): training.cross_entropy[c,](
-                         *args, o.vocabulary, o.vocabulary, 1e-9, GRADIENT=True, BLOCK=2048))  # fmt: skip
+                         *args, o.vocabulary, o.vocabulary, 1e-9, GRADIENT=True, AHEAD=1, LAST_USE="",
+                         BLOCK=32768 if o.vocabulary > 16384 else 2048, num_warps=32 if o.vocabulary > 16384 else 4))  # fmt: skip
         x, gradient = self.make(n, o.hidden), torch.zeros(o.vocabulary, o.hidden, device=DEVICE)
         ids, order = torch.sort(torch.randint(o.vocabulary, (n,), device=DEVICE).int(), stable=True)
-        grid = (n, triton.cdiv(o.hidden, 128))
+        grid = (n, triton.cdiv(o.hidden, 256))
         self.add("embedding_backward", 1, n * o.hidden, 0, lambda: training.embedding_backward[grid](
-            ids, order, x, gradient, n, o.hidden, n.bit_length(), ROWS=32, COLUMNS=128))  # fmt: skip
+            ids, order, x, gradient, n, o.hidden, n.bit_length(), NEAR=32, ROWS=16, COLUMNS=256))  # fmt: skip
         self.add("sort of ids", 1, 6 * n, 0, lambda: torch.sort(ids, stable=True))
         table = self.make(o.vocabulary, o.hidden)
         self.add("embedding", 1, n * o.hidden, 0, lambda: torch.index_select(table, 0, ids, out=x))

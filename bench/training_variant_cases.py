@@ -50,13 +50,14 @@ class CrossEntropy(Case):
 
     def variants(self):
         if self.vocabulary <= 16384:
-            yield form("today", BLOCK=2048)
-            for block, warps in ((1024, 4), (2048, 8)):
-                yield form("today's, other tile", warps, BLOCK=block)
+            yield form("today", BLOCK=2048, AHEAD=1, LAST_USE="")
+            yield form("last use", BLOCK=2048, AHEAD=1, LAST_USE="evict_first")
             return
-        yield form("today", 32, BLOCK=32768)
-        for block, warps in ((16384, 32), (8192, 32), (8192, 16), (16384, 16), (4096, 16), (4096, 8), (8192, 8), (2048, 8)):
-            yield form("today's, other tile", warps, BLOCK=block)
+        yield form("today", 32, BLOCK=32768, AHEAD=1, LAST_USE="")
+        yield form("last use", 32, BLOCK=32768, AHEAD=1, LAST_USE="evict_first")
+        for block, warps, ahead in ((16384, 32, 2), (16384, 32, 3), (8192, 32, 4), (8192, 16, 3), (16384, 16, 3), (4096, 16, 4), (16384, 32, 4)):
+            for last_use in ("", "evict_first"):
+                yield form("ahead", warps, BLOCK=block, AHEAD=ahead, LAST_USE=last_use)
 
 
 class EmbeddingBackward(Case):
@@ -89,14 +90,15 @@ class EmbeddingBackward(Case):
     def plan(self, v, t):
         arguments = (t["ids"], t["order"], t["d_x"], t["gradient"], self.n, self.hidden, self.n.bit_length())
         columns = triton.cdiv(self.hidden, v["COLUMNS"])
-        if v["form"] == "today":
+        if v["form"] != "places":
             return training.embedding_backward, (self.n, columns), arguments, constants_of(v)
         return other.embedding_backward, (triton.cdiv(self.n, v["PLACES"]), columns), arguments, constants_of(v)
 
     def variants(self):
-        yield form("today", ROWS=32, COLUMNS=128)
-        for places, rows, columns, warps in ((16, 32, 128, 4), (8, 32, 128, 4), (16, 16, 512, 8), (4, 32, 128, 4), (32, 32, 128, 4),
-                                             (16, 64, 64, 4), (16, 128, 64, 8), (16, 128, 128, 8), (16, 64, 128, 8), (16, 256, 32, 8)):  # fmt: skip
+        yield form("today", NEAR=32, ROWS=16, COLUMNS=256)
+        for near, rows, columns, warps in ((32, 32, 128, 4), (32, 8, 512, 4), (32, 4, 1024, 4), (32, 8, 1024, 8), (32, 16, 512, 8), (8, 8, 256, 2)):
+            yield form("today's, other tile", warps, NEAR=near, ROWS=rows, COLUMNS=columns)
+        for places, rows, columns, warps in ((16, 32, 128, 4), (16, 64, 64, 4), (16, 128, 64, 8)):
             yield form("places", warps, PLACES=places, ROWS=rows, COLUMNS=columns)
 
 

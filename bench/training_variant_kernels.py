@@ -6,35 +6,6 @@ import triton.language as tl
 
 
 @triton.jit
-def norm_backward_ahead(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
-                        AHEAD: tl.constexpr):  # fmt: skip
-    """Today's, with tiles on their way, and with both of a row's sums taken at once."""
-    at = tl.arange(0, BLOCK)
-    w = tl.load(weight + at, mask=at < n, other=0.0).to(tl.float32)[None, :]
-    acc = tl.zeros((ROWS, BLOCK), tl.float32)
-    for tile in tl.range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0), num_stages=AHEAD):
-        row = tile * ROWS + tl.arange(0, ROWS)
-        mask = (row < rows)[:, None] & (at < n)[None, :]
-        place = row.to(tl.int64)[:, None] * n + at[None, :]
-        v = tl.load(x + place, mask=mask, other=0.0).to(tl.float32)
-        d = tl.load(d_out + place, mask=mask, other=0.0).to(tl.float32)
-        if ADD:
-            passed = tl.load(d_x + place, mask=mask, other=0.0).to(tl.float32)
-        square = tl.sum(v * v, 1)
-        along = tl.sum(d * w * v, 1)
-        scale = tl.rsqrt(square / n + eps)
-        along = (along * scale / n)[:, None]
-        scale = scale[:, None]
-        v = v * scale
-        acc += d * v
-        d = scale * (d * w - v * along)
-        if ADD:
-            d += passed
-        tl.store(d_x + place, d.to(d_x.dtype.element_ty), mask=mask)
-    tl.store(parts + tl.program_id(0).to(tl.int64) * n + at, tl.sum(acc, 0), mask=at < n)
-
-
-@triton.jit
 def embedding_backward(ids, order, d_x, gradient, tokens, n, steps, PLACES: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     """Program (PLACES places among the ids, tile of columns): fewer programs, most of which have an id to work for."""
     first = tl.program_id(0) * PLACES

@@ -2,13 +2,12 @@
 import torch
 import triton
 
-from bench import training_variant_kernels as other
 from bench.training_variant_case import Case, constants_of, form
 from kernels import decoder, training
 
 LONGEST = 2048
 D = 64
-PARTS = 660  # programs that share a sum (src/train/fused_pass.cc)
+NORM_PARTS, HEAD_PARTS = 528, 660  # programs that share a sum (src/train/fused_pass.cc)
 EPS = 1e-6
 
 
@@ -74,19 +73,14 @@ class NormBackward(Case):
         return {"d_x": t["d_x"], "d_weight": t["parts"][: self.programs(variant)].sum(0)}
 
     def plan(self, variant, t):
-        function = other.norm_backward_ahead if variant["form"] == "ahead" else training.norm_backward
         arguments = (t["x"], t["weight"], t["d_out"], t["d_x"], t["parts"], self.n, self.hidden, EPS)
-        return function, (self.programs(variant),), arguments, constants_of(variant) | {"ADD": True}
+        return training.norm_backward, (self.programs(variant),), arguments, constants_of(variant) | {"ADD": True}
 
     def variants(self):
         today = 2048 // self.width
-        yield form("today", programs=PARTS, ROWS=today, BLOCK=self.width)
-        for ahead in (1, 2, 3):
-            for programs in (528, 792, 1056) if ahead == 1 else (528, 792):
-                yield form("ahead", programs=programs, ROWS=today, BLOCK=self.width, AHEAD=ahead)
-        for programs, rows, warps in ((660, today, 8), (1320, today // 2, 4), (1056, today // 2, 2), (660, 2 * today, 8), (1320, today, 2)):
-            if rows:
-                yield form("today, other tile", warps, programs=programs, ROWS=rows, BLOCK=self.width)
+        yield form("today", programs=NORM_PARTS, ROWS=today, BLOCK=self.width, AHEAD=3)
+        for ahead, programs in ((1, 660), (2, 528), (2, 792), (3, 792), (4, 528), (3, 660)):
+            yield form("today's, other programs", programs=programs, ROWS=today, BLOCK=self.width, AHEAD=ahead)
 
 
 class RopeHeads(Case):
@@ -180,7 +174,7 @@ class RopeHeadsBackward(RopeHeads):
         return training.rope_heads_backward, (self.programs(v),), arguments, self.constants(v)
 
     def variants(self):
-        yield form("today", programs=PARTS, ROWS=2048 // D)
+        yield form("today", programs=HEAD_PARTS, ROWS=2048 // D)
         for rows, warps, programs in ((16, 2, 1320), (32, 4, 528), (32, 4, 1056), (64, 8, 330), (32, 2, 1056), (16, 4, 660), (8, 1, 2640),
                                       (32, 8, 660), (32, 4, 2640), (32, 4, 4096)):  # fmt: skip
             yield form("today's, other tile", warps, programs=programs, ROWS=rows)

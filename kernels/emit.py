@@ -194,7 +194,7 @@ def decoder_variants():
 
 TRAINED = {  # what training's arguments point to, besides the weights' dtype; and numbers that are no i32
     "*i32": ("positions", "starts", "ends", "targets", "ids", "tile_order", "by_keys", "by_queries"),
-    "*i64": ("order",),
+    "*i64": ("order", "places"),
     "*fp32": ("parts", "gradient", "rope", "lse", "losses", "loss_weights", "squared_norm", "master", "first", "second"),
     "i64": ("count", "decayed"),
     "i32": ("rows", "n", "heads", "kv_heads", "tokens", "stride", "vocabulary", "steps", "tiles"),
@@ -216,7 +216,8 @@ def training_variants():
             warps = {"num_warps": 8 if width > 2048 else 4}
             yield variant(f"add_norm.{short}.{width}", training.add_norm, tile, dtype, **warps)
             for add in (0, 1):
-                yield variant(f"norm_backward.{short}.{add}.{width}", training.norm_backward, tile | {"ADD": bool(add)}, dtype, **warps)
+                yield variant(f"norm_backward.{short}.{add}.{width}", training.norm_backward,
+                              tile | {"ADD": bool(add), "AHEAD": 3 if width < 4096 else 1}, dtype, **warps)  # fmt: skip
         for d in HEADS[:3]:
             for norm in (0, 1):
                 heads = {"NORM": bool(norm), "ROWS": 2048 // d, "D": d}
@@ -227,10 +228,12 @@ def training_variants():
         for gradient in (0, 1):
             for wide, tile in (("", 2048), (".wide", 32768)):  # few rows at once: the L2 has them all
                 yield variant(f"cross_entropy.{short}.{gradient}{wide}", training.cross_entropy,
-                              {"GRADIENT": bool(gradient), "BLOCK": tile}, dtype, num_warps=32 if wide else 4)  # fmt: skip
-        yield variant(f"embedding_backward.{short}", training.embedding_backward, {"ROWS": 32, "COLUMNS": 128}, dtype)
+                              {"GRADIENT": bool(gradient), "BLOCK": tile, "AHEAD": 1, "LAST_USE": ""}, dtype, num_warps=32 if wide else 4)  # fmt: skip
+        yield variant(f"embedding_backward.{short}", training.embedding_backward, {"NEAR": 32, "ROWS": 16, "COLUMNS": 256}, dtype)
+        yield variant(f"sum_rows.{short}", training.sum_rows, {"ROWS": 32, "COLUMNS": 128}, dtype)
         yield variant(f"adamw.{short}", training.adamw, {"BLOCK": 1024}, dtype)
-    yield variant("add_parts", training.add_parts, {"ROWS": 256, "COLUMNS": 32}, num_warps=8)  # few programs: loads in flight count
+    for add in (0, 1):
+        yield variant(f"add_parts.{add}", training.add_parts, {"ADD": bool(add), "ROWS": 256, "COLUMNS": 32}, num_warps=8)
     yield variant("document_ends", packed_attention.document_ends, {"BLOCK": 256})
     yield variant("order_tiles", packed_attention.order_tiles, {"BLOCK": 1024})
     yield variant("sum_squares", training.sum_squares, {"BLOCK": 1024})

@@ -24,13 +24,14 @@ def add_norm(x, delta, weight, total, out, rows, n, eps, ROWS: tl.constexpr, BLO
 
 
 @triton.jit
-def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
+                  AHEAD: tl.constexpr):  # fmt: skip
     """d_out, of x / rms(x) * weight -> d_x (ADD: is added to it), all (rows, n), and parts (programs, n) of the weight's gradient.
-    Programs share out the tiles of ROWS rows."""
+    Programs share out the tiles of ROWS rows, of which AHEAD are on their way; both of a row's sums are taken at once."""
     at = tl.arange(0, BLOCK)
     w = tl.load(weight + at, mask=at < n, other=0.0).to(tl.float32)[None, :]
     acc = tl.zeros((ROWS, BLOCK), tl.float32)
-    for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
+    for tile in tl.range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0), num_stages=AHEAD):
         row = tile * ROWS + tl.arange(0, ROWS)
         mask = (row < rows)[:, None] & (at < n)[None, :]
         place = row.to(tl.int64)[:, None] * n + at[None, :]
@@ -38,11 +39,14 @@ def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr,
         d = tl.load(d_out + place, mask=mask, other=0.0).to(tl.float32)
         if ADD:  # loaded before the sums, which wait
             passed = tl.load(d_x + place, mask=mask, other=0.0).to(tl.float32)
-        scale = tl.rsqrt(tl.sum(v * v, 1) / n + eps)[:, None]
+        square = tl.sum(v * v, 1)
+        along = tl.sum(d * w * v, 1)
+        scale = tl.rsqrt(square / n + eps)
+        along = (along * scale / n)[:, None]
+        scale = scale[:, None]
         v = v * scale
         acc += d * v
-        d = d * w
-        d = scale * (d - v * (tl.sum(d * v, 1) / n)[:, None])
+        d = scale * (d * w - v * along)
         if ADD:
             d += passed
         tl.store(d_x + place, d.to(d_x.dtype.element_ty), mask=mask)
@@ -50,15 +54,35 @@ def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr,
 
 
 @triton.jit
-def add_parts(parts, gradient, rows, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """gradient (n) += the sum of parts (rows, n): program a tile of columns."""
+def sum_rows(x, parts, rows, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """parts (shares, n) of the sum of the rows of x (rows, n): program (share of the tiles of ROWS rows, tile of columns)."""
+    at = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = at < n
+    acc = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for tile in range(tl.program_id(0), tl.cdiv(rows, ROWS), tl.num_programs(0)):
+        row = tile * ROWS + tl.arange(0, ROWS)
+        mask = (row < rows)[:, None] & inside[None, :]
+        acc += tl.load(x + row.to(tl.int64)[:, None] * n + at[None, :], mask=mask, other=0.0).to(tl.float32)
+    tl.store(parts + tl.program_id(0).to(tl.int64) * n + at, tl.sum(acc, 0), mask=inside)
+
+
+@triton.jit
+def add_parts(parts, places, gradient, rows, n, ADD: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Vectors of n elements, which begin at `places` of the flat gradient: each becomes (ADD: is added) the sum of its own of the parts
+    (vectors, rows, n). Program (tile of columns, vector)."""
+    vector = tl.program_id(1)
     at = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     inside = at < n
+    parts += vector.to(tl.int64) * rows * n
     acc = tl.zeros((ROWS, COLUMNS), tl.float32)
     for start in range(0, rows, ROWS):
         row = start + tl.arange(0, ROWS)
         acc += tl.load(parts + row.to(tl.int64)[:, None] * n + at[None, :], mask=(row < rows)[:, None] & inside[None, :], other=0.0)
-    tl.store(gradient + at, tl.load(gradient + at, mask=inside, other=0.0) + tl.sum(acc, 0), mask=inside)
+    to = gradient + tl.load(places + vector) + at
+    total = tl.sum(acc, 0)
+    if ADD:
+        total += tl.load(to, mask=inside, other=0.0)
+    tl.store(to, total, mask=inside)
 
 
 @triton.jit
@@ -163,11 +187,12 @@ def swiglu_backward(gate_up, d_hidden, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, scale, GRADIENT: tl.constexpr, BLOCK: tl.constexpr):
+def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, scale, GRADIENT: tl.constexpr, BLOCK: tl.constexpr,
+                  AHEAD: tl.constexpr, LAST_USE: tl.constexpr):  # fmt: skip
     """losses (rows) = weight * (logsumexp(logits) - logits[target]); 0 where the weight is 0 or the target -1. GRADIENT: logits
     (rows, stride), of which `vocabulary` are used, become `scale` times their gradients. A program a row. Largest values are kept by
     thread, of eight elements at once: one exponential an element, not two. The gradients' pass goes backwards: of a long row the L2
-    has the end. Masks go by the stride, a multiple of 16 as the vocabulary need not be: loads and stores are of 16 bytes, and what is
+    has the end. AHEAD tiles are on their way; LAST_USE: what that pass reads and writes leaves the L2 first. Masks go by the stride, a multiple of 16 as the vocabulary need not be: loads and stores are of 16 bytes, and what is
     behind the vocabulary is written, too."""
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(targets + row)
@@ -178,7 +203,7 @@ def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, sca
     best = tl.full((BLOCK // 8,), -1e30, tl.float32)
     total = tl.zeros((BLOCK // 8,), tl.float32)
     lane = tl.arange(0, BLOCK // 8)[:, None] * 8 + tl.arange(0, 8)[None, :]
-    for start in range(0, tl.where(learns, vocabulary, 0), BLOCK):
+    for start in tl.range(0, tl.where(learns, vocabulary, 0), BLOCK, num_stages=AHEAD):
         at = start + lane
         x = tl.load(source + at, mask=at < stride, other=0.0).to(tl.float32)
         x = tl.where(at < vocabulary, x * 1.4426950408889634, -float("inf"))  # exponents of 2
@@ -191,23 +216,26 @@ def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, sca
     if GRADIENT:
         factor = tl.where(learns, weight * scale, 0.0)
         last = (vocabulary - 1) // BLOCK * BLOCK
-        for begin in range(0, vocabulary, BLOCK):
+        for begin in tl.range(0, vocabulary, BLOCK, num_stages=AHEAD):
             at = last - begin + lane
-            x = tl.load(source + at, mask=(at < stride) & learns, other=0.0).to(tl.float32)
+            x = tl.load(source + at, mask=(at < stride) & learns, other=0.0, eviction_policy=LAST_USE).to(tl.float32)
             d = factor * (tl.exp2(x * 1.4426950408889634 - lse) - tl.where(at == target, 1.0, 0.0))
-            tl.store(source + at, d.to(logits.dtype.element_ty), mask=at < stride)
+            tl.store(source + at, d.to(logits.dtype.element_ty), mask=at < stride, eviction_policy=LAST_USE)
 
 
 @triton.jit
-def embedding_backward(ids, order, d_x, gradient, tokens, n, steps, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def embedding_backward(ids, order, d_x, gradient, tokens, n, steps, NEAR: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     """gradient (vocabulary, n) += the rows of d_x (tokens, n) of each token id. ids (tokens): sorted, order: where they were; 2^steps
-    is more than `tokens`. Program (place among the ids, tile of columns); the first place of an id does the work."""
+    is more than `tokens`. Program (place among the ids, tile of columns); the first place of an id does the work. Most ids end among
+    the NEAR next places, which one load shows; only the ends of others are looked for, by loads that wait for one another."""
     place = tl.program_id(0)
     token = tl.load(ids + place)
     if (place == 0) | (tl.load(ids + tl.maximum(place - 1, 0)) != token):
-        low = place + 1  # the id's end is in [low, high]
-        high = tokens
-        for _ in range(0, steps):
+        near = place + tl.arange(0, NEAR)
+        here = tl.sum((tl.load(ids + near, mask=near < tokens, other=-1) == token).to(tl.int32), 0)
+        low = place + here  # the id's end is in [low, high]
+        high = tl.where(here == NEAR, tokens, low)
+        for _ in range(0, tl.where(here == NEAR, steps, 0)):
             middle = (low + high) // 2
             same = tl.load(ids + tl.minimum(middle, tokens - 1)) == token
             low = tl.where((low < high) & same, middle + 1, low)

@@ -11,6 +11,7 @@
 #include "kernels/builtin.h"
 #include "train/linear.h"
 #include "train/packed_attention.h"
+#include "train/part_sums.h"
 #include "train/training_pass.h"
 #include "verify/builtin_launch.h"
 #include "verify/gpu.h"
@@ -18,16 +19,17 @@
 namespace tritogen::train {
 namespace {
 
-constexpr int64_t kMostParts = 660;     // programs that share a sum over tokens: what an H200 runs at once
-constexpr int64_t kTile = 2048;         // elements of a program's tile: kernels/emit.py
-constexpr int64_t kSwigluBlock = 1024;  // and BLOCK of swiglu
-constexpr int64_t kEmbeddingColumns = 128;     // and COLUMNS of embedding_backward
-constexpr int64_t kPartColumns = 32;           // and of add_parts
-constexpr int64_t kLogits = int64_t{1} << 30;  // held at once, about
+constexpr int64_t kNormParts = 528;            // programs of norm_backward: what an H200 runs at once
+constexpr int64_t kHeadParts = 660;            // and of rope_heads_backward
+constexpr int64_t kTile = 2048;                // elements of a program's tile: kernels/emit.py
+constexpr int64_t kSwigluBlock = 1024;         // and BLOCK of swiglu
+constexpr int64_t kEmbeddingColumns = 256;     // and COLUMNS of embedding_backward
+constexpr int64_t kLogits = int64_t{3} << 29;  // held at once, at most
 
+// A power of two: tiles of products fill a GPU's multiprocessors a whole number of times, about.
 int64_t LogitTokens(const ModelConfig& config, const PassShape& shape) {
   if (shape.logit_tokens > 0) return std::min(shape.logit_tokens, shape.tokens);
-  const int64_t fit = kLogits / config.vocabulary / 128 * 128;
+  const auto fit = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(kLogits / config.vocabulary)));
   return std::min(shape.tokens, std::clamp<int64_t>(fit, 1024, 16384));
 }
 
@@ -47,35 +49,34 @@ class FusedPass : public TrainingPass {
  public:
   FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape);
 
+  ProductChoices Choices() const override { return chosen_ ? chosen_->choices() : ProductChoices(); }
   at::Tensor Loss(const DeviceBatch& batch) override {
     const at::NoGradGuard no_gradients;
     Forward(batch);
-    Output(batch, nullptr);
+    Output(batch, nullptr, false);
     return TotalLoss(batch);
   }
-  at::Tensor LossAndGradients(const DeviceBatch& batch, double scale) override;
+  at::Tensor LossAndGradients(const DeviceBatch& batch, double scale, bool add) override;
 
  private:
   void Forward(const DeviceBatch& batch);
   // From y and x on: again, on the way back, what comes after hidden is left out.
   void LayerForward(size_t index, const DeviceBatch& batch, bool again);
-  void LayerBackward(size_t index, const DeviceBatch& batch);
-  void AttentionBackward(size_t index, const DeviceBatch& batch);
+  void LayerBackward(size_t index, const DeviceBatch& batch, bool add);
+  void AttentionBackward(size_t index, const DeviceBatch& batch, bool add);
   // Losses of the learned tokens, whose logits alone are computed; with `scale` gradients of the output
-  // matrix, and of the last norm's result to delta_.
-  void Output(const DeviceBatch& batch, const double* scale);
+  // matrix (`add`: added), and of the last norm's result to delta_.
+  void Output(const DeviceBatch& batch, const double* scale, bool add);
   at::Tensor TotalLoss(const DeviceBatch& batch) const {
     return losses_.narrow(0, 0, batch.learned.numel()).sum();
   }
-  void EmbeddingBackward(const DeviceBatch& batch);
+  void EmbeddingBackward(const DeviceBatch& batch, bool add);
 
   void Norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out) const;
   void AddNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& total,
                const at::Tensor& out) const;
-  // From delta_ to d_x_.
-  void NormBackward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& d_weight,
-                    bool add) const;
-  void AddParts(const at::Tensor& parts, int64_t count, const at::Tensor& gradient) const;
+  // From delta_ to d_x_. `norm`: its place in norms_.
+  void NormBackward(const at::Tensor& x, const at::Tensor& weight, size_t norm, bool add) const;
   void Rope(const LayerWeights& layer, const DeviceBatch& batch, const Kept& kept) const;
   void RopeBackward(size_t index, const DeviceBatch& batch, const Kept& kept) const;
 
@@ -90,6 +91,18 @@ class FusedPass : public TrainingPass {
   }
   void Check(const DeviceBatch& batch) const;
   void CompileKernels() const;
+  void MakePartSums();
+  void ChooseProducts();
+  void Linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& out) {
+    chosen_ ? chosen_->Linear(x, weight, bias, out) : train::Linear(x, weight, bias, out);
+  }
+  void LinearToInput(const at::Tensor& d_out, const at::Tensor& weight, const at::Tensor& d_x) {
+    chosen_ ? chosen_->LinearToInput(d_out, weight, d_x) : train::LinearToInput(d_out, weight, d_x);
+  }
+  void LinearToWeights(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& d_weight, bool add) {
+    chosen_ ? chosen_->LinearToWeights(d_out, x, d_weight, add)
+            : train::LinearToWeights(d_out, x, d_weight, add);
+  }
 
   const FlatWeights flat_weights_, flat_gradients_;
   const DecoderWeights &weights_, &gradients_;
@@ -98,6 +111,7 @@ class FusedPass : public TrainingPass {
   const std::string dtype_, width_, head_;  // as kernels are named
   const int64_t norm_rows_, head_rows_;     // of a tile
   PackedAttention attention_;
+  std::unique_ptr<ChosenProducts> chosen_;  // may be null
   at::Tensor rope_;
   std::vector<at::Tensor> x_;  // what enters each layer, and the last norm
   std::vector<Kept> kept_;     // one of all layers with checkpointing
@@ -105,7 +119,9 @@ class FusedPass : public TrainingPass {
   at::Tensor delta_;           // what a half of a layer adds, and the gradient of a norm's result
   at::Tensor d_x_, d_hidden_, d_attended_, d_rotated_, d_qkv_;
   at::Tensor logits_, some_y_;  // of so many learned tokens: logits, y and its gradient
-  at::Tensor losses_, parts_, ids_, order_;
+  at::Tensor losses_, ids_, order_;
+  // Norms of layers (input, mlp) and the last one; heads' norms of layers (q, k); biases of layers.
+  PartSums norms_, head_norms_, qkv_biases_, attention_biases_, gate_up_biases_, down_biases_;
 };
 
 FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, const PassShape& shape)
@@ -152,10 +168,45 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
   logits_ = at::empty({LogitTokens(config_, shape), RoundUp(config_.vocabulary, 16)}, same);
   some_y_ = at::empty({logits_.size(0), config_.hidden}, same);
   losses_ = at::empty({n}, wide);
-  parts_ = at::empty({kMostParts * std::max(config_.hidden, 2 * config_.head_dim)}, wide);
+  MakePartSums();
+  ChooseProducts();
   ids_ = at::empty({n}, whole);
   order_ = at::empty({n}, same.dtype(at::kLong));
   CompileKernels();
+}
+
+void FusedPass::MakePartSums() {
+  std::vector<at::Tensor> norms, head_norms;
+  for (const LayerWeights& layer : gradients_.layers) {
+    norms.insert(norms.end(), {layer.input_norm, layer.mlp_norm});
+    head_norms.insert(head_norms.end(), {layer.q_norm, layer.k_norm});
+  }
+  norms.push_back(gradients_.final_norm);
+  const int64_t heads = shape_.tokens * (config_.heads + config_.kv_heads);
+  norms_ = PartSums(flat_gradients_, norms, std::min(kNormParts, CeilDiv(shape_.tokens, norm_rows_)));
+  head_norms_ = PartSums(flat_gradients_, head_norms, std::min(kHeadParts, CeilDiv(heads, head_rows_)));
+  const auto biases = [&](at::Tensor LayerWeights::*bias) {
+    std::vector<at::Tensor> vectors;
+    for (const LayerWeights& layer : gradients_.layers) vectors.push_back(layer.*bias);
+    if (!vectors.front().defined()) return PartSums();
+    return PartSums(flat_gradients_, vectors, SumRowsParts(shape_.tokens, vectors.front().numel()));
+  };
+  qkv_biases_ = biases(&LayerWeights::qkv_bias);
+  attention_biases_ = biases(&LayerWeights::attention_bias);
+  gate_up_biases_ = biases(&LayerWeights::gate_up_bias);
+  down_biases_ = biases(&LayerWeights::down_bias);
+}
+
+void FusedPass::ChooseProducts() {
+  if (!shape_.choices || !logits_.is_cuda() || logits_.scalar_type() != at::kBFloat16) return;
+  chosen_ = std::make_unique<ChosenProducts>(*shape_.choices);
+  const LayerWeights& layer = weights_.layers.front();
+  const int64_t n = shape_.tokens;
+  chosen_->Try(n, layer.qkv, layer.qkv_bias, layer.qkv.size(0));
+  chosen_->Try(n, layer.attention_out, layer.attention_bias, layer.attention_out.size(0));
+  chosen_->Try(n, layer.gate_up, layer.gate_up_bias, layer.gate_up.size(0));
+  chosen_->Try(n, layer.down, layer.down_bias, layer.down.size(0));
+  chosen_->Try(logits_.size(0), weights_.output, {}, logits_.stride(0));
 }
 
 void FusedPass::Check(const DeviceBatch& batch) const {
@@ -182,7 +233,9 @@ void FusedPass::CompileKernels() const {
                                     CrossEntropyKernel(true),
                                     Kernel("embedding_backward"),
                                     Kernel("adamw"),
-                                    "add_parts",
+                                    Kernel("sum_rows"),
+                                    "add_parts.0",
+                                    "add_parts.1",
                                     "sum_squares"};
   for (const std::string& name : attention_.KernelNames()) names.push_back(name);
   std::vector<tritogen::Kernel> kernels;
@@ -201,17 +254,10 @@ void FusedPass::AddNorm(const at::Tensor& x, const at::Tensor& weight, const at:
                 {x, delta_, weight, total, out, shape_.tokens, config_.hidden, config_.rms_norm_eps});
 }
 
-void FusedPass::NormBackward(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& d_weight,
-                             bool add) const {
-  const int64_t programs = std::min(kMostParts, CeilDiv(shape_.tokens, norm_rows_));
-  LaunchBuiltin(Kernel("norm_backward", (add ? "1." : "0.") + width_), programs,
-                {x, weight, delta_, d_x_, parts_, shape_.tokens, config_.hidden, config_.rms_norm_eps});
-  AddParts(parts_, programs, d_weight);
-}
-
-void FusedPass::AddParts(const at::Tensor& parts, int64_t count, const at::Tensor& gradient) const {
-  const int64_t n = gradient.numel();
-  LaunchBuiltin("add_parts", CeilDiv(n, kPartColumns), {parts, gradient, count, n});
+void FusedPass::NormBackward(const at::Tensor& x, const at::Tensor& weight, size_t norm, bool add) const {
+  LaunchBuiltin(
+      Kernel("norm_backward", (add ? "1." : "0.") + width_), norms_.rows(),
+      {x, weight, delta_, d_x_, norms_.parts(norm), shape_.tokens, config_.hidden, config_.rms_norm_eps});
 }
 
 void FusedPass::Rope(const LayerWeights& layer, const DeviceBatch& batch, const Kept& kept) const {
@@ -226,14 +272,13 @@ void FusedPass::RopeBackward(size_t index, const DeviceBatch& batch, const Kept&
   const LayerWeights& layer = weights_.layers[index];
   const at::Tensor& any = layer.input_norm;
   const int64_t rows = shape_.tokens * (config_.heads + config_.kv_heads);
-  const int64_t programs = std::min(kMostParts, CeilDiv(rows, head_rows_));
-  LaunchBuiltin(Kernel("rope_heads_backward", head_), programs,
-                {kept.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
-                 batch.positions, d_rotated_, d_qkv_, parts_, rows, config_.heads, config_.kv_heads,
-                 config_.rms_norm_eps});
-  if (!config_.qk_norm) return;
-  AddParts(parts_, programs, gradients_.layers[index].q_norm);
-  AddParts(parts_.slice(0, programs * config_.head_dim), programs, gradients_.layers[index].k_norm);
+  const int64_t programs =
+      config_.qk_norm ? head_norms_.rows() : std::min(kHeadParts, CeilDiv(rows, head_rows_));
+  LaunchBuiltin(
+      Kernel("rope_heads_backward", head_), programs,
+      {kept.qkv, config_.qk_norm ? layer.q_norm : any, config_.qk_norm ? layer.k_norm : any, rope_,
+       batch.positions, d_rotated_, d_qkv_, config_.qk_norm ? head_norms_.parts(2 * index) : losses_, rows,
+       config_.heads, config_.kv_heads, config_.rms_norm_eps});
 }
 
 void FusedPass::LayerForward(size_t index, const DeviceBatch& batch, bool again) {
@@ -264,10 +309,11 @@ void FusedPass::Forward(const DeviceBatch& batch) {
   }
 }
 
-void FusedPass::Output(const DeviceBatch& batch, const double* scale) {
+void FusedPass::Output(const DeviceBatch& batch, const double* scale, bool add) {
   const std::string kernel = CrossEntropyKernel(scale != nullptr);
   const int64_t learned = batch.learned.numel();
   if (scale != nullptr) delta_.zero_();
+  if (scale != nullptr && learned == 0 && !add) gradients_.output.zero_();
   for (int64_t from = 0; from < learned; from += logits_.size(0)) {
     const int64_t count = std::min(logits_.size(0), learned - from);
     const at::Tensor places = batch.learned.narrow(0, from, count);
@@ -280,58 +326,66 @@ void FusedPass::Output(const DeviceBatch& batch, const double* scale) {
                    losses_.narrow(0, from, count), logits_.stride(0), config_.vocabulary,
                    scale != nullptr ? *scale : 0});
     if (scale == nullptr) continue;
-    LinearToWeights(logits, y, gradients_.output, {});
+    LinearToWeights(logits, y, gradients_.output, add || from > 0);
     LinearToInput(logits, weights_.output, y);
     delta_.index_copy_(0, places, y);
   }
 }
 
-void FusedPass::AttentionBackward(size_t index, const DeviceBatch& batch) {
+void FusedPass::AttentionBackward(size_t index, const DeviceBatch& batch, bool add) {
   const LayerWeights &layer = weights_.layers[index], &gradient = gradients_.layers[index];
   const Kept& at = kept(index);
-  LinearToWeights(d_x_, at.attended, gradient.attention_out, gradient.attention_bias);
+  LinearToWeights(d_x_, at.attended, gradient.attention_out, add);
+  if (gradient.attention_bias.defined()) attention_biases_.SumRows(d_x_, index);
   LinearToInput(d_x_, layer.attention_out, d_attended_);
   attention_.Backward({at.rotated, at.qkv}, at.attended, at.lse, d_attended_, d_rotated_, d_qkv_);
   RopeBackward(index, batch, at);
-  LinearToWeights(d_qkv_, at.y, gradient.qkv, gradient.qkv_bias);
+  if (gradient.qkv_bias.defined()) qkv_biases_.SumRows(d_qkv_, index);  // while the L2 has some of it
+  LinearToWeights(d_qkv_, at.y, gradient.qkv, add);
   LinearToInput(d_qkv_, layer.qkv, delta_);
 }
 
 // d_x_: the gradient of what leaves the layer, then of what enters it.
-void FusedPass::LayerBackward(size_t index, const DeviceBatch& batch) {
+void FusedPass::LayerBackward(size_t index, const DeviceBatch& batch, bool add) {
   const LayerWeights &layer = weights_.layers[index], &gradient = gradients_.layers[index];
   const Kept& at = kept(index);
-  LinearToWeights(d_x_, at.hidden, gradient.down, gradient.down_bias);
+  LinearToWeights(d_x_, at.hidden, gradient.down, add);
+  if (gradient.down_bias.defined()) down_biases_.SumRows(d_x_, index);
   LinearToInput(d_x_, layer.down, d_hidden_);
   LaunchBuiltin(Kernel("swiglu_backward"), {shape_.tokens, CeilDiv(config_.intermediate, kSwigluBlock)},
                 {at.gate_up, d_hidden_, config_.intermediate});
-  LinearToWeights(at.gate_up, at.y_mlp, gradient.gate_up, gradient.gate_up_bias);
+  LinearToWeights(at.gate_up, at.y_mlp, gradient.gate_up, add);
+  if (gradient.gate_up_bias.defined()) gate_up_biases_.SumRows(at.gate_up, index);
   LinearToInput(at.gate_up, layer.gate_up, delta_);
-  NormBackward(at.x_mlp, layer.mlp_norm, gradient.mlp_norm, /*add=*/true);
-  AttentionBackward(index, batch);
-  NormBackward(x_[index], layer.input_norm, gradient.input_norm, /*add=*/true);
+  NormBackward(at.x_mlp, layer.mlp_norm, 2 * index + 1, /*add=*/true);
+  AttentionBackward(index, batch, add);
+  NormBackward(x_[index], layer.input_norm, 2 * index, /*add=*/true);
 }
 
-void FusedPass::EmbeddingBackward(const DeviceBatch& batch) {
+void FusedPass::EmbeddingBackward(const DeviceBatch& batch, bool add) {
+  if (!add && !config_.tied_embeddings) gradients_.embedding.zero_();  // otherwise Output has written it
   at::sort_out(ids_, order_, batch.tokens, /*stable=*/true, /*dim=*/0, /*descending=*/false);
   const int64_t steps = std::bit_width(static_cast<uint64_t>(shape_.tokens));
   LaunchBuiltin(Kernel("embedding_backward"), {shape_.tokens, CeilDiv(config_.hidden, kEmbeddingColumns)},
                 {ids_, order_, d_x_, gradients_.embedding, shape_.tokens, config_.hidden, steps});
 }
 
-at::Tensor FusedPass::LossAndGradients(const DeviceBatch& batch, double scale) {
+at::Tensor FusedPass::LossAndGradients(const DeviceBatch& batch, double scale, bool add) {
   const at::NoGradGuard no_gradients;
   Forward(batch);
-  Output(batch, &scale);
-  NormBackward(x_.back(), weights_.final_norm, gradients_.final_norm, /*add=*/false);
+  Output(batch, &scale, add);
+  NormBackward(x_.back(), weights_.final_norm, 2 * weights_.layers.size(), /*add=*/false);
   for (size_t i = weights_.layers.size(); i-- > 0;) {
     if (shape_.checkpointing) {
       Norm(x_[i], weights_.layers[i].input_norm, kept(i).y);
       LayerForward(i, batch, /*again=*/true);
     }
-    LayerBackward(i, batch);
+    LayerBackward(i, batch, add);
   }
-  EmbeddingBackward(batch);
+  EmbeddingBackward(batch, add);
+  for (const PartSums* sums :
+       {&norms_, &head_norms_, &qkv_biases_, &attention_biases_, &gate_up_biases_, &down_biases_})
+    sums->Finish(add);
   return TotalLoss(batch);
 }
 

@@ -1,6 +1,8 @@
 // The fused pass, its kernels run by the tile machine, against the plain one.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "train/train_test_util.h"
 
@@ -24,14 +26,26 @@ struct Both {
     const PassShape shape{batch.tokens.numel(), batch.starts.numel() - 1, 150, setting.checkpointing,
                           setting.logit_tokens};
     const auto plain_pass = MakePlainPass(weights, plain, shape);
-    plain_loss = plain_pass->LossAndGradients(batch, scale).item<double>();
+    plain_loss = plain_pass->LossAndGradients(batch, scale, /*add=*/true).item<double>();
     const auto fused_pass = MakeFusedPass(weights, fused, shape);
-    fused_loss = fused_pass->LossAndGradients(batch, scale).item<double>();
+    fused_loss = fused_pass->LossAndGradients(batch, scale, /*add=*/true).item<double>();
     EXPECT_EQ(fused_pass->Loss(batch).item<double>(), fused_loss);
     const at::Tensor once = fused.flat.clone();
     fused.flat.fill_(0.125);
-    EXPECT_EQ(fused_pass->LossAndGradients(batch, scale).item<double>(), fused_loss);
+    EXPECT_EQ(fused_pass->LossAndGradients(batch, scale, /*add=*/true).item<double>(), fused_loss);
     EXPECT_TRUE(at::equal(once, fused.flat)) << "not the same twice";
+    ExpectWritten(fused_pass.get(), batch, scale);
+  }
+  // Instead of added to what is there, which may be anything.
+  void ExpectWritten(TrainingPass* pass, const DeviceBatch& batch, double scale) {
+    const at::Tensor added = fused.flat.clone();
+    fused.flat.fill_(NAN);
+    EXPECT_EQ(pass->LossAndGradients(batch, scale, /*add=*/false).item<double>(), fused_loss);
+    for (const auto& [name, tensor] : fused.weights.Named()) {
+      const at::Tensor before = added.narrow(0, tensor.storage_offset(), tensor.numel()).view_as(tensor);
+      EXPECT_TRUE(at::allclose(tensor + 0.125, before, 1e-6, 1e-6)) << name;
+    }
+    fused.flat.copy_(added);
   }
   // The largest error of a tensor, of its largest element.
   void ExpectClose(double bound) const {
@@ -85,6 +99,32 @@ TEST(FusedPass, BFloat16) {
     const ModelConfig config = SmallModel(setting.family, setting.tied);
     Both(config, setting, RandomBatch(6, {150, 43, 64, 1, 0}, config.vocabulary, false), 1).ExpectClose(0.03);
   }
+}
+
+// A batch without a loss: gradients are written all the same.
+TEST(FusedPass, NothingToLearn) {
+  for (const bool tied : {true, false}) {
+    const ModelConfig config = SmallModel(ModelFamily::kQwen2, tied);
+    const FlatWeights weights = MakeFlatWeights(config, at::kFloat, at::kCPU);
+    const FlatWeights gradients = MakeFlatWeights(config, at::kFloat, at::kCPU);
+    DeviceBatch batch = RandomBatch(4, {20, 12}, config.vocabulary, false);
+    batch.weights.zero_();
+    batch.learned = batch.learned.narrow(0, 0, 0);
+    gradients.flat.fill_(3);
+    const auto pass = MakeFusedPass(weights, gradients, {32, 2, 32});
+    EXPECT_EQ(pass->LossAndGradients(batch, 1, /*add=*/false).item<double>(), 0);
+    for (const auto& [name, tensor] : gradients.weights.Named())
+      EXPECT_EQ(tensor.count_nonzero().item<int64_t>(), 0) << name;
+  }
+}
+
+// An id in more places than one look shows, and than its neighbours.
+TEST(FusedPass, OneTokenOften) {
+  const ModelConfig config = SmallModel(ModelFamily::kQwen2, false);
+  DeviceBatch batch = RandomBatch(8, {100, 60}, config.vocabulary, false);
+  batch.tokens.narrow(0, 30, 75).fill_(17);
+  batch.tokens.narrow(0, 120, 32).fill_(82);
+  Both(config, {.family = ModelFamily::kQwen2, .tied = false}, batch, 1).ExpectClose(2e-5);
 }
 
 TEST(FusedPass, RefusesWhatItsKernelsHaveNot) {

@@ -18,17 +18,16 @@ void LinearToInput(const at::Tensor& d_out, const at::Tensor& weight, const at::
   at::mm_out(result, d_out, weight);
 }
 
-void LinearToWeights(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& d_weight,
-                     const at::Tensor& d_bias) {
-  at::Tensor sums = d_weight;
-  if (x.scalar_type() == at::kFloat) {
-    at::addmm_out(sums, sums, d_out.t(), x);
-  } else if (x.is_cuda()) {
-    at::addmm_out(sums, sums, d_out.t(), x, at::kFloat);
-  } else {  // ATen has no such product on the CPU
-    at::addmm_out(sums, sums, d_out.t().to(at::kFloat), x.to(at::kFloat));
+void LinearToWeights(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& d_weight, bool add) {
+  at::Tensor sums = d_weight, rows = d_out, columns = x;
+  const bool mixed = x.scalar_type() != at::kFloat;
+  if (mixed && x.is_cuda()) {
+    add ? at::addmm_out(sums, sums, rows.t(), columns, at::kFloat)
+        : at::mm_out(sums, rows.t(), columns, at::kFloat);
+    return;
   }
-  if (d_bias.defined()) d_bias.add_(at::sum(d_out, {0}, /*keepdim=*/false, at::kFloat));
+  if (mixed) rows = rows.to(at::kFloat), columns = columns.to(at::kFloat);  // ATen has no such product here
+  add ? at::addmm_out(sums, sums, rows.t(), columns) : at::mm_out(sums, rows.t(), columns);
 }
 
 }  // namespace tritogen::train

@@ -29,10 +29,13 @@ class PlainPass : public TrainingPass {
     return sum;
   }
 
-  at::Tensor LossAndGradients(const DeviceBatch& batch, double scale) override {
+  at::Tensor LossAndGradients(const DeviceBatch& batch, double scale, bool add) override {
     const at::AutoGradMode gradients(true);
     at::Tensor sum = at::zeros({}, batch.weights.options());
-    for (const Leaf& leaf : leaves_) leaf.weight.set_requires_grad(true);
+    for (const Leaf& leaf : leaves_) {
+      if (!add) leaf.gradient.zero_();
+      leaf.weight.set_requires_grad(true);
+    }
     ForEachDocument(batch, [&](int64_t from, int64_t count) {
       const at::Tensor loss = DocumentLoss(batch, from, count);
       (loss * scale).backward();

@@ -56,7 +56,7 @@ class PlainPass : public testing::TestWithParam<Case> {
 // The loss along a random direction, against the gradient.
 TEST_P(PlainPass, GradientsAreTheSlopeOfTheLoss) {
   const DeviceBatch batch = RandomBatch(1, {9, 1, 17, 5, 0, 0}, config_.vocabulary, true);
-  const double loss = pass_->LossAndGradients(batch, 0.5).item<double>();
+  const double loss = pass_->LossAndGradients(batch, 0.5, /*add=*/true).item<double>();
   EXPECT_EQ(pass_->Loss(batch).item<double>(), loss);
   const at::Tensor at = weights_.flat.clone();
   const at::Tensor direction = gradients_.flat / gradients_.flat.norm();
@@ -74,9 +74,9 @@ TEST_P(PlainPass, GradientsAreTheSlopeOfTheLoss) {
 TEST_P(PlainPass, DocumentsAddUp) {
   const std::vector<int64_t> lengths = {9, 12, 3};
   const DeviceBatch all = RandomBatch(2, lengths, config_.vocabulary, false);
-  const double loss = pass_->LossAndGradients(all, 1).item<double>();
+  const double loss = pass_->LossAndGradients(all, 1, /*add=*/true).item<double>();
   const at::Tensor together = gradients_.flat.clone();
-  gradients_.flat.zero_();
+  gradients_.flat.fill_(3);  // which the first document writes over
   double sum = 0;
   int64_t from = 0;
   for (const int64_t n : lengths) {
@@ -84,12 +84,15 @@ TEST_P(PlainPass, DocumentsAddUp) {
     sum += pass_
                ->LossAndGradients({part(all.tokens), part(all.targets), part(all.positions),
                                    part(all.weights), at::tensor({int64_t{0}, n}).to(at::kInt)},
-                                  1)
+                                  1, /*add=*/from > 0)
                .item<double>();
     from += n;
   }
   EXPECT_NEAR(sum, loss, 1e-4);
-  EXPECT_TRUE(at::allclose(together, gradients_.flat, 1e-5, 1e-6));
+  for (const auto& [name, tensor] : gradients_.weights.Named()) {
+    const at::Tensor expected = together.narrow(0, tensor.storage_offset(), tensor.numel()).view_as(tensor);
+    EXPECT_TRUE(at::allclose(expected, tensor, 1e-5, 1e-6)) << name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, PlainPass,

@@ -80,7 +80,7 @@ LateNumbers Trainer::Step(const StepBatches& step, double learning_rate, const S
   const at::Tensor numbers = at::zeros({batches + kSlots}, at::TensorOptions(at::kFloat).device(device_));
   const double scale = step.weight > 0 ? 1 / step.weight : 0;
   for (size_t i = 0; i < step.mine.size(); ++i) {
-    const at::Tensor loss = pass_->LossAndGradients(OnDevice(step.mine[i], device_), scale);
+    const at::Tensor loss = pass_->LossAndGradients(OnDevice(step.mine[i], device_), scale, /*add=*/i > 0);
     numbers[static_cast<int64_t>(i) * ranks_->size() + ranks_->rank()].copy_(loss);
   }
   ranks_->SumShares(gradients_.flat);
@@ -94,7 +94,6 @@ LateNumbers Trainer::Step(const StepBatches& step, double learning_rate, const S
   const at::Tensor guard = tail[kNorm] + numbers.narrow(0, 0, batches).sum() * 0;
   optimizer_->Step(gradients_.flat, guard, learning_rate);
   ranks_->GatherShares(weights_.flat);
-  gradients_.flat.zero_();
   return LateNumbers(numbers);
 }
 

@@ -6,7 +6,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 
+#include "train/chosen_products.h"
 #include "train/flat_weights.h"
 #include "train/packed_batch.h"
 
@@ -18,6 +20,8 @@ struct PassShape {
   int64_t longest = 0;         // document, in tokens
   bool checkpointing = false;  // keep only what enters each layer; compute the rest again on the way back
   int64_t logit_tokens = 0;    // whose logits are held at once; 0: as many as make large products
+  // Of an earlier run, or none yet: bf16 products on a GPU are chosen by trial. Otherwise they are ATen's.
+  std::optional<ProductChoices> choices;
 };
 
 // PackedBatch on a device.
@@ -32,10 +36,13 @@ class TrainingPass {
  public:
   virtual ~TrainingPass() = default;
 
+  // What PassShape's choices have become; none where nothing is chosen.
+  virtual ProductChoices Choices() const { return {}; }
   // The sum over tokens of weight · cross-entropy: float32, [], on the device, not waited for.
   virtual at::Tensor Loss(const DeviceBatch& batch) = 0;
-  // The same, and adds `scale` times its gradient to the gradients that the pass was made with.
-  virtual at::Tensor LossAndGradients(const DeviceBatch& batch, double scale) = 0;
+  // The same, and makes the gradients that the pass was made with `scale` times the sum's; with `add`, adds
+  // that to them. Nothing is written between tensors.
+  virtual at::Tensor LossAndGradients(const DeviceBatch& batch, double scale, bool add) = 0;
 };
 
 // `weights` are read at each call: an optimizer may change them between calls. `gradients` are float32, laid

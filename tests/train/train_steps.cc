@@ -54,8 +54,7 @@ json Answer(const json& request) {
   std::map<std::string, at::Tensor> results;
   std::vector<float> losses;
   for (const double rate : rates) {
-    gradients.flat.zero_();
-    losses.push_back(pass->LossAndGradients(batch, 1).item<float>());
+    losses.push_back(pass->LossAndGradients(batch, 1, /*add=*/false).item<float>());
     for (const auto& [name, tensor] : gradients.weights.Named())
       results.emplace("gradient." + name, tensor.clone());  // stays the first step's
     adamw.Step(gradients.flat, adamw.SquaredNorm(gradients.flat), rate);
