@@ -91,7 +91,9 @@ def _filtered(kernel: Callable[[Tensor], Tensor], radius: int) -> Callable[..., 
     return run
 
 
-def _weights(x: Tensor, dim: int, out: int, align_corners: bool, scale: float | None, kernel: Any, radius: int) -> Tensor:
+def _weights(
+    x: Tensor, dim: int, out: int, align_corners: bool, scale: float | None, kernel: Any, radius: int
+) -> Tensor:
     """[out, in]: how much of each element is in each new one."""
     size = x.shape[dim]
     if align_corners:
