@@ -170,7 +170,7 @@ class Lowering {
 
   bool LowerNode(const Node& node) {
     auto call = BindCall(node);
-    if (!call) return false;
+    if (!call || HasComplex(node)) return false;
     const OpRow* row = call->row;
     const BoundArgs* args = &call->args;
     std::string_view op = row->name;
@@ -193,6 +193,15 @@ class Lowering {
         return LowerOther(node, op, *args);
     }
     return false;
+  }
+
+  // Kernels have no complex numbers; strict programs have pairs of real ones.
+  bool HasComplex(const Node& node) const {
+    bool found = false;
+    for (const Shape& shape : node.results) found |= IsComplex(shape.dtype);
+    for (NodeRef ref : TensorArguments(node))
+      found |= IsComplex(program_.nodes[ref.id].results[ref.result].dtype);
+    return found;
   }
 
   static bool IsProduct(const OpRow& row) {
