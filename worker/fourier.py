@@ -11,7 +11,7 @@ import math
 import torch
 
 Tensor = torch.Tensor
-_LONGEST_SUM = 32  # of one product, where the length has such factors
+_LONGEST_SUM = 16  # of one product, where the length has such factors
 
 
 def of_real(x: Tensor, dims: list[int], normalization: int, onesided: bool) -> tuple[Tensor, Tensor]:

@@ -10,7 +10,7 @@ import torch
 Tensor = torch.Tensor
 aten = torch.ops.aten
 
-_LARGEST = 16  # rows, whose elimination is written out
+_LARGEST = 32  # rows, whose elimination is written out
 
 
 def _eliminated(a: Tensor, b: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
