@@ -149,8 +149,14 @@ class Conditions {
   std::vector<Value> values_;
 };
 
+// Whether a pointwise operator's expressions, or those of ForIntegers, are right for integers too.
+bool FitsIntegers(std::string_view name);
+// The row with expressions for integers, which Triton divides towards zero.
+OpRow ForIntegers(const OpRow& row);
+
 // Each handles the operators of its family; false for what it cannot express. Results go to Builder::Return.
 bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args);
+bool LowerIntegerPower(Builder& b, const Node& node, const BoundArgs& args);
 bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);

@@ -83,9 +83,12 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
 }
 
 // Random numbers that depend on no tensor are PyTorch's, or they would be others: no work of the program's.
-bool AllInTriton(const Graph& graph, const std::vector<Group>& groups) {
+// What is made of no tensor, and the parts of a complex one, are calls that compute nothing.
+bool AllInTriton(const Program& program, const Graph& graph, const std::vector<Group>& groups) {
   return std::none_of(groups.begin(), groups.end(), [&](const Group& g) {
-    return g.kind == GroupKind::kCall && !graph[g.members[0]].operands.empty();
+    if (g.kind != GroupKind::kCall) return false;
+    const Prim& call = graph[g.members[0]];
+    return !call.operands.empty() && program.nodes[call.node.id].op != "aten::view_as_real";
   });
 }
 
@@ -118,7 +121,8 @@ bool AnyParts(const std::optional<Prepared>& prepared) {
 
 std::vector<Answer> Teach(const Request& request) {
   auto first = Prepare(*request.program, {});
-  if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->graph, first->groups)))
+  if (!first || !AnyInTriton(first->groups) ||
+      (request.strict && !AllInTriton(*request.program, first->graph, first->groups)))
     return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;
