@@ -49,10 +49,7 @@ class Bench:
         try:
             out, err = process.communicate(timeout=max(5.0, min(MOST_SECONDS, self.left())))
         except subprocess.TimeoutExpired:
-            waits = where_it_waits(process.pid)
-            os.killpg(process.pid, signal.SIGKILL)  # who else holds the pipes' ends (compilers, ranks) goes, too
-            out, err = process.communicate()
-            err += f"\n(stopped: it took too long; threads wait in {waits})"
+            out, err = stop(process)
         seconds = round(time.monotonic() - began, 1)
         command = " ".join(map(str, arguments))
         return {"command": command, "exit": process.returncode, "command_seconds": seconds, "out": out, "err": err}
@@ -100,8 +97,13 @@ class Bench:
         return {"tokens": json.loads(tokens.read_text()), "rate": entry["tokens_per_second"],
                 "decode": entry.get("decode_tokens_per_second")}  # fmt: skip
 
+    def wants(self, name: str) -> bool:
+        return not self.o.only or any(part in name for part in self.o.only)
+
     def compare(self, name: str, needs: float, *options: str) -> None:
         """The same run on 1 and on all GPUs."""
+        if not self.wants(name):
+            return
         many = self.engine(f"{name}, {self.o.gpus} GPUs", self.o.gpus, needs, *options)
         one = self.engine(f"{name}, 1 GPU", 1, needs, *options)
         if one is None or many is None:
@@ -130,6 +132,8 @@ class Bench:
 
     def harm(self, name: str, what: signal.Signals, needs: float, *options: str) -> None:
         """A rank gets a signal in the middle of a run."""
+        if not self.wants(name):
+            return
         if self.left() < needs:
             self.report["left_out"].append(name)
             return
@@ -142,13 +146,23 @@ class Bench:
         try:
             err = process.communicate(timeout=40)[1]
         except subprocess.TimeoutExpired:
-            process.kill()
-            err = process.communicate()[1] + "\n(it did not end)"
+            err = stop(process)[1]
         entry = {"exit": process.returncode, "seconds_to_the_end": round(time.monotonic() - began, 2), "message": err.strip()[-TAIL:]}
         time.sleep(0.5)
         entry["process_left_behind"] = rank is not None and pathlib.Path(f"/proc/{rank}").exists()
         self.report[name] = entry | ({} if rank is not None else {"fault": "no rank was found"})
         self.save()
+
+
+def stop(process: subprocess.Popen) -> tuple[str, str]:
+    """What a run that took too long had printed. Of one that a driver does not let go nothing is waited for."""
+    waits = where_it_waits(process.pid)
+    os.killpg(process.pid, signal.SIGKILL)  # who else holds the pipes' ends (compilers, ranks) goes, too
+    try:
+        out, err = process.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        out, err = "", f"(SIGKILL does not end it; threads wait in {where_it_waits(process.pid)})"
+    return out, err + f"\n(stopped: it took too long; threads waited in {waits})"
 
 
 def where_it_waits(pid: int) -> dict[str, list[str]]:
@@ -243,10 +257,11 @@ def measure(b: Bench) -> None:
                   "--repeat", "1")  # fmt: skip
         needs, harm = 20, [*half, "--sequences", "64", "--prompt", "64", "--answer", "64"]
     b.harm("a killed rank", signal.SIGKILL, needs, *harm)
-    make_model(b.work / "model", b.o.rehearse)
-    b.generate(b.work / "model", needs)
+    if b.wants("generate"):
+        make_model(b.work / "model", b.o.rehearse)
+        b.generate(b.work / "model", needs)
     b.harm("a rank that hangs", signal.SIGSTOP, needs, *harm, "--rank-timeout", "3")
-    if not b.o.rehearse:
+    if not b.o.rehearse and b.wants("without graphs"):
         b.engine("0.5B, bfloat16, all GPUs, without graphs", b.o.gpus, 20, "--no-graphs", "--shape", "qwen2.5-0.5b", "--sequences", "256",
                  "--prompt", "512", "--answer", "64")  # fmt: skip
 
@@ -256,6 +271,7 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=145, help="for all of it")
     parser.add_argument("--out", help="JSON file, written after every run")
+    parser.add_argument("--only", nargs="*", help="runs whose names have one of these in them: 8B, generate, rank, …")
     parser.add_argument("--rehearse", action="store_true")
     o = parser.parse_args()
     os.environ.setdefault("TRITOGEN_PYTHON", sys.executable)

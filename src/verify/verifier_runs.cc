@@ -140,13 +140,15 @@ bool TrialRuns::AllRight(Replayer& replayer, std::span<const Trial* const> trial
 std::optional<Objection> TrialRuns::RunFresh(Replayer& replayer, FreshTrials* fresh,
                                              Distribution distribution, uint64_t seed, double strength,
                                              bool* ran) {
-  std::optional<Trial> trial = fresh->Inputs(distribution, seed, strength);
-  if (!trial) return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew", ""};
+  std::string reason;
+  std::optional<Trial> trial = fresh->Inputs(distribution, seed, strength, &reason);
+  if (!trial)
+    return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew: " + reason, ""};
   TensorList inputs, outputs;
   if (auto objection = Call(replayer, *trial, &inputs, &outputs)) return objection;
   auto changed = CheckInputs(*trial, inputs);
   inputs.clear();  // as in Run
-  *ran = fresh->Expect(&*trial) && !BreaksDown(*trial);
+  *ran = fresh->Expect(&*trial, &reason) && !BreaksDown(*trial);
   if (!*ran) return std::nullopt;
   return changed ? changed : CheckOutputs(*trial, outputs);
 }

@@ -87,10 +87,12 @@ constexpr double kTamed = 0.25;
 class FreshTrials {
  public:
   virtual ~FreshTrials() = default;
-  // Inputs alone. Nothing when the reference's generator fails.
-  virtual std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength) = 0;
-  // Fills in what is expected. False when the reference does not run on these inputs.
-  virtual bool Expect(Trial* trial) = 0;
+  // Inputs alone. Nothing, and a reason, when the reference's generator fails.
+  virtual std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength,
+                                      std::string* reason) = 0;
+  // Fills in what is expected. False, and a reason, when the reference does not run on these inputs. Throws
+  // where that is no matter of the inputs.
+  virtual bool Expect(Trial* trial, std::string* reason) = 0;
 };
 
 // Weights, and the trials under them: the most discriminating one first. At least two are as generated, and

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "verify/verifier_task.h"
 
@@ -14,16 +15,18 @@ class TrialLoan {
   // The inputs are there then. Throws where they cannot be made again, which says nothing about a candidate.
   explicit TrialLoan(const Trial& kept) : kept_(kept) {
     if (kept.remaker == nullptr) return;
-    made_ = kept.remaker->Inputs(kept.distribution, kept.seed, kept.strength);
-    if (!made_) throw std::runtime_error("inputs of the reference could not be made again");
+    std::string reason;
+    made_ = kept.remaker->Inputs(kept.distribution, kept.seed, kept.strength, &reason);
+    if (!made_) throw std::runtime_error("inputs of the reference could not be made again: " + reason);
   }
 
   const Trial& trial() const { return made_ ? *made_ : kept_; }
 
   // The trial, with what is expected. Throws likewise.
   const Trial& Expected() {
-    if (made_ && made_->outputs.empty() && !kept_.remaker->Expect(&*made_))
-      throw std::runtime_error("the reference did not run again");
+    std::string reason;
+    if (made_ && made_->outputs.empty() && !kept_.remaker->Expect(&*made_, &reason))
+      throw std::runtime_error("the reference did not run again: " + reason);
     return trial();
   }
 

@@ -171,14 +171,16 @@ struct KeptReference final : FreshTrials {
     return runs.Setup(bindings);
   }
 
-  std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength) override {
-    std::string unused;
-    return maker.MakeInputs({distribution, seed, strength}, &unused);
+  std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength,
+                              std::string* reason) override {
+    return maker.MakeInputs({distribution, seed, strength}, reason);
   }
 
-  bool Expect(Trial* trial) override {
-    std::string unused;
-    return maker.Expect(trial, &unused);
+  bool Expect(Trial* trial, std::string* reason) override {
+    if (maker.Expect(trial, reason)) return true;
+    // That the reference did not run for want of memory says nothing about the inputs.
+    if (maker.outcome() == Outcome::kInfraError) throw std::runtime_error(*reason);
+    return false;
   }
 
   ReferenceRuns runs;
