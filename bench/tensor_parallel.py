@@ -227,7 +227,7 @@ torch.manual_seed(1)
 header, data, offset = {}, [], 0
 for name, shape in shapes.items():
     tensor = torch.randn(shape) * 0.1 if len(shape) == 2 else torch.ones(shape)
-    raw = bytes(tensor.untyped_storage())
+    raw = tensor.numpy().tobytes()  # bytes() of a storage goes byte by byte
     header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [offset, offset + len(raw)]}
     data.append(raw); offset += len(raw)
 text = json.dumps(header).encode()
