@@ -30,6 +30,12 @@ class Bench:
         self.end = time.monotonic() + o.seconds
         self.report = {"gpus": o.gpus, "runs": {}, "left_out": []}
 
+    def save(self) -> str:
+        text = json.dumps(self.report, indent=1)
+        if self.o.out:
+            pathlib.Path(self.o.out).write_text(text + "\n")
+        return text
+
     def left(self) -> float:
         return self.end - time.monotonic()
 
@@ -43,10 +49,7 @@ class Bench:
         try:
             out, err = process.communicate(timeout=max(5.0, min(MOST_SECONDS, self.left())))
         except subprocess.TimeoutExpired:
-            waits = where_it_waits(process.pid)
-            os.killpg(process.pid, signal.SIGKILL)  # who else holds the pipes' ends (compilers, ranks) goes, too
-            out, err = process.communicate()
-            err += f"\n(stopped: it took too long; threads wait in {waits})"
+            out, err = stop(process)
         seconds = round(time.monotonic() - began, 1)
         command = " ".join(map(str, arguments))
         return {"command": command, "exit": process.returncode, "command_seconds": seconds, "out": out, "err": err}
@@ -59,6 +62,8 @@ class Bench:
         run = self.once(arguments)
         entry = {k: run[k] for k in ("command", "exit", "command_seconds")}
         self.report["runs"][name] = entry
+        self.save()
+        print(f"{name}: exit {run['exit']} after {run['command_seconds']} s", file=sys.stderr, flush=True)
         if run["exit"] == 0:
             entry["said"] = run["err"].strip()[-300:]
             return run
@@ -88,11 +93,17 @@ class Bench:
         found = json.loads(run["out"].strip().splitlines()[-1])
         entry |= {k: found.get(k) for k in ("device", "dtype", "limit_tokens_per_second")}
         entry |= found["runs"][-1]
+        self.save()
         return {"tokens": json.loads(tokens.read_text()), "rate": entry["tokens_per_second"],
                 "decode": entry.get("decode_tokens_per_second")}  # fmt: skip
 
+    def wants(self, name: str) -> bool:
+        return not self.o.only or any(part in name for part in self.o.only)
+
     def compare(self, name: str, needs: float, *options: str) -> None:
         """The same run on 1 and on all GPUs."""
+        if not self.wants(name):
+            return
         many = self.engine(f"{name}, {self.o.gpus} GPUs", self.o.gpus, needs, *options)
         one = self.engine(f"{name}, 1 GPU", 1, needs, *options)
         if one is None or many is None:
@@ -101,6 +112,7 @@ class Bench:
         if one["decode"] and many["decode"]:
             result["times_faster_in_decode"] = round(many["decode"] / one["decode"], 3)
         self.report.setdefault("compared", {})[name] = result
+        self.save()
 
     def generate(self, folder: pathlib.Path, needs: float) -> None:
         prompts = self.work / "prompts.jsonl"
@@ -120,6 +132,8 @@ class Bench:
 
     def harm(self, name: str, what: signal.Signals, needs: float, *options: str) -> None:
         """A rank gets a signal in the middle of a run."""
+        if not self.wants(name):
+            return
         if self.left() < needs:
             self.report["left_out"].append(name)
             return
@@ -132,12 +146,23 @@ class Bench:
         try:
             err = process.communicate(timeout=40)[1]
         except subprocess.TimeoutExpired:
-            process.kill()
-            err = process.communicate()[1] + "\n(it did not end)"
+            err = stop(process)[1]
         entry = {"exit": process.returncode, "seconds_to_the_end": round(time.monotonic() - began, 2), "message": err.strip()[-TAIL:]}
         time.sleep(0.5)
         entry["process_left_behind"] = rank is not None and pathlib.Path(f"/proc/{rank}").exists()
         self.report[name] = entry | ({} if rank is not None else {"fault": "no rank was found"})
+        self.save()
+
+
+def stop(process: subprocess.Popen) -> tuple[str, str]:
+    """What a run that took too long had printed. Of one that a driver does not let go nothing is waited for."""
+    waits = where_it_waits(process.pid)
+    os.killpg(process.pid, signal.SIGKILL)  # who else holds the pipes' ends (compilers, ranks) goes, too
+    try:
+        out, err = process.communicate(timeout=10)
+    except subprocess.TimeoutExpired:
+        out, err = "", f"(SIGKILL does not end it; threads wait in {where_it_waits(process.pid)})"
+    return out, err + f"\n(stopped: it took too long; threads waited in {waits})"
 
 
 def where_it_waits(pid: int) -> dict[str, list[str]]:
@@ -202,7 +227,7 @@ torch.manual_seed(1)
 header, data, offset = {}, [], 0
 for name, shape in shapes.items():
     tensor = torch.randn(shape) * 0.1 if len(shape) == 2 else torch.ones(shape)
-    raw = bytes(tensor.untyped_storage())
+    raw = tensor.numpy().tobytes()  # bytes() of a storage goes byte by byte
     header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [offset, offset + len(raw)]}
     data.append(raw); offset += len(raw)
 text = json.dumps(header).encode()
@@ -232,10 +257,11 @@ def measure(b: Bench) -> None:
                   "--repeat", "1")  # fmt: skip
         needs, harm = 20, [*half, "--sequences", "64", "--prompt", "64", "--answer", "64"]
     b.harm("a killed rank", signal.SIGKILL, needs, *harm)
-    make_model(b.work / "model", b.o.rehearse)
-    b.generate(b.work / "model", needs)
+    if b.wants("generate"):
+        make_model(b.work / "model", b.o.rehearse)
+        b.generate(b.work / "model", needs)
     b.harm("a rank that hangs", signal.SIGSTOP, needs, *harm, "--rank-timeout", "3")
-    if not b.o.rehearse:
+    if not b.o.rehearse and b.wants("without graphs"):
         b.engine("0.5B, bfloat16, all GPUs, without graphs", b.o.gpus, 20, "--no-graphs", "--shape", "qwen2.5-0.5b", "--sequences", "256",
                  "--prompt", "512", "--answer", "64")  # fmt: skip
 
@@ -245,6 +271,7 @@ def main() -> None:
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=145, help="for all of it")
     parser.add_argument("--out", help="JSON file, written after every run")
+    parser.add_argument("--only", nargs="*", help="runs whose names have one of these in them: 8B, generate, rank, …")
     parser.add_argument("--rehearse", action="store_true")
     o = parser.parse_args()
     os.environ.setdefault("TRITOGEN_PYTHON", sys.executable)
@@ -257,10 +284,7 @@ def main() -> None:
             measure(bench)
         except Exception as error:  # what was measured before is worth having
             bench.report["fault"] = f"{type(error).__name__}: {error}"
-        text = json.dumps(bench.report, indent=1)
-        print(text)
-        if o.out:
-            pathlib.Path(o.out).write_text(text + "\n")
+        print(bench.save())
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ from torch._decomp import decomposition_table
 import index_decompositions
 import layer_decompositions
 import linalg_decompositions
+import special_decompositions
+import window_decompositions
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
-
-_LONGEST_LINE = 4096  # where every element meets every other
 
 
 def base_name(name: str) -> str:
@@ -159,7 +159,7 @@ def _rrelu(x: Tensor, noise: Tensor, lower: float = 1 / 8, upper: float = 1 / 3,
 
 def _logcumsumexp(x: Tensor, dim: int) -> Tensor:
     """Each element's own sum: a running one would underflow in front of a large element."""
-    if x.dim() == 0 or x.shape[dim] > _LONGEST_LINE:
+    if x.dim() == 0 or x.shape[dim] > index_decompositions.LONGEST_LINE:
         return NotImplemented
     line, place = x.movedim(dim, -1), torch.arange(x.shape[dim], device=x.device)
     reached = torch.where(place <= place.unsqueeze(1), line.unsqueeze(-2), -math.inf)
@@ -212,6 +212,8 @@ _OURS: dict[Any, Callable[..., Any]] = {
     **index_decompositions.PARTS,
     **layer_decompositions.PARTS,
     **linalg_decompositions.PARTS,
+    **special_decompositions.PARTS,
+    **window_decompositions.PARTS,
     aten.__lshift__: lambda x, other: torch.bitwise_left_shift(x, other),
     aten.__rshift__: lambda x, other: torch.bitwise_right_shift(x, other),
     aten._cdist_forward: _cdist,

@@ -15,6 +15,8 @@ from torch.utils._mode_utils import no_dispatch
 Tensor = torch.Tensor
 aten = torch.ops.aten
 
+LONGEST_LINE = 4096  # where every element meets every other
+
 
 def _along(index: Tensor, like: Tensor, dim: int) -> Tensor:
     """An index of one dimension as scatter wants it: an entry for each element."""
@@ -259,7 +261,50 @@ def _bucketize(values: Tensor, boundaries: Tensor, *, out_int32: bool = False, r
     return _count_before(boundaries, values, right, out_int32)
 
 
+def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """The most frequent value, of several the smallest, and the last place where it stands."""
+    if x.dim() == 0 or x.shape[dim] > LONGEST_LINE:
+        return NotImplemented
+    line = x.movedim(dim, -1)
+    count = (line.unsqueeze(-1) == line.unsqueeze(-2)).to(torch.int64).sum(-1)
+    most = count == count.amax(-1, keepdim=True)
+    largest = math.inf if x.is_floating_point() else torch.iinfo(x.dtype).max
+    value = torch.where(most, line, largest).amin(-1, keepdim=True)
+    place = torch.where(line == value, torch.arange(x.shape[dim], device=x.device), -1).amax(-1, keepdim=True)
+    value, place = value.movedim(-1, dim), place.movedim(-1, dim)
+    return (value, place) if keepdim else (value.squeeze(dim), place.squeeze(dim))
+
+
+def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    flat = x.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(x.shape)
+
+
+def _index_reduce(
+    x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    dim %= x.dim()
+    places = index.view(*[-1 if d == dim else 1 for d in range(x.dim())]).expand(source.shape)
+    return x.scatter_reduce(dim, places, source, reduce, include_self=include_self)
+
+
+def _as_strided(x: Tensor, size: list[int], stride: list[int], storage_offset: int | None = None) -> Tensor:
+    """By indices, which reach the same elements where x is all of its memory, in order."""
+    held = x.numel() * x.element_size()
+    if not x.is_contiguous() or x.storage_offset() or x.inner.untyped_storage().nbytes() != held:
+        return NotImplemented
+    place = torch.zeros((), dtype=torch.int64, device=x.device) + (storage_offset or 0)
+    for dim, (count, step) in enumerate(zip(size, stride)):
+        along = torch.arange(count, device=x.device) * step
+        place = place + along.view(*[-1 if d == dim else 1 for d in range(len(size))])
+    return x.reshape(-1)[place.expand(size)]
+
+
 PARTS: dict[Any, Callable[..., Any]] = {
+    aten.mode.default: _mode,
+    aten.put.default: _put,
+    aten.as_strided.default: _as_strided,
+    aten.index_reduce.default: _index_reduce,
     aten.index_add.default: _index_add,
     aten.index_copy.default: _index_copy,
     aten.index_fill.int_Scalar: _index_fill,

@@ -10,7 +10,7 @@ import torch
 Tensor = torch.Tensor
 aten = torch.ops.aten
 
-_LARGEST = 16  # rows, whose elimination is written out
+_LARGEST = 32  # rows, whose elimination is written out
 
 
 def _eliminated(a: Tensor, b: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -111,7 +111,146 @@ def _cholesky_solve(b: Tensor, factor: Tensor, upper: bool = False) -> Any:
     return _solve_triangular(lower.mT, half, upper=True)
 
 
+# --- determinants and factors ----------------------------------------------------------------------------------------
+
+
+def _sign_and_log(a: Tensor) -> Any:
+    if not _small(a):
+        return NotImplemented
+    _, diagonal, sign = _eliminated(a, None)
+    return sign * diagonal.sign().prod(-1), diagonal.abs().log().sum(-1), a, _no_pivots(a)
+
+
+def _factored(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """L below the diagonal and U on and above it, the row taken at each step, the order that the rows end up in."""
+    rows, columns = (torch.arange(size, device=a.device) for size in a.shape[-2:])
+    order_of_all, taken = rows.expand(a.shape[:-1]), []
+    for k in range(min(a.shape[-2:])):
+        pivot = torch.where(rows < k, -1.0, a[..., k].abs()).argmax(-1, keepdim=True)
+        order = torch.where(rows == k, pivot, torch.where(rows == pivot, k, rows))
+        a = a.gather(-2, order.unsqueeze(-1).expand(a.shape))
+        order_of_all = order_of_all.gather(-1, order)
+        largest = a[..., k, k].unsqueeze(-1)
+        share = torch.where(rows > k, a[..., k] / torch.where(largest == 0, 1.0, largest), 0.0)
+        rest = a - share.unsqueeze(-1) * torch.where(columns < k, 0.0, a[..., k, :]).unsqueeze(-2)
+        a = torch.where((columns == k) & (rows > k).unsqueeze(-1), share.unsqueeze(-1), rest)
+        taken.append(pivot)
+    return a, torch.cat(taken, -1), order_of_all
+
+
+def _lu(a: Tensor, *, pivot: bool = True) -> Any:
+    if not _small(a) or a.shape[-2] > _LARGEST or not pivot:
+        return NotImplemented
+    factors, _, order = _factored(a)
+    height, width = a.shape[-2:]
+    least = min(height, width)
+    places = torch.arange(height, device=a.device)
+    permutation = (order.unsqueeze(-2) == places.unsqueeze(-1)).to(a.dtype)
+    lower = factors[..., :least].tril(-1) + torch.eye(height, least, dtype=a.dtype, device=a.device)
+    return permutation, lower, factors[..., :least, :].triu()
+
+
+def _lu_factor(a: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    if not _small(a) or a.shape[-2] > _LARGEST or not pivot:
+        return NotImplemented
+    factors, taken, _ = _factored(a)
+    return factors, (taken + 1).to(torch.int32), _no_errors(a)
+
+
+def _lu_solve(factors: Tensor, pivots: Tensor, b: Tensor, *, left: bool = True, adjoint: bool = False) -> Any:
+    if not _small(factors) or not left or adjoint:
+        return NotImplemented
+    rows = torch.arange(factors.shape[-1], device=factors.device)
+    for k in range(factors.shape[-1]):
+        other = pivots[..., k].unsqueeze(-1).to(torch.int64) - 1
+        order = torch.where(rows == k, other, torch.where(rows == other, k, rows))
+        b = b.gather(-2, order.unsqueeze(-1).expand(b.shape))
+    half = _solve_triangular(factors, b, upper=False, unitriangular=True)
+    return _solve_triangular(factors, half, upper=True)
+
+
+def _old_solve_triangular(
+    b: Tensor, a: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    solution = _solve_triangular(a.mT if transpose else a, b, upper=upper != transpose, unitriangular=unitriangular)
+    return solution if solution is NotImplemented else (solution, a)
+
+
+# --- reflections -----------------------------------------------------------------------------------------------------
+
+
+def _qr(a: Tensor, mode: str = "reduced") -> Any:
+    """Householder's, with LAPACK's signs: a column whose rest is zero already keeps its sign."""
+    height, width = a.shape[-2:]
+    least = min(height, width)
+    if least == 0 or least > _LARGEST or a.dtype not in (torch.float32, torch.float64):
+        return NotImplemented
+    rows = torch.arange(height, device=a.device)
+    q = torch.eye(height, dtype=a.dtype, device=a.device).expand(*a.shape[:-2], height, height)
+    for k in range(min(least, height - 1)):
+        column = torch.where(rows < k, 0.0, a[..., k])
+        first, rest = column[..., k : k + 1], torch.where(rows <= k, 0.0, column)
+        length = (first * first + (rest * rest).sum(-1, keepdim=True)).sqrt()
+        beta = torch.where(first < 0, length, -length)
+        still = (rest == 0).all(-1, keepdim=True)
+        vector = torch.where(rows == k, 1.0, rest / torch.where(still, 1.0, first - beta))
+        tau = torch.where(still, 0.0, (beta - first) / torch.where(still, 1.0, beta))
+        a, q = _reflected(a, vector, tau), _reflected(q.mT, vector, tau).mT
+    r = a.triu()
+    if mode == "complete":
+        return q, r
+    return (q[..., :least] if mode == "reduced" else a.new_zeros(0)), r[..., :least, :]
+
+
+def _reflected(a: Tensor, vector: Tensor, tau: Tensor) -> Tensor:
+    """(1 - tau·v·vᵀ)·a"""
+    along = (vector.unsqueeze(-1) * a).sum(-2, keepdim=True)
+    return a - (tau * vector).unsqueeze(-1) * along
+
+
+def _householder_product(vectors: Tensor, tau: Tensor) -> Any:
+    height, width = vectors.shape[-2:]
+    if tau.shape[-1] > _LARGEST:
+        return NotImplemented
+    rows = torch.arange(height, device=vectors.device)
+    q = torch.eye(height, width, dtype=vectors.dtype, device=vectors.device).expand(vectors.shape)
+    for k in reversed(range(tau.shape[-1])):
+        vector = torch.where(rows < k, 0.0, torch.where(rows == k, 1.0, vectors[..., k]))
+        q = _reflected(q, vector, tau[..., k : k + 1])
+    return q
+
+
+# --- exponentials ----------------------------------------------------------------------------------------------------
+
+_MOST_SQUARINGS = 12
+_TERMS = 18  # of the series, whose argument has a norm of 1 at most: 1 / 19! is below the rounding of float64
+
+
+def _matrix_exponential(a: Tensor) -> Any:
+    """The series of a / 2^s, squared s times; matrices of one batch have their own s."""
+    if a.shape[-1] == 0 or a.dtype not in (torch.float32, torch.float64):
+        return NotImplemented
+    norm = a.abs().sum(-2).amax(-1)
+    squarings = (norm.clamp(min=1e-30).log2().ceil()).clamp(0, _MOST_SQUARINGS)[..., None, None]
+    scaled = a * (-squarings).exp2()
+    total = _identity(a) + scaled / _TERMS
+    for k in range(_TERMS - 1, 0, -1):
+        total = _identity(a) + scaled @ total / k
+    for k in range(_MOST_SQUARINGS):
+        total = torch.where(squarings > k, total @ total, total)
+    return total
+
+
 PARTS: dict[Any, Callable[..., Any]] = {
+    aten._linalg_slogdet.default: _sign_and_log,
+    aten.linalg_lu.default: _lu,
+    aten.linalg_lu_factor_ex.default: _lu_factor,
+    aten.linalg_lu_solve.default: _lu_solve,
+    aten.triangular_solve.default: _old_solve_triangular,
+    aten.cholesky_inverse.default: lambda factor, upper=False: _cholesky_solve(_identity(factor), factor, upper),
+    aten.linalg_qr.default: _qr,
+    aten.linalg_householder_product.default: _householder_product,
+    aten.linalg_matrix_exp.default: _matrix_exponential,
     aten.linalg_inv_ex.default: _inverse,
     aten._linalg_solve_ex.default: _solve,
     aten._linalg_det.default: _determinant,

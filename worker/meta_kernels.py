@@ -77,6 +77,10 @@ def _like(x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     return torch.empty_like(x)
 
 
+def _real_kind(dtype: torch.dtype) -> torch.dtype:
+    return {torch.complex64: torch.float32, torch.complex128: torch.float64}.get(dtype, dtype)
+
+
 def _contiguous_like(x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
@@ -236,7 +240,7 @@ def _lstm(x: torch.Tensor, hidden: list[torch.Tensor], *args: Any) -> tuple[torc
 
 _OURS = {
     aten.relu.default: _like,
-    aten.abs.default: _like,
+    aten.abs.default: lambda x: torch.empty_like(x, dtype=_real_kind(x.dtype)),
     aten.hardtanh.default: _like,
     aten.hardswish.default: _like,
     aten.flip.default: _like,

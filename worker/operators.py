@@ -154,6 +154,15 @@ def _detach(recording: Recording, function: Any, args: tuple, kwargs: dict) -> A
     return RecordingTensor(tensor.inner, tensor.tid, recording.tape.tensors[tensor.tid].device)
 
 
+def _conjugated(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """A tensor of its own, not a view with a bit that says so: a Plan's tensors are what their memory holds."""
+    return recording.step(aten.conj_physical.default, args, kwargs)
+
+
+def _negated(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    return recording.step(aten.neg.default, args, kwargs)
+
+
 def _same(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     return args[0]
 
@@ -254,6 +263,8 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.to: _to,
     aten.detach: _detach,
     aten.alias: _detach,
+    aten._conj: _conjugated,
+    aten._neg_view: _negated,
     aten.detach_: _same,
     aten.pin_memory: _same,
     aten._pin_memory: _same,

@@ -211,6 +211,8 @@ class _Program:
         if callable(vars(self.module).get("get_init_inputs")):
             phases.init_inputs = _to_cuda(_as_list(self._entry("get_init_inputs")(), "get_init_inputs"))
         self.generated = _to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs"))
+        if any(tensor.is_complex() for tensor in tensor_leaves([phases.init_inputs, self.generated])):
+            guards.reject("dtype", "inputs are complex; give torch.view_as_real of them")
 
     def _given(self, descriptors: list[Any]) -> list[Any]:
         """Fresh inputs from descriptors of a request; they lie on the device."""
@@ -243,6 +245,9 @@ class _Program:
             module.train(mode)
         phases.training = bool(module.training)
         phases.state, phases.unsaved = _state(module)
+        for name, tensor, _ in phases.state:
+            if tensor.is_complex():
+                guards.reject("dtype", f"{name} holds complex numbers; keep torch.view_as_real of them")
         tape = self.recording.tape
         tape.given |= tape.storages_of(tensor.tid for _, tensor, _ in phases.state)
         return module
@@ -268,6 +273,9 @@ class _Program:
                 "no_output", f"{self.request['entry']} returned {type(result).__name__} without a tensor in it"
             )
         for leaf in leaves:
+            if isinstance(leaf, torch.Tensor) and leaf.is_complex():
+                name = self.request["entry"]
+                guards.reject("dtype", f"{name} returns complex numbers; return torch.view_as_real of them")
             real = isinstance(leaf, torch.Tensor) and not isinstance(leaf, RecordingTensor)
             if real and type(leaf) not in (torch.Tensor, torch.nn.Parameter):
                 guards.reject(

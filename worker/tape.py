@@ -55,7 +55,7 @@ DTYPE_NAMES = {
     getattr(torch, name): name
     for name in (
         "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 "
-        "float8_e4m3fn float8_e5m2 float16 bfloat16 float32 float64"
+        "float8_e4m3fn float8_e5m2 float16 bfloat16 float32 float64 complex64 complex128"
     ).split()
 }
 

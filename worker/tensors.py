@@ -13,6 +13,7 @@ import torch
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import complex_pairs
 import decompositions
 import operators
 from guards import reject
@@ -140,6 +141,8 @@ class Recording(TorchDispatchMode):
 
     def call(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Runs one operator: by its own rule, by its parts, or as one step."""
+        if self.split and complex_pairs.concerns(function, args, kwargs):
+            return complex_pairs.run(self, function, args, kwargs)
         traits = operators.traits_of(function)
         if traits.special is not None:
             return traits.special(self, function, args, kwargs)
@@ -256,8 +259,12 @@ class _Call:
             del kwargs["layout"]
         if self.traits.name.endswith(".generator"):  # of rand, not affine_grid_generator
             kwargs["generator"] = None  # these overloads insist on the argument
-        args = _map(self._take, args, kind=torch.Tensor)
+        args = _map(self._take, _map(self._number, args, kind=complex), kind=torch.Tensor)
         return args, {name: _map(self._take, value, kind=torch.Tensor) for name, value in kwargs.items()}
+
+    def _number(self, number: complex) -> torch.Tensor:
+        """A Plan has no complex numbers among its arguments; a tensor without dimensions stands for one."""
+        return torch.tensor(number, dtype=torch.complex64)
 
     def _take(self, tensor: torch.Tensor) -> RecordingTensor:
         if not isinstance(tensor, RecordingTensor):

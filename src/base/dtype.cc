@@ -27,6 +27,8 @@ constexpr std::array<Row, kDtypeCount> kRows = {{
     {"bfloat16", 2, true},
     {"float32", 4, true},
     {"float64", 8, true},
+    {"complex64", 8, false},
+    {"complex128", 16, false},
 }};
 
 const Row& RowOf(Dtype dtype) {
@@ -51,6 +53,9 @@ size_t DtypeSize(Dtype dtype) {
 }
 bool IsFloating(Dtype dtype) {
   return RowOf(dtype).floating;
+}
+bool IsComplex(Dtype dtype) {
+  return dtype == Dtype::kComplex64 || dtype == Dtype::kComplex128;
 }
 
 }  // namespace tritogen

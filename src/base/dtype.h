@@ -24,8 +24,11 @@ enum class Dtype : uint8_t {
   kBFloat16,
   kFloat32,
   kFloat64,
+  kComplex64,  // complex tensors live between ATen calls only: no kernel reads them, no program takes or
+               // returns them
+  kComplex128,
 };
-inline constexpr int kDtypeCount = 15;
+inline constexpr int kDtypeCount = 17;
 
 // "float32", "bfloat16", "float8_e4m3fn", …
 std::string_view DtypeName(Dtype dtype);
@@ -33,6 +36,7 @@ std::string_view DtypeName(Dtype dtype);
 std::optional<Dtype> DtypeFromName(std::string_view name);
 // Bytes of one element.
 size_t DtypeSize(Dtype dtype);
-bool IsFloating(Dtype dtype);
+bool IsFloating(Dtype dtype);  // real
+bool IsComplex(Dtype dtype);
 
 }  // namespace tritogen

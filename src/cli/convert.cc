@@ -81,10 +81,10 @@ std::optional<LiftedReference> LiftOrRemark(Plan reference, std::vector<std::str
 }
 
 // What proposers are asked about. In hybrid mode a library call is the better answer to most of what the
-// catalogue does not know.
+// catalogue does not know, but between calls on complex numbers there is nothing for kernels to do.
 LiftedReference AskedAbout(Recorder* recorder, const ConvertOptions& options, const std::string& source,
                            const LiftedReference& reference) {
-  if (!options.common.strict) return reference;
+  if (!options.common.strict && !HasComplex(*reference.program)) return reference;
   return InKnownOps([&](const RecordRequest& request) { return recorder->Record(request); },
                     ReferenceRequest(options, source), reference);
 }

@@ -73,6 +73,51 @@ TEST(EmitModule, GuardsTheModeOnlyWhereItMatters) {
   EXPECT_EQ(std::get<std::string>(EmitModule(request)).find("self.training"), std::string::npos);
 }
 
+// The small plan with launches that have these numbers as N.
+Plan PlanWithLaunches(const std::vector<int64_t>& numbers) {
+  Plan plan = SmallPlan();
+  const Step launch = plan.run[1];
+  plan.run.resize(1);
+  for (const int64_t number : numbers) {
+    plan.run.push_back(launch);
+    std::get<LaunchStep>(plan.run.back()).variants[0].call[3].second = {number};
+  }
+  return plan;
+}
+
+TEST(EmitModule, LaunchesThatCountArePrintedAsALoop) {
+  const auto text = [](const std::vector<int64_t>& numbers) {
+    const Plan plan = PlanWithLaunches(numbers);
+    return std::get<std::string>(EmitModule(RequestFor(plan)));
+  };
+  const auto launches = [](const std::string& text) {
+    size_t count = 0;
+    for (size_t at = 0; (at = text.find("relu_kernel[(4,)](", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  std::string counted = text({0, 1, 2, 3});
+  EXPECT_NE(counted.find("            for i1 in range(4):\n                relu_kernel[(4,)]("),
+            std::string::npos)
+      << counted;
+  EXPECT_NE(counted.find("N=i1,"), std::string::npos) << counted;
+  EXPECT_EQ(launches(counted), 1u);
+  EXPECT_NE(text({5, 8, 11}).find("in range(5, 12, 3):"), std::string::npos);
+  // A loop ends where the next number is another than the loop's; two launches are none.
+  counted = text({2, 3, 4, 6, 7});
+  EXPECT_NE(counted.find("in range(2, 5):"), std::string::npos) << counted;
+  EXPECT_EQ(launches(counted), 3u) << counted;
+  EXPECT_EQ(text({7, 7, 7}).find(" in range("), std::string::npos);
+}
+
+TEST(EmitModule, LaunchesThatDifferInMoreThanANumberAreNoLoop) {
+  Plan plan = PlanWithLaunches({0, 1, 2});
+  std::get<LaunchStep>(plan.run[2]).variants[0].grid = {5, 1, 1};
+  EXPECT_EQ(std::get<std::string>(EmitModule(RequestFor(plan))).find(" in range("), std::string::npos);
+  plan = PlanWithLaunches({0, 1, 2});
+  std::get<LaunchStep>(plan.run[2]).variants[0].call[0].second = Ref(3);
+  EXPECT_EQ(std::get<std::string>(EmitModule(RequestFor(plan))).find(" in range("), std::string::npos);
+}
+
 TEST(EmitModule, ChoosesTheVariant) {
   const Plan plan = SmallPlan();
   EmitRequest request = RequestFor(plan);

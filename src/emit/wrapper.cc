@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -102,6 +103,55 @@ SetupSlice SliceSetup(const Plan& plan) {
   return slice;
 }
 
+namespace {
+
+// The one integer in which two launches of a kernel differ, as its place among the arguments of the call.
+std::optional<size_t> OnlyDifference(const LaunchVariant& a, const LaunchVariant& b) {
+  if (a.kernel != b.kernel || a.grid != b.grid || a.call.size() != b.call.size()) return std::nullopt;
+  std::optional<size_t> found;
+  for (size_t i = 0; i < a.call.size(); ++i) {
+    if (a.call[i] == b.call[i]) continue;
+    const bool integers = a.call[i].first == b.call[i].first &&
+                          std::holds_alternative<int64_t>(a.call[i].second.v) &&
+                          std::holds_alternative<int64_t>(b.call[i].second.v);
+    if (found || !integers) return std::nullopt;
+    found = i;
+  }
+  return found;
+}
+
+// What a launch of several variants is printed as.
+const LaunchVariant* PrintedLaunch(const Step& step) {
+  const auto* launch = std::get_if<LaunchStep>(&step);
+  return launch == nullptr ? nullptr : &launch->variants.front();
+}
+
+}  // namespace
+
+LaunchLoop LoopFrom(const std::vector<const Step*>& steps, size_t first) {
+  LaunchLoop loop;
+  const LaunchVariant* before = PrintedLaunch(*steps[first]);
+  if (before == nullptr) return loop;
+  for (size_t i = first + 1; i < steps.size(); ++i) {
+    const LaunchVariant* next = PrintedLaunch(*steps[i]);
+    const auto at = next == nullptr ? std::nullopt : OnlyDifference(*before, *next);
+    if (!at) break;
+    const auto& [name, value] = before->call[*at];
+    const int64_t from = std::get<int64_t>(value.v), to = std::get<int64_t>(next->call[*at].second.v);
+    if (to <= from || (from < 0) != (to < 0)) break;  // their difference is a number of 64 bits
+    if (loop.launches == 1) {
+      loop.parameter = name;
+      loop.first = from;
+      loop.step = to - from;
+    } else if (name != loop.parameter || to - from != loop.step) {
+      break;
+    }
+    ++loop.launches;
+    before = next;
+  }
+  return loop;
+}
+
 Wrapper::Wrapper(const Plan& plan) : plan_(plan), names_(plan.tensors.size()) {}
 
 std::string Wrapper::Fresh(TensorId id, std::string_view stem) {
@@ -190,13 +240,16 @@ std::string Wrapper::LaunchLiteral(const Value& value, const std::vector<KernelA
                      fmt::join(desc->block, ", "), desc->pad_nan ? ", padding=\"nan\"" : "");
 }
 
-std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent) const {
+std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop) const {
   const LaunchVariant& variant = step.variants.front();
   const Kernel& kernel = plan_.kernels[variant.kernel];
   std::vector<std::string> arguments;
   size_t next = 0;
-  for (const auto& [name, value] : variant.call)
-    arguments.push_back(fmt::format("{}={}", name, LaunchLiteral(value, variant.args, &next)));
+  for (const auto& [name, value] : variant.call) {
+    const std::string literal = LaunchLiteral(value, variant.args, &next);
+    const bool counts = loop != nullptr && name == loop->parameter;
+    arguments.push_back(fmt::format("{}={}", name, counts ? loop->counter : literal));
+  }
   const KernelOptions defaults, &options = kernel.options;
   if (options.num_warps != defaults.num_warps)
     arguments.push_back(fmt::format("num_warps={}", options.num_warps));
@@ -220,13 +273,26 @@ std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent) const {
 }
 
 std::string Wrapper::Statements(const std::vector<const Step*>& steps, int indent) {
+  constexpr size_t kLeast = 3;  // launches that are worth a loop
   std::string out;
-  for (const Step* step : steps) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (LaunchLoop loop = LoopFrom(steps, i); loop.launches >= kLeast) {
+      loop.counter = fmt::format("i{}", next_++);
+      const int64_t end = loop.first + static_cast<int64_t>(loop.launches - 1) * loop.step + 1;
+      const std::string range = loop.step != 1    ? fmt::format("{}, {}, {}", loop.first, end, loop.step)
+                                : loop.first != 0 ? fmt::format("{}, {}", loop.first, end)
+                                                  : fmt::format("{}", end);
+      out += fmt::format("{:{}}for {} in range({}):\n", "", indent, loop.counter, range);
+      out += fmt::format("{:{}}{}\n", "", indent + 4,
+                         LaunchStatement(std::get<LaunchStep>(*steps[i]), indent + 4, &loop));
+      i += loop.launches - 1;
+      continue;
+    }
     const std::string text =
         std::visit(Overloaded{[&](const AtenStep& s) { return AtenStatement(s, indent); },
                               [&](const ConstantStep& s) { return ConstantStatement(s, indent); },
                               [&](const LaunchStep& s) { return LaunchStatement(s, indent); }},
-                   *step);
+                   *steps[i]);
     out += fmt::format("{:{}}{}\n", "", indent, text);
   }
   return out;

@@ -18,6 +18,17 @@ struct SetupSlice {
 };
 SetupSlice SliceSetup(const Plan& plan);
 
+// Launches of one kernel, one behind the other, that differ in one integer alone, which grows by the same
+// number each time: a Python loop.
+struct LaunchLoop {
+  size_t launches = 1;
+  std::string parameter;
+  int64_t first = 0, step = 0;
+  std::string counter;  // the loop's variable
+};
+// The longest such loop that begins at `first`; of one launch where there is none.
+LaunchLoop LoopFrom(const std::vector<const Step*>& steps, size_t first);
+
 // Names every tensor of the Plan as Python knows it and writes statements. Step order is the Plan's.
 class Wrapper {
  public:
@@ -35,7 +46,7 @@ class Wrapper {
  private:
   std::string AtenStatement(const AtenStep& step, int indent);
   std::string ConstantStatement(const ConstantStep& step, int indent);
-  std::string LaunchStatement(const LaunchStep& step, int indent) const;
+  std::string LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop = nullptr) const;
   std::string LaunchLiteral(const Value& value, const std::vector<KernelArg>& args, size_t* next) const;
   std::string Fresh(TensorId id, std::string_view stem);
 

@@ -22,9 +22,9 @@ constexpr uint64_t kMaxHeader = 100'000'000;  // as the original library
 constexpr size_t kMaxRank = 16, kMaxName = 4096;
 
 // In the order of enum Dtype.
-constexpr std::array<std::string_view, kDtypeCount> kNames = {"BOOL",    "U8",  "I8",   "I16", "I32",
-                                                              "I64",     "U16", "U32",  "U64", "F8_E4M3",
-                                                              "F8_E5M2", "F16", "BF16", "F32", "F64"};
+constexpr std::array<std::string_view, kDtypeCount> kNames = {
+    "BOOL",    "U8",      "I8",  "I16",  "I32", "I64", "U16", "U32", "U64",
+    "F8_E4M3", "F8_E5M2", "F16", "BF16", "F32", "F64", "C64", "C128"};
 
 std::optional<Dtype> DtypeFromTag(std::string_view tag) {
   const auto found = std::find(kNames.begin(), kNames.end(), tag);

@@ -58,26 +58,6 @@ int64_t SaturatingAdd(int64_t a, int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
-int64_t PeakOf(const Plan& plan, Phase phase) {
-  int steps = static_cast<int>(StepsOf(plan, phase).size());
-  std::vector<int64_t> born(steps + 2, 0), died(steps + 2, 0);  // index: step + 1
-  auto lifetimes = StorageLifetimes(plan, phase);
-  for (size_t id = 0; id < lifetimes.size(); ++id) {
-    if (!lifetimes[id].Exists()) continue;
-    auto& birth = born[lifetimes[id].birth + 1];
-    auto& death = died[lifetimes[id].death + 1];
-    birth = SaturatingAdd(birth, plan.storages[id]);
-    death = SaturatingAdd(death, plan.storages[id]);
-  }
-  int64_t live = 0, peak = 0;
-  for (int at = 0; at < steps + 2; ++at) {
-    live = SaturatingAdd(live, born[at]);
-    peak = std::max(peak, live);
-    live -= died[at];
-  }
-  return peak;
-}
-
 }  // namespace
 
 const std::vector<Step>& StepsOf(const Plan& plan, Phase phase) {
@@ -122,8 +102,29 @@ std::vector<Lifetime> StorageLifetimes(const Plan& plan, Phase phase) {
   return storages;
 }
 
+int64_t PeakBytes(const Plan& plan, Phase phase) {
+  int steps = static_cast<int>(StepsOf(plan, phase).size());
+  std::vector<int64_t> born(steps + 2, 0), died(steps + 2, 0);  // index: step + 1
+  auto lifetimes = StorageLifetimes(plan, phase);
+  for (size_t id = 0; id < lifetimes.size(); ++id) {
+    if (!lifetimes[id].Exists()) continue;
+    auto& birth = born[lifetimes[id].birth + 1];
+    auto& death = died[lifetimes[id].death + 1];
+    birth = SaturatingAdd(birth, plan.storages[id]);
+    death = SaturatingAdd(death, plan.storages[id]);
+  }
+  int64_t live = 0, peak = 0;
+  for (int at = 0; at < steps + 2; ++at) {
+    live = SaturatingAdd(live, born[at]);
+    peak = std::max(peak, live);
+    live -= died[at];
+  }
+  return peak;
+}
+
 int64_t PeakBytes(const Plan& plan) {
-  return std::max({PeakOf(plan, Phase::kGenerate), PeakOf(plan, Phase::kSetup), PeakOf(plan, Phase::kRun)});
+  return std::max(
+      {PeakBytes(plan, Phase::kGenerate), PeakBytes(plan, Phase::kSetup), PeakBytes(plan, Phase::kRun)});
 }
 
 }  // namespace tritogen

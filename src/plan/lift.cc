@@ -267,7 +267,7 @@ class Lifter {
     bool keeps = true;
     ForEachUse(Step(step), [&](TensorId id) {
       Dtype dtype = plan_.tensors[id].dtype;
-      keeps &= dtype == plan_.tensors[written].dtype || !IsFloating(dtype);
+      keeps &= dtype == plan_.tensors[written].dtype || (!IsFloating(dtype) && !IsComplex(dtype));
     });
     return keeps;
   }

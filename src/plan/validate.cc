@@ -158,6 +158,7 @@ class Checker {
 
   void CheckOnDevice(TensorId id, const std::string& where) const {
     if (!plan_.tensors[id].on_cuda) Fail("{}: tensor {} is not on the device", where, id);
+    if (IsComplex(plan_.tensors[id].dtype)) Fail("{}: a kernel takes no complex tensor", where);
   }
 
   const Plan& plan_;
@@ -221,6 +222,18 @@ class StructureReader {
   size_t leaves_ = 0;
 };
 
+// What a program takes, keeps and returns is real: that is what candidates can take, and what is compared.
+void CheckReal(const Plan& plan) {
+  auto require = [&](TensorId id, const char* where) {
+    if (IsComplex(plan.tensors[id].dtype)) Fail("{}: tensor {} is complex", where, id);
+  };
+  ForEachTensor(plan.init_inputs, [&](TensorId id) { require(id, "init_inputs"); });
+  ForEachTensor(plan.warmup_inputs, [&](TensorId id) { require(id, "warmup_inputs"); });
+  ForEachTensor(plan.inputs, [&](TensorId id) { require(id, "inputs"); });
+  ForEachTensor(plan.outputs, [&](TensorId id) { require(id, "outputs"); });
+  for (const StateEntry& entry : plan.state) require(entry.tensor, "state");
+}
+
 void CheckState(const Plan& plan, const Checker& checker) {
   std::unordered_set<std::string_view> names;
   for (size_t i = 0; i < plan.state.size(); ++i) {
@@ -263,6 +276,7 @@ void Validate(const Plan& plan) {
   checker.Define(plan.inputs, "inputs");
   checker.CheckSteps(plan.run, "run");
   ForEachTensor(plan.outputs, [&](TensorId id) { checker.RequireDefined(id, "outputs"); });
+  CheckReal(plan);
   if (StructureReader(plan.structure).CountLeaves() != plan.outputs.size()) {
     Fail("structure: as many leaves as outputs are needed");
   }

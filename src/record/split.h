@@ -22,6 +22,9 @@ struct LiftedReference {
 // Throws FormatError where the Plan has no canonical form.
 LiftedReference LiftReference(Plan plan);
 
+// Whether a program has complex numbers, which no kernel has; its parts are pairs of real ones.
+bool HasComplex(const Program& program);
+
 using RecordFunction = std::function<std::variant<Plan, RecordFailure>(const RecordRequest&)>;
 
 // For who has to write all of it anew. `request`: that `whole` was recorded by. A Plan and a program in which

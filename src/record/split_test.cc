@@ -90,6 +90,43 @@ TEST_F(SplitTest, AProgramThatDoesNotRunInPartsStaysWhole) {
   EXPECT_THAT(Ops(Split({"aten::odd"})), ElementsAre("aten::odd"));
 }
 
+// abs(z) of a z that set-up made, or of its parts.
+Plan OfComplexSetup(bool in_parts) {
+  json map = SmallPlanMap();
+  map["role"] = "reference";
+  map["kernels"] = map["setup"] = map["state"] = map["init_inputs"] = map["inputs"] = json::array();
+  map["generate"] = map["run"] = json::array();
+  map["storages"] = {24, 24, 24};
+  map["tensors"] = {{0, "complex64", {3}, {1}, 0, "cuda"},
+                    {0, "float32", {3, 2}, {2, 1}, 0, "cuda"},
+                    {1, "float32", {3, 2}, {2, 1}, 0, "cuda"},
+                    {2, "float32", {3}, {1}, 0, "cuda"}};
+  const auto step = [](const std::string& op, json args, int out, json kwargs = json::object()) {
+    return json{{"op", op}, {"args", args}, {"kwargs", kwargs}, {"outs", {out}}, {"line", 1}};
+  };
+  map["setup"] = {step("aten::zeros", {{3}}, 0, {{"dtype", {{"dtype", "complex64"}}}})};
+  if (in_parts) {
+    map["run"] = {step("aten::view_as_real", {{{"t", 0}}}, 1), step("aten::square", {{{"t", 1}}}, 2)};
+  } else {
+    map["run"] = {step("aten::abs", {{{"t", 0}}}, 3)};
+  }
+  map["outputs"] = {{{"t", in_parts ? 2 : 3}}};
+  return ParsePlan(map);
+}
+
+TEST_F(SplitTest, ComplexNumbersAreTakenApart) {
+  const auto record = [this](const RecordRequest& request) -> std::variant<Plan, RecordFailure> {
+    asked_.push_back(request.split);
+    return OfComplexSetup(true);
+  };
+  const LiftedReference whole = LiftReference(OfComplexSetup(false));
+  EXPECT_TRUE(HasComplex(*whole.program));
+  const LiftedReference parts = InKnownOps(record, {.role = Role::kReference}, whole);
+  EXPECT_THAT(Ops(parts), ElementsAre("aten::view_as_real", "aten::square"));
+  EXPECT_THAT(asked_, ElementsAre(ElementsAre("aten::view_as_real")));
+  EXPECT_TRUE(parts.unknown.empty());
+}
+
 TEST_F(SplitTest, PartsWithoutEndAreGivenUp) {
   std::vector<std::string> known;
   for (int i = 0; i < 9; ++i) {

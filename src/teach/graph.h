@@ -1,8 +1,8 @@
-// Graph: a program taken apart into what kernels are made of. Seven kinds of work (pointwise, indexed load,
-// reduction, scan, matrix product, recurrent layer, ATen call) on values in row-major order; layout
-// operations have become Views. Softmax, norms and losses are gone: they are reductions and pointwise steps
-// here. So are pools (reductions over indexed loads), convolutions (products with one as an operand) and
-// sorting (ranks are reductions of comparisons). One way of fusing serves them all.
+// Graph: a program taken apart into what kernels are made of. Eight kinds of work (pointwise, indexed load,
+// reduction, scan, matrix product, recurrent layer by itself or in waves, ATen call) on values in row-major
+// order; layout operations have become Views. Softmax, norms and losses are gone: they are reductions and
+// pointwise steps here. So are pools (reductions over indexed loads), convolutions (products with one as an
+// operand) and sorting (ranks are reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
 #include <string>
@@ -26,6 +26,7 @@ enum class PrimKind {
             // says
   kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each
                // step, and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
+  kWaves,      // several layers of one direction, or both directions of one, a launch for each wave of steps
   kCall,       // an ATen call; its operands are read as tensors
 };
 
@@ -75,8 +76,20 @@ struct Prim {
   // any.
   bool backwards = false;  // from the last step to the first
 
+  // kWaves: `expr` as for kRecurrent. Of `layers` layers, layer l makes step w - l in wave w; the first one's
+  // inputs' products are there. Or `both` directions, of which the second goes from the last step to the
+  // first. Operands: products of the inputs (steps, batch, gates · size), first states (layers, batch, size),
+  // weights (matrices, size / columns, gates, size, columns), an LSTM's first cells, biases (vectors, gates ·
+  // size) if there are any: first all layers' for their own states, then those for the states of the layers
+  // below. Result: states (layers, steps, batch, size), of both directions (steps, batch, directions, size),
+  // and behind them an LSTM's cells twice, (2, layers, batch, size): step t leaves its own at t % 2.
+  int layers = 1;       // or directions
+  bool both = false;    // directions of one layer
+  int64_t columns = 1;  // numbers of a state that a program makes
+
   // kSource and kCall
   NodeRef node{-1, 0};
+  bool on_ones = false;  // a call that draws random numbers, made on ones instead of its tensor
 
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }

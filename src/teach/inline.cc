@@ -24,7 +24,7 @@ class Inliner {
         bool tile = prim.IsElementwise() || prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan;
         if (tile && i >= prim.FirstElementwise()) view = Inline(view);
         const bool memory = prim.kind == PrimKind::kCall || prim.kind == PrimKind::kRecurrent ||
-                            (prim.kind == PrimKind::kLoad && i == 0);
+                            prim.kind == PrimKind::kWaves || (prim.kind == PrimKind::kLoad && i == 0);
         const bool cut = (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) &&
                          !Splits(out_, view, ReduceDomain(prim), false);
         if (memory || cut) Store(view);

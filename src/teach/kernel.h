@@ -34,6 +34,8 @@ struct KernelCode {
     std::string shape, block;
   };
   std::vector<Descriptor> descriptors;
+  // Launched once for each number below this, which is then the argument behind the pointers; 0: once.
+  int64_t waves = 0;
   std::string constants;              // "N=512, BLOCK=1024"; keyword arguments of the launch
   int num_warps = 4, num_stages = 0;  // stages: 0 for Triton's default
   // In words, for the plan.
@@ -44,7 +46,7 @@ struct KernelCode {
 KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                        const KernelOptions& options, const std::string& name);
 
-// Its four kinds.
+// Its kinds.
 KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const KernelOptions& options, const std::string& name);
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
@@ -57,6 +59,8 @@ bool HoldsWeights(std::string_view cell, int64_t size);
 KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
                                 const std::vector<std::string>& buffers, const KernelOptions& options,
                                 const std::string& name);
+KernelCode WriteWaveKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                           const std::string& name);
 
 // How many programs share `size`, which `text` says as Python, in blocks: one for each block, or, for a
 // persistent kernel, one for two, and no more than a GPU has at once.

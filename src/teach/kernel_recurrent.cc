@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/error.h"
-#include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
+#include "teach/recurrent_cell.h"
 
 namespace tritogen::teach {
 namespace {
@@ -17,28 +16,6 @@ namespace {
 constexpr int64_t kSequences = 16;  // of a program: the least that a dot takes
 constexpr int64_t kPerThread =
     16;  // weights of a gate that a thread reads at once: there are up to four gates
-
-// The gates of a cell in PyTorch's order, and what makes the next state of them.
-struct Cell {
-  std::vector<const char*> gates;
-  std::vector<const char*> lines;  // {i0}, {h0}: the input's and the state's part of gate 0
-};
-
-const Cell& CellNamed(const std::string& name) {
-  static const std::map<std::string, Cell> cells = {
-      {"rnn_tanh", {{"n"}, {"h = libdevice.tanh({i0} + {h0})"}}},
-      {"rnn_relu", {{"n"}, {"n = {i0} + {h0}", "h = tl.where(n < 0, 0.0, n)"}}},
-      {"lstm",
-       {{"i", "f", "g", "o"},
-        {"i = 1.0 / (1.0 + tl.exp(-({i0} + {h0})))", "f = 1.0 / (1.0 + tl.exp(-({i1} + {h1})))",
-         "g = libdevice.tanh({i2} + {h2})", "o = 1.0 / (1.0 + tl.exp(-({i3} + {h3})))", "c = f * c + i * g",
-         "h = o * libdevice.tanh(c)"}}},
-      {"gru",
-       {{"r", "z", "n"},
-        {"r = 1.0 / (1.0 + tl.exp(-({i0} + {h0})))", "z = 1.0 / (1.0 + tl.exp(-({i1} + {h1})))",
-         "n = libdevice.tanh({i2} + r * ({h2}))", "h = n + z * (h - n)"}}}};
-  return cells.at(name);
-}
 
 class RecurrentWriter {
  public:
@@ -84,20 +61,8 @@ class RecurrentWriter {
   bool HasBias() const { return prim_.operands.size() == (prim_.expr == "lstm" ? 5u : 4u); }
   int64_t size() const { return prim_.sizes.back(); }
 
-  // "x_ptr + rows * 64 + cols": indices in the order of the view's dimensions; empty: 0.
   std::string Place(const View& view, const std::vector<std::string>& indices, int64_t further = 0) {
-    std::string text = code_.Pointer(view.prim);
-    const std::vector<int64_t>& shape = graph_[view.prim].Shape();
-    // Every load is masked, and a mask of many elements needs an address of many.
-    if (std::ranges::all_of(view.strides, [](int64_t stride) { return stride == 0; }))
-      text += fmt::format(" + {} * 0", indices.back());
-    for (size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i].empty() || view.strides[i] == 0) continue;
-      text += " + " + indices[i];
-      if (view.strides[i] != 1) text += " * " + StrideText(shape, view.strides[i]);
-    }
-    for (const std::string& term : PlaceTerms(shape, view.offset + further)) text += " + " + term;
-    return text;
+    return StridedPlace(graph_, code_, view, indices, further);
   }
 
   // Of an operand, in float32.
@@ -157,24 +122,18 @@ class RecurrentWriter {
     if (prim_.backwards) step.Add("t = STEPS - 1 - step");
     const std::string t = prim_.backwards ? "t" : "step";
     const View& inputs = prim_.operands[0];
-    std::map<std::string, std::string> parts;
+    std::vector<std::string> from_input, from_state;
     for (size_t gate = 0; gate < cell_.gates.size(); ++gate) {
       const int64_t first = static_cast<int64_t>(gate) * size() * inputs.strides[2];
-      const std::string in = fmt::format("in_{}", cell_.gates[gate]);
-      step.Add(fmt::format("{} = {}", in, Load(0, Place(inputs, {t, "rows", "cols"}, first), "mask")));
-      parts[fmt::format("{{i{}}}", gate)] = in;
+      from_input.push_back(fmt::format("in_{}", cell_.gates[gate]));
+      step.Add(fmt::format("{} = {}", from_input[gate],
+                           Load(0, Place(inputs, {t, "rows", "cols"}, first), "mask")));
       const std::string product =
           holds_ ? fmt::format("tl.dot(h, w_{}, input_precision=\"{}\")", cell_.gates[gate], precision_)
                  : fmt::format("sum_{}", cell_.gates[gate]);
-      parts[fmt::format("{{h{}}}", gate)] =
-          product + (HasBias() ? fmt::format(" + b_{}", cell_.gates[gate]) : "");
+      from_state.push_back(product + (HasBias() ? fmt::format(" + b_{}", cell_.gates[gate]) : ""));
     }
-    for (std::string line : cell_.lines) {
-      for (const auto& [hole, text] : parts) {
-        if (const size_t at = line.find(hole); at != std::string::npos) line.replace(at, hole.size(), text);
-      }
-      step.Add(line);
-    }
+    for (const std::string& line : CellLines(cell_, from_input, from_state)) step.Add(line);
     Store(step, t, "h");
     if (holds_) return;
     step.Add("# What other threads have stored is read in the next step.");

@@ -69,14 +69,40 @@ std::string ProductKeepingZero(std::string_view a, std::string_view b) {
       a, b);
 }
 
+std::string CombineFunctions(const std::string& kernels) {
+  std::string text;
+  auto add = [&](const std::string& name, const std::string& parameters, const std::string& result) {
+    if (kernels.find(fmt::format(", {})", name)) == std::string::npos &&
+        kernels.find(fmt::format(", {},", name)) == std::string::npos)
+      return;
+    text += fmt::format("\n\n@triton.jit\ndef {}({}):\n    return {}\n", name, parameters, result);
+  };
+  add("multiply", "a, b", "a * b");
+  add("multiply_keeping_zero", "a, b", ProductKeepingZero("a", "b"));
+  add("larger", "a, b", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)");
+  add("smaller", "a, b", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)");
+  std::vector<std::string> a = {"a0"}, b = {"b0"}, sums = {"a0 + b0"};
+  for (int n = 2; n <= 4; ++n) {  // sums of several tensors at once
+    a.push_back(fmt::format("a{}", n - 1));
+    b.push_back(fmt::format("b{}", n - 1));
+    sums.push_back(a.back() + " + " + b.back());
+    add(fmt::format("add_{}", n), fmt::format("{}, {}", fmt::join(a, ", "), fmt::join(b, ", ")),
+        fmt::format("{}", fmt::join(sums, ", ")));
+  }
+  return text;
+}
+
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
-                       const std::string& body) {
+                       const std::string& body, const std::string& counter) {
   std::vector<std::string> params;
   for (PrimId id : code.pointers()) params.push_back(code.Pointer(id));
+  if (!counter.empty()) params.push_back(counter);
   for (const std::string& constant : constants) params.push_back(constant + ": tl.constexpr");
   std::string line = fmt::format("def {}({}):\n", name, fmt::join(params, ", "));
   if (line.size() > 100) line = fmt::format("def {}(\n    {},\n):\n", name, fmt::join(params, ",\n    "));
-  return "@triton.jit\n" + line + body;
+  // One kernel serves all its values: Triton would make others for 1 and for multiples of 16.
+  const std::string plain = counter.empty() ? "" : fmt::format("(do_not_specialize=[\"{}\"])", counter);
+  return "@triton.jit" + plain + "\n" + line + body;
 }
 
 std::vector<std::string> Operators(const Graph& graph, const Group& group) {
@@ -99,6 +125,7 @@ std::string OperatorList(const Graph& graph, const Group& group) {
 KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                        const KernelOptions& options, const std::string& name) {
   if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);
+  if (graph[group.members[0]].kind == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
   if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);

@@ -9,13 +9,17 @@
 
 namespace tritogen::teach {
 
-// The decorated function: pointers, then constants, then the body.
+// The decorated function: pointers, then the counter of launches where there is one, then constants, then the
+// body.
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
-                       const std::string& body);
+                       const std::string& body, const std::string& counter = "");
 
 // a·b, but 0 where one of them is 0 and the other has overflowed to infinity: partial products are not taken
 // in the elements' order, in which nothing may have overflowed. NaN stays NaN.
 std::string ProductKeepingZero(std::string_view a, std::string_view b);
+
+// Those that kernels of this text combine elements with: "multiply(a, b)" and so on, decorated.
+std::string CombineFunctions(const std::string& kernels);
 
 // What a reduction starts from; elements outside the row count as this.
 std::string Neutral(ReduceOp op, Dtype dtype);

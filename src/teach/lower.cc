@@ -1,7 +1,5 @@
 #include "teach/lower.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -30,71 +28,6 @@ std::string PlainName(std::string_view op) {
 
 bool IsFloatCompute(const Node& node) {
   return IsFloating(node.results[0].dtype);
-}
-
-// Pointwise operators whose expressions are right for integers too.
-bool FitsIntegers(std::string_view name) {
-  constexpr std::string_view kNames[] = {"add",
-                                         "sub",
-                                         "rsub",
-                                         "mul",
-                                         "neg",
-                                         "abs",
-                                         "square",
-                                         "maximum",
-                                         "minimum",
-                                         "max.other",
-                                         "min.other",
-                                         "clamp",
-                                         "clamp_min",
-                                         "clamp_max",
-                                         "where",
-                                         "masked_fill",
-                                         "bitwise_and",
-                                         "bitwise_or",
-                                         "bitwise_xor",
-                                         "bitwise_not",
-                                         "remainder",
-                                         "div.Tensor_mode",
-                                         "bitwise_left_shift",
-                                         "bitwise_right_shift"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
-}
-
-// The row with expressions for integers, which Triton divides towards zero.
-OpRow ForIntegers(const OpRow& row) {
-  const std::string rest = "(({self} % {other} + {other}) % {other})";
-  OpRow exact = row;
-  if (row.name == "remainder") exact.cases = {{"", rest}};
-  if (row.name == "div.Tensor_mode") {
-    exact.cases = {{"rounding_mode='floor'", fmt::format("({{self}} - {}) // {{other}}", rest)},
-                   {"rounding_mode='trunc'", "{self} // {other}"}};
-  }
-  return exact;
-}
-
-// Integer powers, which wrap around like products: of a number by the bits of the exponent, of a tensor by
-// repeated products.
-bool LowerIntegerPower(Builder& b, const Node& node, const BoundArgs& args) {
-  constexpr int64_t kMostFactors = 8;
-  const auto base = AsInt(args["self"]), exponent = AsInt(args["exponent"]);
-  const Dtype dtype = node.results[0].dtype;
-  if (exponent && *exponent > 0 && *exponent <= kMostFactors && AsRef(args["self"]) != nullptr) {
-    std::string product = "{0}";
-    for (int64_t i = 1; i < *exponent; ++i) product += " * {0}";
-    b.Return({b.Pointwise("pow", product, {b.Cast(b.Tensor(args, "self"), dtype)}, dtype, 1)});
-    return true;
-  }
-  if (!base || *base < 2 || AsRef(args["exponent"]) == nullptr) return false;
-  std::string product;
-  uint64_t factor = static_cast<uint64_t>(*base);
-  for (int bit = 0; bit < 6; ++bit, factor *= factor) {
-    product += fmt::format("{}tl.where(({{0}} >> {}) & 1 != 0, {}, 1)", bit == 0 ? "" : " * ", bit,
-                           static_cast<int64_t>(factor));
-  }
-  Value power = b.Cast(b.Tensor(args, "exponent"), Dtype::kInt64);
-  b.Return({b.Pointwise("pow", "tl.where({0} < 0, 0, " + product + ")", {power}, Dtype::kInt64, 6)});
-  return true;
 }
 
 }  // namespace
@@ -237,11 +170,12 @@ class Lowering {
 
   bool LowerNode(const Node& node) {
     auto call = BindCall(node);
-    if (!call) return false;
+    if (!call || HasComplex(node)) return false;
     const OpRow* row = call->row;
     const BoundArgs* args = &call->args;
     std::string_view op = row->name;
     b_.origin = PlainName(node.op);
+    b_.node = static_cast<NodeId>(&node - program_.nodes.data());
     if (b_.options_.keep_products && IsProduct(*row)) return false;
     switch (row->kind) {
       case OpClass::kPointwise:
@@ -260,6 +194,15 @@ class Lowering {
         return LowerOther(node, op, *args);
     }
     return false;
+  }
+
+  // Kernels have no complex numbers; strict programs have pairs of real ones.
+  bool HasComplex(const Node& node) const {
+    bool found = false;
+    for (const Shape& shape : node.results) found |= IsComplex(shape.dtype);
+    for (NodeRef ref : TensorArguments(node))
+      found |= IsComplex(program_.nodes[ref.id].results[ref.result].dtype);
+    return found;
   }
 
   static bool IsProduct(const OpRow& row) {

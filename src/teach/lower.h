@@ -18,6 +18,10 @@ struct LowerOptions {
   bool apart = false;
   // Large products of float32 become products of bfloat16 numbers, of which three add up to each float32.
   bool split_products = false;
+  // Recurrent layers: by size, or all in waves (a launch for each step), or none.
+  enum class Waves { kBySize, kAlways, kNever } waves = Waves::kBySize;
+  // Numbers of a state that a program of such a launch makes.
+  int64_t wave_columns = 4;
   bool operator==(const LowerOptions&) const = default;
 };
 

@@ -152,13 +152,39 @@ Value Stack(Builder& b, std::vector<Value> parts) {
   return Concatenate(b, parts, 0);
 }
 
-bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
-  if (op == "dropout" || op == "native_dropout") {
-    Value x = b.Tensor(args, "input");
-    if (AsBool(args["train"], true) && AsNumber(args["p"]).value_or(1) > 0) return false;
+Value Builder::DrawnOnOnes(const Shape& shape) {
+  Prim prim;
+  prim.kind = PrimKind::kCall;
+  prim.name = prim.origin = "mask";
+  prim.dtype = shape.dtype;
+  prim.sizes = shape.sizes;
+  prim.node = {node, 0};
+  prim.on_ones = true;
+  return {graph.Whole(graph.Add(std::move(prim))), shape.dtype};
+}
+
+namespace {
+
+// In training: PyTorch draws which elements stay, the rest is pointwise. What it makes of ones is rounded where
+// they are of a half type, so that only zeros count.
+bool LowerDropout(Builder& b, const Node& node, const BoundArgs& args) {
+  Value x = b.Tensor(args, "input");
+  const double p = AsNumber(args["p"]).value_or(1);
+  if (!AsBool(args["train"], true) || p == 0) {
     b.Return({x});
     return true;
   }
+  if (p >= 1 || node.results.size() != 1 || !IsFloating(x.dtype)) return false;
+  const Value mask = b.DrawnOnOnes(node.results[0]);
+  const std::string expr = fmt::format("{{0}} * tl.where({{1}} != 0, {}, 0.0)", PythonLiteral(Arg{1 / (1 - p)}));
+  b.Return({b.Pointwise("dropout", expr, {x, mask}, x.dtype, 2)});
+  return true;
+}
+
+}  // namespace
+
+bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  if (op == "dropout" || op == "native_dropout") return LowerDropout(b, node, args);
   if (op == "cat" || op == "stack" || op == "split" || op == "split_with_sizes" || op == "chunk" ||
       op == "unbind") {
     return LowerCutting(b, node, op, args);

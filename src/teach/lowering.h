@@ -90,12 +90,18 @@ class Builder {
   // Whether the tensor holds one number throughout, which expressions then name instead of loading it.
   bool IsFilled(const Value& value) const { return fill_.count(value.view.prim) > 0; }
   Value Get(NodeRef ref) const { return values_[ref.id].at(ref.result); }
+  // The call under way, made on ones of this shape: the random numbers that PyTorch draws for it are the same
+  // whatever the elements are.
+  Value DrawnOnOnes(const Shape& shape);
 
   // Gives the node under way its results; missing ones may never be used.
   void Return(std::vector<Value> results) { results_ = std::move(results); }
 
+  const LowerOptions& options() const { return options_; }
+
   Graph graph;
   std::string origin;  // what the node under way is called in names of kernels
+  NodeId node = -1;    // the one under way
 
  private:
   friend class Lowering;
@@ -143,8 +149,14 @@ class Conditions {
   std::vector<Value> values_;
 };
 
+// Whether a pointwise operator's expressions, or those of ForIntegers, are right for integers too.
+bool FitsIntegers(std::string_view name);
+// The row with expressions for integers, which Triton divides towards zero.
+OpRow ForIntegers(const OpRow& row);
+
 // Each handles the operators of its family; false for what it cannot express. Results go to Builder::Return.
 bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args);
+bool LowerIntegerPower(Builder& b, const Node& node, const BoundArgs& args);
 bool LowerLayout(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerNorm(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);

@@ -91,6 +91,7 @@ class ModuleWriter {
           buffers_[i] = names_.Unique(results ? prim.result : prim.name);
       }
     }
+    wave_ = names_.Unique("wave");
   }
 
   bool Stored(PrimId id) const {
@@ -227,6 +228,7 @@ class ModuleWriter {
                    std::vector<std::string>& lines) const {
     std::vector<std::string> args;
     for (PrimId id : kernel.pointers) args.push_back(texts[id]);
+    if (kernel.waves > 0) args.push_back(wave_);
     for (const auto& [at, shape, block] : kernel.descriptors) {
       args[at] = fmt::format("TensorDescriptor.from_tensor({}.view({}), {})", args[at], shape, block);
     }
@@ -241,6 +243,9 @@ class ModuleWriter {
     std::string call = fmt::format("{}[{}]({})", kernel.name, grid, fmt::join(args, ", "));
     if (call.size() > 100)
       call = fmt::format("{}[{}](\n    {},\n)", kernel.name, grid, fmt::join(args, ", "));
+    if (kernel.waves > 0)
+      call = fmt::format("for {} in range({}):\n{}", wave_, kernel.waves, Indented({call}, 1));
+    if (call.back() == '\n') call.pop_back();
     lines.push_back(call);
   }
 
@@ -288,7 +293,11 @@ class ModuleWriter {
     const Node& node = program_.nodes[first.node.id];
     size_t next = 0;
     // Operands stand in the prim in the order in which the call names them.
-    auto name = [&](NodeRef) { return TextOf(first.operands.at(next++)); };
+    auto name = [&](NodeRef) {
+      if (!first.on_ones) return TextOf(first.operands.at(next++));
+      return fmt::format("torch.ones({}, device={}, dtype=torch.{})", TupleText(first.sizes), device_,
+                         DtypeName(first.dtype));
+    };
     std::vector<std::string> targets(node.results.size(), "_");
     for (PrimId member : group.members) targets[graph_[member].node.result] = buffers_[member];
     std::string call = CallText(node, name, device_);
@@ -321,23 +330,13 @@ class ModuleWriter {
       summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
       kernels += "\n\n" + style_.Written(kernel.source, summary);
     }
-    // Functions that kernels combine elements with.
-    auto combine = [&](std::string_view name, std::string_view expr) -> std::string {
-      if (kernels.find(fmt::format(", {})", name)) == std::string::npos &&
-          kernels.find(fmt::format(", {},", name)) == std::string::npos)
-        return "";
-      return fmt::format("\n\n@triton.jit\ndef {}(a, b):\n    return {}\n", name, expr);
-    };
     std::string text = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n";
     if (kernels.find("libdevice.") != std::string::npos)
       text += "from triton.language.extra import libdevice\n";
     if ((helpers_ + ForwardText()).find("TensorDescriptor.") != std::string::npos)
       text += "from triton.tools.tensor_descriptor import TensorDescriptor\n";
     if (!request_.is_function) text = request_.reference_source + "\n\n" + text;
-    text += combine("multiply", "a * b");
-    text += combine("multiply_keeping_zero", ProductKeepingZero("a", "b"));
-    text += combine("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)");
-    text += combine("smaller", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)");
+    text += CombineFunctions(kernels);
     text += kernels + helpers_;
     const std::string compute = function_params_.empty() ? "" : NameTable{"self"}.Unique(FunctionName());
     if (!compute.empty()) {
@@ -380,6 +379,7 @@ class ModuleWriter {
   std::vector<std::vector<int64_t>> sizes_;   // by prim: of its tensor
   PlanBuilder plan_;
   std::string returned_;
+  std::string wave_;  // counts the launches of a kernel that is launched again and again
   std::string device_;
   bool device_from_input_ = false;
   std::vector<std::string> init_, forward_;

@@ -39,7 +39,8 @@ class Partitioner {
           return Enter(id, g, false);
         }
       }
-    } else if (prim.kind != PrimKind::kMatmul && prim.kind != PrimKind::kRecurrent) {
+    } else if (prim.kind != PrimKind::kMatmul && prim.kind != PrimKind::kRecurrent &&
+               prim.kind != PrimKind::kWaves) {
       for (int g : Candidates(prim)) {
         if (!TryJoin(id, g)) continue;
         AbsorbMakers(prim, g);
@@ -59,7 +60,8 @@ class Partitioner {
     const Prim& prim = graph_[id];
     Group group;
     if (prim.kind == PrimKind::kCall) group.kind = GroupKind::kCall;
-    if (prim.kind == PrimKind::kRecurrent) group.kind = GroupKind::kRecurrent;
+    if (prim.kind == PrimKind::kRecurrent || prim.kind == PrimKind::kWaves)
+      group.kind = GroupKind::kRecurrent;
     if (prim.kind == PrimKind::kMatmul) {
       group.kind = GroupKind::kMatmul;
       group.domain = MatmulDomain(prim);

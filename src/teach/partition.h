@@ -13,7 +13,7 @@ enum class GroupKind {
   kFlat,       // pointwise over all elements
   kRows,       // rows × columns; reductions run along the columns
   kMatmul,     // one matrix product and pointwise work on its tiles
-  kRecurrent,  // one direction of a recurrent layer
+  kRecurrent,  // one recurrent layer, or several in waves
   kCall,       // one ATen call
 };
 

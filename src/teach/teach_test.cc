@@ -87,6 +87,16 @@ TEST(Teach, OutputsThatAreNoTensorsAreReturned) {
   EXPECT_NE(answers[0].source.find("return (3, [relu, None])"), std::string::npos) << answers[0].source;
 }
 
+TEST(Teach, DropoutInTrainingDrawsOnOnes) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 32});
+  const NodeId kept = m.Op("aten::dropout", {Ref(x), Arg{0.25}, Arg{true}}, {8, 32});
+  const auto answers = TeachFunction(m.Finish(m.Op("aten::relu", {Ref(kept)}, {8, 32})), /*strict=*/true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("dropout(torch.ones((8, 32)"), std::string::npos) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("1.3333333333333333"), std::string::npos) << answers[0].source;
+}
+
 TEST(Teach, ATriangleOfAConditionIsACondition) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 4}, Dtype::kBool);
@@ -298,6 +308,59 @@ TEST(Teach, AStateOfOneElementIsReadByItsWholeTile) {
   ASSERT_FALSE(answers.empty());
   EXPECT_NE(answers[0].source.find("h = tl.load(h_ptr + cols * 0, mask=mask"), std::string::npos)
       << answers[0].source;
+}
+
+// A GRU of some layers on (5 steps, 3 sequences, 8 numbers).
+Program Gru(int64_t layers, int64_t size, bool both) {
+  Maker m;
+  const int64_t ways = both ? 2 : 1;
+  const Arg x = Ref(m.Leaf(NodeKind::kInput, "x", {5, 3, 8}));
+  const Arg h = Ref(m.Leaf(NodeKind::kInput, "h", {layers * ways, 3, size}));
+  Arg::List weights;
+  for (int64_t at = 0; at < layers * ways; ++at) {
+    const int64_t width = at < ways ? 8 : size * ways;
+    for (const std::vector<int64_t>& sizes :
+         std::vector<std::vector<int64_t>>{{3 * size, width}, {3 * size, size}, {3 * size}, {3 * size}})
+      weights.push_back(Ref(m.Leaf(NodeKind::kParameter, "w", sizes)));
+  }
+  return m.Finish(m.Op(
+      "aten::gru.input",
+      {x, h, Arg{std::move(weights)}, Arg{true}, Arg{layers}, Arg{0.0}, Arg{false}, Arg{both}, Arg{false}},
+      {5, 3, size * ways}));
+}
+
+size_t Count(const std::string& text, std::string_view what) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+// What no program can hold is made by many programs, a launch for each step: of layers that follow each other
+// one for all, of which each is a step behind the one below it; both directions at once, layer after layer.
+TEST(Teach, LargeRecurrentLayersGoInWaves) {
+  const auto stacked = TeachFunction(Gru(3, 68, false), true);
+  ASSERT_FALSE(stacked.empty());
+  EXPECT_EQ(Count(stacked[0].source, "for wave in range(7):"), 1u) << stacked[0].source;
+  EXPECT_EQ(Count(stacked[0].source, "@triton.jit(do_not_specialize=[\"wave\"])"), 1u);
+  const auto both = TeachFunction(Gru(2, 68, true), true);
+  ASSERT_FALSE(both.empty());
+  EXPECT_EQ(Count(both[0].source, "for wave in range(5):"), 2u) << both[0].source;
+}
+
+TEST(Teach, OneAnswerToLargeRecurrentLayersWalksAlongSequences) {
+  const auto walks = [](const Answer& answer) {
+    return answer.strategy == "sequence per program" && Count(answer.source, "for wave in") == 0;
+  };
+  const auto answers = TeachFunction(Gru(2, 68, false), true);
+  EXPECT_EQ(std::count_if(answers.begin(), answers.end(), walks), 1);
+}
+
+TEST(Teach, SmallRecurrentLayersGoInWavesInOneAnswer) {
+  const auto answers = TeachFunction(Gru(2, 16, false), true);
+  const auto waves = [](const Answer& answer) { return Count(answer.source, "for wave in range(6):") == 1; };
+  ASSERT_FALSE(answers.empty());
+  EXPECT_FALSE(waves(answers[0]));
+  EXPECT_EQ(std::count_if(answers.begin(), answers.end(), waves), 1);
 }
 
 // Neighbouring windows share what they read; rows that lie one behind the other do not.

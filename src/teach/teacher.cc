@@ -12,23 +12,37 @@
 namespace tritogen::teach {
 namespace {
 
+constexpr int64_t kManyPrograms = 264;  // two for each multiprocessor of the GPU that kernels are tuned for
+
 struct Strategy {
   std::string name;
   KernelOptions kernel;
   LowerOptions lower;
 };
 
+// The same with more programs in each wave, or fewer where there are many.
+Strategy OtherWaves(Strategy strategy, const Prim& waves) {
+  const bool many = waves.layers * waves.sizes.back() / waves.columns > kManyPrograms;
+  strategy.name = many ? "waves of eight columns" : "waves of two columns";
+  strategy.lower.wave_columns = many ? 8 : 2;
+  return strategy;
+}
+
 // The ways to write a program, most promising first. `graph` and `groups`: of the form that is varied, fused
 // or, where it is to be `simple`, a kernel for each operation. `parts`: some product is large enough to be
 // made of parts.
 std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, bool strict,
                                  bool simple, bool parts) {
-  bool flat = false, rows = false, product = false, single = false;
+  bool flat = false, rows = false, product = false, single = false, recurrent = false;
+  const Prim* waves = nullptr;
   for (const Group& group : groups) {
     flat |= group.kind == GroupKind::kFlat;
     rows |= group.kind == GroupKind::kRows;
     product |= group.kind == GroupKind::kMatmul;
-    single |= group.kind == GroupKind::kMatmul && graph[group.members[0]].compute[0] == Dtype::kFloat32;
+    const Prim& first = graph[group.members[0]];
+    if (first.kind == PrimKind::kWaves) waves = &first;
+    recurrent |= first.kind == PrimKind::kRecurrent;
+    single |= group.kind == GroupKind::kMatmul && first.compute[0] == Dtype::kFloat32;
   }
   // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
   const Strategy apart{"a kernel for each operation", {}, {.apart = true}};
@@ -43,6 +57,12 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     change(strategy);
     all.push_back(std::move(strategy));
   };
+  if (waves != nullptr) {
+    // Their launches are most of the time: another number of programs comes before other products.
+    all.insert(all.begin() + 1, OtherWaves(all.front(), *waves));
+    add("sequence per program", [](Strategy& s) { s.lower.waves = LowerOptions::Waves::kNever; });
+  }
+  if (recurrent) add("layers in waves", [](Strategy& s) { s.lower.waves = LowerOptions::Waves::kAlways; });
   if (product && !strict) add("products by PyTorch", [](Strategy& s) { s.lower.keep_products = true; });
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
   if (product)
@@ -63,9 +83,12 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
 }
 
 // Random numbers that depend on no tensor are PyTorch's, or they would be others: no work of the program's.
-bool AllInTriton(const Graph& graph, const std::vector<Group>& groups) {
+// What is made of no tensor, and the parts of a complex one, are calls that compute nothing.
+bool AllInTriton(const Program& program, const Graph& graph, const std::vector<Group>& groups) {
   return std::none_of(groups.begin(), groups.end(), [&](const Group& g) {
-    return g.kind == GroupKind::kCall && !graph[g.members[0]].operands.empty();
+    if (g.kind != GroupKind::kCall) return false;
+    const Prim& call = graph[g.members[0]];
+    return !call.operands.empty() && program.nodes[call.node.id].op != "aten::view_as_real";
   });
 }
 
@@ -98,7 +121,8 @@ bool AnyParts(const std::optional<Prepared>& prepared) {
 
 std::vector<Answer> Teach(const Request& request) {
   auto first = Prepare(*request.program, {});
-  if (!first || !AnyInTriton(first->groups) || (request.strict && !AllInTriton(first->graph, first->groups)))
+  if (!first || !AnyInTriton(first->groups) ||
+      (request.strict && !AllInTriton(*request.program, first->graph, first->groups)))
     return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;

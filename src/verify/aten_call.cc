@@ -131,11 +131,14 @@ AtenCall::Widening AtenCall::DecideWidening(const AtenStep& step) const {
   if (!target_.in_float64) return Widening::kNone;
   if (is_random_) return Widening::kRecordedPrecision;
   bool floating_in = false, floating_out = false, integer_in = false;
+  auto is_inexact = [&](TensorId id) {
+    return IsFloating(plan_->tensors[id].dtype) || IsComplex(plan_->tensors[id].dtype);
+  };
   ForEachUse(Step(step), [&](TensorId id) {
-    floating_in |= IsFloating(plan_->tensors[id].dtype);
-    integer_in |= !IsFloating(plan_->tensors[id].dtype) && plan_->tensors[id].dtype != Dtype::kBool;
+    floating_in |= is_inexact(id);
+    integer_in |= !is_inexact(id) && plan_->tensors[id].dtype != Dtype::kBool;
   });
-  for (TensorId id : step.outs) floating_out |= id != kNoTensor && IsFloating(plan_->tensors[id].dtype);
+  for (TensorId id : step.outs) floating_out |= id != kNoTensor && is_inexact(id);
   if (step.op == "aten::view.dtype" && (floating_in || floating_out)) {
     FailReplay(Failure::kInfraError, step.line,
                "aten::view.dtype reinterprets bits, which float64 cannot follow");

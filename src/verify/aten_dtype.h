@@ -10,7 +10,9 @@
 namespace tritogen {
 
 at::ScalarType ToScalarType(Dtype dtype);
-// Nothing for types that Plans do not have (complex, quantised, …).
+// The type that stands for it where everything inexact is computed in float64.
+at::ScalarType InFloat64(Dtype dtype);
+// Nothing for types that Plans do not have (quantised, half complex, …).
 std::optional<Dtype> FromScalarType(at::ScalarType type);
 
 // "float32[2, 3]"

@@ -37,6 +37,9 @@ constexpr std::string_view kPrivateAllowed[] = {"__and__",
                                                 "_embedding_bag",
                                                 "_embedding_bag_forward_only",
                                                 "_euclidean_dist",
+                                                "_fft_c2c",
+                                                "_fft_c2r",
+                                                "_fft_r2c",
                                                 "_foreach_*",
                                                 "_fused_dropout",
                                                 "_fused_rms_norm",
@@ -71,10 +74,10 @@ constexpr std::string_view kPrivateAllowed[] = {"__and__",
 
 // Public operators that are no mathematics on strided tensors.
 constexpr std::string_view kPublicDenied[] = {
-    "align_*",      "choose_qparams*", "data",           "dequantize", "fbgemm_*",    "from_file",
-    "lift",         "mkldnn_*",        "pin_memory",     "q_*",        "quantize*",   "record_stream",
-    "refine_names", "rename*",         "requires_grad_", "resize*",    "retain_grad", "set",
-    "set_*",        "sparse_*",        "sym_*",          "to_mkldnn*", "to_sparse*"};
+    "align_*", "choose_qparams*", "conj",       "data",        "dequantize", "fbgemm_*",      "from_file",
+    "lift",    "mkldnn_*",        "pin_memory", "q_*",         "quantize*",  "record_stream", "refine_names",
+    "rename*", "requires_grad_",  "resize*",    "retain_grad", "set",        "set_*",         "sparse_*",
+    "sym_*",   "to_mkldnn*",      "to_sparse*"};
 
 template <size_t n>
 bool Matches(std::string_view name, const std::string_view (&list)[n]) {

@@ -64,8 +64,7 @@ int64_t MemoryFormatOf(const Value& value, const c10::Type& type) {
 int64_t DtypeOf(const Value& value, const c10::Type& type, bool in_float64) {
   const auto* dtype = std::get_if<Dtype>(&value.v);
   if (!dtype) Mismatch(type);
-  bool widen = in_float64 && IsFloating(*dtype);
-  return static_cast<int64_t>(widen ? at::kDouble : ToScalarType(*dtype));
+  return static_cast<int64_t>(in_float64 ? InFloat64(*dtype) : ToScalarType(*dtype));
 }
 
 template <typename T, typename F>

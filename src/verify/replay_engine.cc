@@ -107,7 +107,7 @@ std::unique_ptr<LaunchCall> ReplayEngine::MakeLaunch(const LaunchStep& step) con
 
 at::ScalarType ReplayEngine::TypeOf(TensorId id) const {
   Dtype dtype = plan_.tensors[id].dtype;
-  return options_.in_float64 && IsFloating(dtype) ? at::kDouble : ToScalarType(dtype);
+  return options_.in_float64 ? InFloat64(dtype) : ToScalarType(dtype);
 }
 
 at::Tensor ReplayEngine::Constant(const ConstantStep& step) const {
@@ -272,7 +272,8 @@ at::Tensor ReplayEngine::Conform(at::Tensor tensor, TensorId id, const std::stri
   }
   at::ScalarType type = TypeOf(id);
   bool may_copy = from_outside || OwnsItsMemory(tensor);
-  bool may_widen = options_.in_float64 && may_copy && at::isFloatingType(tensor.scalar_type());
+  bool inexact = at::isFloatingType(tensor.scalar_type()) || at::isComplexType(tensor.scalar_type());
+  bool may_widen = options_.in_float64 && may_copy && inexact;
   if (tensor.scalar_type() != type && may_widen) tensor = tensor.to(type);
   if (tensor.scalar_type() != type || tensor.sizes() != at::IntArrayRef(meta.sizes)) {
     FailReplay(Failure::kInfraError, line, "{} gave {}, the Plan says {}", what,

@@ -85,6 +85,9 @@ void UndefinedMemory::Born(const at::Tensor& fresh) {
   if (fresh.numel() == 0) return;
   if (at::isFloatingType(fresh.scalar_type())) {
     fresh.fill_(poison_nan_ ? std::nan("") : LargestOf(fresh.scalar_type()));
+  } else if (at::isComplexType(fresh.scalar_type())) {
+    at::view_as_real(fresh).fill_(poison_nan_ ? std::nan("")
+                                              : LargestOf(c10::toRealValueType(fresh.scalar_type())));
   } else if (fresh.scalar_type() == at::kBool) {
     fresh.fill_(true);
   } else {

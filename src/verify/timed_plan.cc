@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "verify/verifier_second_look.h"
+#include "verify/verifier_trial_loan.h"
 
 namespace tritogen {
 namespace {
@@ -27,13 +28,14 @@ TimedInputs::TimedInputs(const Task::Impl& task, const Setting& setting) {
   for (const Trial& trial : setting.trials) {
     if (trial.distribution == Distribution::kGenerated) trials_.push_back(&trial);
   }
-  tensors_ = CloneAll(trials_[0]->inputs);
+  tensors_ = CloneAll(TrialLoan(*trials_[0]).trial().inputs);
 }
 
 void TimedInputs::Refresh() {
   shown_ = random_() % trials_.size();
   ++version_;
-  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].copy_(trials_[shown_]->inputs[i]);
+  const TrialLoan loan(shown());
+  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].copy_(loan.trial().inputs[i]);
 }
 
 TimedPlan::TimedPlan(std::string name, const Task::Impl& task, std::shared_ptr<TimedInputs> inputs,
@@ -71,7 +73,8 @@ cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
 
 void TimedPlan::CheckAnswer() {
   if (task_.draws_random || !answered()) return;
-  const std::vector<Comparison> comparisons = CompareAll(task_, inputs_->shown(), *answer_);
+  TrialLoan loan(inputs_->shown());
+  const std::vector<Comparison> comparisons = CompareAll(task_, loan.Expected(), *answer_);
   for (size_t i = 0; i < comparisons.size(); ++i) {
     const Comparison& comparison = comparisons[i];
     if (comparison.ok) continue;

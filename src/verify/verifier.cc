@@ -22,6 +22,7 @@
 #include "verify/verifier_runs.h"
 #include "verify/verifier_state.h"
 #include "verify/verifier_task.h"
+#include "verify/verifier_trial_loan.h"
 #include "verify/verifier_waivers.h"
 
 namespace tritogen {
@@ -201,13 +202,15 @@ class Judgement {
     std::optional<Objection> objection;
     const auto replayer = SetUp(plan_, OtherOptions(), &objection);
     TensorList again;
-    if (!replayer || replayer->Run(CloneAll(trial.inputs), trial.run_seed, &again)) return wrong;
+    TrialLoan loan(trial);
+    if (!replayer || replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &again)) return wrong;
     for (size_t i = 0; i < again.size(); ++i) {
       if (!FirstDifferent({again[i]}, {runs_.failed_outputs()[i]})) continue;
-      const Comparison comparison = trial.outputs[i].Compare(task_.index_sources[i], again[i]);
+      const OutputCheck& check = loan.Expected().outputs[i];
+      const Comparison comparison = check.Compare(task_.index_sources[i], again[i]);
       const at::Tensor apart = again[i].to(at::kDouble) - runs_.failed_outputs()[i].to(at::kDouble);
       const double largest = apart.abs().max().item<double>();
-      if (largest <= comparison.budget * trial.outputs[i].expected.scale()) continue;
+      if (largest <= comparison.budget * check.expected.scale()) continue;
       return Unsteady(i, trial, wrong);
     }
     return wrong;
@@ -282,9 +285,10 @@ class Judgement {
     if (!replayer) return objection;
     TensorList inputs, outputs;
     for (const Trial* trial : row) {
-      for (at::Tensor& input : CloneAll(trial->inputs)) inputs.push_back(std::move(input));
+      for (at::Tensor& input : CloneAll(TrialLoan(*trial).trial().inputs)) inputs.push_back(std::move(input));
     }
     if (auto failure = replayer->Run(inputs, row[0]->run_seed, &outputs)) return ObjectionOf(*failure);
+    inputs.clear();
     size_t call = 0;
     auto wrong = runs_.CheckCalls(row, outputs, &call);
     if (!wrong) return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "verify/replay_engine.h"
 #include "verify/verifier_second_look.h"
+#include "verify/verifier_trial_loan.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -67,14 +68,15 @@ std::optional<Objection> CheckCarried(const Task::Impl& task, const Bindings& bi
   Replayer replayer(candidate, options);
   TensorList outputs;
   auto failure = SetUp(task, candidate, bindings, &replayer);
-  if (!failure) failure = replayer.Run(CloneAll(trial.inputs), trial.run_seed, &outputs);
+  TrialLoan loan(trial);
+  if (!failure) failure = replayer.Run(CloneAll(loan.trial().inputs), trial.run_seed, &outputs);
   if (failure) {
     if (failure->kind != ReplayFailure::Kind::kMemoryError) return std::nullopt;
     Objection objection = Carried(candidate, options.forgotten[0], failure->message);
     if (failure->line > 0) objection.evidence["line"] = failure->line;
     return objection;
   }
-  const std::vector<Comparison> comparisons = CompareAll(task, trial, outputs);
+  const std::vector<Comparison> comparisons = CompareAll(task, loan.Expected(), outputs);
   for (size_t i = 0; i < comparisons.size(); ++i) {
     if (comparisons[i].ok) continue;
     return Carried(candidate, options.forgotten[0], fmt::format("output {} depends on it", i));

@@ -142,6 +142,26 @@ TEST(Task, ThatSparesMemorySaysSoAndStillTells) {
   }
 }
 
+TEST(Task, ThatKeepsNoTrialsTellsWhatOneThatDoesTells) {
+  for (const std::string name : {"softmax", "mlp", "topk_gather", "batch_norm", "two_outputs"}) {
+    const nlohmann::json golden = ReadCase(name);
+    const VerifyOptions keeping{.seed = 7, .spare_memory = true};
+    VerifyOptions sparing = keeping;
+    sparing.keep_no_trials = true;
+    const Task kept = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), keeping));
+    const Task remade = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), sparing));
+    for (const Trial& trial : remade.impl().bound.trials)
+      EXPECT_TRUE(trial.inputs.empty() && trial.outputs.empty()) << name;
+    for (const bool right : {true, false}) {
+      const std::vector<Verdict> one = VerdictsOf(golden, kept, keeping, right);
+      const std::vector<Verdict> other = VerdictsOf(golden, remade, sparing, right);
+      ASSERT_EQ(one.size(), other.size());
+      for (size_t i = 0; i < one.size(); ++i)
+        EXPECT_EQ(one[i].outcome, other[i].outcome) << name << ": " << one[i].reason << "; " << other[i].reason;
+    }
+  }
+}
+
 TEST(Task, SaysWhenACandidateHasMadeItGrow) {
   const nlohmann::json golden = ReadCase("mlp");
   const VerifyOptions options{.seed = 7, .rest_on_demand = true};

@@ -8,11 +8,13 @@
 #include "base/available_memory.h"
 #include "base/stages.h"
 #include "base/thread_team.h"
+#include "plan/lifetimes.h"
 #include "plan/visit.h"
 #include "verify/device_errors.h"
 #include "verify/gpu.h"
 #include "verify/sensitivity.h"
 #include "verify/verifier_task.h"
+#include "verify/verifier_trial_loan.h"
 #include "verify/verifier_waivers.h"
 #include "verify/work_ops.h"
 
@@ -50,7 +52,8 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
 }
 
 bool AllFinite(const Setting& setting) {
-  for (const OutputCheck& output : setting.trials.back().outputs) {
+  TrialLoan loan(setting.trials.back());
+  for (const OutputCheck& output : loan.Expected().outputs) {
     if (!output.expected.exact().isfinite().all().item<bool>()) return false;
   }
   return true;
@@ -117,6 +120,20 @@ void MeasureTrials(const Deadline& deadline, Task::Impl* task) {
   FindSensitive(deadline, task);
 }
 
+// Whether two trials fit into the memory beside a third one that is made and judged, and beside the copies of
+// the program that are timed.
+bool FitsTwoTrials(const Plan& plan, int64_t memory_bytes) {
+  int64_t inputs = 0, outputs = 0, expected = 0;
+  for (TensorId id : TensorLeaves(plan.inputs)) inputs += plan.storages[plan.tensors[id].storage];
+  for (TensorId id : TensorLeaves(plan.outputs)) {
+    outputs += plan.storages[plan.tensors[id].storage];
+    expected += plan.tensors[id].numel() * 8;
+  }
+  const int64_t peak = PeakBytes(plan, Phase::kRun);
+  const int64_t judging = inputs + 2 * outputs + 2 * peak, timing = inputs + 4 * peak;
+  return 2 * (inputs + expected) + outputs + std::max(judging, timing) <= memory_bytes;
+}
+
 }  // namespace
 
 bool Task::Complete() const {
@@ -147,9 +164,12 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
   task->options = Resolved(options, task->plan);
   task->weight_seed = SubSeed(options.seed, 2);
   const Deadline deadline(options.budget_seconds);
-  const int64_t peak = 2 * PeakBytes(task->plan);  // fp64
+  const int64_t peak = std::max(PeakBytes(task->plan), 2 * PeakBytes(task->plan, Phase::kRun));  // fp64
   task->spares_memory =
       options.spare_memory || kComfortablePeaks * PeakBytes(task->plan) > task->options.memory_bytes;
+  task->keeps_no_trials =
+      options.keep_no_trials || (options.on_gpu && task->spares_memory &&
+                                 (options.spare_memory || !FitsTwoTrials(task->plan, task->options.memory_bytes)));
   if (peak > task->options.memory_bytes) {
     return TaskFailure{
         Outcome::kInfraError,

@@ -13,6 +13,7 @@
 #include "verify/same_bits.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_second_look.h"
+#include "verify/verifier_trial_loan.h"
 
 namespace tritogen {
 namespace {
@@ -55,11 +56,13 @@ std::optional<Objection> TrialRuns::Call(Replayer& replayer, const Trial& trial,
 
 std::optional<Objection> TrialRuns::Run(Replayer& replayer, const Trial& trial) {
   if (auto objection = OutOfTime()) return objection;
+  TrialLoan loan(trial);
   TensorList inputs, outputs;
-  if (auto objection = Call(replayer, trial, &inputs, &outputs)) return objection;
+  if (auto objection = Call(replayer, loan.trial(), &inputs, &outputs)) return objection;
   NoteChanges(replayer, trial);
-  if (auto objection = CheckInputs(trial, inputs)) return objection;
-  auto objection = CheckOutputs(trial, outputs);
+  if (auto objection = CheckInputs(loan.trial(), inputs)) return objection;
+  inputs.clear();  // large tasks need the memory for what is expected
+  auto objection = CheckOutputs(loan.Expected(), outputs);
   if (objection) {
     failed_outputs_ = std::move(outputs);
     failed_trial_ = &trial;
@@ -75,7 +78,8 @@ std::optional<Objection> TrialRuns::RunAll(Replayer& replayer, std::span<const T
     trials = trials.subspan(1);
   }
   // What a call leaves in memory that outlives it is looked at behind each one.
-  const bool together = replayer.queues() && !replayer.WritesState() && !trials.empty();
+  const bool together =
+      replayer.queues() && !replayer.WritesState() && !trials.empty() && trials.front()->remaker == nullptr;
   bool by_little = false;
   if (together && AllRight(replayer, trials, &by_little)) return std::nullopt;
   for (const Trial* trial : trials) {
@@ -136,13 +140,15 @@ bool TrialRuns::AllRight(Replayer& replayer, std::span<const Trial* const> trial
 std::optional<Objection> TrialRuns::RunFresh(Replayer& replayer, FreshTrials* fresh,
                                              Distribution distribution, uint64_t seed, double strength,
                                              bool* ran) {
-  std::optional<Trial> trial = fresh->Inputs(distribution, seed, strength);
-  if (!trial) return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew", ""};
+  std::string reason;
+  std::optional<Trial> trial = fresh->Inputs(distribution, seed, strength, &reason);
+  if (!trial)
+    return Objection{Outcome::kInfraError, "the reference's inputs cannot be made anew: " + reason, ""};
   TensorList inputs, outputs;
   if (auto objection = Call(replayer, *trial, &inputs, &outputs)) return objection;
   auto changed = CheckInputs(*trial, inputs);
-  inputs.clear();  // large tasks need the memory for what is expected
-  *ran = fresh->Expect(&*trial);
+  inputs.clear();  // as in Run
+  *ran = fresh->Expect(&*trial, &reason) && !BreaksDown(*trial);
   if (!*ran) return std::nullopt;
   return changed ? changed : CheckOutputs(*trial, outputs);
 }
@@ -166,6 +172,7 @@ std::optional<Objection> TrialRuns::CheckInputs(const Trial& trial, const Tensor
 
 std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
                                                size_t* call) {
+  if (calls.front()->remaker != nullptr) return CheckCallsOneByOne(calls, outputs, call);
   std::vector<PendingComparison> comparisons;
   for (const Trial* trial : calls) {
     const auto of_call = std::span(outputs).subspan(comparisons.size(), trial->outputs.size());
@@ -185,7 +192,19 @@ std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> cal
   return std::nullopt;
 }
 
-std::optional<Objection> TrialRuns::CheckOutputs(const Trial& trial, const TensorList& outputs) {
+std::optional<Objection> TrialRuns::CheckCallsOneByOne(std::span<const Trial* const> calls,
+                                                       std::span<const at::Tensor> outputs, size_t* call) {
+  for (*call = 0; *call < calls.size(); ++*call) {
+    TrialLoan loan(*calls[*call]);
+    const size_t count = loan.Expected().outputs.size();
+    if (auto objection = CheckOutputs(loan.trial(), outputs.first(count))) return objection;
+    outputs = outputs.subspan(count);
+  }
+  return std::nullopt;
+}
+
+std::optional<Objection> TrialRuns::CheckOutputs(const Trial& trial,
+                                                 std::span<const at::Tensor> outputs) {
   std::vector<PendingComparison> comparisons = CompareLater(task_, trial, outputs);
   PendingComparison::GetAll(comparisons);
   LookAgain(task_, trial, outputs, comparisons);

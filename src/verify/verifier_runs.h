@@ -38,7 +38,7 @@ class TrialRuns {
   std::optional<Objection> RunFresh(Replayer& replayer, FreshTrials* fresh, Distribution distribution,
                                     uint64_t seed, double strength, bool* ran);
 
-  // Outputs of calls that were made one after the other, as leaves; one wait. `call`: the first that is
+  // Outputs of calls that were made one after the other, as leaves; one wait where trials are kept. `call`: the first that is
   // wrong.
   std::optional<Objection> CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
                                       size_t* call);
@@ -58,7 +58,10 @@ class TrialRuns {
  private:
   static std::optional<Objection> Call(Replayer& replayer, const Trial& trial, TensorList* inputs,
                                        TensorList* outputs);
-  std::optional<Objection> CheckOutputs(const Trial& trial, const TensorList& outputs);
+  // CheckCalls of trials that are not kept, of which there is room for one at a time.
+  std::optional<Objection> CheckCallsOneByOne(std::span<const Trial* const> calls,
+                                              std::span<const at::Tensor> outputs, size_t* call);
+  std::optional<Objection> CheckOutputs(const Trial& trial, std::span<const at::Tensor> outputs);
   std::optional<Objection> Find(const Trial& trial, std::span<PendingComparison> comparisons);
   std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const;
   bool AllRight(Replayer& replayer, std::span<const Trial* const> trials, bool* by_little);

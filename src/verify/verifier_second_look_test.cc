@@ -25,7 +25,11 @@ class SecondLooks : public testing::Test {
     task_.emplace(std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options)));
     plan_.emplace(ParsePlan(golden["candidates"][0]["plan"]));
     const Trial& made = task().bound.trials.front();
-    trial_.emplace(Trial{Distribution::kGenerated, CloneAll(made.inputs), made.run_seed, {}, {}});
+    trial_.emplace(made);
+    trial_->distribution = Distribution::kGenerated;
+    trial_->inputs = CloneAll(made.inputs);
+    trial_->outputs.clear();
+    trial_->second_look.reset();
     at::manual_seed(5);
     at::Tensor x = trial_->inputs[0];
     x.normal_();

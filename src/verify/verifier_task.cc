@@ -26,13 +26,21 @@ Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const 
 }
 
 int64_t BytesOf(const Trial& trial) {
-  int64_t bytes = 0;
+  int64_t bytes = trial.remade_bytes;
   for (const at::Tensor& input : trial.inputs) bytes += static_cast<int64_t>(input.nbytes());
   for (const OutputCheck& output : trial.outputs) {
     bytes += static_cast<int64_t>(output.expected.exact().nbytes());
     if (output.indexed) bytes += static_cast<int64_t>(output.indexed->exact().nbytes());
   }
   return bytes;
+}
+
+bool BreaksDown(const Trial& trial) {
+  std::vector<const Expectation*> expectations;
+  for (const OutputCheck& check : trial.outputs) expectations.push_back(&check.expected);
+  Expectation::Fetch(expectations);
+  return std::any_of(expectations.begin(), expectations.end(),
+                     [](const Expectation* e) { return e->broken() > 0; });
 }
 
 std::vector<PendingComparison> CompareLater(const Task::Impl& task, const Trial& trial,
@@ -114,7 +122,7 @@ const Setting* Task::Impl::BySeed() const {
     auto made = MakeSetting(*this, std::move(non_neutral), deadline);
     auto* setting = std::get_if<Setting>(&made);
     if (setting == nullptr) return;
-    Harden(*this, deadline, setting);
+    if (!spares_memory) Harden(*this, deadline, setting);
     setting->hurried = deadline.hurried();
     by_seed_ = std::move(*setting);
   });

@@ -61,14 +61,20 @@ struct OutputCheck {
   Comparison Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const;
 };
 
+class FreshTrials;
 class SecondLook;
 
 struct Trial {
   Distribution distribution;
+  uint64_t seed;      // of the inputs
+  double strength;    // of the distribution
   TensorList inputs;  // never handed to a program, only clones
   uint64_t run_seed;  // of random numbers that forward draws
   std::vector<OutputCheck> outputs;
   std::shared_ptr<SecondLook> second_look;  // at candidates that are wrong by little
+  // Where inputs and outputs are not kept: who makes them again (TrialLoan), and the bytes that they take.
+  FreshTrials* remaker = nullptr;
+  int64_t remade_bytes = 0;
 
   std::string name() const { return std::string(DistributionName(distribution)); }
 };
@@ -76,15 +82,17 @@ struct Trial {
 // Strength of a distribution where the reference breaks down at the full one, which is 1.
 constexpr double kTamed = 0.25;
 
-// Makes trials that nobody has met, on demand: of those that are kept, expected values lie in memory while
-// candidates run, of these they do not exist before.
+// Makes trials on demand. Of those that are kept, expected values lie in memory while candidates run, of these
+// they do not exist before.
 class FreshTrials {
  public:
   virtual ~FreshTrials() = default;
-  // Inputs alone. Nothing when the reference's generator fails.
-  virtual std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength) = 0;
-  // Fills in what is expected. False when the reference breaks down on these inputs.
-  virtual bool Expect(Trial* trial) = 0;
+  // Inputs alone. Nothing, and a reason, when the reference's generator fails.
+  virtual std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength,
+                                      std::string* reason) = 0;
+  // Fills in what is expected. False, and a reason, when the reference does not run on these inputs. Throws
+  // where that is no matter of the inputs.
+  virtual bool Expect(Trial* trial, std::string* reason) = 0;
 };
 
 // Weights, and the trials under them: the most discriminating one first. At least two are as generated, and
@@ -104,6 +112,7 @@ struct Task::Impl {
   Work work;
   bool spares_memory =
       false;  // too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity
+  bool keeps_no_trials = false;  // too large for two trials, even: they are made anew for each call
   uint64_t weight_seed = 0;
   TensorList init_inputs;
   TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call
@@ -136,8 +145,10 @@ struct Task::Impl {
   mutable std::optional<Setting> by_seed_;
 };
 
-// Of inputs and expected values.
+// Of inputs and expected values, kept or not.
 int64_t BytesOf(const Trial& trial);
+// Some element that is expected is NaN or Inf where it is not for generated inputs. A GPU is waited for.
+bool BreaksDown(const Trial& trial);
 
 // The outputs of a call on the trial's inputs with what is expected, by output; see OutputCheck.
 std::vector<PendingComparison> CompareLater(const Task::Impl& task, const Trial& trial,

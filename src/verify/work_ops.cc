@@ -75,6 +75,34 @@ void ForEachArgument(const AtenStep& step, const F& f) {
   }
 }
 
+// Ones, or another number, that one step makes and nothing but `step` reads or writes.
+bool IsConstantFor(const Plan& plan, const AtenStep& step, TensorId id) {
+  constexpr std::array<std::string_view, 2> kConstants = {"aten::ones", "aten::full"};
+  const StorageId storage = plan.tensors[id].storage;
+  int makers = 0, uses = 0;
+  for (const Step& other : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&other);
+    bool makes = false, mentions = false;
+    ForEachResult(other, [&](TensorId t) { makes |= plan.tensors[t].storage == storage; });
+    ForEachUse(other, [&](TensorId t) { mentions |= plan.tensors[t].storage == storage; });
+    if (makes && (aten == nullptr || mentions || !OneOf(WithoutOverload(aten->op), kConstants))) return false;
+    makers += makes;
+    uses += mentions;
+  }
+  bool read = false;
+  ForEachArgument(step, [&](TensorId t, bool written) { read |= t == id && !written; });
+  return makers == 1 && uses == 1 && read;
+}
+
+// Which elements stay is PyTorch's draw. On a constant it is nothing else.
+bool DrawsMask(const Plan& plan, const AtenStep& step) {
+  constexpr std::array<std::string_view, 2> kDropouts = {"aten::dropout", "aten::native_dropout"};
+  if (!OneOf(WithoutOverload(step.op), kDropouts)) return false;
+  bool constant = true;
+  ForEachArgument(step, [&](TensorId id, bool) { constant &= IsConstantFor(plan, step, id); });
+  return constant;
+}
+
 bool SameDtype(const Plan& plan, const AtenStep& step) {
   bool same = true;
   if (step.outs.empty() || step.outs[0] == kNoTensor) return false;
@@ -106,7 +134,7 @@ OpKind KindOf(const Plan& plan, const AtenStep& step) {
   if (OneOf(base, kConstantFills)) return OpKind::kFactory;
   bool tensors = false;
   ForEachArgument(step, [&](TensorId, bool) { tensors = true; });
-  if (!tensors || (ReadsOnlyShape(base) && !base.starts_with("aten::rand"))) return OpKind::kFactory;
+  if (!tensors || DrawsMask(plan, step) || (ReadsOnlyShape(base) && !base.starts_with("aten::rand"))) return OpKind::kFactory;
   const bool writes = std::find(traits.writes.begin(), traits.writes.end(), true) != traits.writes.end();
   if (traits.view && !writes) return OpKind::kView;
   return OpKind::kCompute;

@@ -115,6 +115,32 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("nobody::knows", {x}, y), OpKind::kCompute);
 }
 
+// The kind of a dropout that has a tensor of ones, when `change` was made to the Plan before it.
+template <typename F>
+OpKind KindOfDropoutOnOnes(const F& change) {
+  Builder b;
+  const TensorId x = b.Input({4, 4}), ones = b.Tensor({4, 4});
+  b.Call("aten::ones", {}, {ones});
+  change(&b, x, ones);
+  const AtenStep dropout = b.Call("aten::dropout", {ones}, {b.Tensor({4, 4})});
+  return KindOf(b.plan, dropout);
+}
+
+TEST(Work, DropoutOnOnesIsADrawAndOnAnythingElseComputes) {
+  EXPECT_EQ(KindOfDropoutOnOnes([](Builder*, TensorId, TensorId) {}), OpKind::kFactory);
+  using Change = void (*)(Builder*, TensorId, TensorId);
+  const Change changes[] = {
+      [](Builder* b, TensorId x, TensorId ones) { b->Call("aten::copy_", {ones, x}, {ones}); },
+      [](Builder* b, TensorId x, TensorId ones) { b->Launch({x, ones}); },
+      [](Builder* b, TensorId x, TensorId ones) {
+        b->Call("aten::copy_", {b->Tensor({16}, b->plan.tensors[ones].storage), x}, {});
+      }};
+  for (const Change change : changes) EXPECT_EQ(KindOfDropoutOnOnes(change), OpKind::kCompute);
+  Builder b;
+  const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4});
+  EXPECT_EQ(KindOf(b.plan, AtenStep(b.Call("aten::dropout", {x}, {y}))), OpKind::kCompute);
+}
+
 TEST(Work, ZeroDropoutDrawsNothing) {
   Builder b;
   const TensorId x = b.Input({2, 4, 8}), y = b.Tensor({2, 4, 8});

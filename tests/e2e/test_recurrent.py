@@ -15,6 +15,17 @@ LAYERS = {
     "too_large_and_long": ("nn.LSTM(3, 66, num_layers=2, bidirectional=True)", "17, 2, 3"),
     "too_large_and_long_gru": ("nn.GRU(3, 129, bias=False, batch_first=True)", "2, 70, 3"),
     "too_large_and_long_rnn": ("nn.RNN(3, 130)", "70, 1, 3"),
+    "too_large_stacked": ("nn.LSTM(5, 66, num_layers=3, batch_first=True)", "3, 4, 5"),
+    "too_large_stacked_gru": ("nn.GRU(5, 68, num_layers=2)", "4, 17, 5"),
+    "too_large_stacked_rnn": ("nn.RNN(5, 132, num_layers=3, bias=False)", "2, 3, 5"),
+    "too_large_gru_of_half_type": ("nn.GRU(5, 67, num_layers=2, dtype=torch.bfloat16)", "4, 3, 5"),
+}
+# All forms: in waves of other sizes, a sequence for each program, step by step; small ones in waves.
+IN_EVERY_FORM = {
+    "lstm": ("nn.LSTM(3, 24, num_layers=2)", "3, 2, 3"),
+    "too_large_lstm": ("nn.LSTM(3, 66, num_layers=2, bidirectional=True)", "17, 2, 3"),
+    "too_large_gru": ("nn.GRU(3, 66, num_layers=2)", "33, 2, 3"),
+    "too_large_and_short_rnn": ("nn.RNN(3, 129)", "3, 2, 3"),
 }
 MODULE = """import torch
 from torch import nn
@@ -30,7 +41,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn({shape})]
+    return [torch.randn({shape}).to(next(Model().parameters()).dtype)]
 
 
 def get_init_inputs():
@@ -38,14 +49,23 @@ def get_init_inputs():
 """
 
 
-def test_every_kind_of_layer_passes(tritogen, tmp_path):
-    folder = tmp_path / "layers"
-    folder.mkdir()
-    for name, (layer, shape) in LAYERS.items():
-        (folder / f"{name}.py").write_text(MODULE.format(layer=layer, shape=shape))
-    done = tritogen("eval", "--suite", "kernelbench", folder, "--proposer", "teacher", "-n", "2", "--out", tmp_path / "out", "--json")
+def verdicts(tritogen, folder, layers, answers, *options):
+    tasks = folder / "layers"
+    tasks.mkdir()
+    for name, (layer, shape) in layers.items():
+        (tasks / f"{name}.py").write_text(MODULE.format(layer=layer, shape=shape))
+    done = tritogen("eval", "--suite", "kernelbench", tasks, "--proposer", "teacher", "-n", answers, "--out", folder / "out", "--json", *options)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["left_out"] == 0
-    verdicts = summary["proposers"]["teacher"]["verdicts"]
-    assert verdicts == {"passed": 2 * len(LAYERS)}, summary["proposers"]["teacher"]["examples"]
+    return summary["proposers"]["teacher"]
+
+
+def test_every_kind_of_layer_passes(tritogen, tmp_path):
+    teacher = verdicts(tritogen, tmp_path, LAYERS, "2")
+    assert teacher["verdicts"] == {"passed": 2 * len(LAYERS)}, teacher["examples"]
+
+
+def test_every_form_of_a_layer_passes(tritogen, tmp_path):
+    teacher = verdicts(tritogen, tmp_path, IN_EVERY_FORM, "5", "--strict")
+    assert teacher["verdicts"] == {"passed": 5 * len(IN_EVERY_FORM)}, teacher["examples"]

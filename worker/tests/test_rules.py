@@ -98,7 +98,7 @@ x = x * rates[2]
         ("x.nonzero()", "dynamic_shape"),
         ("torch.unique(x)", "dynamic_shape"),
         ("x.resize_(3)", "resize"),
-        ("x.to(torch.complex64) * 1", "dtype"),
+        ("x.to(torch.complex32) * 1", "dtype"),
         ("torch.from_dlpack(x)", "host_read"),
     ],
 )
