@@ -125,7 +125,7 @@ class Bench:
                          "0", "--max-tokens", length, "--seed", "1", "--json", "--context", "512", "--ignore-eos"]  # fmt: skip
             run = self.run(f"generate, {ranks} GPU{'s' * (ranks > 1)}", arguments, needs)
             if run is not None:
-                answers = sorted((json.loads(line) for line in run["out"].splitlines()), key=lambda a: int(a["id"]))
+                answers = sorted((json.loads(line) for line in run["out"].split("\n") if line), key=lambda a: int(a["id"]))
                 texts[ranks] = [a["tokens"] for a in answers]
         if len(texts) == 2:
             self.report.setdefault("compared", {})["generate from a folder, float32"] = agreement(texts[1], texts[self.o.gpus])
