@@ -1,7 +1,8 @@
 #!/bin/bash
 # Whether `sft` with products by trial ends with the same bits when it is killed: one run in one piece; another that goes on from a copy
 # of its first checkpoint, is killed with kill -9 after a later one, and goes on again. Compares every loss behind the first checkpoint and
-# the last checkpoint's files; exits with 0 when all are the same, and something was chosen. Two runs from the start would each choose for themselves: hence the copy. Standard error says what was chosen.
+# the last checkpoint's files; exits with 0 when all are the same, and something was chosen. Two runs from the start would each choose
+# for themselves: hence the copy. Standard error says what was chosen.
 #   bench/sft_choices_resume.sh [FOLDER]     TRITOGEN=build/release/tritogen PYTHON=.venv/bin/python DEVICE=cuda DTYPE=bf16 STEPS=60
 #                                            BATCH_TOKENS=32768 HIDDEN=384 LAYERS=12 DATA=examples/data_small
 set -euo pipefail

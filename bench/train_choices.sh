@@ -7,18 +7,14 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 BENCH=${BENCH:-build/release/bench/train_pass_bench} PYTHON=${PYTHON:-.venv/bin/python}
-declare -A shapes=(
-  [0.5b]="--qwen2 --hidden 896 --layers 24 --heads 14 --kv-heads 2 --intermediate 4864 --vocabulary 151936 --tokens 32768"
-  [384x12]="--hidden 384 --layers 12 --heads 6 --kv-heads 2 --intermediate 1024 --vocabulary 2048 --tokens 65536"
-  [tiny]="--hidden 64 --layers 1 --heads 2 --kv-heads 1 --head-dim 32 --intermediate 96 --vocabulary 128 --tokens 96 --shortest 5 --longest 40"
-)
+source bench/train_shapes.sh
 declare -A usual=([0.5b]="8192 16384 8192+choose" [384x12]="16384 8192 65536 16384+choose" [tiny]="32 96 32+choose")
 name=${1:-0.5b}
 read -ra shape <<< "${shapes[$name]:?no such shape}"
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 for _ in $(seq "${ROUNDS:-2}"); do
-  for alternative in ${ALTERNATIVES:-${usual[$name]}}; do
+  for alternative in ${ALTERNATIVES:-${usual[$name]:?give ALTERNATIVES for this shape}}; do
     flags=(--logit-tokens "${alternative%+*}")
     [[ $alternative == *+choose ]] && flags+=(--choose)
     echo "$name $alternative" >&2

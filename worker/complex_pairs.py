@@ -17,6 +17,7 @@ import decompositions
 import fourier
 import operators
 from guards import reject
+from nested import leaves, map_leaves
 
 if TYPE_CHECKING:
     from tensors import Recording
@@ -26,6 +27,7 @@ aten = torch.ops.aten
 
 _REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 _COMPLEX = {real: kind for kind, real in _REAL.items()}
+_TELLING = (Tensor, complex, torch.dtype)  # what says that a call is about complex numbers
 
 
 class ComplexPair(torch.Tensor):
@@ -53,13 +55,13 @@ class ComplexPair(torch.Tensor):
 
 def concerns(function: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether a call takes or makes complex numbers."""
-    return function.overloadpacket in _MAKERS or any(_is_complex(leaf) for leaf in _flat((args, kwargs)))
+    return function.overloadpacket in _MAKERS or any(_is_complex(leaf) for leaf in leaves((args, kwargs), _TELLING))
 
 
 def run(recording: Recording, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Such a call, as calls on real tensors."""
     paired = lambda value: _paired(recording, value)
-    args, kwargs = _map(paired, args), _map(paired, kwargs)
+    args, kwargs = map_leaves(paired, args, Tensor), map_leaves(paired, kwargs, Tensor)
     with recording:
         own = _OURS.get(function) or _OURS.get(function.overloadpacket)
         if own is not None:
@@ -89,26 +91,11 @@ def _is_complex(leaf: Any) -> bool:
     return isinstance(leaf, complex) or (leaf.dtype if isinstance(leaf, Tensor) else leaf) in _REAL
 
 
-def _flat(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in _flat(item)]
-    if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in _flat(item)]
-    return [value] if isinstance(value, (Tensor, complex, torch.dtype)) else []
-
-
-def _map(function: Callable[[Any], Any], value: Any) -> Any:
-    if type(value) in (list, tuple):
-        return type(value)([_map(function, item) for item in value])
-    if type(value) is dict:
-        return {key: _map(function, item) for key, item in value.items()}
-    return function(value)
-
-
 def _each(function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """What is linear and does not mix the parts, or moves elements only."""
     kwargs = {name: _REAL.get(v, v) if isinstance(v, torch.dtype) else v for name, v in kwargs.items()}
-    re, im = (function(*_map(part, args), **_map(part, kwargs)) for part in (_re, _im))
+    numbers = (Tensor, complex)
+    re, im = (function(*map_leaves(part, args, numbers), **map_leaves(part, kwargs, numbers)) for part in (_re, _im))
     if isinstance(re, (list, tuple)):
         return [ComplexPair(*parts) for parts in zip(re, im)]
     return ComplexPair(re, im)

@@ -17,6 +17,7 @@ import complex_pairs
 import decompositions
 import operators
 from guards import reject
+from nested import leaves, map_leaves
 from tape import DTYPE_NAMES, Step, Tape, Tid, flatten_results
 
 _META = torch.device("meta")
@@ -246,9 +247,8 @@ class _Call:
         """Whether this is a view of Python data that has not met the program yet (torch.frombuffer(…).view(…))."""
         if not self.traits.view:
             return False
-        found: list[bool] = []
-        _map(lambda t: found.append(isinstance(t, RecordingTensor)), (args, kwargs), kind=torch.Tensor)
-        return bool(found) and not any(found)
+        found = leaves((args, kwargs), torch.Tensor)
+        return bool(found) and not any(isinstance(tensor, RecordingTensor) for tensor in found)
 
     def prepare(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arguments with recording tensors only, and without what has no meaning in a Plan."""
@@ -354,16 +354,7 @@ class _Call:
 
 
 def _map(function: Any, value: Any, kind: type = RecordingTensor) -> Any:
-    """`value` with `function` applied to each tensor in it."""
-    if isinstance(value, kind):
-        return function(value)
-    if type(value) in (list, tuple):
-        return type(value)([_map(function, item, kind) for item in value])
-    if type(value) is dict:
-        return {key: _map(function, item, kind) for key, item in value.items()}
-    if isinstance(value, tuple):  # torch.return_types.*
-        return tuple(_map(function, item, kind) for item in value)
-    return value
+    return map_leaves(function, value, kind)
 
 
 _stack: list[Recording] = []

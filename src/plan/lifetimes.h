@@ -26,8 +26,8 @@ std::vector<Lifetime> TensorLifetimes(const Plan& plan, Phase phase);  // by ten
 std::vector<Lifetime> StorageLifetimes(const Plan& plan,
                                        Phase phase);  // by storage id: from first to last of its tensors
 
-// Bytes that a replay of the Plan holds at its worst moment, over all phases or in one; temporaries inside ATen calls
-// not counted.
+// Bytes that a replay of the Plan holds at its worst moment, over all phases or in one; temporaries inside
+// ATen calls not counted.
 int64_t PeakBytes(const Plan& plan);
 int64_t PeakBytes(const Plan& plan, Phase phase);
 

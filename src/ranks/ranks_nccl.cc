@@ -1,13 +1,13 @@
 #include "ranks/ranks_nccl.h"
 
 #include <ATen/ATen.h>
-#include <dlfcn.h>
 #include <nccl.h>
 
 #include <chrono>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/shared_library.h"
 #include "verify/gpu.h"
 
 namespace tritogen {
@@ -27,11 +27,8 @@ struct Nccl {
 #undef X
 
   Nccl() {
-    void* library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL);
-    if (library == nullptr) throw UserError(fmt::format("NCCL cannot be loaded: {}", dlerror()));
-#define X(name)                                                   \
-  name = reinterpret_cast<decltype(name)>(dlsym(library, #name)); \
-  if (name == nullptr) throw UserError(fmt::format("this NCCL has no {}", #name));
+    const SharedLibrary library("libnccl.so.2", "NCCL");
+#define X(function) library.Find(#function, &function);
     TRITOGEN_NCCL_FUNCTIONS(X)
 #undef X
   }

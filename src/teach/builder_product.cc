@@ -18,7 +18,7 @@ constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a
 
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.
-constexpr int64_t kTile = 64, kManyPrograms = 264, kFewPrograms = 132, kLongSum = 1024, kShortestPart = 128;
+constexpr int64_t kTile = 64, kFewPrograms = 132, kLongSum = 1024, kShortestPart = 128;
 
 struct Result {
   int64_t batch = 1, m = 1, n = 1;

@@ -58,7 +58,6 @@ class RecurrentWriter {
   // for an LSTM, then the biases where there are any.
   const View& Bias() const { return prim_.operands.back(); }
   size_t BiasAt() const { return prim_.operands.size() - 1; }
-  bool HasBias() const { return prim_.operands.size() == (prim_.expr == "lstm" ? 5u : 4u); }
   int64_t size() const { return prim_.sizes.back(); }
 
   std::string Place(const View& view, const std::vector<std::string>& indices, int64_t further = 0) {
@@ -67,8 +66,7 @@ class RecurrentWriter {
 
   // Of an operand, in float32.
   std::string Load(size_t operand, const std::string& place, const std::string& mask) const {
-    return Converted(fmt::format("tl.load({}, mask={}, other=0.0)", place, mask), prim_.compute[operand],
-                     Dtype::kFloat32);
+    return LoadOperand(prim_, operand, place, mask);
   }
 
   void HeadOfMany() {
@@ -85,7 +83,7 @@ class RecurrentWriter {
       lines_.Add(
           fmt::format("w_{} = {}", cell_.gates[gate],
                       Load(2, Place(weights, {"cols", "k"}, first * weights.strides[0]), "weight_mask")));
-      if (!HasBias()) continue;
+      if (!HasBias(prim_)) continue;
       lines_.Add(fmt::format("b_{} = {}", cell_.gates[gate],
                              Load(BiasAt(), Place(Bias(), {"cols"}, first * Bias().strides[0]), "col_mask")));
     }
@@ -99,7 +97,7 @@ class RecurrentWriter {
     lines_.Add("cols = tl.arange(0, BLOCK)");
     lines_.Add("mask = cols < SIZE");
     for (const char* gate : cell_.gates) {
-      if (!HasBias()) continue;
+      if (!HasBias(prim_)) continue;
       lines_.Add(
           fmt::format("b_{} = {}", gate,
                       Load(BiasAt(), Place(Bias(), {"cols"}, FirstOf(gate) * Bias().strides[0]), "mask")));
@@ -131,7 +129,7 @@ class RecurrentWriter {
       const std::string product =
           holds_ ? fmt::format("tl.dot(h, w_{}, input_precision=\"{}\")", cell_.gates[gate], precision_)
                  : fmt::format("sum_{}", cell_.gates[gate]);
-      from_state.push_back(product + (HasBias() ? fmt::format(" + b_{}", cell_.gates[gate]) : ""));
+      from_state.push_back(product + (HasBias(prim_) ? fmt::format(" + b_{}", cell_.gates[gate]) : ""));
     }
     for (const std::string& line : CellLines(cell_, from_input, from_state)) step.Add(line);
     Store(step, t, "h");

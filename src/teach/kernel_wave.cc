@@ -88,7 +88,6 @@ class WaveWriter {
   int64_t parts() const { return stacked_ ? 2 : 1; }  // states that are multiplied: its own, the one below
   size_t gates() const { return cell_.gates.size(); }
   bool lstm() const { return prim_.expr == "lstm"; }
-  bool HasBias() const { return prim_.operands.size() == (lstm() ? 5u : 4u); }
   // What is behind a product of the gate: that of a GRU's n with its own state is wanted by itself.
   bool Apart(size_t gate) const { return stacked_ && prim_.expr == "gru" && gate == 2; }
 
@@ -103,8 +102,7 @@ class WaveWriter {
     return StridedPlace(graph_, code_, view, indices, further);
   }
   std::string Load(size_t operand, const std::string& place, const std::string& mask) const {
-    return Converted(fmt::format("tl.load({}, mask={}, other=0.0)", place, mask), prim_.compute[operand],
-                     Dtype::kFloat32);
+    return LoadOperand(prim_, operand, place, mask);
   }
 
   // The result, by (layer or direction, step, sequence, number).
@@ -245,7 +243,7 @@ class WaveWriter {
     for (size_t gate = 0; gate < gates(); ++gate) {
       from_input.push_back(FromInput(gate));
       std::string state = fmt::format("sum_{}", cell_.gates[gate]);
-      if (HasBias()) state += " + " + Bias(gate, layer(), "cols < SIZE", "b_");
+      if (HasBias(prim_)) state += " + " + Bias(gate, layer(), "cols < SIZE", "b_");
       from_state.push_back(state);
     }
     const std::string start = fmt::format("mask & ({} == 0)", step());
@@ -282,7 +280,7 @@ class WaveWriter {
                                       static_cast<int64_t>(gate) * size_ * inputs.strides[2]),
                                 stacked_ ? "mask & (layer == 0)" : "mask")));
     if (Apart(gate)) lines_.Add(fmt::format("{} += below_{}", name, cell_.gates[gate]));
-    if (stacked_ && HasBias())
+    if (stacked_ && HasBias(prim_))
       lines_.Add(fmt::format("{} += {}", name,
                              Bias(gate, "(LAYERS - 1 + layer)", "(cols < SIZE) & (layer > 0)", "b_below_")));
     return name;

@@ -8,6 +8,9 @@
 
 namespace tritogen::teach {
 
+// Two for each multiprocessor of the GPU that kernels are tuned for.
+inline constexpr int64_t kManyPrograms = 264;
+
 struct LowerOptions {
   // Reductions with few results and many elements are cut in two, so that many programs take part.
   bool split_reductions = true;

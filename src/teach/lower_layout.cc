@@ -165,8 +165,8 @@ Value Builder::DrawnOnOnes(const Shape& shape) {
 
 namespace {
 
-// In training: PyTorch draws which elements stay, the rest is pointwise. What it makes of ones is rounded where
-// they are of a half type, so that only zeros count.
+// In training: PyTorch draws which elements stay, the rest is pointwise. What it makes of ones is rounded
+// where they are of a half type, so that only zeros count.
 bool LowerDropout(Builder& b, const Node& node, const BoundArgs& args) {
   Value x = b.Tensor(args, "input");
   const double p = AsNumber(args["p"]).value_or(1);
@@ -176,7 +176,8 @@ bool LowerDropout(Builder& b, const Node& node, const BoundArgs& args) {
   }
   if (p >= 1 || node.results.size() != 1 || !IsFloating(x.dtype)) return false;
   const Value mask = b.DrawnOnOnes(node.results[0]);
-  const std::string expr = fmt::format("{{0}} * tl.where({{1}} != 0, {}, 0.0)", PythonLiteral(Arg{1 / (1 - p)}));
+  const std::string expr =
+      fmt::format("{{0}} * tl.where({{1}} != 0, {}, 0.0)", PythonLiteral(Arg{1 / (1 - p)}));
   b.Return({b.Pointwise("dropout", expr, {x, mask}, x.dtype, 2)});
   return true;
 }

@@ -92,6 +92,15 @@ Done Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value& 
   return {Stack(b, states), c};
 }
 
+// Memory is read by strides alone, which `repeat` elements where they are 0: the rest is copied.
+void ReadByStrides(Builder& b, const Value& value, bool may_repeat, Prim* prim) {
+  const std::vector<int64_t>& strides = value.view.strides;
+  const bool repeats = std::ranges::find(strides, 0) != strides.end();
+  const bool plain = value.view.prim >= 0 && value.view.guards.empty() && (may_repeat || !repeats);
+  prim->operands.push_back(plain ? value.view : b.Pointwise("copy", "{0}", {value}, value.dtype, 0).view);
+  prim->compute.push_back(value.dtype);
+}
+
 // By one kernel for all steps.
 Done InOneKernel(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
   Prim prim;
@@ -102,12 +111,7 @@ Done InOneKernel(Builder& b, std::string_view op, const Layer& layer, const Valu
   prim.backwards = backwards;
   prim.sizes = {layer.input.sizes()[0] + (op == "lstm" ? 1 : 0), layer.hidden.sizes()[0],
                 layer.hidden.sizes()[1]};
-  auto read = [&](const Value& value) {
-    // Memory is read by strides alone.
-    const bool plain = value.view.prim >= 0 && value.view.guards.empty();
-    prim.operands.push_back(plain ? value.view : b.Pointwise("copy", "{0}", {value}, value.dtype, 0).view);
-    prim.compute.push_back(value.dtype);
-  };
+  auto read = [&](const Value& value) { ReadByStrides(b, value, /*may_repeat=*/true, &prim); };
   read(inputs);
   read(layer.hidden);
   read(layer.weights[1]);
@@ -219,12 +223,7 @@ StackDone InWaves(Builder& b, std::string_view op, const LayerStack& stack) {
   const int64_t ends = op == "lstm" ? 2 : 0;
   if (stack.both) prim.sizes = {steps + ends, batch, 2, size};
   if (!stack.both) prim.sizes = {layers * (steps + ends), batch, size};
-  auto read = [&](const Value& value) {
-    const bool plain = value.view.prim >= 0 && value.view.guards.empty() &&
-                       std::ranges::find(value.view.strides, 0) == value.view.strides.end();
-    prim.operands.push_back(plain ? value.view : b.Pointwise("copy", "{0}", {value}, value.dtype, 0).view);
-    prim.compute.push_back(value.dtype);
-  };
+  auto read = [&](const Value& value) { ReadByStrides(b, value, /*may_repeat=*/false, &prim); };
   const auto [weights, bias] = ForWaves(b, stack, prim.columns);
   read(InputProducts(b, stack));
   read(stack.hidden);

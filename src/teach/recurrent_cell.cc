@@ -6,6 +6,7 @@
 #include <map>
 
 #include "teach/count_text.h"
+#include "teach/kernel_text.h"
 
 namespace tritogen::teach {
 
@@ -56,6 +57,15 @@ std::string StridedPlace(const Graph& graph, TileCode& code, const View& view,
   }
   for (const std::string& term : PlaceTerms(shape, view.offset + further)) text += " + " + term;
   return text;
+}
+
+std::string LoadOperand(const Prim& prim, size_t operand, const std::string& place, const std::string& mask) {
+  return Converted(fmt::format("tl.load({}, mask={}, other=0.0)", place, mask), prim.compute[operand],
+                   Dtype::kFloat32);
+}
+
+bool HasBias(const Prim& prim) {
+  return prim.operands.size() == (prim.expr == "lstm" ? 5u : 4u);
 }
 
 }  // namespace tritogen::teach

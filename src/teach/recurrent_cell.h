@@ -26,4 +26,10 @@ std::vector<std::string> CellLines(const Cell& cell, const std::vector<std::stri
 std::string StridedPlace(const Graph& graph, TileCode& code, const View& view,
                          const std::vector<std::string>& indices, int64_t further = 0);
 
+// An operand's elements at a place, in float32; zero outside of the mask.
+std::string LoadOperand(const Prim& prim, size_t operand, const std::string& place, const std::string& mask);
+
+// Biases are the last operand of a recurrent prim, where there are any.
+bool HasBias(const Prim& prim);
+
 }  // namespace tritogen::teach

@@ -12,8 +12,6 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kManyPrograms = 264;  // two for each multiprocessor of the GPU that kernels are tuned for
-
 struct Strategy {
   std::string name;
   KernelOptions kernel;

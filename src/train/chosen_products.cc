@@ -2,7 +2,6 @@
 
 #include <ATen/ATen.h>
 #include <cublasLt.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/shared_library.h"
 #include "train/linear.h"
 #include "verify/gpu.h"
 
@@ -45,11 +45,8 @@ struct Library {
 #undef X
 
   Library() {
-    void* library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_GLOBAL);
-    if (library == nullptr) throw UserError(fmt::format("cuBLASLt cannot be loaded: {}", dlerror()));
-#define X(name)                                                   \
-  name = reinterpret_cast<decltype(name)>(dlsym(library, #name)); \
-  if (name == nullptr) throw UserError(fmt::format("this cuBLASLt has no {}", #name));
+    const SharedLibrary library("libcublasLt.so.13", "cuBLASLt");
+#define X(function) library.Find(#function, &function);
     TRITOGEN_LT_FUNCTIONS(X)
 #undef X
   }

@@ -3,12 +3,12 @@
 #include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/cuda/CUDACachingAllocator.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <atomic>
 
 #include "base/error.h"
+#include "base/shared_library.h"
 #include "base/stages.h"
 #include "kernels/builtin.h"
 
@@ -41,9 +41,7 @@ const cuda::Driver& LoadDriver() {
 std::unique_ptr<Gpu> Gpu::current_;
 
 void Gpu::LoadLibraries() {
-  if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    throw UserError(fmt::format("libtorch's CUDA half cannot be loaded: {}", dlerror()));
-  }
+  const SharedLibrary library("libtorch_cuda.so", "libtorch's CUDA half");
 }
 
 Gpu& Gpu::Open(int ordinal, cuda::KernelCompiler* compiler, bool verifies) {

@@ -157,7 +157,8 @@ TEST(Task, ThatKeepsNoTrialsTellsWhatOneThatDoesTells) {
       const std::vector<Verdict> other = VerdictsOf(golden, remade, sparing, right);
       ASSERT_EQ(one.size(), other.size());
       for (size_t i = 0; i < one.size(); ++i)
-        EXPECT_EQ(one[i].outcome, other[i].outcome) << name << ": " << one[i].reason << "; " << other[i].reason;
+        EXPECT_EQ(one[i].outcome, other[i].outcome)
+            << name << ": " << one[i].reason << "; " << other[i].reason;
     }
   }
 }

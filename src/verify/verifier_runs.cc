@@ -203,8 +203,7 @@ std::optional<Objection> TrialRuns::CheckCallsOneByOne(std::span<const Trial* co
   return std::nullopt;
 }
 
-std::optional<Objection> TrialRuns::CheckOutputs(const Trial& trial,
-                                                 std::span<const at::Tensor> outputs) {
+std::optional<Objection> TrialRuns::CheckOutputs(const Trial& trial, std::span<const at::Tensor> outputs) {
   std::vector<PendingComparison> comparisons = CompareLater(task_, trial, outputs);
   PendingComparison::GetAll(comparisons);
   LookAgain(task_, trial, outputs, comparisons);

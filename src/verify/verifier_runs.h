@@ -38,8 +38,8 @@ class TrialRuns {
   std::optional<Objection> RunFresh(Replayer& replayer, FreshTrials* fresh, Distribution distribution,
                                     uint64_t seed, double strength, bool* ran);
 
-  // Outputs of calls that were made one after the other, as leaves; one wait where trials are kept. `call`: the first that is
-  // wrong.
+  // Outputs of calls that were made one after the other, as leaves; one wait where trials are kept. `call`:
+  // the first that is wrong.
   std::optional<Objection> CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
                                       size_t* call);
 

@@ -82,8 +82,8 @@ struct Trial {
 // Strength of a distribution where the reference breaks down at the full one, which is 1.
 constexpr double kTamed = 0.25;
 
-// Makes trials on demand. Of those that are kept, expected values lie in memory while candidates run, of these
-// they do not exist before.
+// Makes trials on demand. Of those that are kept, expected values lie in memory while candidates run, of
+// these they do not exist before.
 class FreshTrials {
  public:
   virtual ~FreshTrials() = default;

@@ -38,8 +38,7 @@ std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
   Expectation::Fetch(expectations);
   std::vector<bool> breaks;
   for (const auto& trial : trials) {
-    breaks.push_back(trial && std::any_of(trial->outputs.begin(), trial->outputs.end(),
-                                          [](const OutputCheck& c) { return c.expected.broken() > 0; }));
+    breaks.push_back(trial && BreaksDown(*trial));
   }
   return breaks;
 }

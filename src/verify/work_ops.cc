@@ -75,8 +75,8 @@ void ForEachArgument(const AtenStep& step, const F& f) {
   }
 }
 
-// Ones, or another number, that one step makes and nothing but `step` reads or writes.
-bool IsConstantFor(const Plan& plan, const AtenStep& step, TensorId id) {
+// Ones, or another number, that one step of a call makes and one alone uses.
+bool IsConstantForOneUse(const Plan& plan, TensorId id) {
   constexpr std::array<std::string_view, 2> kConstants = {"aten::ones", "aten::full"};
   const StorageId storage = plan.tensors[id].storage;
   int makers = 0, uses = 0;
@@ -89,9 +89,7 @@ bool IsConstantFor(const Plan& plan, const AtenStep& step, TensorId id) {
     makers += makes;
     uses += mentions;
   }
-  bool read = false;
-  ForEachArgument(step, [&](TensorId t, bool written) { read |= t == id && !written; });
-  return makers == 1 && uses == 1 && read;
+  return makers == 1 && uses == 1;
 }
 
 // Which elements stay is PyTorch's draw. On a constant it is nothing else.
@@ -99,7 +97,7 @@ bool DrawsMask(const Plan& plan, const AtenStep& step) {
   constexpr std::array<std::string_view, 2> kDropouts = {"aten::dropout", "aten::native_dropout"};
   if (!OneOf(WithoutOverload(step.op), kDropouts)) return false;
   bool constant = true;
-  ForEachArgument(step, [&](TensorId id, bool) { constant &= IsConstantFor(plan, step, id); });
+  ForEachArgument(step, [&](TensorId id, bool) { constant &= IsConstantForOneUse(plan, id); });
   return constant;
 }
 
@@ -134,7 +132,8 @@ OpKind KindOf(const Plan& plan, const AtenStep& step) {
   if (OneOf(base, kConstantFills)) return OpKind::kFactory;
   bool tensors = false;
   ForEachArgument(step, [&](TensorId, bool) { tensors = true; });
-  if (!tensors || DrawsMask(plan, step) || (ReadsOnlyShape(base) && !base.starts_with("aten::rand"))) return OpKind::kFactory;
+  if (!tensors || DrawsMask(plan, step)) return OpKind::kFactory;
+  if (ReadsOnlyShape(base) && !base.starts_with("aten::rand")) return OpKind::kFactory;
   const bool writes = std::find(traits.writes.begin(), traits.writes.end(), true) != traits.writes.end();
   if (traits.view && !writes) return OpKind::kView;
   return OpKind::kCompute;

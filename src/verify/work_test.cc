@@ -129,12 +129,15 @@ OpKind KindOfDropoutOnOnes(const F& change) {
 TEST(Work, DropoutOnOnesIsADrawAndOnAnythingElseComputes) {
   EXPECT_EQ(KindOfDropoutOnOnes([](Builder*, TensorId, TensorId) {}), OpKind::kFactory);
   using Change = void (*)(Builder*, TensorId, TensorId);
-  const Change changes[] = {
-      [](Builder* b, TensorId x, TensorId ones) { b->Call("aten::copy_", {ones, x}, {ones}); },
-      [](Builder* b, TensorId x, TensorId ones) { b->Launch({x, ones}); },
-      [](Builder* b, TensorId x, TensorId ones) {
-        b->Call("aten::copy_", {b->Tensor({16}, b->plan.tensors[ones].storage), x}, {});
-      }};
+  const Change changes[] = {[](Builder* b, TensorId x, TensorId ones) {
+                              b->Call("aten::copy_", {ones, x}, {ones});
+                            },
+                            [](Builder* b, TensorId x, TensorId ones) {
+                              b->Launch({x, ones});
+                            },
+                            [](Builder* b, TensorId x, TensorId ones) {
+                              b->Call("aten::copy_", {b->Tensor({16}, b->plan.tensors[ones].storage), x}, {});
+                            }};
   for (const Change change : changes) EXPECT_EQ(KindOfDropoutOnOnes(change), OpKind::kCompute);
   Builder b;
   const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4});
