@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -64,6 +64,7 @@ class CompiledKernel:
     options: dict[str, Any]
     signature: dict[str, Any]
     helpers: tuple[str, ...] = ()  # names of the @triton.jit functions among its constexprs
+    specialization: list[Any] = field(default_factory=list)  # what it was compiled for, by argument
     n_regs: int = 64
     n_spills: int = 0
     asm: dict[str, str] = field(default_factory=dict)
@@ -74,6 +75,23 @@ class CompiledKernel:
 
     def _init_handles(self) -> None:
         """Nothing to load."""
+
+    def __getitem__(self, grid: Any) -> Callable[..., None]:
+        """`kernel[grid](…)` compiles where it must; this launches what it has compiled, all arguments by position.
+
+        Triton does not look at them. Here they have to be of the kind that the kernel was compiled for: anything else is no
+        Plan's business.
+        """
+
+        def launch(*args: Any, stream: Any = None) -> None:
+            binder = self.function.device_caches[0][-1]
+            bound, specialization, _ = binder(*args, debug=False, instrumentation_mode="")
+            if specialization != self.specialization:
+                raise RuntimeError(f"{self.name} is launched with arguments of another kind than it was compiled for")
+            _check_globals(self.function)
+            _launch(self, _grid(grid, bound), bound)
+
+        return launch
 
     @property
     def key(self) -> tuple:
@@ -163,6 +181,7 @@ def _run(self: JITFunction, *args: Any, grid: Any, warmup: bool, **kwargs: Any) 
     if compiled is None:
         options, signature, constexprs, attrs = self._pack_args(backend, kwargs, bound, specialization, options)
         compiled = compiled_by_key[key] = _compile(self, target, backend, options, signature, constexprs, attrs)
+        compiled.specialization = specialization
     _check_globals(self)
     if not warmup:
         _launch(compiled, _grid(grid, bound), bound)

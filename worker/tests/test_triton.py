@@ -314,6 +314,24 @@ def test_warmup_compiles_and_launches_nothing() -> None:
     assert len(launches(function(body))) == 1
 
 
+def test_a_compiled_kernel_launches_with_all_arguments_by_position() -> None:
+    body = "y, z = torch.empty_like(x), torch.empty_like(x)\nk = add[(4,)](x, y, 1000, 1.0, BLOCK=256)\n"
+    body += "k[(2, 1, 1)](y, z, 1000, 1.0, 256)\nreturn z"
+    first, second = (launch["variants"][0] for launch in launches(function(body)))
+    assert second["kernel"] == first["kernel"] and second["grid"] == [2, 1, 1]
+    assert [name for name, _ in second["call"]] == [name for name, _ in first["call"]]
+    assert second["call"][0][1] == first["call"][1][1] and second["call"][2:] == first["call"][2:]
+
+
+@pytest.mark.parametrize(
+    "arguments", ["x, y, 1008, 1.0, 256", "x, y, 1000, 1.0, 128", "x, y.half(), 1000, 1.0, 256", "x, y[1:], 1000, 1.0, 256"]
+)
+def test_a_compiled_kernel_takes_what_it_was_compiled_for(arguments: str) -> None:
+    body = f"y = torch.empty_like(x)\nk = add[(4,)](x, y, 1000, 1.0, BLOCK=256)\nk[(4, 1, 1)]({arguments})\nreturn y"
+    reply = record(function(body))
+    assert reply["kind"] == "runtime_error" and "of another kind than it was compiled for" in reply["message"]
+
+
 def test_device_properties_of_the_driver() -> None:
     body = "p = triton.runtime.driver.active.utils.get_device_properties(x.device.index)\n"
     body += "add[(p['multiprocessor_count'],)](x, x, 1000, 1.0, BLOCK=256)\nreturn x"
