@@ -5,42 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "emit/helpers.h"
 #include "emit/python_text.h"
 #include "emit/wrapper.h"
 
 namespace tritogen {
 namespace {
-
-constexpr const char* kGuards = R"(
-
-class _Meta(NamedTuple):
-    """What a tensor must be for the kernels to be called with it."""
-
-    shape: tuple
-    strides: tuple
-    dtype: torch.dtype
-
-
-def _fits(value, expected):
-    """True when value is what the kernels were verified with: tensors on the GPU by shape, strides and dtype."""
-    if isinstance(expected, _Meta):
-        return (
-            isinstance(value, torch.Tensor)
-            and value.is_cuda
-            and not (value.requires_grad and torch.is_grad_enabled())
-            and tuple(value.shape) == expected.shape
-            and tuple(value.stride()) == expected.strides
-            and value.dtype == expected.dtype
-        )
-    if isinstance(expected, (list, tuple)):
-        return (
-            isinstance(value, (list, tuple))
-            and len(value) == len(expected)
-            and all(_fits(one, other) for one, other in zip(value, expected))
-        )
-    return type(value) is type(expected) and value == expected
-
-)";
 
 std::string MetaText(const TensorMeta& meta) {
   return fmt::format("_Meta({}, {}, {})", PythonTuple(meta.sizes), PythonTuple(meta.strides),
@@ -133,7 +103,8 @@ std::string Docstring(const EmitRequest& request) {
 struct Body {
   std::string inputs;      // argument list of _run after self: "x0, x1"
   std::string expected;    // text of _INPUTS
-  std::string state;       // "self.a.weight, self.b"
+  std::string state;       // what the entries of the state are called: "a_weight, b"
+  std::string places;      // text of _PLACES
   std::string state_meta;  // text of _STATE
   std::string setup;       // statements of the set-up slice, 8 columns in
   std::string provided;    // what _prepared returns
@@ -145,6 +116,19 @@ std::string Tuple(const std::vector<std::string>& items) {
   return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
 }
 
+// "net.0.weight" → (("net", "0"), "weight"): modules on the way, and the tensor's name there.
+std::string PlaceText(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  std::vector<std::string> path;
+  for (std::string_view way = dot == name.npos ? "" : name.substr(0, dot); !way.empty();) {
+    const std::string_view part = way.substr(0, way.find('.'));
+    path.push_back(PythonString(part));
+    way.remove_prefix(std::min(way.size(), part.size() + 1));
+  }
+  return fmt::format("({}, {})", path.empty() ? "()" : Tuple(path),
+                     PythonString(dot == name.npos ? name : name.substr(dot + 1)));
+}
+
 std::string TupleOfLines(const std::vector<std::string>& items) {
   if (items.empty()) return "()";
   std::string text = "(\n";
@@ -154,21 +138,23 @@ std::string TupleOfLines(const std::vector<std::string>& items) {
 
 // Names the arguments of the call and the entries of the state, and writes what guards compare them with.
 void WriteArguments(const Plan& plan, Wrapper* wrapper, Body* body) {
-  std::vector<std::string> names, expected, states, metas;
+  std::vector<std::string> names, expected, states, places, metas;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     names.push_back(fmt::format("x{}", i));
     NameInputs(plan.inputs[i], names.back(), wrapper, &body->device);
     expected.push_back(ExpectedText(plan, *wrapper, plan.inputs[i]));
   }
   for (const StateEntry* entry : StateInOrder(plan)) {
-    wrapper->Name(entry->tensor, StateExpression(entry->name));
+    wrapper->NameState(*entry);
     states.push_back(wrapper->NameOf(entry->tensor));
+    places.push_back(PlaceText(entry->name));
     metas.push_back(MetaText(plan.tensors[entry->tensor]));
   }
   if (body->device.empty() && !states.empty()) body->device = states.front();
   body->inputs = fmt::format("{}", fmt::join(names, ", "));
   body->expected = TupleOfLines(expected);
-  body->state = Tuple(states);
+  if (!states.empty()) body->state = Tuple(states);
+  body->places = TupleOfLines(places);
   body->state_meta = TupleOfLines(metas);
 }
 
@@ -195,54 +181,66 @@ std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
   return body;
 }
 
-std::string ClassText(const EmitRequest& request, const Body& body, const std::string& original) {
-  const std::string separator = body.inputs.empty() ? "" : ", ";
-  std::string out = fmt::format(
+// The class's guard and dispatch.
+std::string ForwardText(const EmitRequest& request, const Body& body, const std::string& original) {
+  const bool state = !body.state.empty();
+  return fmt::format(
       R"(
 _INPUTS = {}
-_STATE = {}
-
+{}
 
 class {}({}):
     """{} with Triton kernels for the arguments it was verified with; the original runs for all others."""
 
     def forward(self, *args, **kwargs):
-        state = {}
-        fits = (
+{}        fits = (
             not kwargs
 {}            and _fits(args, _INPUTS)
-            and _fits(state, _STATE)
-        )
+{}        )
         if not fits:
             return super().forward(*args, **kwargs)
-        return self._run(*args)
+        return self._run({}*args)
 
 )",
-      body.expected, body.state_meta, request.entry, original, request.entry, body.state,
+      body.expected, state ? fmt::format("_PLACES = {}\n_STATE = {}\n", body.places, body.state_meta) : "",
+      request.entry, original, request.entry, state ? "        state = _state(self)\n" : "",
       request.mode_matters
           ? fmt::format("            and self.training is {}\n", request.plan->training ? "True" : "False")
-          : "");
-  if (!body.provided.empty()) {
-    out += fmt::format(R"(    def _prepared(self):
+          : "",
+      state ? "            and _fits(state, _STATE)\n" : "", state ? "state, " : "");
+}
+
+// REQUIRES: there is something to prepare, so there are weights that it is made of, or nothing at all.
+std::string PreparedText(const Body& body) {
+  const bool state = !body.state.empty();
+  return fmt::format(
+      R"(    def _prepared(self{}, device):
         """Tensors made from the weights once, and again when a weight was changed."""
-        state = {}
-        versions = [(tensor.data_ptr(), tensor._version) for tensor in state]
+        versions = [{}]
         if getattr(self, "_prepared_from", None) != versions:
-            device = {}.device
-{}            self._prepared_tensors, self._prepared_from = {}, versions
+            kept = _KEPT.setdefault(device.index, {{}})
+{}{}            self._prepared_tensors, self._prepared_from = {}, versions
         return self._prepared_tensors
 
 )",
-                       body.state,
-                       request.plan->state.empty() ? "torch.empty(0, device=\"cuda\")"
-                                                   : StateExpression(request.plan->state.front().name),
-                       body.setup, body.provided);
-  }
-  out += fmt::format("    def _run(self{}{}):\n        device = {}.device\n", separator, body.inputs,
-                     body.device);
-  if (!body.provided.empty()) out += fmt::format("        {} = self._prepared()\n", body.provided);
-  out += fmt::format("        with torch.cuda.device(device):\n{}        return {}\n", body.statements,
-                     body.outputs);
+      state ? ", state" : "", state ? "(tensor.data_ptr(), tensor._version) for tensor in state" : "",
+      state ? fmt::format("            {} = state\n", body.state) : "", body.setup, body.provided);
+}
+
+std::string ClassText(const EmitRequest& request, const Body& body, const std::string& original) {
+  const bool state = !body.state.empty();
+  std::string out = ForwardText(request, body, original);
+  if (!body.provided.empty()) out += PreparedText(body);
+  out += fmt::format("    def _run(self{}{}{}):\n", state ? ", state" : "", body.inputs.empty() ? "" : ", ",
+                     body.inputs);
+  if (state) out += fmt::format("        {} = state\n", body.state);
+  out += fmt::format("        device = {}.device\n", body.device);
+  if (!body.provided.empty())
+    out += fmt::format("        {} = self._prepared({}device)\n", body.provided, state ? "state, " : "");
+  out += fmt::format(
+      "        kept = _KEPT.setdefault(device.index, {{}})\n"
+      "        with torch.cuda.device(device):\n{}        return {}\n",
+      body.statements, body.outputs);
   return out;
 }
 
@@ -260,6 +258,7 @@ def {}(*args, **kwargs):
 
 def _run({}):
     device = {}.device
+    kept = _KEPT.setdefault(device.index, {{}})
     with torch.cuda.device(device):
 {}    return {}
 )",
@@ -268,6 +267,13 @@ def _run({}):
 }
 
 }  // namespace
+
+double HostMicroseconds(const Plan& plan) {
+  constexpr double kLaunch = 15, kCall = 5, kGuard = 1.5;
+  double total = kGuard * static_cast<double>(plan.state.size() + plan.unsaved.size() + plan.inputs.size());
+  for (const Step& step : plan.run) total += std::holds_alternative<LaunchStep>(step) ? kLaunch : kCall;
+  return total;
+}
 
 Plan WithVariant(const Plan& plan, int variant) {
   Plan chosen = plan;
@@ -304,6 +310,8 @@ std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   out += fmt::format("\n# The original program, as it was handed in.\n\n{}\n# Triton kernels.\n{}", source,
                      KernelTexts(plan, imports));
   out += kGuards;
+  if (!body.state.empty()) out += kStateReader;
+  out += kLauncher;
   out += request.is_function ? FunctionText(with_plan, body, original) : ClassText(with_plan, body, original);
   return out;
 }

@@ -30,6 +30,11 @@ struct EmitFailure {
 
 std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request);
 
+// What one call of the printed module costs its caller, in microseconds of the host, beside which the GPU
+// works: by the counts of launches, of PyTorch's calls and of guarded tensors, at the rates of one host
+// (docs/log/2026-11-24-called-times.md). It says which of two modules keeps its caller longer, not how long.
+double HostMicroseconds(const Plan& plan);
+
 // The Plan with one variant per launch, as the emitted module will record.
 Plan WithVariant(const Plan& plan, int variant);
 

@@ -1,5 +1,6 @@
 #include "emit/emit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "emit/wrapper.h"
@@ -57,11 +58,28 @@ TEST(EmitModule, PrintsLaunchesBuffersAndGuards) {
   for (const char* piece :
        {"class OriginalModel(nn.Module):", "class Model(OriginalModel):",
         "_Meta((4, 4), (4, 1), torch.float32)", "buffer0 = torch.empty_like(x0, dtype=torch.float32)",
-        "relu_kernel[(4,)](\n", "num_warps=8,\n", "enable_fp_fusion=False,\n", "return (buffer0,)",
-        "return super().forward(*args, **kwargs)"}) {
+        "_launch(\n", "kept, 0, relu_kernel, (4, 1, 1), {\"num_warps\": 8, \"enable_fp_fusion\": False},\n",
+        "((\"linear\",), \"weight\"),\n", "(linear_weight,) = state\n", "w=linear_weight,\n",
+        "return (buffer0,)", "return super().forward(*args, **kwargs)"}) {
     EXPECT_NE(text.find(piece), std::string::npos) << piece << " is not in\n" << text;
   }
   EXPECT_EQ(text.find("_prepared"), std::string::npos) << "run reads nothing that set-up made";
+}
+
+TEST(EmitModule, NoNameOfTheStateHidesAnother) {
+  Plan plan = SmallPlan();
+  plan.kernels[0].name = "linear_weight";
+  EXPECT_NE(std::get<std::string>(EmitModule(RequestFor(plan))).find("w=linear_weight_1,\n"),
+            std::string::npos);
+  plan.kernels[0].name = "relu_kernel";
+  for (const char* taken : {"kept", "x0", "buffer0", "torch"}) {
+    plan.state[0].name = taken;
+    const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
+    EXPECT_NE(text.find(fmt::format("((), \"{}\"),\n", taken)), std::string::npos) << text;
+    const auto name = taken == std::string_view("buffer0") ? "buffer0" : fmt::format("{}_1", taken);
+    EXPECT_NE(text.find(fmt::format("w={},\n", name)), std::string::npos) << text;
+    EXPECT_EQ(text.find(fmt::format("out={},\n", name)), std::string::npos) << text;
+  }
 }
 
 TEST(EmitModule, GuardsTheModeOnlyWhereItMatters) {
@@ -92,12 +110,12 @@ TEST(EmitModule, LaunchesThatCountArePrintedAsALoop) {
   };
   const auto launches = [](const std::string& text) {
     size_t count = 0;
-    for (size_t at = 0; (at = text.find("relu_kernel[(4,)](", at)) != std::string::npos; ++at) ++count;
+    for (size_t at = 0; (at = text.find(", relu_kernel, (4, 1, 1), {", at)) != std::string::npos; ++at)
+      ++count;
     return count;
   };
   std::string counted = text({0, 1, 2, 3});
-  EXPECT_NE(counted.find("            for i1 in range(4):\n                relu_kernel[(4,)]("),
-            std::string::npos)
+  EXPECT_NE(counted.find("            for i1 in range(4):\n                _launch("), std::string::npos)
       << counted;
   EXPECT_NE(counted.find("N=i1,"), std::string::npos) << counted;
   EXPECT_EQ(launches(counted), 1u);
@@ -123,7 +141,7 @@ TEST(EmitModule, ChoosesTheVariant) {
   EmitRequest request = RequestFor(plan);
   request.variant = 1;
   const auto emitted = EmitModule(request);
-  EXPECT_NE(std::get<std::string>(emitted).find("relu_kernel[(2, 3)]("), std::string::npos);
+  EXPECT_NE(std::get<std::string>(emitted).find("kept, 0, relu_kernel, (2, 3, 1), {"), std::string::npos);
   EXPECT_EQ(std::get<LaunchStep>(WithVariant(plan, 3).run[1]).variants.size(), 1u);
 }
 
@@ -136,8 +154,8 @@ TEST(EmitModule, PreparesWhatRunReadsFromSetup) {
   const auto emitted = EmitModule(RequestFor(plan));
   ASSERT_TRUE(std::holds_alternative<std::string>(emitted));
   const std::string& text = std::get<std::string>(emitted);
-  EXPECT_NE(text.find("t0 = torch.ops.aten.t.default(self.linear.weight)"), std::string::npos) << text;
-  EXPECT_NE(text.find("(t0,) = self._prepared()"), std::string::npos) << text;
+  EXPECT_NE(text.find("t0 = torch.ops.aten.t.default(linear_weight)"), std::string::npos) << text;
+  EXPECT_NE(text.find("(t0,) = self._prepared(state, device)"), std::string::npos) << text;
 }
 
 TEST(EmitModule, RefusesRandomTensorsThatNoStateDictHolds) {
@@ -162,8 +180,8 @@ TEST(EmitModule, PrintsLaunchArgumentsAsTritonTakesThem) {
   variant.call.push_back({"WORD", {std::string("twice")}});
   const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
   for (const char* piece :
-       {"x=TensorDescriptor(x0, [4, 4], [4, 1], [2, 4], padding=\"nan\")", "w=self.linear.weight",
-        "out=buffer0", "N=tl.float8e4nv", "DIMS=(4, tl.float16)", "ONE=(4,)", "FN=twice", "WORD=\"twice\"",
+       {"x=TensorDescriptor(x0, [4, 4], [4, 1], [2, 4], padding=\"nan\")", "w=linear_weight", "out=buffer0",
+        "N=tl.float8e4nv", "DIMS=(4, tl.float16)", "ONE=(4,)", "FN=twice", "WORD=\"twice\"",
         "from triton.tools.tensor_descriptor import TensorDescriptor\n"}) {
     EXPECT_NE(text.find(piece), std::string::npos) << piece << " is not in\n" << text;
   }
@@ -192,6 +210,16 @@ TEST(EmitModule, PrintsWhatKernelsShareOnce) {
   EXPECT_EQ(count("def twice("), 1);
   EXPECT_EQ(count("SCALE = 2\n"), 1);
   EXPECT_LT(text.find("SCALE = 2"), text.find("def other("));
+}
+
+TEST(HostMicroseconds, GrowsWithLaunchesMostOfAll) {
+  const double few = HostMicroseconds(PlanWithLaunches({1})),
+               more = HostMicroseconds(PlanWithLaunches({1, 2}));
+  Plan calls = PlanWithLaunches({1});
+  calls.run.push_back(calls.run[0]);
+  EXPECT_GT(few, 0);
+  EXPECT_GT(HostMicroseconds(calls), few);
+  EXPECT_GT(more, HostMicroseconds(calls));
 }
 
 TEST(Wrapper, FillsTheStructureOutsideOfKeys) {

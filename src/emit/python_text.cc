@@ -82,18 +82,6 @@ std::string PythonTuple(const std::vector<int64_t>& values) {
   return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
 }
 
-std::string StateExpression(std::string_view name) {
-  std::string out = "self";
-  while (!name.empty()) {
-    const std::string_view part = name.substr(0, name.find('.'));
-    name.remove_prefix(std::min(name.size(), part.size() + 1));
-    const bool number =
-        std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c); });
-    out += number ? fmt::format("[{}]", part) : fmt::format(".{}", part);
-  }
-  return out;
-}
-
 std::string RenameIdentifier(std::string_view source, std::string_view from, std::string_view to) {
   std::string out;
   char before = '\n';  // last character that is not a blank

@@ -18,8 +18,6 @@ std::string PythonString(std::string_view text);
 std::string PythonFloat(double value);
 // "(1, 2)", "(3,)", "()".
 std::string PythonTuple(const std::vector<int64_t>& values);
-// "gemm.weight" → "self.gemm.weight", "net.0.bias" → "self.net[0].bias".
-std::string StateExpression(std::string_view name);
 
 // Replaces every use of the identifier `from` outside strings and comments, but not attributes (`x.from`).
 std::string RenameIdentifier(std::string_view source, std::string_view from, std::string_view to);

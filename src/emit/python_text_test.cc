@@ -63,11 +63,6 @@ TEST(PythonString, EscapesWhatEndsALiteral) {
   EXPECT_EQ(PythonString("a\"b\\\n\x01"), "\"a\\\"b\\\\\\n\\x01\"");
 }
 
-TEST(StateExpression, IndexesNumberedModules) {
-  EXPECT_EQ(StateExpression("net.0.weight"), "self.net[0].weight");
-  EXPECT_EQ(StateExpression("scale"), "self.scale");
-}
-
 TEST(HoistFutures, MovesFutureImports) {
   std::vector<std::string> futures;
   EXPECT_EQ(HoistFutures("\"\"\"doc\"\"\"\nfrom __future__ import annotations\nimport torch\n", &futures),

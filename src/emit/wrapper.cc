@@ -120,6 +120,26 @@ std::optional<size_t> OnlyDifference(const LaunchVariant& a, const LaunchVariant
   return found;
 }
 
+std::string OptionsText(const KernelOptions& options) {
+  std::vector<std::string> items;
+  const KernelOptions defaults;
+  auto add = [&](std::string_view name, const auto& value, const auto& usual) {
+    if (value != usual) items.push_back(fmt::format("\"{}\": {}", name, value));
+  };
+  auto add_flag = [&](std::string_view name, bool KernelOptions::*option) {
+    if (options.*option != defaults.*option)
+      items.push_back(fmt::format("\"{}\": {}", name, options.*option ? "True" : "False"));
+  };
+  add("num_warps", options.num_warps, defaults.num_warps);
+  add("num_stages", options.num_stages, defaults.num_stages);
+  add("num_ctas", options.num_ctas, defaults.num_ctas);
+  if (options.maxnreg != defaults.maxnreg) items.push_back(fmt::format("\"maxnreg\": {}", options.maxnreg));
+  add_flag("enable_fp_fusion", &KernelOptions::enable_fp_fusion);
+  add_flag("enable_reflect_ftz", &KernelOptions::enable_reflect_ftz);
+  add_flag("launch_cooperative_grid", &KernelOptions::launch_cooperative_grid);
+  return fmt::format("{{{}}}", fmt::join(items, ", "));
+}
+
 // What a launch of several variants is printed as.
 const LaunchVariant* PrintedLaunch(const Step& step) {
   const auto* launch = std::get_if<LaunchStep>(&step);
@@ -152,10 +172,16 @@ LaunchLoop LoopFrom(const std::vector<const Step*>& steps, size_t first) {
   return loop;
 }
 
-Wrapper::Wrapper(const Plan& plan) : plan_(plan), names_(plan.tensors.size()) {}
+Wrapper::Wrapper(const Plan& plan)
+    : plan_(plan),
+      names_(plan.tensors.size()),
+      used_({"self", "state", "device", "kept", "versions", "torch", "triton", "tl", "TensorDescriptor"}) {
+  for (const Kernel& kernel : plan.kernels) used_.Unique(kernel.name);
+  for (size_t i = 0; i < plan.inputs.size(); ++i) used_.Unique(fmt::format("x{}", i));
+}
 
 std::string Wrapper::Fresh(TensorId id, std::string_view stem) {
-  names_[id] = fmt::format("{}{}", stem, next_++);
+  names_[id] = used_.Unique(fmt::format("{}{}", stem, next_++));
   return names_[id];
 }
 
@@ -240,36 +266,21 @@ std::string Wrapper::LaunchLiteral(const Value& value, const std::vector<KernelA
                      fmt::join(desc->block, ", "), desc->pad_nan ? ", padding=\"nan\"" : "");
 }
 
-std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop) const {
+std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop) {
   const LaunchVariant& variant = step.variants.front();
   const Kernel& kernel = plan_.kernels[variant.kernel];
-  std::vector<std::string> arguments;
+  const auto& grid = variant.grid;
+  // Which launch, of what, how; then what Triton has to know.
+  std::vector<std::string> arguments = {fmt::format("kept, {}, {}, ({}, {}, {}), {}", launches_++,
+                                                    kernel.name, grid[0], grid[1], grid[2],
+                                                    OptionsText(kernel.options))};
   size_t next = 0;
   for (const auto& [name, value] : variant.call) {
     const std::string literal = LaunchLiteral(value, variant.args, &next);
     const bool counts = loop != nullptr && name == loop->parameter;
     arguments.push_back(fmt::format("{}={}", name, counts ? loop->counter : literal));
   }
-  const KernelOptions defaults, &options = kernel.options;
-  if (options.num_warps != defaults.num_warps)
-    arguments.push_back(fmt::format("num_warps={}", options.num_warps));
-  if (options.num_stages != defaults.num_stages)
-    arguments.push_back(fmt::format("num_stages={}", options.num_stages));
-  if (options.num_ctas != defaults.num_ctas)
-    arguments.push_back(fmt::format("num_ctas={}", options.num_ctas));
-  if (options.maxnreg != defaults.maxnreg) arguments.push_back(fmt::format("maxnreg={}", options.maxnreg));
-  auto add_flag = [&](std::string_view name, bool KernelOptions::*option) {
-    if (options.*option == defaults.*option) return;
-    arguments.push_back(fmt::format("{}={}", name, options.*option ? "True" : "False"));
-  };
-  add_flag("enable_fp_fusion", &KernelOptions::enable_fp_fusion);
-  add_flag("enable_reflect_ftz", &KernelOptions::enable_reflect_ftz);
-  add_flag("launch_cooperative_grid", &KernelOptions::launch_cooperative_grid);
-  const auto& grid = variant.grid;
-  const std::string grid_text = grid[2] != 1   ? fmt::format("({}, {}, {})", grid[0], grid[1], grid[2])
-                                : grid[1] != 1 ? fmt::format("({}, {})", grid[0], grid[1])
-                                               : fmt::format("({},)", grid[0]);
-  return FormatCall(fmt::format("{}[{}]", kernel.name, grid_text), arguments, indent);
+  return FormatCall("_launch", arguments, indent);
 }
 
 std::string Wrapper::Statements(const std::vector<const Step*>& steps, int indent) {
@@ -277,7 +288,7 @@ std::string Wrapper::Statements(const std::vector<const Step*>& steps, int inden
   std::string out;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (LaunchLoop loop = LoopFrom(steps, i); loop.launches >= kLeast) {
-      loop.counter = fmt::format("i{}", next_++);
+      loop.counter = used_.Unique(fmt::format("i{}", next_++));
       const int64_t end = loop.first + static_cast<int64_t>(loop.launches - 1) * loop.step + 1;
       const std::string range = loop.step != 1    ? fmt::format("{}, {}, {}", loop.first, end, loop.step)
                                 : loop.first != 0 ? fmt::format("{}, {}", loop.first, end)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "program/names.h"
 
 namespace tritogen {
 
@@ -35,6 +36,8 @@ class Wrapper {
   explicit Wrapper(const Plan& plan);
 
   void Name(TensorId id, std::string expression) { names_[id] = std::move(expression); }
+  // A name of its own for an entry of the state: "net.0.weight" → "net_0_weight".
+  void NameState(const StateEntry& entry) { names_[entry.tensor] = used_.Unique(entry.name); }
   const std::string& NameOf(TensorId id) const { return names_[id]; }
   // Statements at `indent` spaces, each ending in a newline.
   std::string Statements(const std::vector<const Step*>& steps, int indent);
@@ -46,13 +49,14 @@ class Wrapper {
  private:
   std::string AtenStatement(const AtenStep& step, int indent);
   std::string ConstantStatement(const ConstantStep& step, int indent);
-  std::string LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop = nullptr) const;
+  std::string LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop = nullptr);
   std::string LaunchLiteral(const Value& value, const std::vector<KernelArg>& args, size_t* next) const;
   std::string Fresh(TensorId id, std::string_view stem);
 
   const Plan& plan_;
   std::vector<std::string> names_;  // by tensor id; empty: not yet made
-  int next_ = 0;
+  NameTable used_;
+  int next_ = 0, launches_ = 0;
 };
 
 }  // namespace tritogen

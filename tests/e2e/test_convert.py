@@ -43,6 +43,50 @@ assert x.grad is not None and type(shipped).__name__ == "Model"
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
 
 
+def test_the_module_launches_again_what_triton_has_compiled(tritogen, tmp_path):
+    converted(tritogen, tmp_path, "mlp_gelu.py")
+    check = """
+import contextlib, torch, triton, out
+torch.cuda.device = lambda device: contextlib.nullcontext()
+out._fits = lambda value, expected: True  # as if a CPU's tensors were what was verified
+launches = []
+
+class Kernel:
+    def __init__(self, function): self.function = function
+    def __getitem__(self, grid):
+        def launch(**named):
+            launches.append(("first", self.function.__name__, grid, [named.pop(name) for name in self.function.arg_names]))
+            assert set(named) <= {"num_warps", "num_stages"}
+            return Compiled(self.function)
+        return launch
+
+class Compiled(Kernel):
+    def __getitem__(self, grid): return lambda *values: launches.append(("again", self.function.__name__, grid, list(values)))
+
+for name, value in list(vars(out).items()):
+    if isinstance(value, triton.JITFunction): setattr(out, name, Kernel(value))
+
+def call(*inputs):
+    launches.clear()
+    model(*inputs)
+    return [launch[0] for launch in launches], [launch[1:3] for launch in launches], [v for launch in launches for v in launch[3]]
+
+model = out.Model(*out.get_init_inputs())
+x = out.get_inputs()[0]
+how, which, first = call(x)
+assert how and set(how) == {"first"}
+how, again, values = call(x)
+assert set(how) == {"again"} and again == which
+assert [v for v in values if not torch.is_tensor(v)] == [v for v in first if not torch.is_tensor(v)]
+owner = next(m for m in model.modules() if isinstance(m, torch.nn.Linear))
+owner.weight = torch.nn.Parameter(owner.weight.detach().clone())
+assert any(v is owner.weight for v in call(x)[2]), "a parameter that was replaced is read where it is now"
+del model._modules[next(name for name, m in model.named_modules() if m is owner)]
+assert None in out._state(model)
+"""
+    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+
+
 def test_html_shows_the_candidates_and_the_module(tritogen, tmp_path):
     finished = tritogen("convert", ROOT / "examples/mlp_gelu.py", "-o", "out.py", "--html", "report.html")
     assert finished.returncode == 0, finished.stdout + finished.stderr

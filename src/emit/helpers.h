@@ -1,0 +1,13 @@
+// Python that a shipped module brings along: what its guards and its launches are made of.
+#pragma once
+
+namespace tritogen {
+
+// _Meta and _fits: whether arguments and state are what the kernels were verified with.
+extern const char* const kGuards;
+// _state: parameters and buffers at their _PLACES.
+extern const char* const kStateReader;
+// _launch: a launch that Triton has seen before.
+extern const char* const kLauncher;
+
+}  // namespace tritogen
