@@ -118,22 +118,45 @@ std::vector<eval::Attempt> Attempted(const Proposers& proposers, JudgePool* pool
   return std::move(outcomes->attempts);
 }
 
-// The fastest first. Without a GPU there is no time to choose by: most work in Triton, then fewest steps,
-// then the proposer's own order.
+// How long the caller of a module waits for its call: for the GPU or, where there are many small launches,
+// for the host. Nothing where no GPU took part.
+std::optional<double> CallMicroseconds(const eval::Attempt& attempt) {
+  const auto median = MedianMicrosecondsIn(attempt.reply.verdict);
+  if (!median) return std::nullopt;
+  return std::max(*median, HostMicroseconds(*attempt.reply.plan));
+}
+
+// The one whose call is over first comes first; where the host is what takes time, fewest launches. Without a
+// GPU there is no time to choose by: most work in Triton, then fewest steps, then the proposer's own order.
 std::vector<const eval::Attempt*> BestFirst(const std::vector<eval::Attempt>& judged) {
   std::vector<const eval::Attempt*> passed;
   for (const eval::Attempt& one : judged) {
     if (one.reply.outcome == "passed" && one.reply.plan) passed.push_back(&one);
   }
   std::stable_sort(passed.begin(), passed.end(), [](const eval::Attempt* a, const eval::Attempt* b) {
-    const auto time_a = MedianMicrosecondsIn(a->reply.verdict),
-               time_b = MedianMicrosecondsIn(b->reply.verdict);
+    const auto time_a = CallMicroseconds(*a), time_b = CallMicroseconds(*b);
     if (time_a && time_b) return *time_a < *time_b;
     const double share_a = WorkShareIn(a->reply.verdict), share_b = WorkShareIn(b->reply.verdict);
     if (share_a != share_b) return share_a > share_b;
     return a->reply.plan->run.size() < b->reply.plan->run.size();
   });
   return passed;
+}
+
+// Where another answer takes the GPU less time than the one that was chosen.
+void RemarkOnChoice(const std::vector<const eval::Attempt*>& passed, const eval::Attempt& chosen,
+                    std::vector<std::string>* remarks) {
+  const auto time = [](const eval::Attempt& a) { return MedianMicrosecondsIn(a.reply.verdict); };
+  const eval::Attempt* quickest = &chosen;
+  for (const eval::Attempt* one : passed) {
+    if (time(*one) && time(*quickest) && *time(*one) < *time(*quickest)) quickest = one;
+  }
+  if (quickest == &chosen) return;
+  remarks->push_back(fmt::format(
+      "{} takes the GPU less time ({:.0f} us), but its launches keep the caller for some {:.0f} us; "
+      "those of {} for some {:.0f} us",
+      quickest->candidate.strategy, *time(*quickest), HostMicroseconds(*quickest->reply.plan),
+      chosen.candidate.strategy, HostMicroseconds(*chosen.reply.plan)));
 }
 
 std::string DefaultOut(const std::string& file) {
@@ -179,7 +202,8 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
                                          fmt::join(asked.unknown, ", ")));
   }
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
-  for (const eval::Attempt* best : BestFirst(judged)) {
+  const std::vector<const eval::Attempt*> passed = BestFirst(judged);
+  for (const eval::Attempt* best : passed) {
     auto shipped = Ship(recorder, ReferenceRequest(options, source), *reference->plan, *best->reply.plan,
                         BestVariantIn(best->reply.verdict),
                         ModuleHeader(options.file, best->candidate, best->reply.verdict));
@@ -191,6 +215,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
     report.out = out;
     report.chosen = best - judged.data();
     report.module = std::get<std::string>(std::move(shipped));
+    RemarkOnChoice(passed, *best, &report.remarks);
     WriteFileAtomic(report.out, report.module);
     break;
   }
