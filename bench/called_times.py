@@ -3,7 +3,8 @@
     python3 bench/called_times.py ANSWERS.jsonl --out times.json [--workers 6] [--seconds 1.0] [--only TEXT ...]
     python3 bench/called_times.py --shipped REFERENCES MODULES --out times.json
 
-A line of ANSWERS.jsonl has `id`, `reference` (source with Model, get_inputs, get_init_inputs) and `answer` (source with ModelNew).
+ANSWERS.jsonl is what `tritogen eval --suite kernelbench … --answers FILE` writes: `id`, `reference` (source with Model, get_inputs,
+get_init_inputs) and `answer` (source with ModelNew); the first answer to each task is timed.
 --shipped: files of the folder REFERENCES, and of the folder MODULES what `tritogen convert` has written for those of the same names;
 these are timed a second time with Triton's own launches (`ours_jit`). Their outputs must be the same bits both ways. Times are of CUDA events around one call, behind a flush of the L2, the two modules taking turns; microseconds, medians. `called`: the
 call itself. `graph`: a replay of the call captured in a CUDA graph. `host`: until the call returns, nothing waited for. First every
@@ -174,7 +175,10 @@ def main():
         references, modules = map(pathlib.Path, options.shipped)
         lines = [{"id": m.name, "reference": (references / m.name).read_text(), "answer": m.read_text()} for m in sorted(modules.glob("*.py"))]
     else:
-        lines = list(map(json.loads, open(options.answers)))
+        first = {}
+        for line in map(json.loads, open(options.answers)):
+            first.setdefault(line["id"], line)
+        lines = list(first.values())
     lines = [line for line in lines if not options.only or any(t in line["id"] for t in options.only)]
     failed = {}
     with multiprocessing.get_context("spawn").Pool(options.workers, maxtasksperchild=8) as pool:

@@ -38,7 +38,7 @@ struct EvalOptions {
   ProposerOptions proposers;
   RunnerOptions runner;
   int samples = 8, judges = 0;
-  std::string judge = "cpu", out, html, failures;
+  std::string judge = "cpu", out, html, failures, answers;
   double budget_seconds = 60;
   bool hybrid = false, repair = false, json = false, allow_weak_jail = false;
 };
@@ -73,6 +73,8 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
                   "folder: results as they come, and the summary; a second run goes on there");
   app->add_option("--failures", o->failures,
                   "append wrong answers to this JSONL file, as training on repairs reads them");
+  app->add_option("--answers", o->answers,
+                  "append all answers, right ones too, with their verdicts to this JSONL file");
   app->add_option("--html", o->html, "write a report to this file: one self-contained page");
   app->add_flag("--json", o->json, "print the summary as JSON on stdout");
   app->add_flag("--allow-weak-jail", o->allow_weak_jail,
@@ -218,7 +220,7 @@ class Watch {
 int Eval(EvalOptions o, const Environment& environment) {
   NameProposers(&o);
   CheckSuite(o.suite);
-  for (const std::string& path : {o.html, o.failures}) RequireWritable(path);
+  for (const std::string& path : {o.html, o.failures, o.answers}) RequireWritable(path);
   const CommonOptions common{.strict = !o.hybrid,
                              .device = o.judge,
                              .seed = o.suite.seed,
@@ -230,7 +232,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   CatchInterrupt();
   const Asked asked = MakeProposers(o, environment, gpu);
   ordered_json options = Identity(o);
-  EvalOutput output(o.out, options, o.failures);
+  EvalOutput output(o.out, options, o.failures, o.answers);
   std::vector<std::string> remarks;
   std::vector<eval::Task> tasks;
   if (o.suite.suite == "synth") tasks = DrawSuite(o.suite, environment);
@@ -258,7 +260,7 @@ int Eval(EvalOptions o, const Environment& environment) {
       .asked_at_once = o.runner.device == "cpu" ? kTasksOnCpu : kTasksOnGpu,
       .stop = Interrupted};
   run.on_outcomes = [&](const eval::Task& task, const eval::Outcomes& outcomes) {
-    output.Add(eval::ResultOf(task, outcomes), eval::FailuresOf(task, outcomes));
+    output.Add(task, outcomes);
     watch.See(outcomes);
   };
   run.progress = [&](const eval::EvaluateRun::Counts& counts) { watch.Show(counts); };

@@ -32,9 +32,11 @@ void Append(std::ofstream* file, const std::string& lines, const std::string& wh
 
 }  // namespace
 
-EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, const std::string& failures)
+EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, const std::string& failures,
+                       const std::string& answers)
     : folder_(folder) {
   if (!failures.empty()) failures_ = OpenForAppending(failures);
+  if (!answers.empty()) answers_ = OpenForAppending(answers);
   if (folder_.empty()) return;
   std::error_code error;
   fs::create_directories(folder_, error);
@@ -73,12 +75,15 @@ void EvalOutput::GoOn(const std::string& path) {
   }
 }
 
-void EvalOutput::Add(const ordered_json& result, const std::vector<ordered_json>& failures) {
-  if (failures_.is_open()) {
+void EvalOutput::Add(const eval::Task& task, const eval::Outcomes& outcomes) {
+  const auto append = [](std::ofstream* file, const std::vector<ordered_json>& objects, const char* what) {
     std::string lines;
-    for (const ordered_json& failure : failures) lines += LineOf(failure);
-    Append(&failures_, lines, "the file of failures");
-  }
+    for (const ordered_json& object : objects) lines += LineOf(object);
+    Append(file, lines, what);
+  };
+  if (failures_.is_open()) append(&failures_, eval::FailuresOf(task, outcomes), "the file of failures");
+  if (answers_.is_open()) append(&answers_, eval::FilesOf(task, outcomes), "the file of answers");
+  const ordered_json result = eval::ResultOf(task, outcomes);
   if (results_.is_open()) Append(&results_, LineOf(result), folder_);
   score_.Add(nlohmann::json(result));
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "eval/result.h"
 #include "eval/score.h"
 
 namespace tritogen {
@@ -16,12 +17,14 @@ class EvalOutput {
  public:
   // `folder` may be empty: nothing is kept. Makes the folder, or reads what is in it. Throws UserError where
   // it holds another evaluation (other options), results that are none, or cannot be written.
-  // `failures`: a JSONL file that wrong answers are appended to; may be empty.
-  EvalOutput(const std::string& folder, const nlohmann::ordered_json& options, const std::string& failures);
+  // `failures`, `answers`: JSONL files that wrong answers, and all answers as files, are appended to; may be
+  // empty.
+  EvalOutput(const std::string& folder, const nlohmann::ordered_json& options, const std::string& failures,
+             const std::string& answers);
 
   const std::set<std::string>& done() const { return done_; }  // ids of tasks
-  // One line, written whole; its failures before it.
-  void Add(const nlohmann::ordered_json& result, const std::vector<nlohmann::ordered_json>& failures);
+  // A line of the results, written whole; what goes to the other files before it.
+  void Add(const eval::Task& task, const eval::Outcomes& outcomes);
   // The score of all results, also of earlier runs.
   const eval::Score& score() const { return score_; }
   // summary.json
@@ -31,7 +34,7 @@ class EvalOutput {
   void GoOn(const std::string& path);
 
   std::string folder_;
-  std::ofstream results_, failures_;
+  std::ofstream results_, failures_, answers_;
   std::set<std::string> done_;
   eval::Score score_;
 };

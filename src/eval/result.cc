@@ -26,6 +26,13 @@ ordered_json AnswerOf(const Attempt& attempt) {
   return answer;
 }
 
+ordered_json VerdictOf(const Attempt& attempt) {
+  const nlohmann::json& verdict = attempt.reply.verdict;
+  return {{"verdict", attempt.reply.outcome},
+          {"rule", TextIn(verdict, "rule")},
+          {"reason", TextIn(verdict, "reason")}};
+}
+
 }  // namespace
 
 ordered_json ResultOf(const Task& task, const Outcomes& outcomes) {
@@ -49,16 +56,28 @@ std::vector<ordered_json> FailuresOf(const Task& task, const Outcomes& outcomes)
     if (attempt.passed() || attempt.mends || attempt.candidate.answer.empty() || outcome == "infra_error" ||
         attempt.reply.reference_failed)
       continue;
-    const nlohmann::json& verdict = attempt.reply.verdict;
-    failures.push_back(
-        {{"id", task.id},
-         {"program", PrintProgram(*task.program)},
-         {"reference", task.reference.text},
-         {"answer", attempt.candidate.answer},
-         {"verdict",
-          {{"verdict", outcome}, {"rule", TextIn(verdict, "rule")}, {"reason", TextIn(verdict, "reason")}}}});
+    failures.push_back({{"id", task.id},
+                        {"program", PrintProgram(*task.program)},
+                        {"reference", task.reference.text},
+                        {"answer", attempt.candidate.answer},
+                        {"verdict", VerdictOf(attempt)}});
   }
   return failures;
+}
+
+std::vector<ordered_json> FilesOf(const Task& task, const Outcomes& outcomes) {
+  std::vector<ordered_json> files;
+  for (const Attempt& attempt : outcomes.attempts) {
+    if (attempt.candidate.source.empty()) continue;
+    files.push_back({{"id", task.id},
+                     {"proposer", attempt.candidate.proposer},
+                     {"number", attempt.candidate.number},
+                     {"strategy", attempt.candidate.strategy},
+                     {"reference", task.reference.text},
+                     {"answer", attempt.candidate.source},
+                     {"verdict", VerdictOf(attempt)}});
+  }
+  return files;
 }
 
 }  // namespace tritogen::eval

@@ -20,4 +20,8 @@ nlohmann::ordered_json ResultOf(const Task& task, const Outcomes& outcomes);
 // blame for, those of proposers that write no text, and repairs, whose question was another one.
 std::vector<nlohmann::ordered_json> FailuresOf(const Task& task, const Outcomes& outcomes);
 
+// All answers that have code, as files: {"id", "proposer", "number", "strategy", "reference", "answer",
+// "verdict": {"verdict", "rule", "reason"}}.
+std::vector<nlohmann::ordered_json> FilesOf(const Task& task, const Outcomes& outcomes);
+
 }  // namespace tritogen::eval

@@ -143,7 +143,7 @@ def get_init_inputs():
     (tmp_path / "angles.py").write_text(body)
     finished = tritogen("convert", "angles.py", "-o", "out.py", "-n", "1", "--proposer", "teacher", "--strict")
     assert finished.returncode == 0 and "wrote out.py" in finished.stdout, finished.stdout + finished.stderr
-    assert "self.angles" in (tmp_path / "out.py").read_text().partition("# Triton kernels.")[2]
+    assert '((), "angles"),' in (tmp_path / "out.py").read_text().partition("# Triton kernels.")[2]
 
 
 def test_the_policy_is_asked_beside_the_teacher_about_what_it_knows(tritogen, tmp_path):

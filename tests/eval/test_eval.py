@@ -68,8 +68,11 @@ def test_suites_of_files(evaluate, tritogen, tmp_path):
     assert any("broken.py is left out" in remark for remark in summary["remarks"])
 
     (tmp_path / "tasks.jsonl").write_text(json.dumps({"reference": SQUARE, "id": "mine", "group": "own"}) + "\n")
-    summary = evaluate("--proposer", "teacher", "--suite", "tasks.jsonl", "-n", "1")
+    summary = evaluate("--proposer", "teacher", "--suite", "tasks.jsonl", "-n", "1", "--answers", "answers.jsonl")
     assert summary["proposers"]["teacher"]["groups"]["own"]["passed"] == 1
+    (answer,) = map(json.loads, (tmp_path / "answers.jsonl").read_text().splitlines())
+    assert answer["id"] == "mine" and answer["verdict"]["verdict"] == "passed" and answer["reference"] == SQUARE
+    assert "class ModelNew" in answer["answer"] and answer["proposer"] == "teacher" and answer["strategy"]
     (tmp_path / "bad.jsonl").write_text('{"reference": "x"}\n{"program": 3}\n')
     code, _, err = tritogen("eval", "--proposer", "teacher", "--suite", "bad.jsonl")
     assert code == 2 and "bad.jsonl, line 2" in err
