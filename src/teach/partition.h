@@ -53,6 +53,9 @@ std::vector<Segment> MatmulDomain(const Prim& product);
 // Axes of one of its operands, of which kFlat is what it sums over.
 std::vector<Segment> OperandDomain(const Prim& product, size_t operand);
 
+// What a prim reads that its kernel does not compute: the values behind operands that are inlined.
+std::vector<View> Reads(const Graph& graph, const Prim& prim);
+
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
 std::vector<Group> Partition(const Graph& graph);
