@@ -133,6 +133,8 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (graph[group.members[0]].kind == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
   if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
+  if (group.kind == GroupKind::kSideBySide)
+    return WriteSideBySideKernel(graph, group, buffers, options, name);
   if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);
   // The last dimension of the largest member as columns, where every member can be cut there.
   const auto& sizes = graph[group.members.back()].sizes;
