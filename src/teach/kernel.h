@@ -25,7 +25,7 @@ struct KernelOptions {
 
 struct KernelCode {
   std::string name;
-  std::string source;            // the decorated function
+  std::string source;            // the decorated function, behind those that it calls
   std::vector<PrimId> pointers;  // its tensor arguments, in order
   std::string grid;              // programs, as they come about: "triton.cdiv(65536, 1024)"
   // Pointers that are tensor descriptors: where they stand in `pointers`, shape of the tensor and of a block.
@@ -53,6 +53,9 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
                           const KernelOptions& options, const std::string& name);
 KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                              const KernelOptions& options, const std::string& name);
+KernelCode WriteSideBySideKernel(const Graph& graph, const Group& group,
+                                 const std::vector<std::string>& buffers, const KernelOptions& options,
+                                 const std::string& name);
 // Whether a program's registers hold the weights that a recurrent layer's state is multiplied by. Otherwise
 // it reads them again at each step.
 bool HoldsWeights(std::string_view cell, int64_t size);

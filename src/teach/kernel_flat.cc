@@ -10,6 +10,17 @@
 
 namespace tritogen::teach {
 
+void AddFlatBlock(const Group& group, const std::string& number, bool masked, TileCode& code, Lines& body) {
+  code.body = code.outer = &body;
+  for (const char* used : {"offs", "mask", "N", "BLOCK", "pid", "tile"}) code.Name(used);
+  code.axes[AxisKind::kFlat] = {"offs", masked ? "mask" : ""};
+  body.Add(
+      fmt::format("offs = {}{} * BLOCK + tl.arange(0, BLOCK)", number, code.wide() ? ".to(tl.int64)" : ""));
+  if (masked) body.Add("mask = offs < N");
+  for (PrimId member : group.members) code.Member(member);
+  for (PrimId member : group.stores) code.Store(member);
+}
+
 KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const KernelOptions& options, const std::string& name) {
   int64_t n = group.Size(AxisKind::kFlat);
@@ -17,23 +28,15 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   TileCode code(graph, group, buffers);
   const bool persistent = options.persistent && n > block;
   Lines head, body(persistent ? 2 : 1);
-  code.body = code.outer = &body;
-  for (const char* used : {"offs", "mask", "N", "BLOCK", "pid", "tile"}) code.Name(used);
   const std::string count = CountText(FactorsOf(group.domain, AxisKind::kFlat));
   bool masked = n % block != 0;
-  code.axes[AxisKind::kFlat] = {"offs", masked ? "mask" : ""};
-  const std::string wide = code.wide() ? ".to(tl.int64)" : "";
   if (persistent) {
     head.Add("# Each program takes every num_programs-th block of BLOCK neighbouring elements.");
     head.Add("for tile in range(tl.program_id(0), tl.cdiv(N, BLOCK), tl.num_programs(0)):");
-    body.Add(fmt::format("offs = tile{} * BLOCK + tl.arange(0, BLOCK)", wide));
   } else {
     body.Add("# Each program computes BLOCK neighbouring elements.");
-    body.Add(fmt::format("offs = tl.program_id(0){} * BLOCK + tl.arange(0, BLOCK)", wide));
   }
-  if (masked) body.Add("mask = offs < N");
-  for (PrimId member : group.members) code.Member(member);
-  for (PrimId member : group.stores) code.Store(member);
+  AddFlatBlock(group, persistent ? "tile" : "tl.program_id(0)", masked, code, body);
 
   KernelCode kernel;
   kernel.name = name;

@@ -92,17 +92,22 @@ std::string CombineFunctions(const std::string& kernels) {
   return text;
 }
 
+std::string FunctionText(const std::string& name, const std::vector<std::string>& params,
+                         const std::string& body) {
+  std::string line = fmt::format("def {}({}):\n", name, fmt::join(params, ", "));
+  if (line.size() > 100) line = fmt::format("def {}(\n    {},\n):\n", name, fmt::join(params, ",\n    "));
+  return line + body;
+}
+
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
                        const std::string& body, const std::string& counter) {
   std::vector<std::string> params;
   for (PrimId id : code.pointers()) params.push_back(code.Pointer(id));
   if (!counter.empty()) params.push_back(counter);
   for (const std::string& constant : constants) params.push_back(constant + ": tl.constexpr");
-  std::string line = fmt::format("def {}({}):\n", name, fmt::join(params, ", "));
-  if (line.size() > 100) line = fmt::format("def {}(\n    {},\n):\n", name, fmt::join(params, ",\n    "));
   // One kernel serves all its values: Triton would make others for 1 and for multiples of 16.
   const std::string plain = counter.empty() ? "" : fmt::format("(do_not_specialize=[\"{}\"])", counter);
-  return "@triton.jit" + plain + "\n" + line + body;
+  return "@triton.jit" + plain + "\n" + FunctionText(name, params, body);
 }
 
 std::vector<std::string> Operators(const Graph& graph, const Group& group) {
@@ -128,6 +133,8 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (graph[group.members[0]].kind == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
   if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
+  if (group.kind == GroupKind::kSideBySide)
+    return WriteSideBySideKernel(graph, group, buffers, options, name);
   if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);
   // The last dimension of the largest member as columns, where every member can be cut there.
   const auto& sizes = graph[group.members.back()].sizes;

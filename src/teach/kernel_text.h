@@ -14,6 +14,14 @@ namespace tritogen::teach {
 std::string KernelText(const std::string& name, TileCode& code, const std::vector<std::string>& constants,
                        const std::string& body, const std::string& counter = "");
 
+// A function with these parameters.
+std::string FunctionText(const std::string& name, const std::vector<std::string>& params,
+                         const std::string& body);
+
+// One block of a flat group's elements, that of this number among blocks of BLOCK neighbours; `masked` where
+// the last one is not full of the N elements.
+void AddFlatBlock(const Group& group, const std::string& number, bool masked, TileCode& code, Lines& body);
+
 // a·b, but 0 where one of them is 0 and the other has overflowed to infinity: partial products are not taken
 // in the elements' order, in which nothing may have overflowed. NaN stays NaN.
 std::string ProductKeepingZero(std::string_view a, std::string_view b);

@@ -107,20 +107,6 @@ class Partitioner {
     return std::span(prim.operands).subspan(prim.FirstElementwise());
   }
 
-  // What a prim reads that its kernel does not compute: the values behind operands that are inlined.
-  std::vector<View> Reads(const Prim& prim) const {
-    std::vector<View> reads;
-    for (const View& view : prim.operands) {
-      if (view.prim >= 0 && graph_[view.prim].inlined) {
-        std::vector<View> behind = Reads(graph_[view.prim]);
-        reads.insert(reads.end(), behind.begin(), behind.end());
-      } else {
-        reads.push_back(view);
-      }
-    }
-    return reads;
-  }
-
   // An indexed load reads memory: what it reads from must be complete before its kernel starts.
   bool LoadsFrom(const Prim& prim, int g) const {
     return prim.kind == PrimKind::kLoad && prim.operands[0].prim >= 0 &&
@@ -185,7 +171,7 @@ class Partitioner {
       }
       // A product reads whole rows and columns, not its own element.
       if (graph_[member].kind != PrimKind::kMatmul) continue;
-      for (const View& view : Reads(graph_[member])) {
+      for (const View& view : Reads(graph_, graph_[member])) {
         if (view.prim >= 0 && group_of_[view.prim] == flat) return;
       }
     }
@@ -254,7 +240,7 @@ class Partitioner {
   size_t Pointers(const Group& group) const {
     std::set<PrimId> read;
     for (PrimId member : group.members) {
-      for (const View& view : Reads(graph_[member])) {
+      for (const View& view : Reads(graph_, graph_[member])) {
         if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
       }
     }
@@ -268,7 +254,7 @@ class Partitioner {
       if (groups_[before].kind == GroupKind::kCall) needs.insert(before);
     }
     for (PrimId member : groups_[g].members) {
-      for (const View& view : Reads(graph_[member])) {
+      for (const View& view : Reads(graph_, graph_[member])) {
         if (view.prim >= 0 && group_of_[view.prim] >= 0 && group_of_[view.prim] != g)
           needs.insert(group_of_[view.prim]);
       }
@@ -295,7 +281,7 @@ class Partitioner {
     for (const Graph::Write& write : graph_.writes) stored.insert(write.value);
     for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
       if (graph_[id].inlined) continue;
-      for (const View& view : Reads(graph_[id])) {
+      for (const View& view : Reads(graph_, graph_[id])) {
         if (view.prim >= 0 && group_of_[view.prim] != group_of_[id]) stored.insert(view.prim);
       }
     }
@@ -325,6 +311,19 @@ class Partitioner {
 };
 
 }  // namespace
+
+std::vector<View> Reads(const Graph& graph, const Prim& prim) {
+  std::vector<View> reads;
+  for (const View& view : prim.operands) {
+    if (view.prim >= 0 && graph[view.prim].inlined) {
+      std::vector<View> behind = Reads(graph, graph[view.prim]);
+      reads.insert(reads.end(), behind.begin(), behind.end());
+    } else {
+      reads.push_back(view);
+    }
+  }
+  return reads;
+}
 
 std::vector<Group> Partition(const Graph& graph) {
   return Partitioner(graph).Run();

@@ -10,11 +10,12 @@
 namespace tritogen::teach {
 
 enum class GroupKind {
-  kFlat,       // pointwise over all elements
-  kRows,       // rows × columns; reductions run along the columns
-  kMatmul,     // one matrix product and pointwise work on its tiles
-  kRecurrent,  // one recurrent layer, or several in waves
-  kCall,       // one ATen call
+  kFlat,        // pointwise over all elements
+  kRows,        // rows × columns; reductions run along the columns
+  kMatmul,      // one matrix product and pointwise work on its tiles
+  kRecurrent,   // one recurrent layer, or several in waves
+  kCall,        // one ATen call
+  kSideBySide,  // several flat ones in one launch
 };
 
 enum class AxisKind { kFlat, kRow, kColumn, kBatch, kM, kN };
@@ -34,6 +35,7 @@ struct Group {
   std::vector<PrimId> members;     // in order of computation; for kMatmul the product comes first
   std::map<PrimId, bool> per_row;  // member → one element for each row instead of the full domain
   std::vector<PrimId> stores;      // members that others read or that are outputs
+  std::vector<Group> side;         // kSideBySide: those whose members and stores these are
 
   // Product of the sizes of all segments of this axis.
   int64_t Size(AxisKind axis) const;
@@ -53,9 +55,16 @@ std::vector<Segment> MatmulDomain(const Prim& product);
 // Axes of one of its operands, of which kFlat is what it sums over.
 std::vector<Segment> OperandDomain(const Prim& product, size_t operand);
 
+// What a prim reads that its kernel does not compute: the values behind operands that are inlined.
+std::vector<View> Reads(const Graph& graph, const Prim& prim);
+
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
 std::vector<Group> Partition(const Graph& graph);
+
+// Small flat groups that do not wait for each other in one launch, where the first of them was. For groups in
+// order of execution; so is the result.
+std::vector<Group> SideBySide(const Graph& graph, const std::vector<Group>& groups);
 
 // The digits of `view` on each segment of the domain (of its row segments only when `per_row`); nothing when
 // they do not fit. See SplitIntoAxes.

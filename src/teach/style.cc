@@ -100,6 +100,7 @@ std::string Style::Written(const std::string& source, const std::string& summary
   if (comments == 1) return text;
   std::string out;
   bool documented = comments != 2;
+  const size_t kernel = text.rfind("\ndef ");  // behind the functions that it calls
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
     const std::string line = text.substr(at, end - at);
@@ -107,7 +108,7 @@ std::string Style::Written(const std::string& source, const std::string& summary
     const size_t first = line.find_first_not_of(' ');
     if (comments == 0 && first != std::string::npos && line[first] == '#') continue;
     out += line + "\n";
-    if (!documented && line.ends_with("):")) {
+    if (!documented && at > kernel && line.ends_with("):")) {
       out += fmt::format("    \"\"\"{}\"\"\"\n", summary);
       documented = true;
     }

@@ -80,6 +80,12 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   return all;
 }
 
+// Small flat kernels do, but for where kernels are to be simple and where flat ones are written in another
+// way.
+bool SharesLaunches(const Strategy& strategy) {
+  return !strategy.lower.apart && !strategy.kernel.flat_rows && !strategy.kernel.persistent;
+}
+
 // Random numbers that depend on no tensor are PyTorch's, or they would be others: no work of the program's.
 // What is made of no tensor, and the parts of a complex one, are calls that compute nothing.
 bool AllInTriton(const Program& program, const Graph& graph, const std::vector<Group>& groups) {
@@ -132,6 +138,7 @@ std::vector<Answer> Teach(const Request& request) {
     if (static_cast<int>(answers.size()) == request.count) break;
     auto prepared = strategy.lower == LowerOptions{} ? first : Prepare(*request.program, strategy.lower);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;
+    if (SharesLaunches(strategy)) prepared->groups = SideBySide(prepared->graph, prepared->groups);
     // The plain text tells whether this is another program than those before; the style is another matter.
     auto module = WriteModule(request, prepared->graph, prepared->groups, strategy.kernel, Style{});
     if (!module || !seen.insert(module->source).second) continue;

@@ -30,6 +30,7 @@ POINTWISE = {
     "integer_powers": ("(65,)", "((9 * x).long() ** 3, 2 ** (9 * x).long(), 3 ** (3 * x).int().abs())"),
     "shifts": ("(65,)", "(torch.bitwise_right_shift((90 * x).int(), 2), torch.bitwise_left_shift((9 * x).long(), 3))"),
     "special": ("(65,)", "torch.lgamma(x.abs() + 0.1) + torch.erfinv(x.tanh() * 0.9)"),
+    "side_by_side": ("(33,7),(1030,),(5,6)", "(torch.relu(x), torch.exp(y - 1e-05), torch.exp(z.t() - 1e-06), x.flip(1), z.flip(1), z[:, 1:4].t() * 2)"),
     "views": ("(4,6)", "(x.view(2, 2, 6) * 2).transpose(0, 2).reshape(24) + 1"),
 }
 ROWS = {
@@ -149,6 +150,11 @@ def test_a_product_of_sums_of_sums():
 
 def test_a_product_of_bfloat16_parts():
     text = file_of("(400,520),(520,330)", "torch.relu(x @ y)")  # as small as one of parts can be
+    assert oracle.check(text, "f", is_function=True, strict=True, count=1)
+
+
+def test_parts_of_all_weights_in_one_launch():
+    text = file_of("(272,512),(512,512),(512,512)", "torch.relu(torch.relu(x @ y) @ z)")
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
