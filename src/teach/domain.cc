@@ -12,6 +12,11 @@ int64_t Group::Size(AxisKind axis) const {
   return n;
 }
 
+View Group::InOrder(PrimId member, const View& view) const {
+  const auto order = turned.find(member);
+  return order == turned.end() ? view : Permute(view, order->second);
+}
+
 std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {
   std::vector<int64_t> factors;
   for (const Segment& segment : domain) {
@@ -68,6 +73,22 @@ std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const 
     if (!per_row || segment.axis == AxisKind::kRow) sizes.push_back(segment.size);
   }
   return SplitIntoAxes(view, sizes);
+}
+
+std::optional<Group> InRows(const Graph& graph, const Group& group, const std::vector<int64_t>& sizes,
+                            size_t border) {
+  const auto at = sizes.begin() + static_cast<int64_t>(border);
+  const std::vector<int64_t> before(sizes.begin(), at), behind(at, sizes.end());
+  Group rows = group;
+  rows.kind = GroupKind::kRows;
+  rows.domain = {{AxisKind::kRow, Product(before), before}, {AxisKind::kColumn, Product(behind), behind}};
+  for (PrimId member : group.members) {
+    const Prim& prim = graph[member];
+    for (size_t i = prim.FirstElementwise(); i < prim.operands.size(); ++i) {
+      if (!Splits(graph, group.InOrder(member, prim.operands[i]), rows.domain, false)) return std::nullopt;
+    }
+  }
+  return rows;
 }
 
 std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,

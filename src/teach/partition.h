@@ -34,9 +34,14 @@ struct Group {
   std::vector<PrimId> members;     // in order of computation; for kMatmul the product comes first
   std::map<PrimId, bool> per_row;  // member → one element for each row instead of the full domain
   std::vector<PrimId> stores;      // members that others read or that are outputs
+  // Members whose elements do not follow each other in the domain as in memory: their dimensions, in the
+  // domain's order.
+  std::map<PrimId, std::vector<int64_t>> turned;
 
   // Product of the sizes of all segments of this axis.
   int64_t Size(AxisKind axis) const;
+  // A view that a member is read by or reads by, with its elements in the domain's order.
+  View InOrder(PrimId member, const View& view) const;
 };
 
 // The dimensions of all segments of this axis; their product is its size.
@@ -61,6 +66,10 @@ std::vector<Group> Partition(const Graph& graph);
 // they do not fit. See SplitIntoAxes.
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
                                                         bool per_row);
+// A flat group on rows and columns: the dimensions before and behind the border of these sizes, which are the
+// domain's. Nothing where a member cannot be cut there.
+std::optional<Group> InRows(const Graph& graph, const Group& group, const std::vector<int64_t>& sizes,
+                            size_t border);
 // Whether they fit, for the view and for what inlined work behind it reads.
 bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row);
 // The digits that belong to one axis, joined.
