@@ -50,11 +50,12 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
 // Its kinds.
 KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const KernelOptions& options, const std::string& name);
-// Pointwise work some of whose results lie in another order than the rest. `group`: of InTiles.
+// Pointwise work and windows some of whose results lie in another order than the rest. `group`: of InTiles.
 KernelCode WriteTileKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const std::string& name);
-// A flat group with such results on rows and columns: neighbours in memory follow each other along the
-// columns for the rest, along the rows for the results. Nothing for other groups.
+// A group with such results, its elements as rows (kRow) and columns (kColumn; of windows kN): neighbours in
+// memory follow each other along the rows for these results, along the columns for the rest. Nothing for
+// other groups.
 std::optional<Group> InTiles(const Graph& graph, const Group& group);
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name);

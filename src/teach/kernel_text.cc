@@ -127,8 +127,8 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);
   if (graph[group.members[0]].kind == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
   if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
-  if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (const auto tiles = InTiles(graph, group)) return WriteTileKernel(graph, *tiles, buffers, name);
+  if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);
   // The last dimension of the largest member as columns, where every member can be cut there.
   const PrimId largest = group.members.back();
@@ -136,7 +136,7 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   const auto last = std::find_if(sizes.rbegin(), sizes.rend(), [](int64_t size) { return size > 1; });
   const auto columns = static_cast<size_t>(sizes.rend() - last) - 1;
   if (last != sizes.rend() && *last < Product(sizes)) {
-    if (const auto rows = InRows(graph, group, sizes, columns))
+    if (const auto rows = CutInTwo(graph, group, sizes, columns))
       return WriteRowKernel(graph, *rows, buffers, options, name);
   }
   return WriteFlatKernel(graph, group, buffers, options, name);

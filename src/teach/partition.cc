@@ -7,14 +7,14 @@
 #include <span>
 
 #include "base/error.h"
+#include "teach/windows.h"
 
 namespace tritogen::teach {
 namespace {
 
 constexpr size_t kMaxMembers = 64, kMaxPointers = 24;
 // Elements that a kernel over rows may store in another order, each then a piece of memory of its own: that
-// costs about as much as a launch. Tiles of products and of pointwise work have neighbours in both
-// directions.
+// costs about as much as a launch. Tiles of products, pointwise work and windows have neighbours both ways.
 constexpr int64_t kFewApart = 1 << 19;
 
 int64_t DomainSize(const std::vector<Segment>& domain) {
@@ -149,7 +149,8 @@ class Partitioner {
     if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
     if (TryJoinElements(id, g)) return true;
     const std::vector<int64_t> order = OrderOfReads(prim, group);
-    if (order.empty() || (group.kind == GroupKind::kRows && Product(prim.sizes) > kFewApart)) return false;
+    const bool apart = group.kind == GroupKind::kRows && !AreSimpleWindows(graph_, group);
+    if (order.empty() || (apart && Product(prim.sizes) > kFewApart)) return false;
     groups_[g].turned[id] = order;
     if (TryJoinElements(id, g)) return true;
     groups_[g].turned.erase(id);

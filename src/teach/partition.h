@@ -17,6 +17,7 @@ enum class GroupKind {
   kCall,       // one ATen call
 };
 
+// kColumn: what rows are reduced along. Rows in tiles have two axes, kRow and kN.
 enum class AxisKind { kFlat, kRow, kColumn, kBatch, kM, kN };
 
 // The elements of a group's full-sized members, in memory order, cut into stretches of dimensions. A
@@ -62,14 +63,14 @@ std::vector<Segment> OperandDomain(const Prim& product, size_t operand);
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
 std::vector<Group> Partition(const Graph& graph);
 
-// The digits of `view` on each segment of the domain (of its row segments only when `per_row`); nothing when
+// The digits of `view` on each segment of the domain (but for its columns when `per_row`); nothing when
 // they do not fit. See SplitIntoAxes.
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
                                                         bool per_row);
-// A flat group on rows and columns: the dimensions before and behind the border of these sizes, which are the
-// domain's. Nothing where a member cannot be cut there.
-std::optional<Group> InRows(const Graph& graph, const Group& group, const std::vector<int64_t>& sizes,
-                            size_t border);
+// The group with its domain, flat or rows, cut in two: the dimensions before and behind the border of these
+// sizes, which are the domain's. Of flat ones the second are columns. Nothing where a member cannot be cut.
+std::optional<Group> CutInTwo(const Graph& graph, const Group& group, const std::vector<int64_t>& sizes,
+                              size_t border);
 // Whether they fit, for the view and for what inlined work behind it reads.
 bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row);
 // The digits that belong to one axis, joined.

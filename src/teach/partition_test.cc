@@ -166,7 +166,8 @@ TEST(Partition, ConvolutionWithBiasAndActivationIsOneProduct) {
 
 // Kernels for conv(`between`(relu(conv(x)))), large enough to be products of parts; relu's result is returned
 // too where it is `kept`.
-std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, bool pooled, bool kept) {
+enum class Between { kNothing, kPool, kSoftmax };
+std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, Between what, bool kept = false) {
   Maker m;
   const Arg one{Arg::List{Arg{int64_t{1}}, Arg{int64_t{1}}}},
       three{Arg::List{Arg{int64_t{3}}, Arg{int64_t{3}}}};
@@ -176,7 +177,10 @@ std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, bool po
          w = m.Leaf(NodeKind::kParameter, "w", {72, channels, 3, 3});
   NodeId relu =
       m.Op("aten::relu", {Ref(m.Op("aten::conv2d", {Ref(x), Ref(v), Arg{}, one, one}, sizes))}, sizes);
-  NodeId between = pooled ? m.Op("aten::max_pool2d", {Ref(relu), three, one, one}, sizes) : relu;
+  NodeId between = relu;
+  if (what == Between::kPool) between = m.Op("aten::max_pool2d", {Ref(relu), three, one, one}, sizes);
+  if (what == Between::kSoftmax)
+    between = m.Op("aten::_softmax", {Ref(relu), Arg{int64_t{-1}}, Arg{false}}, sizes);
   Program program =
       m.Finish(m.Op("aten::conv2d", {Ref(between), Ref(w), Arg{}, one, one}, {images, 72, 32, 32}));
   if (kept) program.outputs.push_back({relu});
@@ -184,19 +188,23 @@ std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, bool po
 }
 
 TEST(Partition, AProductMakesThePartsOfItsResultThatTheNextOneReads) {
-  const auto groups = ConvolutionsOfParts(64, 2, /*pooled=*/false, /*kept=*/false);
+  const auto groups = ConvolutionsOfParts(64, 2, Between::kNothing);
   // x's parts and both weights' are kernels; relu(conv(x)) itself is not stored.
   ASSERT_EQ(groups.size(), 5u);
   const auto product = std::ranges::find(groups, GroupKind::kMatmul, &Group::kind);
   EXPECT_EQ(product->stores.size(), 3u);
-  EXPECT_EQ(ConvolutionsOfParts(64, 2, false, /*kept=*/true).size(), 5u);
+  EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kNothing, /*kept=*/true).size(), 5u);
   // Twelve channels are made sixteen: their parts are no elements of the product's tile.
-  EXPECT_EQ(ConvolutionsOfParts(12, 12, false, false).size(), 6u);
+  EXPECT_EQ(ConvolutionsOfParts(12, 12, Between::kNothing).size(), 6u);
 }
 
-TEST(Partition, APoolMakesThePartsOfItsResultWhereTheyAreFew) {
-  EXPECT_EQ(ConvolutionsOfParts(64, 2, /*pooled=*/true, false).size(), 6u);
-  EXPECT_EQ(ConvolutionsOfParts(64, 16, true, false).size(), 7u);
+TEST(Partition, APoolMakesThePartsOfItsResult) {
+  EXPECT_EQ(ConvolutionsOfParts(64, 16, Between::kPool).size(), 6u);
+}
+
+TEST(Partition, RowsThatHaveNoNeighboursMakeFewParts) {
+  EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kSoftmax).size(), 6u);
+  EXPECT_EQ(ConvolutionsOfParts(64, 16, Between::kSoftmax).size(), 7u);
 }
 
 TEST(Partition, WhatIsPutTogetherIsTakenApartInTheSameKernel) {

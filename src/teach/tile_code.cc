@@ -155,7 +155,7 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
   }
   for (const Segment& segment : domain) {
     AxisKind axis = segment.axis;
-    if (std::count(seen.begin(), seen.end(), axis) > 0 || (per_row && axis != AxisKind::kRow)) continue;
+    if (std::count(seen.begin(), seen.end(), axis) > 0 || (per_row && axis == AxisKind::kColumn)) continue;
     seen.push_back(axis);
     const AxisCode& code = axes.at(axis);
     auto own = AxisDigits(*digits, domain, per_row, axis);
@@ -262,7 +262,7 @@ std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>&
   std::vector<AxisKind> seen;
   for (const Segment& segment : *domain_) {
     if (std::count(seen.begin(), seen.end(), segment.axis) > 0 || !all.Has(segment.axis)) continue;
-    if (per_row && segment.axis != AxisKind::kRow) continue;
+    if (per_row && segment.axis == AxisKind::kColumn) continue;
     seen.push_back(segment.axis);
     const std::string& mask = this->axes.at(segment.axis).mask;
     if (!mask.empty()) masks.push_back(mask);
