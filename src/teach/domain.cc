@@ -12,6 +12,11 @@ int64_t Group::Size(AxisKind axis) const {
   return n;
 }
 
+View Group::InOrder(PrimId member, const View& view) const {
+  const auto order = turned.find(member);
+  return order == turned.end() ? view : Permute(view, order->second);
+}
+
 std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {
   std::vector<int64_t> factors;
   for (const Segment& segment : domain) {
@@ -65,9 +70,29 @@ std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const 
                                                         bool per_row) {
   std::vector<int64_t> sizes;
   for (const Segment& segment : domain) {
-    if (!per_row || segment.axis == AxisKind::kRow) sizes.push_back(segment.size);
+    if (!per_row || segment.axis != AxisKind::kColumn) sizes.push_back(segment.size);
   }
   return SplitIntoAxes(view, sizes);
+}
+
+std::optional<Group> CutInTwo(const Graph& graph, const Group& group, const std::vector<int64_t>& sizes,
+                              size_t border) {
+  const auto at = sizes.begin() + static_cast<int64_t>(border);
+  const std::vector<int64_t> before(sizes.begin(), at), behind(at, sizes.end());
+  const bool flat = group.kind == GroupKind::kFlat;
+  Group cut = group;
+  cut.kind = GroupKind::kRows;
+  cut.domain = {{AxisKind::kRow, Product(before), before},
+                {flat ? AxisKind::kColumn : AxisKind::kN, Product(behind), behind}};
+  if (!flat) cut.domain.push_back(group.domain.back());
+  for (PrimId member : group.members) {
+    const Prim& prim = graph[member];
+    const bool per_row = group.per_row.at(member) && prim.kind != PrimKind::kReduce;
+    for (size_t i = prim.FirstElementwise(); i < prim.operands.size(); ++i) {
+      if (!Splits(graph, group.InOrder(member, prim.operands[i]), cut.domain, per_row)) return std::nullopt;
+    }
+  }
+  return cut;
 }
 
 std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
@@ -75,7 +100,7 @@ std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
   std::vector<Digit> joined;
   size_t at = 0;
   for (const Segment& segment : domain) {
-    if (per_row && segment.axis != AxisKind::kRow) continue;
+    if (per_row && segment.axis == AxisKind::kColumn) continue;
     if (segment.axis == axis) joined.insert(joined.end(), digits[at].begin(), digits[at].end());
     ++at;
   }

@@ -1,6 +1,7 @@
 // One generated kernel, and the ways to write it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,13 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
 // Its kinds.
 KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const KernelOptions& options, const std::string& name);
+// Pointwise work and windows some of whose results lie in another order than the rest. `group`: of InTiles.
+KernelCode WriteTileKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                           const std::string& name);
+// A group with such results, its elements as rows (kRow) and columns (kColumn; of windows kN): neighbours in
+// memory follow each other along the rows for these results, along the columns for the rest. Nothing for
+// other groups.
+std::optional<Group> InTiles(const Graph& graph, const Group& group);
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name);
 KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,

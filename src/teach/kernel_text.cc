@@ -132,27 +132,19 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);
   if (graph[group.members[0]].kind == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
   if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
+  if (const auto tiles = InTiles(graph, group)) return WriteTileKernel(graph, *tiles, buffers, name);
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kSideBySide)
     return WriteSideBySideKernel(graph, group, buffers, options, name);
   if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);
   // The last dimension of the largest member as columns, where every member can be cut there.
-  const auto& sizes = graph[group.members.back()].sizes;
-  int64_t n = group.Size(AxisKind::kFlat);
-  Group rows = group;
-  rows.kind = GroupKind::kRows;
-  for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 1 || sizes[i] == n) continue;
-    rows.domain = {{AxisKind::kRow, n / sizes[i], {sizes.begin(), sizes.begin() + static_cast<int64_t>(i)}},
-                   {AxisKind::kColumn, sizes[i], {}}};
-    bool fits = true;
-    for (PrimId member : group.members) {
-      const Prim& prim = graph[member];
-      for (size_t i = prim.FirstElementwise(); i < prim.operands.size(); ++i)
-        fits &= Splits(graph, prim.operands[i], rows.domain, false);
-    }
-    if (fits) return WriteRowKernel(graph, rows, buffers, options, name);
-    break;
+  const PrimId largest = group.members.back();
+  const std::vector<int64_t> sizes = group.InOrder(largest, graph.Whole(largest)).sizes;
+  const auto last = std::find_if(sizes.rbegin(), sizes.rend(), [](int64_t size) { return size > 1; });
+  const auto columns = static_cast<size_t>(sizes.rend() - last) - 1;
+  if (last != sizes.rend() && *last < Product(sizes)) {
+    if (const auto rows = CutInTwo(graph, group, sizes, columns))
+      return WriteRowKernel(graph, *rows, buffers, options, name);
   }
   return WriteFlatKernel(graph, group, buffers, options, name);
 }

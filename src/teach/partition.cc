@@ -1,15 +1,21 @@
 #include "teach/partition.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <span>
 
 #include "base/error.h"
+#include "teach/windows.h"
 
 namespace tritogen::teach {
 namespace {
 
 constexpr size_t kMaxMembers = 64, kMaxPointers = 24;
+// Elements that a kernel over rows may store in another order, each then a piece of memory of its own: that
+// costs about as much as a launch. Tiles of products, pointwise work and windows have neighbours both ways.
+constexpr int64_t kFewApart = 1 << 19;
 
 int64_t DomainSize(const std::vector<Segment>& domain) {
   int64_t n = 1;
@@ -127,17 +133,49 @@ class Partitioner {
       if (other >= 0 && other != g && DependsOn(other, g)) return false;
     }
     if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
-    int64_t numel = ContiguousView(id, prim.sizes).numel();
-    if (numel == DomainSize(group.domain) && Fits(prim, group, group.domain, false)) {
+    if (TryJoinElements(id, g)) return true;
+    const std::vector<int64_t> order = OrderOfReads(prim, group);
+    const bool apart = group.kind == GroupKind::kRows && !AreSimpleWindows(graph_, group);
+    if (order.empty() || (apart && Product(prim.sizes) > kFewApart)) return false;
+    groups_[g].turned[id] = order;
+    if (TryJoinElements(id, g)) return true;
+    groups_[g].turned.erase(id);
+    return false;
+  }
+
+  bool TryJoinElements(PrimId id, int g) {
+    const Group& group = groups_[g];
+    const int64_t numel = Product(graph_[id].sizes);
+    if (numel == DomainSize(group.domain) && Fits(id, group, group.domain, false)) {
       Enter(id, g, false);
       return true;
     }
     if (group.kind == GroupKind::kRows && numel == group.Size(AxisKind::kRow) &&
-        Fits(prim, group, group.domain, true)) {
+        Fits(id, group, group.domain, true)) {
       Enter(id, g, true);
       return true;
     }
     return false;
+  }
+
+  // The order of a value's dimensions in which the group has what it is made from. None where that is their
+  // own, and where nothing is gained: a value that need not be stored is better made by who reads it.
+  std::vector<int64_t> OrderOfReads(const Prim& prim, const Group& group) const {
+    const auto plain = [&](const View& view) {
+      return view.guards.empty() && (view.prim < 0 || !graph_[view.prim].inlined);
+    };
+    if (prim.kind != PrimKind::kPointwise || !std::ranges::all_of(prim.operands, plain)) return {};
+    for (const View& view : prim.operands) {
+      if (view.prim < 0 || group.per_row.count(view.prim) == 0) continue;
+      const auto turned = group.turned.find(view.prim);
+      if (turned != group.turned.end() && turned->second.size() == view.sizes.size()) return turned->second;
+      if (turned != group.turned.end() || !prim.once || IsRowMajor(view)) continue;
+      std::vector<int64_t> order(view.sizes.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::ranges::stable_sort(order, std::greater<>(), [&](int64_t dim) { return view.strides[dim]; });
+      return order;
+    }
+    return {};
   }
 
   // The pointwise kernels of the other operands come along where they can, so that nothing is stored between.
@@ -154,11 +192,12 @@ class Partitioner {
     const bool per_row = DomainSize(from.domain) != DomainSize(to.domain);
     if (per_row && (to.kind != GroupKind::kRows || DomainSize(from.domain) != to.Size(AxisKind::kRow)))
       return;
+    if (!from.turned.empty() && to.kind == GroupKind::kRows && DomainSize(from.domain) > kFewApart) return;
     if (graph_[from.members[0]].unit != graph_[to.members[0]].unit) return;
     if (from.members.size() + to.members.size() > kMaxMembers || Pointers(from) + Pointers(to) > kMaxPointers)
       return;
     for (PrimId member : from.members) {
-      if (!Fits(graph_[member], from, to.domain, per_row)) return;
+      if (!Fits(member, from, to.domain, per_row)) return;
     }
     for (PrimId member : from.members) {
       if (LoadsFrom(graph_[member], g)) return;
@@ -167,7 +206,7 @@ class Partitioner {
       if (LoadsFrom(graph_[member], flat)) return;
       // Of a value that the same program computes, an element finds its own only.
       for (const View& view : Tiles(graph_[member])) {
-        if (view.prim >= 0 && group_of_[view.prim] == flat && !view.IsContiguous()) return;
+        if (view.prim >= 0 && group_of_[view.prim] == flat && !IsOwn(to.InOrder(member, view), from)) return;
       }
       // A product reads whole rows and columns, not its own element.
       if (graph_[member].kind != PrimKind::kMatmul) continue;
@@ -183,6 +222,7 @@ class Partitioner {
     }
     for (PrimId member : from.members) Enter(member, g, per_row);
     from.members.clear();
+    to.turned.merge(from.turned);
     // In program order again; a product stays in front.
     std::sort(to.members.begin() + (to.kind == GroupKind::kMatmul ? 1 : 0), to.members.end());
   }
@@ -192,7 +232,7 @@ class Partitioner {
     Group& group = groups_[g];
     std::vector<Segment> domain = ReduceDomain(prim);
     const View& in = prim.operands[0];
-    if (in.prim >= 0 && group_of_[in.prim] == g && (group.per_row.at(in.prim) || !in.IsContiguous()))
+    if (in.prim >= 0 && group_of_[in.prim] == g && (group.per_row.at(in.prim) || !IsOwn(in, group)))
       return false;
     if (!Splits(graph_, in, domain, false)) return false;
     const bool per_row = prim.kind == PrimKind::kReduce;
@@ -201,9 +241,11 @@ class Partitioner {
       return true;
     }
     // A pointwise kernel becomes one of rows and columns when all its members can be cut that way.
-    if (group.kind != GroupKind::kFlat || DomainSize(domain) != DomainSize(group.domain)) return false;
+    if (group.kind != GroupKind::kFlat || DomainSize(domain) != DomainSize(group.domain) ||
+        (!group.turned.empty() && DomainSize(domain) > kFewApart))
+      return false;
     for (PrimId member : group.members) {
-      if (!Fits(graph_[member], group, domain, false)) return false;
+      if (!Fits(member, group, domain, false)) return false;
     }
     group.kind = GroupKind::kRows;
     group.domain = domain;
@@ -211,20 +253,27 @@ class Partitioner {
     return true;
   }
 
-  // Whether a pointwise prim can work on these elements: its dimensions split at the domain's borders, and
-  // what it reads of the group is at the same place.
-  bool Fits(const Prim& prim, const Group& group, const std::vector<Segment>& domain, bool per_row) const {
-    for (const View& view : Tiles(prim)) {
+  // Whether a member, or who would be one, can work on these elements: its dimensions split at the domain's
+  // borders, and what it reads of the group is at the same place.
+  bool Fits(PrimId id, const Group& group, const std::vector<Segment>& domain, bool per_row) const {
+    for (const View& read : Tiles(graph_[id])) {
+      const View view = group.InOrder(id, read);
       if (!Splits(graph_, view, domain, per_row)) return false;
       auto digits = DigitsOf(view, domain, per_row);
       auto member = group.per_row.find(view.prim);
       if (member == group.per_row.end()) continue;
-      if (member->second == per_row ? !view.IsContiguous()
-                                    : per_row || !IsRowBroadcast(view, *digits, domain)) {
+      const bool turned = group.turned.count(view.prim) > 0;
+      if (member->second == per_row ? !IsOwn(view, group)
+                                    : per_row || turned || !IsRowBroadcast(view, *digits, domain)) {
         return false;
       }
     }
     return true;
+  }
+
+  // Whether a member of the group finds what it reads of another one at the place of its own element.
+  bool IsOwn(const View& view, const Group& group) const {
+    return ReadAlike(view, group.InOrder(view.prim, graph_.Whole(view.prim)));
   }
 
   // Reads the row's own element of a per-row value, the same for every column.

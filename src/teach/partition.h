@@ -18,6 +18,7 @@ enum class GroupKind {
   kSideBySide,  // several flat ones in one launch
 };
 
+// kColumn: what rows are reduced along. Rows in tiles have two axes, kRow and kN.
 enum class AxisKind { kFlat, kRow, kColumn, kBatch, kM, kN };
 
 // The elements of a group's full-sized members, in memory order, cut into stretches of dimensions. A
@@ -36,9 +37,14 @@ struct Group {
   std::map<PrimId, bool> per_row;  // member → one element for each row instead of the full domain
   std::vector<PrimId> stores;      // members that others read or that are outputs
   std::vector<Group> side;         // kSideBySide: those whose members and stores these are
+  // Members whose elements do not follow each other in the domain as in memory: their dimensions, in the
+  // domain's order.
+  std::map<PrimId, std::vector<int64_t>> turned;
 
   // Product of the sizes of all segments of this axis.
   int64_t Size(AxisKind axis) const;
+  // A view that a member is read by or reads by, with its elements in the domain's order.
+  View InOrder(PrimId member, const View& view) const;
 };
 
 // The dimensions of all segments of this axis; their product is its size.
@@ -66,10 +72,14 @@ std::vector<Group> Partition(const Graph& graph);
 // order of execution; so is the result.
 std::vector<Group> SideBySide(const Graph& graph, const std::vector<Group>& groups);
 
-// The digits of `view` on each segment of the domain (of its row segments only when `per_row`); nothing when
+// The digits of `view` on each segment of the domain (but for its columns when `per_row`); nothing when
 // they do not fit. See SplitIntoAxes.
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,
                                                         bool per_row);
+// The group with its domain, flat or rows, cut in two: the dimensions before and behind the border of these
+// sizes, which are the domain's. Of flat ones the second are columns. Nothing where a member cannot be cut.
+std::optional<Group> CutInTwo(const Graph& graph, const Group& group, const std::vector<int64_t>& sizes,
+                              size_t border);
 // Whether they fit, for the view and for what inlined work behind it reads.
 bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row);
 // The digits that belong to one axis, joined.

@@ -164,6 +164,60 @@ TEST(Partition, ConvolutionWithBiasAndActivationIsOneProduct) {
   EXPECT_EQ(groups[0].kind, GroupKind::kMatmul);
 }
 
+// Kernels for conv(`between`(relu(conv(x)))), large enough to be products of parts; relu's result is returned
+// too where it is `kept`.
+enum class Between { kNothing, kPool, kSoftmax };
+std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, Between what, bool kept = false) {
+  Maker m;
+  const Arg one{Arg::List{Arg{int64_t{1}}, Arg{int64_t{1}}}},
+      three{Arg::List{Arg{int64_t{3}}, Arg{int64_t{3}}}};
+  const std::vector<int64_t> sizes = {images, channels, 32, 32};
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {images, 64, 32, 32});
+  NodeId v = m.Leaf(NodeKind::kParameter, "v", {channels, 64, 3, 3}),
+         w = m.Leaf(NodeKind::kParameter, "w", {72, channels, 3, 3});
+  NodeId relu =
+      m.Op("aten::relu", {Ref(m.Op("aten::conv2d", {Ref(x), Ref(v), Arg{}, one, one}, sizes))}, sizes);
+  NodeId between = relu;
+  if (what == Between::kPool) between = m.Op("aten::max_pool2d", {Ref(relu), three, one, one}, sizes);
+  if (what == Between::kSoftmax)
+    between = m.Op("aten::_softmax", {Ref(relu), Arg{int64_t{-1}}, Arg{false}}, sizes);
+  Program program =
+      m.Finish(m.Op("aten::conv2d", {Ref(between), Ref(w), Arg{}, one, one}, {images, 72, 32, 32}));
+  if (kept) program.outputs.push_back({relu});
+  return Groups(program, {.split_products = true});
+}
+
+TEST(Partition, AProductMakesThePartsOfItsResultThatTheNextOneReads) {
+  const auto groups = ConvolutionsOfParts(64, 2, Between::kNothing);
+  // x's parts and both weights' are kernels; relu(conv(x)) itself is not stored.
+  ASSERT_EQ(groups.size(), 5u);
+  const auto product = std::ranges::find(groups, GroupKind::kMatmul, &Group::kind);
+  EXPECT_EQ(product->stores.size(), 3u);
+  EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kNothing, /*kept=*/true).size(), 5u);
+  // Twelve channels are made sixteen: their parts are no elements of the product's tile.
+  EXPECT_EQ(ConvolutionsOfParts(12, 12, Between::kNothing).size(), 6u);
+}
+
+TEST(Partition, APoolMakesThePartsOfItsResult) {
+  EXPECT_EQ(ConvolutionsOfParts(64, 16, Between::kPool).size(), 6u);
+}
+
+TEST(Partition, RowsThatHaveNoNeighboursMakeFewParts) {
+  EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kSoftmax).size(), 6u);
+  EXPECT_EQ(ConvolutionsOfParts(64, 16, Between::kSoftmax).size(), 7u);
+}
+
+TEST(Partition, WhatIsPutTogetherIsTakenApartInTheSameKernel) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 32, 32, 32}),
+         y = m.Leaf(NodeKind::kInput, "y", {8, 16, 32, 32});
+  NodeId w = m.Leaf(NodeKind::kParameter, "w", {72, 48, 3, 3});
+  NodeId cat = m.Op("aten::cat", {Arg{Arg::List{Ref(x), Ref(y)}}, Arg{int64_t{1}}}, {8, 48, 32, 32});
+  const auto groups =
+      Groups(m.Finish(m.Op("aten::conv2d", {Ref(cat), Ref(w)}, {8, 72, 30, 30})), {.split_products = true});
+  EXPECT_EQ(groups.size(), 3u);
+}
+
 TEST(Partition, AnIndexedLoadWaitsForWhatItReads) {
   // softmax(x) read backwards: no program may read a row that another one still writes.
   Maker m;

@@ -17,8 +17,10 @@ constexpr size_t kMostPointers = 60;
 // of a program that has so many weights.
 constexpr int64_t kMostBytesEarly = int64_t{256} << 20;
 
+// Results in another order want tiles of their own.
 bool IsSmall(const Group& group) {
-  return group.kind == GroupKind::kFlat && group.Size(AxisKind::kFlat) <= kMostElements;
+  return group.kind == GroupKind::kFlat && group.turned.empty() &&
+         group.Size(AxisKind::kFlat) <= kMostElements;
 }
 
 class Arranger {

@@ -47,8 +47,8 @@ class Maker {
   Program program_;
 };
 
-inline std::vector<Group> Groups(const Program& program) {
-  return Partition(InlineViews(*Lower(program, {})));
+inline std::vector<Group> Groups(const Program& program, const LowerOptions& options = {}) {
+  return Partition(InlineViews(*Lower(program, options)));
 }
 
 inline std::vector<Answer> TeachFunction(const Program& program, bool strict = false) {

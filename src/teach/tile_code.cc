@@ -155,7 +155,7 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
   }
   for (const Segment& segment : domain) {
     AxisKind axis = segment.axis;
-    if (std::count(seen.begin(), seen.end(), axis) > 0 || (per_row && axis != AxisKind::kRow)) continue;
+    if (std::count(seen.begin(), seen.end(), axis) > 0 || (per_row && axis == AxisKind::kColumn)) continue;
     seen.push_back(axis);
     const AxisCode& code = axes.at(axis);
     auto own = AxisDigits(*digits, domain, per_row, axis);
@@ -262,7 +262,7 @@ std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>&
   std::vector<AxisKind> seen;
   for (const Segment& segment : *domain_) {
     if (std::count(seen.begin(), seen.end(), segment.axis) > 0 || !all.Has(segment.axis)) continue;
-    if (per_row && segment.axis != AxisKind::kRow) continue;
+    if (per_row && segment.axis == AxisKind::kColumn) continue;
     seen.push_back(segment.axis);
     const std::string& mask = this->axes.at(segment.axis).mask;
     if (!mask.empty()) masks.push_back(mask);
@@ -292,7 +292,7 @@ TileCode::Variable TileCode::Emit(PrimId id, bool per_row) {
   Axes all;
   for (size_t i = 0; i < prim.operands.size(); ++i) {
     const bool named = i >= prim.FirstElementwise() && Names(prim, i);
-    Variable variable = named ? Operand(prim.operands[i], per_row) : Variable{};
+    Variable variable = named ? Operand(group_.InOrder(id, prim.operands[i]), per_row) : Variable{};
     in.push_back(named ? Converted(variable.name, variable.dtype, prim.compute[i]) : "");
     axes.push_back(variable.axes);
     all.Add(variable.axes);
@@ -311,8 +311,7 @@ TileCode::Variable TileCode::Emit(PrimId id, bool per_row) {
 
 void TileCode::Store(PrimId id) {
   bool per_row = group_.per_row.at(id);
-  View whole = graph_.Whole(id);
-  Place place = PlaceOf(whole, *domain_, per_row);
+  Place place = PlaceOf(group_.InOrder(id, graph_.Whole(id)), *domain_, per_row);
   std::string value = Member(id);
   // A product's tile has an axis of size 1, too, along which no address moves: its first element is stored.
   const Axes own = AxesOf(id);

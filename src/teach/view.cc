@@ -37,6 +37,16 @@ bool View::IsContiguous() const {
   return prim != kElementNumber && offset == 0 && guards.empty() && IsRowMajor(*this);
 }
 
+bool ReadAlike(const View& a, const View& b) {
+  const auto digits = [](const View& view) {
+    std::vector<Digit> all;
+    for (int i = 0; i < view.rank(); ++i) all.push_back({view.sizes[i], view.strides[i]});
+    return MergeDigits(all);
+  };
+  return a.prim == b.prim && a.offset == b.offset && a.guards.empty() && b.guards.empty() &&
+         digits(a) == digits(b);
+}
+
 bool IsRowMajor(const View& view) {
   int64_t expected = 1;
   for (int i = view.rank() - 1; i >= 0; --i) {

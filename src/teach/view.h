@@ -35,6 +35,9 @@ struct View {
   bool IsContiguous() const;
 };
 
+// Whether they read the same elements in the same order; their shapes may differ. Never with guards.
+bool ReadAlike(const View& a, const View& b);
+
 // Its elements follow each other in memory in its own order, wherever they begin: what torch calls
 // contiguous.
 bool IsRowMajor(const View& view);

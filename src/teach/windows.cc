@@ -49,4 +49,15 @@ bool AreWindows(const Graph& graph, const Group& group) {
   return (reads.computed || reads.between) && !reads.apart;
 }
 
+bool AreSimpleWindows(const Graph& graph, const Group& group) {
+  if (group.domain.size() != 2 || !AreWindows(graph, group)) return false;
+  return std::ranges::all_of(group.members, [&](PrimId id) {
+    const Prim& prim = graph[id];
+    if (prim.kind != PrimKind::kReduce) return true;
+    const auto of = group.per_row.find(prim.operands[0].prim);
+    return prim.reduce != ReduceOp::kArgMax && prim.reduce != ReduceOp::kArgMin &&
+           IsFloating(prim.compute[0]) && (of == group.per_row.end() || !of->second);
+  });
+}
+
 }  // namespace tritogen::teach

@@ -10,4 +10,7 @@ namespace tritogen::teach {
 // column, and work out the place of each of its elements. REQUIRES: group.kind is kRows.
 bool AreWindows(const Graph& graph, const Group& group);
 
+// Windows of each of which no more is made than sums and the like, of floating point: they may be in tiles.
+bool AreSimpleWindows(const Graph& graph, const Group& group);
+
 }  // namespace tritogen::teach

@@ -158,6 +158,12 @@ def test_parts_of_all_weights_in_one_launch():
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
+def test_parts_that_are_made_where_the_activation_is():
+    body = "(lambda a: (a, F.conv2d(a, z, padding=1)))(torch.relu(F.conv2d(x, y)))"
+    text = file_of("(2,8,37,29),(64,8,1,1),(56,64,3,3)", body)
+    assert oracle.check(text, "f", is_function=True, strict=True, count=1)
+
+
 @pytest.mark.parametrize("name", list(INDEXED))
 def test_indexed(name):
     shapes, body = INDEXED[name]

@@ -1,0 +1,158 @@
+// Pointwise work and windows some of whose results lie in another order than what is read, as a transposed
+// copy does. Tiles have neighbours of the one order along their rows and of the other along their columns.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "program/triton_dtype.h"
+#include "teach/count_text.h"
+#include "teach/kernel.h"
+#include "teach/kernel_text.h"
+#include "teach/windows.h"
+
+namespace tritogen::teach {
+namespace {
+
+// Of a tile: 128 bytes of two-byte results one way, of four-byte ones the other.
+constexpr int64_t kRows = 64, kColumns = 32;
+
+class TileWriter {
+ public:
+  TileWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers)
+      : graph_(graph),
+        group_(group),
+        windows_(group.domain.size() > 2),
+        columns_(windows_ ? AxisKind::kN : AxisKind::kColumn),
+        row_mask_(group.Size(AxisKind::kRow) % kRows != 0),
+        column_mask_(group.Size(columns_) % kColumns != 0),
+        code_(graph, group, buffers) {}
+
+  void Write() {
+    for (const char* used : {"pid", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS",
+                             "BLOCK", "across", "start", "element", "WINDOW"})
+      code_.Name(used);
+    code_.body = code_.outer = &lines_;
+    code_.axes[AxisKind::kRow] = {"rows", row_mask_ ? "row_mask" : ""};
+    code_.axes[columns_] = {"cols", column_mask_ ? "col_mask" : ""};
+    lines_.Add("# Each program computes ROWS by BLOCK elements, neighbours in memory both ways.");
+    lines_.Add(fmt::format("pid = tl.program_id(0){}", code_.wide() ? ".to(tl.int64)" : ""));
+    lines_.Add("across = tl.cdiv(N_COLS, BLOCK)");
+    lines_.Add("rows = pid // across * ROWS + tl.arange(0, ROWS)[:, None]");
+    lines_.Add("cols = pid % across * BLOCK + tl.arange(0, BLOCK)[None, :]");
+    if (row_mask_) lines_.Add("row_mask = rows < N_ROWS");
+    if (column_mask_) lines_.Add("col_mask = cols < N_COLS");
+    if (windows_) Windows();
+    for (PrimId member : group_.members) {
+      if (!windows_ || group_.per_row.at(member)) code_.Member(member);
+    }
+    for (PrimId member : group_.stores) code_.Store(member);
+  }
+
+  KernelCode Finish(const std::string& name) {
+    KernelCode kernel;
+    kernel.name = name;
+    kernel.pointers = code_.pointers();
+    std::vector<std::string> constants;
+    auto constant = [&](const char* key, const auto& value) {
+      constants.push_back(key);
+      kernel.constants += fmt::format("{}{}={}", kernel.constants.empty() ? "" : ", ", key, value);
+    };
+    const std::string rows = CountText(FactorsOf(group_.domain, AxisKind::kRow)),
+                      columns = CountText(FactorsOf(group_.domain, columns_));
+    if (row_mask_) constant("N_ROWS", rows);
+    constant("N_COLS", columns);
+    constant("ROWS", kRows);
+    constant("BLOCK", kColumns);
+    if (windows_) constant("WINDOW", CountText(FactorsOf(group_.domain, AxisKind::kColumn)));
+    kernel.source = KernelText(name, code_, constants, lines_.text());
+    kernel.grid = fmt::format("triton.cdiv({}, {}) * triton.cdiv({}, {})", rows, kRows, columns, kColumns);
+    kernel.access = fmt::format(
+        "{} rows of {} columns; some results have neighbours along the rows, all else along the columns",
+        rows, columns);
+    kernel.launch = fmt::format("one program for each {}×{} elements, grid {}", kRows, kColumns, kernel.grid);
+    const char* load = windows_ ? "take one element of each window after the other, the loop written out"
+                                : "load a tile of each operand";
+    kernel.compute =
+        fmt::format("{}, compute {} in registers, store once", load, OperatorList(graph_, group_));
+    return kernel;
+  }
+
+ private:
+  // All reductions in one loop over the elements of a window.
+  void Windows() {
+    Lines inner(2);
+    code_.body = &inner;
+    code_.axes[AxisKind::kColumn] = {"element", ""};
+    inner.Add(
+        fmt::format("element = start + tl.arange(0, 1)[None, :]{}", code_.wide() ? ".to(tl.int64)" : ""));
+    std::map<PrimId, std::string> made;
+    for (PrimId member : group_.members) {
+      if (graph_[member].kind == PrimKind::kReduce) made[member] = Accumulated(member, &inner);
+    }
+    code_.body = &lines_;
+    code_.EndLoop();
+    lines_.Add("for start in tl.static_range(0, WINDOW):");
+    lines_.AddDeeper(inner);
+    Axes tile;
+    tile.Add(AxisKind::kRow);
+    tile.Add(columns_);
+    for (const auto& [member, variable] : made) code_.Bind(member, variable, graph_[member].compute[0], tile);
+  }
+
+  // A reduction's variable, which the loop adds its elements to.
+  std::string Accumulated(PrimId id, Lines* inner) {
+    const Prim& prim = graph_[id];
+    const std::string name = code_.NameOf(id);
+    lines_.Add(fmt::format("{} = tl.full((ROWS, BLOCK), {}, dtype={})", name,
+                           Neutral(prim.reduce, prim.compute[0]), TritonDtype(prim.compute[0])));
+    const std::string next = code_.Read(prim.operands[0], false, prim.compute[0]);
+    switch (prim.reduce) {
+      case ReduceOp::kSum:
+        inner->Add(fmt::format("{} += {}", name, next));
+        break;
+      case ReduceOp::kProd:
+        inner->Add(fmt::format("{} *= {}", name, next));
+        break;
+      case ReduceOp::kMax:
+        inner->Add(fmt::format("{0} = tl.maximum({0}, {1})", name, next));
+        break;
+      case ReduceOp::kMin:
+        inner->Add(fmt::format("{0} = tl.minimum({0}, {1})", name, next));
+        break;
+      default:
+        TRITOGEN_CHECK(false);  // not of AreSimpleWindows
+    }
+    return name;
+  }
+
+  const Graph& graph_;
+  const Group& group_;
+  const bool windows_;
+  const AxisKind columns_;
+  const bool row_mask_, column_mask_;
+  TileCode code_;
+  Lines lines_;
+};
+
+}  // namespace
+
+std::optional<Group> InTiles(const Graph& graph, const Group& group) {
+  const bool windows = group.kind == GroupKind::kRows && AreSimpleWindows(graph, group);
+  if (group.kind != GroupKind::kFlat && !windows) return std::nullopt;
+  for (PrimId id : group.stores) {
+    if (!group.turned.contains(id)) continue;
+    const View own = group.InOrder(id, graph.Whole(id));
+    for (size_t i = 0; i < own.sizes.size(); ++i) {
+      if (own.sizes[i] > 1 && own.strides[i] == 1) return CutInTwo(graph, group, own.sizes, i + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+KernelCode WriteTileKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                           const std::string& name) {
+  TileWriter writer(graph, group, buffers);
+  writer.Write();
+  return writer.Finish(name);
+}
+
+}  // namespace tritogen::teach
