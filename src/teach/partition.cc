@@ -25,7 +25,8 @@ int64_t DomainSize(const std::vector<Segment>& domain) {
 
 class Partitioner {
  public:
-  explicit Partitioner(const Graph& graph) : graph_(graph), group_of_(graph.prims.size(), -1) {}
+  Partitioner(const Graph& graph, bool turns)
+      : graph_(graph), turns_(turns), group_of_(graph.prims.size(), -1) {}
 
   std::vector<Group> Run() {
     for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
@@ -134,6 +135,7 @@ class Partitioner {
     }
     if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
     if (TryJoinElements(id, g)) return true;
+    if (!turns_) return false;
     const std::vector<int64_t> order = OrderOfReads(prim, group);
     const bool apart = group.kind == GroupKind::kRows && !AreSimpleWindows(graph_, group);
     if (order.empty() || (apart && Product(prim.sizes) > kFewApart)) return false;
@@ -355,6 +357,7 @@ class Partitioner {
   }
 
   const Graph& graph_;
+  const bool turns_;
   std::vector<int> group_of_;  // by prim; -1 for sources
   std::vector<Group> groups_;
 };
@@ -374,8 +377,8 @@ std::vector<View> Reads(const Graph& graph, const Prim& prim) {
   return reads;
 }
 
-std::vector<Group> Partition(const Graph& graph) {
-  return Partitioner(graph).Run();
+std::vector<Group> Partition(const Graph& graph, bool turns) {
+  return Partitioner(graph, turns).Run();
 }
 
 }  // namespace tritogen::teach

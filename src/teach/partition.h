@@ -66,7 +66,8 @@ std::vector<View> Reads(const Graph& graph, const Prim& prim);
 
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
-std::vector<Group> Partition(const Graph& graph);
+// `turns`: a kernel may store results in another order than it computes them in.
+std::vector<Group> Partition(const Graph& graph, bool turns = true);
 
 // Small flat groups that do not wait for each other in one launch, where the first of them was. For groups in
 // order of execution; so is the result.

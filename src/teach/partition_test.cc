@@ -184,7 +184,7 @@ std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, Between
   Program program =
       m.Finish(m.Op("aten::conv2d", {Ref(between), Ref(w), Arg{}, one, one}, {images, 72, 32, 32}));
   if (kept) program.outputs.push_back({relu});
-  return Groups(program, {.split_products = true});
+  return Partition(InlineViews(*Lower(program, {.split_products = true})), turns);
 }
 
 TEST(Partition, AProductMakesThePartsOfItsResultThatTheNextOneReads) {

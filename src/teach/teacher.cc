@@ -16,6 +16,7 @@ struct Strategy {
   std::string name;
   KernelOptions kernel;
   LowerOptions lower;
+  bool turns = true;  // Partition's
 };
 
 // The same with more programs in each wave, or fewer where there are many.
@@ -48,7 +49,8 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   if (parts) {
     const LowerOptions split{.split_products = true};
     all.insert(all.begin(), {{"products of bfloat16 parts", {}, split},
-                             {"products of bfloat16 parts, one sum", {.one_sum = true}, split}});
+                             {"products of bfloat16 parts, one sum", {.one_sum = true}, split},
+                             {"products of bfloat16 parts, parts by themselves", {}, split, false}});
   }
   auto add = [&](const char* name, auto change) {
     Strategy strategy{simple ? fmt::format("{}, {}", apart.name, name) : name, {}, {.apart = simple}};
@@ -105,14 +107,14 @@ struct Prepared {
   std::vector<Group> groups;
 };
 
-std::optional<Prepared> Prepare(const Program& program, const LowerOptions& options) {
+std::optional<Prepared> Prepare(const Program& program, const LowerOptions& options, bool turns = true) {
   auto graph = Lower(program, options);
   if (!graph) return std::nullopt;
   Prepared prepared{InlineViews(*graph), {}};
   for (const View& view : prepared.graph.outputs) {
     if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
   }
-  prepared.groups = Partition(prepared.graph);
+  prepared.groups = Partition(prepared.graph, turns);
   return prepared;
 }
 
@@ -136,7 +138,8 @@ std::vector<Answer> Teach(const Request& request) {
   for (const Strategy& strategy :
        Strategies(varied->graph, varied->groups, request.strict, request.simple, parts)) {
     if (static_cast<int>(answers.size()) == request.count) break;
-    auto prepared = strategy.lower == LowerOptions{} ? first : Prepare(*request.program, strategy.lower);
+    const bool as_first = strategy.lower == LowerOptions{} && strategy.turns;
+    auto prepared = as_first ? first : Prepare(*request.program, strategy.lower, strategy.turns);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;
     if (SharesLaunches(strategy)) prepared->groups = SideBySide(prepared->graph, prepared->groups);
     // The plain text tells whether this is another program than those before; the style is another matter.
