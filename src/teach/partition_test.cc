@@ -167,7 +167,8 @@ TEST(Partition, ConvolutionWithBiasAndActivationIsOneProduct) {
 // Kernels for conv(`between`(relu(conv(x)))), large enough to be products of parts; relu's result is returned
 // too where it is `kept`.
 enum class Between { kNothing, kPool, kSoftmax };
-std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, Between what, bool kept = false) {
+std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, Between what, bool kept = false,
+                                       bool turns = true) {
   Maker m;
   const Arg one{Arg::List{Arg{int64_t{1}}, Arg{int64_t{1}}}},
       three{Arg::List{Arg{int64_t{3}}, Arg{int64_t{3}}}};
@@ -196,6 +197,7 @@ TEST(Partition, AProductMakesThePartsOfItsResultThatTheNextOneReads) {
   EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kNothing, /*kept=*/true).size(), 5u);
   // Twelve channels are made sixteen: their parts are no elements of the product's tile.
   EXPECT_EQ(ConvolutionsOfParts(12, 12, Between::kNothing).size(), 6u);
+  EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kNothing, false, /*turns=*/false).size(), 6u);
 }
 
 TEST(Partition, APoolMakesThePartsOfItsResult) {
