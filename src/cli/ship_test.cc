@@ -119,8 +119,9 @@ def kernel(x_ptr, out_ptr, n, B: tl.constexpr):
 )";
   const std::string body =
       "        kernel[lambda meta: (triton.cdiv(x.numel(), meta['B']),)](x, out, x.numel())\n";
-  ExpectIn("kernel[(64,)](x_ptr=x0, out_ptr=buffer0, n=8192, B=128)", Shipped(kernels, body));
-  ExpectIn("kernel[(16,)](x_ptr=x0, out_ptr=buffer0, n=8192, B=512, num_warps=8)", Shipped(kernels, body, 1));
+  ExpectIn("_launch(kept, 0, kernel, (64, 1, 1), {}, x_ptr=x0, out_ptr=buffer0, n=8192, B=128)",
+           Shipped(kernels, body));
+  ExpectIn("kept, 0, kernel, (16, 1, 1), {\"num_warps\": 8},", Shipped(kernels, body, 1));
 }
 
 TEST(Ship, RefusesWhatRecordsToAnotherPlan) {
