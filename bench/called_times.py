@@ -6,9 +6,11 @@
 ANSWERS.jsonl is what `tritogen eval --suite kernelbench … --answers FILE` writes: `id`, `reference` (source with Model, get_inputs,
 get_init_inputs) and `answer` (source with ModelNew); the first answer to each task is timed.
 --shipped: files of the folder REFERENCES, and of the folder MODULES what `tritogen convert` has written for those of the same names;
-these are timed a second time with Triton's own launches (`ours_jit`). Their outputs must be the same bits both ways. Times are of CUDA events around one call, behind a flush of the L2, the two modules taking turns; microseconds, medians. `called`: the
-call itself. `graph`: a replay of the call captured in a CUDA graph. `host`: until the call returns, nothing waited for. First every
-module runs once in --workers processes, so that Triton's cache on disk has its kernels.
+these are timed a second time with Triton's own launches (`ours_jit`). Their outputs must be the same bits both ways.
+
+Times are of CUDA events around one call, behind a flush of the L2, the two modules taking turns; microseconds, medians. `graph`: of
+a replay of the call captured in a CUDA graph. `host`: until the call returns, nothing waited for. First every module runs once in
+--workers processes, so that Triton's cache on disk has its kernels.
 """
 import argparse
 import gc
@@ -18,7 +20,6 @@ import pathlib
 import statistics
 import sys
 import time
-import traceback
 
 
 def load(name, source):
@@ -42,8 +43,8 @@ def on_gpu(value):
     return type(value)(on_gpu(v) for v in value) if isinstance(value, (list, tuple)) else value
 
 
-def made(line, both):
-    """Reference (or None), answer, inputs; the answer has the reference's weights."""
+def made(line):
+    """Reference, answer, inputs, the answer's file; the answer has the reference's weights."""
     import torch
 
     reference = load("reference", line["reference"])
@@ -56,7 +57,7 @@ def made(line, both):
     ours.load_state_dict(model.state_dict(), strict=False)
     torch.manual_seed(2)
     inputs = [on_gpu(x) for x in reference.get_inputs()]
-    return model if both else None, ours, inputs, answer
+    return model, ours, inputs, answer
 
 
 def by_jit(answer, call):
@@ -87,7 +88,7 @@ def warm(line):
 
     try:
         with torch.no_grad():
-            _, ours, inputs, _ = made(line, both=False)
+            _, ours, inputs, _ = made(line)
             ours(*inputs)
             torch.cuda.synchronize()
         return line["id"], None
@@ -131,7 +132,7 @@ def times(line, seconds):
     import torch
 
     with torch.no_grad():
-        model, ours, inputs, answer = made(line, both=True)
+        model, ours, inputs, answer = made(line)
         calls = {"eager": lambda: model(*inputs), "ours": lambda: ours(*inputs)}
         if hasattr(answer, "_launch"):
             calls["ours_jit"] = by_jit(answer, calls["ours"])
@@ -180,7 +181,6 @@ def main():
             first.setdefault(line["id"], line)
         lines = list(first.values())
     lines = [line for line in lines if not options.only or any(t in line["id"] for t in options.only)]
-    failed = {}
     with multiprocessing.get_context("spawn").Pool(options.workers, maxtasksperchild=8) as pool:
         for done, (name, error) in enumerate(pool.imap_unordered(warm, lines)):
             if error:
@@ -197,7 +197,6 @@ def main():
             result = times(line, options.seconds)
         except Exception as error:
             result = {"id": line["id"], "error": f"{type(error).__name__}: {error}"[:300]}
-            failed[line["id"]] = traceback.format_exc(limit=2)
         gc.collect()
         torch.cuda.empty_cache()
         report["tasks"].append(result)

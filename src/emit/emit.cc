@@ -210,7 +210,7 @@ class {}({}):
       state ? "            and _fits(state, _STATE)\n" : "", state ? "state, " : "");
 }
 
-// REQUIRES: there is something to prepare, so there are weights that it is made of, or nothing at all.
+// REQUIRES: run reads something that set-up makes.
 std::string PreparedText(const Body& body) {
   const bool state = !body.state.empty();
   return fmt::format(

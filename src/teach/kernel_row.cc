@@ -258,31 +258,17 @@ class RowWriter {
     std::string dtype = TritonDtype(prim.compute[0]);
     main_.Add(fmt::format("{} = tl.full({}, {}, dtype={})", acc, TileShape(),
                           Neutral(prim.reduce, prim.compute[0]), dtype));
-    switch (prim.reduce) {
-      case ReduceOp::kSum:
-        inner.Add(fmt::format("{} += {}", acc, tile));
-        break;
-      case ReduceOp::kProd:
-        inner.Add(fmt::format("{} *= {}", acc, tile));
-        break;
-      case ReduceOp::kMax:
-        inner.Add(fmt::format("{0} = tl.maximum({0}, {1})", acc, tile));
-        break;
-      case ReduceOp::kMin:
-        inner.Add(fmt::format("{0} = tl.minimum({0}, {1})", acc, tile));
-        break;
-      case ReduceOp::kArgMax:
-      case ReduceOp::kArgMin: {
-        std::string where = acc + "_col", better = acc + "_better", candidate = acc + "_new";
-        main_.Add(fmt::format("{} = tl.full({}, N_COLS, dtype=tl.int32)", where, TileShape()));
-        inner.Add(fmt::format("{} = {}", candidate, tile));
-        inner.Add(fmt::format("{} = ({} {} {}) | ({} == N_COLS)", better, candidate,
-                              prim.reduce == ReduceOp::kArgMax ? ">" : "<", acc, where));
-        inner.Add(fmt::format("{0} = tl.where({1}, {2}, {0})", acc, better, candidate));
-        inner.Add(fmt::format("{0} = tl.where({1}, cols, {0})", where, better));
-        break;
-      }
+    if (prim.reduce != ReduceOp::kArgMax && prim.reduce != ReduceOp::kArgMin) {
+      inner.Add(TakesIn(prim.reduce, acc, tile));
+      return;
     }
+    std::string where = acc + "_col", better = acc + "_better", candidate = acc + "_new";
+    main_.Add(fmt::format("{} = tl.full({}, N_COLS, dtype=tl.int32)", where, TileShape()));
+    inner.Add(fmt::format("{} = {}", candidate, tile));
+    inner.Add(fmt::format("{} = ({} {} {}) | ({} == N_COLS)", better, candidate,
+                          prim.reduce == ReduceOp::kArgMax ? ">" : "<", acc, where));
+    inner.Add(fmt::format("{0} = tl.where({1}, {2}, {0})", acc, better, candidate));
+    inner.Add(fmt::format("{0} = tl.where({1}, cols, {0})", where, better));
   }
 
   void Finish(PrimId id) {

@@ -1,4 +1,5 @@
 #include "teach/kernel_text.h"
+#include "base/error.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -61,6 +62,23 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
       return Highest(dtype);
   }
   return "";
+}
+
+std::string TakesIn(ReduceOp op, std::string_view total, std::string_view element) {
+  switch (op) {
+    case ReduceOp::kSum:
+      return fmt::format("{} += {}", total, element);
+    case ReduceOp::kProd:
+      return fmt::format("{} *= {}", total, element);
+    case ReduceOp::kMax:
+      return fmt::format("{0} = tl.maximum({0}, {1})", total, element);
+    case ReduceOp::kMin:
+      return fmt::format("{0} = tl.minimum({0}, {1})", total, element);
+    case ReduceOp::kArgMax:
+    case ReduceOp::kArgMin:
+      break;
+  }
+  TRITOGEN_CHECK(false);
 }
 
 std::string ProductKeepingZero(std::string_view a, std::string_view b) {

@@ -32,6 +32,9 @@ std::string CombineFunctions(const std::string& kernels);
 // What a reduction starts from; elements outside the row count as this.
 std::string Neutral(ReduceOp op, Dtype dtype);
 
+// The statement that a loop takes one more element in by. REQUIRES: a reduction that looks for no place.
+std::string TakesIn(ReduceOp op, std::string_view total, std::string_view element);
+
 // "softmax, mul and add": the operators of the program that a group computes.
 std::string OperatorList(const Graph& graph, const Group& group);
 // The same, once each, in order.

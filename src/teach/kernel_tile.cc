@@ -2,7 +2,6 @@
 // copy does. Tiles have neighbours of the one order along their rows and of the other along their columns.
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "program/triton_dtype.h"
 #include "teach/count_text.h"
 #include "teach/kernel.h"
@@ -104,23 +103,7 @@ class TileWriter {
     const std::string name = code_.NameOf(id);
     lines_.Add(fmt::format("{} = tl.full((ROWS, BLOCK), {}, dtype={})", name,
                            Neutral(prim.reduce, prim.compute[0]), TritonDtype(prim.compute[0])));
-    const std::string next = code_.Read(prim.operands[0], false, prim.compute[0]);
-    switch (prim.reduce) {
-      case ReduceOp::kSum:
-        inner->Add(fmt::format("{} += {}", name, next));
-        break;
-      case ReduceOp::kProd:
-        inner->Add(fmt::format("{} *= {}", name, next));
-        break;
-      case ReduceOp::kMax:
-        inner->Add(fmt::format("{0} = tl.maximum({0}, {1})", name, next));
-        break;
-      case ReduceOp::kMin:
-        inner->Add(fmt::format("{0} = tl.minimum({0}, {1})", name, next));
-        break;
-      default:
-        TRITOGEN_CHECK(false);  // not of AreSimpleWindows
-    }
+    inner->Add(TakesIn(prim.reduce, name, code_.Read(prim.operands[0], false, prim.compute[0])));
     return name;
   }
 

@@ -125,7 +125,7 @@ class Partitioner {
     const Group& group = groups_[g];
     if (prim.unit != graph_[group.members[0]].unit || group.kind == GroupKind::kCall ||
         group.kind == GroupKind::kRecurrent || group.members.size() >= kMaxMembers ||
-        Pointers(group) >= kMaxPointers) {
+        ReadBy(graph_, group).size() >= kMaxPointers) {
       return false;
     }
     if (LoadsFrom(prim, g)) return false;
@@ -196,7 +196,8 @@ class Partitioner {
       return;
     if (!from.turned.empty() && to.kind == GroupKind::kRows && DomainSize(from.domain) > kFewApart) return;
     if (graph_[from.members[0]].unit != graph_[to.members[0]].unit) return;
-    if (from.members.size() + to.members.size() > kMaxMembers || Pointers(from) + Pointers(to) > kMaxPointers)
+    if (from.members.size() + to.members.size() > kMaxMembers ||
+        ReadBy(graph_, from).size() + ReadBy(graph_, to).size() > kMaxPointers)
       return;
     for (PrimId member : from.members) {
       if (!Fits(member, from, to.domain, per_row)) return;
@@ -288,16 +289,6 @@ class Partitioner {
            columns[0].stride == 0;
   }
 
-  size_t Pointers(const Group& group) const {
-    std::set<PrimId> read;
-    for (PrimId member : group.members) {
-      for (const View& view : Reads(graph_, graph_[member])) {
-        if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
-      }
-    }
-    return read.size();
-  }
-
   std::set<int> Needs(int g) const {
     std::set<int> needs;
     // Calls may draw random numbers, one after the other as in the program.
@@ -375,6 +366,16 @@ std::vector<View> Reads(const Graph& graph, const Prim& prim) {
     }
   }
   return reads;
+}
+
+std::set<PrimId> ReadBy(const Graph& graph, const Group& group) {
+  std::set<PrimId> read;
+  for (PrimId member : group.members) {
+    for (const View& view : Reads(graph, graph[member])) {
+      if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
+    }
+  }
+  return read;
 }
 
 std::vector<Group> Partition(const Graph& graph, bool turns) {

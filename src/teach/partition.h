@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "teach/graph.h"
@@ -63,6 +64,8 @@ std::vector<Segment> OperandDomain(const Prim& product, size_t operand);
 
 // What a prim reads that its kernel does not compute: the values behind operands that are inlined.
 std::vector<View> Reads(const Graph& graph, const Prim& prim);
+// The values that a group reads from memory: those that its members read and none of them is.
+std::set<PrimId> ReadBy(const Graph& graph, const Group& group);
 
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.

@@ -69,24 +69,14 @@ class Arranger {
     return joined;
   }
 
-  std::set<PrimId> ReadBy(const Group& group) const {
-    std::set<PrimId> read;
-    for (PrimId member : group.members) {
-      for (const View& view : Reads(graph_, graph_[member])) {
-        if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
-      }
-    }
-    return read;
-  }
-
   std::set<PrimId> Pointers(const Group& group) const {
-    std::set<PrimId> pointers = ReadBy(group);
+    std::set<PrimId> pointers = ReadBy(graph_, group);
     pointers.insert(group.stores.begin(), group.stores.end());
     return pointers;
   }
 
   bool IsReady(const Group& group) const {
-    return std::ranges::all_of(ReadBy(group), [&](PrimId id) {
+    return std::ranges::all_of(ReadBy(graph_, group), [&](PrimId id) {
       return graph_[id].kind == PrimKind::kSource || made_.count(id) > 0;
     });
   }
