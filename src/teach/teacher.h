@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fp32_precision.h"
 #include "program/program.h"
 
 namespace tritogen::teach {
@@ -15,7 +16,8 @@ struct Request {
   std::string reference_source;  // kept in the candidate's file for the class that it extends
   std::string entry;             // class or function name
   bool is_function = false;
-  bool strict = false;  // only candidates whose work is all in Triton
+  bool strict = false;                                  // only candidates whose work is all in Triton
+  Fp32Precision fp32_precision = Fp32Precision::kIeee;  // of products in float32
   bool simple = false;  // after the first two, strategies vary a kernel for each operation
   bool lines = false;   // plans go through the program line by line first
   int count = 8;        // at most so many
