@@ -180,6 +180,10 @@ def set_tf32(allowed: bool) -> None:
     torch.backends.cudnn.allow_tf32 = allowed
 
 
+def eager_name() -> str:
+    return TF32 if torch.backends.cuda.matmul.allow_tf32 else EAGER
+
+
 class Stage:
     """What is being done, for the message of whatever goes wrong."""
 
@@ -238,9 +242,9 @@ def versions(device: str) -> dict[str, Any]:
     return found
 
 
-def prepare_process(device: str) -> GpuTurn | NoTurn:
+def prepare_process(device: str, tf32: bool = False) -> GpuTurn | NoTurn:
     """To be called once, before anything is put on the GPU. Everything on it then happens in a turn."""
-    set_tf32(False)
+    set_tf32(tf32)
     if device == "cpu":
         torch.set_num_threads(1)
     turn = gpu_turn(device)
@@ -264,7 +268,7 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
     stage("make model and inputs")
     callee = reference.callee(seed, device)
     state = State(callee, reference.inputs(seed, device))
-    eager = Program(EAGER, lambda: state.call(callee))
+    eager = Program(eager_name(), lambda: state.call(callee))
     stage("run it in eager PyTorch")
     eager.run()
     state.keep_changed()
@@ -290,7 +294,7 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
 def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -> dict[str, Any]:
     """The whole measurement of a loaded file. REQUIRES: nothing was put on the GPU yet."""
     stage("use the GPU")
-    turn = prepare_process(arguments.device)
+    turn = prepare_process(arguments.device, arguments.fp32_precision == "tf32")
     options = Options(min_samples=arguments.samples, budget_seconds=arguments.seconds)
     with torch.no_grad(), turn.shared():
         ready = make_ready(reference, arguments, stage)
@@ -300,6 +304,7 @@ def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -
     return {
         **versions(arguments.device),
         **times,
+        "eager": eager_name(),
         "compile_seconds": ready.compile_seconds,
         "difference": ready.difference,
     }
@@ -347,6 +352,7 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("file")
     parser.add_argument("entry")
     parser.add_argument("--function", action="store_true", help="ENTRY is a plain function, no class")
+    parser.add_argument("--fp32-precision", choices=["ieee", "tf32"], default="ieee", help="of products in float32")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=100, help="of each program, at the least")
     parser.add_argument("--seconds", type=float, default=1.0, help="more are taken in this time where they help")

@@ -23,7 +23,8 @@ class Checkout {
         "touch \"$0.started\"; read go || exit 0; touch \"$0.measured\"\n"
         "times='{\"eager fp32\": {\"samples_us\": [30]}, \"torch.compile\": {\"samples_us\": [24.68]}}'\n"
         "echo \"{\\\"graph\\\": $times, \\\"plain\\\": $times, \\\"compile_seconds\\\": 1,\"\n"
-        "echo '\"difference\": null, \"torch\": \"2.11.0\", \"triton\": \"3.6.0\"}'\n");
+        "echo '\"eager\": \"eager fp32\", \"difference\": null, \"torch\": \"2.11.0\", \"triton\": "
+        "\"3.6.0\"}'\n");
   }
   Baseline Start(bool on_gpu, bool no_compile) const {
     CommonOptions common;

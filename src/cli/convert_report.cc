@@ -35,12 +35,12 @@ std::string TableText(const std::vector<ConvertReport::Row>& rows) {
                         fmt::format("{:.0f}%", 100 * WorkShareIn(row.verdict)));
     if (timed) {
       const auto median = MedianMicrosecondsIn(row.verdict);
-      auto speedup = [&](const char* baseline) {
+      auto speedup = [&](const std::string& baseline) {
         const auto times = SpeedupIn(row.verdict, baseline);
         return times ? fmt::format("{:.2f}x", *times) : "-";
       };
       text += fmt::format("  {:>10}  {:>8}  {:>10}", median ? fmt::format("{:.1f} us", *median) : "-",
-                          speedup("eager fp32"), speedup("torch.compile"));
+                          speedup(EagerIn(row.verdict)), speedup("torch.compile"));
     }
     text += '\n';
     if (TextIn(row.verdict, "verdict") != "passed")
@@ -56,8 +56,8 @@ std::string WhereVerified(const json& verdict) {
   if (!median) return fmt::format("CPU tile machine, {}. Not timed: no GPU took part.", seed);
   const json& timing = verdict.at("timing");
   std::string speedups;
-  if (const auto eager = SpeedupIn(verdict, "eager fp32"))
-    speedups += fmt::format(", {:.2f} times as fast as eager PyTorch in fp32", *eager);
+  if (const auto eager = SpeedupIn(verdict, EagerIn(verdict)))
+    speedups += fmt::format(", {:.2f} times as fast as {}", *eager, EagerInWords(verdict));
   if (const auto compiled = SpeedupIn(verdict, "torch.compile"))
     speedups += fmt::format(", {:.2f} times as fast as torch.compile", *compiled);
   return fmt::format("{}, {}. Median time {:.1f} us{}.", TextIn(timing, "device"), seed, *median, speedups);

@@ -40,6 +40,7 @@ struct EvalOptions {
   int samples = 8, judges = 0;
   std::string judge = "cpu", out, html, failures, answers;
   double budget_seconds = 60;
+  Fp32Precision fp32_precision = Fp32Precision::kIeee;
   bool hybrid = false, repair = false, json = false, allow_weak_jail = false;
 };
 
@@ -50,6 +51,7 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       ->capture_default_str();
   app->add_flag("--hybrid,!--strict", o->hybrid,
                 "library calls are allowed and counted (default: strict, all compute in Triton)");
+  AddFp32Precision(app, &o->fp32_precision);
   app->add_option("--device", o->runner.device, "where models run")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
@@ -117,6 +119,7 @@ ordered_json Identity(const EvalOptions& o) {
   json["proposers"] = proposers;
   json["samples"] = o.samples;
   json["mode"] = o.hybrid ? "hybrid" : "strict";
+  json["fp32_precision"] = Name(o.fp32_precision);
   json["judge"] = o.judge;
   json["repair"] = o.repair;
   json["prompt"] = o.proposers.prompt;
@@ -222,6 +225,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   CheckSuite(o.suite);
   for (const std::string& path : {o.html, o.failures, o.answers}) RequireWritable(path);
   const CommonOptions common{.strict = !o.hybrid,
+                             .fp32_precision = o.fp32_precision,
                              .device = o.judge,
                              .seed = o.suite.seed,
                              .budget_seconds = o.budget_seconds,

@@ -73,9 +73,19 @@ std::optional<VerdictCacheOptions> OpenVerdictCache(const CommonOptions& options
 
 }  // namespace
 
+void AddFp32Precision(CLI::App* app, Fp32Precision* precision) {
+  app->add_option_function<std::string>(
+         "--fp32-precision",
+         [precision](const std::string& name) { *precision = ParseFp32Precision(name).value(); },
+         "what float32 matrix products and convolutions may be computed in: ieee (default), or tf32, as "
+         "torch.backends.cuda.matmul.fp32_precision allows it")
+      ->check(CLI::IsMember({"ieee", "tf32"}));
+}
+
 void CommonOptions::AddTo(CLI::App* app) {
   auto* strict_flag = app->add_flag("--strict", strict, "all compute must run in Triton");
   app->add_flag("--hybrid", hybrid, "library calls are allowed and counted (default)")->excludes(strict_flag);
+  AddFp32Precision(app, &fp32_precision);
   app->add_option("--device", device, "where candidates run")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
@@ -108,6 +118,7 @@ std::optional<FoundGpu> CommonOptions::FindGpu() const {
 
 VerifyOptions CommonOptions::Verification(bool on_gpu, int threads, bool in_batch) const {
   return {.mode = strict ? Mode::kStrict : Mode::kHybrid,
+          .fp32_precision = fp32_precision,
           .seed = seed ? *seed : SecretSeed(),
           .threads = threads,
           .budget_seconds = budget_seconds,

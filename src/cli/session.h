@@ -26,6 +26,7 @@ struct FoundGpu {
 
 struct CommonOptions {
   bool strict = false, hybrid = false;
+  Fp32Precision fp32_precision = Fp32Precision::kIeee;
   std::string device = "auto";
   std::optional<uint64_t> seed;
   double budget_seconds = 120;
@@ -48,6 +49,9 @@ struct CommonOptions {
   // rather than a few long ones.
   VerifyOptions Verification(bool on_gpu, int threads, bool in_batch = false) const;
 };
+
+// --fp32-precision.
+void AddFp32Precision(CLI::App* app, Fp32Precision* precision);
 
 // What judges share, made before the judges are started.
 struct Workers {

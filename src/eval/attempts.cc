@@ -82,6 +82,7 @@ void Attempts::Start(Problem problem) {
                    .entry = p.reference.entry,
                    .is_function = p.reference.is_function,
                    .strict = p.verification.mode == Mode::kStrict,
+                   .fp32_precision = p.verification.fp32_precision,
                    .seed = p.seed,
                    .count = p.count,
                    .judges_pieces = true};

@@ -21,7 +21,7 @@ ordered_json AnswerOf(const Attempt& attempt) {
   if (!attempt.passed()) AddText(&answer, verdict, "reason");
   AddText(&answer, verdict, "plan_hash");
   if (attempt.passed()) answer["work_share"] = WorkShareIn(verdict);
-  if (const auto speedup = SpeedupIn(verdict, "eager fp32")) answer["speedup"] = *speedup;
+  if (const auto speedup = SpeedupIn(verdict, EagerIn(verdict))) answer["speedup"] = *speedup;
   if (attempt.candidate.tokens) answer["tokens"] = *attempt.candidate.tokens;
   return answer;
 }

@@ -24,7 +24,7 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr char kName[] = "torch.compile", kEager[] = "eager fp32";
+constexpr char kName[] = "torch.compile";
 constexpr size_t kMostAnswerBytes = size_t{16} << 20;
 constexpr size_t kMostErrorBytes = 500;                           // of stderr, where there is no answer
 constexpr size_t kMostReasonBytes = 1000;                         // of a note in the verdict
@@ -40,19 +40,21 @@ SampledTimes TimesFrom(const json& times) {
   return found;
 }
 
-CompiledTimes::Method MethodFrom(const json& method) {
-  return {TimesFrom(method.at(kEager)), TimesFrom(method.at(kName))};
+CompiledTimes::Method MethodFrom(const json& method, const std::string& eager) {
+  return {TimesFrom(method.at(eager)), TimesFrom(method.at(kName))};
 }
 
 CompiledResult ResultFrom(const std::string& answer) {
   try {
     const json message = json::parse(answer);
     if (message.contains("error")) return NoCompiledTimes{message.at("error")};
-    CompiledTimes times{.plain = MethodFrom(message.at("plain")),
+    const std::string eager = message.at("eager");
+    CompiledTimes times{.eager = eager,
+                        .plain = MethodFrom(message.at("plain"), eager),
                         .compile_seconds = message.at("compile_seconds"),
                         .torch = message.at("torch"),
                         .triton = message.at("triton")};
-    if (!message.at("graph").is_null()) times.graph = MethodFrom(message.at("graph"));
+    if (!message.at("graph").is_null()) times.graph = MethodFrom(message.at("graph"), eager);
     if (!message.at("difference").is_null()) times.difference = message.at("difference");
     return times;
   } catch (const std::exception& error) {  // of nlohmann, or TimesFrom
@@ -78,6 +80,8 @@ CompiledBaseline::CompiledBaseline(const CompiledBaselineOptions& options)
                                         file,
                                         options.reference.entry,
                                         "--wait",
+                                        "--fp32-precision",
+                                        std::string(Name(options.fp32_precision)),
                                         "--seed",
                                         std::to_string(options.seed % (uint64_t{1} << 63)),
                                         "--samples",
@@ -203,7 +207,8 @@ void AddBaseline(const CompiledResult& result, json* verdict) {
        {"replay_median_us", times.plain.compiled.summary.median},
        {"own_process",
         {{"method", by_graph ? "graph" : "replay"},
-         {"eager_fp32_median_us", method.eager.summary.median},
+         {"eager", times.eager},
+         {"eager_median_us", method.eager.summary.median},
          {"compile_seconds", times.compile_seconds},
          {"torch", times.torch},
          {"triton", times.triton}}}});

@@ -23,6 +23,7 @@ struct CompiledBaselineOptions {
   std::string python, script;          // interpreter with torch; worker/compiled_baseline.py
   std::filesystem::path cache_folder;  // of Inductor, which makes a second run quick
   SourceFile reference;
+  Fp32Precision fp32_precision = Fp32Precision::kIeee;  // as VerifyOptions has it, for both programs
   uint64_t seed = 0;
   int samples = 100;           // as VerifyOptions::timing_samples
   double seconds = 1;          // as VerifyOptions::timing_seconds
@@ -39,6 +40,7 @@ struct CompiledTimes {
   struct Method {
     SampledTimes eager, compiled;
   };
+  std::string eager;            // "eager fp32" or "eager tf32"
   std::optional<Method> graph;  // where both programs could be captured
   Method plain;                 // as Python calls them
   double compile_seconds = 0;

@@ -28,8 +28,9 @@ constexpr auto kWaitForJob = std::chrono::milliseconds(500);  // with a turn tha
 constexpr double kSecondsToEnd = 1;                           // for what a job may have left running
 
 std::string KeyOf(const GpuJob& job) {
-  return fmt::format("{} {} {} {} {}", job.reference_hash, job.options.seed,
-                     static_cast<int>(job.options.mode), job.confirmed.has_value(), job.options.spare_memory);
+  return fmt::format("{} {} {} {} {} {}", job.reference_hash, job.options.seed,
+                     static_cast<int>(job.options.mode), Name(job.options.fp32_precision),
+                     job.confirmed.has_value(), job.options.spare_memory);
 }
 
 }  // namespace
@@ -78,6 +79,7 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
   verdict.reason = fmt::format("the reference: {}", reason);
   verdict.evidence["reference"] = OutcomeName(outcome);
   verdict.seed = options.seed;
+  verdict.fp32_precision = options.fp32_precision;
   return verdict;
 }
 

@@ -36,8 +36,9 @@ Judge::Judge(Recorder* recorder, std::optional<GpuTarget> gpu,
 
 Judge::Reference& Judge::Find(const JudgeRequest& request) {
   const VerifyOptions& options = request.options;
-  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}", request.reference.entry, options.seed,
-                                      static_cast<int>(options.mode), options.on_gpu, request.reference.text);
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.reference.entry, options.seed,
+                                      static_cast<int>(options.mode), Name(options.fp32_precision),
+                                      options.on_gpu, request.reference.text);
   for (auto it = references_.begin(); it != references_.end(); ++it) {
     if (it->key == key) {
       references_.splice(references_.begin(), references_, it);

@@ -198,7 +198,8 @@ void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_pl
   const bool keeps = second_.processes.empty();
   const std::string group = keeps ? std::to_string(std::hash<std::string>()(request.reference.text)) : "";
   first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
-                            request.options.seed, group, false, nullptr, false});
+                            request.options.seed, request.options.fp32_precision, group, false, nullptr,
+                            false});
 }
 
 int JudgePool::unfinished() const {
@@ -358,6 +359,7 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
                  {{"handover", std::move(message->at("handover"))}},
                  job.budget_seconds,
                  job.seed,
+                 job.fp32_precision,
                  message->at("group"),
                  message->at("large"),
                  std::move(job.plan)};
@@ -384,7 +386,8 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
 JudgeReply JudgePool::Bury(Crew* crew, Process* process, Outcome outcome, const std::string& reason) {
   const Job job = std::move(*process->job);
   const int status = Stop(crew, process);
-  Verdict verdict{.outcome = outcome, .reason = reason, .seed = job.seed};
+  Verdict verdict{
+      .outcome = outcome, .reason = reason, .fp32_precision = job.fp32_precision, .seed = job.seed};
   if (reason.empty()) {
     verdict.reason = fmt::format("the process that replayed it ended: {}", DescribeWaitStatus(status));
     if (WIFSIGNALED(status)) verdict.evidence["signal"] = WTERMSIG(status);

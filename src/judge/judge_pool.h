@@ -66,6 +66,7 @@ class JudgePool {
     nlohmann::json message;
     double budget_seconds;
     uint64_t seed;
+    Fp32Precision fp32_precision;
     std::string group;    // jobs that share work: those of one reference
     bool large;           // best done by who had the last of the group
     nlohmann::json plan;  // of the candidate, for the reply; null: nobody wants it

@@ -4,6 +4,7 @@ namespace tritogen {
 
 nlohmann::json ToJson(const VerifyOptions& options) {
   return {{"strict", options.mode == Mode::kStrict},
+          {"fp32_precision", Name(options.fp32_precision)},
           {"seed", options.seed},
           {"threads", options.threads},
           {"budget_seconds", options.budget_seconds},
@@ -17,6 +18,7 @@ nlohmann::json ToJson(const VerifyOptions& options) {
 VerifyOptions OptionsFromJson(const nlohmann::json& json) {
   VerifyOptions options;
   options.mode = json.at("strict") ? Mode::kStrict : Mode::kHybrid;
+  options.fp32_precision = ParseFp32Precision(json.at("fp32_precision").get<std::string>()).value();
   options.seed = json.at("seed");
   options.threads = json.at("threads");
   options.budget_seconds = json.at("budget_seconds");

@@ -200,9 +200,9 @@ std::string VerdictKey(const VerdictCacheOptions& cache, const VerifyOptions& op
                                    options.against_itself ? " against itself" : "")
                      : "not timed";
   const std::string seed = cache.seed_is_drawn ? "drawn" : std::to_string(options.seed);
-  return Sha256Hex(fmt::format("verdict\n{}\n{}\n{}\n{}\n{}\n{}\nseed {}", candidate_hash, reference_hash,
-                               options.mode == Mode::kStrict ? "strict" : "hybrid", executor, cache.verifier,
-                               timing, seed));
+  return Sha256Hex(fmt::format("verdict\n{}\n{}\n{}\n{}\n{}\n{}\n{}\nseed {}", candidate_hash, reference_hash,
+                               options.mode == Mode::kStrict ? "strict" : "hybrid",
+                               Name(options.fp32_precision), executor, cache.verifier, timing, seed));
 }
 
 struct VerdictCache::Impl {

@@ -167,6 +167,7 @@ ProposeRequest AskedProgram::RequestFor(size_t place) const {
   return {.program = &question.program,
           .entry = "Model",
           .strict = request_.strict,
+          .fp32_precision = request_.fp32_precision,
           .seed = SplitMix::At(request_.seed, place),
           .count = question.count};
 }

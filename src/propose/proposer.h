@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fp32_precision.h"
 #include "plan/plan.h"
 #include "program/program.h"
 
@@ -36,6 +37,7 @@ struct ProposeRequest {
   std::string entry;  // class or function name in the reference
   bool is_function = false;
   bool strict = false;
+  Fp32Precision fp32_precision = Fp32Precision::kIeee;  // of products in float32
   bool simple = false;  // more of answers whose kernels do little each, for who is to learn from them
   bool lines = false;   // plans go through the program line by line first
   uint64_t seed = 0;

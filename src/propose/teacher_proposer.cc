@@ -107,6 +107,7 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   // Without a recorded reference there is no class to extend: the answer stands alone.
   lesson.is_function = request.is_function || request.reference == nullptr;
   lesson.strict = request.strict;
+  lesson.fp32_precision = request.fp32_precision;
   lesson.simple = request.simple;
   lesson.lines = request.lines;
   lesson.count = request.count;

@@ -119,11 +119,12 @@ std::string TimeConditions(const json& timing) {
   std::string out = Entry("Method", method == "graph" ? "CUDA graph, cold L2, in turns with the baselines"
                                                       : "plain replay, cold L2, in turns with the baselines");
   for (const json& baseline : ListIn(timing, "baselines")) {
-    const auto eager = NumberAt(baseline, "/own_process/eager_fp32_median_us");
+    const auto eager = NumberAt(baseline, "/own_process/eager_median_us");
     if (!eager) continue;
     const auto compiling = NumberAt(baseline, "/own_process/compile_seconds");
     out += Entry(TextIn(baseline, "name"),
-                 fmt::format("in a process of its own by the same clock, where eager fp32 took {}{}",
+                 fmt::format("in a process of its own by the same clock, where {} took {}{}",
+                             Escape(TextIn(baseline.value("own_process", json::object()), "eager")),
                              Microseconds(*eager),
                              compiling ? fmt::format("; compiled in {} s", Number(*compiling)) : ""));
   }
@@ -203,8 +204,8 @@ std::string HeaderSection(const ReportInput& input) {
 
 std::string FiguresSection(const json& verdict) {
   std::string out;
-  if (const auto speedup = SpeedupIn(verdict, "eager fp32"))
-    out += Figure("Speed-up", Digits(*speedup) + " ×", "over eager PyTorch in fp32");
+  if (const auto speedup = SpeedupIn(verdict, EagerIn(verdict)))
+    out += Figure("Speed-up", Digits(*speedup) + " ×", "over " + EagerInWords(verdict));
   if (const auto speedup = SpeedupIn(verdict, "torch.compile"))
     out += Figure("Speed-up", Digits(*speedup) + " ×", "over torch.compile");
   if (const auto median = MedianMicrosecondsIn(verdict))
@@ -233,7 +234,8 @@ std::string CandidatesSection(const ReportInput& input) {
     std::vector<std::string> cells = {one.strategy,    one.proposer,
                                       Spaced(outcome), OrDash(NumberAt(worst, "/error")),
                                       OfBudget(worst), Number(100 * WorkShareIn(one.verdict)) + " %"};
-    const auto median = MedianMicrosecondsIn(one.verdict), speedup = SpeedupIn(one.verdict, "eager fp32");
+    const auto median = MedianMicrosecondsIn(one.verdict),
+               speedup = SpeedupIn(one.verdict, EagerIn(one.verdict));
     if (timed) {
       cells.push_back(median ? Microseconds(*median) : "–");
       cells.push_back(speedup ? Digits(*speedup) + " ×" : "–");

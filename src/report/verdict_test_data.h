@@ -26,7 +26,7 @@ inline nlohmann::json TimedVerdict() {
        "graph_median_us": null, "replay_median_us": 22.27},
       {"name": "torch.compile", "median_us": 13.0, "q1_us": 12.9, "q3_us": 13.2, "samples_us": [12.9, 13.0, 13.2],
        "graph_median_us": 13.0, "replay_median_us": 19.0,
-       "own_process": {"method": "graph", "eager_fp32_median_us": 22.4, "compile_seconds": 6.5, "torch": "2.11.0", "triton": "3.6.0"}}],
+       "own_process": {"method": "graph", "eager": "eager fp32", "eager_median_us": 22.4, "compile_seconds": 6.5, "torch": "2.11.0", "triton": "3.6.0"}}],
     "speedup": {"eager fp32": 1.805, "torch.compile": 1.053}, "floor_us": 7.0, "floor_bound": "bytes",
     "flops": 1.2e8, "bytes": 3.36e7, "peak_flops": 5.1e13, "peak_bytes_per_s": 4.8e12,
     "clocks": {"sm_mhz": [1965, 1980, 1980], "memory_mhz": [3201, 3201, 3201], "throttle": ["sw_power_cap"]},

@@ -53,6 +53,14 @@ std::optional<double> MedianMicrosecondsIn(const json& verdict) {
   return NumberAt(verdict, "/timing/candidate/median_us");
 }
 
+std::string EagerIn(const json& verdict) {
+  return TextIn(verdict, "fp32_precision") == "tf32" ? "eager tf32" : "eager fp32";
+}
+
+std::string EagerInWords(const json& verdict) {
+  return TextIn(verdict, "fp32_precision") == "tf32" ? "eager PyTorch in TF32" : "eager PyTorch in fp32";
+}
+
 std::optional<double> SpeedupIn(const json& verdict, const std::string& baseline) {
   return NumberAtPointer(verdict, json::json_pointer("/timing/speedup") / baseline);
 }

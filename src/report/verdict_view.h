@@ -21,7 +21,10 @@ double WorkShareIn(const nlohmann::json& verdict);
 nlohmann::json WorstOutputIn(const nlohmann::json& verdict);
 // Median time of the candidate where a GPU timed it.
 std::optional<double> MedianMicrosecondsIn(const nlohmann::json& verdict);
-// How many times as fast as a baseline ("eager fp32") it is.
+// The baseline that is eager PyTorch under the verdict's contract: "eager fp32" or "eager tf32".
+std::string EagerIn(const nlohmann::json& verdict);
+std::string EagerInWords(const nlohmann::json& verdict);  // "eager PyTorch in fp32"
+// How many times as fast as a baseline it is.
 std::optional<double> SpeedupIn(const nlohmann::json& verdict, const std::string& baseline);
 // Which variant of its autotuned launches was the fastest; 0, the first, where nothing was timed.
 int BestVariantIn(const nlohmann::json& verdict);

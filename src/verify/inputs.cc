@@ -15,8 +15,10 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 10> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
-                                                     "planted",   "large",  "binary",  "near_one", "swings"};
+constexpr std::array<std::string_view, 11> kNames = {"generated", "spread",  "flipped", "shifted",
+                                                     "spikes",    "planted", "large",   "binary",
+                                                     "near_one",  "swings",  "huge"};
+constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
   return tensors.empty() ? at::Device(at::kCPU) : tensors[0].device();
@@ -136,6 +138,8 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
       return 1 + (x - x.mean()) * (0.01 / Spread(x));
     case Distribution::kSwings:
       return Swings(1 + (x - x.mean()) * (0.01 / Spread(x)), strength, random);
+    case Distribution::kHuge:
+      break;
   }
   return x;
 }
@@ -150,6 +154,8 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
     changed = at::where(random.Uniform(x.sizes(), 0, 1) < share, redrawn, x);
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
+  } else if (distribution == Distribution::kHuge) {
+    changed = x * (strength * kHugeTimes);
   } else if (ByKernels(x)) {
     return TransformByKernels(distribution, x, strength, random);
   } else {
@@ -241,6 +247,23 @@ std::vector<at::Tensor> RoundToTf32(const std::vector<at::Tensor>& tensors) {
     rounded.push_back(at::where(tensor.isfinite(), cut, tensor).to(at::kDouble));
   }
   return rounded;
+}
+
+std::vector<at::Tensor> RoundToBfloat16(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> rounded;
+  for (const at::Tensor& tensor : tensors) {
+    const bool rounds = tensor.scalar_type() == at::kFloat;
+    rounded.push_back(rounds ? tensor.to(at::kBFloat16).to(at::kDouble) : tensor);
+  }
+  return rounded;
+}
+
+at::Tensor CutToTf32(const at::Tensor& x, uint64_t seed) {
+  constexpr int64_t kRest = (int64_t{1} << 42) - 1;  // of the 52 places of a float64 all but 10
+  const at::Tensor bits = x.contiguous().view(at::kLong), rest = bits.bitwise_and(kRest);
+  if (seed == 0) return (bits - rest).view(at::kDouble);
+  const at::Tensor share = Random(seed, x.device()).Uniform(x.sizes(), 0, kRest).to(at::kLong);
+  return (bits - at::where(rest == 0, 0, share)).view(at::kDouble);
 }
 
 uint64_t SubSeed(uint64_t seed, uint64_t index) {

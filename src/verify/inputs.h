@@ -21,6 +21,7 @@ enum class Distribution {
   kBinary,     // zeros and ones: sums and products are exact
   kNearOne,    // one, give or take a percent: products neither vanish nor overflow
   kSwings,     // near one, with jumps along every dimension: products shrink to nothing and grow back
+  kHuge,       // a hundred thousand times as generated: beyond what float16 holds. Under a TF32 contract
 };
 std::string_view DistributionName(Distribution distribution);
 
@@ -43,6 +44,14 @@ std::vector<at::Tensor> Wobble(const std::vector<at::Tensor>& tensors, uint64_t 
 // Each float32 tensor rounded to the 11 significant bits that TF32 and fp16 keep, as fp64; others as they
 // are.
 std::vector<at::Tensor> RoundToTf32(const std::vector<at::Tensor>& tensors);
+
+// Each float32 tensor rounded to bfloat16, as fp64; others as they are.
+std::vector<at::Tensor> RoundToBfloat16(const std::vector<at::Tensor>& tensors);
+
+// A float64 tensor as tensor cores see it that take TF32: of each element what its first 10 places after the
+// leading one say, the rest cut off. With a `seed` a random share of that rest instead: errors of the same
+// kind, but others for each seed.
+at::Tensor CutToTf32(const at::Tensor& x, uint64_t seed = 0);
 
 // Numbers that belong together but look unrelated: stream `index` of a secret seed.
 uint64_t SubSeed(uint64_t seed, uint64_t index);

@@ -127,5 +127,23 @@ TEST(Inputs, Tf32KeepsElevenBits) {
   EXPECT_TRUE(rounded.equal(at::tensor({1.0 + 1.0 / 1024, 1.0, 1.0 + 1.0 / 1024, -INFINITY}, at::kDouble)));
 }
 
+TEST(Inputs, CutToTf32KeepsTenPlacesBehindTheLeadingOne) {
+  const double last = 1.0 / 1024, rest = 0.75 / 1024;
+  const at::Tensor x = at::tensor({1 + last, 1 + rest, -1 - rest, 0.0, -INFINITY, double{NAN}}, at::kDouble);
+  const at::Tensor expected = at::tensor({1 + last, 1.0, -1.0, 0.0, -INFINITY, double{NAN}}, at::kDouble);
+  EXPECT_TRUE(at::allclose(CutToTf32(x), expected, 0, 0, /*equal_nan=*/true));
+}
+
+TEST(Inputs, CutAtRandomByNoMoreThanAPlaceAndNeverWhatTf32Holds) {
+  const at::Tensor x = at::randn({1000}, at::kDouble), held = CutToTf32(x);
+  for (const uint64_t seed : {1, 2}) {
+    const at::Tensor cut = CutToTf32(x, seed), change = (x - cut) / x;
+    EXPECT_TRUE(change.ge(0).logical_and(change.lt(std::ldexp(1.0, -10))).all().item<bool>());
+    EXPECT_NEAR(change.mean().item<double>(), 0.7 * std::ldexp(1.0, -11), std::ldexp(1.0, -13));
+    EXPECT_TRUE(CutToTf32(held, seed).equal(held));
+  }
+  EXPECT_FALSE(CutToTf32(x, 1).equal(CutToTf32(x, 2)));
+}
+
 }  // namespace
 }  // namespace tritogen

@@ -9,7 +9,9 @@ namespace {
 
 // Rounding of activations between layers and of accumulators adds to rounding of inputs and weights.
 constexpr double kAccumulation = 8;
-constexpr double kBfloat16OverTf32 = 8;  // 8 significant bits against 11
+// Tensor cores cut where the measure rounds: all to one side, so that errors of positive factors do not
+// average out as those of roundings do, by the root of a sum's length.
+constexpr double kCutting = 32;
 
 bool IsNarrow(Dtype dtype) {
   return IsFloating(dtype) && DtypeSize(dtype) < 4;
@@ -28,7 +30,7 @@ bool MentionsNarrow(const std::string& ttir) {
 
 }  // namespace
 
-PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate) {
+PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate, Fp32Precision contract) {
   PrecisionTraces traces;
   if (HasNarrowTensors(reference)) return traces;  // the contract allows it
   traces.half = HasNarrowTensors(candidate);
@@ -36,7 +38,7 @@ PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate) {
     traces.half |= MentionsNarrow(kernel.ttir);
     try {
       const tile::Features features = tile::Inspect(*KernelCache::Global().Get(kernel.ttir));
-      traces.tf32 |= features.tf32_dot;
+      traces.tf32 |= features.tf32_dot && contract == Fp32Precision::kIeee;
       traces.half |= features.half_dot_of_float;
     } catch (const tile::TtirError&) {
       // A kernel that does not load has a verdict of its own.
@@ -46,7 +48,7 @@ PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate) {
 }
 
 std::string DowngradeRule(const PrecisionTraces& traces, double error_rms, double tf32_rms) {
-  if (traces.tf32 && error_rms <= kAccumulation * tf32_rms) return "tf32";
+  if (traces.tf32 && error_rms <= kCutting * kAccumulation * tf32_rms) return "tf32";
   if (traces.half && error_rms <= kAccumulation * kBfloat16OverTf32 * tf32_rms) return "half";
   return "";
 }

@@ -44,6 +44,10 @@ struct ReplayOptions {
   // fp64: where PyTorch leaves open in which order equal values come, later ones are made larger (1) or
   // smaller (-1) by what the recorded precision hardly sees; 0: they stay equal.
   int order_of_equals = 0;
+  // fp64: what a call multiplies that was float32 (Float32Factors) is cut to TF32, with a seed each time by
+  // other random shares (CutToTf32).
+  bool tf32_factors = false;
+  uint64_t tf32_seed = 0;
   int threads = 1;
   bool check_memory = true;  // the tile machine's memory checker; on a GPU guard bands and poison
   uint64_t order_seed = 0;   // program order of launches; also what poison fresh memory gets

@@ -8,7 +8,9 @@
 #include "plan/visit.h"
 #include "verify/aten_dtype.h"
 #include "verify/budget.h"
+#include "verify/inputs.h"
 #include "verify/replay_error.h"
+#include "verify/work.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -201,6 +203,8 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
     results.push_back(Fresh(step.outs.at(0)));
   } else if (options_.order_of_equals != 0 && OrdersFreely(step)) {
     results = CallOrdered(step, call);
+  } else if (options_.tf32_factors) {
+    results = CallCut(step, call);
   } else {
     results = call.Call(slots_, &random_);
   }
@@ -241,6 +245,21 @@ std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const At
   slots_[sorted->id] = values + options_.order_of_equals * (unit * values.abs() + kLeast) * places;
   std::vector<at::Tensor> results = call.Call(slots_, &random_);
   slots_[sorted->id] = values;
+  return results;
+}
+
+std::vector<at::Tensor> ReplayEngine::CallCut(const AtenStep& step, const AtenCall& call) {
+  std::vector<std::pair<TensorId, at::Tensor>> whole;
+  for (const TensorId id : Float32Factors(plan_, step)) {
+    const auto& writes = call.writes();
+    const bool written = std::find(writes.begin(), writes.end(), id) != writes.end();
+    if (written || slots_[id].scalar_type() != at::kDouble) continue;
+    const uint64_t seed = options_.tf32_seed == 0 ? 0 : SubSeed(options_.tf32_seed, ++cuts_);
+    whole.emplace_back(id, slots_[id]);
+    slots_[id] = CutToTf32(slots_[id], seed);
+  }
+  std::vector<at::Tensor> results = call.Call(slots_, &random_);
+  for (auto it = whole.rbegin(); it != whole.rend(); ++it) slots_[it->first] = it->second;
   return results;
 }
 

@@ -67,6 +67,8 @@ class ReplayEngine {
   void CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call);
   // The call with equal values of its first argument made unequal: ReplayOptions::order_of_equals.
   std::vector<at::Tensor> CallOrdered(const AtenStep& step, const AtenCall& call);
+  // The call with its factors cut: ReplayOptions::tf32_factors.
+  std::vector<at::Tensor> CallCut(const AtenStep& step, const AtenCall& call);
   // What empty and its like give on a GPU: undefined memory between guard bands.
   at::Tensor Fresh(TensorId id) const;
   void CheckReads(const AtenStep& step);
@@ -89,6 +91,7 @@ class ReplayEngine {
   std::vector<const c10::StorageImpl*>
       storages_;  // by storage id: where its first tensor was put; null: nowhere yet
   ReplayRandom random_;
+  uint64_t cuts_ = 0;  // factors that were cut at random so far
   UndefinedMemory undefined_;
   StateGuard state_;
   std::chrono::steady_clock::time_point start_;

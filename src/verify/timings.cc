@@ -64,7 +64,8 @@ class Stopwatch {
         fmt::format("{}.{}", gpu.info().driver_version / 1000, gpu.info().driver_version % 1000 / 10);
     std::optional<Stage> making(std::in_place, "timing: captures");
     ChooseVariant(candidate, &timings);
-    programs_.push_back(Make("candidate", candidate, timings.variant, false));
+    const bool tf32 = task_.options.fp32_precision == Fp32Precision::kTf32;
+    programs_.push_back(Make("candidate", candidate, timings.variant, tf32));
     programs_.push_back(Make("eager fp32", task_.plan, 0, false));
     // Without products in float32 eager TF32 is the same program, and need not be timed twice.
     bool no_products = !MultipliesFloat32(task_.plan);
@@ -73,7 +74,7 @@ class Stopwatch {
       no_products = programs_[2]->SameKernels(*programs_[1]);
       if (no_products) programs_.pop_back();
     }
-    if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, false));
+    if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, tf32));
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
     making.reset();
@@ -147,8 +148,9 @@ class Stopwatch {
     const int count = MostVariants(candidate);
     if (count == 1) return;
     std::vector<std::unique_ptr<TimedPlan>> variants;
+    const bool tf32 = task_.options.fp32_precision == Fp32Precision::kTf32;
     for (int v = 0; v < count; ++v)
-      variants.push_back(Make(fmt::format("variant {}", v), candidate, v, false));
+      variants.push_back(Make(fmt::format("variant {}", v), candidate, v, tf32));
     const bool graphs =
         std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
     std::vector<cuda::Timed> timed;

@@ -74,6 +74,7 @@ nlohmann::json Verdict::ToJson() const {
       {"max_error", errors.empty() ? nlohmann::json() : Number(max_error())},
       {"error_budget", errors.empty() ? nlohmann::json() : Number(error_budget())},
       {"outputs", outputs},
+      {"fp32_precision", Name(fp32_precision)},
       {"seed", seed},
       {"plan_hash", plan_hash.empty() ? nlohmann::json() : nlohmann::json(plan_hash)},
       {"timing", timing},
@@ -106,6 +107,9 @@ Verdict Verdict::FromJson(const nlohmann::json& json) {
   }
   verdict.work = {json.at("work_share").at("flops").get<double>(),
                   json.at("work_share").at("bytes").get<double>()};
+  const auto precision = ParseFp32Precision(json.at("fp32_precision").get<std::string>());
+  if (!precision) throw FormatError("fp32_precision is neither ieee nor tf32");
+  verdict.fp32_precision = *precision;
   verdict.seed = json.at("seed").get<uint64_t>();
   verdict.plan_hash = text("plan_hash");
   verdict.timing = json.at("timing");

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fp32_precision.h"
+
 namespace tritogen {
 
 enum class Outcome {
@@ -55,6 +57,7 @@ struct Verdict {
   WorkShare work;
   double max_error() const;     // worst candidate error relative to its budget's scale
   double error_budget() const;  // the budget of that output
+  Fp32Precision fp32_precision = Fp32Precision::kIeee;  // the contract
   uint64_t seed = 0;
   std::string plan_hash;           // of the candidate; empty when there is no Plan
   nlohmann::json timing;           // docs/formats/verdict.md; null: nothing was timed

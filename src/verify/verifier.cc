@@ -47,6 +47,7 @@ class Judgement {
 
   Verdict Run() {
     verdict_.seed = options_.seed;
+    verdict_.fp32_precision = options_.fp32_precision;
     verdict_.plan_hash = PlanHash(plan_);
     flow_ = FlowOf(plan_);
     verdict_.work = ShareOf(task_.work, plan_, flow_);
@@ -356,6 +357,7 @@ Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyO
     verdict.outcome = Outcome::kInfraError;
     verdict.reason = fmt::format("the verifier failed: {}", MessageOf(error));
     verdict.seed = options.seed;
+    verdict.fp32_precision = options.fp32_precision;
     return verdict;
   }
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <variant>
 
+#include "base/fp32_precision.h"
 #include "plan/plan.h"
 #include "record/recorder.h"
 #include "verify/verdict.h"
@@ -20,6 +21,7 @@ enum class Mode {
 
 struct VerifyOptions {
   Mode mode = Mode::kHybrid;
+  Fp32Precision fp32_precision = Fp32Precision::kIeee;  // the contract: of products in float32
   uint64_t seed = 0;            // secret seed of inputs, weights and program order; 0: drawn by the caller
   int threads = 0;              // of the tile machine and ATen; 0: all cores, one where the task is small
   double budget_seconds = 120;  // for one candidate

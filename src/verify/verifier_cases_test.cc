@@ -163,6 +163,31 @@ TEST(Task, ThatKeepsNoTrialsTellsWhatOneThatDoesTells) {
   }
 }
 
+// Under a TF32 contract: what computes in TF32 passes, what is less exact or has less range does not, and all
+// else is as it was.
+TEST(Tf32, IsAllowedByItsContractAlone) {
+  for (const std::string name : {"matmul", "mlp", "softmax"}) {
+    const nlohmann::json golden = ReadCase(name);
+    const VerifyOptions options{.fp32_precision = Fp32Precision::kTf32, .seed = 7};
+    const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+    EXPECT_EQ(task.impl().cuts_factors, name != "softmax");
+    for (const nlohmann::json& candidate : golden["candidates"]) {
+      SCOPED_TRACE(candidate["name"].get<std::string>());
+      VerifyOptions own = options;
+      own.mode = candidate["strict"] ? Mode::kStrict : Mode::kHybrid;
+      const Verdict verdict = VerifyWithWaivers(task, ParsePlan(candidate["plan"]), own,
+                                                Waivers{.no_triton = candidate["waive"].get<bool>()});
+      // An approximation off by 3e-4 is lost in what TF32 leaves open.
+      const bool allowed = candidate["rule"] == "tf32" || candidate["name"] == "tanh_gelu";
+      EXPECT_EQ(OutcomeName(verdict.outcome), allowed ? "passed" : candidate["verdict"].get<std::string>())
+          << verdict.ToJson().dump(1);
+      const bool overflows = candidate["rule"] == "half" && !std::isfinite(verdict.max_error());
+      EXPECT_EQ(verdict.rule, allowed || overflows ? "" : candidate["rule"].get<std::string>())
+          << verdict.ToJson().dump(1);
+    }
+  }
+}
+
 TEST(Task, SaysWhenACandidateHasMadeItGrow) {
   const nlohmann::json golden = ReadCase("mlp");
   const VerifyOptions options{.seed = 7, .rest_on_demand = true};

@@ -51,9 +51,12 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
   std::string rule;
   if (std::isfinite(comparison.error) && check.tf32_rms > 0) {
     const double tf32_rms = check.tf32_rms * check.expected.scale();
-    rule = DowngradeRule(TracesOf(task.plan, candidate), comparison.rms, tf32_rms);
+    rule =
+        DowngradeRule(TracesOf(task.plan, candidate, task.options.fp32_precision), comparison.rms, tf32_rms);
   }
-  const std::string kind = rule.empty() ? "" : fmt::format(" (computed in {} under an fp32 contract)", rule);
+  const char* contract = task.options.fp32_precision == Fp32Precision::kTf32 ? "a TF32" : "an fp32";
+  const std::string kind =
+      rule.empty() ? "" : fmt::format(" (computed in {} under {} contract)", rule, contract);
   return {Outcome::kWrongValues,
           fmt::format("output {} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}",
                       output, trial.name(), where, comparison.error, comparison.budget, kind),

@@ -97,6 +97,7 @@ void Inspect(Task::Impl* task) {
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
   }
+  task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->mutates_input.push_back(written.contains(plan.tensors[id].storage));
   }

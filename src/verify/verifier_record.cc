@@ -29,6 +29,7 @@ Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options) {
   verdict.reason = failure.message;
   verdict.rule = failure.rule;
   verdict.seed = options.seed;
+  verdict.fp32_precision = options.fp32_precision;
   if (failure.line > 0) verdict.evidence["line"] = failure.line;
   if (!failure.trace.empty()) verdict.evidence["trace"] = failure.trace;
   return verdict;

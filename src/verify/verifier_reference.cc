@@ -8,8 +8,18 @@ namespace {
 // On a GPU one must do: there, outputs are large enough for one to see all that two would.
 constexpr int kWobbles = 2, kWobblesOnGpu = 1;
 
+// Cut factors are allowed a multiple of 4 where other noise is allowed Expectation::kMultiple: it is the same
+// noise in every program that computes in TF32, and 3 to 4 times of it are what bfloat16 brings about.
+constexpr double kShareOfCut = 4 / Expectation::kMultiple;
+
 ReplayOptions InFloat64(ReplayOptions options) {
   options.in_float64 = true;
+  return options;
+}
+
+ReplayOptions WithFactorsCut(ReplayOptions options, uint64_t seed) {
+  options.in_float64 = options.tf32_factors = true;
+  options.tf32_seed = seed;
   return options;
 }
 
@@ -48,6 +58,13 @@ TensorList MovedInputs(const Task::Impl& task, const TensorList& inputs, uint64_
 
 }  // namespace
 
+at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::Tensor& wobble) {
+  if (!at::isFloatingType(cut.scalar_type())) return cut;
+  const at::Tensor wide = exact.to(at::kDouble), change = (cut.to(at::kDouble) - wide) * kShareOfCut;
+  if (!wobble.defined()) return wide + change;
+  return at::where((wobble - wide).abs() > change.abs(), wobble, wide + change);
+}
+
 Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources) {
   Plan extended = plan;
   for (const auto& source : sources) {
@@ -66,6 +83,11 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline)
   for (int i = 0; i < wobbles && !task.spares_memory; ++i) {
     wobbles_.push_back(std::make_unique<Replayer>(plan_, InFloat64(options_)));
   }
+  if (task.cuts_factors) cut_ = std::make_unique<Replayer>(plan_, WithFactorsCut(options_, 0));
+}
+
+TensorList ReferenceRuns::Narrow(const TensorList& tensors) const {
+  return task_.cuts_factors ? RoundToBfloat16(tensors) : RoundToTf32(tensors);
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
@@ -75,12 +97,15 @@ std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
   if (auto failure = setup(eager_, bindings)) return failure;
   // The other precisions get exactly the weights that the eager program has.
   const auto state = eager_.State();
-  tf32_state_ = MapBindings(state, RoundToTf32);
-  tf32_.reset();
+  narrow_state_ = MapBindings(state, [this](const TensorList& tensors) { return Narrow(tensors); });
+  narrow_.reset();
   ordered_.clear();
   if (auto failure = setup(exact_, MapBindings(state, ToDouble))) return failure;
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     if (auto failure = setup(*wobbles_[i], MovedWeights(task_, state, i))) return failure;
+  }
+  if (cut_) {
+    if (auto failure = setup(*cut_, MapBindings(state, ToDouble))) return failure;
   }
   return std::nullopt;
 }
@@ -109,22 +134,32 @@ std::optional<ReplayFailure> ReferenceRuns::RunExact(const TensorList& inputs, u
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
-                                                bool with_tf32, Results* results) {
+                                                bool with_narrow, Results* results) {
   if (auto failure = RunEager(inputs, seed, &results->eager)) return failure;
   if (auto failure = RunExact(inputs, seed, &results->exact)) return failure;
-  if (task_.spares_memory) return std::nullopt;
-  if (with_tf32) {
-    if (!tf32_) {
-      tf32_ = std::make_unique<Replayer>(plan_, InFloat64(options_));
-      if (auto failure = SetUp(task_, plan_, tf32_state_, tf32_.get())) return failure;
+  if (with_narrow && !task_.spares_memory) {
+    if (!narrow_) {
+      narrow_ = std::make_unique<Replayer>(plan_, InFloat64(options_));
+      if (auto failure = SetUp(task_, plan_, narrow_state_, narrow_.get())) return failure;
     }
-    if (auto failure = tf32_->Run(ToDouble(RoundToTf32(inputs)), seed, &results->tf32)) return failure;
+    if (auto failure = narrow_->Run(ToDouble(Narrow(inputs)), seed, &results->narrow)) return failure;
   }
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     results->wobbles.emplace_back();
     const TensorList moved = MovedInputs(task_, inputs, seed, exact_inputs, i);
     if (auto failure = wobbles_[i]->Run(moved, seed, &results->wobbles.back())) return failure;
   }
+  return cut_ ? RunCut(inputs, seed, results) : std::nullopt;
+}
+
+std::optional<ReplayFailure> ReferenceRuns::RunCut(const TensorList& inputs, uint64_t seed,
+                                                   Results* results) {
+  TensorList outputs;
+  if (auto failure = cut_->Run(ToDouble(inputs), seed, &outputs)) return failure;
+  if (results->wobbles.empty()) results->wobbles.emplace_back(outputs.size());
+  TensorList& wobble = results->wobbles.front();
+  for (size_t i = 0; i < outputs.size(); ++i)
+    wobble[i] = AllowedCut(results->exact[i], outputs[i], wobble[i]);
   return std::nullopt;
 }
 
@@ -138,7 +173,9 @@ std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
 std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs, uint64_t seed,
                                             bool exact_inputs, TensorList* outputs) {
   const size_t stream = kWobbles + static_cast<size_t>(number);
-  Replayer exact(task_.plan, InFloat64(ReferenceOptionsFor(task_.options, deadline_)));
+  const ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
+  Replayer exact(task_.plan,
+                 task_.cuts_factors ? WithFactorsCut(options, SubSeed(seed, stream)) : InFloat64(options));
   auto failure = SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream), &exact);
   if (failure) return failure;
   return exact.Run(MovedInputs(task_, inputs, seed, exact_inputs, stream), seed, outputs);

@@ -19,13 +19,14 @@ class ReferenceRuns {
   std::optional<ReplayFailure> Setup(const Bindings& bindings);
 
   struct Results {
-    TensorList eager, exact, tf32;
-    std::vector<TensorList> wobbles;
+    TensorList eager, exact, narrow;
+    std::vector<TensorList> wobbles;  // under a TF32 contract with what that allows
   };
   // `exact_inputs`: the binary distribution, where rounding of inputs is no excuse, only that of weights.
-  // `with_tf32`: with what inputs and weights in TF32 bring about, too.
-  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs, bool with_tf32,
-                                   Results* results);
+  // `with_narrow`: with what inputs and weights bring about that are rounded to what the contract does not
+  // allow any more, too (Narrow).
+  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
+                                   bool with_narrow, Results* results);
   // In fp64 alone.
   std::optional<ReplayFailure> RunExact(const TensorList& inputs, uint64_t seed, TensorList* outputs);
   // In fp64, with ReplayOptions::order_of_equals.
@@ -34,12 +35,19 @@ class ReferenceRuns {
   std::optional<ReplayFailure> RunEager(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
  private:
+  // Each float32 tensor in TF32, or, where that is the contract, in bfloat16.
+  TensorList Narrow(const TensorList& tensors) const;
+
+  // Into the first wobble.
+  std::optional<ReplayFailure> RunCut(const TensorList& inputs, uint64_t seed, Results* results);
+
   const Task::Impl& task_;
   Plan plan_;  // with the extra outputs
   ReplayOptions options_;
   Replayer eager_, exact_;
-  Bindings tf32_state_;
-  std::unique_ptr<Replayer> tf32_;                    // made when first asked for
+  Bindings narrow_state_;
+  std::unique_ptr<Replayer> narrow_;                  // made when first asked for
+  std::unique_ptr<Replayer> cut_;                     // under a TF32 contract
   std::map<int, std::unique_ptr<Replayer>> ordered_;  // likewise
   std::vector<std::unique_ptr<Replayer>> wobbles_;
 };
@@ -49,7 +57,7 @@ class MovedRuns {
  public:
   MovedRuns(const Task::Impl& task, const Deadline& deadline);
   std::optional<ReplayFailure> Setup(const Bindings& bindings);
-  // Outputs of the plan. `exact_inputs` as above.
+  // Outputs of the plan, under a TF32 contract with factors cut. `exact_inputs` as above.
   std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed, bool exact_inputs,
                                    TensorList* outputs);
 
@@ -58,6 +66,11 @@ class MovedRuns {
   const Deadline& deadline_;
   Replayer eager_;  // whose weights are moved
 };
+
+// What a program may do under a TF32 contract, as a wobble: of the difference between outputs with factors
+// `cut` and `exact` ones a quarter, since four times the error of such a run is allowed, not sixteen times as
+// of others; where `wobble`, when there is one, differs by more, that.
+at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::Tensor& wobble = {});
 
 // The plan with more outputs: the tensors that index outputs point into, in order.
 Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources);

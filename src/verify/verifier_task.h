@@ -54,7 +54,9 @@ struct OutputCheck {
   // Root mean square of the errors that inputs and weights in TF32 bring about, relative to the scale; that
   // of an earlier trial where this one was not run with them.
   double tf32_rms = 0;
-  bool tells_half = false;  // … and in this trial they are over budget
+  // What the contract does not allow, inputs and weights in TF32 or, where that is the contract, in bfloat16,
+  // is over budget in this trial.
+  bool tells_half = false;
 
   // On a GPU a floating output is not waited for; indices are.
   PendingComparison CompareLater(const std::optional<IndexSource>& source, const at::Tensor& got) const;
@@ -117,7 +119,8 @@ struct Task::Impl {
   TensorList init_inputs;
   TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call
   std::vector<std::optional<IndexSource>> index_sources;  // by output
-  bool draws_random = false;                              // forward draws random numbers
+  bool cuts_factors = false;        // the contract is TF32, and there is something that it allows to be cut
+  bool draws_random = false;        // forward draws random numbers
   bool orders_freely = false;       // forward sorts, and PyTorch leaves open in which order equal values come
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {

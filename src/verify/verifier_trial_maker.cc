@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "verify/precision.h"
 #include "verify/verifier_second_look.h"
 
 namespace tritogen {
@@ -42,7 +43,7 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
 bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   ReferenceRuns::Results results;
   const bool binary = trial->distribution == Distribution::kBinary;
-  if (auto failure = runs_.Run(trial->inputs, trial->run_seed, binary, wants_tf32_, &results)) {
+  if (auto failure = runs_.Run(trial->inputs, trial->run_seed, binary, wants_narrow_, &results)) {
     *reason = failure->message;
     outcome_ = OutcomeOf(failure->kind);
     return false;
@@ -85,23 +86,24 @@ void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
     }
     trial->outputs.push_back(std::move(check));
   }
-  if (!results.tf32.empty()) MeasureTf32(results.tf32, trial);
+  if (!results.narrow.empty()) MeasureNarrow(results.narrow, trial);
   for (size_t i = 0; i < count; ++i) trial->outputs[i].tf32_rms = tf32_rms_.empty() ? 0 : tf32_rms_[i];
 }
 
-// Later trials do without once the errors of TF32 are known and over budget.
-void TrialMaker::MeasureTf32(const TensorList& tf32, Trial* trial) {
+// Later trials do without once what is not allowed is known and over budget.
+void TrialMaker::MeasureNarrow(const TensorList& narrow, Trial* trial) {
   tf32_rms_.assign(trial->outputs.size(), 0);
   told_.resize(trial->outputs.size(), false);
-  wants_tf32_ = false;
+  wants_narrow_ = false;
   for (size_t i = 0; i < trial->outputs.size(); ++i) {
     OutputCheck& check = trial->outputs[i];
-    const Comparison comparison = check.Compare(task_.index_sources[i], tf32[i]);
+    const Comparison comparison = check.Compare(task_.index_sources[i], narrow[i]);
     const double scale = check.expected.scale();
     tf32_rms_[i] = scale > 0 ? comparison.rms / scale : 0;
+    if (task_.cuts_factors) tf32_rms_[i] /= kBfloat16OverTf32;
     check.tells_half = !comparison.ok;
     told_[i] = told_[i] || check.tells_half;
-    wants_tf32_ |= check.expected.dtype() == at::kFloat && !told_[i];
+    wants_narrow_ |= check.expected.dtype() == at::kFloat && !told_[i];
   }
 }
 

@@ -37,16 +37,16 @@ class TrialMaker {
  private:
   bool OrderMatters(const Trial& trial);
   void Fill(const ReferenceRuns::Results& results, Trial* trial);
-  void MeasureTf32(const TensorList& tf32, Trial* trial);
+  void MeasureNarrow(const TensorList& narrow, Trial* trial);
 
   const Task::Impl& task_;
   ReferenceRuns& runs_;
   Replayer& generator_;
   std::shared_ptr<const Bindings> bindings_;
   TensorList base_;  // eager outputs of the first trial as generated
-  bool wants_tf32_ = true;
+  bool wants_narrow_ = true;
   std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
-  std::vector<bool> told_;        // by output: TF32 was over budget in some trial
+  std::vector<bool> told_;        // by output: what is not allowed was over budget in some trial
   Outcome outcome_ = Outcome::kInfraError;
 };
 

@@ -21,7 +21,8 @@ namespace {
 // come second and last.
 constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kFlipped,
                                    Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
-                                   Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne};
+                                   Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne,
+                                   Distribution::kHuge};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -150,6 +151,8 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
   uint64_t stream = 200;
   for (const Distribution distribution : kOrder) {
     if (task.options.confirm && distribution != Distribution::kSpread) continue;
+    // Float16 keeps as many places as TF32, but not its range.
+    if (distribution == Distribution::kHuge && !task.cuts_factors) continue;
     ++stream;
     // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
     const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -93,34 +94,41 @@ double Sort(const Call& call) {  // n log n comparisons
   return n * std::log2(std::max(2.0, n));
 }
 
+// Positions of the arguments that a product multiplies; none of other calls.
+struct Factors {
+  size_t first = 0, count = 0;
+};
+
 struct Charge {
   Formula flops;
-  bool product = false;  // of matrices, or a convolution
+  Factors factors;
 };
 
 const std::unordered_map<std::string_view, Charge>& Charges() {
   static const std::unordered_map<std::string_view, Charge> kCharges = [] {
     std::unordered_map<std::string_view, Charge> map;
-    bool product = true;
+    Factors factors{0, 2};
     auto set = [&](std::initializer_list<std::string_view> names, const Formula& formula) {
-      for (std::string_view name : names) map[name] = {formula, product};
+      for (std::string_view name : names) map[name] = {formula, factors};
     };
     set({"aten::mm", "aten::bmm", "aten::matmul", "aten::mv", "aten::dot", "aten::linear", "aten::inner"},
         ProductOf(0));
-    set({"aten::addmm", "aten::baddbmm", "aten::addmv", "aten::_addmm_activation", "aten::addmm_"},
-        ProductOf(1));
     set({"aten::convolution", "aten::_convolution"},
         [](const Call& call) { return Convolution(call, IsTransposed(call.step)); });
     set({"aten::conv1d", "aten::conv2d", "aten::conv3d"},
         [](const Call& call) { return Convolution(call, false); });
     set({"aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d"},
         [](const Call& call) { return Convolution(call, true); });
+    factors = {1, 2};
+    set({"aten::addmm", "aten::baddbmm", "aten::addmv", "aten::_addmm_activation", "aten::addmm_"},
+        ProductOf(1));
+    factors = {0, 3};
     set({"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention",
          "aten::_scaled_dot_product_efficient_attention", "aten::_scaled_dot_product_attention_math",
          "aten::_scaled_dot_product_cudnn_attention", "aten::_scaled_dot_product_flash_attention_for_cpu",
          "aten::_scaled_dot_product_fused_attention_overrideable"},
         Attention);
-    product = false;
+    factors = {};
     // Reductions: one operation per element that is read.
     set({"aten::sum", "aten::mean", "aten::prod", "aten::max", "aten::min", "aten::amax", "aten::amin",
          "aten::argmax", "aten::argmin", "aten::any", "aten::all", "aten::cumsum", "aten::cumprod",
@@ -239,6 +247,38 @@ Work AtenWork(const Plan& plan, const Flow& flow) {
   return total;
 }
 
+std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step) {
+  static const std::set<std::string_view> kRecurrent = {"aten::lstm", "aten::gru", "aten::rnn_tanh",
+                                                        "aten::rnn_relu"};
+  const std::string_view op = WithoutOverload(step.op);
+  std::vector<TensorId> factors;
+  auto add = [&](TensorId id) {
+    if (plan.tensors[id].dtype == Dtype::kFloat32) factors.push_back(id);
+  };
+  if (kRecurrent.contains(op)) {
+    ForEachUse(Step(step), [&](TensorId id) {
+      if (plan.tensors[id].sizes.size() > 1) add(id);  // biases are lines
+    });
+    return factors;
+  }
+  const auto charge = Charges().find(op);
+  if (charge == Charges().end()) return factors;
+  const auto [first, count] = charge->second.factors;
+  for (size_t i = first; i < std::min(first + count, step.args.size()); ++i) {
+    if (const auto* tensor = std::get_if<TensorRef>(&step.args[i].v)) add(tensor->id);
+  }
+  return factors;
+}
+
+bool HasFloat32Factors(const Plan& plan) {
+  auto has = [&](const Step& step) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    return aten != nullptr && !Float32Factors(plan, *aten).empty();
+  };
+  return std::any_of(plan.setup.begin(), plan.setup.end(), has) ||
+         std::any_of(plan.run.begin(), plan.run.end(), has);
+}
+
 bool MultipliesFloat32(const Plan& plan) {
   auto multiplies = [&](const Step& step) {
     const auto* aten = std::get_if<AtenStep>(&step);
@@ -246,7 +286,8 @@ bool MultipliesFloat32(const Plan& plan) {
     bool float32 = false;
     ForEachUse(step, [&](TensorId id) { float32 |= plan.tensors[id].dtype == Dtype::kFloat32; });
     const auto charge = Charges().find(WithoutOverload(aten->op));
-    return float32 && (charge != Charges().end() ? charge->second.product : !TraitsOf(aten->op).pointwise);
+    return float32 &&
+           (charge != Charges().end() ? charge->second.factors.count > 0 : !TraitsOf(aten->op).pointwise);
   };
   return std::any_of(plan.setup.begin(), plan.setup.end(), multiplies) ||
          std::any_of(plan.run.begin(), plan.run.end(), multiplies);

@@ -1,6 +1,8 @@
 // Work of ATen calls in FLOPs and bytes, and which share of the reference's work a candidate does in Triton.
 #pragma once
 
+#include <vector>
+
 #include "plan/plan.h"
 #include "verify/verdict.h"
 #include "verify/work_flow.h"
@@ -19,6 +21,13 @@ Work WorkOf(const Plan& plan, const AtenStep& step);
 
 // The ATen calls of `run` that can reach an output.
 Work AtenWork(const Plan& plan, const Flow& flow);
+
+// The float32 tensors that a call multiplies as matrices or windows with each other, which a TF32 contract
+// lets a program cut: no bias, nothing of a call that is not known to be a product.
+std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step);
+
+// Whether some call of set-up or run has any.
+bool HasFloat32Factors(const Plan& plan);
 
 // Some call of set-up or run may be a matrix product or convolution of float32 values, which libraries may
 // compute in TF32. True in doubt.

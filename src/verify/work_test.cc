@@ -97,6 +97,29 @@ TEST(Work, OnlyProductsOfFloat32MayBeInTf32) {
   EXPECT_FALSE(Multiplies("aten::view", Dtype::kFloat32));
 }
 
+std::vector<size_t> FactorsOf(const std::string& op, size_t arguments, Dtype dtype = Dtype::kFloat32) {
+  Builder b;
+  std::vector<TensorId> in;
+  for (size_t i = 0; i < arguments; ++i) in.push_back(b.Tensor({8, 8}, -1, dtype));
+  const AtenStep step = b.Call(op, in, {b.Tensor({8, 8}, -1, dtype)});
+  std::vector<size_t> places;
+  for (const TensorId id : Float32Factors(b.plan, step))
+    places.push_back(static_cast<size_t>(std::find(in.begin(), in.end(), id) - in.begin()));
+  return places;
+}
+
+TEST(Work, FactorsAreWhatIsMultiplied) {
+  using Places = std::vector<size_t>;
+  EXPECT_EQ(FactorsOf("aten::mm", 2), (Places{0, 1}));
+  EXPECT_EQ(FactorsOf("aten::linear", 3), (Places{0, 1})) << "no bias";
+  EXPECT_EQ(FactorsOf("aten::addmm", 3), (Places{1, 2}));
+  EXPECT_EQ(FactorsOf("aten::convolution", 3), (Places{0, 1}));
+  EXPECT_EQ(FactorsOf("aten::scaled_dot_product_attention", 4), (Places{0, 1, 2})) << "no mask";
+  EXPECT_EQ(FactorsOf("aten::mm", 2, Dtype::kBFloat16), Places{});
+  EXPECT_EQ(FactorsOf("aten::mul.Tensor", 2), Places{});
+  EXPECT_EQ(FactorsOf("nobody::knows", 2), Places{}) << "in doubt nothing may be cut";
+}
+
 TEST(Work, KindsOfOperators) {
   Builder b;
   const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4}), h = b.Tensor({4, 4}, -1, Dtype::kFloat16);

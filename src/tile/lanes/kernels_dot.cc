@@ -105,13 +105,16 @@ void MultiplyRows(const T* a, size_t a_stride, const T* panel, T* c, size_t c_st
 }
 
 // --- operands. Part 0 is the operand rounded to the precision's format, part 1 the rounded rest, part 2 the
-// rest of that.
-enum class Rounding { kNone, kTf32, kBfloat };
+// rest of that. Where one part is all, nobody rounds: Triton hands float32 to the tensor cores, which cut.
+enum class Rounding { kNone, kCut, kTf32, kBfloat };
 
 template <Rounding kRounding, int kPart>
 float PartOf(float x) {
   if constexpr (kRounding == Rounding::kNone) {
     return x;
+  } else if constexpr (kRounding == Rounding::kCut) {
+    static_assert(kPart == 0);
+    return CutToTf32(x);
   } else {
     const float head =
         kRounding == Rounding::kTf32 ? NearestTf32(x) : BFloatFormat::Widen(BFloatFormat::Narrow<false>(x));
@@ -249,7 +252,7 @@ constexpr Pass<float> kBf16x6Passes[] = {kParts<Rounding::kBfloat, 1, 1>, kParts
                                          kParts<Rounding::kBfloat, 0, 1>, kParts<Rounding::kBfloat, 0, 0>};
 
 constexpr Recipe<float> kIeee = {4, kSingle<float, &ReadPlain<float, float>>, 1, true};
-constexpr Recipe<float> kTf32 = {4, kSingle<float, &ReadF32<Rounding::kTf32, 0>>, 1};
+constexpr Recipe<float> kTf32 = {4, kSingle<float, &ReadF32<Rounding::kCut, 0>>, 1};
 constexpr Recipe<float> kTf32x3 = {4, kTf32x3Passes, 3, false, &MergeF32};
 constexpr Recipe<float> kBf16x3 = {4, kBf16x3Passes, 3, false, &MergeF32};
 constexpr Recipe<float> kBf16x6 = {4, kBf16x6Passes, 6, false, &MergeF32};
