@@ -267,7 +267,7 @@ Value Builder::DividedByCount(std::string name, const Value& sum, const std::vec
   return Pointwise(std::move(name), "{0} / " + text, {sum}, sum.dtype, 1);
 }
 
-Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {
+Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards) {
   // A new tensor all the same.
   if (in.sizes()[WrapDim(dim, in.view.rank())] == 1) return Pointwise("copy", "{0}", {in}, in.dtype, 0);
   Prim prim;
@@ -279,6 +279,7 @@ Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim) {
   prim.operands = {in.view};
   prim.compute = {prim.dtype};
   prim.reduce = op;
+  prim.backwards = backwards;
   prim.reduced.assign(in.sizes().size(), false);
   prim.reduced[WrapDim(dim, in.view.rank())] = true;
   prim.flops = 1;

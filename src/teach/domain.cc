@@ -107,4 +107,28 @@ std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
   return MergeDigits(joined);
 }
 
+bool HasScans(const Graph& graph, const Group& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [&](PrimId id) { return graph[id].kind == PrimKind::kScan; });
+}
+
+bool NeedsAnotherWalk(const Graph& graph, const Group& group, const Prim& prim,
+                      const std::vector<Segment>& domain) {
+  int64_t columns = 1;
+  for (const Segment& segment : domain) columns *= segment.axis == AxisKind::kColumn ? segment.size : 1;
+  if (columns <= kHeldScan) return false;
+  std::set<PrimId> behind;  // of a scan
+  const auto reads_one = [&](const Prim& reader) {
+    const std::vector<View> reads = Reads(graph, reader);
+    return std::any_of(reads.begin(), reads.end(),
+                       [&](const View& view) { return behind.count(view.prim) > 0; });
+  };
+  for (PrimId member : group.members) {
+    const bool scan = graph[member].kind == PrimKind::kScan;
+    if (scan && prim.kind == PrimKind::kScan && graph[member].backwards != prim.backwards) return true;
+    if (scan || reads_one(graph[member])) behind.insert(member);
+  }
+  return prim.kind == PrimKind::kReduce && reads_one(prim);
+}
+
 }  // namespace tritogen::teach

@@ -74,7 +74,7 @@ struct Prim {
   // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates ·
   // size), first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are
   // any.
-  bool backwards = false;  // from the last step to the first
+  bool backwards = false;  // from the last step to the first; kScan: from the last element
 
   // kWaves: `expr` as for kRecurrent. Of `layers` layers, layer l makes step w - l in wave w; the first one's
   // inputs' products are there. Or `both` directions, of which the second goes from the last step to the

@@ -1,6 +1,7 @@
 // Kernels over rows and columns. Either a program holds its rows in registers and every reduction is one
 // line, or it walks along them: one pass for each round of reductions that build on each other, and one to
-// store full-sized results. Windows are rows that are walked along element by element, many at a time.
+// make scans and to store full-sized results. Windows are rows that are walked along element by element, many
+// at a time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +36,7 @@ Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& optio
   s.columns = group.Size(AxisKind::kColumn);
   bool across = group.domain.back().axis == AxisKind::kRow;
   int64_t whole = NextPowerOf2(s.columns);
-  bool held = std::any_of(group.members.begin(), group.members.end(),
-                          [&](PrimId id) { return graph[id].kind == PrimKind::kScan; });
+  const bool scans = HasScans(graph, group), held = scans && s.columns <= kHeldScan, walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
   if (s.windows) {
     s.row_tile = kWindows;
@@ -51,7 +51,7 @@ Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& optio
                      ? options.rows_per_program
                      : std::max<int64_t>(1, std::min<int64_t>(whole > 32 ? 16 : 128, kTile / 2 / whole));
     s.col_tile = std::min<int64_t>(whole, kHeldRow);
-    if (options.row_loop && !held)
+    if ((options.row_loop && !held) || walked)
       s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
   }
   s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
@@ -180,29 +180,60 @@ class RowWriter {
     code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
   }
 
-  // Every partial result along the columns. Elements past the end of the row come last and change nothing.
-  void ScanHeld(PrimId id) {
-    const Prim& prim = graph_[id];
-    std::string tile = Operand(id);
-    std::string name = code_.NameOf(id);
-    const int axis = s_.several_rows ? 1 : 0;
-    switch (prim.reduce) {
+  // What joins two partial results, where no sign does.
+  static std::string_view JoinOf(const Prim& scan) {
+    switch (scan.reduce) {
       case ReduceOp::kSum:
-        main_.Add(fmt::format("{} = tl.cumsum({}, axis={})", name, tile, axis));
-        break;
+        return "";
       case ReduceOp::kProd:
-        main_.Add(
-            IsFloating(prim.held)
-                ? fmt::format("{} = tl.associative_scan({}, {}, multiply_keeping_zero)", name, tile, axis)
-                : fmt::format("{} = tl.cumprod({}, axis={})", name, tile, axis));
-        break;
+        return IsFloating(scan.held) ? "multiply_keeping_zero" : "multiply";
       default:
-        main_.Add(fmt::format("{} = tl.associative_scan({}, {}, {})", name, tile, axis,
-                              prim.reduce == ReduceOp::kMax ? "larger" : "smaller"));
+        return scan.reduce == ReduceOp::kMax ? "larger" : "smaller";
     }
+  }
+
+  // Every partial result along the columns. Elements past the end of the row are neutral, wherever they come.
+  std::string Scanned(const Prim& prim, const std::string& tile) const {
+    const int axis = s_.several_rows ? 1 : 0;
+    const char* reverse = prim.backwards ? ", reverse=True" : "";
+    if (prim.reduce == ReduceOp::kSum) return fmt::format("tl.cumsum({}, axis={}{})", tile, axis, reverse);
+    if (prim.reduce == ReduceOp::kProd && !IsFloating(prim.held))
+      return fmt::format("tl.cumprod({}, axis={}{})", tile, axis, reverse);
+    return fmt::format("tl.associative_scan({}, {}, {}{})", tile, axis, JoinOf(prim), reverse);
+  }
+
+  void ScanHeld(PrimId id) {
+    const std::string tile = Operand(id), name = code_.NameOf(id);
+    main_.Add(fmt::format("{} = {}", name, Scanned(graph_[id], tile)));
+    code_.Bind(id, name, graph_[id].held, ElementAxes());
+  }
+
+  // The same of one block, which starts from the total of those before it.
+  void ScanBlock(PrimId id, Lines& inner) {
+    const Prim& prim = graph_[id];
+    const std::string tile = Operand(id), name = code_.NameOf(id), total = code_.NameOf(id, "_total");
+    const int axis = s_.several_rows ? 1 : 0;
+    main_.Add(fmt::format("{} = tl.full({}, {}, dtype={})", total, s_.several_rows ? "(ROWS, 1)" : "(1,)",
+                          Neutral(prim.reduce, prim.compute[0]), TritonDtype(prim.compute[0])));
+    // Both a scan and a reduction read it.
+    const std::string block = code_.NameOf(id, "_block");
+    inner.Add(fmt::format("{} = {}", block, tile));
+    if (prim.reduce == ReduceOp::kSum) {
+      inner.Add(fmt::format("{} = {} + {}", name, total, Scanned(prim, block)));
+      inner.Add(fmt::format("{} += tl.sum({}, axis={}, keep_dims=True)", total, block, axis));
+    } else {
+      const std::string_view join = JoinOf(prim);
+      inner.Add(fmt::format("{} = {}({}, {})", name, join, total, Scanned(prim, block)));
+      inner.Add(
+          fmt::format("{0} = {1}({0}, tl.reduce({2}, {3}, {1}, keep_dims=True))", total, join, block, axis));
+    }
+    code_.Bind(id, name, prim.held, ElementAxes());
+  }
+
+  Axes ElementAxes() const {
     Axes axes = RowAxes();
     axes.Add(AxisKind::kColumn);
-    code_.Bind(id, name, prim.held, axes);
+    return axes;
   }
 
   Axes RowAxes() const {
@@ -238,12 +269,13 @@ class RowWriter {
     }
   }
 
-  // Runs `write` with code going into a loop over the columns.
+  // Runs `write` with code going into a loop over the columns, the last block of them first or last.
   template <typename Write>
-  void Loop(Write write) {
+  void Loop(Write write, bool backwards = false) {
     Lines inner(persistent_ ? 3 : 2);
     code_.body = &inner;
-    Columns(inner, "start + ");
+    const char* last = s_.col_mask ? "tl.cdiv(N_COLS, BLOCK) * BLOCK - BLOCK" : "N_COLS - BLOCK";
+    Columns(inner, backwards ? fmt::format("{} - start + ", last) : "start + ");
     write(inner);
     code_.body = &main_;
     code_.EndLoop();
@@ -290,11 +322,18 @@ class RowWriter {
     bool any = std::any_of(group_.stores.begin(), group_.stores.end(),
                            [&](PrimId id) { return !group_.per_row.at(id); });
     if (!any) return;
-    Loop([&](Lines&) {
-      for (PrimId id : group_.stores) {
-        if (!group_.per_row.at(id)) code_.Store(id);
-      }
-    });
+    std::vector<PrimId> scans;
+    for (PrimId id : group_.members) {
+      if (graph_[id].kind == PrimKind::kScan) scans.push_back(id);
+    }
+    Loop(
+        [&](Lines& inner) {
+          for (PrimId id : scans) ScanBlock(id, inner);
+          for (PrimId id : group_.stores) {
+            if (!group_.per_row.at(id)) code_.Store(id);
+          }
+        },
+        !scans.empty() && graph_[scans.front()].backwards);
   }
 
   const Graph& graph_;

@@ -13,13 +13,32 @@ Value Moved(Builder& b, const std::string& expr, const Value& index) {
   return b.Pointwise("index", expr, {index}, Dtype::kInt32, 0);
 }
 
+// A scan of what was flipped, flipped back, is one from the last element on.
+std::optional<Value> ScanBackwards(Builder& b, const Value& scan, int64_t dim) {
+  if (scan.view.prim < 0 || !(scan.view == b.graph.Whole(scan.view.prim))) return std::nullopt;
+  const Prim prim = b.graph[scan.view.prim];
+  if (prim.kind != PrimKind::kScan || prim.backwards || !prim.reduced[dim]) return std::nullopt;
+  const View& read = prim.operands[0];
+  const auto flip = b.flips.find(read.prim);
+  if (flip == b.flips.end() || flip->second.dim != dim || !(read == b.graph.Whole(read.prim)))
+    return std::nullopt;
+  return b.Scan(prim.reduce, flip->second.of, dim, /*backwards=*/true);
+}
+
 Value Flip(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
+  const bool one = dims.size() == 1;
+  const int64_t only = one ? WrapDim(dims[0], x.view.rank()) : 0;
+  if (one) {
+    if (auto scan = ScanBackwards(b, x, only)) return *scan;
+  }
   std::vector<Value> index = b.Indices(x.sizes());
   for (int64_t dim : dims) {
     dim = WrapDim(dim, x.view.rank());
     index[dim] = Moved(b, fmt::format("{} - {{0}}", x.sizes()[dim] - 1), index[dim]);
   }
-  return b.Load("flipped", x, index);
+  const Value flipped = b.Load("flipped", x, index);
+  if (one && flipped.view.prim >= 0) b.flips.insert_or_assign(flipped.view.prim, Builder::Flip{x, only});
+  return flipped;
 }
 
 Value Roll(Builder& b, const Value& x, const std::vector<int64_t>& shifts, const std::vector<int64_t>& dims) {

@@ -44,8 +44,8 @@ class Builder {
   // A sum over so many elements, divided by their number less `correction`.
   Value DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors,
                        int64_t correction = 0);
-  // Every partial result of a reduction along one dimension.
-  Value Scan(ReduceOp op, const Value& in, int64_t dim);
+  // Every partial result of a reduction along one dimension, `backwards` from its last element on.
+  Value Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards = false);
   // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
   Value Matmul(const Value& a, const Value& b, int batch_dims);
   // The same where k is several dimensions in the operands; `sizes` (batch…, m…, n), `shape` as Prim::shape.
@@ -98,6 +98,13 @@ class Builder {
   void Return(std::vector<Value> results) { results_ = std::move(results); }
 
   const LowerOptions& options() const { return options_; }
+
+  // What flips of one dimension were made of, by their prim: where one is flipped back, there is none.
+  struct Flip {
+    Value of;
+    int64_t dim;
+  };
+  std::map<PrimId, Flip> flips;
 
   Graph graph;
   std::string origin;  // what the node under way is called in names of kernels

@@ -237,7 +237,7 @@ class Partitioner {
     const View& in = prim.operands[0];
     if (in.prim >= 0 && group_of_[in.prim] == g && (group.per_row.at(in.prim) || !IsOwn(in, group)))
       return false;
-    if (!Splits(graph_, in, domain, false)) return false;
+    if (!Splits(graph_, in, domain, false) || NeedsAnotherWalk(graph_, group, prim, domain)) return false;
     const bool per_row = prim.kind == PrimKind::kReduce;
     if (group.kind == GroupKind::kRows && group.domain == domain) {
       Enter(id, g, per_row);

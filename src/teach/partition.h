@@ -10,6 +10,9 @@
 
 namespace tritogen::teach {
 
+// Elements of a line that a program holds to scan it; longer ones are walked along.
+inline constexpr int64_t kHeldScan = 4096;
+
 enum class GroupKind {
   kFlat,        // pointwise over all elements
   kRows,        // rows × columns; reductions run along the columns
@@ -71,6 +74,13 @@ std::set<PrimId> ReadBy(const Graph& graph, const Group& group);
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
 // `turns`: a kernel may store results in another order than it computes them in.
 std::vector<Group> Partition(const Graph& graph, bool turns = true);
+
+bool HasScans(const Graph& graph, const Group& group);
+// A walk along lines of these elements makes all scans, in one direction: what is reduced of one is not there
+// before, and a scan in the other direction would need a walk of its own. Whether `prim`, a reduction or
+// scan, is such a one for the group.
+bool NeedsAnotherWalk(const Graph& graph, const Group& group, const Prim& prim,
+                      const std::vector<Segment>& domain);
 
 // Small flat groups that do not wait for each other in one launch, where the first of them was. For groups in
 // order of execution; so is the result.

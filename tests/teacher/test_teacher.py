@@ -112,6 +112,7 @@ INDEXED = {
     "zero_times_what_overflows": ("(2,300),(1,)", "((x > -9).float().cumsum(1) - 1).cumprod(1)"),
     "zero_times_infinity": ("(2,30)", "torch.where(x > 1, 1 / F.relu(-x), F.relu(x)).cumprod(1)"),
     "long_scan": ("(2,5000)", "x.cumsum(1) * 0.01"),
+    "walked_scans": ("(264,4100)", "(x.cumsum(1) * 0.01, (x * 2).flip(1).cumsum(1).flip(1))"),
     "created": ("(4,4)", "(x + torch.eye(4), torch.arange(3, 9, 2), torch.full((2, 3), 1.5), torch.linspace(0, 1, 7), torch.zeros_like(x))"),
     "only_views": ("(4,6)", "(x.t(), x.reshape(3, 8), x[1:, ::2])"),
     "more_losses": ("(6,10),(6,10)", "(F.kl_div(x, y.abs() + 0.1), F.binary_cross_entropy_with_logits(x, y.sigmoid()), F.cosine_similarity(x, y))"),
