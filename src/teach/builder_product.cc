@@ -1,5 +1,6 @@
-// Matrix products: of parts where they are large, cut along k where results are few.
+// Matrix products: of factors stored for them where they are large, cut along k where results are few.
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/rounding.h"
@@ -9,8 +10,8 @@
 namespace tritogen::teach {
 namespace {
 
-// A product of so many operations takes longer than its factors' parts take to be made.
-constexpr double kFlopsWorthSplitting = double{1u << 27};
+// A product of so many operations takes longer than its factors' parts or copies take to be made.
+constexpr double kFlopsWorthStoring = double{1u << 27};
 
 // A factor that so few tiles read is taken apart in them: that makes no copy of it.
 constexpr int64_t kTileOfParts = 128, kFewReaders = 2;
@@ -19,6 +20,10 @@ constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.
 constexpr int64_t kTile = 64, kFewPrograms = 132, kLongSum = 1024, kShortestPart = 128;
+// TF32 dots are done with a sum of 1024 before another kernel has been launched.
+constexpr int64_t kLongSumOfTf32 = 4096;
+// Neighbours in memory, 64 bytes of them, that make a dimension one to read along.
+constexpr int64_t kNeighbours = 16;
 
 struct Result {
   int64_t batch = 1, m = 1, n = 1;
@@ -30,6 +35,10 @@ Result ResultOf(const std::vector<int64_t>& sizes, int batch_dims) {
     (static_cast<int>(i) < batch_dims ? result.batch : result.m) *= sizes[i];
   result.n = sizes.back();
   return result;
+}
+
+double FlopsOf(const std::vector<int64_t>& sizes, int64_t inner) {
+  return 2.0 * static_cast<double>(Product(sizes)) * static_cast<double>(inner);
 }
 
 // Dimensions of a factor that are k, and where they begin.
@@ -61,6 +70,26 @@ View Cut(const View& view, size_t dim, int64_t parts, int to) {
   return cut;
 }
 
+// Whether the last dimension's neighbours are neighbours in memory.
+bool RunsAlongMemory(const View& view) {
+  int64_t run = 1;
+  for (size_t i = view.sizes.size(); i-- > 0;) {
+    if (view.sizes[i] == 1) continue;
+    if (view.strides[i] != run) break;
+    run *= view.sizes[i];
+  }
+  return run >= kNeighbours || run == view.numel();
+}
+
+// `count` dimensions from `first` on behind all others.
+View ToTheEnd(const View& view, size_t first, size_t count) {
+  std::vector<int64_t> order(view.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + static_cast<int64_t>(first),
+              order.begin() + static_cast<int64_t>(first + count), order.end());
+  return Permute(view, order);
+}
+
 // In how many parts of those that `size` can be cut into a sum of `inner` is worth cutting; 1: none.
 int64_t SumsOf(int64_t size, int64_t inner, int64_t programs) {
   int64_t best = 1;
@@ -82,7 +111,7 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
                       int64_t inner, std::vector<int64_t> shape) {
-  auto factors = PartsOf(a, b, batch_dims, sizes, inner);
+  auto factors = StoredFactors(a, b, batch_dims, sizes, inner);
   if (!factors) factors = Factors{{a}, {b}};
   return Matmul(*std::move(factors), batch_dims, std::move(sizes), inner, std::move(shape));
 }
@@ -99,14 +128,25 @@ Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> size
   return OneProduct(factors, batch_dims, std::move(sizes), inner, std::move(shape), factors.dtype());
 }
 
-// Parts are stored where many tiles read them. A factor that one or two read is taken apart there.
-std::optional<Builder::Factors> Builder::PartsOf(const Value& a, const Value& b, int batch_dims,
-                                                 const std::vector<int64_t>& sizes, int64_t inner) {
-  const double flops = 2.0 * static_cast<double>(Product(sizes)) * static_cast<double>(inner);
+// Parts and copies are stored where many tiles read them. A factor that one or two read is taken apart there,
+// or read as it lies.
+std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Value& b, int batch_dims,
+                                                       const std::vector<int64_t>& sizes, int64_t inner) {
+  if (!StoresFactors(a.dtype, FlopsOf(sizes, inner))) return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
+  if (UsesTf32()) {
+    Factors factors{{a}, {b}};
+    if (result.n > kTile) factors.a = {AlongTheSum(a)};
+    if (result.m > kTile) {
+      const auto first = static_cast<size_t>(batch_dims), rank = b.sizes().size(),
+                 of_k = InnerOfSecond(b.view, batch_dims, inner).sizes.size();
+      Value across = AlongTheSum({ToTheEnd(b.view, first, of_k), b.dtype});
+      factors.b = {{ToTheEnd(across.view, first, rank - first - of_k), b.dtype}};
+    }
+    return factors;
+  }
   const bool few_read_a = result.n <= kFewReaders * kTileOfParts,
              few_read_b = result.m <= kFewReaders * kTileOfParts;
-  if (!Splits(a.dtype, flops)) return std::nullopt;
   auto factor = [&](const Value& value, bool few_read) {
     return few_read || value.view.prim < 0 ? std::vector{value} : PartsWhereItLies(value);
   };
@@ -117,7 +157,9 @@ std::optional<Builder::Factors> Builder::PartsOf(const Value& a, const Value& b,
 std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_dims,
                                             std::vector<int64_t> sizes, int64_t inner,
                                             const std::vector<int64_t>& shape) {
-  if (!options_.split_reductions || options_.apart || inner < kLongSum) return std::nullopt;
+  const bool tf32 = IsTf32(factors.dtype(), FlopsOf(sizes, inner));
+  if (!options_.split_reductions || options_.apart || inner < (tf32 ? kLongSumOfTf32 : kLongSum))
+    return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
   const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);
   if (programs >= kFewPrograms) return std::nullopt;
@@ -153,6 +195,7 @@ Value Builder::OneProduct(const Factors& factors, int batch_dims, std::vector<in
   prim.name = "matmul";
   prim.origin = origin;
   prim.parts = factors.parts;
+  prim.tf32 = IsTf32(factors.dtype(), FlopsOf(sizes, inner));
   prim.first = static_cast<int>(factors.a.size());
   prim.dtype = dtype;
   prim.held = Dtype::kFloat32;
@@ -170,8 +213,18 @@ Value Builder::OneProduct(const Factors& factors, int batch_dims, std::vector<in
   return {graph.Whole(graph.Add(std::move(prim))), dtype};
 }
 
-bool Builder::Splits(Dtype dtype, double flops) const {
-  return options_.split_products && dtype == Dtype::kFloat32 && flops >= kFlopsWorthSplitting;
+bool Builder::StoresFactors(Dtype dtype, double flops) const {
+  return options_.products != LowerOptions::Products::kAsTheyAre && dtype == Dtype::kFloat32 &&
+         flops >= kFlopsWorthStoring;
+}
+
+std::vector<Value> Builder::StoredFactor(const Value& in) {
+  return UsesTf32() ? std::vector{AlongTheSum(in)} : Parts(in);
+}
+
+bool Builder::UsesTf32() const {
+  return options_.products == LowerOptions::Products::kTf32 ||
+         options_.products == LowerOptions::Products::kTf32OfCopies;
 }
 
 // What is infinite has no parts but itself: infinity less infinity is no number.
@@ -182,6 +235,37 @@ std::vector<Value> Builder::Parts(const Value& in) {
   Value middle = Cast(rest, Dtype::kBFloat16);
   Value low = Cast(Pointwise("rest", "{0} - {1}", {rest, middle}, Dtype::kFloat32, 1), Dtype::kBFloat16);
   return {Once("high", high), Once("middle", middle), Once("low", low)};
+}
+
+// To nearest, ties away from zero. Tensor cores cut the last 13 places off instead, which errs 2.5 times as
+// much. What is infinite or no number has no place to round.
+Value Builder::RoundedToTf32(const Value& in) {
+  return Once("rounded",
+              Pointwise("rounded",
+                        "tl.where(tl.abs({0}) < float(\"inf\"), (({0}.to(tl.int32, bitcast=True) + "
+                        "0x1000) & -0x2000).to(tl.float32, bitcast=True), {0})",
+                        {in}, Dtype::kFloat32, 4));
+}
+
+// A factor, whose last dimension is summed over, for tensor cores, which read TF32 along the sum: as it is
+// where it lies so in memory, otherwise a copy. What a kernel makes and would store is stored rounded.
+Value Builder::AlongTheSum(const Value& in) {
+  const PrimId id = in.view.prim;
+  if (id < 0 || !in.view.guards.empty() || graph[id].inlined) return in;
+  View view = in.view;
+  if (!RunsAlongMemory(view)) {
+    for (size_t i = 0; i < view.sizes.size(); ++i) {
+      if (view.strides[i] == 0) view.sizes[i] = 1;  // the same many times
+    }
+    return {Expand(RoundedToTf32({view, in.dtype}).view, in.sizes()), in.dtype};
+  }
+  const Prim& maker = graph[id];
+  const bool computed =
+      maker.IsElementwise() || maker.kind == PrimKind::kMatmul || maker.kind == PrimKind::kScan;
+  if ((!computed || maker.once) && options_.products != LowerOptions::Products::kTf32OfCopies) return in;
+  const bool copy = maker.kind == PrimKind::kPointwise && maker.expr == "{0}";
+  view.prim = RoundedToTf32({copy ? maker.operands[0] : graph.Whole(id), in.dtype}).view.prim;
+  return {view, in.dtype};
 }
 
 // In the order of the memory that the value is a view of, so that a transposed factor needs no copy.

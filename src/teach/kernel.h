@@ -17,7 +17,7 @@ struct KernelOptions {
   bool row_loop = false;                       // walk along every row instead of holding it
   int64_t row_block = 0;                       // columns at a time when walking; 0: by the row's length
   int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // 0: by the product's size
-  std::string precision = "ieee";              // of float32 dots: "ieee", "tf32x3"
+  std::string precision = "ieee";              // of float32 dots: "ieee", "tf32x3", "tf32"
   bool one_sum = false;                        // products of parts are not made of sums of sums
   int num_warps = 0;                           // 0: by the tile
   bool persistent = false;                     // fewer programs than blocks, each takes several in turn

@@ -26,10 +26,15 @@ bool MultipliesFloat32(const Prim& product) {
   return product.compute[0] == Dtype::kFloat32 && product.parts == 1;
 }
 
+std::string PrecisionOf(const Prim& product, const KernelOptions& options) {
+  return product.tf32 ? "tf32" : options.precision;
+}
+
 struct Tiles {
   int64_t batch, m, n, k;
-  int64_t block_m, block_n, block_k;
-  int64_t sum;  // columns that are added up before they are added to others; k: all
+  int64_t block_m = 0, block_n = 0, block_k = 0;
+  int64_t sum = 0;  // columns that are added up before they are added to others; k: all
+  int num_warps = 0, num_stages = 3;
 
   double Products() const {
     return static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
@@ -41,8 +46,30 @@ int64_t Fit(int64_t wished, int64_t size) {
   return std::clamp<int64_t>(NextPowerOf2(size), 16, wished);
 }
 
+// The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
+// else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
+Tiles ChooseForTf32(Tiles t, const KernelOptions& options) {
+  constexpr int64_t kProcessors = 132, kMostOfFourWarps = 128 * 128;
+  int64_t block_m = 64, block_n = 64;
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{128, 256}, {128, 128}, {64, 128}}) {
+    if (n == 256 && (t.m <= 64 || t.n <= 128)) continue;
+    if (t.batch * CeilDiv(t.m, Fit(m, t.m)) * CeilDiv(t.n, Fit(n, t.n)) < kProcessors) continue;
+    block_m = m, block_n = n;
+    break;
+  }
+  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : block_m, t.m);
+  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : block_n, t.n);
+  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : 32, t.k);
+  t.sum = t.k;
+  const int64_t tile = t.block_m * t.block_n;
+  t.num_warps = options.num_warps > 0 ? options.num_warps : tile > kMostOfFourWarps ? 8 : 4;
+  t.num_stages = tile == kMostOfFourWarps ? 3 : 4;
+  return t;
+}
+
 Tiles Choose(const Prim& product, const Group& group, const KernelOptions& options, int64_t k) {
-  Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k, 0, 0, 0, k};
+  Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k};
+  if (product.tf32) return ChooseForTf32(t, options);
   bool half = !MultipliesFloat32(product);
   const bool deep_steps = half && product.parts == 1;  // all parts of a step lie in shared memory
   const int64_t deep = deep_steps ? 64 : 32;
@@ -56,12 +83,14 @@ Tiles Choose(const Prim& product, const Group& group, const KernelOptions& optio
   t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large_m, t.m);
   t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large_n, t.n);
   t.block_k = Fit(options.tile_k > 0 ? options.tile_k : deep, t.k);
+  t.sum = k;
   // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
   // reference's, which are cut up, come to. Short programs stay as simple as they can be.
   if (product.parts > 1 && !options.one_sum) t.sum = kSumOnTensorCores;
   const bool many = k >= 2 * kSum && t.Products() >= kManyFlops / 2;
   if (MultipliesFloat32(product) && many) t.sum = kSum;
   if (t.sum >= k || t.sum % t.block_k != 0) t.sum = k;
+  t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * t.block_n >= 128 * 128 ? 8 : 4;
   return t;
 }
 
@@ -186,7 +215,8 @@ class MatmulWriter {
   // largest parts alone has a sum of its own, of less weight: what tensor cores cut off there does not count.
   void Multiply(const Prim& product, Lines* inner) const {
     const std::string precision =
-        MultipliesFloat32(product) ? fmt::format(", input_precision=\"{}\"", options_.precision) : "";
+        MultipliesFloat32(product) ? fmt::format(", input_precision=\"{}\"", PrecisionOf(product, options_))
+                                   : "";
     const bool whole = product.parts == 1;
     TRITOGEN_CHECK(whole || product.parts == static_cast<int>(kParts));
     for (int places = product.parts - 1; places > 0; --places) {
@@ -325,19 +355,18 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m,
                                  CountText(columns), CountText(inner), t.block_m, t.block_n, t.block_k);
   const std::string k = CountOperand(inner);
-  int64_t tile = t.block_m * t.block_n;
-  kernel.num_warps = options.num_warps > 0 ? options.num_warps : tile >= 128 * 128 ? 8 : 4;
-  kernel.num_stages = 3;
-  kernel.access = fmt::format(
-      "product of {}×{} and {}×{}{}; operands are read through their strides, so a transposed "
-      "one needs no copy",
-      CountOperand(rows), k, k, CountOperand(columns), t.batch > 1 ? fmt::format(", {} times", batch) : "");
+  kernel.num_warps = t.num_warps;
+  kernel.num_stages = t.num_stages;
+  kernel.access = fmt::format("product of {}×{} and {}×{}{}; operands are read through their strides{}",
+                              CountOperand(rows), k, k, CountOperand(columns),
+                              t.batch > 1 ? fmt::format(", {} times", batch) : "",
+                              product.tf32 ? "" : ", so a transposed one needs no copy");
   kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}",
                               t.block_m, t.block_n, kernel.grid);
   kernel.compute =
       fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
                   product.parts > 1            ? " (six dots of bfloat16 parts)"
-                  : MultipliesFloat32(product) ? " (" + options.precision + " dots)"
+                  : MultipliesFloat32(product) ? " (" + DotsText(PrecisionOf(product, options)) + ")"
                                                : "",
                   OperatorList(graph, group));
   return kernel;

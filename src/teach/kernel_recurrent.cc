@@ -208,8 +208,8 @@ KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
     kernel.constants += fmt::format("ROWS={}, BLOCK={}", kSequences, block);
     kernel.compute = fmt::format(
         "keep weights and state in registers, for each step load the input's part, "
-        "multiply the state ({} dots), compute {} and store the state",
-        options.precision, OperatorList(graph, group));
+        "multiply the state ({}), compute {} and store the state",
+        DotsText(options.precision), OperatorList(graph, group));
     return kernel;
   }
   kernel.num_warps = block <= 256 ? 8 : block <= 1024 ? 16 : 32;

@@ -145,6 +145,10 @@ std::string OperatorList(const Graph& graph, const Group& group) {
   return names.empty() ? last : fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
+std::string DotsText(const std::string& precision) {
+  return (precision == "tf32" ? "TF32" : precision) + " dots";
+}
+
 KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                        const KernelOptions& options, const std::string& name) {
   if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);

@@ -39,5 +39,7 @@ std::string TakesIn(ReduceOp op, std::string_view total, std::string_view elemen
 std::string OperatorList(const Graph& graph, const Group& group);
 // The same, once each, in order.
 std::vector<std::string> Operators(const Graph& graph, const Group& group);
+// What a plan calls float32 dots of this precision: "ieee dots", "TF32 dots".
+std::string DotsText(const std::string& precision);
 
 }  // namespace tritogen::teach

@@ -19,8 +19,10 @@ struct LowerOptions {
   bool keep_products = false;
   // Nothing is fused across operations of the program: each has kernels of its own.
   bool apart = false;
-  // Large products of float32 become products of bfloat16 numbers, of which three add up to each float32.
-  bool split_products = false;
+  // What large products of float32 multiply: their factors as they are; bfloat16 numbers, of which three add
+  // up to each float32; or, for TF32 dots, factors whose neighbours along the sum are neighbours in memory,
+  // which are copies where need be, or all are.
+  enum class Products { kAsTheyAre, kBfloat16Parts, kTf32, kTf32OfCopies } products = Products::kAsTheyAre;
   // Recurrent layers: by size, or all in waves (a launch for each step), or none.
   enum class Waves { kBySize, kAlways, kNever } waves = Waves::kBySize;
   // Numbers of a state that a program of such a launch makes.

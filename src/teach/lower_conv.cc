@@ -1,6 +1,6 @@
 // Convolutions as products: for each image and group, weights (o, c·k…) times windows (c·k…, y…). The windows
 // are an indexed load that the product computes tile by tile, so nothing is unfolded in memory, and results
-// lie as PyTorch's do. Where both are copied anyway, as parts of a large product, channels come last in the
+// lie as PyTorch's do. Where both are copied anyway, as factors of a large product, channels come last in the
 // copies: neighbours along k are then neighbours in memory.
 #include <fmt/format.h>
 
@@ -91,9 +91,10 @@ Value ForImages(const Value& filters, const Geometry& g) {
   return {Expand(Unsqueeze(filters.view, 0), sizes), filters.dtype};
 }
 
-// Channels that are neighbours in memory: so many that threads read 8 or 16 bytes of parts at a time.
-int64_t PaddedChannels(int64_t c) {
-  return RoundUp(c, c > 4 ? 8 : 4);
+// Channels that are neighbours in memory: so many that threads read 8 or 16 bytes at a time, of parts or of
+// float32.
+int64_t PaddedChannels(const Builder& b, int64_t c) {
+  return RoundUp(c, b.options().products == LowerOptions::Products::kBfloat16Parts && c > 4 ? 8 : 4);
 }
 
 // Zeros behind the last dimension, up to this size.
@@ -122,14 +123,14 @@ Value WithChannelsLast(Builder& b, const Value& x, const Geometry& g) {
 Value ProductOf(Builder& b, const Value& x, const Value& weight, Geometry g,
                 const std::vector<int64_t>& out) {
   const std::vector<int64_t> sizes = {g.n, g.groups, g.o, Product(g.out)};
-  if (!b.Splits(x.dtype, g.Flops()) || g.c == 1) {
+  if (!b.StoresFactors(x.dtype, g.Flops()) || g.c == 1) {
     return b.Matmul(std::vector{ForImages(FiltersOf(b, weight, g), g)}, std::vector{WindowsOf(b, x, g)}, 2,
                     sizes, g.c * Product(g.kernel), out);
   }
   g.channels_last = true;
-  const int64_t c = PaddedChannels(g.c);
-  std::vector<Value> filters = b.Parts(Padded(b, FiltersOf(b, weight, g), c)),
-                     windows = b.Parts(Padded(b, WithChannelsLast(b, x, g), c));
+  const int64_t c = PaddedChannels(b, g.c);
+  std::vector<Value> filters = b.StoredFactor(Padded(b, FiltersOf(b, weight, g), c)),
+                     windows = b.StoredFactor(Padded(b, WithChannelsLast(b, x, g), c));
   g.c = c;
   for (Value& part : filters) part = ForImages(part, g);
   for (Value& part : windows) {

@@ -54,10 +54,11 @@ class Builder {
   // The same of factors that are sums of as many values each, the largest first; the result is float32.
   Value Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
                std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape = {});
-  // Whether a product of so many operations in this dtype is to be made of parts that are stored.
-  bool Splits(Dtype dtype, double flops) const;
-  // Three bfloat16 values that add up to a float32 one, largest first, stored in its own order.
-  std::vector<Value> Parts(const Value& in);
+  // Whether a product of so many operations in this dtype is to have factors that are stored for it.
+  bool StoresFactors(Dtype dtype, double flops) const;
+  // What such a product multiplies in the place of a factor, whose last dimension is summed over: its parts,
+  // or for TF32 the factor itself or a copy.
+  std::vector<Value> StoredFactor(const Value& in);
   // Elements of `data` at one index for each of its dimensions; the result has the indices' broadcast shape.
   // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
   Value Load(std::string name, const Value& data, const std::vector<Value>& index,
@@ -116,7 +117,13 @@ class Builder {
   std::optional<Value> LoadThrough(const std::string& name, const Value& data,
                                    const std::vector<Value>& index, const std::optional<Value>& valid,
                                    const std::string& other);
+  // Three bfloat16 values that add up to a float32 one, largest first, stored in its own order.
+  std::vector<Value> Parts(const Value& in);
   std::vector<Value> PartsWhereItLies(const Value& in);
+  bool UsesTf32() const;
+  bool IsTf32(Dtype dtype, double flops) const { return UsesTf32() && StoresFactors(dtype, flops); }
+  Value RoundedToTf32(const Value& in);
+  Value AlongTheSum(const Value& in);
   // What a product is made of: each factor as one value or as `parts` values, the largest first. Of one value
   // the product makes its parts itself, tile by tile.
   struct Factors {
@@ -124,8 +131,8 @@ class Builder {
     int parts = 1;
     Dtype dtype() const { return parts > 1 ? Dtype::kFloat32 : a[0].dtype; }
   };
-  std::optional<Factors> PartsOf(const Value& a, const Value& b, int batch_dims,
-                                 const std::vector<int64_t>& sizes, int64_t inner);
+  std::optional<Factors> StoredFactors(const Value& a, const Value& b, int batch_dims,
+                                       const std::vector<int64_t>& sizes, int64_t inner);
   Value Matmul(Factors factors, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
                std::vector<int64_t> shape);
   std::optional<Value> SumOfProducts(const Factors& factors, int batch_dims, std::vector<int64_t> sizes,

@@ -166,9 +166,10 @@ TEST(Partition, ConvolutionWithBiasAndActivationIsOneProduct) {
 
 // Kernels for conv(`between`(relu(conv(x)))), large enough to be products of parts; relu's result is returned
 // too where it is `kept`.
+using Products = LowerOptions::Products;
 enum class Between { kNothing, kPool, kSoftmax };
 std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, Between what, bool kept = false,
-                                       bool turns = true) {
+                                       bool turns = true, Products products = Products::kBfloat16Parts) {
   Maker m;
   const Arg one{Arg::List{Arg{int64_t{1}}, Arg{int64_t{1}}}},
       three{Arg::List{Arg{int64_t{3}}, Arg{int64_t{3}}}};
@@ -185,7 +186,7 @@ std::vector<Group> ConvolutionsOfParts(int64_t channels, int64_t images, Between
   Program program =
       m.Finish(m.Op("aten::conv2d", {Ref(between), Ref(w), Arg{}, one, one}, {images, 72, 32, 32}));
   if (kept) program.outputs.push_back({relu});
-  return Partition(InlineViews(*Lower(program, {.split_products = true})), turns);
+  return Partition(InlineViews(*Lower(program, {.products = products})), turns);
 }
 
 TEST(Partition, AProductMakesThePartsOfItsResultThatTheNextOneReads) {
@@ -198,6 +199,15 @@ TEST(Partition, AProductMakesThePartsOfItsResultThatTheNextOneReads) {
   // Twelve channels are made sixteen: their parts are no elements of the product's tile.
   EXPECT_EQ(ConvolutionsOfParts(12, 12, Between::kNothing).size(), 6u);
   EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kNothing, false, /*turns=*/false).size(), 6u);
+}
+
+TEST(Partition, AProductStoresItsResultAsTheNextOneReadsIt) {
+  const auto groups = ConvolutionsOfParts(64, 2, Between::kNothing, false, true, Products::kTf32);
+  // Copies of x and of both weights are kernels.
+  ASSERT_EQ(groups.size(), 5u);
+  EXPECT_EQ(std::ranges::find(groups, GroupKind::kMatmul, &Group::kind)->stores.size(), 1u);
+  EXPECT_EQ(ConvolutionsOfParts(64, 2, Between::kNothing, true, true, Products::kTf32).size(), 5u);
+  EXPECT_EQ(ConvolutionsOfParts(64, 16, Between::kPool, false, true, Products::kTf32).size(), 6u);
 }
 
 TEST(Partition, APoolMakesThePartsOfItsResult) {
@@ -215,8 +225,8 @@ TEST(Partition, WhatIsPutTogetherIsTakenApartInTheSameKernel) {
          y = m.Leaf(NodeKind::kInput, "y", {8, 16, 32, 32});
   NodeId w = m.Leaf(NodeKind::kParameter, "w", {72, 48, 3, 3});
   NodeId cat = m.Op("aten::cat", {Arg{Arg::List{Ref(x), Ref(y)}}, Arg{int64_t{1}}}, {8, 48, 32, 32});
-  const auto groups =
-      Groups(m.Finish(m.Op("aten::conv2d", {Ref(cat), Ref(w)}, {8, 72, 30, 30})), {.split_products = true});
+  const auto groups = Groups(m.Finish(m.Op("aten::conv2d", {Ref(cat), Ref(w)}, {8, 72, 30, 30})),
+                             {.products = LowerOptions::Products::kBfloat16Parts});
   EXPECT_EQ(groups.size(), 3u);
 }
 

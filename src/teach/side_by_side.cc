@@ -6,10 +6,6 @@
 namespace tritogen::teach {
 namespace {
 
-// Of one kernel. With about ten bytes read and written for each, so many keep an H200 busy for 12 us. A
-// launch takes its host 20 to 40 us: what is much larger hides the launch behind it, and sharing one gains
-// nothing.
-constexpr int64_t kMostElements = int64_t{1} << 22;
 // Of one launch. Each takes the host 0.3 to 0.5 us, in whichever launch it stands; so this is for who reads
 // the kernel.
 constexpr size_t kMostPointers = 60;
@@ -20,7 +16,7 @@ constexpr int64_t kMostBytesEarly = int64_t{256} << 20;
 // Results in another order want tiles of their own.
 bool IsSmall(const Group& group) {
   return group.kind == GroupKind::kFlat && group.turned.empty() &&
-         group.Size(AxisKind::kFlat) <= kMostElements;
+         group.Size(AxisKind::kFlat) <= kMostSideBySide;
 }
 
 class Arranger {

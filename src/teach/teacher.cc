@@ -12,6 +12,8 @@
 namespace tritogen::teach {
 namespace {
 
+using Products = LowerOptions::Products;
+
 struct Strategy {
   std::string name;
   KernelOptions kernel;
@@ -27,11 +29,29 @@ Strategy OtherWaves(Strategy strategy, const Prim& waves) {
   return strategy;
 }
 
+// Of large products of float32.
+std::vector<Strategy> OfLargeProducts(Fp32Precision precision) {
+  const LowerOptions split{.products = Products::kBfloat16Parts}, tf32{.products = Products::kTf32},
+      copies{.products = Products::kTf32OfCopies};
+  const KernelOptions tiles{.tile_m = 128, .tile_n = 128, .tile_k = 32}, described{.descriptors = true};
+  std::vector<Strategy> all = {{"products of bfloat16 parts", {}, split},
+                               {"products of bfloat16 parts, one sum", {.one_sum = true}, split},
+                               {"products of bfloat16 parts, parts by themselves", {}, split, false}};
+  if (precision == Fp32Precision::kTf32)
+    all.insert(all.begin(), {{"TF32 products", {}, tf32},
+                             {"TF32 products, tiles 128x128x32", tiles, tf32},
+                             {"TF32 products, tensor descriptors", described, tf32},
+                             {"TF32 products, all factors rounded", {}, copies},
+                             {"TF32 products, copies by themselves", {}, tf32, false}});
+  return all;
+}
+
 // The ways to write a program, most promising first. `graph` and `groups`: of the form that is varied, fused
 // or, where it is to be `simple`, a kernel for each operation. `parts`: some product is large enough to be
 // made of parts.
-std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, bool strict,
-                                 bool simple, bool parts) {
+std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, const Request& request,
+                                 bool parts) {
+  const bool simple = request.simple;
   bool flat = false, rows = false, product = false, single = false, recurrent = false;
   const Prim* waves = nullptr;
   for (const Group& group : groups) {
@@ -47,10 +67,11 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   const Strategy apart{"a kernel for each operation", {}, {.apart = true}};
   std::vector<Strategy> all = {{"fused", {}, {}}, apart};
   if (parts) {
-    const LowerOptions split{.split_products = true};
-    all.insert(all.begin(), {{"products of bfloat16 parts", {}, split},
-                             {"products of bfloat16 parts, one sum", {.one_sum = true}, split},
-                             {"products of bfloat16 parts, parts by themselves", {}, split, false}});
+    const std::vector<Strategy> large = OfLargeProducts(request.fp32_precision);
+    all.insert(all.begin(), large.begin(), large.end());
+  } else if (request.fp32_precision == Fp32Precision::kTf32 && !simple && (single || recurrent)) {
+    all.insert(all.begin() + 1,
+               {"TF32 dots", {.precision = "tf32"}, {}});  // of small products little is gained
   }
   auto add = [&](const char* name, auto change) {
     Strategy strategy{simple ? fmt::format("{}, {}", apart.name, name) : name, {}, {.apart = simple}};
@@ -63,7 +84,8 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     add("sequence per program", [](Strategy& s) { s.lower.waves = LowerOptions::Waves::kNever; });
   }
   if (recurrent) add("layers in waves", [](Strategy& s) { s.lower.waves = LowerOptions::Waves::kAlways; });
-  if (product && !strict) add("products by PyTorch", [](Strategy& s) { s.lower.keep_products = true; });
+  if (product && !request.strict)
+    add("products by PyTorch", [](Strategy& s) { s.lower.keep_products = true; });
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
   if (product)
     add("tiles 64x64x32", [](Strategy& s) { s.kernel.tile_m = s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
@@ -115,6 +137,8 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
     if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
   }
   prepared.groups = Partition(prepared.graph, turns);
+  if (options.products >= Products::kTf32)
+    prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
   return prepared;
 }
 
@@ -132,11 +156,11 @@ std::vector<Answer> Teach(const Request& request) {
     return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;
-  const bool parts = !request.simple && AnyParts(Prepare(*request.program, {.split_products = true}));
+  const bool parts =
+      !request.simple && AnyParts(Prepare(*request.program, {.products = Products::kBfloat16Parts}));
   std::vector<Answer> answers;
   std::set<std::string> seen;
-  for (const Strategy& strategy :
-       Strategies(varied->graph, varied->groups, request.strict, request.simple, parts)) {
+  for (const Strategy& strategy : Strategies(varied->graph, varied->groups, request, parts)) {
     if (static_cast<int>(answers.size()) == request.count) break;
     const bool as_first = strategy.lower == LowerOptions{} && strategy.turns;
     auto prepared = as_first ? first : Prepare(*request.program, strategy.lower, strategy.turns);

@@ -43,9 +43,11 @@ def patch_libdevice():
 
 
 def patch_dot():
-    """The interpreter multiplies the bit patterns of bfloat16 numbers; give it the numbers."""
+    """The interpreter multiplies the bit patterns of bfloat16 numbers, and float32 numbers in TF32 dots: give it the
+    numbers, and those with the 13 places cut off that tensor cores do not read."""
     import numpy as np
     import triton.language as tl
+    from triton._C.libtriton import ir
     from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 
     create_dot = InterpreterBuilder.create_dot
@@ -53,10 +55,15 @@ def patch_dot():
     def as_float32(handle):
         return TensorHandle((handle.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
 
-    def create_right_dot(self, a, b, d, *options):
+    def cut(handle):
+        return TensorHandle((handle.data.view(np.int32) & -0x2000).view(np.float32), tl.float32)
+
+    def create_right_dot(self, a, b, d, precision, *options):
         if a.dtype == tl.bfloat16:
             a, b = as_float32(a), as_float32(b)
-        return create_dot(self, a, b, d, *options)
+        elif a.dtype == tl.float32 and precision == ir.INPUT_PRECISION.TF32:
+            a, b = cut(a), cut(b)
+        return create_dot(self, a, b, d, precision, *options)
 
     InterpreterBuilder.create_dot = create_right_dot
 
@@ -129,9 +136,9 @@ def trace(model, inputs, names):
     return {"nodes": tracer.nodes, "outputs": [tracer.ids[id(t)] for t in leaves], "structure": structure(result)}, result
 
 
-def teach(program, source, entry, is_function, strict=False, count=16):
+def teach(program, source, entry, is_function, strict=False, count=16, fp32_precision="ieee"):
     request = {"program": program, "reference_source": source, "entry": entry, "is_function": is_function,
-               "strict": strict, "count": count}
+               "strict": strict, "count": count, "fp32_precision": fp32_precision}
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(request, file)
         file.flush()
@@ -171,7 +178,8 @@ def worst_error(got, want):
     return worst
 
 
-def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5, count=16, show=False, without=""):
+def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5, count=16, show=False, without="",
+          fp32_precision="ieee"):
     """Errors of all candidates for a file, by strategy (but those with `without` in their names); raises when one is wrong or the printed
     program is."""
     patch_libdevice()
@@ -191,7 +199,7 @@ def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5
                     b.data.add_(0.1 * torch.rand_like(b))
         names = [f"x{i}" for i in range(len(inputs))] if len(inputs) > 1 else ["x"]
         program, want = trace(model, inputs, names)
-        told = teach(program, source, entry, is_function, strict, count)
+        told = teach(program, source, entry, is_function, strict, count, fp32_precision)
         if show:
             print(told["printed"])
         check_printed(told["printed"], model, inputs, want, folder)

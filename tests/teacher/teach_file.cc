@@ -1,7 +1,7 @@
 // The teacher alone. teach_file FILE reads {"program": …, "reference_source", "entry", "is_function",
-// "strict", "count", "seed"} and prints {"printed": text, "answers": [{"strategy", "plan", "source"}]}; the
-// JSON form of a program is oracle.py's own, and "text" in its place is a printed program. With - for FILE,
-// lines of that kind from standard input become lines.
+// "strict", "fp32_precision", "count", "seed"} and prints {"printed": text, "answers": [{"strategy", "plan",
+// "source"}]}; the JSON form of a program is oracle.py's own, and "text" in its place is a printed program.
+// With - for FILE, lines of that kind from standard input become lines.
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -73,6 +73,7 @@ json Answer(const json& j) {
   request.entry = j.value("entry", "program");
   request.is_function = j.value("is_function", true);
   request.strict = j.value("strict", false);
+  request.fp32_precision = ParseFp32Precision(j.value("fp32_precision", "ieee")).value();
   request.count = j.value("count", 8);
   request.seed = j.value("seed", uint64_t{0});
   json out = {{"printed", PrintProgram(program)}, {"answers", json::array()}};

@@ -165,6 +165,30 @@ def test_parts_that_are_made_where_the_activation_is():
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
+# As small as products in TF32 can be.
+TF32 = {
+    "copied_infinities": ("(520,400),(520,330)", "torch.where(x > 3.5, x / 0, x).t() @ y"),
+    "rounded_where_made": ("(272,512),(512,512),(512,512)", "F.linear(torch.relu(F.linear(x, y)), z)"),
+    "batches": ("(2,1,100,300),(3,300,400)", "x @ y"),
+    "attention": ("(1,2,600,96),(1,2,600,96)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)"),
+    "conv1d": ("(3,40,700),(64,40,17)", "F.conv1d(x, y, stride=1, padding=3)"),
+    "conv2d": ("(4,22,40,37),(56,22,3,4),(56,)", "F.conv2d(x, y, z, dilation=2, padding=1)"),
+    "chain": ("(2,8,37,29),(64,8,1,1),(56,64,3,3)", "(lambda a: (a, F.conv2d(a, z, padding=1)))(torch.relu(F.conv2d(x, y)))"),
+}
+
+
+@pytest.mark.parametrize("name", list(TF32))
+def test_products_in_tf32(name):
+    errors = oracle.check(file_of(*TF32[name]), "f", is_function=True, strict=True, count=1, tolerance=3e-3, fp32_precision="tf32")
+    assert list(errors) == ["TF32 products"] and errors["TF32 products"] > 1e-5
+
+
+def test_small_products_in_tf32():
+    text = file_of("(33,40),(40,20)", "torch.relu(x @ y)")
+    errors = oracle.check(text, "f", is_function=True, strict=True, count=2, tolerance=3e-3, fp32_precision="tf32")
+    assert errors["fused"] < 2e-5 and errors["TF32 dots"] > 1e-5
+
+
 @pytest.mark.parametrize("name", list(INDEXED))
 def test_indexed(name):
     shapes, body = INDEXED[name]
