@@ -163,6 +163,19 @@ void Expectation::Widen(const at::Tensor& wobble) {
   }
 }
 
+void Expectation::RaiseRows(const at::Tensor& least) {
+  if (!at::isFloatingType(dtype_) || exact_.numel() == 0) return;
+  if (way_ == Way::kKernels) {
+    row_error_ = at::maximum(row_error_, least);
+    return;
+  }
+  const double noise = least.item<double>();
+  for (size_t r = 0; r < row_eager_.size(); ++r) {
+    row_eager_[r] = std::max(row_eager_[r], noise);
+    row_budget_[r] = std::max(row_budget_[r], Allowed(row_eager_[r], row_magnitude_[r]));
+  }
+}
+
 double Expectation::ErrorAt(int64_t index, double got) const {
   const double e = exact_.const_data_ptr<double>()[index];
   if (eager_.defined()) {  // the declared precision overflows where fp64 does not, or the other way round

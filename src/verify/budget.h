@@ -95,6 +95,11 @@ class Expectation {
   // row is like stays. A GPU is waited for.
   void Widen(const at::Tensor& wobble);
 
+  // From now on no row's noise counts as less than this, one number on the output's device: where a function
+  // has steps or flat parts, what little noise a row shows says nothing about the next program's. A GPU is
+  // not waited for.
+  void RaiseRows(const at::Tensor& least);
+
   // Gives back the memory of the eager output where comparisons do not look at it: where its NaN and Inf are
   // those of `exact`. A GPU is waited for.
   void Slim();

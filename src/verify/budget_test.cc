@@ -287,6 +287,25 @@ TEST(Budget, OfMillionsOfRowsLuckyOnesArePutWithOthers) {
   }
 }
 
+TEST(Budget, ARaisedRowIsAllowedWhatOthersShow) {
+  for (const auto way : {Expectation::Way::kLoops, Expectation::Way::kKernels}) {
+    const at::Tensor exact = at::randn({40, 20}, at::kDouble);
+    exact[7] = 0;  // as behind a step, where no noise shows
+    const at::Tensor noise = at::randn_like(exact) * 1e-4;
+    noise[7] = 0;
+    Expectation expected(exact, (exact + noise).to(at::kFloat), {}, {}, way);
+    at::Tensor got = exact.to(at::kFloat);
+    got[7][3] = 3e-4;
+    EXPECT_FALSE(expected.Compare(got).ok);
+    expected.RaiseRows(at::full({}, 1e-4, at::kDouble));
+    EXPECT_TRUE(expected.Compare(got).ok);
+    EXPECT_NEAR(expected.AllowedAt(7 * 20), 1.6e-3, 1e-6);
+    got[7][3] = 3e-3;
+    EXPECT_FALSE(expected.Compare(got).ok);
+    EXPECT_FALSE(expected.Compare((exact + 12 * noise).to(at::kFloat)).ok) << "as a whole as before";
+  }
+}
+
 // Equal errors, rows that are alike: the first of the worst places is named, by a program that had others to
 // look at as well.
 TEST(Budget, TheFirstOfTheWorstPlacesIsNamed) {

@@ -65,6 +65,13 @@ at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::
   return at::where((wobble - wide).abs() > change.abs(), wobble, wide + change);
 }
 
+at::Tensor LeastOfCut(const at::Tensor& exact, const at::Tensor& wobble) {
+  constexpr double kTimes = 2;  // of a wobble, which is a quarter of it and of which 16 times are allowed
+  const at::Tensor change = (wobble - exact).nan_to_num(0, 0, 0);
+  const at::Tensor count = change.count_nonzero().clamp_min(1);
+  return (change.square().sum() / count).sqrt() * kTimes;
+}
+
 Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources) {
   Plan extended = plan;
   for (const auto& source : sources) {

@@ -72,6 +72,10 @@ class MovedRuns {
 // of others; where `wobble`, when there is one, differs by more, that.
 at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::Tensor& wobble = {});
 
+// What a row's noise counts as at the least, given that wobble: as much as allows eight times the root mean
+// square of what cut factors bring about, over the elements where they bring anything about.
+at::Tensor LeastOfCut(const at::Tensor& exact, const at::Tensor& wobble);
+
 // The plan with more outputs: the tensors that index outputs point into, in order.
 Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources);
 
