@@ -12,10 +12,12 @@ from .conftest import ROOT
 
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py") if not path.stem.endswith("_triton"))
 
+TEACHER = ("--proposer", "teacher")  # where who wrote the candidates does not matter: the policy takes seconds a program
+
 
 def converted(tritogen, tmp_path, name: str) -> pathlib.Path:
     function = ["--function", "softplus_gate"] if name == "softplus_gate.py" else []
-    finished = tritogen("convert", ROOT / "examples" / name, "-o", "out.py", *function)
+    finished = tritogen("convert", ROOT / "examples" / name, "-o", "out.py", *TEACHER, *function)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "passed" in finished.stdout
     return tmp_path / "out.py"
@@ -88,14 +90,14 @@ assert None in out._state(model)
 
 
 def test_html_shows_the_candidates_and_the_module(tritogen, tmp_path):
-    finished = tritogen("convert", ROOT / "examples/mlp_gelu.py", "-o", "out.py", "--html", "report.html")
+    finished = tritogen("convert", ROOT / "examples/mlp_gelu.py", "-o", "out.py", "--html", "report.html", *TEACHER)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     page = (tmp_path / "report.html").read_text()
     assert "mlp_gelu.py" in page and "Shipped module" in page and "Candidates" in page
 
 
 def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
-    finished = tritogen("convert", ROOT / "examples/rotary.py", "-o", "out.py", "--show-program")
+    finished = tritogen("convert", ROOT / "examples/rotary.py", "-o", "out.py", "--show-program", *TEACHER)
     program = finished.stdout[: finished.stdout.index("proposer")]
     check = f"{program}\nimport sys; sys.path.insert(0, {str(ROOT / 'examples')!r})\nimport rotary\n" + (
         "torch.manual_seed(0)\nmodel = rotary.Model(*rotary.get_init_inputs())\ninputs = rotary.get_inputs()\n"
@@ -226,19 +228,19 @@ def test_constants_of_the_forward_pass_are_written(tritogen, tmp_path, value):
     """The teacher views what it writes as a list; the view is a step of its answer."""
     text = programs.REFERENCE.replace("torch.relu(x) * 2.0", f"torch.minimum(x, torch.tensor({value}).to(x.device))")
     (tmp_path / "program.py").write_text(text.replace("16, 100", "16, 2, 2"))
-    finished = tritogen("convert", "program.py", "-o", "out.py", "--strict", "--device", "cpu")
+    finished = tritogen("convert", "program.py", "-o", "out.py", "--strict", "--device", "cpu", *TEACHER)
     assert finished.returncode == 0 and (tmp_path / "out.py").exists(), finished.stdout + finished.stderr
 
 
 def test_what_the_program_makes_anew_is_no_input(tritogen, tmp_path):
     (tmp_path / "copies.py").write_text(COPIES)
-    finished = tritogen("convert", tmp_path / "copies.py", "-o", "out.py", "--function", "f", "--strict")
+    finished = tritogen("convert", tmp_path / "copies.py", "-o", "out.py", "--function", "f", "--strict", *TEACHER)
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
 def test_sorting_is_all_in_triton(tritogen, tmp_path):
     (tmp_path / "sorts.py").write_text(SORTS)
-    finished = tritogen("convert", tmp_path / "sorts.py", "-o", "out.py", "--function", "f", "--strict")
+    finished = tritogen("convert", tmp_path / "sorts.py", "-o", "out.py", "--function", "f", "--strict", *TEACHER)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert "100%" in finished.stdout
 
