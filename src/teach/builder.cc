@@ -206,7 +206,7 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
   bool index = op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
   Dtype dtype = index ? Dtype::kInt64 : ComputeDtype(in.dtype);
   if (columns == 1) return index ? Fill(final_sizes, dtype, Arg{int64_t{0}}) : Reshape(in, final_sizes);
-  if (options_.split_reductions && CanSplit(op) && rows < kFewRows && columns >= kLongRow) {
+  if (options_.split_reductions && !InAttention() && CanSplit(op) && rows < kFewRows && columns >= kLongRow) {
     int last = rank - 1;
     while (!reduced[last] || in.sizes()[last] == 1) --last;
     int64_t size = in.sizes()[last];

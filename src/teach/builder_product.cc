@@ -15,7 +15,6 @@ constexpr double kFlopsWorthStoring = double{1u << 27};
 
 // A factor that so few tiles read is taken apart in them: that makes no copy of it.
 constexpr int64_t kTileOfParts = 128, kFewReaders = 2;
-constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
 
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.
@@ -132,7 +131,7 @@ Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> size
 // or read as it lies.
 std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Value& b, int batch_dims,
                                                        const std::vector<int64_t>& sizes, int64_t inner) {
-  if (!StoresFactors(a.dtype, FlopsOf(sizes, inner))) return std::nullopt;
+  if (InAttention() || !StoresFactors(a.dtype, FlopsOf(sizes, inner))) return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
   if (UsesTf32()) {
     Factors factors{{a}, {b}};
@@ -158,7 +157,8 @@ std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_di
                                             std::vector<int64_t> sizes, int64_t inner,
                                             const std::vector<int64_t>& shape) {
   const bool tf32 = IsTf32(factors.dtype(), FlopsOf(sizes, inner));
-  if (!options_.split_reductions || options_.apart || inner < (tf32 ? kLongSumOfTf32 : kLongSum))
+  if (!options_.split_reductions || options_.apart || inner < (tf32 ? kLongSumOfTf32 : kLongSum) ||
+      InAttention())
     return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
   const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);

@@ -15,7 +15,7 @@ namespace {
 auto WorkOf(const Prim& p) {
   return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.guards, p.compute, p.held,
                   p.inlined, p.reduce, p.space, p.reduced, p.backwards, p.batch_dims, p.inner, p.parts,
-                  p.tf32, p.first, p.layers, p.both, p.columns, p.node);
+                  p.tf32, p.first, p.ahead, p.layers, p.both, p.columns, p.node);
 }
 
 size_t HashOf(const Prim& prim) {
@@ -75,6 +75,10 @@ void Graph::RemoveUnused() {
   prims = std::move(kept);
   known_.clear();
   for (size_t i = 0; i < prims.size(); ++i) known_[HashOf(prims[i])].push_back(static_cast<PrimId>(i));
+}
+
+bool FitsDot(Dtype dtype) {
+  return dtype == Dtype::kFloat32 || dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
 }
 
 Dtype ComputeDtype(Dtype dtype) {

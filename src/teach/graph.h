@@ -1,10 +1,12 @@
-// Graph: a program taken apart into what kernels are made of. Eight kinds of work (pointwise, indexed load,
-// reduction, scan, matrix product, recurrent layer by itself or in waves, ATen call) on values in row-major
-// order; layout operations have become Views. Softmax, norms and losses are gone: they are reductions and
-// pointwise steps here. So are pools (reductions over indexed loads), convolutions (products with one as an
-// operand) and sorting (ranks are reductions of comparisons). One way of fusing serves them all.
+// Graph: a program taken apart into what kernels are made of. Nine kinds of work (pointwise, indexed load,
+// reduction, scan, matrix product, attention, recurrent layer by itself or in waves, ATen call) on values in
+// row-major order; layout operations have become Views. Softmax, norms and losses are gone: they are
+// reductions and pointwise steps here. So are pools (reductions over indexed loads), convolutions (products
+// with one as an operand) and sorting (ranks are reductions of comparisons). One way of fusing serves them
+// all.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,11 +26,15 @@ enum class PrimKind {
   kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
             // says
+  kAttention,  // a product whose first factor is the softmax of operand 0 along k; operand 0 is pointwise
+               // work on a product, and neither is stored
   kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each
                // step, and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
   kWaves,      // several layers of one direction, or both directions of one, a launch for each wave of steps
   kCall,       // an ATen call; its operands are read as tensors
 };
+
+inline constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
 
 enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin };
 
@@ -72,6 +78,12 @@ struct Prim {
     return parts > 1 && (factor == 0 ? static_cast<size_t>(first) : operands.size() - first) == 1;
   }
 
+  // kAttention. What is said of kMatmul, too; operand 0, of the scores, is (batch…, m…, k) as read. `expr`:
+  // what scores are multiplied by before the softmax, such as "* 64 ** -0.5", or nothing. `other`: what a
+  // query gets all of whose scores are -inf; empty: no number.
+  std::optional<int64_t> ahead;  // a query's score of a key that lies further ahead of it is -inf
+  std::vector<NodeId> also;      // operations that are done along with it: the softmax's
+
   // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates ·
   // size), first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are
   // any.
@@ -92,6 +104,8 @@ struct Prim {
   NodeRef node{-1, 0};
   bool on_ones = false;  // a call that draws random numbers, made on ones instead of its tensor
 
+  // Its kernel has tiles of (m, n) for each batch.
+  bool IsProduct() const { return kind == PrimKind::kMatmul || kind == PrimKind::kAttention; }
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }
   const std::vector<int64_t>& Shape() const { return shape.empty() ? sizes : shape; }
@@ -122,6 +136,8 @@ class Graph {
   std::unordered_map<size_t, std::vector<PrimId>> known_;
 };
 
+// What tl.dot multiplies.
+bool FitsDot(Dtype dtype);
 // The dtype that arithmetic on a dtype happens in: half types in float32.
 Dtype ComputeDtype(Dtype dtype);
 // Shape of an element-wise operation on these shapes. REQUIRES: they broadcast.

@@ -15,12 +15,15 @@ class Inliner {
   explicit Inliner(const Graph& graph) : graph_(graph) {}
 
   Graph Run() {
-    std::vector<PrimId> moved;
     for (Prim prim : graph_.prims) {
       for (size_t i = 0; i < prim.operands.size(); ++i) {
         View& view = prim.operands[i];
-        if (view.prim >= 0) view.prim = moved[view.prim];
-        if (prim.kind == PrimKind::kMatmul) view = IntoProduct(prim, i);
+        if (prim.kind == PrimKind::kAttention && i == 0) {
+          view = IntoScores(view, OperandDomain(prim, 0));
+          continue;
+        }
+        if (view.prim >= 0) view.prim = moved_[view.prim];
+        if (prim.IsProduct()) view = IntoProduct(prim, i);
         bool tile = prim.IsElementwise() || prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan;
         if (tile && i >= prim.FirstElementwise()) view = Inline(view);
         const bool memory = prim.kind == PrimKind::kCall || prim.kind == PrimKind::kRecurrent ||
@@ -29,15 +32,15 @@ class Inliner {
                          !Splits(out_, view, ReduceDomain(prim), false);
         if (memory || cut) Store(view);
       }
-      moved.push_back(out_.Add(std::move(prim)));
+      moved_.push_back(out_.Add(std::move(prim)));
     }
     for (View view : graph_.outputs) {
-      if (view.prim >= 0) view.prim = moved[view.prim];
+      if (view.prim >= 0) view.prim = moved_[view.prim];
       Store(view);
       out_.outputs.push_back(view);
     }
     for (const Graph::Write& write : graph_.writes)
-      out_.writes.push_back({moved[write.value], moved[write.to]});
+      out_.writes.push_back({moved_[write.value], moved_[write.to]});
     out_.RemoveUnused();
     return std::move(out_);
   }
@@ -96,9 +99,7 @@ class Inliner {
     const bool plain = copy.kind == PrimKind::kPointwise && copy.expr == "{0}" && !copy.once;
     if (!plain || copy.operands[0].prim < 0 || out_[copy.operands[0].prim].dtype != copy.dtype)
       return std::nullopt;
-    auto behind = Compose(view, copy.operands[0]);
-    if (!behind && finely) behind = Compose(SplitAlong(view, copy.operands[0]), copy.operands[0]);
-    return behind;
+    return finely ? ComposeFinely(view, copy.operands[0]) : Compose(view, copy.operands[0]);
   }
 
   View Inline(const View& view) {
@@ -151,6 +152,34 @@ class Inliner {
     return out_.Whole(out_.Add(*std::move(copy)));
   }
 
+  // Work on the scores of attention, which `view` reads from the graph as it was, and what goes into it: all
+  // of it is done on a tile of scores, but for what must be stored.
+  View IntoScores(View view, const std::vector<Segment>& domain) {
+    if (view.prim >= 0 && LeadsToScores(view.prim)) {
+      Prim copy = graph_[view.prim];
+      if (copy.kind == PrimKind::kMatmul) return out_.Whole(moved_[view.prim]);
+      copy.sizes = view.sizes;
+      copy.shape.clear();
+      copy.inlined = true;
+      for (View& operand : copy.operands) operand = IntoScores(ComposeFinely(view, operand).value(), domain);
+      return out_.Whole(out_.Add(std::move(copy)));
+    }
+    if (view.prim < 0) return view;
+    view.prim = moved_[view.prim];
+    if (auto copy = IntoTile(view, domain)) return *copy;
+    Store(view);
+    return view;
+  }
+
+  bool LeadsToScores(PrimId id) const {
+    if (id < 0) return false;
+    const Prim& prim = graph_[id];
+    if (prim.kind == PrimKind::kMatmul) return prim.inlined;
+    return prim.kind == PrimKind::kPointwise &&
+           std::any_of(prim.operands.begin(), prim.operands.end(),
+                       [&](const View& operand) { return LeadsToScores(operand.prim); });
+  }
+
   double Flops(PrimId id) const {
     if (id < 0 || !out_[id].IsElementwise()) return 0;
     double flops = out_[id].flops;
@@ -161,6 +190,7 @@ class Inliner {
 
   const Graph& graph_;
   Graph out_;
+  std::vector<PrimId> moved_;  // by prim of `graph_`
 };
 
 }  // namespace

@@ -61,6 +61,9 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
                           const KernelOptions& options, const std::string& name);
 KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                              const KernelOptions& options, const std::string& name);
+KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
+                                const std::vector<std::string>& buffers, const KernelOptions& options,
+                                const std::string& name);
 KernelCode WriteSideBySideKernel(const Graph& graph, const Group& group,
                                  const std::vector<std::string>& buffers, const KernelOptions& options,
                                  const std::string& name);
@@ -77,5 +80,9 @@ KernelCode WriteWaveKernel(const Graph& graph, const Group& group, const std::ve
 // persistent kernel, one for two, and no more than a GPU has at once.
 std::string GridText(int64_t size, const std::string& text, int64_t block, bool persistent);
 int64_t NextPowerOf2(int64_t n);
+// Of a product's float32 dots.
+std::string PrecisionOf(const Prim& product, const KernelOptions& options);
+// Rows or columns of a tile of a dot: as many as wished, fewer where there are not so many, 16 at the least.
+int64_t Fit(int64_t wished, int64_t size);
 
 }  // namespace tritogen::teach

@@ -18,16 +18,10 @@ namespace {
 constexpr int64_t kSum = 256;
 constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
 constexpr double kManyFlops = 1 << 30;
-constexpr size_t kParts = 3;
-constexpr const char* kPartNames[kParts] = {"high", "middle", "low"};
 
 // Multiplied as they are, not as parts.
 bool MultipliesFloat32(const Prim& product) {
   return product.compute[0] == Dtype::kFloat32 && product.parts == 1;
-}
-
-std::string PrecisionOf(const Prim& product, const KernelOptions& options) {
-  return product.tf32 ? "tf32" : options.precision;
 }
 
 struct Tiles {
@@ -41,10 +35,6 @@ struct Tiles {
            static_cast<double>(k);
   }
 };
-
-int64_t Fit(int64_t wished, int64_t size) {
-  return std::clamp<int64_t>(NextPowerOf2(size), 16, wished);
-}
 
 // The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
 // else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
@@ -211,31 +201,13 @@ class MatmulWriter {
     code_.axes = axes;
   }
 
-  // Those of two parts that begin 24 places or more behind the largest are left out. What is not of the
-  // largest parts alone has a sum of its own, of less weight: what tensor cores cut off there does not count.
   void Multiply(const Prim& product, Lines* inner) const {
+    const char* sum = t_.sum < t_.k ? "part" : "acc";
+    if (product.parts > 1) return AddDotsOfParts("a", "b", "rest", sum, inner);
     const std::string precision =
         MultipliesFloat32(product) ? fmt::format(", input_precision=\"{}\"", PrecisionOf(product, options_))
                                    : "";
-    const bool whole = product.parts == 1;
-    TRITOGEN_CHECK(whole || product.parts == static_cast<int>(kParts));
-    for (int places = product.parts - 1; places > 0; --places) {
-      for (int of_a = places; of_a >= 0; --of_a)
-        inner->Add(
-            fmt::format("rest = tl.dot(a_{}, b_{}, rest)", kPartNames[of_a], kPartNames[places - of_a]));
-    }
-    inner->Add(fmt::format("{0} = tl.dot({1}, {2}, {0}{3})", t_.sum < t_.k ? "part" : "acc",
-                           whole ? "a" : "a_high", whole ? "b" : "b_high", precision));
-  }
-
-  // As Builder::Parts does for factors whose parts are stored.
-  static void TakeApart(const std::string& name, Lines* inner) {
-    auto add = [&](const char* text) { inner->Add(fmt::format(fmt::runtime(text), fmt::arg("x", name))); };
-    add("{x}_high = {x}.to(tl.bfloat16)");
-    add("{x}_rest = tl.where(tl.abs({x}_high.to(tl.float32)) < float(\"inf\"), {x} - "
-        "{x}_high.to(tl.float32), 0.0)");
-    add("{x}_middle = {x}_rest.to(tl.bfloat16)");
-    add("{x}_low = ({x}_rest - {x}_middle.to(tl.float32)).to(tl.bfloat16)");
+    inner->Add(fmt::format("{0} = tl.dot(a, b, {0}{1})", sum, precision));
   }
 
   // By operand.

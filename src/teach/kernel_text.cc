@@ -128,6 +128,29 @@ std::string KernelText(const std::string& name, TileCode& code, const std::vecto
   return "@triton.jit" + plain + "\n" + FunctionText(name, params, body);
 }
 
+void TakeApart(const std::string& x, Lines* lines, bool finite) {
+  auto add = [&](const char* text) { lines->Add(fmt::format(fmt::runtime(text), fmt::arg("x", x))); };
+  add("{x}_high = {x}.to(tl.bfloat16)");
+  add(finite ? "{x}_rest = {x} - {x}_high.to(tl.float32)"
+             : "{x}_rest = tl.where(tl.abs({x}_high.to(tl.float32)) < float(\"inf\"), {x} - "
+               "{x}_high.to(tl.float32), 0.0)");
+  add("{x}_middle = {x}_rest.to(tl.bfloat16)");
+  add("{x}_low = ({x}_rest - {x}_middle.to(tl.float32)).to(tl.bfloat16)");
+}
+
+// Products of two parts that begin 24 places or more behind the largest are left out. The small ones come
+// first, or have a sum of their own: what tensor cores cut off behind a sum's last place does not count
+// there.
+void AddDotsOfParts(const std::string& a, const std::string& b, const std::string& rest,
+                    const std::string& sum, Lines* lines) {
+  for (size_t places = std::size(kPartNames) - 1; places > 0; --places) {
+    for (size_t of_a = places + 1; of_a-- > 0;)
+      lines->Add(fmt::format("{0} = tl.dot({1}_{2}, {3}_{4}, {0})", rest, a, kPartNames[of_a], b,
+                             kPartNames[places - of_a]));
+  }
+  lines->Add(fmt::format("{0} = tl.dot({1}_high, {2}_high, {0})", sum, a, b));
+}
+
 std::vector<std::string> Operators(const Graph& graph, const Group& group) {
   std::vector<std::string> names;
   for (PrimId member : group.members) {
@@ -151,8 +174,10 @@ std::string DotsText(const std::string& precision) {
 
 KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                        const KernelOptions& options, const std::string& name) {
+  const PrimKind first = graph[group.members[0]].kind;
+  if (first == PrimKind::kAttention) return WriteAttentionKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);
-  if (graph[group.members[0]].kind == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
+  if (first == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
   if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
   if (const auto tiles = InTiles(graph, group)) return WriteTileKernel(graph, *tiles, buffers, name);
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
@@ -176,6 +201,14 @@ std::string GridText(int64_t size, const std::string& text, int64_t block, bool 
   if (persistent) block *= 2;
   if (persistent && CeilDiv(size, block) > 4 * kProcessors) return fmt::format("{}", 4 * kProcessors);
   return block == 1 ? text : fmt::format("triton.cdiv({}, {})", text, block);
+}
+
+std::string PrecisionOf(const Prim& product, const KernelOptions& options) {
+  return product.tf32 ? "tf32" : options.precision;
+}
+
+int64_t Fit(int64_t wished, int64_t size) {
+  return std::clamp<int64_t>(NextPowerOf2(size), 16, wished);
 }
 
 int64_t NextPowerOf2(int64_t n) {

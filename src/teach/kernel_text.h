@@ -35,6 +35,16 @@ std::string Neutral(ReduceOp op, Dtype dtype);
 // The statement that a loop takes one more element in by. REQUIRES: a reduction that looks for no place.
 std::string TakesIn(ReduceOp op, std::string_view total, std::string_view element);
 
+// The lines that take a float32 tile `x` apart into three of bfloat16 that add up to it: x_high, x_middle,
+// x_low (and x_rest). As Builder::Parts does for factors whose parts are stored. `finite`: no element is
+// infinite.
+void TakeApart(const std::string& x, Lines* lines, bool finite = false);
+// The lines that add the product of two tiles of such parts to `sum`, but for what is not of the largest
+// parts alone, which is added to `rest`. The same one may be meant.
+void AddDotsOfParts(const std::string& a, const std::string& b, const std::string& rest,
+                    const std::string& sum, Lines* lines);
+inline constexpr const char* kPartNames[kParts] = {"high", "middle", "low"};
+
 // "softmax, mul and add": the operators of the program that a group computes.
 std::string OperatorList(const Graph& graph, const Group& group);
 // The same, once each, in order.

@@ -91,6 +91,7 @@ class Lowering {
     }
     CopyWhereNothingIsComputed();
     b_.graph.RemoveUnused();
+    b_.JoinAttention();
     return std::move(b_.graph);
   }
 

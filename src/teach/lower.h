@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "program/program.h"
 #include "teach/graph.h"
@@ -27,6 +28,8 @@ struct LowerOptions {
   enum class Waves { kBySize, kAlways, kNever } waves = Waves::kBySize;
   // Numbers of a state that a program of such a launch makes.
   int64_t wave_columns = 4;
+  // Operations that are parts of attention which is to be one kernel: AttentionOf the program.
+  std::vector<NodeId> attention = {};
   bool operator==(const LowerOptions&) const = default;
 };
 
@@ -34,5 +37,8 @@ struct LowerOptions {
 // something that no candidate can be written for (an empty tensor, an operation in place, a launch). Outputs
 // that are no tensors are none of the graph's.
 std::optional<Graph> Lower(const Program& program, const LowerOptions& options);
+
+// The operations of a program that attention is made of: products and softmaxes between them, or the call.
+std::vector<NodeId> AttentionOf(const Program& program);
 
 }  // namespace tritogen::teach

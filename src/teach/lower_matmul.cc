@@ -7,10 +7,6 @@
 namespace tritogen::teach {
 namespace {
 
-bool FitsDot(Dtype dtype) {
-  return dtype == Dtype::kFloat32 || dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
-}
-
 // What torch.matmul has a kernel for but tl.dot has none: plain sums of products.
 bool FitsSums(Dtype dtype) {
   return FitsDot(dtype) || dtype == Dtype::kFloat64 || dtype == Dtype::kInt32 || dtype == Dtype::kInt64;

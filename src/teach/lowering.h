@@ -59,6 +59,8 @@ class Builder {
   // What such a product multiplies in the place of a factor, whose last dimension is summed over: its parts,
   // or for TF32 the factor itself or a copy.
   std::vector<Value> StoredFactor(const Value& in);
+  // Makes one prim of each attention whose operations the options name.
+  void JoinAttention();
   // Elements of `data` at one index for each of its dimensions; the result has the indices' broadcast shape.
   // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
   Value Load(std::string name, const Value& data, const std::vector<Value>& index,
@@ -120,6 +122,7 @@ class Builder {
   // Three bfloat16 values that add up to a float32 one, largest first, stored in its own order.
   std::vector<Value> Parts(const Value& in);
   std::vector<Value> PartsWhereItLies(const Value& in);
+  bool InAttention() const;  // the node under way; its work is not cut up
   bool UsesTf32() const;
   bool IsTf32(Dtype dtype, double flops) const { return UsesTf32() && StoresFactors(dtype, flops); }
   Value RoundedToTf32(const Value& in);

@@ -46,8 +46,7 @@ class Partitioner {
           return Enter(id, g, false);
         }
       }
-    } else if (prim.kind != PrimKind::kMatmul && prim.kind != PrimKind::kRecurrent &&
-               prim.kind != PrimKind::kWaves) {
+    } else if (!prim.IsProduct() && prim.kind != PrimKind::kRecurrent && prim.kind != PrimKind::kWaves) {
       for (int g : Candidates(prim)) {
         if (!TryJoin(id, g)) continue;
         AbsorbMakers(prim, g);
@@ -69,7 +68,7 @@ class Partitioner {
     if (prim.kind == PrimKind::kCall) group.kind = GroupKind::kCall;
     if (prim.kind == PrimKind::kRecurrent || prim.kind == PrimKind::kWaves)
       group.kind = GroupKind::kRecurrent;
-    if (prim.kind == PrimKind::kMatmul) {
+    if (prim.IsProduct()) {
       group.kind = GroupKind::kMatmul;
       group.domain = MatmulDomain(prim);
     } else if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) {
@@ -212,7 +211,7 @@ class Partitioner {
         if (view.prim >= 0 && group_of_[view.prim] == flat && !IsOwn(to.InOrder(member, view), from)) return;
       }
       // A product reads whole rows and columns, not its own element.
-      if (graph_[member].kind != PrimKind::kMatmul) continue;
+      if (!graph_[member].IsProduct()) continue;
       for (const View& view : Reads(graph_, graph_[member])) {
         if (view.prim >= 0 && group_of_[view.prim] == flat) return;
       }

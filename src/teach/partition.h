@@ -16,7 +16,7 @@ inline constexpr int64_t kHeldScan = 4096;
 enum class GroupKind {
   kFlat,        // pointwise over all elements
   kRows,        // rows × columns; reductions run along the columns
-  kMatmul,      // one matrix product and pointwise work on its tiles
+  kMatmul,      // one matrix product, or attention, and pointwise work on its tiles
   kRecurrent,   // one recurrent layer, or several in waves
   kCall,        // one ATen call
   kSideBySide,  // several flat ones in one launch

@@ -40,8 +40,10 @@ void PlanBuilder::Add(Plan::Step step, const Group& group) {
   std::set<PrimId> seen(work.begin(), work.end());
   for (size_t i = 0; i < work.size(); ++i) {
     const Prim& prim = graph_[work[i]];
-    if (prim.line >= 0) {
-      std::vector<std::string>& names = done_by_[prim.line];
+    std::vector<NodeId> lines = prim.also;
+    if (prim.line >= 0) lines.push_back(prim.line);
+    for (NodeId line : lines) {
+      std::vector<std::string>& names = done_by_[line];
       if (std::find(names.begin(), names.end(), step.name) == names.end()) names.push_back(step.name);
     }
     for (const View& view : prim.operands) {  // what is not stored is computed by who reads it

@@ -18,7 +18,8 @@ struct Strategy {
   std::string name;
   KernelOptions kernel;
   LowerOptions lower;
-  bool turns = true;  // Partition's
+  bool turns = true;      // Partition's
+  bool attention = true;  // is one kernel
 };
 
 // The same with more programs in each wave, or fewer where there are many.
@@ -50,7 +51,7 @@ std::vector<Strategy> OfLargeProducts(Fp32Precision precision) {
 // or, where it is to be `simple`, a kernel for each operation. `parts`: some product is large enough to be
 // made of parts.
 std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, const Request& request,
-                                 bool parts) {
+                                 bool parts, bool attention) {
   const bool simple = request.simple;
   bool flat = false, rows = false, product = false, single = false, recurrent = false;
   const Prim* waves = nullptr;
@@ -78,6 +79,12 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     change(strategy);
     all.push_back(std::move(strategy));
   };
+  if (attention && !simple) {
+    Strategy stored = all.front();
+    stored.name = "attention in three kernels";
+    stored.attention = false;
+    all.push_back(std::move(stored));
+  }
   if (waves != nullptr) {
     // Their launches are most of the time: another number of programs comes before other products.
     all.insert(all.begin() + 1, OtherWaves(all.front(), *waves));
@@ -150,19 +157,23 @@ bool AnyParts(const std::optional<Prepared>& prepared) {
 }  // namespace
 
 std::vector<Answer> Teach(const Request& request) {
-  auto first = Prepare(*request.program, {});
+  const std::vector<NodeId> attention = AttentionOf(*request.program);
+  const LowerOptions fused{.attention = attention};
+  auto first = Prepare(*request.program, fused);
   if (!first || !AnyInTriton(first->groups) ||
       (request.strict && !AllInTriton(*request.program, first->graph, first->groups)))
     return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;
   const bool parts =
-      !request.simple && AnyParts(Prepare(*request.program, {.products = Products::kBfloat16Parts}));
+      !request.simple &&
+      AnyParts(Prepare(*request.program, {.products = Products::kBfloat16Parts, .attention = attention}));
   std::vector<Answer> answers;
   std::set<std::string> seen;
-  for (const Strategy& strategy : Strategies(varied->graph, varied->groups, request, parts)) {
+  for (Strategy& strategy : Strategies(varied->graph, varied->groups, request, parts, !attention.empty())) {
     if (static_cast<int>(answers.size()) == request.count) break;
-    const bool as_first = strategy.lower == LowerOptions{} && strategy.turns;
+    if (strategy.attention && !strategy.lower.apart) strategy.lower.attention = attention;
+    const bool as_first = strategy.lower == fused && strategy.turns;
     auto prepared = as_first ? first : Prepare(*request.program, strategy.lower, strategy.turns);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;
     if (SharesLaunches(strategy)) prepared->groups = SideBySide(prepared->graph, prepared->groups);

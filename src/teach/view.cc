@@ -247,6 +247,11 @@ View SplitAlong(const View& outer, const View& inner) {
   return split;
 }
 
+std::optional<View> ComposeFinely(const View& outer, const View& inner) {
+  auto view = Compose(outer, inner);
+  return view ? view : Compose(SplitAlong(outer, inner), inner);
+}
+
 std::optional<std::vector<std::vector<Digit>>> SplitIntoAxes(const View& view,
                                                              const std::vector<int64_t>& axis_sizes) {
   std::vector<std::vector<Digit>> axes(axis_sizes.size());

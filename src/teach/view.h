@@ -69,6 +69,9 @@ std::optional<View> Compose(const View& outer, const View& inner);
 // form that Compose may express. As it is where it has guards.
 View SplitAlong(const View& outer, const View& inner);
 
+// The same, of a form of `outer` with more dimensions where that one is expressed.
+std::optional<View> ComposeFinely(const View& outer, const View& inner);
+
 // A dimension of an axis: index // (product of later digits) % size, times stride.
 struct Digit {
   int64_t size, stride;

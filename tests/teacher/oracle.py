@@ -179,9 +179,9 @@ def worst_error(got, want):
 
 
 def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5, count=16, show=False, without="",
-          fp32_precision="ieee"):
+          fp32_precision="ieee", with_first=""):
     """Errors of all candidates for a file, by strategy (but those with `without` in their names); raises when one is wrong or the printed
-    program is."""
+    program is, or where the first lacks the text `with_first`."""
     patch_libdevice()
     patch_dot()
     torch.manual_seed(0)
@@ -203,6 +203,7 @@ def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5
         if show:
             print(told["printed"])
         check_printed(told["printed"], model, inputs, want, folder)
+        assert with_first in told["answers"][0]["source"], told["answers"][0]["source"]
         errors = {}
         for i, answer in enumerate(told["answers"]):
             if without and without in answer["strategy"]:

@@ -195,11 +195,46 @@ def test_indexed(name):
     assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=3)
 
 
+# Attention is one kernel in the first answer. Blocks of keys are 32 of float32: some of these take several.
+QKT = "x @ y.transpose(-2, -1)"
+ATTENTION = {
+    "causal_cross": ("(2,2,37,8),(2,2,53,8)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)"),
+    "other_widths": ("(3,37,40),(3,53,40),(3,53,24)", "F.scaled_dot_product_attention(x, y, z, scale=0.3)"),
+    "batches_of_einsum": ("(2,37,3,16),(2,41,3,16)", "torch.einsum('bhqk,bkhd->bqhd', (torch.einsum('bqhd,bkhd->bhqk', x, y) / 4).softmax(-1), y)"),
+    "triangle": ("(2,70,16),(2,70,16)", f"({QKT} * 0.25).masked_fill(torch.tril(torch.ones(70, 70)) == 0, float('-inf')).softmax(-1) @ y"),
+    "window_of_indices": ("(1,70,16),(1,70,16)", f"(lambda d: torch.where((d < 0) | (d > 9), float('-inf'), {QKT}).softmax(-1) @ y)(torch.arange(70)[:, None] - torch.arange(70))"),
+    "distances": ("(2,2,37,16),(2,2,37,16),(2,1,1)", f"({QKT} * 0.2 - z * (torch.arange(37)[:, None] - torch.arange(37)).abs()).softmax(-1) @ y"),
+    "rows_without_keys": ("(2,37,16),(2,37,16),(37,37)", f"({QKT}).masked_fill(z < 1.5, float('-inf')).softmax(-1) @ y"),
+    "bias_and_mask_of_windows": ("(4,3,9,16),(3,9,9),(2,9,9)", "((x @ x.transpose(-2, -1) + y).view(2, 2, 3, 9, 9) + z[:, None]).view(4, 3, 9, 9).softmax(-1) @ x"),
+    "capped": ("(2,37,16),(2,37,16)", f"(torch.tanh({QKT} / 20) * 20).softmax(-1) @ y"),
+    "own_softmax": ("(37,16),(29,16)", "(lambda e: (e / e.sum(-1, keepdim=True)) @ y)((lambda s: torch.exp(s - s.amax(-1, keepdim=True)))(x @ y.t()))"),
+    "projected_heads": ("(2,17,24),(72,24)", "(lambda p: (p[0] @ p[1].transpose(-2, -1) * 8 ** -0.5).softmax(-1) @ p[2])((x @ y.t()).reshape(2, 17, 3, 3, 8).permute(2, 0, 3, 1, 4)).transpose(1, 2).reshape(2, 17, 24) + x"),
+}
+
+
+@pytest.mark.parametrize("name", list(ATTENTION))
+def test_attention_is_one_kernel(name):
+    shapes, body = ATTENTION[name]
+    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=6, with_first="tl.exp2(")
+
+
+def test_attention_of_bfloat16_parts():
+    text = file_of("(8,256,64),(8,256,64)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # as small as one of parts can be
+    assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="weights_high")
+
+
+def test_weights_that_are_returned_are_stored():
+    body = f"(lambda p: (p @ y, p))(({QKT} / 4).softmax(-1))"
+    assert oracle.check(file_of("(2,37,16),(2,37,16)", body), "f", is_function=True, strict=True, count=2)
+
+
 HALF = {
     "chain": ("(3,37),(37,)", "F.gelu(x * 2 + y)"),
     "softmax": ("(5,70)", "torch.softmax(x * 0.3, -1)"),
     "layer_norm": ("(5,48),(48,),(48,)", "F.layer_norm(x, (48,), y, z)"),
     "linear": ("(17,32),(24,32),(24,)", "F.relu(F.linear(x, y, z))"),
+    "attention": ("(2,37,64),(2,53,64)", "F.scaled_dot_product_attention(x, y, y)"),
+    "attention_by_hand": ("(2,37,64),(2,53,64)", "F.softmax(x @ y.transpose(1, 2) / 8, -1, dtype=torch.float32).to(x.dtype) @ y"),
     "mixed": ("(6,40)", "x.float().pow(2).mean(-1, keepdim=True).half() * x"),
 }
 

@@ -1,0 +1,31 @@
+// Attention, found in a graph: softmax(work on q·kᵀ)·v, whether a program calls it so or writes it out. One
+// kernel makes it with an online softmax (Dao et al. 2022, FlashAttention, Algorithm 1), so that no score is
+// stored.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "teach/graph.h"
+
+namespace tritogen::teach {
+
+struct Attention {
+  PrimId result, scores;     // the two products
+  View weighed;              // what the softmax is of: pointwise work on the scores
+  bool safe = false;         // a query all of whose scores are -inf gets zeros; otherwise no number
+  std::vector<PrimId> gone;  // the softmax, and casts of its result
+};
+
+// Those whose scores and weights nothing else reads, and whose heads a program can hold.
+std::vector<Attention> FindAttention(const Graph& graph);
+
+// How far behind its own number a query's last key lies; nothing where that is not known. Keys further on
+// have a score of -inf. REQUIRES: `weighed` has elements (batch, queries, keys).
+std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
+                                 int64_t keys);
+
+// Whether a value is made from another one by pointwise work.
+bool LeadsTo(const Graph& graph, PrimId id, PrimId from);
+
+}  // namespace tritogen::teach

@@ -1,0 +1,165 @@
+// Which programs' attention becomes one kernel, and what that kernel leaves out. Whether it is right is
+// checked by running it: tests/teacher.
+#include "teach/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "teach/test_programs.h"
+
+namespace tritogen::teach {
+namespace {
+
+size_t Count(const std::string& text, std::string_view what) {
+  size_t count = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+// softmax(q·kᵀ / 8)·v by hand, on (heads, queries, width) and (heads, keys, width).
+struct ByHand : Maker {
+  ByHand(int64_t heads, int64_t queries, int64_t keys, int64_t width)
+      : heads(heads), queries(queries), keys(keys), width(width) {
+    q = Leaf(NodeKind::kInput, "q", {heads, queries, width});
+    k = Leaf(NodeKind::kInput, "k", {heads, keys, width});
+    v = Leaf(NodeKind::kInput, "v", {heads, keys, width});
+    const NodeId turned =
+        Op("aten::transpose.int", {Ref(k), Arg{int64_t{1}}, Arg{int64_t{2}}}, {heads, width, keys});
+    scores = Op("aten::bmm", {Ref(q), Ref(turned)}, {heads, queries, keys});
+    scores = Op("aten::div.Tensor", {Ref(scores), Arg{8.0}}, {heads, queries, keys});
+  }
+  // `mask` is where a score becomes -inf.
+  void Mask(NodeId mask) {
+    scores =
+        Op("aten::masked_fill.Scalar",
+           {Ref(scores), Ref(mask), Arg{-std::numeric_limits<double>::infinity()}}, {heads, queries, keys});
+  }
+  NodeId Triangle(int64_t diagonal) {
+    const NodeId ones = Op("aten::ones", {Arg{Arg::List{Arg{queries}, Arg{keys}}}}, {queries, keys});
+    const NodeId lower = Op("aten::tril", {Ref(ones), Arg{diagonal}}, {queries, keys});
+    return Op("aten::eq.Scalar", {Ref(lower), Arg{int64_t{0}}}, {queries, keys}, Dtype::kBool);
+  }
+  NodeId Weights() {
+    return Op("aten::_softmax", {Ref(scores), Arg{int64_t{-1}}, Arg{false}}, {heads, queries, keys});
+  }
+  Program Attended(NodeId weights) {
+    return Finish(Op("aten::bmm", {Ref(weights), Ref(v)}, {heads, queries, width}));
+  }
+  std::vector<Answer> Answers() { return TeachFunction(Attended(Weights()), true); }
+
+  int64_t heads, queries, keys, width;
+  NodeId q, k, v, scores;
+};
+
+bool IsOneKernel(const Answer& answer) {
+  return Count(answer.source, "@triton.jit") == 1 && Count(answer.source, "tl.exp2(") == 2 &&
+         Count(answer.source, "torch.empty(") == 1;
+}
+
+TEST(Attention, WrittenByHandIsOneKernelFirstAndThreeInAnotherAnswer) {
+  const auto answers = ByHand(4, 50, 70, 32).Answers();
+  ASSERT_FALSE(answers.empty());
+  EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
+  // The scale waits for the softmax.
+  EXPECT_EQ(Count(answers[0].source, "(1.4426950408889634 / 8.0)"), 2u) << answers[0].source;
+  for (const char* name : {"attention in three kernels", "a kernel for each operation"}) {
+    const auto found =
+        std::find_if(answers.begin(), answers.end(), [&](const Answer& a) { return a.strategy == name; });
+    ASSERT_NE(found, answers.end()) << name;
+    EXPECT_EQ(Count(found->source, "tl.exp2("), 0u);
+    EXPECT_GE(Count(found->source, "@triton.jit"), 3u) << found->source;
+  }
+}
+
+TEST(Attention, ACallIsTheSame) {
+  Maker m;
+  std::vector<Arg> leaves;
+  for (const char* name : {"q", "k", "v"})
+    leaves.push_back(Ref(m.Leaf(NodeKind::kInput, name, {2, 3, 40, 64}, Dtype::kFloat16)));
+  const auto answers = TeachFunction(
+      m.Finish(m.Op("aten::scaled_dot_product_attention", leaves, {2, 3, 40, 64}, Dtype::kFloat16)), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("tl.dot(weights.to(tl.float16), v, acc)"), std::string::npos);
+  EXPECT_EQ(answers[0].source.find("total[:, None] == 0.0"), std::string::npos);  // no mask, no empty row
+}
+
+TEST(Attention, KeysThatATriangleHidesAreNotVisited) {
+  const auto source = [](int64_t diagonal) {
+    ByHand attention(2, 300, 300, 32);
+    attention.Mask(attention.Triangle(diagonal));
+    return attention.Answers().at(0).source;
+  };
+  EXPECT_NE(source(0).find("end = min((pid_m + 1) * BLOCK_M, N)"), std::string::npos) << source(0);
+  EXPECT_NE(source(-7).find("end = min((pid_m + 1) * BLOCK_M - 7, N)"), std::string::npos) << source(-7);
+  EXPECT_EQ(source(300).find("end = "), std::string::npos) << source(300);  // hides nothing
+}
+
+TEST(Attention, AMaskInMemoryIsLoaded) {
+  ByHand attention(2, 300, 300, 32);
+  attention.Mask(attention.Leaf(NodeKind::kInput, "mask", {300, 300}, Dtype::kBool));
+  const auto answers = attention.Answers();
+  ASSERT_FALSE(answers.empty());
+  EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("tl.load(mask_ptr + offs_m * 300 + offs_n[None, :]"), std::string::npos)
+      << answers[0].source;
+  EXPECT_EQ(answers[0].source.find("end = "), std::string::npos);
+}
+
+TEST(Attention, WeightsThatSomebodyElseReadsAreStored) {
+  ByHand attention(2, 40, 40, 32);
+  const NodeId weights = attention.Weights();
+  Program program = attention.Attended(weights);
+  program.outputs.push_back({weights});
+  program.structure = "(*,*)";
+  for (const Answer& answer : TeachFunction(program, true)) EXPECT_EQ(Count(answer.source, "tl.exp2("), 0u);
+}
+
+TEST(Attention, HeadsTooLargeForRegistersAreLeftToThreeKernels) {
+  EXPECT_TRUE(IsOneKernel(ByHand(2, 40, 40, 128).Answers().at(0)));
+  EXPECT_FALSE(IsOneKernel(ByHand(2, 40, 40, 160).Answers().at(0)));
+}
+
+TEST(Attention, LargeOnesOfFloat32AreMadeOfBfloat16Parts) {
+  const auto answers = ByHand(16, 512, 512, 64).Answers();
+  ASSERT_GE(answers.size(), 2u);
+  EXPECT_EQ(answers[0].strategy, "products of bfloat16 parts");
+  EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
+  EXPECT_EQ(Count(answers[0].source, "tl.dot("), 12u) << answers[0].source;
+  EXPECT_EQ(Count(answers[1].source, "tl.dot("), 2u) << answers[1].source;
+}
+
+// Keys up to `ahead` further on than the query: what comparisons of indices say in several ways.
+TEST(Attention, LimitsAreReadFromComparisons) {
+  Graph graph;
+  const std::vector<int64_t> sizes = {8, 8};
+  const auto add = [&](std::string expr, std::vector<View> operands, Dtype dtype) {
+    Prim prim;
+    prim.expr = std::move(expr);
+    prim.sizes = sizes;
+    prim.operands = std::move(operands);
+    prim.compute.assign(prim.operands.size(), dtype);
+    return graph.Whole(graph.Add(std::move(prim)));
+  };
+  const View query{kElementNumber, 0, sizes, {1, 0}, {}}, key{kElementNumber, 0, sizes, {0, 1}, {}};
+  const View score = add("{0} * 1.5", {query}, Dtype::kFloat32);
+  const auto limit = [&](const std::string& expr, const View& a, const View& b) {
+    return KeysAhead(graph, add(expr, {score, a, b}, Dtype::kFloat32), 1, 8, 8);
+  };
+  EXPECT_EQ(limit("tl.where({2} <= {1} + 2, {0}, float(\"-inf\"))", query, key), 2);
+  EXPECT_EQ(limit("tl.where({1} < {2}, {0}, float(\"-inf\"))", key, query), -1);
+  EXPECT_EQ(limit("tl.where({1} - {2} >= 3, float(\"-inf\"), {0})", key, query), 2);
+  EXPECT_EQ(limit("{0} + tl.where(({1} > {2}) | ({0} < 0), float(\"-inf\"), 0.0)", key, query), 0);
+  EXPECT_EQ(limit("tl.where({1} < {2}, {0}, float(\"-inf\"))", query, key), std::nullopt);  // later keys only
+  EXPECT_EQ(limit("tl.where({2} <= {1}, {0}, -1e9)", query, key), std::nullopt);
+  EXPECT_EQ(limit("tl.where(({1} > {2}) & ({0} < 0), float(\"-inf\"), {0})", key, query), std::nullopt);
+  const View mask =
+      add("tl.where({0} - {1} <= 1, tl.full([], 1.0, tl.float32), 0)", {key, query}, Dtype::kInt32);
+  const View hidden = add("{0} == 0", {mask}, Dtype::kFloat32);
+  EXPECT_EQ(limit("tl.where({1}, float(\"-inf\"), {0})", hidden, hidden), 1);
+}
+
+}  // namespace
+}  // namespace tritogen::teach

@@ -1,0 +1,336 @@
+// Attention in one kernel: a program takes a block of queries and walks along blocks of keys. No score leaves
+// its registers: a running maximum and a running sum make the softmax (Dao et al. 2022, FlashAttention,
+// Algorithm 1), and the division comes last (Dao 2023, FlashAttention-2). Exponents are to base 2.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/rounding.h"
+#include "program/triton_dtype.h"
+#include "teach/count_text.h"
+#include "teach/kernel.h"
+#include "teach/kernel_text.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr const char* kLog2E = "1.4426950408889634";
+constexpr int64_t kProcessors = 132;
+
+struct Tiles {
+  int64_t batch, m, n, k, d;  // queries, keys, numbers of a key, of a value
+  int64_t block_m, block_n, block_k, block_d;
+  int num_warps, num_stages;
+};
+
+// The product of attention's scores, which is behind pointwise work.
+PrimId ScoresOf(const Graph& graph, PrimId id) {
+  if (id < 0 || !graph[id].inlined) return -1;
+  if (graph[id].kind == PrimKind::kMatmul) return id;
+  for (const View& operand : graph[id].operands) {
+    if (const PrimId scores = ScoresOf(graph, operand.prim); scores >= 0) return scores;
+  }
+  return -1;
+}
+
+// What keeps accumulators in registers (nothing is spilled for sm_90) and two programs on a multiprocessor
+// where that can be.
+Tiles Choose(const Prim& attention, const Prim& scores, const Group& group, const KernelOptions& options) {
+  Tiles t;
+  t.batch = group.Size(AxisKind::kBatch);
+  t.m = group.Size(AxisKind::kM);
+  t.n = attention.inner;
+  t.k = scores.inner;
+  t.d = group.Size(AxisKind::kN);
+  t.block_k = std::max<int64_t>(NextPowerOf2(t.k), 16);
+  t.block_d = std::max<int64_t>(NextPowerOf2(t.d), 16);
+  const int64_t head = std::max(t.block_k, t.block_d);
+  const bool half = attention.compute[1] != Dtype::kFloat32 && scores.compute[0] != Dtype::kFloat32;
+  const bool on_tensor_cores = half || attention.parts > 1 || PrecisionOf(attention, options) != "ieee";
+  int64_t m = on_tensor_cores ? 128 : 64, n = half ? 64 : 32;
+  // Small ones get small blocks, so that there are programs enough.
+  if (m > 64 && t.batch * CeilDiv(t.m, m) < kProcessors) m = 64;
+  constexpr int64_t kMostKeys = 64;  // two steps of more do not always fit into shared memory
+  if (on_tensor_cores && options.tile_m > 0) m = options.tile_m, n = std::min(options.tile_n, kMostKeys);
+  t.block_m = Fit(m, t.m);
+  t.block_n = Fit(n, t.n);
+  const int64_t large = half ? 128 * 128 : on_tensor_cores ? 128 * 64 : 64 * 64;
+  t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * head >= large ? 8 : 4;
+  t.num_stages = half && head <= 128 ? 3 : 2;
+  return t;
+}
+
+class AttentionWriter {
+ public:
+  AttentionWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                  const Tiles& tiles, const KernelOptions& options)
+      : graph_(graph),
+        group_(group),
+        id_(group.members[0]),
+        prim_(graph[id_]),
+        scores_id_(ScoresOf(graph, prim_.operands[0].prim)),
+        scores_(graph[scores_id_]),
+        t_(tiles),
+        options_(options),
+        code_(graph, group, buffers) {}
+
+  void Write() {
+    for (const char* used :
+         {"pid",  "batch",   "num_m",   "pid_m",   "offs_m",  "offs_n", "offs_k", "offs_d",
+          "acc",  "q",       "k",       "v",       "start",   "end",    "scores", "weights",
+          "part", "maximum", "base",    "total",   "largest", "shrink", "M",      "N",
+          "K",    "D",       "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D"}) {
+      code_.Name(used);
+    }
+    for (const char* taken : {"q", "k", "v", "weights"}) {
+      for (const char* part : {"high", "middle", "low", "rest"})
+        code_.Name(fmt::format("{}_{}", taken, part));
+    }
+    code_.body = code_.outer = &lines_;
+    Head();
+    Lines loop(2);
+    code_.body = &loop;
+    Scores(loop);
+    Weights(loop);
+    code_.body = &lines_;
+    Loop(loop);
+    Finish();
+  }
+
+  TileCode& code() { return code_; }
+  const std::string& text() const { return lines_.text(); }
+
+ private:
+  void Head() {
+    lines_.Add(fmt::format("pid = tl.program_id(0){}", code_.wide() ? ".to(tl.int64)" : ""));
+    lines_.Add("num_m = tl.cdiv(M, BLOCK_M)");
+    if (t_.batch > 1) lines_.Add("batch = pid // num_m");
+    const char* number = t_.batch > 1 ? "pid % num_m" : "pid";
+    if (prim_.ahead) lines_.Add("# Later queries look at more keys: their programs begin first.");
+    lines_.Add(fmt::format("pid_m = {}{}", prim_.ahead ? "num_m - 1 - " : "", number));
+    lines_.Add("offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]");
+    lines_.Add("offs_k = tl.arange(0, BLOCK_K)");
+    lines_.Add("offs_d = tl.arange(0, BLOCK_D)");
+    code_.axes[AxisKind::kBatch] = {"batch", ""};
+    code_.axes[AxisKind::kM] = {"offs_m", Mask("offs_m", "M", t_.m, t_.block_m)};
+    SetColumns("offs_k[None, :]", "K", t_.k, t_.block_k);
+    Segment columns = OperandDomain(scores_, 0)[2];
+    columns.axis = AxisKind::kN;
+    Tile("q", scores_, 0, {group_.domain[0], group_.domain[1], columns}, "BLOCK_M, BLOCK_K");
+    if (scores_.parts > 1) TakeApart("q", &lines_);
+  }
+
+  static std::string Mask(const std::string& index, const char* size, int64_t n, int64_t block) {
+    return n % block != 0 ? fmt::format("({} < {})", index, size) : "";
+  }
+  void SetColumns(const std::string& index, const char* size, int64_t n, int64_t block) {
+    code_.axes[AxisKind::kN] = {index, Mask(index, size, n, block)};
+  }
+  // The loop's axis.
+  void SetKeys(const std::string& index) {
+    code_.axes[AxisKind::kFlat] = {index, Mask(index, "N", t_.n, t_.block_n)};
+  }
+
+  // An operand of a product as a whole tile, zeros where it ends.
+  void Tile(const std::string& name, const Prim& product, size_t operand, const std::vector<Segment>& domain,
+            const char* shape) {
+    const View& view = product.operands[operand];
+    std::string value;
+    Axes own;
+    code_.BeginOperand(domain);
+    if (view.prim < 0 || !graph_[view.prim].inlined) {
+      const TileCode::Place place = code_.PlaceOf(view, domain, false);
+      value = code_.Load(view, place);
+      own = place.axes;
+    } else {
+      value = code_.Read(view, false, product.compute[operand]);
+      own = code_.AxesOf(view.prim);
+      std::string mask;
+      for (const Segment& segment : domain) {
+        const std::string& each = code_.axes.at(segment.axis).mask;
+        if (segment.axis == AxisKind::kM || each.empty()) continue;  // nobody stores other rows
+        mask += (mask.empty() ? "" : " & ") + each;
+        own.Add(segment.axis);
+      }
+      if (!mask.empty())
+        value =
+            fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
+    }
+    code_.EndOperand();
+    bool full = true;
+    for (const Segment& segment : domain) full &= segment.axis == AxisKind::kBatch || own.Has(segment.axis);
+    if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
+    code_.body->Add(fmt::format("{} = {}", name, value));
+  }
+
+  std::string Precision(const Prim& product) const {
+    return product.compute.back() == Dtype::kFloat32
+               ? fmt::format(", input_precision=\"{}\"", PrecisionOf(product, options_))
+               : "";
+  }
+
+  // Of a block of queries and a block of keys, with all work on them: `weighed_`.
+  void Scores(Lines& loop) {
+    loop.Add("offs_n = start + tl.arange(0, BLOCK_N)");
+    const std::vector<Segment> of_keys = OperandDomain(scores_, 1);
+    const Segment keys{AxisKind::kFlat, t_.n, of_keys[2].factors};
+    SetColumns("offs_k[:, None]", "K", t_.k, t_.block_k);
+    SetKeys("offs_n[None, :]");
+    Tile("k", scores_, 1, {group_.domain[0], {AxisKind::kN, t_.k, of_keys[1].factors}, keys},
+         "BLOCK_K, BLOCK_N");
+    if (scores_.parts > 1) {
+      TakeApart("k", &loop);
+      loop.Add("scores = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+      AddDotsOfParts("q", "k", "scores", "scores", &loop);
+    } else {
+      loop.Add(fmt::format("scores = tl.dot(q, k{})", Precision(scores_)));
+    }
+    const std::vector<Segment> domain = {group_.domain[0], group_.domain[1], keys};
+    code_.BeginOperand(domain);
+    Axes tile;
+    for (const Segment& segment : domain) tile.Add(segment.axis);
+    code_.Bind(scores_id_, "scores", Dtype::kFloat32, tile);
+    weighed_ = code_.Read(prim_.operands[0], false, Dtype::kFloat32);
+    code_.EndOperand();
+    if (const std::string& mask = code_.axes[AxisKind::kFlat].mask; !mask.empty()) {
+      loop.Add(fmt::format("scores = tl.where({}, {}, float(\"-inf\"))", mask, weighed_));
+      weighed_ = "scores";
+    }
+  }
+
+  // Exponents are multiplied and shifted at once where scores are of half precision: what the one step rounds
+  // away is nothing to what their factors have lost. Of float32 the difference comes first, which is exact.
+  void Exponentials(Lines& loop) {
+    const std::string factor = prim_.expr.empty()
+                                   ? kLog2E
+                                   : fmt::format("({} {})", kLog2E, prim_.expr);  // exp(x) = exp2(x · log2 e)
+    const bool once = scores_.compute[0] != Dtype::kFloat32 && prim_.compute[1] != Dtype::kFloat32;
+    loop.Add(
+        fmt::format("largest = tl.maximum(maximum, tl.max({}, 1){})", weighed_, once ? " * " + factor : ""));
+    loop.Add("# Where all keys so far are masked, there is nothing to take off.");
+    loop.Add("base = tl.where(largest == float(\"-inf\"), 0.0, largest)");
+    if (once) {
+      loop.Add(fmt::format("weights = tl.exp2({} * {} - base[:, None])", weighed_, factor));
+      loop.Add("shrink = tl.exp2(maximum - base)");
+    } else {
+      loop.Add(fmt::format("weights = tl.exp2(({} - base[:, None]) * {})", weighed_, factor));
+      loop.Add(fmt::format("shrink = tl.exp2((maximum - base) * {})", factor));
+    }
+  }
+
+  // The softmax so far, and what it weighs.
+  void Weights(Lines& loop) {
+    Exponentials(loop);
+    loop.Add("total = total * shrink + tl.sum(weights, 1)");
+    loop.Add("maximum = largest");
+    SetColumns("offs_d[None, :]", "D", t_.d, t_.block_d);
+    SetKeys("offs_n[:, None]");
+    const std::vector<Segment> of_values = OperandDomain(prim_, 1);
+    Tile("v", prim_, 1, of_values, "BLOCK_N, BLOCK_D");
+    if (prim_.parts > 1) {
+      TakeApart("weights", &loop, /*finite=*/true);
+      TakeApart("v", &loop);
+      loop.Add("part = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)");
+      AddDotsOfParts("weights", "v", "part", "part", &loop);
+      loop.Add("acc = acc * shrink[:, None] + part");
+      return;
+    }
+    const Dtype dtype = prim_.compute[1];
+    loop.Add("acc = acc * shrink[:, None]");
+    loop.Add(fmt::format("acc = tl.dot({}, v, acc{})", Converted("weights", Dtype::kFloat32, dtype),
+                         Precision(prim_)));
+  }
+
+  void Loop(const Lines& loop) {
+    lines_.Add("maximum = tl.full((BLOCK_M,), float(\"-inf\"), dtype=tl.float32)");
+    lines_.Add("total = tl.zeros((BLOCK_M,), dtype=tl.float32)");
+    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)");
+    std::string end = "N";
+    if (prim_.ahead) {
+      lines_.Add("# Keys behind these are masked for all queries of the program.");
+      const std::string ahead =
+          *prim_.ahead == 0 ? ""
+                            : fmt::format(" {} {}", *prim_.ahead < 0 ? '-' : '+', std::abs(*prim_.ahead));
+      lines_.Add(fmt::format("end = min((pid_m + 1) * BLOCK_M{}, N)", ahead));
+      end = "end";
+    }
+    lines_.Add(
+        "# Scores stay in registers: what earlier blocks of keys added up shrinks as the maximum grows.");
+    lines_.Add(fmt::format("for start in range(0, {}, BLOCK_N):", end));
+    lines_.AddDeeper(loop);
+    lines_.Add(
+        prim_.other.empty()
+            ? "acc = acc / total[:, None]"
+            : fmt::format("acc = tl.where(total[:, None] == 0.0, {}, acc / total[:, None])", prim_.other));
+  }
+
+  void Finish() {
+    SetColumns("offs_d[None, :]", "D", t_.d, t_.block_d);
+    code_.axes.erase(AxisKind::kFlat);
+    Axes tile;
+    for (const Segment& segment : group_.domain) tile.Add(segment.axis);
+    code_.Bind(id_, "acc", Dtype::kFloat32, tile);
+    for (size_t i = 1; i < group_.members.size(); ++i) code_.Member(group_.members[i]);
+    for (PrimId member : group_.stores) code_.Store(member);
+  }
+
+  const Graph& graph_;
+  const Group& group_;
+  const PrimId id_;
+  const Prim& prim_;
+  const PrimId scores_id_;
+  const Prim& scores_;
+  const Tiles t_;
+  const KernelOptions& options_;
+  TileCode code_;
+  Lines lines_;
+  std::string weighed_;  // variable of what the softmax is of
+};
+
+}  // namespace
+
+KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
+                                const std::vector<std::string>& buffers, const KernelOptions& options,
+                                const std::string& name) {
+  const Prim& prim = graph[group.members[0]];
+  TRITOGEN_CHECK(prim.kind == PrimKind::kAttention);
+  const Prim& scores = graph[ScoresOf(graph, prim.operands[0].prim)];
+  const Tiles t = Choose(prim, scores, group, options);
+  AttentionWriter writer(graph, group, buffers, t, options);
+  writer.Write();
+  KernelCode kernel;
+  kernel.name = name;
+  kernel.pointers = writer.code().pointers();
+  kernel.source = KernelText(name, writer.code(),
+                             {"M", "N", "K", "D", "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D"}, writer.text());
+  const std::string m = CountText(FactorsOf(group.domain, AxisKind::kM)), n = fmt::format("{}", t.n),
+                    batch = CountText(FactorsOf(group.domain, AxisKind::kBatch)),
+                    d = CountText(FactorsOf(group.domain, AxisKind::kN));
+  kernel.grid = fmt::format("{}triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "", m, t.block_m);
+  kernel.constants = fmt::format("M={}, N={}, K={}, D={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, BLOCK_D={}", m,
+                                 n, t.k, d, t.block_m, t.block_n, t.block_k, t.block_d);
+  kernel.num_warps = t.num_warps;
+  kernel.num_stages = t.num_stages;
+  kernel.access = fmt::format(
+      "{} queries and {} keys of {} numbers{}; operands are read through their strides, and no score is "
+      "stored",
+      m, n, t.k, t.batch > 1 ? fmt::format(", {} times", batch) : "");
+  kernel.launch = fmt::format("one program for each block of {} queries, grid {}", t.block_m, kernel.grid);
+  const auto dots = [&](const Prim& product) {
+    return product.parts > 1                           ? std::string(" (six dots of bfloat16 parts)")
+           : product.compute.back() == Dtype::kFloat32 ? " (" + DotsText(PrecisionOf(product, options)) + ")"
+                                                       : "";
+  };
+  Group behind = group;
+  behind.members.erase(behind.members.begin());
+  kernel.compute = fmt::format(
+      "for each block of {} keys{} multiply queries and keys{}; scores stay in registers, with a running "
+      "maximum and a running sum of their exponentials; add the values that they weigh to an accumulator{}; "
+      "divide at the end{}, store once",
+      t.block_n, prim.ahead ? " that the queries look at" : "", dots(scores), dots(prim),
+      behind.members.empty() ? "" : fmt::format(", then {} on the tile", OperatorList(graph, behind)));
+  return kernel;
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,168 @@
+// KeysAhead: what a comparison of indices says about keys that a query does not look at.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "teach/attention.h"
+#include "teach/expression.h"
+
+namespace tritogen::teach {
+namespace {
+
+using Kind = Expression::Kind;
+using Limit = std::optional<int64_t>;  // of key − query
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kNever = std::numeric_limits<int64_t>::min() / 2;  // the limit of what cannot be
+constexpr int kDeepest = 16;
+
+// What a value is to be. kLive: not -inf.
+enum class State { kTrue, kFalse, kLive };
+
+State Other(State state) {
+  return state == State::kTrue ? State::kFalse : State::kTrue;
+}
+Limit Both(Limit a, Limit b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+Limit Either(Limit a, Limit b) {
+  return a && b ? Limit(std::max(*a, *b)) : std::nullopt;
+}
+
+// query · `query` + key · `key` + `offset`
+struct Linear {
+  int64_t query = 0, key = 0, offset = 0;
+};
+
+class Looker {
+ public:
+  Looker(const Graph& graph, int64_t batch, int64_t queries, int64_t keys)
+      : graph_(graph), axes_{batch, queries, keys} {}
+
+  // Where the limit is passed, the value is not in that state.
+  Limit Of(const View& view, State state, int depth = 0) const {
+    if (view.prim < 0 || depth > kDeepest || graph_[view.prim].kind != PrimKind::kPointwise) return {};
+    const auto e = ParseExpression(graph_[view.prim].expr);
+    return e ? Of(*e, view, state, depth) : Limit{};
+  }
+
+ private:
+  Limit Of(const Expression& e, const View& view, State state, int depth) const {
+    const auto of = [&](const Expression& part, State is) { return Of(part, view, is, depth); };
+    switch (e.kind) {
+      case Kind::kOperand: {
+        const auto in = Operand(view, e);
+        return in ? Of(*in, state, depth + 1) : Limit{};
+      }
+      case Kind::kNumber: {
+        const bool is = state == State::kLive   ? e.number != -kInfinity
+                        : state == State::kTrue ? e.number != 0
+                                                : e.number == 0;
+        return is ? Limit{} : Limit{kNever};
+      }
+      case Kind::kNot:
+        return DtypeOf(e.in[0], view) == Dtype::kBool ? of(e.in[0], Other(state)) : Limit{};
+      case Kind::kCast:
+        // A fraction becomes the integer 0.
+        return state == State::kFalse && IsFloating(DtypeOf(e.in[0], view)) ? Limit{} : of(e.in[0], state);
+      case Kind::kCall:
+        if (!e.IsCall("tl.where", 3)) return {};
+        return Either(Both(of(e.in[0], State::kTrue), of(e.in[1], state)),
+                      Both(of(e.in[0], State::kFalse), of(e.in[2], state)));
+      case Kind::kBinary:
+        return OfBinary(e, view, state, depth);
+    }
+    return {};
+  }
+
+  Limit OfBinary(const Expression& e, const View& view, State state, int depth) const {
+    const Expression &a = e.in[0], &b = e.in[1];
+    const auto of = [&](const Expression& part, State is) { return Of(part, view, is, depth); };
+    if (state == State::kLive) {
+      if (e.name == "+") return Both(of(a, state), of(b, state));
+      if (e.name == "-") return of(a, state);
+      const bool factor = b.kind == Kind::kNumber && b.number > 0 && (e.name == "*" || e.name == "/");
+      return factor ? of(a, state) : Limit{};
+    }
+    const bool is = state == State::kTrue;
+    if (e.name == "&") return is ? Both(of(a, state), of(b, state)) : Either(of(a, state), of(b, state));
+    if (e.name == "|") return is ? Either(of(a, state), of(b, state)) : Both(of(a, state), of(b, state));
+    if (e.name == "==" && b.IsNumber(0)) return of(a, Other(state));
+    if (e.name == "!=" && b.IsNumber(0)) return of(a, state);
+    if (is && b.kind == Kind::kNumber &&
+        ((e.name == "==" && b.number != 0) || (e.name == ">" && b.number >= 0)))
+      return of(a, State::kTrue);
+    return Compared(e, view, is);
+  }
+
+  // Of a comparison that `holds` or does not.
+  Limit Compared(const Expression& e, const View& view, bool holds) const {
+    const auto a = LinearOf(e.in[0], view), b = LinearOf(e.in[1], view);
+    if (!a || !b) return {};
+    // a − b = factor · (key − query) + offset
+    int64_t factor = a->key - b->key, offset = a->offset - b->offset;
+    if (a->query - b->query != -factor) return {};
+    bool below = e.name == "<=" || e.name == "<";
+    if (!below && e.name != ">=" && e.name != ">") return {};
+    bool strict = e.name == "<" || e.name == ">";
+    if (!holds) below = !below, strict = !strict;
+    if (!below) factor = -factor, offset = -offset;
+    if (factor != 1) return {};  // a limit from below, or one that nobody writes
+    return -offset - (strict ? 1 : 0);
+  }
+
+  std::optional<Linear> LinearOf(const Expression& e, const View& view) const {
+    if (e.kind == Kind::kCast) return LinearOf(e.in[0], view);
+    if (e.kind == Kind::kNumber && e.number == std::floor(e.number) && std::abs(e.number) < 1e9)
+      return Linear{0, 0, static_cast<int64_t>(e.number)};
+    if (e.kind == Kind::kBinary && (e.name == "+" || e.name == "-")) {
+      const auto a = LinearOf(e.in[0], view), b = LinearOf(e.in[1], view);
+      const int sign = e.name == "+" ? 1 : -1;
+      if (!a || !b) return std::nullopt;
+      return Linear{a->query + sign * b->query, a->key + sign * b->key, a->offset + sign * b->offset};
+    }
+    if (e.kind == Kind::kBinary && e.name == "*" && e.in[1].IsNumber(1)) return LinearOf(e.in[0], view);
+    const auto in = e.IsOperand() ? Operand(view, e) : std::nullopt;
+    if (!in) return std::nullopt;
+    if (in->prim >= 0) {
+      const Prim& prim = graph_[in->prim];
+      const auto inner = prim.kind == PrimKind::kPointwise ? ParseExpression(prim.expr) : std::nullopt;
+      return inner ? LinearOf(*inner, *in) : std::nullopt;
+    }
+    // An element number: a stride along queries, one along keys.
+    const auto digits = SplitIntoAxes(*in, axes_);
+    if (!digits || !in->guards.empty()) return std::nullopt;
+    int64_t strides[3] = {0, 0, 0};
+    for (size_t axis = 0; axis < axes_.size(); ++axis) {
+      const auto& own = (*digits)[axis];
+      if (own.size() > 1) return std::nullopt;
+      if (!own.empty()) strides[axis] = own[0].stride;
+    }
+    if (strides[0] != 0) return std::nullopt;
+    return Linear{strides[1], strides[2], in->offset};
+  }
+
+  std::optional<View> Operand(const View& view, const Expression& e) const {
+    const Prim& prim = graph_[view.prim];
+    return e.operand < prim.operands.size() ? ComposeFinely(view, prim.operands[e.operand]) : std::nullopt;
+  }
+
+  // Of an operand; of anything else it is taken for a number.
+  Dtype DtypeOf(const Expression& e, const View& view) const {
+    const std::vector<Dtype>& compute = graph_[view.prim].compute;
+    return e.IsOperand() && e.operand < compute.size() ? compute[e.operand] : Dtype::kFloat32;
+  }
+
+  const Graph& graph_;
+  const std::vector<int64_t> axes_;
+};
+
+}  // namespace
+
+std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
+                                 int64_t keys) {
+  const Limit limit = Looker(graph, batch, queries, keys).Of(weighed, State::kLive);
+  return limit && *limit > -queries && *limit < keys - 1 ? limit : std::nullopt;
+}
+
+}  // namespace tritogen::teach
