@@ -87,9 +87,7 @@ void Builder::JoinAttention() {
     const double all = flops * static_cast<double>(scores.inner + result.sizes.back());
     for (Prim* product : {&scores, &result}) {
       if (!StoresFactors(product->compute.back(), all)) continue;
-      // A TF32 contract is about what a call is given: it says nothing of weights inside of one.
-      const bool inside = product == &result && result.line == scores.line;
-      product->tf32 = UsesTf32() && !inside;
+      product->tf32 = UsesTf32();
       if (!product->tf32) product->parts = kParts;
     }
     int64_t batch = 1;

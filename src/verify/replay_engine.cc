@@ -258,9 +258,25 @@ std::vector<at::Tensor> ReplayEngine::CallCut(const AtenStep& step, const AtenCa
     whole.emplace_back(id, slots_[id]);
     slots_[id] = CutToTf32(slots_[id], seed);
   }
-  std::vector<at::Tensor> results = call.Call(slots_, &random_);
+  std::vector<at::Tensor> results =
+      IsAttention(step) && whole.size() == 3 ? AttendCut(whole[2].first, call) : call.Call(slots_, &random_);
   for (auto it = whole.rbegin(); it != whole.rend(); ++it) slots_[it->first] = it->second;
   return results;
+}
+
+// Attention multiplies its weights, too, which are no argument: they are what it gives for the identity as
+// values.
+std::vector<at::Tensor> ReplayEngine::AttendCut(TensorId value, const AtenCall& call) {
+  at::Tensor values = slots_[value];
+  const int64_t keys = values.size(-2);
+  std::vector<int64_t> sizes = values.sizes().vec();
+  sizes.back() = keys;
+  slots_[value] = at::eye(keys, values.options()).expand(sizes);
+  const at::Tensor weights = call.Call(slots_, &random_).at(0);
+  if (values.dim() > 2 && values.size(-3) != weights.size(-3))  // heads that several queries share
+    values = values.repeat_interleave(weights.size(-3) / values.size(-3), -3);
+  const uint64_t seed = options_.tf32_seed == 0 ? 0 : SubSeed(options_.tf32_seed, ++cuts_);
+  return {at::matmul(CutToTf32(weights, seed), values)};
 }
 
 at::Tensor ReplayEngine::Fresh(TensorId id) const {

@@ -69,6 +69,7 @@ class ReplayEngine {
   std::vector<at::Tensor> CallOrdered(const AtenStep& step, const AtenCall& call);
   // The call with its factors cut: ReplayOptions::tf32_factors.
   std::vector<at::Tensor> CallCut(const AtenStep& step, const AtenCall& call);
+  std::vector<at::Tensor> AttendCut(TensorId value, const AtenCall& call);
   // What empty and its like give on a GPU: undefined memory between guard bands.
   at::Tensor Fresh(TensorId id) const;
   void CheckReads(const AtenStep& step);

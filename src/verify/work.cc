@@ -270,6 +270,10 @@ std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step) {
   return factors;
 }
 
+bool IsAttention(const AtenStep& step) {
+  return WithoutOverload(step.op) == "aten::scaled_dot_product_attention";
+}
+
 bool HasFloat32Factors(const Plan& plan) {
   auto has = [&](const Step& step) {
     const auto* aten = std::get_if<AtenStep>(&step);

@@ -26,6 +26,9 @@ Work AtenWork(const Plan& plan, const Flow& flow);
 // lets a program cut: no bias, nothing of a call that is not known to be a product.
 std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step);
 
+// scaled_dot_product_attention itself; its weights are a factor that is no argument.
+bool IsAttention(const AtenStep& step);
+
 // Whether some call of set-up or run has any.
 bool HasFloat32Factors(const Plan& plan);
 
