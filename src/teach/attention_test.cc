@@ -97,6 +97,24 @@ TEST(Attention, KeysThatATriangleHidesAreNotVisited) {
   EXPECT_EQ(source(300).find("end = "), std::string::npos) << source(300);  // hides nothing
 }
 
+TEST(Attention, BlocksBeforeTheTriangleAreWalkedWithoutIt) {
+  Maker m;
+  std::vector<Arg> arguments;
+  for (const char* name : {"q", "k", "v"})
+    arguments.push_back(Ref(m.Leaf(NodeKind::kInput, name, {2, 3, 300, 64}, Dtype::kFloat16)));
+  arguments.insert(arguments.end(), {Arg{}, Arg{0.0}, Arg{true}});
+  const auto answers = TeachFunction(
+      m.Finish(m.Op("aten::scaled_dot_product_attention", arguments, {2, 3, 300, 64}, Dtype::kFloat16)),
+      true);
+  ASSERT_FALSE(answers.empty());
+  const std::string& source = answers[0].source;
+  const size_t border = source.find("range(0, border, BLOCK_N)"),
+               rest = source.find("range(border, end, BLOCK_N)");
+  ASSERT_LT(border, rest) << source;
+  EXPECT_EQ(source.substr(border, rest - border).find("<= offs_m"), std::string::npos) << source;
+  EXPECT_NE(source.find("<= offs_m", rest), std::string::npos) << source;
+}
+
 TEST(Attention, AMaskInMemoryIsLoaded) {
   ByHand attention(2, 300, 300, 32);
   attention.Mask(attention.Leaf(NodeKind::kInput, "mask", {300, 300}, Dtype::kBool));

@@ -46,6 +46,24 @@ class Looker {
     return e ? Of(*e, view, state, depth) : Limit{};
   }
 
+  // See ChosenUpTo.
+  std::optional<size_t> Chosen(const View& view, int64_t limit) const {
+    if (graph_[view.prim].kind != PrimKind::kPointwise || !(view == graph_.Whole(view.prim))) return {};
+    const auto e = ParseExpression(graph_[view.prim].expr);
+    if (!e || !e->IsCall("tl.where", 3) || !e->in[1].IsOperand()) return {};
+    const Expression &condition = e->in[0], &otherwise = e->in[2];
+    if (otherwise.kind != Kind::kNumber || otherwise.number != -kInfinity) return {};
+    Limit found;
+    if (condition.kind == Kind::kBinary) {
+      found = Compared(condition, view, true);
+    } else if (const auto in = condition.IsOperand() ? Operand(view, condition) : std::nullopt;
+               in && in->prim >= 0 && graph_[in->prim].kind == PrimKind::kPointwise) {
+      const auto inner = ParseExpression(graph_[in->prim].expr);
+      if (inner && inner->kind == Kind::kBinary) found = Compared(*inner, *in, true);
+    }
+    return found == limit ? std::optional(e->in[1].operand) : std::nullopt;
+  }
+
  private:
   Limit Of(const Expression& e, const View& view, State state, int depth) const {
     const auto of = [&](const Expression& part, State is) { return Of(part, view, is, depth); };
@@ -158,6 +176,11 @@ class Looker {
 };
 
 }  // namespace
+
+std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
+                                 int64_t keys, int64_t limit) {
+  return Looker(graph, batch, queries, keys).Chosen(weighed, limit);
+}
 
 std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                  int64_t keys) {

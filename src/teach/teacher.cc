@@ -40,8 +40,8 @@ std::vector<Strategy> OfLargeProducts(Fp32Precision precision) {
                                {"products of bfloat16 parts, parts by themselves", {}, split, false}};
   if (precision == Fp32Precision::kTf32)
     all.insert(all.begin(), {{"TF32 products", {}, tf32},
-                             {"TF32 products, tiles 128x128x32", tiles, tf32},
                              {"TF32 products, tensor descriptors", described, tf32},
+                             {"TF32 products, tiles 128x128x32", tiles, tf32},
                              {"TF32 products, all factors rounded", {}, copies},
                              {"TF32 products, copies by themselves", {}, tf32, false}});
   return all;
