@@ -268,25 +268,6 @@ TEST(Teach, SimpleFormsVaryAKernelForEachOperation) {
   EXPECT_EQ(kernels(answers[2].source), 2);
 }
 
-TEST(Teach, ManyLongLinesAreWalkedAlongOnceForAScan) {
-  Maker m;
-  const std::vector<int64_t> sizes = {300, 5000};
-  const Arg last{Arg::List{Arg{int64_t{1}}}};
-  NodeId x = m.Leaf(NodeKind::kInput, "x", sizes), y = m.Leaf(NodeKind::kInput, "y", sizes);
-  NodeId mul = m.Op("aten::mul.Tensor", {Ref(x), Ref(y)}, sizes);
-  auto answers = TeachFunction(m.Finish(m.Op("aten::cumsum", {Ref(mul), Arg{int64_t{1}}}, sizes)));
-  ASSERT_FALSE(answers.empty());
-  EXPECT_EQ(answers[0].source.find("@triton.jit"), answers[0].source.rfind("@triton.jit"));
-  EXPECT_NE(answers[0].source.find("+= tl.sum("), std::string::npos) << answers[0].source;
-  // From the last element on: no flip is left.
-  NodeId flip = m.Op("aten::flip", {Ref(mul), last}, sizes);
-  NodeId scan = m.Op("aten::cumsum", {Ref(flip), Arg{int64_t{1}}}, sizes);
-  answers = TeachFunction(m.Finish(m.Op("aten::flip", {Ref(scan), last}, sizes)));
-  ASSERT_FALSE(answers.empty());
-  EXPECT_EQ(answers[0].source.find("@triton.jit"), answers[0].source.rfind("@triton.jit"));
-  EXPECT_NE(answers[0].source.find("reverse=True"), std::string::npos) << answers[0].source;
-}
-
 TEST(Teach, APartOfACatThatIsReadByIndexIsReadInItsPlaceOnly) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {2048});

@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "plan/visit.h"
+#include "verify/inputs.h"
 #include "verify/test_sketch.h"
 
 namespace tritogen {
@@ -50,6 +52,41 @@ TEST(ReplayTest, Float64WidensEveryFloatingTensor) {
   ASSERT_FALSE(failure) << failure->message;
   EXPECT_EQ(outputs[0].scalar_type(), at::kDouble);
   EXPECT_TRUE(at::allclose(outputs[0], at::arange(4, at::kDouble) / 3 + 2.1, 0, 1e-15));
+}
+
+TEST(ReplayTest, FactorsAreCutButNotWhatIsAdded) {
+  Sketch sketch;
+  const int x = sketch.Input("float32", {3, 4}, {4, 1}), w = sketch.Input("float32", {5, 4}, {4, 1}),
+            b = sketch.Input("float32", {5}, {1}), y = sketch.Tensor("float32", {3, 5}, {5, 1});
+  sketch.Step("run", "aten::linear", {T(x), T(w), T(b)}, {y});
+  sketch.Output(y);
+  ReplayOptions options;
+  options.in_float64 = options.tf32_factors = true;
+  const TensorList inputs = {at::randn({3, 4}), at::randn({5, 4}), at::randn({5})};
+  TensorList outputs;
+  auto failure = RunOnce(sketch.Build(), inputs, &outputs, options);
+  ASSERT_FALSE(failure) << failure->message;
+  const auto cut = [](const at::Tensor& tensor) { return CutToTf32(tensor.to(at::kDouble)); };
+  EXPECT_TRUE(at::allclose(outputs[0], at::linear(cut(inputs[0]), cut(inputs[1]), inputs[2].to(at::kDouble)),
+                           0, 1e-14));
+}
+
+TEST(ReplayTest, TheWeightsOfAttentionAreCutToo) {
+  Sketch sketch;
+  std::vector<int> in;
+  for (int i = 0; i < 3; ++i) in.push_back(sketch.Input("float32", {2, 4, 8}, {32, 8, 1}));
+  const int y = sketch.Tensor("float32", {2, 4, 8}, {32, 8, 1});
+  sketch.Step("run", "aten::scaled_dot_product_attention", {T(in[0]), T(in[1]), T(in[2])}, {y});
+  sketch.Output(y);
+  ReplayOptions options;
+  options.in_float64 = options.tf32_factors = true;
+  const TensorList inputs = {at::randn({2, 4, 8}), at::randn({2, 4, 8}), at::randn({2, 4, 8})};
+  TensorList outputs;
+  auto failure = RunOnce(sketch.Build(), inputs, &outputs, options);
+  ASSERT_FALSE(failure) << failure->message;
+  const auto cut = [](const at::Tensor& tensor) { return CutToTf32(tensor.to(at::kDouble)); };
+  const at::Tensor scores = cut(inputs[0]).matmul(cut(inputs[1]).transpose(1, 2)) / std::sqrt(8.0);
+  EXPECT_TRUE(at::allclose(outputs[0], cut(scores.softmax(-1)).matmul(cut(inputs[2])), 0, 1e-12));
 }
 
 TEST(ReplayTest, Float64DrawsTheSameRandomNumbers) {

@@ -1,0 +1,49 @@
+// How long lines are scanned. Whether the kernels are right: tests/teacher, tests/e2e/test_scans.py.
+#include <gtest/gtest.h>
+
+#include "teach/test_programs.h"
+
+namespace tritogen::teach {
+namespace {
+
+TEST(Scan, ManyLongLinesAreWalkedAlongOnceForAScan) {
+  Maker m;
+  const std::vector<int64_t> sizes = {300, 5000};
+  const Arg last{Arg::List{Arg{int64_t{1}}}};
+  NodeId x = m.Leaf(NodeKind::kInput, "x", sizes), y = m.Leaf(NodeKind::kInput, "y", sizes);
+  NodeId mul = m.Op("aten::mul.Tensor", {Ref(x), Ref(y)}, sizes);
+  auto answers = TeachFunction(m.Finish(m.Op("aten::cumsum", {Ref(mul), Arg{int64_t{1}}}, sizes)));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(answers[0].source.find("@triton.jit"), answers[0].source.rfind("@triton.jit"));
+  EXPECT_NE(answers[0].source.find("+= tl.sum("), std::string::npos) << answers[0].source;
+  // From the last element on: no flip is left.
+  NodeId flip = m.Op("aten::flip", {Ref(mul), last}, sizes);
+  NodeId scan = m.Op("aten::cumsum", {Ref(flip), Arg{int64_t{1}}}, sizes);
+  answers = TeachFunction(m.Finish(m.Op("aten::flip", {Ref(scan), last}, sizes)));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(answers[0].source.find("@triton.jit"), answers[0].source.rfind("@triton.jit"));
+  EXPECT_NE(answers[0].source.find("reverse=True"), std::string::npos) << answers[0].source;
+}
+
+TEST(Scan, WhatIsReducedOfAWalkIsAnotherKernel) {
+  Maker m;
+  const std::vector<int64_t> sizes = {300, 5000};
+  NodeId x = m.Leaf(NodeKind::kInput, "x", sizes);
+  NodeId scan = m.Op("aten::cumsum", {Ref(x), Arg{int64_t{1}}}, sizes);
+  NodeId most = m.Op("aten::amax", {Ref(scan), Arg{Arg::List{Arg{int64_t{1}}}}, Arg{false}}, {300});
+  const auto answers = TeachFunction(m.Finish(most));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("@triton.jit"), answers[0].source.rfind("@triton.jit"));
+}
+
+TEST(Scan, FewLongLinesAreCutIntoPieces) {
+  Maker m;
+  const std::vector<int64_t> sizes = {3, 50000};
+  NodeId x = m.Leaf(NodeKind::kInput, "x", sizes);
+  const auto answers = TeachFunction(m.Finish(m.Op("aten::cumsum", {Ref(x), Arg{int64_t{1}}}, sizes)));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_NE(answers[0].source.find("// 1024"), std::string::npos) << answers[0].source;
+}
+
+}  // namespace
+}  // namespace tritogen::teach
