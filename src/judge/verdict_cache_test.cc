@@ -153,6 +153,7 @@ TEST(VerdictKey, HasAllThatDecides) {
   };
   EXPECT_TRUE(add({}, {}));
   EXPECT_TRUE(add({}, {.mode = Mode::kStrict}));
+  EXPECT_TRUE(add({}, {.fp32_precision = Fp32Precision::kTf32}));
   EXPECT_TRUE(add({}, {.seed = 1}));
   EXPECT_TRUE(add({.verifier = "another"}, {}));
   EXPECT_TRUE(add({}, {}, "NVIDIA H200, driver 13000"));

@@ -44,6 +44,15 @@ TEST(VerdictView, HasTimesOnlyWhereAGpuTookThem) {
   EXPECT_FALSE(SpeedupIn(TimedVerdict(), "eager tf32").has_value());
 }
 
+TEST(VerdictView, TheContractSaysWhatEagerIs) {
+  nlohmann::json verdict = TimedVerdict();
+  EXPECT_EQ(EagerIn(verdict), "eager fp32");
+  EXPECT_EQ(EagerInWords(verdict), "eager PyTorch in fp32");
+  verdict["fp32_precision"] = "tf32";
+  EXPECT_EQ(EagerIn(verdict), "eager tf32");
+  EXPECT_EQ(EagerInWords(verdict), "eager PyTorch in TF32");
+}
+
 TEST(VerdictView, FindsTheFastestVariant) {
   EXPECT_EQ(BestVariantIn(PassedVerdict()), 0);
   EXPECT_EQ(BestVariantIn(TimedVerdict()), 1);

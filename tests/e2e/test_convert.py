@@ -1,5 +1,6 @@
 """convert: what it writes can be imported in place of the original; what it refuses leaves no file."""
 
+import json
 import pathlib
 import re
 import subprocess
@@ -331,3 +332,14 @@ def get_init_inputs():
     error, eager = map(float, re.findall(r"\d\.\d+e-\d+", row)[:2])
     assert error < 8 * eager, row  # two parts alone would be some hundred times off
     assert "tl.bfloat16" in (tmp_path / "out.py").read_text()
+
+
+def test_products_in_tf32_are_what_its_contract_allows(tritogen, tmp_path):
+    (tmp_path / "large.py").write_text(programs.REFERENCE.replace("torch.relu(x) * 2.0", "torch.relu(x) @ x.t()").replace("16, 100", "512, 512"))
+    finished = tritogen("convert", "large.py", "--strict", *TEACHER, "-n", "1", "-o", "out.py", "--fp32-precision", "tf32")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    module = (tmp_path / "out.py").read_text()
+    assert 'input_precision="tf32"' in module
+    (tmp_path / "candidate.py").write_text(module.replace("class Model(", "class ModelNew("))
+    exact = json.loads(tritogen("verify", "large.py", "candidate.py", "--json").stdout)
+    assert (exact["verdict"], exact["rule"], exact["fp32_precision"]) == ("wrong_values", "tf32", "ieee"), exact

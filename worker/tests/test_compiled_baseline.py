@@ -160,6 +160,12 @@ def test_a_class_is_timed_eager_and_compiled(tmp_path: Path) -> None:
     assert answer["torch"] and answer["triton"] and answer["compile_seconds"] > 0
 
 
+def test_under_a_tf32_contract_both_programs_may_use_it(tmp_path: Path) -> None:
+    source = MODEL.replace("x.mul_(2)", "assert torch.backends.cuda.matmul.allow_tf32; x.mul_(2)")
+    answer = run(tmp_path, source, "Model", "--fp32-precision", "tf32")
+    assert answer["eager"] == "eager tf32" and set(answer["plain"]) == {"eager tf32", "torch.compile"}
+
+
 def test_each_call_starts_with_the_same_hidden_state(tmp_path: Path) -> None:
     source = """
 import torch
