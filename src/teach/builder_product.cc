@@ -18,7 +18,7 @@ constexpr int64_t kTileOfParts = 128, kFewReaders = 2;
 
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.
-constexpr int64_t kTile = 64, kFewPrograms = 132, kLongSum = 1024, kShortestPart = 128;
+constexpr int64_t kTile = 64, kFewPrograms = kProcessors, kLongSum = 1024, kShortestPart = 128;
 // TF32 dots are done with a sum of 1024 before another kernel has been launched.
 constexpr int64_t kLongSumOfTf32 = 4096;
 // Neighbours in memory, 64 bytes of them, that make a dimension one to read along.
@@ -133,7 +133,7 @@ std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Val
                                                        const std::vector<int64_t>& sizes, int64_t inner) {
   if (InAttention() || !StoresFactors(a.dtype, FlopsOf(sizes, inner))) return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
-  if (UsesTf32()) {
+  if (options_.UsesTf32()) {
     Factors factors{{a}, {b}};
     if (result.n > kTile) factors.a = {AlongTheSum(a)};
     if (result.m > kTile) {
@@ -219,12 +219,7 @@ bool Builder::StoresFactors(Dtype dtype, double flops) const {
 }
 
 std::vector<Value> Builder::StoredFactor(const Value& in) {
-  return UsesTf32() ? std::vector{AlongTheSum(in)} : Parts(in);
-}
-
-bool Builder::UsesTf32() const {
-  return options_.products == LowerOptions::Products::kTf32 ||
-         options_.products == LowerOptions::Products::kTf32OfCopies;
+  return options_.UsesTf32() ? std::vector{AlongTheSum(in)} : Parts(in);
 }
 
 // What is infinite has no parts but itself: infinity less infinity is no number.

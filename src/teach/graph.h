@@ -17,6 +17,9 @@
 
 namespace tritogen::teach {
 
+// Multiprocessors of the GPU that kernels are tuned for, an H200.
+inline constexpr int64_t kProcessors = 132;
+
 enum class PrimKind {
   kSource,     // an input, parameter, buffer or constant
   kEmpty,      // a tensor without elements

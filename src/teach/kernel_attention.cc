@@ -17,7 +17,6 @@ namespace tritogen::teach {
 namespace {
 
 constexpr const char* kLog2E = "1.4426950408889634";
-constexpr int64_t kProcessors = 132;
 
 struct Tiles {
   int64_t batch, m, n, k, d;  // queries, keys, numbers of a key, of a value

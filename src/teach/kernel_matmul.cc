@@ -39,7 +39,7 @@ struct Tiles {
 // The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
 // else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
 Tiles ChooseForTf32(Tiles t, const KernelOptions& options) {
-  constexpr int64_t kProcessors = 132, kMostOfFourWarps = 128 * 128;
+  constexpr int64_t kMostOfFourWarps = 128 * 128;
   int64_t block_m = 64, block_n = 64;
   for (const auto& [m, n] : {std::pair<int64_t, int64_t>{128, 256}, {128, 128}, {64, 128}}) {
     if (n == 256 && (t.m <= 64 || t.n <= 128)) continue;
@@ -66,7 +66,7 @@ Tiles Choose(const Prim& product, const Group& group, const KernelOptions& optio
   int64_t large = half ? 128 : 64, large_m = large, large_n = large;
   // Small products get small tiles, so that there are programs enough; what is taken apart in them is read by
   // few all the same.
-  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < 132) {
+  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < kProcessors) {
     if (!product.TakesApart(1)) large_m /= 2;
     if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
   }

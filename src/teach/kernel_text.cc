@@ -197,7 +197,6 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
 }
 
 std::string GridText(int64_t size, const std::string& text, int64_t block, bool persistent) {
-  constexpr int64_t kProcessors = 132;  // of the GPU that kernels are tuned for
   if (persistent) block *= 2;
   if (persistent && CeilDiv(size, block) > 4 * kProcessors) return fmt::format("{}", 4 * kProcessors);
   return block == 1 ? text : fmt::format("triton.cdiv({}, {})", text, block);

@@ -9,8 +9,7 @@
 
 namespace tritogen::teach {
 
-// Two for each multiprocessor of the GPU that kernels are tuned for.
-inline constexpr int64_t kManyPrograms = 264;
+inline constexpr int64_t kManyPrograms = 2 * kProcessors;
 
 struct LowerOptions {
   // Reductions with few results and many elements are cut in two, so that many programs take part.
@@ -24,6 +23,7 @@ struct LowerOptions {
   // up to each float32; or, for TF32 dots, factors whose neighbours along the sum are neighbours in memory,
   // which are copies where need be, or all are.
   enum class Products { kAsTheyAre, kBfloat16Parts, kTf32, kTf32OfCopies } products = Products::kAsTheyAre;
+  bool UsesTf32() const { return products == Products::kTf32 || products == Products::kTf32OfCopies; }
   // Recurrent layers: by size, or all in waves (a launch for each step), or none.
   enum class Waves { kBySize, kAlways, kNever } waves = Waves::kBySize;
   // Numbers of a state that a program of such a launch makes.

@@ -87,7 +87,7 @@ void Builder::JoinAttention() {
     const double all = flops * static_cast<double>(scores.inner + result.sizes.back());
     for (Prim* product : {&scores, &result}) {
       if (!StoresFactors(product->compute.back(), all)) continue;
-      product->tf32 = UsesTf32();
+      product->tf32 = options_.UsesTf32();
       if (!product->tf32) product->parts = kParts;
     }
     int64_t batch = 1;

@@ -11,22 +11,22 @@ namespace {
 constexpr int64_t kLongestSort = 4096;
 constexpr int64_t kMostComparisons = int64_t{1} << 28;
 
-// Whether there are so many lines that each can be left to one program; of lines whose elements are no
-// neighbours in memory a program takes several.
-bool ManyLines(const std::vector<int64_t>& sizes, int64_t dim) {
+// Whether a line can be left to one program: it is short, or there are so many that each can be walked along;
+// of lines whose elements are no neighbours in memory a program takes several.
+bool TakesWholeLines(const std::vector<int64_t>& sizes, int64_t dim) {
   constexpr int64_t kLinesAcross = 64;
   int64_t before = 1, behind = 1;
   for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) {
     if (d != dim) (d < dim ? before : behind) *= sizes[d];
   }
-  return (behind == 1 ? before : before * behind / kLinesAcross) >= kManyPrograms;
+  return sizes[dim] <= kHeldScan || (behind == 1 ? before : before * behind / kLinesAcross) >= kManyPrograms;
 }
 
 // Longer lines are walked along; where there are few of them they are cut into pieces: each is scanned, so
 // are their totals, and every piece starts from the total before it.
 Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
+  if (TakesWholeLines(x.sizes(), dim)) return b.Scan(op, x, dim);
   const int64_t n = x.sizes()[dim];
-  if (n <= kHeldScan || ManyLines(x.sizes(), dim)) return b.Scan(op, x, dim);
   int64_t piece = 1024;
   while (n / piece > kHeldScan) piece *= 2;
   const int64_t pieces = (n + piece - 1) / piece;
@@ -115,14 +115,14 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
   if (x.view.rank() == 0 || !x.view.guards.empty()) return false;
   const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(0), x.view.rank());
   if (op == "cumsum" || op == "cumprod") {
-    if (!IsFloating(x.dtype) && x.sizes()[dim] > kHeldScan && !ManyLines(x.sizes(), dim)) return false;
+    if (!IsFloating(x.dtype) && !TakesWholeLines(x.sizes(), dim)) return false;
     Value in = IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
     b.Return({op == "cumsum" ? ScanLine(b, ReduceOp::kSum, in, dim) : RunningProduct(b, in, dim)});
     return true;
   }
   // The index of a running extremum is the last place where the line reached it.
   const bool largest = op == "cummax";
-  if (!IsFloating(x.dtype) || (x.sizes()[dim] > kHeldScan && !ManyLines(x.sizes(), dim))) return false;
+  if (!IsFloating(x.dtype) || !TakesWholeLines(x.sizes(), dim)) return false;
   Value best = b.Scan(largest ? ReduceOp::kMax : ReduceOp::kMin, x, dim);
   Value reached = b.Pointwise("reached", "tl.where(({0} == {1}) | ({0} != {0}), {2}, -1)",
                               {x, best, b.Index(x.sizes(), dim)}, Dtype::kInt32, 2);

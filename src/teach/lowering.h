@@ -123,8 +123,7 @@ class Builder {
   std::vector<Value> Parts(const Value& in);
   std::vector<Value> PartsWhereItLies(const Value& in);
   bool InAttention() const;  // the node under way; its work is not cut up
-  bool UsesTf32() const;
-  bool IsTf32(Dtype dtype, double flops) const { return UsesTf32() && StoresFactors(dtype, flops); }
+  bool IsTf32(Dtype dtype, double flops) const { return options_.UsesTf32() && StoresFactors(dtype, flops); }
   Value RoundedToTf32(const Value& in);
   Value AlongTheSum(const Value& in);
   // What a product is made of: each factor as one value or as `parts` values, the largest first. Of one value

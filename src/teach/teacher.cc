@@ -144,8 +144,7 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
     if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
   }
   prepared.groups = Partition(prepared.graph, turns);
-  if (options.products >= Products::kTf32)
-    prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
+  if (options.UsesTf32()) prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
   return prepared;
 }
 

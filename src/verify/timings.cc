@@ -64,8 +64,7 @@ class Stopwatch {
         fmt::format("{}.{}", gpu.info().driver_version / 1000, gpu.info().driver_version % 1000 / 10);
     std::optional<Stage> making(std::in_place, "timing: captures");
     ChooseVariant(candidate, &timings);
-    const bool tf32 = task_.options.fp32_precision == Fp32Precision::kTf32;
-    programs_.push_back(Make("candidate", candidate, timings.variant, tf32));
+    programs_.push_back(Make("candidate", candidate, timings.variant, options_.allow_tf32));
     programs_.push_back(Make("eager fp32", task_.plan, 0, false));
     // Without products in float32 eager TF32 is the same program, and need not be timed twice.
     bool no_products = !MultipliesFloat32(task_.plan);
@@ -74,7 +73,7 @@ class Stopwatch {
       no_products = programs_[2]->SameKernels(*programs_[1]);
       if (no_products) programs_.pop_back();
     }
-    if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, tf32));
+    if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, options_.allow_tf32));
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
     making.reset();
@@ -148,9 +147,8 @@ class Stopwatch {
     const int count = MostVariants(candidate);
     if (count == 1) return;
     std::vector<std::unique_ptr<TimedPlan>> variants;
-    const bool tf32 = task_.options.fp32_precision == Fp32Precision::kTf32;
     for (int v = 0; v < count; ++v)
-      variants.push_back(Make(fmt::format("variant {}", v), candidate, v, tf32));
+      variants.push_back(Make(fmt::format("variant {}", v), candidate, v, options_.allow_tf32));
     const bool graphs =
         std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
     std::vector<cuda::Timed> timed;
@@ -212,7 +210,7 @@ class Stopwatch {
   const Bindings& bindings_;  // of the candidate's state
   const TimingRequest request_;
   const bool against_itself_;
-  ReplayOptions options_;
+  ReplayOptions options_;  // of the candidate, as the contract allows
   std::shared_ptr<TimedInputs> inputs_;
   std::vector<std::unique_ptr<TimedPlan>> programs_;
 };

@@ -76,19 +76,13 @@ bool TrialMaker::Tf32Decides(const Trial& trial) {
   for (int number = 0; number < kRuns; ++number) {
     TensorList outputs;
     if (runs.Run(number, trial.inputs, trial.run_seed, /*exact_inputs=*/false, &outputs)) return true;
-    for (const Comparison& comparison : CompareEach(trial, outputs)) {
-      if (!comparison.ok || comparison.budget > kMostOfScale) return true;
+    std::vector<PendingComparison> pending = CompareLater(task_, trial, outputs);
+    PendingComparison::GetAll(pending);
+    for (PendingComparison& one : pending) {
+      if (!one.Get().ok || one.Get().budget > kMostOfScale) return true;
     }
   }
   return false;
-}
-
-std::vector<Comparison> TrialMaker::CompareEach(const Trial& trial, const TensorList& outputs) const {
-  std::vector<PendingComparison> pending = CompareLater(task_, trial, outputs);
-  PendingComparison::GetAll(pending);
-  std::vector<Comparison> comparisons;
-  for (PendingComparison& one : pending) comparisons.push_back(one.Get());
-  return comparisons;
 }
 
 // Of values that are equal. Nobody asks of inputs as generated, which are the program's own.

@@ -37,7 +37,6 @@ class TrialMaker {
  private:
   bool OrderMatters(const Trial& trial);
   bool Tf32Decides(const Trial& trial);
-  std::vector<Comparison> CompareEach(const Trial& trial, const TensorList& outputs) const;
   void Fill(const ReferenceRuns::Results& results, Trial* trial);
   void MeasureNarrow(const TensorList& narrow, Trial* trial);
 

@@ -203,6 +203,17 @@ const std::unordered_map<std::string_view, Charge>& Charges() {
   return kCharges;
 }
 
+// Whether some ATen call of set-up or run is such.
+template <typename Is>
+bool AnyCall(const Plan& plan, const Is& is) {
+  const auto step_is = [&](const Step& step) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    return aten != nullptr && is(*aten);
+  };
+  return std::any_of(plan.setup.begin(), plan.setup.end(), step_is) ||
+         std::any_of(plan.run.begin(), plan.run.end(), step_is);
+}
+
 double Ratio(double part, double whole) {
   if (whole <= 0) return part > 0 ? 1 : 0;
   return std::clamp(part / whole, 0.0, 1.0);
@@ -275,26 +286,18 @@ bool IsAttention(const AtenStep& step) {
 }
 
 bool HasFloat32Factors(const Plan& plan) {
-  auto has = [&](const Step& step) {
-    const auto* aten = std::get_if<AtenStep>(&step);
-    return aten != nullptr && !Float32Factors(plan, *aten).empty();
-  };
-  return std::any_of(plan.setup.begin(), plan.setup.end(), has) ||
-         std::any_of(plan.run.begin(), plan.run.end(), has);
+  return AnyCall(plan, [&](const AtenStep& step) { return !Float32Factors(plan, step).empty(); });
 }
 
 bool MultipliesFloat32(const Plan& plan) {
-  auto multiplies = [&](const Step& step) {
-    const auto* aten = std::get_if<AtenStep>(&step);
-    if (aten == nullptr || KindOf(plan, *aten) != OpKind::kCompute) return false;
+  return AnyCall(plan, [&](const AtenStep& step) {
+    if (KindOf(plan, step) != OpKind::kCompute) return false;
     bool float32 = false;
-    ForEachUse(step, [&](TensorId id) { float32 |= plan.tensors[id].dtype == Dtype::kFloat32; });
-    const auto charge = Charges().find(WithoutOverload(aten->op));
+    ForEachUse(Step(step), [&](TensorId id) { float32 |= plan.tensors[id].dtype == Dtype::kFloat32; });
+    const auto charge = Charges().find(WithoutOverload(step.op));
     return float32 &&
-           (charge != Charges().end() ? charge->second.factors.count > 0 : !TraitsOf(aten->op).pointwise);
-  };
-  return std::any_of(plan.setup.begin(), plan.setup.end(), multiplies) ||
-         std::any_of(plan.run.begin(), plan.run.end(), multiplies);
+           (charge != Charges().end() ? charge->second.factors.count > 0 : !TraitsOf(step.op).pointwise);
+  });
 }
 
 WorkShare ShareOf(const Work& reference, const Plan& candidate, const Flow& candidate_flow) {
