@@ -10,9 +10,6 @@
 namespace tritogen::teach {
 namespace {
 
-// A product of so many operations takes longer than its factors' parts or copies take to be made.
-constexpr double kFlopsWorthStoring = double{1u << 27};
-
 // A factor that so few tiles read is taken apart in them: that makes no copy of it.
 constexpr int64_t kTileOfParts = 128, kFewReaders = 2;
 
@@ -214,12 +211,16 @@ Value Builder::OneProduct(const Factors& factors, int batch_dims, std::vector<in
 }
 
 bool Builder::StoresFactors(Dtype dtype, double flops) const {
-  return options_.products != LowerOptions::Products::kAsTheyAre && dtype == Dtype::kFloat32 &&
+  return dtype == Dtype::kFloat32 && StoresWindows(dtype, flops);
+}
+
+bool Builder::StoresWindows(Dtype dtype, double flops) const {
+  return options_.products != LowerOptions::Products::kAsTheyAre && FitsDot(dtype) &&
          flops >= kFlopsWorthStoring;
 }
 
 std::vector<Value> Builder::StoredFactor(const Value& in) {
-  return options_.UsesTf32() ? std::vector{AlongTheSum(in)} : Parts(in);
+  return options_.UsesTf32() || IsHalf(in.dtype) ? std::vector{AlongTheSum(in)} : Parts(in);
 }
 
 // What is infinite has no parts but itself: infinity less infinity is no number.
@@ -242,7 +243,7 @@ Value Builder::RoundedToTf32(const Value& in) {
                         {in}, Dtype::kFloat32, 4));
 }
 
-// A factor, whose last dimension is summed over, for tensor cores, which read TF32 along the sum: as it is
+// A factor whose last dimension is summed over, for tensor cores, which read TF32 along the sum: as it is
 // where it lies so in memory, otherwise a copy. What a kernel makes and would store is stored rounded.
 Value Builder::AlongTheSum(const Value& in) {
   const PrimId id = in.view.prim;
@@ -252,8 +253,12 @@ Value Builder::AlongTheSum(const Value& in) {
     for (size_t i = 0; i < view.sizes.size(); ++i) {
       if (view.strides[i] == 0) view.sizes[i] = 1;  // the same many times
     }
-    return {Expand(RoundedToTf32({view, in.dtype}).view, in.sizes()), in.dtype};
+    const Value copy = IsHalf(in.dtype)
+                           ? Once("copy", Pointwise("copy", "{0}", {{view, in.dtype}}, in.dtype, 0))
+                           : RoundedToTf32({view, in.dtype});
+    return {Expand(copy.view, in.sizes()), in.dtype};
   }
+  if (IsHalf(in.dtype)) return in;
   const Prim& maker = graph[id];
   const bool computed =
       maker.IsElementwise() || maker.kind == PrimKind::kMatmul || maker.kind == PrimKind::kScan;

@@ -78,8 +78,10 @@ void Graph::RemoveUnused() {
 }
 
 bool FitsDot(Dtype dtype) {
-  return dtype == Dtype::kFloat32 || dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
+  return dtype == Dtype::kFloat32 || IsHalf(dtype);
 }
+
+bool IsHalf(Dtype dtype) { return dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16; }
 
 Dtype ComputeDtype(Dtype dtype) {
   switch (dtype) {

@@ -141,6 +141,7 @@ class Graph {
 
 // What tl.dot multiplies.
 bool FitsDot(Dtype dtype);
+bool IsHalf(Dtype dtype);
 // The dtype that arithmetic on a dtype happens in: half types in float32.
 Dtype ComputeDtype(Dtype dtype);
 // Shape of an element-wise operation on these shapes. REQUIRES: they broadcast.

@@ -22,6 +22,8 @@ struct KernelOptions {
   int num_warps = 0;                           // 0: by the tile
   bool persistent = false;                     // fewer programs than blocks, each takes several in turn
   bool descriptors = false;  // products read their operands by tensor descriptors where they can
+  // Of half types that do: as many programs as a GPU has at once, each takes tiles of the result in turn.
+  bool persistent_products = false;
 };
 
 struct KernelCode {

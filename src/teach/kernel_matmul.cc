@@ -8,86 +8,18 @@
 #include "base/rounding.h"
 #include "program/triton_dtype.h"
 #include "teach/count_text.h"
+#include "teach/factor_descriptor.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
+#include "teach/product_tiles.h"
 
 namespace tritogen::teach {
 namespace {
 
-// Columns that one sum takes in at the most, where a product is made of sums of sums.
-constexpr int64_t kSum = 256;
-constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
-constexpr double kManyFlops = 1 << 30;
-
-// Multiplied as they are, not as parts.
-bool MultipliesFloat32(const Prim& product) {
-  return product.compute[0] == Dtype::kFloat32 && product.parts == 1;
-}
-
-struct Tiles {
-  int64_t batch, m, n, k;
-  int64_t block_m = 0, block_n = 0, block_k = 0;
-  int64_t sum = 0;  // columns that are added up before they are added to others; k: all
-  int num_warps = 0, num_stages = 3;
-
-  double Products() const {
-    return static_cast<double>(batch) * static_cast<double>(m) * static_cast<double>(n) *
-           static_cast<double>(k);
-  }
-};
-
-// The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
-// else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
-Tiles ChooseForTf32(Tiles t, const KernelOptions& options) {
-  constexpr int64_t kMostOfFourWarps = 128 * 128;
-  int64_t block_m = 64, block_n = 64;
-  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{128, 256}, {128, 128}, {64, 128}}) {
-    if (n == 256 && (t.m <= 64 || t.n <= 128)) continue;
-    if (t.batch * CeilDiv(t.m, Fit(m, t.m)) * CeilDiv(t.n, Fit(n, t.n)) < kProcessors) continue;
-    block_m = m, block_n = n;
-    break;
-  }
-  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : block_m, t.m);
-  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : block_n, t.n);
-  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : 32, t.k);
-  t.sum = t.k;
-  const int64_t tile = t.block_m * t.block_n;
-  t.num_warps = options.num_warps > 0 ? options.num_warps : tile > kMostOfFourWarps ? 8 : 4;
-  t.num_stages = tile == kMostOfFourWarps ? 3 : 4;
-  return t;
-}
-
-Tiles Choose(const Prim& product, const Group& group, const KernelOptions& options, int64_t k) {
-  Tiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k};
-  if (product.tf32) return ChooseForTf32(t, options);
-  bool half = !MultipliesFloat32(product);
-  const bool deep_steps = half && product.parts == 1;  // all parts of a step lie in shared memory
-  const int64_t deep = deep_steps ? 64 : 32;
-  int64_t large = half ? 128 : 64, large_m = large, large_n = large;
-  // Small products get small tiles, so that there are programs enough; what is taken apart in them is read by
-  // few all the same.
-  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < kProcessors) {
-    if (!product.TakesApart(1)) large_m /= 2;
-    if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
-  }
-  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large_m, t.m);
-  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large_n, t.n);
-  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : deep, t.k);
-  t.sum = k;
-  // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
-  // reference's, which are cut up, come to. Short programs stay as simple as they can be.
-  if (product.parts > 1 && !options.one_sum) t.sum = kSumOnTensorCores;
-  const bool many = k >= 2 * kSum && t.Products() >= kManyFlops / 2;
-  if (MultipliesFloat32(product) && many) t.sum = kSum;
-  if (t.sum >= k || t.sum % t.block_k != 0) t.sum = k;
-  t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * t.block_n >= 128 * 128 ? 8 : 4;
-  return t;
-}
-
 class MatmulWriter {
  public:
   MatmulWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
-               const Tiles& tiles, const KernelOptions& options)
+               const ProductTiles& tiles, const KernelOptions& options)
       : graph_(graph), group_(group), t_(tiles), options_(options), code_(graph, group, buffers) {}
 
   void Write() {
@@ -102,6 +34,10 @@ class MatmulWriter {
            {"rest", "a_high", "a_middle", "a_low", "b_high", "b_middle", "b_low", "a_rest", "b_rest"})
         code_.Name(used);
     }
+    if (t_.programs > 0) {
+      for (const char* used : {"tile", "BATCH"}) code_.Name(used);
+      lines_ = Lines(Depth());
+    }
     code_.body = code_.outer = &lines_;
     ProgramIds();
     Dot();
@@ -115,14 +51,24 @@ class MatmulWriter {
   }
 
   TileCode& code() { return code_; }
-  const std::string& text() const { return lines_.text(); }
+  std::string text() const { return head_.text() + lines_.text(); }
   const std::vector<KernelCode::Descriptor>& descriptors() const { return descriptors_; }
 
  private:
   void ProgramIds() {
-    lines_.Add(fmt::format("pid = tl.program_id(0){}", code_.wide() ? ".to(tl.int64)" : ""));
-    lines_.Add("num_m = tl.cdiv(M, BLOCK_M)");
-    lines_.Add("num_n = tl.cdiv(N, BLOCK_N)");
+    const char* wide = code_.wide() ? ".to(tl.int64)" : "";
+    if (t_.programs == 0) head_.Add(fmt::format("pid = tl.program_id(0){}", wide));
+    head_.Add("num_m = tl.cdiv(M, BLOCK_M)");
+    head_.Add("num_n = tl.cdiv(N, BLOCK_N)");
+    if (t_.programs > 0) {
+      head_.Add(
+          "# As many programs as there is room for: a program's next tile is on its way while it stores this "
+          "one.");
+      head_.Add(fmt::format(
+          "for tile in tl.range(tl.program_id(0), {}num_m * num_n, tl.num_programs(0), flatten=True):",
+          t_.batch > 1 ? "BATCH * " : ""));
+      lines_.Add(fmt::format("pid = tile{}", wide));
+    }
     if (t_.batch > 1) {
       lines_.Add("batch = pid // (num_m * num_n)");
       lines_.Add("pid = pid % (num_m * num_n)");
@@ -144,7 +90,7 @@ class MatmulWriter {
     const Prim& product = graph_[group_.members[0]];
     auto axes = code_.axes;
     const bool k_mask = t_.k % t_.block_k != 0;
-    Lines inner(t_.sum < t_.k ? 3 : 2);
+    Lines inner(Depth() + (t_.sum < t_.k ? 2 : 1));
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
     code_.body = &inner;
     auto load = [&](const std::string& name, size_t operand) {
@@ -163,11 +109,8 @@ class MatmulWriter {
         if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
         inner.Add(fmt::format("{} = {}", name, value));
       };
-      if (auto turned = Described(view, factor)) {
-        const char* m = factor == 0 ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N";
-        inner.Add(fmt::format("{} = {}.load([{}, {}]){}", name, code_.Pointer(view.prim),
-                              *turned ? m : (factor == 0 ? m : "start"),
-                              *turned ? "start" : (factor == 0 ? "start" : m), *turned ? ".T" : ""));
+      if (const auto described = Described(operand)) {
+        inner.Add(fmt::format("{} = {}", name, LoadOf(operand, *described)));
         return;
       }
       if (view.prim < 0 || !graph_[view.prim].inlined) {
@@ -224,6 +167,8 @@ class MatmulWriter {
     return names;
   }
 
+  int Depth() const { return t_.programs > 0 ? 2 : 1; }
+
   void Loops(const Prim& product, const Lines& inner) {
     lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
     if (product.parts > 1) lines_.Add("rest = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
@@ -237,7 +182,7 @@ class MatmulWriter {
   }
 
   void SumsOfSums(const Lines& inner) {
-    Lines chunk(2);
+    Lines chunk(Depth() + 1);
     chunk.Add("part = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
     const bool whole = t_.k % t_.sum == 0;
     chunk.Add(
@@ -251,53 +196,40 @@ class MatmulWriter {
     lines_.AddDeeper(chunk);
   }
 
-  // Whether a tensor descriptor can read the operand: two dimensions, whole rows, and rows that start at
-  // multiples of 16 bytes. The value: its rows run along k although they are columns of the second operand.
-  std::optional<bool> Described(const View& view, size_t factor) {
-    if (!options_.descriptors || t_.batch > 1 || view.prim < 0 || graph_[view.prim].inlined ||
-        view.offset != 0)
-      return std::nullopt;
-    // Also read in another way: then the argument has to stay a pointer.
-    int readers = 0;
-    const auto count = [&](auto& self, PrimId id) -> void {
-      for (const View& read : graph_[id].operands) {
-        readers += read.prim == view.prim;
-        if (read.prim >= 0 && graph_[read.prim].inlined) self(self, read.prim);
-      }
-    };
-    for (PrimId member : group_.members) count(count, member);
-    const int64_t rows = factor == 0 ? t_.m : t_.k, columns = factor == 0 ? t_.k : t_.n;
-    const int64_t bytes = static_cast<int64_t>(DtypeSize(graph_[view.prim].dtype));
-    if (readers != 1 || !view.guards.empty() ||
-        ContiguousView(view.prim, graph_[view.prim].sizes).numel() != rows * columns)
-      return std::nullopt;
-    auto digits = SplitIntoAxes(view, {rows, columns});
-    if (!digits || (*digits)[0].size() != 1 || (*digits)[1].size() != 1) return std::nullopt;
-    const Digit outer = (*digits)[0][0], inner = (*digits)[1][0];
-    const bool plain = inner.stride == 1 && outer.stride == columns && columns * bytes % 16 == 0;
-    const bool turned = factor == 1 && outer.stride == 1 && inner.stride == rows && rows * bytes % 16 == 0;
-    if (!plain && !turned) return std::nullopt;
-    code_.Pointer(view.prim);
+  std::optional<FactorDescriptor> Described(size_t operand) const {
+    if (!options_.descriptors) return std::nullopt;
+    return DescribeFactor(graph_, group_, operand, t_.block_k);
+  }
+
+  // Tile of (m or n, k) that this step multiplies.
+  std::string LoadOf(size_t operand, const FactorDescriptor& factor) {
+    const PrimId id = graph_[group_.members[0]].operands[operand].prim;
+    const bool second = graph_[group_.members[0]].Factor(operand) == 1, along_k = second && !factor.turned;
+    const std::string pointer = code_.Pointer(id);
     const auto& pointers = code_.pointers();
-    const size_t at =
-        static_cast<size_t>(std::find(pointers.begin(), pointers.end(), view.prim) - pointers.begin());
-    const int64_t along = factor == 0 ? t_.block_m : t_.block_n;
-    if (plain && factor == 1)
-      descriptors_.push_back(
-          {at, fmt::format("{}, {}", rows, columns), fmt::format("[{}, {}]", t_.block_k, along)});
-    else
-      descriptors_.push_back(
-          {at, turned ? fmt::format("{}, {}", columns, rows) : fmt::format("{}, {}", rows, columns),
-           fmt::format("[{}, {}]", along, t_.block_k)});
-    return turned;
+    const int64_t across = second ? t_.block_n : t_.block_m;
+    descriptors_.push_back(
+        {static_cast<size_t>(std::find(pointers.begin(), pointers.end(), id) - pointers.begin()),
+         fmt::format("{}, {}", factor.rows, factor.columns),
+         along_k ? fmt::format("[{}, {}]", t_.block_k, across)
+                 : fmt::format("[{}, {}]", across, t_.block_k)});
+    const char *tile = second ? "pid_n * BLOCK_N" : "pid_m * BLOCK_M", *size = second ? "N" : "M";
+    std::string row = along_k ? "start" : tile, column = along_k ? tile : "start";
+    if (factor.by_batch) row = fmt::format("batch * {} + {}", along_k ? "K" : size, row);
+    // Its places are 32 bits wide.
+    if (code_.wide()) {
+      for (std::string* place : {&row, &column})
+        if (*place != "start") *place = fmt::format("({}).to(tl.int32)", *place);
+    }
+    return fmt::format("{}.load([{}, {}]){}", pointer, row, column, factor.turned ? ".T" : "");
   }
 
   const Graph& graph_;
   const Group& group_;
-  Tiles t_;
+  ProductTiles t_;
   const KernelOptions& options_;
   TileCode code_;
-  Lines lines_;
+  Lines head_, lines_;  // behind it, deeper in a loop over tiles
   std::vector<KernelCode::Descriptor> descriptors_;
 };
 
@@ -307,15 +239,17 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                              const KernelOptions& options, const std::string& name) {
   const Prim& product = graph[group.members[0]];
   TRITOGEN_CHECK(product.kind == PrimKind::kMatmul);
-  Tiles t = Choose(product, group, options, product.inner);
+  const ProductTiles t = ChooseTiles(graph, group, options);
   MatmulWriter writer(graph, group, buffers, t, options);
   writer.Write();
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = writer.code().pointers();
   kernel.descriptors = writer.descriptors();
-  kernel.source = KernelText(name, writer.code(), {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"},
-                             writer.text());
+  std::vector<std::string> constants = {"M", "N", "K", "BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M"};
+  const bool batches = t.programs > 0 && t.batch > 1;
+  if (batches) constants.insert(constants.begin(), "BATCH");
+  kernel.source = KernelText(name, writer.code(), constants, writer.text());
   const std::vector<Segment> domain = OperandDomain(product, 0);
   const std::vector<int64_t> rows = FactorsOf(domain, AxisKind::kM),
                              columns = FactorsOf(group.domain, AxisKind::kN),
@@ -326,6 +260,8 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                             m, t.block_m, CountText(columns), t.block_n);
   kernel.constants = fmt::format("M={}, N={}, K={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, GROUP_M=8", m,
                                  CountText(columns), CountText(inner), t.block_m, t.block_n, t.block_k);
+  if (batches) kernel.constants = fmt::format("BATCH={}, {}", batch, kernel.constants);
+  if (t.programs > 0) kernel.grid = fmt::format("{}", t.programs);
   const std::string k = CountOperand(inner);
   kernel.num_warps = t.num_warps;
   kernel.num_stages = t.num_stages;
@@ -333,8 +269,9 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                               CountOperand(rows), k, k, CountOperand(columns),
                               t.batch > 1 ? fmt::format(", {} times", batch) : "",
                               product.tf32 ? "" : ", so a transposed one needs no copy");
-  kernel.launch = fmt::format("one program for each {}×{} tile of the result, grouped for L2, grid {}",
-                              t.block_m, t.block_n, kernel.grid);
+  kernel.launch =
+      fmt::format("{} for each {}×{} tile of the result, grouped for L2, grid {}",
+                  t.programs > 0 ? "programs in turn" : "one program", t.block_m, t.block_n, kernel.grid);
   kernel.compute =
       fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
                   product.parts > 1            ? " (six dots of bfloat16 parts)"

@@ -11,6 +11,9 @@ namespace tritogen::teach {
 
 inline constexpr int64_t kManyPrograms = 2 * kProcessors;
 
+// A product of so many operations takes longer than its factors' parts or copies take to be made.
+inline constexpr double kFlopsWorthStoring = double{1u << 27};
+
 struct LowerOptions {
   // Reductions with few results and many elements are cut in two, so that many programs take part.
   bool split_reductions = true;

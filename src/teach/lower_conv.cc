@@ -91,10 +91,11 @@ Value ForImages(const Value& filters, const Geometry& g) {
   return {Expand(Unsqueeze(filters.view, 0), sizes), filters.dtype};
 }
 
-// Channels that are neighbours in memory: so many that threads read 8 or 16 bytes at a time, of parts or of
-// float32.
-int64_t PaddedChannels(const Builder& b, int64_t c) {
-  return RoundUp(c, b.options().products == LowerOptions::Products::kBfloat16Parts && c > 4 ? 8 : 4);
+// Channels that are neighbours in memory: so many that threads read 8 or 16 bytes at a time, of parts and
+// half types or of float32.
+int64_t PaddedChannels(const Builder& b, Dtype dtype, int64_t c) {
+  const bool half = IsHalf(dtype) || b.options().products == LowerOptions::Products::kBfloat16Parts;
+  return RoundUp(c, half && c > 4 ? 8 : 4);
 }
 
 // Zeros behind the last dimension, up to this size.
@@ -119,16 +120,26 @@ Value WithChannelsLast(Builder& b, const Value& x, const Geometry& g) {
   return {Permute(b.Reshape(x, split).view, order), x.dtype};
 }
 
+// Whether windows are read along their channels. Of one channel there is nothing to read along, and windows
+// of half types that do not overlap, as of patches, have rows that are neighbours already.
+bool ReadsChannelsLast(const Builder& b, Dtype dtype, const Geometry& g) {
+  constexpr int64_t kPatch = 8;
+  const int64_t row = g.kernel.back();
+  const bool patches =
+      IsHalf(dtype) && !g.transposed && row >= kPatch && g.stride.back() >= row && g.dilation.back() == 1;
+  return g.c > 1 && !patches && b.StoresWindows(dtype, g.Flops());
+}
+
 // (n, groups, o, y…)
 Value ProductOf(Builder& b, const Value& x, const Value& weight, Geometry g,
                 const std::vector<int64_t>& out) {
   const std::vector<int64_t> sizes = {g.n, g.groups, g.o, Product(g.out)};
-  if (!b.StoresFactors(x.dtype, g.Flops()) || g.c == 1) {
+  if (!ReadsChannelsLast(b, x.dtype, g)) {
     return b.Matmul(std::vector{ForImages(FiltersOf(b, weight, g), g)}, std::vector{WindowsOf(b, x, g)}, 2,
                     sizes, g.c * Product(g.kernel), out);
   }
   g.channels_last = true;
-  const int64_t c = PaddedChannels(b, g.c);
+  const int64_t c = PaddedChannels(b, x.dtype, g.c);
   std::vector<Value> filters = b.StoredFactor(Padded(b, FiltersOf(b, weight, g), c)),
                      windows = b.StoredFactor(Padded(b, WithChannelsLast(b, x, g), c));
   g.c = c;

@@ -56,8 +56,10 @@ class Builder {
                std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape = {});
   // Whether a product of so many operations in this dtype is to have factors that are stored for it.
   bool StoresFactors(Dtype dtype, double flops) const;
+  // The same of a convolution, whose windows are read along their channels.
+  bool StoresWindows(Dtype dtype, double flops) const;
   // What such a product multiplies in the place of a factor, whose last dimension is summed over: its parts,
-  // or for TF32 the factor itself or a copy.
+  // or for TF32 and half types the factor itself or a copy.
   std::vector<Value> StoredFactor(const Value& in);
   // Makes one prim of each attention whose operations the options name.
   void JoinAttention();

@@ -30,17 +30,26 @@ Strategy OtherWaves(Strategy strategy, const Prim& waves) {
   return strategy;
 }
 
-// Of large products of float32.
-std::vector<Strategy> OfLargeProducts(Fp32Precision precision) {
+// Which dtypes a program has products in that are worth copies of their factors.
+struct LargeProducts {
+  bool single = false, half = false;
+};
+
+std::vector<Strategy> OfLargeProducts(LargeProducts large, Fp32Precision precision) {
   const LowerOptions split{.products = Products::kBfloat16Parts}, tf32{.products = Products::kTf32},
       copies{.products = Products::kTf32OfCopies};
-  const KernelOptions tiles{.tile_m = 128, .tile_n = 128, .tile_k = 32}, described{.descriptors = true};
+  const KernelOptions tiles{.tile_m = 128, .tile_n = 128, .tile_k = 32}, described{.descriptors = true},
+      persistent{.descriptors = true, .persistent_products = true};
+  if (!large.single)
+    return {{"persistent products", persistent, split},
+            {"large tiles", {}, split},
+            {"persistent products, copies by themselves", persistent, split, false}};
   std::vector<Strategy> all = {{"products of bfloat16 parts", {}, split},
                                {"products of bfloat16 parts, one sum", {.one_sum = true}, split},
                                {"products of bfloat16 parts, parts by themselves", {}, split, false}};
   if (precision == Fp32Precision::kTf32)
-    all.insert(all.begin(), {{"TF32 products", {}, tf32},
-                             {"TF32 products, tensor descriptors", described, tf32},
+    all.insert(all.begin(), {{"TF32 products", described, tf32},
+                             {"TF32 products, pointers", {}, tf32},
                              {"TF32 products, tiles 128x128x32", tiles, tf32},
                              {"TF32 products, all factors rounded", {}, copies},
                              {"TF32 products, copies by themselves", {}, tf32, false}});
@@ -48,10 +57,9 @@ std::vector<Strategy> OfLargeProducts(Fp32Precision precision) {
 }
 
 // The ways to write a program, most promising first. `graph` and `groups`: of the form that is varied, fused
-// or, where it is to be `simple`, a kernel for each operation. `parts`: some product is large enough to be
-// made of parts.
+// or, where it is to be `simple`, a kernel for each operation.
 std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, const Request& request,
-                                 bool parts, bool attention) {
+                                 LargeProducts large_products, bool attention) {
   const bool simple = request.simple;
   bool flat = false, rows = false, product = false, single = false, recurrent = false;
   const Prim* waves = nullptr;
@@ -67,8 +75,8 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
   const Strategy apart{"a kernel for each operation", {}, {.apart = true}};
   std::vector<Strategy> all = {{"fused", {}, {}}, apart};
-  if (parts) {
-    const std::vector<Strategy> large = OfLargeProducts(request.fp32_precision);
+  if (large_products.single || large_products.half) {
+    const std::vector<Strategy> large = OfLargeProducts(large_products, request.fp32_precision);
     all.insert(all.begin(), large.begin(), large.end());
   } else if (request.fp32_precision == Fp32Precision::kTf32 && !simple && (single || recurrent)) {
     all.insert(all.begin() + 1,
@@ -136,6 +144,17 @@ struct Prepared {
   std::vector<Group> groups;
 };
 
+// REQUIRES: products of float32 that are large enough are made of parts.
+LargeProducts LargeIn(const Graph& graph) {
+  LargeProducts large;
+  for (const Prim& prim : graph.prims) {
+    large.single |= prim.parts > 1;
+    large.half |= prim.kind == PrimKind::kMatmul && !prim.inlined && IsHalf(prim.compute[0]) &&
+                  prim.flops * static_cast<double>(Product(prim.sizes)) >= kFlopsWorthStoring;
+  }
+  return large;
+}
+
 std::optional<Prepared> Prepare(const Program& program, const LowerOptions& options, bool turns = true) {
   auto graph = Lower(program, options);
   if (!graph) return std::nullopt;
@@ -144,13 +163,9 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
     if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
   }
   prepared.groups = Partition(prepared.graph, turns);
-  if (options.UsesTf32()) prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
+  if (options.UsesTf32() || (options.products != Products::kAsTheyAre && LargeIn(prepared.graph).half))
+    prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
   return prepared;
-}
-
-bool AnyParts(const std::optional<Prepared>& prepared) {
-  return prepared && std::any_of(prepared->graph.prims.begin(), prepared->graph.prims.end(),
-                                 [](const Prim& prim) { return prim.parts > 1; });
 }
 
 }  // namespace
@@ -164,12 +179,15 @@ std::vector<Answer> Teach(const Request& request) {
     return {};
   auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
   if (!varied) varied = first;
-  const bool parts =
-      !request.simple &&
-      AnyParts(Prepare(*request.program, {.products = Products::kBfloat16Parts, .attention = attention}));
+  LargeProducts large;
+  if (!request.simple) {
+    const auto split =
+        Prepare(*request.program, {.products = Products::kBfloat16Parts, .attention = attention});
+    if (split) large = LargeIn(split->graph);
+  }
   std::vector<Answer> answers;
   std::set<std::string> seen;
-  for (Strategy& strategy : Strategies(varied->graph, varied->groups, request, parts, !attention.empty())) {
+  for (Strategy& strategy : Strategies(varied->graph, varied->groups, request, large, !attention.empty())) {
     if (static_cast<int>(answers.size()) == request.count) break;
     if (strategy.attention && !strategy.lower.apart) strategy.lower.attention = attention;
     const bool as_first = strategy.lower == fused && strategy.turns;

@@ -238,12 +238,34 @@ HALF = {
     "mixed": ("(6,40)", "x.float().pow(2).mean(-1, keepdim=True).half() * x"),
 }
 
+# As small as products can be whose tiles a GPU's worth of programs take in turn, or whose windows are read along channels.
+LARGE_HALF = {
+    "in_turn": ("(70,128,80),(70,264,80)", "torch.relu(x @ y.transpose(1, 2))"),
+    "batches_of_odd_sizes": ("(36,200,128),(36,128,328)", "x @ y + 1"),
+    "one_matrix_for_all": ("(40,130,64),(520,64)", "F.linear(x, y)"),
+    "much_behind": ("(1100,72),(1800,72),(1800,)", "F.gelu(F.linear(x, y, z))"),
+    "conv2d": ("(4,22,40,37),(56,22,3,4),(56,)", "F.conv2d(x, y, z, dilation=2, padding=1)"),
+    "conv2d_channels_last": ("(4,40,40,24),(56,24,3,3)", "F.conv2d(x.permute(0, 3, 1, 2), y, padding=1)"),
+    "conv_transpose1d": ("(4,40,700),(40,64,9)", "F.conv_transpose1d(x, y, stride=2, padding=3)"),
+    "patches": ("(6,3,160,160),(160,3,16,16)", "F.conv2d(x, y, stride=16)"),
+    "einsum": ("(4,16,160,32),(16,32,256)", "torch.einsum('bhsd,hdo->bso', x, y)"),
+}
+
 
 @pytest.mark.parametrize("name", list(HALF))
 def test_half_computes_in_float32(name):
     shapes, body = HALF[name]
     source = file_of(shapes, body).replace("torch.randn(s)", "torch.randn(s).half()")
     assert oracle.check(source, "f", is_function=True, strict=True, tolerance=2e-3)
+
+
+@pytest.mark.parametrize("name", list(LARGE_HALF))
+def test_large_products_of_half_types(name):
+    shapes, body = LARGE_HALF[name]
+    dtype, tolerance = ("half", 2e-3) if "conv" in name else ("bfloat16", 1e-2)
+    source = file_of(shapes, body).replace("torch.randn(s)", f"torch.randn(s).{dtype}()")
+    errors = oracle.check(source, "f", is_function=True, strict=True, count=1, tolerance=tolerance)
+    assert list(errors) == ["persistent products"]
 
 
 @pytest.mark.parametrize("name", list(HYBRID))

@@ -1,0 +1,120 @@
+#include "teach/product_tiles.h"
+
+#include <utility>
+
+#include "teach/factor_descriptor.h"
+
+namespace tritogen::teach {
+namespace {
+
+// Columns that one sum takes in at the most, where a product is made of sums of sums.
+constexpr int64_t kSum = 256;
+constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
+constexpr double kManyFlops = 1 << 30;
+
+// The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
+// else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
+ProductTiles ChooseForTf32(ProductTiles t, const KernelOptions& options) {
+  constexpr int64_t kMostOfFourWarps = 128 * 128;
+  int64_t block_m = 64, block_n = 64;
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{128, 256}, {128, 128}, {64, 128}}) {
+    if (n == 256 && (t.m <= 64 || t.n <= 128)) continue;
+    if (t.batch * CeilDiv(t.m, Fit(m, t.m)) * CeilDiv(t.n, Fit(n, t.n)) < kProcessors) continue;
+    block_m = m, block_n = n;
+    break;
+  }
+  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : block_m, t.m);
+  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : block_n, t.n);
+  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : 32, t.k);
+  t.sum = t.k;
+  const int64_t tile = t.block_m * t.block_n;
+  t.num_warps = options.num_warps > 0 ? options.num_warps : tile > kMostOfFourWarps ? 8 : 4;
+  t.num_stages = tile == kMostOfFourWarps ? 3 : 4;
+  return t;
+}
+
+// Of half types and by tensor descriptors: the largest tiles that leave no more than a tenth of the
+// multiprocessors without one. Two programs share a multiprocessor and its memory, but for the largest tiles
+// and where there are not so many. With `turns` there are as many programs as there is room for.
+ProductTiles ChooseDescribed(ProductTiles t, bool turns) {
+  struct Steps {
+    int64_t k;
+    int stages;
+  };
+  struct Form {
+    int64_t m, n;
+    int num_warps;
+    Steps alone, shared;
+  };
+  constexpr Form kForms[] = {{128, 256, 8, {64, 3}, {64, 3}},
+                             {128, 128, 4, {64, 4}, {64, 3}},
+                             {64, 128, 4, {128, 3}, {64, 4}},
+                             {64, 64, 4, {128, 3}, {128, 3}}};
+  for (const Form& form : kForms) {
+    t.block_m = Fit(form.m, t.m), t.block_n = Fit(form.n, t.n);
+    const bool alone = form.num_warps == 8 || t.Count() <= kProcessors;
+    const Steps& steps = alone ? form.alone : form.shared;
+    t.block_k = Fit(steps.k, t.k), t.num_warps = form.num_warps, t.num_stages = steps.stages;
+    t.programs = alone ? kProcessors : 2 * kProcessors;
+    if (t.m > form.m / 2 && t.n > form.n / 2 && 10 * t.Count() >= 9 * kProcessors) break;
+  }
+  if (!turns || t.Count() <= t.programs) t.programs = 0;
+  t.sum = t.k;
+  return t;
+}
+
+// Whether tensor descriptors read both factors, of a half type.
+bool IsDescribed(const Graph& graph, const Group& group) {
+  const Prim& product = graph[group.members[0]];
+  constexpr int64_t kLargestStep = 128;
+  return IsHalf(product.compute[0]) && product.parts == 1 && DescribeFactor(graph, group, 0, kLargestStep) &&
+         DescribeFactor(graph, group, 1, kLargestStep);
+}
+
+// Whether the work behind a product is so little that it may be done while the next tile is multiplied: the
+// loop over tiles and that along k become one, in which more has no registers.
+bool DoesLittleBehind(const Graph& graph, const Group& group) {
+  constexpr double kMostFlops = 4;
+  double flops = 0;
+  for (size_t i = 1; i < group.members.size(); ++i) flops += graph[group.members[i]].flops;
+  return flops <= kMostFlops;
+}
+
+}  // namespace
+
+bool MultipliesFloat32(const Prim& product) {
+  return product.compute[0] == Dtype::kFloat32 && product.parts == 1;
+}
+
+ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOptions& options) {
+  const Prim& product = graph[group.members[0]];
+  const int64_t k = product.inner;
+  ProductTiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k};
+  if (product.tf32) return ChooseForTf32(t, options);
+  if (options.persistent_products && IsDescribed(graph, group))
+    return ChooseDescribed(t, DoesLittleBehind(graph, group));
+  bool half = !MultipliesFloat32(product);
+  const bool deep_steps = half && product.parts == 1;  // all parts of a step lie in shared memory
+  const int64_t deep = deep_steps ? 64 : 32;
+  int64_t large = half ? 128 : 64, large_m = large, large_n = large;
+  // Small products get small tiles, so that there are programs enough; what is taken apart in them is read by
+  // few all the same.
+  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < kProcessors) {
+    if (!product.TakesApart(1)) large_m /= 2;
+    if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
+  }
+  t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large_m, t.m);
+  t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large_n, t.n);
+  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : deep, t.k);
+  t.sum = k;
+  // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
+  // reference's, which are cut up, come to. Short programs stay as simple as they can be.
+  if (product.parts > 1 && !options.one_sum) t.sum = kSumOnTensorCores;
+  const bool many = k >= 2 * kSum && t.Products() >= kManyFlops / 2;
+  if (MultipliesFloat32(product) && many) t.sum = kSum;
+  if (t.sum >= k || t.sum % t.block_k != 0) t.sum = k;
+  t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * t.block_n >= 128 * 128 ? 8 : 4;
+  return t;
+}
+
+}  // namespace tritogen::teach
