@@ -1,5 +1,7 @@
 // InlineViews: which pointwise work is repeated where it is read.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
 
 #include "teach/partition.h"
@@ -32,6 +34,7 @@ class Inliner {
                          !Splits(out_, view, ReduceDomain(prim), false);
         if (memory || cut) Store(view);
       }
+      if (prim.kind == PrimKind::kMatmul && !prim.inlined) SumAlongMemory(&prim);
       moved_.push_back(out_.Add(std::move(prim)));
     }
     for (View view : graph_.outputs) {
@@ -133,6 +136,40 @@ class Inliner {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || Flops(view.prim) > kFlopsInProduct) return view;
     auto copy = IntoTile(view, domain);
     return copy ? *copy : view;
+  }
+
+  // What a product sums over may be several dimensions of its factors, in any order: it is to be one in which
+  // the first factor, or else the second, is read along neighbours in memory.
+  void SumAlongMemory(Prim* product) const {
+    std::vector<std::vector<std::vector<Digit>>> digits;  // by operand and axis
+    std::vector<size_t> of_k;                             // where k is among them
+    for (size_t i = 0; i < product->operands.size(); ++i) {
+      const View& view = product->operands[i];
+      const auto of_axes = DigitsOf(view, OperandDomain(*product, i), false);
+      if (view.prim < 0 || out_[view.prim].inlined || !view.guards.empty() || !of_axes) return;
+      digits.push_back(*of_axes);
+      of_k.push_back(product->Factor(i) == 0 ? 2 : 1);
+    }
+    const auto k = [&](size_t i) -> const std::vector<Digit>& { return digits[i][of_k[i]]; };
+    for (size_t i = 1; i < digits.size(); ++i) {
+      if (!std::ranges::equal(k(0), k(i), {}, &Digit::size, &Digit::size)) return;
+    }
+    const bool second = std::ranges::none_of(k(0), [](const Digit& digit) { return digit.stride == 1; });
+    const std::vector<Digit>& leading = k(second ? digits.size() - 1 : 0);
+    std::vector<size_t> order(leading.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](size_t i) { return leading[i].stride; });
+    if (std::ranges::is_sorted(order) || leading[order.back()].stride != 1) return;
+    for (size_t i = 0; i < digits.size(); ++i) {
+      View& view = product->operands[i];
+      view.sizes.clear(), view.strides.clear();
+      for (size_t axis = 0; axis < digits[i].size(); ++axis) {
+        for (size_t at = 0; at < digits[i][axis].size(); ++at) {
+          const Digit& digit = digits[i][axis][axis == of_k[i] ? order[at] : at];
+          view.sizes.push_back(digit.size), view.strides.push_back(digit.stride);
+        }
+      }
+    }
   }
 
   std::optional<View> IntoTile(const View& view, const std::vector<Segment>& domain) {
