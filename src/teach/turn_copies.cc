@@ -40,6 +40,7 @@ std::vector<int64_t> OrderOfReads(const Graph& graph, const Group& group) {
       if (RepeatsElements(view)) continue;
       if (IsRowMajor(view)) return {};
       order = OrderInMemory(view);
+      if (std::ranges::is_sorted(order)) return {};
     }
   }
   return order;
