@@ -294,7 +294,9 @@ TEST(LanesArith, UnaryFunctions) {
       for (size_t i = 0; i < in.size(); ++i) expected.Set(i, FloatBits(elem, reference(in.Float(i))));
       for (Isa isa : AllIsas()) {
         FindUnary(code, elem, isa)(in.data(), out.data(), in.size());
-        const int64_t at = FirstDifference(expected, out, small ? 1 : 4);
+        // 1 is added to these, as GELU does, and what is left near -1 are their last places.
+        const bool saturates = elem == Elem::kF32 && (code == OpCode::kErf || code == OpCode::kTanh);
+        const int64_t at = FirstDifference(expected, out, small ? 1 : saturates ? 2 : 4);
         EXPECT_EQ(at, -1) << Case(OpName(code), elem, isa) << " of " << (at < 0 ? 0 : in.Float(at));
       }
     }
