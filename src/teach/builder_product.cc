@@ -258,7 +258,10 @@ Value Builder::AlongTheSum(const Value& in) {
                            : RoundedToTf32({view, in.dtype});
     return {Expand(copy.view, in.sizes()), in.dtype};
   }
-  if (IsHalf(in.dtype)) return in;
+  if (IsHalf(in.dtype)) {
+    graph.prims[id].once |= graph[id].IsElementwise();
+    return in;
+  }
   const Prim& maker = graph[id];
   const bool computed =
       maker.IsElementwise() || maker.kind == PrimKind::kMatmul || maker.kind == PrimKind::kScan;

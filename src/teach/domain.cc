@@ -13,8 +13,9 @@ int64_t Group::Size(AxisKind axis) const {
 }
 
 View Group::InOrder(PrimId member, const View& view) const {
-  const auto order = turned.find(member);
-  return order == turned.end() ? view : Permute(view, order->second);
+  const auto found = turned.find(member);
+  if (found == turned.end()) return view;
+  return Permute(*Reshape(view, found->second.sizes), found->second.order);
 }
 
 std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {

@@ -5,26 +5,15 @@
 #include <fmt/format.h>
 
 #include "base/rounding.h"
-#include "teach/lowering.h"
+#include "teach/convolution.h"
 
 namespace tritogen::teach {
 namespace {
 
-struct Geometry {
-  int64_t n, groups, c, o;  // images, groups, channels of one group in and out
-  std::vector<int64_t> in, kernel, out, stride, padding, dilation;
-  bool transposed;
-  bool channels_last = false;  // of input (n, in…, channels) and of windows and weights: k… before c
-
-  double Flops() const {
-    return 2.0 * static_cast<double>(n * groups * o * Product(out)) *
-           static_cast<double>(c * Product(kernel));
-  }
-};
-
 // The input's element, along spatial dimension s, that element k of window y reads; `inside` gets what must
 // hold for there to be one.
-Value ElementOf(Builder& b, const Geometry& g, size_t s, const Value& y, const Value& k, Conditions* inside) {
+Value ElementOf(Builder& b, const Convolution& g, size_t s, const Value& y, const Value& k,
+                Conditions* inside) {
   const int64_t n = g.in[s], stride = g.stride[s], padding = g.padding[s], dilation = g.dilation[s];
   const int64_t reach = (g.kernel[s] - 1) * dilation;
   if (!g.transposed) {
@@ -51,7 +40,7 @@ Value ElementOf(Builder& b, const Geometry& g, size_t s, const Value& y, const V
 }
 
 // Input elements of every window, of shape (n, groups, c, k…, y…), zero outside.
-Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
+Value WindowsOf(Builder& b, const Value& x, const Convolution& g) {
   const size_t spatial = g.in.size(), c = g.channels_last ? 2 + spatial : 2, k = g.channels_last ? 2 : 3;
   std::vector<int64_t> sizes = {g.n, g.groups};
   sizes.insert(sizes.end(), g.kernel.begin(), g.kernel.end());
@@ -71,7 +60,7 @@ Value WindowsOf(Builder& b, const Value& x, const Geometry& g) {
 }
 
 // (groups, o, c, k…)
-Value FiltersOf(Builder& b, const Value& weight, const Geometry& g) {
+Value FiltersOf(Builder& b, const Value& weight, const Convolution& g) {
   std::vector<int64_t> split = {g.groups, g.o, g.c}, order = {0, 1, 2};
   if (g.transposed) {
     std::swap(split[1], split[2]);
@@ -85,7 +74,7 @@ Value FiltersOf(Builder& b, const Value& weight, const Geometry& g) {
 }
 
 // The same for every image.
-Value ForImages(const Value& filters, const Geometry& g) {
+Value ForImages(const Value& filters, const Convolution& g) {
   std::vector<int64_t> sizes = filters.sizes();
   sizes.insert(sizes.begin(), g.n);
   return {Expand(Unsqueeze(filters.view, 0), sizes), filters.dtype};
@@ -110,7 +99,7 @@ Value Padded(Builder& b, const Value& in, int64_t size) {
 }
 
 // (n, in…, groups, c)
-Value WithChannelsLast(Builder& b, const Value& x, const Geometry& g) {
+Value WithChannelsLast(Builder& b, const Value& x, const Convolution& g) {
   std::vector<int64_t> split = {g.n, g.groups, g.c}, order = {0};
   for (size_t s = 0; s < g.in.size(); ++s) {
     split.push_back(g.in[s]);
@@ -122,7 +111,7 @@ Value WithChannelsLast(Builder& b, const Value& x, const Geometry& g) {
 
 // Whether windows are read along their channels. Of one channel there is nothing to read along, and windows
 // of half types that do not overlap, as of patches, have rows that are neighbours already.
-bool ReadsChannelsLast(const Builder& b, Dtype dtype, const Geometry& g) {
+bool ReadsChannelsLast(const Builder& b, Dtype dtype, const Convolution& g) {
   constexpr int64_t kPatch = 8;
   const int64_t row = g.kernel.back();
   const bool patches =
@@ -130,30 +119,58 @@ bool ReadsChannelsLast(const Builder& b, Dtype dtype, const Geometry& g) {
   return g.c > 1 && !patches && b.StoresWindows(dtype, g.Flops());
 }
 
-// (n, groups, o, y…)
-Value ProductOf(Builder& b, const Value& x, const Value& weight, Geometry g,
-                const std::vector<int64_t>& out) {
-  const std::vector<int64_t> sizes = {g.n, g.groups, g.o, Product(g.out)};
-  if (!ReadsChannelsLast(b, x.dtype, g)) {
-    return b.Matmul(std::vector{ForImages(FiltersOf(b, weight, g), g)}, std::vector{WindowsOf(b, x, g)}, 2,
-                    sizes, g.c * Product(g.kernel), out);
-  }
+// (n, groups, o, y…) of filters (groups, o…, k…, c), which are copied as windows are; `shape` as Prim::shape.
+Value OfCopies(Builder& b, const Value& x, const Value& filters, Convolution g,
+               const std::vector<int64_t>& shape) {
   g.channels_last = true;
   const int64_t c = PaddedChannels(b, x.dtype, g.c);
-  std::vector<Value> filters = b.StoredFactor(Padded(b, FiltersOf(b, weight, g), c)),
+  std::vector<Value> weights = b.StoredFactor(Padded(b, filters, c)),
                      windows = b.StoredFactor(Padded(b, WithChannelsLast(b, x, g), c));
   g.c = c;
-  for (Value& part : filters) part = ForImages(part, g);
+  for (Value& part : weights) part = ForImages(part, g);
   for (Value& part : windows) {
     part = WindowsOf(b, part, g);
     b.graph.prims[part.view.prim].held = part.dtype;  // on its way to a dot that takes it as it is
   }
-  return b.Matmul(filters, windows, 2, sizes, c * Product(g.kernel), out);
+  return b.Matmul(weights, windows, 2, {g.n, g.groups, g.o, Product(g.out)}, c * Product(g.kernel), shape);
+}
+
+Value WithBias(Builder& b, const Value& product, const std::optional<Value>& bias, const Convolution& g) {
+  if (!bias) return product;
+  std::vector<int64_t> channels(product.sizes().size() - 1, 1);
+  channels[0] = g.groups, channels[1] = g.o;
+  return b.Op("add", {product, b.Reshape(*bias, channels)}, product.dtype);
+}
+
+// A transposed convolution with a stride, phase by phase.
+Value OfPhases(Builder& b, const Value& x, const Value& weight, const std::optional<Value>& bias,
+               const Convolution& g, const Phases& phases) {
+  std::vector<int64_t> split = {g.n, g.groups, g.o, phases.conv.o / g.o};
+  split.insert(split.end(), phases.conv.out.begin(), phases.conv.out.end());
+  Value product = b.Reshape(OfCopies(b, x, FiltersOf(b, weight, g, phases), phases.conv, split), split);
+  // Where no tap is the bias is all there is.
+  if (phases.AllHaveTaps()) return ResultsOf(b, WithBias(b, product, bias, g), g, phases);
+  return WithBias(b, ResultsOf(b, product, g, phases), bias, g);
+}
+
+// (n, groups, o, y…), or in the order of `out`.
+Value ResultOf(Builder& b, const Value& x, const Value& weight, const std::optional<Value>& bias,
+               Convolution g, const std::vector<int64_t>& out) {
+  if (!ReadsChannelsLast(b, x.dtype, g)) {
+    const std::vector<int64_t> sizes = {g.n, g.groups, g.o, Product(g.out)};
+    return WithBias(b,
+                    b.Matmul(std::vector{ForImages(FiltersOf(b, weight, g), g)},
+                             std::vector{WindowsOf(b, x, g)}, 2, sizes, g.c * Product(g.kernel), out),
+                    bias, g);
+  }
+  if (const auto phases = PhasesOf(b, x.dtype, g)) return OfPhases(b, x, weight, bias, g, *phases);
+  g.channels_last = true;
+  return WithBias(b, OfCopies(b, x, FiltersOf(b, weight, g), g, out), bias, g);
 }
 
 // One result for each group: nothing is used again by another row, so the product is a reduction over the
 // window.
-Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs& args, const Geometry& g,
+Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs& args, const Convolution& g,
                 const std::vector<int64_t>& out) {
   const int64_t spatial = static_cast<int64_t>(g.in.size());
   std::vector<int64_t> order = {0, 1}, dims;  // (n, groups, y…, c, k…)
@@ -185,7 +202,7 @@ bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const B
   if (x.sizes().size() != spatial + 2 && x.sizes().size() != spatial + 1) return false;
   const bool batched = x.sizes().size() == spatial + 2;
   if (!batched) x.view = Unsqueeze(x.view, 0);
-  Geometry g;
+  Convolution g;
   g.groups = AsInt(args["groups"]).value_or(1);
   g.transposed = op.starts_with("conv_transpose") || AsBool(args["transposed"], false);
   g.n = x.sizes()[0];
@@ -202,13 +219,9 @@ bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const B
     b.Return({Depthwise(b, x, weight, args, g, out)});
     return true;
   }
-  Value product = ProductOf(b, x, weight, g, out);
-  Value y = product;
-  if (b.HasTensor(args, "bias")) {
-    Value bias = b.Reshape(b.Tensor(args, "bias"), {g.groups, g.o, 1});
-    y = b.Op("add", {product, bias}, x.dtype);
-  }
-  b.Return({b.Reshape(y, out)});
+  std::optional<Value> bias;
+  if (b.HasTensor(args, "bias")) bias = b.Tensor(args, "bias");
+  b.Return({b.Reshape(ResultOf(b, x, weight, bias, g, out), out)});
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -135,10 +136,10 @@ class Partitioner {
     if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
     if (TryJoinElements(id, g)) return true;
     if (!turns_) return false;
-    const std::vector<int64_t> order = OrderOfReads(prim, group);
+    const auto turn = TurnOfReads(prim, group);
     const bool apart = group.kind == GroupKind::kRows && !AreSimpleWindows(graph_, group);
-    if (order.empty() || (apart && Product(prim.sizes) > kFewApart)) return false;
-    groups_[g].turned[id] = order;
+    if (!turn || (apart && Product(prim.sizes) > kFewApart)) return false;
+    groups_[g].turned[id] = *turn;
     if (TryJoinElements(id, g)) return true;
     groups_[g].turned.erase(id);
     return false;
@@ -159,24 +160,30 @@ class Partitioner {
     return false;
   }
 
-  // The order of a value's dimensions in which the group has what it is made from. None where that is their
-  // own, and where nothing is gained: a value that need not be stored is better made by who reads it.
-  std::vector<int64_t> OrderOfReads(const Prim& prim, const Group& group) const {
+  // The order in which the group has what a value is made from. None where that is its own, and where nothing
+  // is gained: a value that need not be stored is better made by who reads it.
+  std::optional<Turn> TurnOfReads(const Prim& prim, const Group& group) const {
     const auto plain = [&](const View& view) {
       return view.guards.empty() && (view.prim < 0 || !graph_[view.prim].inlined);
     };
-    if (prim.kind != PrimKind::kPointwise || !std::ranges::all_of(prim.operands, plain)) return {};
+    if (prim.kind != PrimKind::kPointwise || !std::ranges::all_of(prim.operands, plain)) return std::nullopt;
     for (const View& view : prim.operands) {
       if (view.prim < 0 || group.per_row.count(view.prim) == 0) continue;
       const auto turned = group.turned.find(view.prim);
-      if (turned != group.turned.end() && turned->second.size() == view.sizes.size()) return turned->second;
-      if (turned != group.turned.end() || !prim.once || IsRowMajor(view)) continue;
+      if (turned != group.turned.end()) {
+        const auto divides = [&](const View& read) {
+          return Reshape(read, turned->second.sizes).has_value();
+        };
+        if (std::ranges::all_of(prim.operands, divides)) return turned->second;
+        continue;
+      }
+      if (!prim.once || IsRowMajor(view)) continue;
       std::vector<int64_t> order(view.sizes.size());
       std::iota(order.begin(), order.end(), 0);
       std::ranges::stable_sort(order, std::greater<>(), [&](int64_t dim) { return view.strides[dim]; });
-      return order;
+      return Turn{view.sizes, order};
     }
-    return {};
+    return std::nullopt;
   }
 
   // The pointwise kernels of the other operands come along where they can, so that nothing is stored between.

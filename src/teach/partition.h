@@ -34,6 +34,11 @@ struct Segment {
   bool operator==(const Segment& other) const { return axis == other.axis && size == other.size; }
 };
 
+// Another order of a value's elements: its dimensions, divided into these sizes, outermost first.
+struct Turn {
+  std::vector<int64_t> sizes, order;
+};
+
 struct Group {
   GroupKind kind = GroupKind::kFlat;
   std::vector<Segment> domain;
@@ -41,9 +46,8 @@ struct Group {
   std::map<PrimId, bool> per_row;  // member → one element for each row instead of the full domain
   std::vector<PrimId> stores;      // members that others read or that are outputs
   std::vector<Group> side;         // kSideBySide: those whose members and stores these are
-  // Members whose elements do not follow each other in the domain as in memory: their dimensions, in the
-  // domain's order.
-  std::map<PrimId, std::vector<int64_t>> turned;
+  // Members whose elements do not follow each other in the domain as in memory, but in this order.
+  std::map<PrimId, Turn> turned;
 
   // Product of the sizes of all segments of this axis.
   int64_t Size(AxisKind axis) const;

@@ -56,7 +56,7 @@ std::vector<Group> TurnCopies(const Graph& graph, std::vector<Group> groups) {
     const std::vector<int64_t> order = OrderOfReads(graph, group);
     if (order.empty()) continue;
     Group turned = group;
-    for (PrimId id : group.members) turned.turned[id] = order;
+    for (PrimId id : group.members) turned.turned[id] = {graph[id].sizes, order};
     const View in_order = Permute(graph.Whole(group.members.front()), order);
     turned.domain = {{AxisKind::kFlat, in_order.numel(), in_order.sizes}};
     if (InTiles(graph, turned)) group = std::move(turned);

@@ -165,6 +165,22 @@ def test_parts_that_are_made_where_the_activation_is():
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
+# As small as those can be whose results are made phase by phase.
+TRANSPOSED = {
+    "whole_grid": ("(5,32,15,16),(32,30,4,4),(30,)", "F.gelu(F.conv_transpose2d(x, y, z, stride=2))"),
+    "grid_moved": ("(5,32,15,16),(32,30,4,4),(30,)", "F.conv_transpose2d(x, y, z, stride=2, padding=1, output_padding=1)"),
+    "groups_3d": ("(2,20,7,8,9),(20,24,3,3,3)", "torch.relu(F.conv_transpose3d(x, y, stride=2, padding=1, output_padding=1, groups=2))"),
+    "phases_without_taps": ("(2,16,7,8,9),(16,24,3,3,3),(24,)", "F.conv_transpose3d(x, y, z, stride=2, padding=1, dilation=2)"),
+    "one_stride_of_two": ("(4,24,26,25),(24,24,3,5),(24,)", "F.conv_transpose2d(x, y, z, stride=(1, 3), padding=(1, 2), dilation=(2, 1))"),
+}
+
+
+@pytest.mark.parametrize("name", list(TRANSPOSED))
+def test_transposed_convolutions_with_strides(name):
+    errors = oracle.check(file_of(*TRANSPOSED[name]), "f", is_function=True, strict=True, count=1)
+    assert list(errors) == ["products of bfloat16 parts"]
+
+
 # As small as products in TF32 can be.
 TF32 = {
     "copied_infinities": ("(520,400),(520,330)", "torch.where(x > 3.5, x / 0, x).t() @ y"),
