@@ -74,6 +74,7 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
   TRITOGEN_CHECK(exact.sizes() == eager.sizes());
   if (!at::isFloatingType(dtype_)) {
     exact_ = exact.to(dtype_).contiguous();
+    eager_ = eager.contiguous();
     totals_.emplace();
     return;
   }
@@ -248,15 +249,25 @@ double Expectation::AllowedAt(int64_t flat_index) const {
   return Allowed(row_error_[row].item<double>(), row_scale_[row].item<double>());
 }
 
+at::Tensor Expectation::AllowedEverywhere(double multiple) const {
+  const bool loops = way_ == Way::kLoops;
+  const at::Tensor error = loops ? at::tensor(row_eager_, exact_.options()) : row_error_;
+  const at::Tensor scale = loops ? at::tensor(row_magnitude_, exact_.options()) : row_scale_;
+  const at::Tensor typical = at::where(error > 0, totals().erring, totals().typical);
+  const at::Tensor by_row = multiple * at::maximum(error, typical * scale) + RuleFor(dtype_).floor * scale;
+  return by_row.repeat_interleave(row_length_).narrow(0, 0, exact_.numel()).view(exact_.sizes());
+}
+
 Comparison Expectation::CompareIntegers(const at::Tensor& got) const {
   Comparison result;
-  const at::Tensor wrong = got.contiguous().ne(exact_).flatten();
+  const at::Tensor whole = got.contiguous();
+  const at::Tensor wrong = whole.ne(exact_).logical_and_(whole.ne(eager_)).flatten();
   const int64_t count = wrong.sum().item<int64_t>();
   if (count == 0) return result;
   result.ok = false;
   result.index = wrong.to(at::kByte).argmax().item<int64_t>();
   result.expected = exact_.flatten()[result.index].to(at::kDouble).item<double>();
-  result.got = got.contiguous().flatten()[result.index].to(at::kDouble).item<double>();
+  result.got = whole.flatten()[result.index].to(at::kDouble).item<double>();
   result.error = std::abs(result.got - result.expected);
   result.allclose = 1 - static_cast<double>(count) / static_cast<double>(wrong.numel());
   return result;

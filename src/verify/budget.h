@@ -50,8 +50,9 @@ class PendingComparison {
 };
 
 // Floating outputs: |got − exact| within the row's budget, and its root mean square over the output within
-// its own. Integer and bool outputs: equal. A row is a run of trailing dimensions of at least kRowElements
-// elements, or so many of them that there are kMostRows rows or little more, cut after kMostRowElements.
+// its own. Integer and bool outputs: what fp64 or the eager program gives. A row is a run of trailing
+// dimensions of at least kRowElements elements, or so many of them that there are kMostRows rows or little
+// more, cut after kMostRowElements.
 class Expectation {
  public:
   // Multiples of the eager program's largest error in the row; half as much of the root mean square over the
@@ -86,6 +87,11 @@ class Expectation {
   // Floating only; a GPU is waited for.
   double scale() const { return totals().scale; }
   double AllowedAt(int64_t flat_index) const;  // absolute
+  // Floating only: what each element may be off by, were it so many times the noise. A GPU is waited for.
+  at::Tensor AllowedEverywhere(double multiple) const;
+  // Root mean square of the eager program's errors, or a wobble's; a GPU is waited for.
+  double noise() const { return totals().rms_eager; }
+  double rms_budget() const { return totals().rms_budget; }  // absolute; a GPU is waited for
   // Elements that are not finite, in the declared precision or in fp64, but are in `base`.
   double broken() const { return totals().broken; }
   // The same for several, waiting once.
@@ -142,8 +148,8 @@ class Expectation {
   friend class PendingComparison;
 
   at::Tensor exact_;
-  at::Tensor eager_;  // contiguous; kLoops: double, and only when NaN or Inf are elsewhere than in exact; one
-                      // element of no meaning after Slim
+  at::Tensor eager_;  // contiguous; floating and kLoops: double, and only when NaN or Inf are elsewhere than
+                      // in exact; one element of no meaning after Slim
   at::ScalarType dtype_;
   int64_t row_length_ = 1;
   Way way_ = Way::kLoops;

@@ -33,6 +33,14 @@ class KernelCache {
   std::shared_ptr<Impl> impl_;
 };
 
+// Looks at what one ATen call is given, and gives it more.
+struct Probe {
+  const AtenStep* step;  // of the Plan that is replayed
+  TensorId argument;
+  at::Tensor nudge;  // added to the argument, for this call alone; undefined: nothing is
+  at::Tensor seen;   // the argument without it, as of the last run
+};
+
 struct ReplayOptions {
   bool on_gpu = false;      // Gpu::Current(), which must be open
   bool allow_tf32 = false;  // GPU: libraries may compute float32 products in TF32
@@ -54,6 +62,7 @@ struct ReplayOptions {
   int variant = 0;           // which variant of an autotuned launch, modulo their number
   double deadline_seconds = 60;
   int64_t memory_bytes = int64_t{8} << 30;  // live tensors may not exceed it
+  std::vector<Probe>* probes = nullptr;     // outlives the Replayer
   // Memory that set-up made and that every call finds undefined: nothing may then read it, ATen calls
   // included, before it is written (kMemoryError).
   std::vector<TensorId> forgotten;

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
 
 #include "plan/visit.h"
@@ -206,7 +207,7 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
   } else if (options_.tf32_factors) {
     results = CallCut(step, call);
   } else {
-    results = call.Call(slots_, &random_);
+    results = CallProbed(step, call);
   }
   if (results.size() != step.outs.size()) {
     FailReplay(Failure::kInfraError, step.line, "{} gave {} tensors, the Plan says {}", step.op,
@@ -259,9 +260,30 @@ std::vector<at::Tensor> ReplayEngine::CallCut(const AtenStep& step, const AtenCa
     slots_[id] = CutToTf32(slots_[id], seed);
   }
   std::vector<at::Tensor> results =
-      IsAttention(step) && whole.size() == 3 ? AttendCut(whole[2].first, call) : call.Call(slots_, &random_);
+      IsAttention(step) && whole.size() == 3 ? AttendCut(whole[2].first, call) : CallProbed(step, call);
   for (auto it = whole.rbegin(); it != whole.rend(); ++it) slots_[it->first] = it->second;
   return results;
+}
+
+std::vector<at::Tensor> ReplayEngine::CallProbed(const AtenStep& step, const AtenCall& call) {
+  const auto none = std::span<Probe>();
+  for (Probe& probe : options_.probes ? std::span(*options_.probes) : none) {
+    if (probe.step != &step) continue;
+    at::Tensor& argument = slots_[probe.argument];
+    probe.seen = argument.clone();
+    if (!probe.nudge.defined()) break;
+    const auto& writes = call.writes();
+    if (std::find(writes.begin(), writes.end(), probe.argument) != writes.end()) {
+      argument.add_(probe.nudge);
+      break;
+    }
+    const at::Tensor whole = argument;
+    argument = whole + probe.nudge;
+    std::vector<at::Tensor> results = call.Call(slots_, &random_);
+    argument = whole;
+    return results;
+  }
+  return call.Call(slots_, &random_);
 }
 
 // Attention multiplies its weights, too, which are no argument: they are what it gives for the identity as

@@ -67,6 +67,8 @@ class ReplayEngine {
   void CallAten(const AtenStep& step, const MadeReady& ready, const AtenCall& call);
   // The call with equal values of its first argument made unequal: ReplayOptions::order_of_equals.
   std::vector<at::Tensor> CallOrdered(const AtenStep& step, const AtenCall& call);
+  // The call with what ReplayOptions::probes adds to its arguments.
+  std::vector<at::Tensor> CallProbed(const AtenStep& step, const AtenCall& call);
   // The call with its factors cut: ReplayOptions::tf32_factors.
   std::vector<at::Tensor> CallCut(const AtenStep& step, const AtenCall& call);
   std::vector<at::Tensor> AttendCut(TensorId value, const AtenCall& call);

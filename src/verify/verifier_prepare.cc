@@ -90,7 +90,13 @@ void Inspect(Task::Impl* task) {
   const Plan& plan = task->plan;
   task->flow = FlowOf(plan);
   task->work = AtenWork(plan, task->flow);
-  for (TensorId id : TensorLeaves(plan.outputs)) task->index_sources.push_back(IndexSourceOf(plan, id));
+  for (TensorId id : TensorLeaves(plan.outputs)) {
+    task->index_sources.push_back(IndexSourceOf(plan, id));
+    task->edges.push_back(EdgesBefore(plan, id));
+  }
+  task->narrow = std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& tensor) {
+    return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;
+  });
   const std::set<StorageId> written = WrittenStorages(plan);
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);

@@ -23,13 +23,6 @@ ReplayOptions WithFactorsCut(ReplayOptions options, uint64_t seed) {
   return options;
 }
 
-TensorList ToDouble(const TensorList& tensors) {
-  TensorList wide;
-  for (const at::Tensor& t : tensors)
-    wide.push_back(at::isFloatingType(t.scalar_type()) ? t.to(at::kDouble, false, true) : t.clone());
-  return wide;
-}
-
 template <typename F>
 Bindings MapBindings(const std::map<std::string, at::Tensor>& state, const F& change) {
   Bindings bindings;
@@ -37,9 +30,21 @@ Bindings MapBindings(const std::map<std::string, at::Tensor>& state, const F& ch
   return bindings;
 }
 
-Bindings MovedWeights(const Task::Impl& task, const std::map<std::string, at::Tensor>& state, size_t number) {
+// Moved by half a unit in the last place (Wobble), or `times` as far.
+TensorList Moved(const TensorList& tensors, uint64_t seed, double times = 1) {
+  TensorList moved = Wobble(tensors, seed);
+  for (size_t i = 0; i < tensors.size() && times != 1; ++i) {
+    if (!at::isFloatingType(tensors[i].scalar_type())) continue;
+    const at::Tensor whole = tensors[i].to(at::kDouble);
+    moved[i] = whole + (moved[i] - whole) * times;
+  }
+  return moved;
+}
+
+Bindings MovedWeights(const Task::Impl& task, const std::map<std::string, at::Tensor>& state, size_t number,
+                      double times = 1) {
   uint64_t stream = SubSeed(task.weight_seed, number);
-  return MapBindings(state, [&](const TensorList& tensors) { return Wobble(tensors, ++stream); });
+  return MapBindings(state, [&](const TensorList& tensors) { return Moved(tensors, ++stream, times); });
 }
 
 // A reference may write to its inputs; only then are they copied.
@@ -52,11 +57,18 @@ TensorList Given(const Task::Impl& task, const TensorList& inputs) {
 }
 
 TensorList MovedInputs(const Task::Impl& task, const TensorList& inputs, uint64_t seed, bool exact,
-                       size_t number) {
-  return exact ? ToDouble(inputs) : Given(task, Wobble(inputs, SubSeed(seed, number)));
+                       size_t number, double times = 1) {
+  return exact ? ToDouble(inputs) : Given(task, Moved(inputs, SubSeed(seed, number), times));
 }
 
 }  // namespace
+
+TensorList ToDouble(const TensorList& tensors) {
+  TensorList wide;
+  for (const at::Tensor& t : tensors)
+    wide.push_back(at::isFloatingType(t.scalar_type()) ? t.to(at::kDouble, false, true) : t.clone());
+  return wide;
+}
 
 at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::Tensor& wobble) {
   if (!at::isFloatingType(cut.scalar_type())) return cut;
@@ -170,8 +182,11 @@ std::optional<ReplayFailure> ReferenceRuns::RunCut(const TensorList& inputs, uin
   return std::nullopt;
 }
 
-MovedRuns::MovedRuns(const Task::Impl& task, const Deadline& deadline)
-    : task_(task), deadline_(deadline), eager_(task.plan, ReferenceOptionsFor(task.options, deadline)) {}
+MovedRuns::MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOptions options)
+    : task_(task),
+      deadline_(deadline),
+      options_(options),
+      eager_(task.plan, ReferenceOptionsFor(task.options, deadline)) {}
 
 std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
   return SetUp(task_, task_.plan, bindings, &eager_);
@@ -180,12 +195,14 @@ std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
 std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs, uint64_t seed,
                                             bool exact_inputs, TensorList* outputs) {
   const size_t stream = kWobbles + static_cast<size_t>(number);
-  const ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
+  ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
+  options.probes = options_.probes;
   Replayer exact(task_.plan,
                  task_.cuts_factors ? WithFactorsCut(options, SubSeed(seed, stream)) : InFloat64(options));
-  auto failure = SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream), &exact);
+  auto failure =
+      SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &exact);
   if (failure) return failure;
-  return exact.Run(MovedInputs(task_, inputs, seed, exact_inputs, stream), seed, outputs);
+  return exact.Run(MovedInputs(task_, inputs, seed, exact_inputs, stream, options_.times), seed, outputs);
 }
 
 }  // namespace tritogen

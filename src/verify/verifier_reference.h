@@ -52,10 +52,15 @@ class ReferenceRuns {
   std::vector<std::unique_ptr<Replayer>> wobbles_;
 };
 
+struct MovedOptions {
+  double times = 1;  // so far are inputs and weights moved, in halves of their last places
+  std::vector<Probe>* probes = nullptr;  // ReplayOptions::probes
+};
+
 // More runs in fp64 with inputs and weights moved, numbered, unlike those of ReferenceRuns.
 class MovedRuns {
  public:
-  MovedRuns(const Task::Impl& task, const Deadline& deadline);
+  MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOptions options = {});
   std::optional<ReplayFailure> Setup(const Bindings& bindings);
   // Outputs of the plan, under a TF32 contract with factors cut. `exact_inputs` as above.
   std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed, bool exact_inputs,
@@ -64,6 +69,7 @@ class MovedRuns {
  private:
   const Task::Impl& task_;
   const Deadline& deadline_;
+  const MovedOptions options_;
   Replayer eager_;  // whose weights are moved
 };
 
@@ -75,6 +81,9 @@ at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::
 // What a row's noise counts as at the least, given that wobble: as much as allows eight times the root mean
 // square of what cut factors bring about, over the elements where they bring anything about.
 at::Tensor LeastOfCut(const at::Tensor& exact, const at::Tensor& wobble);
+
+// Floating tensors in fp64, others as they are; copies.
+TensorList ToDouble(const TensorList& tensors);
 
 // The plan with more outputs: the tensors that index outputs point into, in order.
 Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources);

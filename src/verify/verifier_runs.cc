@@ -118,7 +118,7 @@ bool TrialRuns::AllRight(Replayer& replayer, std::span<const Trial* const> trial
     for (size_t i = 0; i < trial->outputs.size(); ++i) {
       const Comparison& comparison = rest[i].Get();
       all_right &= comparison.ok;
-      *by_little &= comparison.ok || MayBeLuck(task_, *trial, i, comparison);
+      *by_little &= comparison.ok || DeservesSecondLook(task_, *trial, i, comparison);
     }
     rest = rest.subspan(trial->outputs.size());
   }

@@ -1,7 +1,8 @@
 // Before a candidate is called wrong by little. What noise the reference has in a row is asked of a run or
 // two, and of many rows there are always some in which all of them happened to be right: a row of a clamped
 // output, say, with one element that is not 0. So an output that is over a budget by less than kLuck times is
-// compared once more, with the noise of kMoreRuns further runs.
+// compared once more, with the noise of kMoreRuns further runs. So is one that stands behind a function which
+// jumps or has flat parts (edges.h), with the range of what it may be there.
 #pragma once
 
 #include <memory>
@@ -30,6 +31,8 @@ class SecondLook {
 
  private:
   bool Make(const Trial& trial);
+  // Counts the noise of more runs for these outputs.
+  bool Widen(const Trial& trial, const Deadline& deadline, const std::vector<size_t>& outputs_of);
 
   const Task::Impl& task_;
   const std::shared_ptr<const Bindings> bindings_;
@@ -43,8 +46,15 @@ class SecondLook {
 void LookAgain(const Task::Impl& task, const Trial& trial, std::span<const at::Tensor> outputs,
                std::span<PendingComparison> comparisons);
 
-// True where a second look may say something else of a comparison that is not ok.
+// One output of a call, second look included; waits.
+Comparison LookTwice(const Task::Impl& task, const Trial& trial, size_t output, const at::Tensor& got);
+
+// True where more runs may say something else of a comparison that is not ok.
 bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const Comparison& comparison);
+
+// True where a second look may.
+bool DeservesSecondLook(const Task::Impl& task, const Trial& trial, size_t output,
+                        const Comparison& comparison);
 
 // All outputs of a call, by output, second look included; waits.
 std::vector<Comparison> CompareAll(const Task::Impl& task, const Trial& trial,

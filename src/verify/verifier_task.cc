@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "plan/visit.h"
 #include "verify/gpu.h"
@@ -12,17 +13,48 @@ namespace tritogen {
 
 PendingComparison OutputCheck::CompareLater(const std::optional<IndexSource>& source,
                                             const at::Tensor& got) const {
-  if (!source || !indexed) return expected.CompareLater(got);
+  if (!source || !indexed) return expected.CompareLater(WithinRange(got));
   return Compare(source, got);
 }
 
 Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const {
-  Comparison result = expected.Compare(got);
+  Comparison result = expected.Compare(WithinRange(got));
   if (result.ok || !source || !indexed) return result;
   const double share = result.allclose;
   result = CompareIndices(*source, *indexed, expected, got);
   result.allclose = share;
   return result;
+}
+
+namespace {
+
+// Of integers: what is further than half of all values from what is expected has gone beyond the largest or
+// the smallest one, and wrapped around.
+at::Tensor Unwrapped(const at::Tensor& moved, const at::Tensor& exact) {
+  const int bits = static_cast<int>(exact.element_size()) * 8;
+  if (bits > 16 || exact.scalar_type() == at::kBool) return moved;
+  const double half = std::ldexp(1, bits - 1), least = c10::isSignedType(exact.scalar_type()) ? -half : 0;
+  const at::Tensor from = exact.to(at::kDouble), to = moved.to(at::kDouble);
+  const at::Tensor end = at::where(to.lt(from), least + 2 * half - 1, least);
+  return at::where((to - from).abs().lt(half), to, end.to(at::kDouble)).to(exact.scalar_type());
+}
+
+}  // namespace
+
+at::Tensor OutputCheck::WithinRange(const at::Tensor& got) const {
+  if (!up.defined()) return got;
+  const at::Tensor &exact = expected.exact(), wide = got.to(exact.scalar_type());
+  if (!at::isFloatingType(expected.dtype())) {
+    const at::Tensor a = Unwrapped(up, exact), b = Unwrapped(down, exact);
+    const at::Tensor low = at::minimum(at::minimum(a, b), exact),
+                     high = at::maximum(at::maximum(a, b), exact);
+    const at::Tensor within = wide.ge(low).logical_and_(wide.le(high));
+    return at::where(within.logical_or_(wide.eq(up)).logical_or_(wide.eq(down)), exact, wide);
+  }
+  const at::Tensor low = at::minimum(at::minimum(up, down), exact);
+  const at::Tensor high = at::maximum(at::maximum(up, down), exact);
+  const at::Tensor beyond = exact + (wide - wide.clamp(low, high));
+  return at::where(high.gt(low).logical_and_(beyond.isfinite()), beyond, wide);
 }
 
 int64_t BytesOf(const Trial& trial) {

@@ -16,6 +16,7 @@
 
 #include "verify/budget.h"
 #include "verify/budget_index.h"
+#include "verify/edges.h"
 #include "verify/inputs.h"
 #include "verify/replay.h"
 #include "verify/rules.h"
@@ -54,6 +55,9 @@ struct OutputCheck {
   // Root mean square of the errors that inputs and weights in TF32 bring about, relative to the scale; that
   // of an earlier trial where this one was not run with them.
   double tf32_rms = 0;
+  // What lies between these and what is expected is right, too (verifier_edges.h); undefined: nothing else
+  // is. Known to a second look alone.
+  at::Tensor up, down;
   // What the contract does not allow, inputs and weights in TF32 or, where that is the contract, in bfloat16,
   // is over budget in this trial.
   bool tells_half = false;
@@ -61,6 +65,10 @@ struct OutputCheck {
   // On a GPU a floating output is not waited for; indices are.
   PendingComparison CompareLater(const std::optional<IndexSource>& source, const at::Tensor& got) const;
   Comparison Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const;
+
+ private:
+  // `got` with what is expected where that is right, too; elsewhere as far from that as from what is right.
+  at::Tensor WithinRange(const at::Tensor& got) const;
 };
 
 class FreshTrials;
@@ -119,12 +127,23 @@ struct Task::Impl {
   TensorList init_inputs;
   TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call
   std::vector<std::optional<IndexSource>> index_sources;  // by output
+  std::vector<std::vector<Edge>> edges;                   // by output
+  bool narrow = false;                                    // some floating tensor has less than 32 bits
   bool cuts_factors = false;        // the contract is TF32, and there is something that it allows to be cut
   bool draws_random = false;        // forward draws random numbers
   bool orders_freely = false;       // forward sorts, and PyTorch leaves open in which order equal values come
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();
+  }
+  bool Jumps(size_t output) const {
+    return std::any_of(edges[output].begin(), edges[output].end(), [](const Edge& e) { return e.jumps(); });
+  }
+  // Moved inputs say nothing about this output: moved by half a unit in the last place of half precision,
+  // many places come to lie behind a jump, which in a program that is given the same inputs do not.
+  bool IgnoresMoved(size_t output) const {
+    const auto stairs = [](const Edge& e) { return e.kind == EdgeKind::kStairs; };
+    return narrow && !cuts_factors && std::any_of(edges[output].begin(), edges[output].end(), stairs);
   }
   std::vector<int> sensitive_inputs;         // leaves that an output visibly depends on
   std::vector<std::string> sensitive_state;  // entries that an output visibly depends on

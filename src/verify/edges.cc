@@ -1,0 +1,128 @@
+#include "verify/edges.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "plan/visit.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+constexpr std::string_view kStairs[] = {"aten::round", "aten::floor", "aten::ceil",
+                                        "aten::trunc", "aten::fix",   "aten::frac"};
+constexpr std::string_view kSigns[] = {"aten::sign", "aten::sgn"};
+// With a number: two tensors may hang together (`x >= x.amax()`), and moving one alone would excuse too much.
+constexpr std::string_view kComparisons[] = {"aten::gt.Scalar", "aten::ge.Scalar", "aten::lt.Scalar",
+                                             "aten::le.Scalar"};
+constexpr std::string_view kFlat[] = {"aten::relu",      "aten::relu6",       "aten::clamp",
+                                      "aten::clamp_min", "aten::clamp_max",   "aten::clip",
+                                      "aten::hardtanh",  "aten::hardsigmoid", "aten::hardswish",
+                                      "aten::threshold", "aten::maximum",     "aten::minimum"};
+constexpr std::string_view kPlaceToPlace[] = {
+    "aten::_to_copy",        "aten::cat",          "aten::stack",  "aten::gather",
+    "aten::index_select",    "aten::index",        "aten::flip",   "aten::roll",
+    "aten::repeat",          "aten::tril",         "aten::triu",   "aten::pad",
+    "aten::copy_",           "aten::unfold",       "aten::im2col", "aten::select_scatter",
+    "aten::constant_pad_nd", "aten::slice_scatter"};
+constexpr std::string_view kPools[] = {"aten::max_pool", "aten::avg_pool", "aten::adaptive_max_pool",
+                                       "aten::adaptive_avg_pool", "aten::_adaptive_avg_pool"};
+
+template <size_t n>
+bool OneOf(std::string_view name, const std::string_view (&list)[n]) {
+  return std::find(list, list + n, name) != list + n;
+}
+
+// "aten::relu_" → "aten::relu".
+std::string_view OutOfPlace(std::string_view base) {
+  if (base.ends_with('_')) base.remove_suffix(1);
+  return base;
+}
+
+TensorId FloatingArgument(const Plan& plan, const AtenStep& step) {
+  const auto* tensor = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+  return tensor != nullptr && IsFloating(plan.tensors[tensor->id].dtype) ? tensor->id : kNoTensor;
+}
+
+// Nothing where the call is smooth.
+std::optional<EdgeKind> KindOfEdge(const Plan& plan, const AtenStep& step) {
+  if (FloatingArgument(plan, step) == kNoTensor) return std::nullopt;
+  const std::string_view base = WithoutOverload(step.op), name = OutOfPlace(base);
+  if (base == "aten::_to_copy" && !step.outs.empty() && step.outs[0] != kNoTensor) {
+    const Dtype to = plan.tensors[step.outs[0]].dtype;
+    if (IsFloating(to)) return std::nullopt;
+    return to == Dtype::kBool ? EdgeKind::kStep : EdgeKind::kStairs;
+  }
+  if (OneOf(name, kStairs)) return EdgeKind::kStairs;
+  if (OneOf(name, kSigns) || OneOf(step.op, kComparisons)) return EdgeKind::kStep;
+  if (OneOf(name, kFlat)) return EdgeKind::kFlat;
+  return std::nullopt;
+}
+
+// What an element of the result is hangs on a few elements of the arguments.
+bool IsLocal(const Plan& plan, const AtenStep& step) {
+  const OpKind kind = KindOf(plan, step);
+  const std::string_view base = WithoutOverload(step.op);
+  return kind == OpKind::kView || kind == OpKind::kLayout || TraitsOf(step.op).pointwise ||
+         OneOf(base, kPlaceToPlace) ||
+         std::any_of(std::begin(kPools), std::end(kPools),
+                     [&](std::string_view p) { return base.starts_with(p); });
+}
+
+using Storages = std::set<StorageId>;
+
+Storages ReadBy(const Plan& plan, const AtenStep& step) {
+  Storages storages;
+  for (const TensorId id : ReadArguments(step)) storages.insert(plan.tensors[id].storage);
+  return storages;
+}
+
+Storages MadeBy(const Plan& plan, const AtenStep& step) {
+  Storages storages;
+  for (const TensorId id : WrittenArguments(step)) storages.insert(plan.tensors[id].storage);
+  for (const TensorId id : step.outs) {
+    if (id != kNoTensor) storages.insert(plan.tensors[id].storage);
+  }
+  return storages;
+}
+
+bool Meet(const Storages& a, const Storages& b) {
+  return std::any_of(a.begin(), a.end(), [&](StorageId id) { return b.contains(id); });
+}
+
+// Calls from which the output is reached element by element, in order.
+std::vector<const AtenStep*> LocalCalls(const Plan& plan, TensorId output) {
+  std::vector<const AtenStep*> calls;
+  Storages wanted = {plan.tensors[output].storage};
+  for (size_t i = plan.run.size(); i-- > 0;) {
+    const auto* step = std::get_if<AtenStep>(&plan.run[i]);
+    if (step == nullptr || !Meet(MadeBy(plan, *step), wanted) || !IsLocal(plan, *step)) continue;
+    calls.push_back(step);
+    wanted.merge(ReadBy(plan, *step));
+  }
+  std::reverse(calls.begin(), calls.end());
+  return calls;
+}
+
+}  // namespace
+
+std::vector<Edge> EdgesBefore(const Plan& plan, TensorId output) {
+  std::vector<Edge> edges;
+  Storages behind_jump, behind_any;
+  for (const AtenStep* step : LocalCalls(plan, output)) {
+    const std::optional<EdgeKind> kind = KindOfEdge(plan, *step);
+    const bool jumps = kind && *kind != EdgeKind::kFlat;
+    const Storages read = ReadBy(plan, *step);
+    bool jumped = Meet(read, behind_jump), any = Meet(read, behind_any);
+    if (kind && !(jumps ? jumped : any)) edges.push_back({step, FloatingArgument(plan, *step), *kind});
+    jumped |= jumps;
+    any |= kind.has_value();
+    if (jumped) behind_jump.merge(MadeBy(plan, *step));
+    if (any) behind_any.merge(MadeBy(plan, *step));
+  }
+  return edges;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,140 @@
+#include "verify/verifier_edges.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "verify/verifier_reference.h"
+#include "verify/verifier_second_look.h"
+
+namespace tritogen {
+namespace {
+
+// Before a jump: what an honest program is off by is about as much as the eager one is.
+constexpr double kTimesNoise = 2;
+
+// All edges of the task as probes of one replay; `of` says which are those of an output.
+class EdgeRuns {
+ public:
+  EdgeRuns(const Task::Impl& task, const Trial& trial, const Deadline& deadline)
+      : task_(task),
+        trial_(trial),
+        deadline_(deadline),
+        options_(ReferenceOptionsFor(task.options, deadline)) {
+    for (const std::vector<Edge>& edges : task.edges) {
+      of_.emplace_back();
+      for (const Edge& edge : edges) of_.back().push_back(IndexOf(edge));
+    }
+    options_.probes = &probes_;
+  }
+
+  // How much is a little, by probe. False where the reference does not run.
+  bool Measure(const Bindings& bindings) {
+    Replayer eager(task_.plan, options_);
+    if (SetUp(task_, task_.plan, bindings, &eager)) return false;
+    const auto state = eager.State();
+    if (eager.Run(CloneAll(trial_.inputs), trial_.run_seed, &unused_)) return false;
+    const TensorList seen = Seen();
+    for (const auto& [name, tensor] : state) wide_[name] = ToDouble({tensor})[0];
+    exact_ = MakeExact();
+    if (!exact_ || !RunExact(*exact_, &unused_)) return false;
+    const TensorList exact = Seen();
+    MovedRuns runs(task_, deadline_, {.probes = &probes_});
+    const bool binary = trial_.distribution == Distribution::kBinary;
+    if (runs.Setup(bindings) || runs.Run(kMoreRuns, trial_.inputs, trial_.run_seed, binary, &unused_))
+      return false;
+    const TensorList moved = Seen();
+    for (size_t i = 0; i < probes_.size(); ++i) little_.push_back(LittleOf(i, exact[i], seen[i], moved[i]));
+    return true;
+  }
+
+  // Nothing where the reference does not run.
+  std::optional<Range> RangeOf(size_t output) {
+    Range range;
+    for (const double sign : {1.0, -1.0}) {
+      for (Probe& probe : probes_) probe.nudge.reset();
+      for (const size_t i : of_[output]) probes_[i].nudge = little_[i] * sign;
+      TensorList outputs;
+      if (!RunExact(*exact_, &outputs)) return std::nullopt;
+      const at::ScalarType type = trial_.outputs[output].expected.exact().scalar_type();
+      (sign > 0 ? range.up : range.down) = outputs[output].to(type).contiguous();
+    }
+    return range;
+  }
+
+ private:
+  size_t IndexOf(const Edge& edge) {
+    const auto same = [&](const Probe& p) { return p.step == edge.step; };
+    const auto found = std::find_if(probes_.begin(), probes_.end(), same);
+    if (found != probes_.end()) return found - probes_.begin();
+    probes_.push_back({edge.step, edge.argument, {}, {}});
+    kinds_.push_back(edge.kind);
+    return probes_.size() - 1;
+  }
+
+  std::unique_ptr<Replayer> MakeExact() {
+    ReplayOptions options = options_;
+    options.in_float64 = true;
+    auto replayer = std::make_unique<Replayer>(task_.plan, options);
+    return SetUp(task_, task_.plan, wide_, replayer.get()) ? nullptr : std::move(replayer);
+  }
+
+  bool RunExact(Replayer& replayer, TensorList* outputs) const {
+    return !replayer.Run(ToDouble(trial_.inputs), trial_.run_seed, outputs);
+  }
+
+  TensorList Seen() {
+    TensorList seen;
+    for (Probe& probe : probes_) seen.push_back(std::move(probe.seen));
+    return seen;
+  }
+
+  at::Tensor LittleOf(size_t probe, const at::Tensor& exact, const at::Tensor& eager,
+                      const at::Tensor& moved) const {
+    std::vector<at::Tensor> wobbles;
+    if (task_.cuts_factors) {
+      wobbles.push_back(AllowedCut(exact, moved));
+    } else if (!task_.narrow || kinds_[probe] != EdgeKind::kStairs) {
+      wobbles.push_back(moved);
+    }
+    const Expectation expected(exact, eager, wobbles);
+    const bool given = Expectation(exact, eager, {}).noise() == 0;
+    const bool may_be_luck = trial_.distribution == Distribution::kBinary;
+    if (given && !may_be_luck) return at::zeros_like(exact);
+    const bool narrow = c10::elementSize(eager.scalar_type()) < 4;
+    const double budget = narrow ? Expectation::kNarrowMultiple : Expectation::kMultiple;
+    return expected.AllowedEverywhere(kinds_[probe] != EdgeKind::kFlat && !task_.cuts_factors ? kTimesNoise
+                                                                                              : budget);
+  }
+
+  const Task::Impl& task_;
+  const Trial& trial_;
+  const Deadline& deadline_;
+  ReplayOptions options_;
+  std::vector<Probe> probes_;
+  std::vector<EdgeKind> kinds_;          // by probe
+  std::vector<std::vector<size_t>> of_;  // by output: its probes
+  TensorList little_, unused_;
+  Bindings wide_;
+  std::unique_ptr<Replayer> exact_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Range>> RangesAtEdges(const Task::Impl& task, const Bindings& bindings,
+                                                const Trial& trial, const Deadline& deadline) {
+  std::vector<Range> ranges(task.edges.size());
+  const auto has = [](const std::vector<Edge>& edges) { return !edges.empty(); };
+  if (std::none_of(task.edges.begin(), task.edges.end(), has)) return ranges;
+  EdgeRuns runs(task, trial, deadline);
+  if (!runs.Measure(bindings)) return std::nullopt;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (task.edges[i].empty()) continue;
+    auto range = runs.RangeOf(i);
+    if (!range) return std::nullopt;
+    ranges[i] = std::move(*range);
+  }
+  return ranges;
+}
+
+}  // namespace tritogen
