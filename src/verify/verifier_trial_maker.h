@@ -37,6 +37,8 @@ class TrialMaker {
  private:
   bool OrderMatters(const Trial& trial);
   bool Tf32Decides(const Trial& trial);
+  bool RoundingDecides(const Trial& trial);
+  bool MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const;
   void Fill(const ReferenceRuns::Results& results, Trial* trial);
   void MeasureNarrow(const TensorList& narrow, Trial* trial);
 
