@@ -166,7 +166,7 @@ TEST(Task, ThatKeepsNoTrialsTellsWhatOneThatDoesTells) {
 // Under a TF32 contract: what computes in TF32 passes, what is less exact or has less range does not, and all
 // else is as it was.
 TEST(Tf32, IsAllowedByItsContractAlone) {
-  for (const std::string name : {"matmul", "mlp", "softmax"}) {
+  for (const std::string name : {"matmul", "mlp", "softmax", "comparison"}) {
     const nlohmann::json golden = ReadCase(name);
     const VerifyOptions options{.fp32_precision = Fp32Precision::kTf32, .seed = 7};
     const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));

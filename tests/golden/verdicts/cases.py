@@ -7,44 +7,8 @@ tolerances: norms with the statistics of uniform inputs, means in place of atten
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-HEADER = """
-import math
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-import triton
-import triton.language as tl
-"""
-
-
-@dataclass
-class Candidate:
-    name: str
-    source: str
-    verdict: str
-    rule: str = ""
-    waive: bool = False
-    strict: bool = False
-
-
-def forward(body: str, init: str = "pass", arguments: str = "x", extra: str = "", init_arguments: str = "") -> str:
-    """A ModelNew with this forward; `extra` stands before the class."""
-    lines = "\n".join("        " + line for line in body.strip().splitlines())
-    setup = "\n".join("        " + line for line in init.strip().splitlines())
-    return (f"{HEADER}\n{extra}\nclass ModelNew(nn.Module):\n    def __init__(self{init_arguments}):\n"
-            f"        super().__init__()\n{setup}\n    def forward(self, {arguments}):\n{lines}\n")
-
-
-def model(body: str, inputs: str, init: str = "pass", arguments: str = "x") -> str:
-    text = forward(body, init, arguments).replace("ModelNew", "Model")
-    return f"{text}\ndef get_inputs():\n    return {inputs}\n\ndef get_init_inputs():\n    return []\n"
-
-
-def torch_only(name: str, body: str, verdict: str, rule: str = "", **more: str) -> Candidate:
-    return Candidate(name, forward(body, **more), verdict, rule, waive=True)
-
+from cases_edges import CASES as EDGE_CASES
+from templates import Candidate, forward, model, torch_only
 
 ROW_KERNELS = '''
 @triton.jit
@@ -405,4 +369,5 @@ CASES: dict[str, tuple] = {
     "two_outputs": two_outputs_case(),
     **statistics_cases(),
     **index_cases(),
+    **EDGE_CASES,
 }
