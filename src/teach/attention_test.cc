@@ -86,6 +86,42 @@ TEST(Attention, ACallIsTheSame) {
   EXPECT_EQ(answers[0].source.find("total[:, None] == 0.0"), std::string::npos);  // no mask, no empty row
 }
 
+TEST(Attention, OneQueryIsEnough) {
+  const auto answers = ByHand(4, 1, 70, 32).Answers();
+  ASSERT_FALSE(answers.empty());
+  EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
+}
+
+TEST(Attention, OtherProductsOfOneRowAreReductions) {
+  ByHand attention(4, 1, 70, 32);
+  const NodeId result = attention.Op("aten::bmm", {Ref(attention.Weights()), Ref(attention.v)}, {4, 1, 32});
+  const NodeId weight = attention.Leaf(NodeKind::kParameter, "w", {4, 32, 24});
+  const auto answers = TeachFunction(
+      attention.Finish(attention.Op("aten::bmm", {Ref(result), Ref(weight)}, {4, 1, 24})), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(Count(answers[0].source, "tl.dot("), 2u) << answers[0].source;
+}
+
+// Of 8 heads, four to each of keys and values.
+std::string GroupedQueries(int64_t queries) {
+  Maker m;
+  const NodeId q = m.Leaf(NodeKind::kInput, "q", {3, 8, queries, 64}, Dtype::kFloat16),
+               k = m.Leaf(NodeKind::kInput, "k", {3, 2, 300, 64}, Dtype::kFloat16);
+  const std::vector<Arg> arguments = {Ref(q), Ref(k), Ref(k)};
+  const auto answers = TeachFunction(
+      m.Finish(m.Op("aten::scaled_dot_product_attention", arguments, {3, 8, queries, 64}, Dtype::kFloat16)),
+      true);
+  return answers.empty() ? "" : answers[0].source;
+}
+
+TEST(Attention, FewQueriesOfHeadsThatShareKeysAreRowsOfOneTile) {
+  EXPECT_NE(GroupedQueries(1).find("(3 * 2 * triton.cdiv(4, 16),)"), std::string::npos) << GroupedQueries(1);
+  EXPECT_NE(GroupedQueries(3).find("(3 * 2 * triton.cdiv(4 * 3, 16),)"), std::string::npos)
+      << GroupedQueries(3);
+  EXPECT_NE(GroupedQueries(50).find("(3 * 2 * 4 * triton.cdiv(50, 64),)"), std::string::npos)
+      << GroupedQueries(50);
+}
+
 TEST(Attention, KeysThatATriangleHidesAreNotVisited) {
   const auto source = [](int64_t diagonal) {
     ByHand attention(2, 300, 300, 32);

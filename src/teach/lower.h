@@ -31,6 +31,8 @@ struct LowerOptions {
   enum class Waves { kBySize, kAlways, kNever } waves = Waves::kBySize;
   // Numbers of a state that a program of such a launch makes.
   int64_t wave_columns = 4;
+  // Products of one row stay products, as of attention they do in any case. Otherwise they are reductions.
+  bool keep_rows = false;
   // Operations that are parts of attention which is to be one kernel: AttentionOf the program.
   std::vector<NodeId> attention = {};
   bool operator==(const LowerOptions&) const = default;

@@ -2,6 +2,7 @@
 // call, by hand, or by an operator's parts.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "teach/attention.h"
 #include "teach/expression.h"
@@ -49,6 +50,93 @@ std::string TakeFactor(Graph& graph, const Attention& found) {
   return "";
 }
 
+// What the view reads where it is of copies: they are no work for a product, which reads them as they lie.
+View BehindCopies(const Graph& graph, View view) {
+  while (view.prim >= 0) {
+    const Prim& copy = graph[view.prim];
+    if (copy.kind != PrimKind::kPointwise || copy.expr != "{0}" || copy.once) break;
+    const View& of = copy.operands[0];
+    const auto behind = ComposeFinely(view, of);
+    if (!behind || of.prim < 0 || graph[of.prim].dtype != copy.dtype) break;
+    view = *behind;
+  }
+  return view;
+}
+
+// A product's second factor, its dimensions as digits of its three axes.
+struct SharedFactor {
+  View view;
+  std::vector<std::vector<Digit>> axes;
+  // Of how many batches that follow each other it is the same.
+  int64_t Times() const {
+    return axes.empty() || axes[0].empty() || axes[0].back().stride != 0 ? 1 : axes[0].back().size;
+  }
+  // Once for so many batches.
+  View Once(int64_t times) const {
+    View once{view.prim, view.offset, {}, {}, {}};
+    for (size_t axis = 0; axis < axes.size(); ++axis) {
+      for (const Digit& digit : axes[axis]) {
+        const bool shared = axis == 0 && &digit == &axes[0].back();
+        once.sizes.push_back(shared ? digit.size / times : digit.size);
+        once.strides.push_back(digit.stride);
+      }
+    }
+    return once;
+  }
+};
+
+SharedFactor SecondFactor(const Graph& graph, const Prim& product, int64_t batch) {
+  const View view = BehindCopies(graph, product.operands[1]);
+  if (!view.guards.empty()) return {};
+  const int64_t columns = product.sizes.back();
+  return {view,
+          SplitIntoAxes(view, {batch, product.inner, columns}).value_or(std::vector<std::vector<Digit>>{})};
+}
+
+// So many batches at a time become rows. False where sizes do not allow it.
+bool MakeRows(Prim& product, int64_t times) {
+  std::vector<int64_t> sizes = product.sizes;
+  int batch_dims = product.batch_dims;
+  while (times > 1) {
+    if (batch_dims == 0) return false;
+    int64_t& size = sizes[--batch_dims];
+    if (times % size == 0) {
+      times /= size;
+    } else if (size % times == 0) {
+      size /= times;
+      sizes.insert(sizes.begin() + ++batch_dims, times);
+      times = 1;
+    } else {
+      return false;
+    }
+  }
+  product.shape = product.Shape();
+  product.sizes = std::move(sizes);
+  product.batch_dims = batch_dims;
+  return true;
+}
+
+// Where queries are few, those of heads that share keys and values are rows of one tile instead of batches:
+// keys are read once for all of them.
+void ShareKeys(Graph& graph, const Attention& found) {
+  constexpr int64_t kFewQueries = 16;
+  Prim scores = graph[found.scores], result = graph[found.result];
+  int64_t batch = 1;
+  for (int i = 0; i < result.batch_dims; ++i) batch *= result.sizes[i];
+  const int64_t queries = Product(result.sizes) / result.sizes.back() / batch;
+  if (queries >= kFewQueries) return;
+  const SharedFactor keys = SecondFactor(graph, scores, batch), values = SecondFactor(graph, result, batch);
+  const int64_t times = std::gcd(keys.Times(), values.Times()), rows = times * queries;
+  if (times == 1 || !SplitIntoAxes(scores.operands[0], {batch / times, rows, scores.inner}) ||
+      !SplitIntoAxes(found.weighed, {batch / times, rows, result.inner}) || !MakeRows(scores, times) ||
+      !MakeRows(result, times))
+    return;
+  scores.operands[1] = keys.Once(times);
+  result.operands[1] = values.Once(times);
+  graph.prims[found.scores] = std::move(scores);
+  graph.prims[found.result] = std::move(result);
+}
+
 bool MayHoldAttention(const Program& program) {
   return std::any_of(program.nodes.begin(), program.nodes.end(), [](const Node& node) {
     const auto has = [&](std::string_view name) { return node.op.find(name) != std::string::npos; };
@@ -60,7 +148,7 @@ bool MayHoldAttention(const Program& program) {
 
 std::vector<NodeId> AttentionOf(const Program& program) {
   if (!MayHoldAttention(program)) return {};
-  const auto graph = Lower(program, {.split_reductions = false});
+  const auto graph = Lower(program, {.split_reductions = false, .keep_rows = true});
   if (!graph) return {};
   std::vector<NodeId> nodes;
   for (const Attention& found : FindAttention(*graph)) {
@@ -80,6 +168,7 @@ bool Builder::InAttention() const {
 void Builder::JoinAttention() {
   if (options_.attention.empty()) return;
   for (const Attention& found : FindAttention(graph)) {
+    ShareKeys(graph, found);
     Prim& result = graph.prims[found.result];
     Prim& scores = graph.prims[found.scores];
     const int64_t rows = Product(result.sizes) / result.sizes.back();

@@ -61,6 +61,8 @@ class Builder {
   // What such a product multiplies in the place of a factor, whose last dimension is summed over: its parts,
   // or for TF32 and half types the factor itself or a copy.
   std::vector<Value> StoredFactor(const Value& in);
+  // Whether a product of one row, in the node under way, is one.
+  bool KeepsRows() const { return options_.keep_rows || InAttention(); }
   // Makes one prim of each attention whose operations the options name.
   void JoinAttention();
   // Elements of `data` at one index for each of its dimensions; the result has the indices' broadcast shape.

@@ -223,6 +223,12 @@ ATTENTION = {
     "rows_without_keys": ("(2,37,16),(2,37,16),(37,37)", f"({QKT}).masked_fill(z < 1.5, float('-inf')).softmax(-1) @ y"),
     "bias_and_mask_of_windows": ("(4,3,9,16),(3,9,9),(2,9,9)", "((x @ x.transpose(-2, -1) + y).view(2, 2, 3, 9, 9) + z[:, None]).view(4, 3, 9, 9).softmax(-1) @ x"),
     "capped": ("(2,37,16),(2,37,16)", f"(torch.tanh({QKT} / 20) * 20).softmax(-1) @ y"),
+    "one_query": ("(2,3,1,16),(2,3,70,16),(2,1,1,70)", "F.scaled_dot_product_attention(x, y, y, attn_mask=z > 0)"),
+    "one_query_by_hand": ("(1,24),(70,24),(70,40)", "torch.softmax(x @ y.t() * 0.3, -1) @ z"),
+    "shared_keys": ("(2,8,3,16),(2,2,70,16),(2,8,3,70)", "F.scaled_dot_product_attention(x, y, y, attn_mask=z, enable_gqa=True)"),
+    "keys_repeated_for_heads": ("(2,8,2,16),(2,2,70,16),(8,1,1)", "(lambda k: (x @ k.transpose(-1, -2) * z.exp()).softmax(-1) @ k)(y.repeat_interleave(4, 1))"),
+    "keys_of_all_heads": ("(2,5,1,16),(2,1,70,16)", "F.scaled_dot_product_attention(x, y.expand(2, 5, 70, 16), y.expand(2, 5, 70, 16))"),
+    "keys_of_all_batches": ("(3,4,1,16),(1,4,70,16),(3,1,1,70)", "(x @ y.transpose(-1, -2) + z).softmax(-1) @ y"),
     "own_softmax": ("(37,16),(29,16)", "(lambda e: (e / e.sum(-1, keepdim=True)) @ y)((lambda s: torch.exp(s - s.amax(-1, keepdim=True)))(x @ y.t()))"),
     "projected_heads": ("(2,17,24),(72,24)", "(lambda p: (p[0] @ p[1].transpose(-2, -1) * 8 ** -0.5).softmax(-1) @ p[2])((x @ y.t()).reshape(2, 17, 3, 3, 8).permute(2, 0, 3, 1, 4)).transpose(1, 2).reshape(2, 17, 24) + x"),
 }
@@ -251,6 +257,7 @@ HALF = {
     "linear": ("(17,32),(24,32),(24,)", "F.relu(F.linear(x, y, z))"),
     "attention": ("(2,37,64),(2,53,64)", "F.scaled_dot_product_attention(x, y, y)"),
     "attention_by_hand": ("(2,37,64),(2,53,64)", "F.softmax(x @ y.transpose(1, 2) / 8, -1, dtype=torch.float32).to(x.dtype) @ y"),
+    "one_query": ("(2,8,1,64),(2,2,300,64)", "F.scaled_dot_product_attention(x, y, y, enable_gqa=True)"),
     "mixed": ("(6,40)", "x.float().pow(2).mean(-1, keepdim=True).half() * x"),
 }
 
