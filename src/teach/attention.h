@@ -30,6 +30,9 @@ std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_
 std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                  int64_t keys, int64_t limit);
 
+// The keys of all pieces but for the last, which may have fewer: whole blocks of a kernel.
+int64_t KeysOfPiece(const Prim& attention);
+
 // Whether a value is made from another one by pointwise work.
 bool LeadsTo(const Graph& graph, PrimId id, PrimId from);
 

@@ -122,6 +122,27 @@ TEST(Attention, FewQueriesOfHeadsThatShareKeysAreRowsOfOneTile) {
       << GroupedQueries(50);
 }
 
+TEST(Attention, KeysOfFewQueriesAreCutIntoPiecesThatOneKernelJoins) {
+  const auto answers = ByHand(32, 1, 8192, 32).Answers();
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(Count(answers[0].source, "@triton.jit"), 2u) << answers[0].source;
+  EXPECT_NE(answers[0].source.find("PIECES=8, KEYS=1024"), std::string::npos) << answers[0].source;
+  const auto whole = std::find_if(answers.begin(), answers.end(),
+                                  [](const Answer& a) { return a.strategy == "one stage reductions"; });
+  ASSERT_NE(whole, answers.end());
+  EXPECT_TRUE(IsOneKernel(*whole)) << whole->source;
+}
+
+TEST(Attention, OnlyFewProgramsWithManyKeysAreCut) {
+  const auto pieces = [](int64_t heads, int64_t queries, int64_t keys) {
+    return Count(ByHand(heads, queries, keys, 32).Answers().at(0).source, "PIECES=");
+  };
+  EXPECT_EQ(pieces(4, 20, 2000), 1u);
+  EXPECT_EQ(pieces(300, 1, 2000), 0u);  // heads enough
+  EXPECT_EQ(pieces(2, 1, 600), 0u);     // too little to share
+  EXPECT_EQ(pieces(2, 500, 2000), 0u);  // too much to join
+}
+
 TEST(Attention, KeysThatATriangleHidesAreNotVisited) {
   const auto source = [](int64_t diagonal) {
     ByHand attention(2, 300, 300, 32);

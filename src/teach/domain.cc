@@ -53,11 +53,12 @@ bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& do
 }
 
 std::vector<Segment> MatmulDomain(const Prim& prim) {
-  const auto first_m = prim.sizes.begin() + prim.batch_dims;
-  const std::vector<int64_t> batch(prim.sizes.begin(), first_m), m(first_m, prim.sizes.end() - 1);
+  const std::vector<int64_t>&sizes = prim.TileSizes(), &shape = prim.pieces > 1 ? sizes : prim.Shape();
+  const auto first_m = sizes.begin() + prim.batch_dims;
+  const std::vector<int64_t> batch(sizes.begin(), first_m), m(first_m, sizes.end() - 1);
   return {{AxisKind::kBatch, Product(batch), batch},
           {AxisKind::kM, Product(m), m},
-          {AxisKind::kN, prim.sizes.back(), FactorsAt(prim.Shape(), 1, prim.sizes.back())}};
+          {AxisKind::kN, sizes.back(), FactorsAt(shape, 1, sizes.back())}};
 }
 
 std::vector<Segment> OperandDomain(const Prim& prim, size_t operand) {

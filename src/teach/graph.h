@@ -86,6 +86,10 @@ struct Prim {
   // query gets all of whose scores are -inf; empty: no number.
   std::optional<int64_t> ahead;  // a query's score of a key that lies further ahead of it is -inf
   std::vector<NodeId> also;      // operations that are done along with it: the softmax's
+  // Or of so many pieces of the keys each by itself: values (rows, pieces, n) that are not divided yet,
+  // behind them the largest scores (rows, pieces), to base 2, and sums of exponentials (rows, pieces).
+  // `space`: what `sizes` would be of all keys.
+  int64_t pieces = 1;
 
   // kRecurrent: `expr` is the cell ("lstm"); operands are products of the inputs (steps, batch, gates ·
   // size), first state (batch, size), weights (gates · size, size), an LSTM's first cell, biases if there are
@@ -112,6 +116,8 @@ struct Prim {
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }
   const std::vector<int64_t>& Shape() const { return shape.empty() ? sizes : shape; }
+  // Of a product: (batch…, m…, n).
+  const std::vector<int64_t>& TileSizes() const { return pieces > 1 ? space : sizes; }
   // Index of the first operand that is read element by element.
   size_t FirstElementwise() const { return kind == PrimKind::kLoad ? 1 : 0; }
 };

@@ -9,6 +9,7 @@
 #include "base/rounding.h"
 #include "program/triton_dtype.h"
 #include "teach/attention.h"
+#include "teach/attention_tiles.h"
 #include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
@@ -17,12 +18,6 @@ namespace tritogen::teach {
 namespace {
 
 constexpr const char* kLog2E = "1.4426950408889634";
-
-struct Tiles {
-  int64_t batch, m, n, k, d;  // queries, keys, numbers of a key, of a value
-  int64_t block_m, block_n, block_k, block_d;
-  int num_warps, num_stages;
-};
 
 // The product of attention's scores, which is behind pointwise work.
 PrimId ScoresOf(const Graph& graph, PrimId id) {
@@ -34,42 +29,10 @@ PrimId ScoresOf(const Graph& graph, PrimId id) {
   return -1;
 }
 
-// What keeps accumulators in registers (nothing is spilled for sm_90) and two programs on a multiprocessor
-// where that can be.
-Tiles Choose(const Prim& attention, const Prim& scores, const Group& group, const KernelOptions& options) {
-  Tiles t;
-  t.batch = group.Size(AxisKind::kBatch);
-  t.m = group.Size(AxisKind::kM);
-  t.n = attention.inner;
-  t.k = scores.inner;
-  t.d = group.Size(AxisKind::kN);
-  t.block_k = std::max<int64_t>(NextPowerOf2(t.k), 16);
-  t.block_d = std::max<int64_t>(NextPowerOf2(t.d), 16);
-  const int64_t head = std::max(t.block_k, t.block_d);
-  const bool half = attention.compute[1] != Dtype::kFloat32 && scores.compute[0] != Dtype::kFloat32;
-  const bool on_tensor_cores = half || attention.parts > 1 || PrecisionOf(attention, options) != "ieee";
-  // Measured on an H200: heads of 64 in half types take 109 us where 128 queries take 116, parts of heads of
-  // 128 392 us with 64 keys where 32 take 472.
-  int64_t m = half && head <= 64 ? 64 : on_tensor_cores ? 128 : 64, n = half ? 64 : 32;
-  if (!half && on_tensor_cores && head == 128 && attention.parts > 1) n = 64;
-  // Small ones get small blocks, so that there are programs enough.
-  if (m > 64 && t.batch * CeilDiv(t.m, m) < kProcessors) m = 64;
-  constexpr int64_t kMostKeys = 64;  // two steps of more do not always fit into shared memory
-  if (on_tensor_cores && options.tile_m > 0) m = options.tile_m, n = std::min(options.tile_n, kMostKeys);
-  t.block_m = Fit(m, t.m);
-  // Few queries are done before their keys are there: more keys on their way. 363 us where 64 take 399.
-  if (half && head <= 128 && t.block_m == 16 && options.tile_n == 0) n = 128;
-  t.block_n = Fit(n, t.n);
-  const int64_t large = half ? 128 * 128 : on_tensor_cores ? 128 * 64 : 64 * 64;
-  t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * head >= large ? 8 : 4;
-  t.num_stages = half && head <= 128 ? 3 : 2;
-  return t;
-}
-
 class AttentionWriter {
  public:
   AttentionWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
-                  const Tiles& tiles, const KernelOptions& options)
+                  const AttentionTiles& tiles, const KernelOptions& options)
       : graph_(graph),
         group_(group),
         id_(group.members[0]),
@@ -82,10 +45,10 @@ class AttentionWriter {
 
   void Write() {
     for (const char* used :
-         {"pid",    "batch", "num_m",   "pid_m",   "offs_m",  "offs_n",  "offs_k", "offs_d",
-          "acc",    "q",     "k",       "v",       "start",   "end",     "scores", "weights",
-          "border", "part",  "maximum", "base",    "total",   "largest", "shrink", "M",
-          "N",      "K",     "D",       "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D"}) {
+         {"pid",     "batch",   "num_m",   "pid_m",   "offs_m", "offs_n", "offs_k",  "offs_d", "acc",
+          "q",       "k",       "v",       "start",   "end",    "scores", "weights", "border", "part",
+          "maximum", "base",    "total",   "largest", "shrink", "M",      "N",       "K",      "D",
+          "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D", "piece",  "begin",  "at",      "PIECES", "KEYS"}) {
       code_.Name(used);
     }
     for (const char* taken : {"q", "k", "v", "weights"}) {
@@ -95,8 +58,9 @@ class AttentionWriter {
     code_.body = code_.outer = &lines_;
     Head();
     Begin();
-    const std::string unmasked = UnmaskedBlocks();
-    Walk(unmasked.empty() ? "0" : unmasked, End(), prim_.operands[0]);
+    const std::string unmasked = UnmaskedBlocks(), begin = unmasked.empty() ? First() : unmasked;
+    Walk(begin, End(), prim_.operands[0]);
+    if (prim_.pieces > 1) return StorePiece();
     lines_.Add(
         prim_.other.empty()
             ? "acc = acc / total[:, None]"
@@ -111,6 +75,10 @@ class AttentionWriter {
   void Head() {
     lines_.Add(fmt::format("pid = tl.program_id(0){}", code_.wide() ? ".to(tl.int64)" : ""));
     lines_.Add("num_m = tl.cdiv(M, BLOCK_M)");
+    if (prim_.pieces > 1) {
+      lines_.Add("piece = pid % PIECES");
+      lines_.Add("pid = pid // PIECES");
+    }
     if (t_.batch > 1) lines_.Add("batch = pid // num_m");
     const char* number = t_.batch > 1 ? "pid % num_m" : "pid";
     if (prim_.ahead) lines_.Add("# Later queries look at more keys: their programs begin first.");
@@ -205,13 +173,17 @@ class AttentionWriter {
     }
   }
 
+  // What exponents of scores, to base 2, are multiplied by: exp(x) = exp2(x · log2 e).
+  std::string Factor() const {
+    return prim_.expr.empty() ? kLog2E : fmt::format("({} {})", kLog2E, prim_.expr);
+  }
+  bool IsHalf() const { return scores_.compute[0] != Dtype::kFloat32 && prim_.compute[1] != Dtype::kFloat32; }
+
   // Exponents are multiplied and shifted at once where scores are of half precision: what the one step rounds
   // away is nothing to what their factors have lost. Of float32 the difference comes first, which is exact.
   void Exponentials(Lines& loop) {
-    const std::string factor = prim_.expr.empty()
-                                   ? kLog2E
-                                   : fmt::format("({} {})", kLog2E, prim_.expr);  // exp(x) = exp2(x · log2 e)
-    const bool once = scores_.compute[0] != Dtype::kFloat32 && prim_.compute[1] != Dtype::kFloat32;
+    const std::string factor = Factor();
+    const bool once = IsHalf();
     loop.Add(
         fmt::format("largest = tl.maximum(maximum, tl.max({}, 1){})", weighed_, once ? " * " + factor : ""));
     loop.Add("# Where all keys so far are masked, there is nothing to take off.");
@@ -261,18 +233,26 @@ class AttentionWriter {
     return number == 0 ? "" : fmt::format(" {} {}", number < 0 ? '-' : '+', std::abs(number));
   }
 
-  // Where keys end for the program's queries.
+  // Where the program's keys begin.
+  std::string First() {
+    if (prim_.pieces == 1) return "0";
+    lines_.Add("begin = piece * KEYS");
+    return "begin";
+  }
+
+  // Where they end.
   std::string End() {
-    if (!prim_.ahead) return "N";
+    const std::string last = prim_.pieces > 1 ? "min(begin + KEYS, N)" : "N";
+    if (!prim_.ahead) return last;
     lines_.Add("# Keys behind these are masked for all queries of the program.");
-    lines_.Add(fmt::format("end = min((pid_m + 1) * BLOCK_M{}, N)", Plus(*prim_.ahead)));
+    lines_.Add(fmt::format("end = min((pid_m + 1) * BLOCK_M{}, {})", Plus(*prim_.ahead), last));
     return "end";
   }
 
   // Walks along blocks of keys that no query of the program has a mask on, where there are such; gives where
   // they end.
   std::string UnmaskedBlocks() {
-    if (!prim_.ahead || *prim_.ahead < 0) return "";
+    if (!prim_.ahead || *prim_.ahead < 0 || prim_.pieces > 1) return "";
     const View& weighed = prim_.operands[0];
     const auto chosen = ChosenUpTo(graph_, weighed, t_.batch, t_.m, t_.n, *prim_.ahead);
     if (!chosen) return "";
@@ -296,6 +276,24 @@ class AttentionWriter {
     lines_.AddDeeper(loop);
   }
 
+  // Nothing is divided before the pieces are joined.
+  void StorePiece() {
+    const std::string pointer = code_.Pointer(id_), rows = Mask("offs_m", "M", t_.m, t_.block_m),
+                      columns = Mask("offs_d[None, :]", "D", t_.d, t_.block_d);
+    const int64_t maxima = t_.batch * t_.m * prim_.pieces * t_.d,
+                  totals = maxima + t_.batch * t_.m * prim_.pieces;
+    const auto store = [&](const std::string& place, const std::string& value, const std::string& mask) {
+      lines_.Add(fmt::format("tl.store({} + {}, {}{})", pointer, place, value,
+                             mask.empty() ? "" : ", mask=" + mask));
+    };
+    lines_.Add(fmt::format("at = {} * PIECES + piece", t_.batch > 1 ? "(batch * M + offs_m)" : "offs_m"));
+    store("at * D + offs_d[None, :]", "acc", rows + (rows.empty() || columns.empty() ? "" : " & ") + columns);
+    lines_.Add("# Behind the values: the largest exponent, and what they are to be divided by.");
+    store(fmt::format("{} + at", maxima),
+          IsHalf() ? "maximum[:, None]" : fmt::format("maximum[:, None] * {}", Factor()), rows);
+    store(fmt::format("{} + at", totals), "total[:, None]", rows);
+  }
+
   void Finish() {
     SetColumns("offs_d[None, :]", "D", t_.d, t_.block_d);
     code_.axes.erase(AxisKind::kFlat);
@@ -312,7 +310,7 @@ class AttentionWriter {
   const Prim& prim_;
   const PrimId scores_id_;
   const Prim& scores_;
-  const Tiles t_;
+  const AttentionTiles t_;
   const KernelOptions& options_;
   TileCode code_;
   Lines lines_;
@@ -328,27 +326,33 @@ KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
   const Prim& prim = graph[group.members[0]];
   TRITOGEN_CHECK(prim.kind == PrimKind::kAttention);
   const Prim& scores = graph[ScoresOf(graph, prim.operands[0].prim)];
-  const Tiles t = Choose(prim, scores, group, options);
+  const AttentionTiles t = TilesOf(prim, scores, group, options);
   AttentionWriter writer(graph, group, buffers, t, options);
   writer.Write();
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = writer.code().pointers();
-  kernel.source = KernelText(name, writer.code(),
-                             {"M", "N", "K", "D", "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D"}, writer.text());
+  std::vector<std::string> constants = {"M", "N", "K", "D", "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D"};
+  if (prim.pieces > 1) constants.insert(constants.end(), {"PIECES", "KEYS"});
+  kernel.source = KernelText(name, writer.code(), constants, writer.text());
   const std::string m = CountText(FactorsOf(group.domain, AxisKind::kM)), n = fmt::format("{}", t.n),
                     batch = CountText(FactorsOf(group.domain, AxisKind::kBatch)),
                     d = CountText(FactorsOf(group.domain, AxisKind::kN));
   kernel.grid = fmt::format("{}triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "", m, t.block_m);
+  if (prim.pieces > 1) kernel.grid += fmt::format(" * {}", prim.pieces);
   kernel.constants = fmt::format("M={}, N={}, K={}, D={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, BLOCK_D={}", m,
                                  n, t.k, d, t.block_m, t.block_n, t.block_k, t.block_d);
+  if (prim.pieces > 1)
+    kernel.constants += fmt::format(", PIECES={}, KEYS={}", prim.pieces, KeysOfPiece(prim));
   kernel.num_warps = t.num_warps;
   kernel.num_stages = t.num_stages;
   kernel.access = fmt::format(
       "{} queries and {} keys of {} numbers{}; operands are read through their strides, and no score is "
       "stored",
       m, n, t.k, t.batch > 1 ? fmt::format(", {} times", batch) : "");
-  kernel.launch = fmt::format("one program for each block of {} queries, grid {}", t.block_m, kernel.grid);
+  kernel.launch = fmt::format(
+      "one program for each block of {} queries{}, grid {}", t.block_m,
+      prim.pieces > 1 ? fmt::format(" and each of {} pieces of the keys", prim.pieces) : "", kernel.grid);
   const auto dots = [&](const Prim& product) {
     return product.parts > 1                           ? std::string(" (six dots of bfloat16 parts)")
            : product.compute.back() == Dtype::kFloat32 ? " (" + DotsText(PrecisionOf(product, options)) + ")"
@@ -359,8 +363,9 @@ KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
   kernel.compute = fmt::format(
       "for each block of {} keys{} multiply queries and keys{}; scores stay in registers, with a running "
       "maximum and a running sum of their exponentials; add the values that they weigh to an accumulator{}; "
-      "divide at the end{}, store once",
+      "{}{}, store once",
       t.block_n, prim.ahead ? " that the queries look at" : "", dots(scores), dots(prim),
+      prim.pieces > 1 ? "keep maximum and sum to join the pieces by" : "divide at the end",
       behind.members.empty() ? "" : fmt::format(", then {} on the tile", OperatorList(graph, behind)));
   return kernel;
 }

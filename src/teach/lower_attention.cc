@@ -195,6 +195,7 @@ void Builder::JoinAttention() {
     scores.inlined = true;
   }
   graph.RemoveUnused();
+  if (options_.split_reductions) CutAttention();
 }
 
 }  // namespace tritogen::teach

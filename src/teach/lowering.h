@@ -65,6 +65,8 @@ class Builder {
   bool KeepsRows() const { return options_.keep_rows || InAttention(); }
   // Makes one prim of each attention whose operations the options name.
   void JoinAttention();
+  // Cuts those of few queries and many keys into pieces, which are joined behind them.
+  void CutAttention();
   // Elements of `data` at one index for each of its dimensions; the result has the indices' broadcast shape.
   // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
   Value Load(std::string name, const Value& data, const std::vector<Value>& index,
@@ -128,6 +130,7 @@ class Builder {
   std::vector<Value> PartsWhereItLies(const Value& in);
   bool InAttention() const;  // the node under way; its work is not cut up
   bool IsTf32(Dtype dtype, double flops) const { return options_.UsesTf32() && StoresFactors(dtype, flops); }
+  View JoinPieces(const Prim& attention, PrimId pieces);
   Value RoundedToTf32(const Value& in);
   Value AlongTheSum(const Value& in);
   // What a product is made of: each factor as one value or as `parts` values, the largest first. Of one value

@@ -240,6 +240,32 @@ def test_attention_is_one_kernel(name):
     assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=6, with_first="tl.exp2(")
 
 
+# Of few queries and many keys, in pieces: each program writes what it has of its keys, and they are joined.
+PIECES = {
+    "plain": ("(2,3,16),(2,1100,16),(2,1100,24)", "F.scaled_dot_product_attention(x, y, z)"),
+    "shared_keys": ("(2,8,1,16),(2,2,1025,16),(2,1,1,1025)", "F.scaled_dot_product_attention(x, y, y, attn_mask=z, enable_gqa=True)"),
+    "causal": ("(1,20,16),(1,1100,16)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)"),
+    "causal_at_the_end": ("(2,3,16),(2,1300,16)", f"({QKT} * 0.3).masked_fill(torch.ones(3, 1300).triu(1298) == 1, float('-inf')).softmax(-1) @ y"),
+    "capped": ("(1,4,16),(1,1300,16)", f"(torch.tanh({QKT} / 20) * 20).softmax(-1) @ y"),
+    "rows_without_keys": ("(2,5,16),(2,1280,16),(5,1)", f"({QKT}).masked_fill(z < 0.3, float('-inf')).softmax(-1) @ y"),
+    "rows_without_keys_give_zeros": ("(1,2,5,16),(1,2,1280,16),(5,1)", "F.scaled_dot_product_attention(x, y, y, attn_mask=z.expand(5, 1280) > 0.3)"),
+    "pieces_without_keys": ("(2,5,16),(2,1280,16),(1280,)", f"(x @ y.transpose(1, 2)).masked_fill((torch.arange(1280) < 700) | (z > 1), float('-inf')).softmax(-1) @ y"),
+    "work_behind": ("(2,3,16),(2,1100,16),(16,)", "F.gelu(F.scaled_dot_product_attention(x, y, y).transpose(0, 1) + z) * 2"),
+    "two_of_them": ("(1,3,16),(1,1100,16)", "(lambda a: a(a(x, y, y) + x, y, y * 2))(F.scaled_dot_product_attention)"),
+}
+
+
+@pytest.mark.parametrize("name", list(PIECES))
+def test_attention_in_pieces(name):
+    shapes, body = PIECES[name]
+    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=5, with_first="PIECES")
+
+
+def test_attention_in_pieces_of_bfloat16_parts():
+    text = file_of("(8,16,64),(8,4096,64)", "F.scaled_dot_product_attention(x, y, y)")
+    assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="weights_high")
+
+
 def test_attention_of_bfloat16_parts():
     text = file_of("(8,256,64),(8,256,64)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # as small as one of parts can be
     assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="weights_high")
@@ -258,6 +284,7 @@ HALF = {
     "attention": ("(2,37,64),(2,53,64)", "F.scaled_dot_product_attention(x, y, y)"),
     "attention_by_hand": ("(2,37,64),(2,53,64)", "F.softmax(x @ y.transpose(1, 2) / 8, -1, dtype=torch.float32).to(x.dtype) @ y"),
     "one_query": ("(2,8,1,64),(2,2,300,64)", "F.scaled_dot_product_attention(x, y, y, enable_gqa=True)"),
+    "queries_in_pieces": ("(1,2,2,64),(1,1,1100,64)", "F.scaled_dot_product_attention(x, y, y, enable_gqa=True)"),
     "mixed": ("(6,40)", "x.float().pow(2).mean(-1, keepdim=True).half() * x"),
 }
 
