@@ -154,6 +154,20 @@ TEST(Attention, KeysThatATriangleHidesAreNotVisited) {
   EXPECT_EQ(source(300).find("end = "), std::string::npos) << source(300);  // hides nothing
 }
 
+TEST(Attention, UnderATriangleProgramsWithMostWorkBeginFirst) {
+  const auto turns = [](int64_t heads, int64_t queries, int64_t keys, int64_t diagonal) {
+    ByHand attention(heads, queries, keys, 64);
+    attention.Mask(attention.Triangle(diagonal));
+    const std::string source = attention.Answers().at(0).source;
+    const size_t at = source.find("TURNS=");
+    return at == std::string::npos ? 1 : std::stoi(source.substr(at + 6));
+  };
+  EXPECT_EQ(turns(12, 300, 300, 0), 12);
+  EXPECT_EQ(turns(12, 300, 300, 300), 1);   // no mask
+  EXPECT_EQ(turns(12, 10, 300, 0), 1);      // one block of queries
+  EXPECT_EQ(turns(48, 2048, 2048, 0), 24);  // more do not fit into the cache
+}
+
 TEST(Attention, BlocksBeforeTheTriangleAreWalkedWithoutIt) {
   Maker m;
   std::vector<Arg> arguments;

@@ -1,10 +1,37 @@
 #include "teach/attention_tiles.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/rounding.h"
+#include "teach/attention.h"
+#include "teach/count_text.h"
 
 namespace tritogen::teach {
+namespace {
+
+// Of an operand of a product in memory; what batches share counts once.
+int64_t BytesOf(const Prim& product, size_t operand) {
+  const View& view = product.operands[operand];
+  int64_t bytes = static_cast<int64_t>(DtypeSize(product.compute[operand]));
+  for (int i = 0; i < view.rank(); ++i) bytes *= view.strides[i] != 0 ? view.sizes[i] : 1;
+  return bytes;
+}
+
+// As many as there is room for in the L2 cache: keys and values, which all queries of a batch read again.
+int64_t TurnsOf(const Prim& attention, const Prim& scores, int64_t batch) {
+  constexpr int64_t kCache = int64_t{32} << 20;
+  // Under a triangle work grows with the number of the query.
+  if (!attention.ahead || attention.pieces > 1) return 1;
+  const int64_t bytes = BytesOf(scores, 1) + BytesOf(attention, 1);
+  for (int64_t turns = batch; turns > 1; --turns) {
+    if (batch % turns == 0 && bytes / batch * turns <= kCache) return turns;
+  }
+  return 1;
+}
+
+}  // namespace
 
 // What keeps accumulators in registers (nothing is spilled for sm_90) and two programs on a multiprocessor
 // where that can be.
@@ -21,9 +48,9 @@ AttentionTiles TilesOf(const Prim& attention, const Prim& scores, const Group& g
   const int64_t head = std::max(t.block_k, t.block_d);
   const bool half = attention.compute[1] != Dtype::kFloat32 && scores.compute[0] != Dtype::kFloat32;
   const bool on_tensor_cores = half || attention.parts > 1 || PrecisionOf(attention, options) != "ieee";
-  // Measured on an H200: heads of 64 in half types take 109 us where 128 queries take 116, parts of heads of
-  // 128 392 us with 64 keys where 32 take 472.
-  int64_t m = half && head <= 64 ? 64 : on_tensor_cores ? 128 : 64, n = half ? 64 : 32;
+  // Measured: 64 queries of half types take 109 us where 128 take 116 (heads of 64), 176 us where 128 take
+  // 180 (of 128); parts of heads of 128 392 us with 64 keys where 32 take 472.
+  int64_t m = half && head <= 128 ? 64 : on_tensor_cores ? 128 : 64, n = half ? 64 : 32;
   if (!half && on_tensor_cores && head == 128 && attention.parts > 1) n = 64;
   // Small ones get small blocks, so that there are programs enough.
   if (m > 64 && t.batch * CeilDiv(t.m, m) < kProcessors) m = 64;
@@ -35,8 +62,29 @@ AttentionTiles TilesOf(const Prim& attention, const Prim& scores, const Group& g
   t.block_n = Fit(n, t.n);
   const int64_t large = half ? 128 * 128 : on_tensor_cores ? 128 * 64 : 64 * 64;
   t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * head >= large ? 8 : 4;
+  if (t.m > t.block_m) t.turns = TurnsOf(attention, scores, t.batch);
   t.num_stages = half && head <= 128 ? 3 : 2;
   return t;
+}
+
+std::vector<std::pair<std::string, std::string>> ConstantsOf(const Prim& prim, const Group& group,
+                                                             const AttentionTiles& t) {
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"M", CountText(FactorsOf(group.domain, AxisKind::kM))},
+      {"N", fmt::format("{}", t.n)},
+      {"K", fmt::format("{}", t.k)},
+      {"D", CountText(FactorsOf(group.domain, AxisKind::kN))}};
+  const auto add = [&](const char* name, int64_t value) { all.emplace_back(name, fmt::format("{}", value)); };
+  add("BLOCK_M", t.block_m);
+  add("BLOCK_N", t.block_n);
+  add("BLOCK_K", t.block_k);
+  add("BLOCK_D", t.block_d);
+  if (t.turns > 1) add("TURNS", t.turns);
+  if (prim.pieces > 1) {
+    add("PIECES", prim.pieces);
+    add("KEYS", KeysOfPiece(prim));
+  }
+  return all;
 }
 
 }  // namespace tritogen::teach

@@ -45,10 +45,11 @@ class AttentionWriter {
 
   void Write() {
     for (const char* used :
-         {"pid",     "batch",   "num_m",   "pid_m",   "offs_m", "offs_n", "offs_k",  "offs_d", "acc",
-          "q",       "k",       "v",       "start",   "end",    "scores", "weights", "border", "part",
-          "maximum", "base",    "total",   "largest", "shrink", "M",      "N",       "K",      "D",
-          "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D", "piece",  "begin",  "at",      "PIECES", "KEYS"}) {
+         {"pid",    "batch", "num_m",   "pid_m",   "offs_m",  "offs_n",  "offs_k",  "offs_d",
+          "acc",    "q",     "k",       "v",       "start",   "end",     "scores",  "weights",
+          "border", "part",  "maximum", "base",    "total",   "largest", "shrink",  "M",
+          "N",      "K",     "D",       "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D", "piece",
+          "begin",  "at",    "PIECES",  "KEYS",    "TURNS"}) {
       code_.Name(used);
     }
     for (const char* taken : {"q", "k", "v", "weights"}) {
@@ -79,10 +80,7 @@ class AttentionWriter {
       lines_.Add("piece = pid % PIECES");
       lines_.Add("pid = pid // PIECES");
     }
-    if (t_.batch > 1) lines_.Add("batch = pid // num_m");
-    const char* number = t_.batch > 1 ? "pid % num_m" : "pid";
-    if (prim_.ahead) lines_.Add("# Later queries look at more keys: their programs begin first.");
-    lines_.Add(fmt::format("pid_m = {}{}", prim_.ahead ? "num_m - 1 - " : "", number));
+    Blocks();
     lines_.Add("offs_m = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)[:, None]");
     lines_.Add("offs_k = tl.arange(0, BLOCK_K)");
     lines_.Add("offs_d = tl.arange(0, BLOCK_D)");
@@ -93,6 +91,20 @@ class AttentionWriter {
     columns.axis = AxisKind::kN;
     Tile("q", scores_, 0, {group_.domain[0], group_.domain[1], columns}, "BLOCK_M, BLOCK_K");
     if (scores_.parts > 1) TakeApart("q", &lines_);
+  }
+
+  // The program's batch and block of queries.
+  void Blocks() {
+    std::string batch = "pid // num_m", number = t_.batch > 1 ? "pid % num_m" : "pid";
+    if (t_.turns > 1 && t_.turns < t_.batch) {
+      batch = "pid // (num_m * TURNS) * TURNS + pid % TURNS";
+      number = "pid % (num_m * TURNS) // TURNS";
+    } else if (t_.turns > 1) {
+      batch = "pid % TURNS", number = "pid // TURNS";
+    }
+    if (t_.batch > 1) lines_.Add("batch = " + batch);
+    if (prim_.ahead) lines_.Add("# Later queries look at more keys: their programs begin first.");
+    lines_.Add(fmt::format("pid_m = {}{}", prim_.ahead ? "num_m - 1 - " : "", number));
   }
 
   static std::string Mask(const std::string& index, const char* size, int64_t n, int64_t block) {
@@ -332,18 +344,16 @@ KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
   KernelCode kernel;
   kernel.name = name;
   kernel.pointers = writer.code().pointers();
-  std::vector<std::string> constants = {"M", "N", "K", "D", "BLOCK_M", "BLOCK_N", "BLOCK_K", "BLOCK_D"};
-  if (prim.pieces > 1) constants.insert(constants.end(), {"PIECES", "KEYS"});
+  std::vector<std::string> constants;
+  for (const auto& [constant, value] : ConstantsOf(prim, group, t)) {
+    constants.push_back(constant);
+    kernel.constants += fmt::format("{}{}={}", kernel.constants.empty() ? "" : ", ", constant, value);
+  }
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
   const std::string m = CountText(FactorsOf(group.domain, AxisKind::kM)), n = fmt::format("{}", t.n),
-                    batch = CountText(FactorsOf(group.domain, AxisKind::kBatch)),
-                    d = CountText(FactorsOf(group.domain, AxisKind::kN));
+                    batch = CountText(FactorsOf(group.domain, AxisKind::kBatch));
   kernel.grid = fmt::format("{}triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "", m, t.block_m);
   if (prim.pieces > 1) kernel.grid += fmt::format(" * {}", prim.pieces);
-  kernel.constants = fmt::format("M={}, N={}, K={}, D={}, BLOCK_M={}, BLOCK_N={}, BLOCK_K={}, BLOCK_D={}", m,
-                                 n, t.k, d, t.block_m, t.block_n, t.block_k, t.block_d);
-  if (prim.pieces > 1)
-    kernel.constants += fmt::format(", PIECES={}, KEYS={}", prim.pieces, KeysOfPiece(prim));
   kernel.num_warps = t.num_warps;
   kernel.num_stages = t.num_stages;
   kernel.access = fmt::format(

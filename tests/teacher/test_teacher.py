@@ -266,6 +266,11 @@ def test_attention_in_pieces_of_bfloat16_parts():
     assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="weights_high")
 
 
+def test_attention_whose_programs_take_turns():
+    text = file_of("(90,70,16),(90,3000,16)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # keys fill the cache twice
+    assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="% (num_m * TURNS)")
+
+
 def test_attention_of_bfloat16_parts():
     text = file_of("(8,256,64),(8,256,64)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # as small as one of parts can be
     assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="weights_high")
