@@ -25,6 +25,10 @@ std::vector<Attention> FindAttention(const Graph& graph);
 std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                  int64_t keys);
 
+// The same of keys that come before the query.
+std::optional<int64_t> KeysBehind(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
+                                  int64_t keys);
+
 // Where a comparison of indices that has just this limit is all that masks the scores: the operand of the
 // last work on them that it chooses for keys up to there.
 std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,

@@ -220,6 +220,20 @@ TEST(Attention, LargeOnesOfFloat32AreMadeOfBfloat16Parts) {
   EXPECT_EQ(Count(answers[1].source, "tl.dot("), 2u) << answers[1].source;
 }
 
+TEST(Attention, KeysBeforeAWindowAreNotVisited) {
+  ByHand attention(3, 300, 300, 32);
+  const NodeId index = attention.Op("aten::arange", {Arg{int64_t{300}}}, {300}, Dtype::kInt64);
+  const NodeId row = attention.Op("aten::unsqueeze", {Ref(index), Arg{int64_t{1}}}, {300, 1}, Dtype::kInt64);
+  const NodeId distance = attention.Op("aten::sub.Tensor", {Ref(row), Ref(index)}, {300, 300}, Dtype::kInt64);
+  const NodeId size = attention.Op("aten::abs", {Ref(distance)}, {300, 300}, Dtype::kInt64);
+  attention.Mask(attention.Op("aten::gt.Scalar", {Ref(size), Arg{int64_t{20}}}, {300, 300}, Dtype::kBool));
+  const std::string source = attention.Answers().at(0).source;
+  EXPECT_NE(source.find("begin = max(0, (pid_m * BLOCK_M - 20) // BLOCK_N * BLOCK_N)"), std::string::npos)
+      << source;
+  EXPECT_NE(source.find("end = min((pid_m + 1) * BLOCK_M + 20, N)"), std::string::npos) << source;
+  EXPECT_NE(source.find("range(begin, end, BLOCK_N)"), std::string::npos) << source;
+}
+
 // Keys up to `ahead` further on than the query: what comparisons of indices say in several ways.
 TEST(Attention, LimitsAreReadFromComparisons) {
   Graph graph;
@@ -248,6 +262,23 @@ TEST(Attention, LimitsAreReadFromComparisons) {
       add("tl.where({0} - {1} <= 1, tl.full([], 1.0, tl.float32), 0)", {key, query}, Dtype::kInt32);
   const View hidden = add("{0} == 0", {mask}, Dtype::kFloat32);
   EXPECT_EQ(limit("tl.where({1}, float(\"-inf\"), {0})", hidden, hidden), 1);
+  const auto behind = [&](const std::string& expr, const View& a, const View& b) {
+    return KeysBehind(graph, add(expr, {score, a, b}, Dtype::kFloat32), 1, 8, 8);
+  };
+  EXPECT_EQ(behind("tl.where({1} - {2} < 3, {0}, float(\"-inf\"))", query, key), 2);
+  EXPECT_EQ(behind("tl.where({2} <= {1}, {0}, float(\"-inf\"))", query, key), std::nullopt);
+  EXPECT_EQ(behind("tl.where({1} < {2}, {0}, float(\"-inf\"))", query, key), -1);
+  EXPECT_EQ(behind("tl.where(({2} <= {1}) & (4 >= {1} - {2}), {0}, float(\"-inf\"))", query, key), 4);
+  EXPECT_EQ(behind("tl.where({1} - {2} < 8, {0}, float(\"-inf\"))", query, key), std::nullopt);  // all are
+  // A distance has limits on both sides, where it is below something.
+  const char *near = "tl.where(tl.abs({1} - {2} - 1) <= 3, {0}, float(\"-inf\"))",
+             *far = "tl.where(tl.abs({1} - {2}) > 3, {0}, float(\"-inf\"))";
+  EXPECT_EQ(limit(near, query, key), 2);
+  EXPECT_EQ(behind(near, query, key), 4);
+  EXPECT_EQ(behind(near, key, query), 2);
+  EXPECT_EQ(limit(far, query, key), std::nullopt);
+  EXPECT_EQ(behind(far, query, key), std::nullopt);
+  EXPECT_EQ(ChosenUpTo(graph, add(near, {score, query, key}, Dtype::kFloat32), 1, 8, 8, 2), std::nullopt);
 }
 
 }  // namespace

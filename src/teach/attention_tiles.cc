@@ -22,8 +22,7 @@ int64_t BytesOf(const Prim& product, size_t operand) {
 // As many as there is room for in the L2 cache: keys and values, which all queries of a batch read again.
 int64_t TurnsOf(const Prim& attention, const Prim& scores, int64_t batch) {
   constexpr int64_t kCache = int64_t{32} << 20;
-  // Under a triangle work grows with the number of the query.
-  if (!attention.ahead || attention.pieces > 1) return 1;
+  if (!attention.WorkGrows() || attention.pieces > 1) return 1;
   const int64_t bytes = BytesOf(scores, 1) + BytesOf(attention, 1);
   for (int64_t turns = batch; turns > 1; --turns) {
     if (batch % turns == 0 && bytes / batch * turns <= kCache) return turns;

@@ -83,9 +83,11 @@ struct Prim {
 
   // kAttention. What is said of kMatmul, too; operand 0, of the scores, is (batch…, m…, k) as read. `expr`:
   // what scores are multiplied by before the softmax, such as "* 64 ** -0.5", or nothing. `other`: what a
-  // query gets all of whose scores are -inf; empty: no number.
-  std::optional<int64_t> ahead;  // a query's score of a key that lies further ahead of it is -inf
-  std::vector<NodeId> also;      // operations that are done along with it: the softmax's
+  // query gets all of whose scores are -inf; empty: no number. Scores of keys that lie further ahead of their
+  // query, or further behind it, are -inf.
+  std::optional<int64_t> ahead, behind;
+  std::vector<NodeId> also;  // operations that are done along with it: the softmax's
+  bool WorkGrows() const { return ahead && !behind; }  // with the number of the query
   // Or of so many pieces of the keys each by itself: values (rows, pieces, n) that are not divided yet,
   // behind them the largest scores (rows, pieces), to base 2, and sums of exponentials (rows, pieces).
   // `space`: what `sizes` would be of all keys.

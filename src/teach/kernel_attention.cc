@@ -59,8 +59,8 @@ class AttentionWriter {
     code_.body = code_.outer = &lines_;
     Head();
     Begin();
-    const std::string unmasked = UnmaskedBlocks(), begin = unmasked.empty() ? First() : unmasked;
-    Walk(begin, End(), prim_.operands[0]);
+    const std::string begin = First(), border = UnmaskedBlocks(begin);
+    Walk(border.empty() ? begin : border, End(), prim_.operands[0]);
     if (prim_.pieces > 1) return StorePiece();
     lines_.Add(
         prim_.other.empty()
@@ -103,8 +103,8 @@ class AttentionWriter {
       batch = "pid % TURNS", number = "pid // TURNS";
     }
     if (t_.batch > 1) lines_.Add("batch = " + batch);
-    if (prim_.ahead) lines_.Add("# Later queries look at more keys: their programs begin first.");
-    lines_.Add(fmt::format("pid_m = {}{}", prim_.ahead ? "num_m - 1 - " : "", number));
+    if (prim_.WorkGrows()) lines_.Add("# Later queries look at more keys: their programs begin first.");
+    lines_.Add(fmt::format("pid_m = {}{}", prim_.WorkGrows() ? "num_m - 1 - " : "", number));
   }
 
   static std::string Mask(const std::string& index, const char* size, int64_t n, int64_t block) {
@@ -247,14 +247,21 @@ class AttentionWriter {
 
   // Where the program's keys begin.
   std::string First() {
-    if (prim_.pieces == 1) return "0";
-    lines_.Add("begin = piece * KEYS");
+    if (prim_.pieces == 1 && !prim_.behind) return "0";
+    const std::string piece = prim_.pieces > 1 ? "piece * KEYS" : "0";
+    if (!prim_.behind) {
+      lines_.Add("begin = " + piece);
+    } else {
+      lines_.Add("# Keys before these are masked for all queries of the program.");
+      lines_.Add(fmt::format("begin = max({}, (pid_m * BLOCK_M{}) // BLOCK_N * BLOCK_N)", piece,
+                             Plus(-*prim_.behind)));
+    }
     return "begin";
   }
 
   // Where they end.
   std::string End() {
-    const std::string last = prim_.pieces > 1 ? "min(begin + KEYS, N)" : "N";
+    const std::string last = prim_.pieces > 1 ? "min(piece * KEYS + KEYS, N)" : "N";
     if (!prim_.ahead) return last;
     lines_.Add("# Keys behind these are masked for all queries of the program.");
     lines_.Add(fmt::format("end = min((pid_m + 1) * BLOCK_M{}, {})", Plus(*prim_.ahead), last));
@@ -263,7 +270,7 @@ class AttentionWriter {
 
   // Walks along blocks of keys that no query of the program has a mask on, where there are such; gives where
   // they end.
-  std::string UnmaskedBlocks() {
+  std::string UnmaskedBlocks(const std::string& begin) {
     if (!prim_.ahead || *prim_.ahead < 0 || prim_.pieces > 1) return "";
     const View& weighed = prim_.operands[0];
     const auto chosen = ChosenUpTo(graph_, weighed, t_.batch, t_.m, t_.n, *prim_.ahead);
@@ -272,7 +279,7 @@ class AttentionWriter {
     lines_.Add(
         fmt::format("border = min(pid_m * BLOCK_M{}, N) // BLOCK_N * BLOCK_N", Plus(*prim_.ahead + 1)));
     whole_blocks_ = true;
-    Walk("0", "border", graph_[weighed.prim].operands[*chosen]);
+    Walk(begin, "border", graph_[weighed.prim].operands[*chosen]);
     whole_blocks_ = false;
     return "border";
   }
@@ -374,7 +381,7 @@ KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
       "for each block of {} keys{} multiply queries and keys{}; scores stay in registers, with a running "
       "maximum and a running sum of their exponentials; add the values that they weigh to an accumulator{}; "
       "{}{}, store once",
-      t.block_n, prim.ahead ? " that the queries look at" : "", dots(scores), dots(prim),
+      t.block_n, prim.ahead || prim.behind ? " that the queries look at" : "", dots(scores), dots(prim),
       prim.pieces > 1 ? "keep maximum and sum to join the pieces by" : "divide at the end",
       behind.members.empty() ? "" : fmt::format(", then {} on the tile", OperatorList(graph, behind)));
   return kernel;

@@ -1,4 +1,4 @@
-// KeysAhead: what a comparison of indices says about keys that a query does not look at.
+// KeysAhead and KeysBehind: what a comparison of indices says about keys that a query does not look at.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,7 +10,10 @@ namespace tritogen::teach {
 namespace {
 
 using Kind = Expression::Kind;
-using Limit = std::optional<int64_t>;  // of key − query
+using Limit = std::optional<int64_t>;  // of key − query, or of query − key
+
+// The keys that there may be a limit to: those ahead of the query, or those behind it.
+enum class Side { kAhead, kBehind };
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kNever = std::numeric_limits<int64_t>::min() / 2;  // the limit of what cannot be
@@ -36,8 +39,8 @@ struct Linear {
 
 class Looker {
  public:
-  Looker(const Graph& graph, int64_t batch, int64_t queries, int64_t keys)
-      : graph_(graph), axes_{batch, queries, keys} {}
+  Looker(const Graph& graph, Side side, int64_t batch, int64_t queries, int64_t keys)
+      : graph_(graph), sign_(side == Side::kAhead ? 1 : -1), axes_{batch, queries, keys} {}
 
   // Where the limit is passed, the value is not in that state.
   Limit Of(const View& view, State state, int depth = 0) const {
@@ -53,13 +56,18 @@ class Looker {
     if (!e || !e->IsCall("tl.where", 3) || !e->in[1].IsOperand()) return {};
     const Expression &condition = e->in[0], &otherwise = e->in[2];
     if (otherwise.kind != Kind::kNumber || otherwise.number != -kInfinity) return {};
+    // What has absolute values has a limit on the other side, too.
+    const auto limit_of = [&](const Expression& comparison, const View& of) {
+      const bool plain = LinearOf(comparison.in[0], of) && LinearOf(comparison.in[1], of);
+      return plain ? Compared(comparison, of, true) : Limit{};
+    };
     Limit found;
     if (condition.kind == Kind::kBinary) {
-      found = Compared(condition, view, true);
+      found = limit_of(condition, view);
     } else if (const auto in = condition.IsOperand() ? Operand(view, condition) : std::nullopt;
                in && in->prim >= 0 && graph_[in->prim].kind == PrimKind::kPointwise) {
       const auto inner = ParseExpression(graph_[in->prim].expr);
-      if (inner && inner->kind == Kind::kBinary) found = Compared(*inner, *in, true);
+      if (inner && inner->kind == Kind::kBinary) found = limit_of(*inner, *in);
     }
     return found == limit ? std::optional(e->in[1].operand) : std::nullopt;
   }
@@ -115,18 +123,33 @@ class Looker {
 
   // Of a comparison that `holds` or does not.
   Limit Compared(const Expression& e, const View& view, bool holds) const {
-    const auto a = LinearOf(e.in[0], view), b = LinearOf(e.in[1], view);
+    bool below = e.name == "<=" || e.name == "<", strict = e.name == "<" || e.name == ">";
+    if (!below && e.name != ">=" && e.name != ">") return {};
+    if (!holds) below = !below, strict = !strict;
+    const Expression &small = below ? e.in[0] : e.in[1], &large = below ? e.in[1] : e.in[0];
+    auto a = LinearOf(small, view);
+    const auto b = LinearOf(large, view);
+    if (!a) a = InsideAbsolute(small, view);
     if (!a || !b) return {};
     // a − b = factor · (key − query) + offset
-    int64_t factor = a->key - b->key, offset = a->offset - b->offset;
-    if (a->query - b->query != -factor) return {};
-    bool below = e.name == "<=" || e.name == "<";
-    if (!below && e.name != ">=" && e.name != ">") return {};
-    bool strict = e.name == "<" || e.name == ">";
-    if (!holds) below = !below, strict = !strict;
-    if (!below) factor = -factor, offset = -offset;
-    if (factor != 1) return {};  // a limit from below, or one that nobody writes
-    return -offset - (strict ? 1 : 0);
+    const int64_t factor = a->key - b->key;
+    if (a->query - b->query != -factor || factor != sign_)
+      return {};  // on the other side, or as nobody writes it
+    return b->offset - a->offset - (strict ? 1 : 0);
+  }
+
+  // Of x or −x in |x|, which are both below what that is below: the one that tells of this side.
+  std::optional<Linear> InsideAbsolute(const Expression& e, const View& view) const {
+    if (e.kind == Kind::kCast) return InsideAbsolute(e.in[0], view);
+    if (e.IsCall("tl.abs", 1)) {
+      auto x = LinearOf(e.in[0], view);
+      if (x && x->key * sign_ < 0) x = Linear{-x->query, -x->key, -x->offset};
+      return x;
+    }
+    const auto in = e.IsOperand() ? Operand(view, e) : std::nullopt;
+    if (!in || in->prim < 0 || graph_[in->prim].kind != PrimKind::kPointwise) return std::nullopt;
+    const auto inner = ParseExpression(graph_[in->prim].expr);
+    return inner ? InsideAbsolute(*inner, *in) : std::nullopt;
   }
 
   std::optional<Linear> LinearOf(const Expression& e, const View& view) const {
@@ -172,6 +195,7 @@ class Looker {
   }
 
   const Graph& graph_;
+  const int sign_;
   const std::vector<int64_t> axes_;
 };
 
@@ -179,13 +203,19 @@ class Looker {
 
 std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                  int64_t keys, int64_t limit) {
-  return Looker(graph, batch, queries, keys).Chosen(weighed, limit);
+  return Looker(graph, Side::kAhead, batch, queries, keys).Chosen(weighed, limit);
 }
 
 std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                  int64_t keys) {
-  const Limit limit = Looker(graph, batch, queries, keys).Of(weighed, State::kLive);
+  const Limit limit = Looker(graph, Side::kAhead, batch, queries, keys).Of(weighed, State::kLive);
   return limit && *limit > -queries && *limit < keys - 1 ? limit : std::nullopt;
+}
+
+std::optional<int64_t> KeysBehind(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
+                                  int64_t keys) {
+  const Limit limit = Looker(graph, Side::kBehind, batch, queries, keys).Of(weighed, State::kLive);
+  return limit && *limit > -keys && *limit < queries - 1 ? limit : std::nullopt;
 }
 
 }  // namespace tritogen::teach

@@ -182,6 +182,7 @@ void Builder::JoinAttention() {
     int64_t batch = 1;
     for (int i = 0; i < result.batch_dims; ++i) batch *= result.sizes[i];
     result.ahead = KeysAhead(graph, found.weighed, batch, rows / batch, result.inner);
+    result.behind = KeysBehind(graph, found.weighed, batch, rows / batch, result.inner);
     result.kind = PrimKind::kAttention;
     result.name = result.origin = "attention";
     result.operands[0] = found.weighed;
