@@ -263,7 +263,7 @@ PIECES = {
 @pytest.mark.parametrize("name", list(PIECES))
 def test_attention_in_pieces(name):
     shapes, body = PIECES[name]
-    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=5, with_first="PIECES")
+    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=3, with_first="PIECES")
 
 
 def test_attention_in_pieces_of_bfloat16_parts():
