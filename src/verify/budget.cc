@@ -177,6 +177,13 @@ void Expectation::RaiseRows(const at::Tensor& least) {
   }
 }
 
+void Expectation::RaiseRowsToNoise() {
+  if (!at::isFloatingType(dtype_) || exact_.numel() == 0) return;
+  constexpr int kRmsEager = 2;  // among what total_rows gives
+  RaiseRows(way_ == Way::kKernels ? device_totals_.select(0, kRmsEager)
+                                  : at::full({}, totals().rms_eager, exact_.options()));
+}
+
 double Expectation::ErrorAt(int64_t index, double got) const {
   const double e = exact_.const_data_ptr<double>()[index];
   if (eager_.defined()) {  // the declared precision overflows where fp64 does not, or the other way round

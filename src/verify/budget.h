@@ -105,6 +105,8 @@ class Expectation {
   // has steps or flat parts, what little noise a row shows says nothing about the next program's. A GPU is
   // not waited for.
   void RaiseRows(const at::Tensor& least);
+  // The same with the root mean square of the noise of all rows.
+  void RaiseRowsToNoise();
 
   // Gives back the memory of the eager output where comparisons do not look at it: where its NaN and Inf are
   // those of `exact`. A GPU is waited for.

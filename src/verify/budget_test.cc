@@ -303,6 +303,9 @@ TEST(Budget, ARaisedRowIsAllowedWhatOthersShow) {
     got[7][3] = 3e-3;
     EXPECT_FALSE(expected.Compare(got).ok);
     EXPECT_FALSE(expected.Compare((exact + 12 * noise).to(at::kFloat)).ok) << "as a whole as before";
+    Expectation of_all(exact, (exact + noise).to(at::kFloat), {}, {}, way);
+    of_all.RaiseRowsToNoise();
+    EXPECT_NEAR(of_all.AllowedAt(7 * 20), 16 * of_all.noise(), 1e-9);
   }
 }
 

@@ -142,6 +142,20 @@ TEST(Task, ThatSparesMemorySaysSoAndStillTells) {
   }
 }
 
+// It has no second look, which knows what may lie beside a flat row.
+TEST(Task, ThatSparesMemoryJudgesFlatRowsByTheWholeOutput) {
+  const nlohmann::json golden = ReadCase("relu_rows");
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    const VerifyOptions options{.seed = seed, .spare_memory = true};
+    const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+    for (const bool right : {true, false}) {
+      for (const Verdict& verdict : VerdictsOf(golden, task, options, right))
+        EXPECT_EQ(verdict.outcome, right ? Outcome::kPassed : Outcome::kWrongValues)
+            << seed << ": " << verdict.reason;
+    }
+  }
+}
+
 TEST(Task, ThatKeepsNoTrialsTellsWhatOneThatDoesTells) {
   for (const std::string name : {"softmax", "mlp", "topk_gather", "batch_norm", "two_outputs"}) {
     const nlohmann::json golden = ReadCase(name);

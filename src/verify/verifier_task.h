@@ -139,6 +139,10 @@ struct Task::Impl {
   bool Jumps(size_t output) const {
     return std::any_of(edges[output].begin(), edges[output].end(), [](const Edge& e) { return e.jumps(); });
   }
+  bool HasFlatParts(size_t output) const {
+    return std::any_of(edges[output].begin(), edges[output].end(),
+                       [](const Edge& e) { return e.kind == EdgeKind::kFlat; });
+  }
   // Moved inputs say nothing about this output: moved by half a unit in the last place of half precision,
   // many places come to lie behind a jump, which in a program that is given the same inputs do not.
   bool IgnoresMoved(size_t output) const {
