@@ -84,6 +84,18 @@ TEST(Half, MuchWorkBehindAProductIsNotDoneInALoopOverTiles) {
   EXPECT_TRUE(Says(much, "TensorDescriptor"));
 }
 
+// Beside the next steps of such a loop shared memory has no room for a tile of float32.
+TEST(Half, TilesOfFloat32AreNotStoredInALoopOverTiles) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {4096, 1024}, kHalf),
+               w = m.Leaf(NodeKind::kParameter, "w", {4096, 1024}, kHalf);
+  const NodeId y = m.Op("aten::linear", {Ref(x), Ref(w)}, {4096, 4096}, kHalf);
+  const std::string source = First(m.Finish(
+      m.Op("aten::mul.Tensor", {Ref(y), Ref(m.Leaf(NodeKind::kInput, "z", {4096, 4096}))}, {4096, 4096})));
+  EXPECT_FALSE(Says(source, kInTurn)) << source;
+  EXPECT_TRUE(Says(source, "TensorDescriptor"));
+}
+
 TEST(Half, BatchesAreRowsOfOneMatrix) {
   const std::string source = First(Batches(32, 300, 256, 512));
   EXPECT_TRUE(Says(source, ".load([batch * M + pid_m * BLOCK_M, start])")) << source;

@@ -1,5 +1,6 @@
 #include "teach/product_tiles.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "teach/factor_descriptor.h"
@@ -71,13 +72,29 @@ bool IsDescribed(const Graph& graph, const Group& group) {
          DescribeFactor(graph, group, 1, kLargestStep);
 }
 
+// Whether a tile of the result passes through shared memory as two bytes an element, on its way to what is
+// stored and from what is read.
+bool TilesAreHalf(const Graph& graph, const Group& group) {
+  const auto wide = [&](PrimId id) { return DtypeSize(graph[id].dtype) > 2; };
+  if (std::any_of(group.stores.begin(), group.stores.end(), wide)) return false;
+  const int64_t tiles = Product(graph[group.members[0]].sizes);
+  for (size_t i = 1; i < group.members.size(); ++i) {
+    for (const View& view : Reads(graph, graph[group.members[i]])) {
+      const bool loaded = view.prim >= 0 && group.per_row.count(view.prim) == 0;
+      if (loaded && wide(view.prim) && graph.Whole(view.prim).numel() >= tiles) return false;
+    }
+  }
+  return true;
+}
+
 // Whether the work behind a product is so little that it may be done while the next tile is multiplied: the
-// loop over tiles and that along k become one, in which more has no registers.
+// loop over tiles and that along k become one, in which more has no registers, and what lies in shared memory
+// for the next steps leaves room for half a tile of float32.
 bool DoesLittleBehind(const Graph& graph, const Group& group) {
   constexpr double kMostFlops = 4;
   double flops = 0;
   for (size_t i = 1; i < group.members.size(); ++i) flops += graph[group.members[i]].flops;
-  return flops <= kMostFlops;
+  return flops <= kMostFlops && TilesAreHalf(graph, group);
 }
 
 }  // namespace
