@@ -40,9 +40,10 @@ std::vector<OpRow> ActivationRows() {
                 .schemas = {"mish(Tensor self) -> Tensor"},
                 .flops = {FlopCount::kResults, 8},
                 .torch = "torch.nn.functional.mish",
+                // tanh(log(1 + e)) = e (e + 2) / (e (e + 2) + 2) for e = exp(x), without a call of either.
                 .cases = {{"",
-                           "{self} * libdevice.tanh(tl.where({self} > 20, {self}, "
-                           "libdevice.log1p(tl.exp({self}))))"}}},
+                           "{self} * tl.where({self} > 20, 1.0, tl.exp({self}) * (tl.exp({self}) + 2.0) / "
+                           "(tl.exp({self}) * (tl.exp({self}) + 2.0) + 2.0))"}}},
                {.name = "selu",
                 .schemas = {"selu(Tensor self) -> Tensor"},
                 .flops = {FlopCount::kResults, 4},
