@@ -174,7 +174,7 @@ TEST_F(DataTest, StoppedAtAnyTimeItGoesOnAndIsTheSame) {
 
 TEST_F(DataTest, KilledAtAnyTimeItGoesOnAndIsTheSame) {
   int killed = 0;
-  for (int millisecond = 20;; millisecond += 15) {
+  for (int millisecond = 2;; millisecond += 5) {
     const pid_t child = InChild([&] { BuildInto(folder_, {.judges = 2}); });
     usleep(1000 * millisecond);
     kill(child, SIGKILL);
