@@ -102,6 +102,7 @@ void Inspect(Task::Impl* task) {
     const auto* aten = std::get_if<AtenStep>(&step);
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
+    task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
   }
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {

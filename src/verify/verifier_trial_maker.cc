@@ -98,7 +98,9 @@ bool TrialMaker::RoundingDecides(const Trial& trial) {
   constexpr int kRuns = 3;
   const bool as_it_is = trial.distribution == Distribution::kGenerated;  // the program's own inputs
   const bool exact = trial.distribution == Distribution::kBinary;
-  if (!task_.narrow || task_.cuts_factors || task_.spares_memory || as_it_is || exact) return false;
+  if (!task_.narrow || !task_.lets_few_count || task_.cuts_factors || task_.spares_memory || as_it_is ||
+      exact)
+    return false;
   const Deadline deadline(task_.options.budget_seconds);
   MovedRuns runs(task_, deadline, {.times = kTimesMoved});
   if (runs.Setup(*bindings_)) return true;

@@ -155,6 +155,16 @@ bool OrdersFreely(const AtenStep& step) {
   return std::find(kOps.begin(), kOps.end(), step.op) != kOps.end();
 }
 
+bool LetsFewCount(const AtenStep& step) {
+  constexpr std::array<std::string_view, 9> kOps = {
+      "exp", "exp_", "exp2", "logsumexp", "cross_entropy_loss", "argmax", "argmin", "max", "min"};
+  std::string_view base = WithoutOverload(step.op);
+  base.remove_prefix(std::string_view("aten::").size());
+  return base.find("softmax") != base.npos || base.find("softmin") != base.npos ||
+         base.find("attention") != base.npos || OrdersFreely(step) ||
+         std::find(kOps.begin(), kOps.end(), base) != kOps.end();
+}
+
 bool DrawsRandom(const AtenStep& step) {
   const OpTraits& traits = TraitsOf(step.op);
   if (!traits.random) return false;

@@ -42,6 +42,9 @@ bool DrawsRandom(const AtenStep& step);
 
 // The call sorts or picks by size, and PyTorch leaves open in which order equal values come.
 bool OrdersFreely(const AtenStep& step);
+// True where, of many elements, a few may count for all, and a rounding says which: softmaxes and other
+// exponentials, attention, what picks or orders.
+bool LetsFewCount(const AtenStep& step);
 
 // Tensors among the arguments that the call writes, and those whose values it reads.
 std::vector<TensorId> WrittenArguments(const AtenStep& step);
