@@ -89,52 +89,14 @@ class MatmulWriter {
   void Dot() {
     const Prim& product = graph_[group_.members[0]];
     auto axes = code_.axes;
-    const bool k_mask = t_.k % t_.block_k != 0;
     Lines inner(Depth() + (t_.sum < t_.k ? 2 : 1));
     inner.Add("offs_k = start + tl.arange(0, BLOCK_K)");
     code_.body = &inner;
-    auto load = [&](const std::string& name, size_t operand) {
-      const View& view = product.operands[operand];
-      const size_t factor = product.Factor(operand);
-      const char* index = factor == 0 ? "offs_k[None, :]" : "offs_k[:, None]";
-      const std::vector<Segment> domain = OperandDomain(product, operand);
-      const std::string mask = k_mask ? fmt::format("({} < K)", index) : "";
-      code_.axes[AxisKind::kFlat] = {index, mask};
-      // A dot wants whole tiles, also of what is the same in all rows or columns.
-      auto whole = [&](std::string value, Axes axes) {
-        bool full = true;
-        for (const Segment& segment : domain)
-          full &= segment.axis == AxisKind::kBatch || axes.Has(segment.axis);
-        const char* shape = factor == 0 ? "BLOCK_M, BLOCK_K" : "BLOCK_K, BLOCK_N";
-        if (!full) value = fmt::format("tl.broadcast_to({}, ({}))", value, shape);
-        inner.Add(fmt::format("{} = {}", name, value));
-      };
-      if (const auto described = Described(operand)) {
-        inner.Add(fmt::format("{} = {}", name, LoadOf(operand, *described)));
-        return;
-      }
-      if (view.prim < 0 || !graph_[view.prim].inlined) {
-        const TileCode::Place place = code_.PlaceOf(view, domain, false);
-        whole(code_.Load(view, place), place.axes);
-        return;
-      }
-      code_.BeginOperand(domain);
-      std::string value = code_.Read(view, false, product.compute[operand]);
-      Axes axes = code_.AxesOf(view.prim);
-      // Past the end of k only zeros may be added, which a load along k gives by itself.
-      const Prim& prim = graph_[view.prim];
-      const bool zeros = prim.kind == PrimKind::kLoad && IsFloating(prim.dtype) &&
-                         (prim.other.empty() || prim.other == "0.0") && axes.Has(AxisKind::kFlat);
-      if (k_mask && !zeros) {
-        axes.Add(AxisKind::kFlat);
-        value =
-            fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
-      }
-      whole(value, axes);
-      code_.EndOperand();
-    };
     const std::vector<std::string> loaded = NamesOf(product);
-    for (size_t i = 0; i < product.operands.size(); ++i) load(loaded[i], i);
+    for (size_t i = 0; i < product.operands.size(); ++i) {
+      const std::string value = TileOf(product, i);  // what it takes comes first
+      inner.Add(fmt::format("{} = {}", loaded[i], value));
+    }
     for (size_t factor : {0, 1}) {
       if (product.TakesApart(factor)) TakeApart(factor == 0 ? "a" : "b", &inner);
     }
@@ -142,6 +104,44 @@ class MatmulWriter {
     Multiply(product, &inner);
     Loops(product, inner);
     code_.axes = axes;
+  }
+
+  // Of an operand, for one step along k.
+  std::string TileOf(const Prim& product, size_t operand) {
+    const View& view = product.operands[operand];
+    const size_t factor = product.Factor(operand);
+    const char* index = factor == 0 ? "offs_k[None, :]" : "offs_k[:, None]";
+    const std::vector<Segment> domain = OperandDomain(product, operand);
+    const std::string mask = t_.k % t_.block_k != 0 ? fmt::format("({} < K)", index) : "";
+    code_.axes[AxisKind::kFlat] = {index, mask};
+    if (const auto described = Described(operand)) return LoadOf(operand, *described);
+    std::string value;
+    Axes axes;
+    if (view.prim < 0 || !graph_[view.prim].inlined) {
+      const TileCode::Place place = code_.PlaceOf(view, domain, false);
+      value = code_.Load(view, place);
+      axes = place.axes;
+    } else {
+      code_.BeginOperand(domain);
+      value = code_.Read(view, false, product.compute[operand]);
+      axes = code_.AxesOf(view.prim);
+      // Past the end of k only zeros may be added, which a load along k gives by itself.
+      const Prim& prim = graph_[view.prim];
+      const bool zeros = prim.kind == PrimKind::kLoad && IsFloating(prim.dtype) &&
+                         (prim.other.empty() || prim.other == "0.0") && axes.Has(AxisKind::kFlat);
+      if (!mask.empty() && !zeros) {
+        axes.Add(AxisKind::kFlat);
+        value =
+            fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
+      }
+      code_.EndOperand();
+    }
+    // A dot wants whole tiles, also of what is the same in all rows or columns.
+    bool full = true;
+    for (const Segment& segment : domain) full &= segment.axis == AxisKind::kBatch || axes.Has(segment.axis);
+    if (full) return value;
+    return fmt::format("tl.broadcast_to({}, ({}))", value,
+                       factor == 0 ? "BLOCK_M, BLOCK_K" : "BLOCK_K, BLOCK_N");
   }
 
   void Multiply(const Prim& product, Lines* inner) const {
