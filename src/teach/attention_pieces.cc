@@ -21,11 +21,9 @@ constexpr int64_t kKeysToAQuery = 8;
 // As few as give about kManyPrograms; 1: it is not cut.
 int64_t PiecesOf(const Prim& attention) {
   const int64_t keys = attention.inner;
-  int64_t batch = 1;
-  for (int i = 0; i < attention.batch_dims; ++i) batch *= attention.sizes[i];
-  const int64_t queries = Product(attention.sizes) / attention.sizes.back() / batch;
+  const int64_t queries = attention.RowsOfBatch();
   if (keys < kManyKeys || keys < kKeysToAQuery * queries) return 1;
-  const int64_t programs = batch * CeilDiv(queries, Fit(64, queries));
+  const int64_t programs = attention.Batches() * CeilDiv(queries, Fit(64, queries));
   const int64_t wanted =
       std::clamp<int64_t>((kManyPrograms + programs / 2) / programs, 1, keys / kShortestPiece);
   return CeilDiv(keys, RoundUp(CeilDiv(keys, wanted), kBlockOfKeys));
@@ -95,12 +93,9 @@ void Builder::CutAttention() {
     moved.push_back(JoinPieces(prim, id).prim);
     for (size_t i = id; i < graph.prims.size(); ++i) graph.prims[i].line = prim.line;
   }
-  for (View view : whole.outputs) {
-    if (view.prim >= 0) view.prim = moved[view.prim];
-    graph.outputs.push_back(view);
-  }
-  for (const Graph::Write& write : whole.writes)
-    graph.writes.push_back({moved[write.value], moved[write.to]});
+  graph.outputs = std::move(whole.outputs);
+  graph.writes = std::move(whole.writes);
+  graph.Rename(moved);
 }
 
 }  // namespace tritogen::teach

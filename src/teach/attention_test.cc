@@ -12,12 +12,6 @@
 namespace tritogen::teach {
 namespace {
 
-size_t Count(const std::string& text, std::string_view what) {
-  size_t count = 0;
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
 // softmax(q·kᵀ / 8)·v by hand, on (heads, queries, width) and (heads, keys, width).
 struct ByHand : Maker {
   ByHand(int64_t heads, int64_t queries, int64_t keys, int64_t width)
@@ -54,8 +48,8 @@ struct ByHand : Maker {
 };
 
 bool IsOneKernel(const Answer& answer) {
-  return Count(answer.source, "@triton.jit") == 1 && Count(answer.source, "tl.exp2(") == 2 &&
-         Count(answer.source, "torch.empty(") == 1;
+  return CountOf(answer.source, "@triton.jit") == 1 && CountOf(answer.source, "tl.exp2(") == 2 &&
+         CountOf(answer.source, "torch.empty(") == 1;
 }
 
 TEST(Attention, WrittenByHandIsOneKernelFirstAndThreeInAnotherAnswer) {
@@ -63,13 +57,13 @@ TEST(Attention, WrittenByHandIsOneKernelFirstAndThreeInAnotherAnswer) {
   ASSERT_FALSE(answers.empty());
   EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
   // The scale waits for the softmax.
-  EXPECT_EQ(Count(answers[0].source, "(1.4426950408889634 / 8.0)"), 2u) << answers[0].source;
+  EXPECT_EQ(CountOf(answers[0].source, "(1.4426950408889634 / 8.0)"), 2) << answers[0].source;
   for (const char* name : {"attention in three kernels", "a kernel for each operation"}) {
     const auto found =
         std::find_if(answers.begin(), answers.end(), [&](const Answer& a) { return a.strategy == name; });
     ASSERT_NE(found, answers.end()) << name;
-    EXPECT_EQ(Count(found->source, "tl.exp2("), 0u);
-    EXPECT_GE(Count(found->source, "@triton.jit"), 3u) << found->source;
+    EXPECT_EQ(CountOf(found->source, "tl.exp2("), 0);
+    EXPECT_GE(CountOf(found->source, "@triton.jit"), 3) << found->source;
   }
 }
 
@@ -99,7 +93,7 @@ TEST(Attention, OtherProductsOfOneRowAreReductions) {
   const auto answers = TeachFunction(
       attention.Finish(attention.Op("aten::bmm", {Ref(result), Ref(weight)}, {4, 1, 24})), true);
   ASSERT_FALSE(answers.empty());
-  EXPECT_EQ(Count(answers[0].source, "tl.dot("), 2u) << answers[0].source;
+  EXPECT_EQ(CountOf(answers[0].source, "tl.dot("), 2) << answers[0].source;
 }
 
 // Of 8 heads, four to each of keys and values.
@@ -125,7 +119,7 @@ TEST(Attention, FewQueriesOfHeadsThatShareKeysAreRowsOfOneTile) {
 TEST(Attention, KeysOfFewQueriesAreCutIntoPiecesThatOneKernelJoins) {
   const auto answers = ByHand(32, 1, 8192, 32).Answers();
   ASSERT_FALSE(answers.empty());
-  EXPECT_EQ(Count(answers[0].source, "@triton.jit"), 2u) << answers[0].source;
+  EXPECT_EQ(CountOf(answers[0].source, "@triton.jit"), 2) << answers[0].source;
   EXPECT_NE(answers[0].source.find("PIECES=8, KEYS=1024"), std::string::npos) << answers[0].source;
   const auto whole = std::find_if(answers.begin(), answers.end(),
                                   [](const Answer& a) { return a.strategy == "one stage reductions"; });
@@ -135,12 +129,12 @@ TEST(Attention, KeysOfFewQueriesAreCutIntoPiecesThatOneKernelJoins) {
 
 TEST(Attention, OnlyFewProgramsWithManyKeysAreCut) {
   const auto pieces = [](int64_t heads, int64_t queries, int64_t keys) {
-    return Count(ByHand(heads, queries, keys, 32).Answers().at(0).source, "PIECES=");
+    return CountOf(ByHand(heads, queries, keys, 32).Answers().at(0).source, "PIECES=");
   };
-  EXPECT_EQ(pieces(4, 20, 2000), 1u);
-  EXPECT_EQ(pieces(300, 1, 2000), 0u);  // heads enough
-  EXPECT_EQ(pieces(2, 1, 600), 0u);     // too little to share
-  EXPECT_EQ(pieces(2, 500, 2000), 0u);  // too much to join
+  EXPECT_EQ(pieces(4, 20, 2000), 1);
+  EXPECT_EQ(pieces(300, 1, 2000), 0);  // heads enough
+  EXPECT_EQ(pieces(2, 1, 600), 0);     // too little to share
+  EXPECT_EQ(pieces(2, 500, 2000), 0);  // too much to join
 }
 
 TEST(Attention, KeysThatATriangleHidesAreNotVisited) {
@@ -203,7 +197,7 @@ TEST(Attention, WeightsThatSomebodyElseReadsAreStored) {
   Program program = attention.Attended(weights);
   program.outputs.push_back({weights});
   program.structure = "(*,*)";
-  for (const Answer& answer : TeachFunction(program, true)) EXPECT_EQ(Count(answer.source, "tl.exp2("), 0u);
+  for (const Answer& answer : TeachFunction(program, true)) EXPECT_EQ(CountOf(answer.source, "tl.exp2("), 0);
 }
 
 TEST(Attention, HeadsTooLargeForRegistersAreLeftToThreeKernels) {
@@ -216,8 +210,8 @@ TEST(Attention, LargeOnesOfFloat32AreMadeOfBfloat16Parts) {
   ASSERT_GE(answers.size(), 2u);
   EXPECT_EQ(answers[0].strategy, "products of bfloat16 parts");
   EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
-  EXPECT_EQ(Count(answers[0].source, "tl.dot("), 12u) << answers[0].source;
-  EXPECT_EQ(Count(answers[1].source, "tl.dot("), 2u) << answers[1].source;
+  EXPECT_EQ(CountOf(answers[0].source, "tl.dot("), 12) << answers[0].source;
+  EXPECT_EQ(CountOf(answers[1].source, "tl.dot("), 2) << answers[1].source;
 }
 
 TEST(Attention, KeysBeforeAWindowAreNotVisited) {

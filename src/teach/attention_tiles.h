@@ -12,6 +12,7 @@ namespace tritogen::teach {
 struct AttentionTiles {
   int64_t batch, m, n, k, d;  // queries, keys, numbers of a key, of a value
   int64_t block_m, block_n, block_k, block_d;
+  bool half;  // what both products multiply
   // Batches whose programs take turns, so that those with most work begin first; 1: one batch after the
   // other.
   int64_t turns = 1;

@@ -191,6 +191,24 @@ void Conditions::Within(const Value& value, int64_t least, int64_t most, int64_t
   Add(value, fmt::format("< {}", n));
 }
 
+Value Conditions::Quotient(Builder& b, const std::string& name, const Value& value, int64_t by, int64_t least,
+                           int64_t most, int64_t n) {
+  if (by == 1) {
+    Within(value, least, most, n);
+    return value;
+  }
+  const auto number = ConstantIndex(value.view);
+  if (number && *number >= 0 && *number < n * by && *number % by == 0)
+    return b.Affine(name, {{0, value}}, *number / by);
+  Add(value, fmt::format("% {} == 0", by));
+  Value quotient = b.Pointwise(name, fmt::format("{{0}} // {}", by), {value}, Dtype::kInt32, 0);
+  if (least < 0 || most / by >= n) {
+    Add(value, ">= 0");
+    Add(quotient, fmt::format("< {}", n));
+  }
+  return quotient;
+}
+
 std::optional<Value> Conditions::All(Builder& b) const {
   if (values_.empty()) return std::nullopt;
   return b.Pointwise("inside", text_, values_, Dtype::kBool, 0);

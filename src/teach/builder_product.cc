@@ -266,8 +266,7 @@ Value Builder::AlongTheSum(const Value& in) {
   const bool computed =
       maker.IsElementwise() || maker.kind == PrimKind::kMatmul || maker.kind == PrimKind::kScan;
   if ((!computed || maker.once) && options_.products != LowerOptions::Products::kTf32OfCopies) return in;
-  const bool copy = maker.kind == PrimKind::kPointwise && maker.expr == "{0}";
-  view.prim = RoundedToTf32({copy ? maker.operands[0] : graph.Whole(id), in.dtype}).view.prim;
+  view.prim = RoundedToTf32({maker.IsCopy() ? maker.operands[0] : graph.Whole(id), in.dtype}).view.prim;
   return {view, in.dtype};
 }
 

@@ -108,20 +108,11 @@ Value FiltersOf(Builder& b, const Value& weight, const Convolution& g, const Pha
   for (size_t s = 0; s < spatial; ++s) {
     // dilation · k = phase - shift + padding - stride · offset
     const PhaseGrid& grid = phases.dims[s];
-    const int64_t dilation = g.dilation[s], per_phase = grid.phase_step,
-                  per_tap = -g.stride[s] * grid.offset_step,
+    const int64_t per_phase = grid.phase_step, per_tap = -g.stride[s] * grid.offset_step,
                   first = grid.first_phase - grid.shift + g.padding[s] - g.stride[s] * grid.first_offset;
-    Value k = b.Affine("tap", {{per_phase, all[2 + s]}, {per_tap, all[2 + spatial + s]}}, first);
+    const Value k = b.Affine("tap", {{per_phase, all[2 + s]}, {per_tap, all[2 + spatial + s]}}, first);
     const int64_t least = first + per_tap * (grid.taps - 1), most = first + per_phase * (grid.phases - 1);
-    if (dilation == 1) {
-      inside.Within(k, least, most, g.kernel[s]);
-    } else {
-      inside.Add(k, fmt::format("% {} == 0", dilation));
-      if (least < 0) inside.Add(k, ">= 0");
-      k = b.Pointwise("tap", fmt::format("{{0}} // {}", dilation), {k}, Dtype::kInt32, 0);
-      if (most / dilation >= g.kernel[s]) inside.Add(k, fmt::format("< {}", g.kernel[s]));
-    }
-    index.push_back(k);
+    index.push_back(inside.Quotient(b, "tap", k, g.dilation[s], least, most, g.kernel[s]));
   }
   return b.Load("weights", b.Reshape(weight, split), index, inside.All(b));
 }

@@ -7,12 +7,6 @@
 namespace tritogen::teach {
 namespace {
 
-Arg Ints(const std::vector<int64_t>& all) {
-  Arg::List list;
-  for (int64_t one : all) list.push_back(Arg{one});
-  return Arg{std::move(list)};
-}
-
 struct Sizes {
   std::vector<int64_t> in, kernel;
   int64_t stride, padding, output_padding = 0, dilation = 1, channels = 32, images = 8;
@@ -39,14 +33,8 @@ std::string First(const Sizes& s) {
   return TeachFunction(m.Finish(m.Op("aten::relu", {Ref(out)}, y)), true).at(0).source;
 }
 
-bool Says(const std::string& source, std::string_view text) {
-  return source.find(text) != std::string::npos;
-}
-
 int Launches(const std::string& source) {
-  int count = 0;
-  for (size_t at = 0; (at = source.find("num_warps=", at)) != std::string::npos; ++at) ++count;
-  return count;
+  return CountOf(source, "num_warps=");
 }
 
 TEST(ConvPhases, EachResultTakesTheTapsOfItsPhase) {

@@ -52,6 +52,15 @@ bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& do
                      [&](const View& operand) { return Splits(graph, operand, domain, per_row); });
 }
 
+std::optional<View> BehindCopy(const Graph& graph, const View& view, bool finely) {
+  if (view.prim < 0) return std::nullopt;
+  const Prim& copy = graph[view.prim];
+  if (!copy.IsCopy() || copy.once || copy.operands[0].prim < 0 ||
+      graph[copy.operands[0].prim].dtype != copy.dtype)
+    return std::nullopt;
+  return finely ? ComposeFinely(view, copy.operands[0]) : Compose(view, copy.operands[0]);
+}
+
 std::vector<Segment> MatmulDomain(const Prim& prim) {
   const std::vector<int64_t>&sizes = prim.TileSizes(), &shape = prim.pieces > 1 ? sizes : prim.Shape();
   const auto first_m = sizes.begin() + prim.batch_dims;

@@ -68,20 +68,36 @@ void Graph::RemoveUnused() {
       if (view.prim >= 0) view.prim = renamed[view.prim];
     }
   }
+  Rename(renamed);
+  prims = std::move(kept);
+  known_.clear();
+  for (size_t i = 0; i < prims.size(); ++i) known_[HashOf(prims[i])].push_back(static_cast<PrimId>(i));
+}
+
+void Graph::Rename(const std::vector<PrimId>& renamed) {
   for (View& view : outputs) {
     if (view.prim >= 0) view.prim = renamed[view.prim];
   }
   for (Write& write : writes) write = {renamed[write.value], renamed[write.to]};
-  prims = std::move(kept);
-  known_.clear();
-  for (size_t i = 0; i < prims.size(); ++i) known_[HashOf(prims[i])].push_back(static_cast<PrimId>(i));
+}
+
+int64_t Prim::Batches() const {
+  int64_t batches = 1;
+  for (int i = 0; i < batch_dims; ++i) batches *= TileSizes()[i];
+  return batches;
+}
+
+int64_t Prim::RowsOfBatch() const {
+  return Product(TileSizes()) / TileSizes().back() / Batches();
 }
 
 bool FitsDot(Dtype dtype) {
   return dtype == Dtype::kFloat32 || IsHalf(dtype);
 }
 
-bool IsHalf(Dtype dtype) { return dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16; }
+bool IsHalf(Dtype dtype) {
+  return dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
+}
 
 Dtype ComputeDtype(Dtype dtype) {
   switch (dtype) {

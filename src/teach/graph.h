@@ -117,9 +117,13 @@ struct Prim {
   bool IsProduct() const { return kind == PrimKind::kMatmul || kind == PrimKind::kAttention; }
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }
+  // The same elements, in another order or shape.
+  bool IsCopy() const { return kind == PrimKind::kPointwise && expr == "{0}"; }
   const std::vector<int64_t>& Shape() const { return shape.empty() ? sizes : shape; }
   // Of a product: (batch…, m…, n).
   const std::vector<int64_t>& TileSizes() const { return pieces > 1 ? space : sizes; }
+  int64_t Batches() const;
+  int64_t RowsOfBatch() const;
   // Index of the first operand that is read element by element.
   size_t FirstElementwise() const { return kind == PrimKind::kLoad ? 1 : 0; }
 };
@@ -141,6 +145,8 @@ class Graph {
   View Whole(PrimId id) const { return ContiguousView(id, prims[id].sizes); }
   // Drops prims that no output needs and renumbers the rest.
   void RemoveUnused();
+  // Outputs and writes speak of the prims that these have become, by their number of before.
+  void Rename(const std::vector<PrimId>& renamed);
 
  private:
   // Prims by a hash of what nobody changes after Add(): not dtype, not name, not how it is stored.

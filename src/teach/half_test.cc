@@ -9,18 +9,8 @@ namespace {
 constexpr Dtype kHalf = Dtype::kBFloat16;
 constexpr const char* kInTurn = "tl.range(tl.program_id(0), ";
 
-bool Says(const std::string& source, std::string_view text) {
-  return source.find(text) != std::string::npos;
-}
-
 std::string First(const Program& program) {
   return TeachFunction(program, /*strict=*/true).at(0).source;
-}
-
-Arg Ints(const std::vector<int64_t>& all) {
-  Arg::List list;
-  for (int64_t one : all) list.push_back(Arg{one});
-  return Arg{std::move(list)};
 }
 
 // x (m, k) · wᵀ (n, k), and what `behind` does with it.

@@ -37,13 +37,10 @@ class Inliner {
       if (prim.kind == PrimKind::kMatmul && !prim.inlined) SumAlongMemory(&prim);
       moved_.push_back(out_.Add(std::move(prim)));
     }
-    for (View view : graph_.outputs) {
-      if (view.prim >= 0) view.prim = moved_[view.prim];
-      Store(view);
-      out_.outputs.push_back(view);
-    }
-    for (const Graph::Write& write : graph_.writes)
-      out_.writes.push_back({moved_[write.value], moved_[write.to]});
+    out_.outputs = graph_.outputs;
+    out_.writes = graph_.writes;
+    out_.Rename(moved_);
+    for (const View& view : out_.outputs) Store(view);
     out_.RemoveUnused();
     return std::move(out_);
   }
@@ -94,20 +91,9 @@ class Inliner {
     return copy;
   }
 
-  // What a copy was made from, read where that lies. Nothing for a value that is no copy, or that no strides
-  // express; `finely`: more dimensions than the view's may.
-  std::optional<View> BehindCopy(const View& view, bool finely) const {
-    if (view.prim < 0) return std::nullopt;
-    const Prim& copy = out_[view.prim];
-    const bool plain = copy.kind == PrimKind::kPointwise && copy.expr == "{0}" && !copy.once;
-    if (!plain || copy.operands[0].prim < 0 || out_[copy.operands[0].prim].dtype != copy.dtype)
-      return std::nullopt;
-    return finely ? ComposeFinely(view, copy.operands[0]) : Compose(view, copy.operands[0]);
-  }
-
   View Inline(const View& view) {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || view.IsContiguous()) return view;
-    if (auto behind = BehindCopy(view, /*finely=*/false)) return Inline(*behind);
+    if (auto behind = BehindCopy(out_, view, /*finely=*/false)) return Inline(*behind);
     if (auto copy = CopyThrough(view)) return out_.Whole(out_.Add(*std::move(copy)));
     Store(view);  // index arithmetic, too: it cannot be repeated here
     return view;
@@ -129,8 +115,8 @@ class Inliner {
   View IntoProduct(const Prim& product, size_t operand) {
     View view = product.operands[operand];
     const std::vector<Segment> domain = OperandDomain(product, operand);
-    for (auto behind = BehindCopy(view, /*finely=*/true); behind && DigitsOf(*behind, domain, false);
-         behind = BehindCopy(view, /*finely=*/true)) {
+    for (auto behind = BehindCopy(out_, view, /*finely=*/true); behind && DigitsOf(*behind, domain, false);
+         behind = BehindCopy(out_, view, /*finely=*/true)) {
       view = *behind;
     }
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || Flops(view.prim) > kFlopsInProduct) return view;

@@ -189,13 +189,12 @@ class AttentionWriter {
   std::string Factor() const {
     return prim_.expr.empty() ? kLog2E : fmt::format("({} {})", kLog2E, prim_.expr);
   }
-  bool IsHalf() const { return scores_.compute[0] != Dtype::kFloat32 && prim_.compute[1] != Dtype::kFloat32; }
 
   // Exponents are multiplied and shifted at once where scores are of half precision: what the one step rounds
   // away is nothing to what their factors have lost. Of float32 the difference comes first, which is exact.
   void Exponentials(Lines& loop) {
     const std::string factor = Factor();
-    const bool once = IsHalf();
+    const bool once = t_.half;
     loop.Add(
         fmt::format("largest = tl.maximum(maximum, tl.max({}, 1){})", weighed_, once ? " * " + factor : ""));
     loop.Add("# Where all keys so far are masked, there is nothing to take off.");
@@ -309,7 +308,7 @@ class AttentionWriter {
     store("at * D + offs_d[None, :]", "acc", rows + (rows.empty() || columns.empty() ? "" : " & ") + columns);
     lines_.Add("# Behind the values: the largest exponent, and what they are to be divided by.");
     store(fmt::format("{} + at", maxima),
-          IsHalf() ? "maximum[:, None]" : fmt::format("maximum[:, None] * {}", Factor()), rows);
+          t_.half ? "maximum[:, None]" : fmt::format("maximum[:, None] * {}", Factor()), rows);
     store(fmt::format("{} + at", totals), "total[:, None]", rows);
   }
 

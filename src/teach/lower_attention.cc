@@ -7,6 +7,7 @@
 #include "teach/attention.h"
 #include "teach/expression.h"
 #include "teach/lowering.h"
+#include "teach/partition.h"
 
 namespace tritogen::teach {
 namespace {
@@ -50,19 +51,6 @@ std::string TakeFactor(Graph& graph, const Attention& found) {
   return "";
 }
 
-// What the view reads where it is of copies: they are no work for a product, which reads them as they lie.
-View BehindCopies(const Graph& graph, View view) {
-  while (view.prim >= 0) {
-    const Prim& copy = graph[view.prim];
-    if (copy.kind != PrimKind::kPointwise || copy.expr != "{0}" || copy.once) break;
-    const View& of = copy.operands[0];
-    const auto behind = ComposeFinely(view, of);
-    if (!behind || of.prim < 0 || graph[of.prim].dtype != copy.dtype) break;
-    view = *behind;
-  }
-  return view;
-}
-
 // A product's second factor, its dimensions as digits of its three axes.
 struct SharedFactor {
   View view;
@@ -86,7 +74,8 @@ struct SharedFactor {
 };
 
 SharedFactor SecondFactor(const Graph& graph, const Prim& product, int64_t batch) {
-  const View view = BehindCopies(graph, product.operands[1]);
+  View view = product.operands[1];
+  while (const auto behind = BehindCopy(graph, view, /*finely=*/true)) view = *behind;
   if (!view.guards.empty()) return {};
   const int64_t columns = product.sizes.back();
   return {view,
@@ -121,9 +110,7 @@ bool MakeRows(Prim& product, int64_t times) {
 void ShareKeys(Graph& graph, const Attention& found) {
   constexpr int64_t kFewQueries = 16;
   Prim scores = graph[found.scores], result = graph[found.result];
-  int64_t batch = 1;
-  for (int i = 0; i < result.batch_dims; ++i) batch *= result.sizes[i];
-  const int64_t queries = Product(result.sizes) / result.sizes.back() / batch;
+  const int64_t batch = result.Batches(), queries = result.RowsOfBatch();
   if (queries >= kFewQueries) return;
   const SharedFactor keys = SecondFactor(graph, scores, batch), values = SecondFactor(graph, result, batch);
   const int64_t times = std::gcd(keys.Times(), values.Times()), rows = times * queries;
@@ -179,10 +166,9 @@ void Builder::JoinAttention() {
       product->tf32 = options_.UsesTf32();
       if (!product->tf32) product->parts = kParts;
     }
-    int64_t batch = 1;
-    for (int i = 0; i < result.batch_dims; ++i) batch *= result.sizes[i];
-    result.ahead = KeysAhead(graph, found.weighed, batch, rows / batch, result.inner);
-    result.behind = KeysBehind(graph, found.weighed, batch, rows / batch, result.inner);
+    const int64_t batch = result.Batches(), queries = result.RowsOfBatch();
+    result.ahead = KeysAhead(graph, found.weighed, batch, queries, result.inner);
+    result.behind = KeysBehind(graph, found.weighed, batch, queries, result.inner);
     result.kind = PrimKind::kAttention;
     result.name = result.origin = "attention";
     result.operands[0] = found.weighed;

@@ -22,21 +22,7 @@ Value ElementOf(Builder& b, const Convolution& g, size_t s, const Value& y, cons
     return at;
   }
   Value at = b.Affine("at", {{1, y}, {-dilation, k}}, padding);
-  const int64_t least = padding - reach, most = g.out[s] - 1 + padding;
-  if (stride == 1) {
-    inside->Within(at, least, most, n);
-    return at;
-  }
-  const auto number = ConstantIndex(at.view);
-  if (number && *number >= 0 && *number < n * stride && *number % stride == 0)
-    return b.Affine("index", {{0, at}}, *number / stride);
-  inside->Add(at, fmt::format("% {} == 0", stride));
-  Value index = b.Pointwise("index", fmt::format("{{0}} // {}", stride), {at}, Dtype::kInt32, 0);
-  if (least < 0 || most / stride >= n) {
-    inside->Add(at, ">= 0");
-    inside->Add(index, fmt::format("< {}", n));
-  }
-  return index;
+  return inside->Quotient(b, "index", at, stride, padding - reach, g.out[s] - 1 + padding, n);
 }
 
 // Input elements of every window, of shape (n, groups, c, k…, y…), zero outside.

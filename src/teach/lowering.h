@@ -163,6 +163,10 @@ class Conditions {
   // The value, from `least` to `most`, is the index of one of n elements. Both bounds are said where either
   // may be passed: to find that one of them always holds is arithmetic that who learns from it does wrong.
   void Within(const Value& value, int64_t least, int64_t most, int64_t n);
+  // The value, from `least` to `most`, is a multiple of `by`, and what it is divided by that, which is given,
+  // is the index of one of n elements.
+  Value Quotient(Builder& b, const std::string& name, const Value& value, int64_t by, int64_t least,
+                 int64_t most, int64_t n);
   std::string Hole(const Value& value);  // to speak of it in Add
   // Whether all hold; nothing where none was added.
   std::optional<Value> All(Builder& b) const;

@@ -62,6 +62,10 @@ std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis
 // product, so that it can be fused with its reader instead of being stored.
 Graph InlineViews(const Graph& graph);
 
+// What a copy was made from, read where that lies. Nothing for a value that is no copy, or that no strides
+// express; `finely`: more dimensions than the view's may.
+std::optional<View> BehindCopy(const Graph& graph, const View& view, bool finely);
+
 // Dimensions of a reduction as alternating stretches of rows and columns.
 std::vector<Segment> ReduceDomain(const Prim& prim);
 // Axes of a product's result.

@@ -70,17 +70,12 @@ TEST(Partition, AProductReadsBehindCopies) {
   // linear(x).view(4, 8, 2, 8).transpose(1, 2).reshape(4, 16, 8): the reshape is a copy of what is stored
   // already.
   Maker m;
-  const auto ints = [](std::vector<int64_t> numbers) {
-    Arg::List list;
-    for (int64_t number : numbers) list.push_back(Arg{number});
-    return Arg{list};
-  };
   NodeId x = m.Leaf(NodeKind::kInput, "x", {32, 24}), w = m.Leaf(NodeKind::kParameter, "w", {16, 24});
   NodeId bias = m.Leaf(NodeKind::kParameter, "b", {16}), y = m.Leaf(NodeKind::kInput, "y", {64, 40});
   NodeId linear = m.Op("aten::linear", {Ref(x), Ref(w), Ref(bias)}, {32, 16});
-  NodeId heads = m.Op("aten::view", {Ref(linear), ints({8, 4, 2, 8})}, {8, 4, 2, 8});
-  NodeId turned = m.Op("aten::permute", {Ref(heads), ints({2, 1, 0, 3})}, {2, 4, 8, 8});
-  NodeId flat = m.Op("aten::reshape", {Ref(turned), ints({8, 64})}, {8, 64});
+  NodeId heads = m.Op("aten::view", {Ref(linear), Ints({8, 4, 2, 8})}, {8, 4, 2, 8});
+  NodeId turned = m.Op("aten::permute", {Ref(heads), Ints({2, 1, 0, 3})}, {2, 4, 8, 8});
+  NodeId flat = m.Op("aten::reshape", {Ref(turned), Ints({8, 64})}, {8, 64});
   EXPECT_EQ(Groups(m.Finish(m.Op("aten::mm", {Ref(flat), Ref(y)}, {8, 40}))).size(), 2u);
 }
 

@@ -180,12 +180,6 @@ TEST(Teach, LongSumsOfFewTilesAreSharedByManyPrograms) {
   EXPECT_FALSE(parts(sources(1 << 14, 1024, Dtype::kFloat32)["fused"]));  // many tiles
 }
 
-int CountOf(const std::string& source, std::string_view text) {
-  int count = 0;
-  for (size_t at = 0; (at = source.find(text, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
 TEST(Teach, LargeProductsOfFloat32AreMadeOfSixOfBfloat16) {
   const auto answers = [](int64_t rows, Dtype dtype) {
     Maker maker;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,22 @@ namespace tritogen::teach {
 
 inline Arg Ref(NodeId id) {
   return Arg{NodeRef{id}};
+}
+
+inline Arg Ints(const std::vector<int64_t>& all) {
+  Arg::List list;
+  for (int64_t one : all) list.push_back(Arg{one});
+  return Arg{std::move(list)};
+}
+
+inline int CountOf(const std::string& source, std::string_view text) {
+  int count = 0;
+  for (size_t at = 0; (at = source.find(text, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+inline bool Says(const std::string& source, std::string_view text) {
+  return source.find(text) != std::string::npos;
 }
 
 // A Program, node by node.

@@ -18,12 +18,6 @@ std::vector<Answer> Answers(const Program& program, Fp32Precision precision = Fp
   return Teach(request);
 }
 
-int CountOf(const std::string& source, std::string_view text) {
-  int count = 0;
-  for (size_t at = 0; (at = source.find(text, at)) != std::string::npos; ++at) ++count;
-  return count;
-}
-
 // x · y, where x is (m, k) and y (k, n), or their transposes.
 Program Product(int64_t m, int64_t k, int64_t n, bool turned_x, bool turned_y,
                 Dtype dtype = Dtype::kFloat32) {

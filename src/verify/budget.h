@@ -89,6 +89,8 @@ class Expectation {
   double AllowedAt(int64_t flat_index) const;  // absolute
   // Floating only: what each element may be off by, were it so many times the noise. A GPU is waited for.
   at::Tensor AllowedEverywhere(double multiple) const;
+  // How many times the noise of a row is allowed in it.
+  double multiple() const { return RuleFor(dtype_).multiple; }
   // Root mean square of the eager program's errors, or a wobble's; a GPU is waited for.
   double noise() const { return totals().rms_eager; }
   double rms_budget() const { return totals().rms_budget; }  // absolute; a GPU is waited for

@@ -101,10 +101,8 @@ class EdgeRuns {
     const bool given = Expectation(exact, eager, {}).noise() == 0;
     const bool may_be_luck = trial_.distribution == Distribution::kBinary;
     if (given && !may_be_luck) return at::zeros_like(exact);
-    const bool narrow = c10::elementSize(eager.scalar_type()) < 4;
-    const double budget = narrow ? Expectation::kNarrowMultiple : Expectation::kMultiple;
-    return expected.AllowedEverywhere(kinds_[probe] != EdgeKind::kFlat && !task_.cuts_factors ? kTimesNoise
-                                                                                              : budget);
+    const bool jumps = kinds_[probe] != EdgeKind::kFlat;
+    return expected.AllowedEverywhere(jumps && !task_.cuts_factors ? kTimesNoise : expected.multiple());
   }
 
   const Task::Impl& task_;

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "verify/precision.h"
@@ -67,6 +68,21 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   return false;
 }
 
+// Of the numbers from `first` on; a reference that does not run is any.
+template <typename F>
+bool TrialMaker::AnyMovedRun(const Trial& trial, const MovedOptions& options, int first, int count,
+                             const F& is_such) const {
+  const Deadline deadline(task_.options.budget_seconds);
+  MovedRuns runs(task_, deadline, options);
+  if (runs.Setup(*bindings_)) return true;
+  for (int number = first; number < first + count; ++number) {
+    TensorList outputs;
+    if (runs.Run(number, trial.inputs, trial.run_seed, /*exact_inputs=*/false, &outputs) || is_such(outputs))
+      return true;
+  }
+  return false;
+}
+
 // Whether the reference itself, with factors cut at random, is over the budget, or that lets nearly anything
 // pass. Asked where values are far from what a program is made for: steps and saturation then make of little
 // errors large ones.
@@ -74,19 +90,12 @@ bool TrialMaker::Tf32Decides(const Trial& trial) {
   constexpr int kRuns = 2;
   constexpr double kMostOfScale = 0.1;  // what is allowed more than that tells little
   if (!task_.cuts_factors || trial.distribution != Distribution::kHuge) return false;
-  const Deadline deadline(task_.options.budget_seconds);
-  MovedRuns runs(task_, deadline);
-  if (runs.Setup(*bindings_)) return true;
-  for (int number = 0; number < kRuns; ++number) {
-    TensorList outputs;
-    if (runs.Run(number, trial.inputs, trial.run_seed, /*exact_inputs=*/false, &outputs)) return true;
+  return AnyMovedRun(trial, {}, 0, kRuns, [&](const TensorList& outputs) {
     std::vector<PendingComparison> pending = CompareLater(task_, trial, outputs);
     PendingComparison::GetAll(pending);
-    for (PendingComparison& one : pending) {
-      if (!one.Get().ok || one.Get().budget > kMostOfScale) return true;
-    }
-  }
-  return false;
+    return std::ranges::any_of(
+        pending, [](PendingComparison& one) { return !one.Get().ok || one.Get().budget > kMostOfScale; });
+  });
 }
 
 // Whether honest programs in half precision may give another answer altogether: where scores of attention lie
@@ -101,17 +110,12 @@ bool TrialMaker::RoundingDecides(const Trial& trial) {
   if (!task_.narrow || !task_.lets_few_count || task_.cuts_factors || task_.spares_memory || as_it_is ||
       exact)
     return false;
-  const Deadline deadline(task_.options.budget_seconds);
-  MovedRuns runs(task_, deadline, {.times = kTimesMoved});
-  if (runs.Setup(*bindings_)) return true;
-  for (int number = kMoreRuns; number < kMoreRuns + kRuns; ++number) {
-    TensorList outputs;
-    if (runs.Run(number, trial.inputs, trial.run_seed, /*exact_inputs=*/false, &outputs)) return true;
+  return AnyMovedRun(trial, {.times = kTimesMoved}, kMoreRuns, kRuns, [&](const TensorList& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (MovesTooFar(trial, i, outputs[i])) return true;
     }
-  }
-  return false;
+    return false;
+  });
 }
 
 bool TrialMaker::MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const {

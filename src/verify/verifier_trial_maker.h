@@ -36,6 +36,10 @@ class TrialMaker {
 
  private:
   bool OrderMatters(const Trial& trial);
+  // Whether `is_such` of the outputs of any of so many runs with moved inputs and weights.
+  template <typename F>
+  bool AnyMovedRun(const Trial& trial, const MovedOptions& options, int first, int count,
+                   const F& is_such) const;
   bool Tf32Decides(const Trial& trial);
   bool RoundingDecides(const Trial& trial);
   bool MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const;
