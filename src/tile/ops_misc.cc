@@ -211,6 +211,20 @@ bool LowerAssert(Lowering& lowering, const Operation& op) {
   return true;
 }
 
+// Of PTX only what Triton writes for programmatic dependent launch (gdc_wait, gdc_launch_dependents):
+// launches come one after the other here, so that there is nothing to wait for. Their results are dummies.
+void LowerAssembly(Lowering& lowering, const Operation& op) {
+  const std::string& text = op.Attr<std::string>("asm_string");
+  const bool is_dependent_launch =
+      text == "griddepcontrol.wait; // dummy $0" || text == "griddepcontrol.launch_dependents; // dummy $0";
+  if (!is_dependent_launch || !op.operands.empty() || op.results.size() != 1 ||
+      lowering.TypeOf(op.results[0]).elem != Elem::kI32) {
+    lowering.Unsupported(op, "inline assembly is not supported on the CPU");
+  }
+  const int32_t dummy = 0;
+  lowering.Define(op.results[0], {lowering.Constant(&dummy, sizeof dummy), /*uniform=*/true});
+}
+
 bool LowerMisc(Lowering& lowering, const Operation& op) {
   switch (op.code) {
     case OpCode::kProgramId:
@@ -228,7 +242,7 @@ bool LowerMisc(Lowering& lowering, const Operation& op) {
     case OpCode::kPrint:
       return LowerPrint(lowering, op), true;
     case OpCode::kInlineAsm:
-      lowering.Unsupported(op, "inline assembly is not supported on the CPU");
+      return LowerAssembly(lowering, op), true;
     default:
       return false;
   }

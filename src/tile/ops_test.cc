@@ -298,6 +298,24 @@ TEST(Misc, HistogramCountsWhatTheMaskLetsThrough) {
   EXPECT_EQ(y, expected);
 }
 
+// As kernels that are launched programmatically have it: launches follow each other here anyway.
+TEST(Misc, DependentLaunchesAreInOrder) {
+  std::vector<float> x{0.5f};
+  const std::string wait =
+      "    %0 = tt.elementwise_inline_asm \"griddepcontrol.{}; // dummy $0\" "
+      "{{constraints = \"=r\", packed_element = 1 : i32, pure = false}} -> i32\n";
+  const auto kernel = [&](std::string_view what) {
+    return Kernel("%x: !tt.ptr<f32>", fmt::format(fmt::runtime(wait), what) + R"(
+    %v = tt.load %x : !tt.ptr<f32>
+    %w = arith.addf %v, %v : f32
+    tt.store %x, %w : !tt.ptr<f32>)");
+  };
+  TestLaunch(kernel("wait")).Pointer(x, "x").Run();
+  TestLaunch(kernel("launch_dependents")).Pointer(x, "x").Run();
+  EXPECT_EQ(x[0], 2.0f);
+  EXPECT_THROW(TestLaunch(kernel("wait.x")), TtirError);
+}
+
 TEST(Misc, PrintsAndNamedRefusals) {
   std::vector<float> x{0.5f, -2.0f};
   TestLaunch launch(Kernel("%x: !tt.ptr<f32>", R"(
