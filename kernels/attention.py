@@ -68,16 +68,105 @@ def rotate(x, partner, norm, norm_partner, cos, sin, eps, size, NORM: tl.constex
 
 
 @triton.jit
-def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out, partial, table_stride, heads, kv_heads,
+def fresh_heads(source, norm, cos, sin, eps, there, size, NORM: tl.constexpr, D: tl.constexpr, PADDED: tl.constexpr):
+    """Heads as the projection left them, rotated: source (heads, 1) is where each begins. Read past the L1, which may still hold what was
+    there before where a kernel is launched programmatically."""
+    d = tl.arange(0, D)
+    inside = (d < size)[None, :]
+    partner = (d + size // 2) % size
+    if PADDED:
+        there = there & inside
+    x = tl.load(source + d[None, :], mask=there, other=0.0, cache_modifier=".cg")
+    x_partner = tl.load(source + partner[None, :], mask=there, other=0.0, cache_modifier=".cg")
+    if NORM:
+        weight = load_inside(norm + d, d < size, PADDED)[None, :]
+        weight_partner = load_inside(norm + partner, d < size, PADDED)[None, :]
+        x = rotate(x, x_partner, weight, weight_partner, cos, sin, eps, size, True, D)
+    else:
+        x = rotate(x, x_partner, x, x, cos, sin, eps, size, False, D)
+    return x
+
+
+@triton.jit
+def join_partial(at, there, size, best, total, acc, D: tl.constexpr, PADDED: tl.constexpr):
+    """What another program found joins the running softmax: at (heads) points to sums of values, behind which are the largest score and
+    the sum of weights."""
+    other = tl.load(at + size, mask=there, other=-float("inf"), cache_modifier=".cg")
+    other_total = tl.load(at + size + 1, mask=there, other=0.0, cache_modifier=".cg")
+    d = tl.arange(0, D)[None, :]
+    there = there[:, None]
+    if PADDED:
+        there = there & (d < size)
+    other_acc = tl.load(at[:, None] + d, mask=there, other=0.0, cache_modifier=".cg")
+    new_best = tl.maximum(best, other)
+    keep = tl.exp2(best - new_best)
+    weight = tl.exp2(other - new_best)
+    return new_best, total * keep + other_total * weight, acc * keep[:, None] + other_acc * weight[:, None]
+
+
+@triton.jit
+def paged_shared(qkv, q_norm, rope, keys, values, tables, positions, items, members, partial, table_stride, heads, kv_heads,
+                 scale_log2, eps, head_dim, NORM: tl.constexpr, ROWS: tl.constexpr, D: tl.constexpr, PADDED: tl.constexpr,
+                 BLOCK: tl.constexpr, PRECISION: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
+    """Blocks that several rows share are read once for all of them (Hydragen: Juravsky et al. 2024, arXiv 2402.05099): program (item, kv
+    head) -> partial (items, kv_heads, ROWS, head_dim + 2) for paged_decode with SHARED: sum of values, largest score, sum of weights.
+
+    items (n, 4): the first of the item's rows in `members` (row numbers), how many there are (0: nothing is done), the first block, the
+    one behind the last. qkv and rope as in paged_decode. A key head's queries of one row after those of another fill the tile's rows.
+    """
+    if PDL:
+        tl.extra.cuda.gdc_wait()
+        tl.extra.cuda.gdc_launch_dependents()  # paged_decode, which waits before it reads `partial`
+    item = items + tl.program_id(0) * 4
+    kv = tl.program_id(1)
+    if PADDED:
+        size = head_dim
+    else:
+        size: tl.constexpr = D
+    first_member = tl.load(item)
+    group = heads // kv_heads
+    m = tl.arange(0, ROWS)
+    here = m // group < tl.load(item + 1)
+    row = tl.load(members + first_member + m // group, mask=here, other=0).to(tl.int64)
+    position = tl.load(positions + row, mask=here, other=0).to(tl.int64)
+    d = tl.arange(0, D)
+    inside = (d < size)[None, :]
+    there = here[:, None]
+    angle = rope + position[:, None] * size + (d % (size // 2))[None, :]
+    cos = tl.load(angle, mask=there, other=0.0)
+    sin = tl.load(angle + size // 2, mask=there, other=0.0)
+    source = qkv + (row * (heads + 2 * kv_heads) + kv * group + m % group)[:, None] * size
+    q = fresh_heads(source, q_norm, cos, sin, eps, there, size, NORM, D, PADDED)
+    best = tl.full((ROWS,), -float("inf"), tl.float32)
+    total = tl.zeros((ROWS,), tl.float32)
+    acc = tl.zeros((ROWS, D), tl.float32)
+    n = tl.arange(0, BLOCK)
+    in_block = n[:, None] * size + d[None, :]
+    table = tables + tl.load(members + first_member).to(tl.int64) * table_stride
+    for b in range(tl.load(item + 2), tl.load(item + 3)):
+        base = (tl.load(table + b).to(tl.int64) * kv_heads + kv) * (BLOCK * size)
+        block_keys = load_inside(keys + base + in_block, inside, PADDED)
+        block_values = load_inside(values + base + in_block, inside, PADDED)
+        best, total, acc = join_block(q, block_keys, block_values, n, best, total, acc, scale_log2, False, PRECISION)
+    to = partial + ((tl.program_id(0).to(tl.int64) * kv_heads + kv) * ROWS + m)[:, None] * (size + 2)
+    store_heads(to + d[None, :], acc, there, inside, PADDED)
+    tl.store(to + size, best[:, None], mask=there)
+    tl.store(to + size + 1, total[:, None], mask=there)
+
+
+@triton.jit
+def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out, partial, shares, table_stride, heads, kv_heads,
                  scale_log2, eps, blocks_each, head_dim, FRESH: tl.constexpr, NORM: tl.constexpr, SPLIT: tl.constexpr,
-                 GROUP: tl.constexpr, D: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr,
-                 PDL: tl.constexpr):  # fmt: skip
+                 SHARED: tl.constexpr, GROUP: tl.constexpr, D: tl.constexpr, PADDED: tl.constexpr, BLOCK: tl.constexpr,
+                 PRECISION: tl.constexpr, PDL: tl.constexpr):  # fmt: skip
     """One token a row against its sequence: program (row, kv head and tile of its group, split) -> out (rows, heads * head_dim).
 
     FRESH: qkv (rows, (heads + 2 kv_heads) * head_dim) is as the projection left it; the row's own key and value are put into the cache
     here. Otherwise they are there, and qkv (rows, heads * head_dim) holds rotated queries. rope (positions, 2, head_dim/2): cosines, sines.
     SPLIT: blocks are shared out, blocks_each to a program (0: evenly), and `partial` (rows, heads, splits, head_dim + 2) is written for
     join_splits: sum of values, largest score, sum of weights.
+    SHARED > 0, of FRESH rows, not SPLIT: the first blocks of a row are left to paged_shared, whose ROWS it is and whose `partial` is read.
+    shares (rows, 4): how many blocks; the first item of them, how many items there are, the row's place among the items' rows.
     """
     row = tl.program_id(0).to(tl.int64)
     group = heads // kv_heads
@@ -96,28 +185,27 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
     n = tl.arange(0, BLOCK)
     position = tl.load(positions + row)
     table = tables + row * table_stride
+    if SHARED > 0:
+        share = shares + row * 4
+        shared_blocks = tl.load(share)
+        item = tl.load(share + 1).to(tl.int64)
+        items = tl.load(share + 2)
+        place = tl.load(share + 3) * group
     own = ((tl.load(table + position // BLOCK).to(tl.int64) * kv_heads + kv) * BLOCK + position % BLOCK) * size
     if FRESH:
-        source = qkv + row * (heads + 2 * kv_heads) * size
-        cos = tl.load(rope + position.to(tl.int64) * size + d % (size // 2))[None, :]
-        sin = tl.load(rope + position.to(tl.int64) * size + size // 2 + d % (size // 2))[None, :]
-        if PDL:  # programmatic dependent launch: what is above may run while the kernel before this one, which writes qkv, ends
+        angle = rope + position.to(tl.int64) * size + (d % (size // 2))[None, :]
+        cos = tl.load(angle)
+        sin = tl.load(angle + size // 2)
+        # Programmatic dependent launch: what is above may run while the kernel before this one ends, which writes qkv. Where that is
+        # paged_shared, the one before it has ended, and what paged_shared writes is read last.
+        if PDL and SHARED == 0:
             tl.extra.cuda.gdc_wait()
-        q = load_heads(source + head[:, None] * size + d[None, :], there, inside, PADDED)
-        q_partner = load_heads(source + head[:, None] * size + partner[None, :], there, inside, PADDED)
-        k = load_inside(source + (heads + kv) * size + d, d < size, PADDED)[None, :]
-        k_partner = load_inside(source + (heads + kv) * size + partner, d < size, PADDED)[None, :]
-        v = load_inside(source + (heads + kv_heads + kv) * size + d, d < size, PADDED)[None, :]
-        if NORM:
-            norm = load_inside(q_norm + d, d < size, PADDED)[None, :]
-            norm_partner = load_inside(q_norm + partner, d < size, PADDED)[None, :]
-            q = rotate(q, q_partner, norm, norm_partner, cos, sin, eps, size, True, D)
-            norm = load_inside(k_norm + d, d < size, PADDED)[None, :]
-            norm_partner = load_inside(k_norm + partner, d < size, PADDED)[None, :]
-            k = rotate(k, k_partner, norm, norm_partner, cos, sin, eps, size, True, D)
-        else:
-            q = rotate(q, q_partner, q, q, cos, sin, eps, size, False, D)
-            k = rotate(k, k_partner, k, k, cos, sin, eps, size, False, D)
+        source = qkv + row * (heads + 2 * kv_heads) * size
+        q = fresh_heads(source + head[:, None] * size, q_norm, cos, sin, eps, there, size, NORM, D, PADDED)
+        one = tl.zeros((1, 1), tl.int32)
+        k = fresh_heads(source + (heads + kv + one) * size, k_norm, cos, sin, eps, one == 0, size, NORM, D, PADDED)
+        v_there = (one == 0) & inside
+        v = tl.load(source + (heads + kv_heads + kv) * size + d[None, :], mask=v_there, other=0.0, cache_modifier=".cg")
         if (tl.program_id(1) % tiles == 0) & (tl.program_id(2) == 0):
             if PADDED:
                 tl.store(keys + own + d[None, :], k, mask=inside)
@@ -147,6 +235,8 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
         total = tl.full((GROUP,), 1.0, tl.float32)
         acc = v.to(tl.float32) + tl.zeros((GROUP, D), tl.float32)
         first = 0
+        if SHARED > 0:
+            first = shared_blocks
         last = position // BLOCK
         has_rest = position % BLOCK != 0
     in_block = n[:, None] * size + d[None, :]
@@ -161,6 +251,12 @@ def paged_decode(qkv, q_norm, k_norm, rope, keys, values, tables, positions, out
         block_keys = load_heads(keys + base + in_block, seen[:, None], inside, PADDED)
         block_values = load_heads(values + base + in_block, seen[:, None], inside, PADDED)
         best, total, acc = join_block(q, block_keys, block_values, seen[None, :], best, total, acc, scale_log2, True, PRECISION)
+    if SHARED > 0:
+        if PDL:
+            tl.extra.cuda.gdc_wait()
+        for i in range(0, items):
+            at = partial + (((item + i) * kv_heads + kv) * SHARED + place + member) * (size + 2)
+            best, total, acc = join_partial(at, member < group, size, best, total, acc, D, PADDED)
     if PDL:
         tl.extra.cuda.gdc_launch_dependents()
     if SPLIT:

@@ -76,7 +76,7 @@ def options(num_warps=4, num_stages=3, launch_pdl=False, multiples=None):
     return {"num_warps": num_warps, "num_stages": num_stages, "launch_pdl": launch_pdl, "multiples": multiples or MULTIPLES}
 
 
-INT_POINTERS = ("tables", "table_rows", "tiles", "positions", "tokens", "last", "slots", "seen", "whole", "places")
+INT_POINTERS = ("tables", "table_rows", "tiles", "items", "members", "shares", "positions", "tokens", "last", "slots", "seen", "whole", "places")
 FLOAT_POINTERS = ("rope", "partial", "numbers", "cuts", "found", "logprobs", "squares")
 FLOAT_SCALARS = ("eps", "scale_log2")
 WIDTHS = (512, 1024, 2048, 4096, 8192)  # of a model; a row is one tile
@@ -84,6 +84,7 @@ HEADS = (32, 64, 128, 256)  # elements of a head; with others (multiples of 16) 
 ANY_HEADS = (128, 256)  # tiles of heads with any other even number of elements
 ANY_WIDTH = 2048  # elements of a row at once where it may have any number
 BLOCK = 64  # tokens of a block of the cache
+SHARED_ROWS = 64  # queries of a program of paged_shared
 MULTIPLES = {"n": 16, "k": 16, "head_dim": 16}
 ANY_MULTIPLES = {"head_dim": 2}  # of kernels for rows, matrices and heads of any size
 
@@ -132,10 +133,17 @@ def attention_variants(variant, short, dtype, precision, d, head, padded=False, 
         yield variant(f"rope_to_cache.{head}.{norm}", attention.rope_to_cache, constants, dtype, multiples=multiples)
     for fresh, norm in ((0, 0),) if is_any else ((0, 0), (1, 0), (1, 1)):
         for split, pdl in ((0, 0), (1, 0), (0, 1)) if fresh and not padded else ((0, 0), (1, 0)):
-            choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "GROUP": 16, "PDL": bool(pdl)}
+            choice = {"FRESH": bool(fresh), "NORM": bool(norm), "SPLIT": bool(split), "SHARED": 0, "GROUP": 16, "PDL": bool(pdl)}
             yield variant(f"paged_decode.{head}.{fresh}{norm}{split}{pdl}", attention.paged_decode, cache | precision | choice, dtype,
                           num_warps=4 if wide else 2 if d > 64 else 1, num_stages=stages, launch_pdl=bool(pdl),
                           multiples=multiples)  # fmt: skip
+        if fresh:
+            yield variant(f"paged_decode.{head}.1{norm}.shared", attention.paged_decode,
+                          cache | precision | choice | {"SPLIT": False, "SHARED": SHARED_ROWS, "PDL": True},
+                          dtype, num_warps=4 if wide else 2 if d > 64 else 1, num_stages=stages, launch_pdl=True)  # fmt: skip
+            yield variant(f"paged_shared.{head}.{norm}", attention.paged_shared,
+                          cache | precision | {"NORM": bool(norm), "ROWS": SHARED_ROWS, "PDL": True}, dtype,
+                          num_warps=8 if wide else 4, num_stages=stages, launch_pdl=True)  # fmt: skip
     join = {"D": d, "PADDED": padded or is_any}
     yield variant(f"join_splits.{head}", attention.join_splits, join, dtype, num_warps=1, multiples=multiples)
     yield variant(f"paged_prefill.{head}", attention.paged_prefill, cache | precision | {"ROWS": 64 if wide else 128}, dtype,

@@ -37,7 +37,7 @@ struct BenchOptions {
   int32_t sequences = 256, prompt = 512, answer = 512, group = 1, slots = 0, prefill_tokens = 8192,
           repeat = 2;
   RankOptions ranks;
-  bool batch_invariant = false, no_graphs = false, no_overlap = false;
+  bool batch_invariant = false, no_graphs = false, no_overlap = false, no_sharing = false;
   int32_t fused_rows = GpuRunnerOptions().fused_rows;
   double temperature = 1;
 };
@@ -156,6 +156,7 @@ std::unique_ptr<Runner> MakeRunner(const BenchOptions& o, const ModelConfig& con
   runner.context = o.prompt + o.answer + 1;
   runner.batch_invariant = o.batch_invariant;
   runner.graphs = !o.no_graphs;
+  if (o.no_sharing) runner.share_prefixes = SharePrefixes::kNever;
   runner.fused_rows = o.fused_rows;
   if (!options.cuda) runner.cache_bytes = kCacheBytesOnCpus;
   const at::ScalarType dtype = o.dtype == "float32" ? at::kFloat : at::kBFloat16;
@@ -176,19 +177,26 @@ std::unique_ptr<Runner> MakeRunner(const BenchOptions& o, const ModelConfig& con
   return MakeGpuRunner(std::make_shared<const DecoderWeights>(options.load({}, device)), runner);
 }
 
-// What is measured, and the least time that memory allows.
+// What is measured, and the least time that memory allows: weights, and keys and values once, those of a
+// prompt once for all of its answers.
 nlohmann::json Describe(const BenchOptions& o, const ModelConfig& config) {
   const int64_t parameters = Parameters(config);
   const double element = o.dtype == "float32" ? 4 : 2;
   const double step_bytes = element * static_cast<double>(parameters) -
                             (config.tied_embeddings ? 0 : element * config.vocabulary * config.hidden) +
                             2 * element * config.layers * config.kv_heads * config.head_dim * o.sequences *
-                                (o.prompt + o.answer / 2.0);
-  nlohmann::json report = {{"shape", o.shape},         {"dtype", o.dtype},
-                           {"parameters", parameters}, {"gpus", o.ranks.size},
-                           {"sequences", o.sequences}, {"prompt", o.prompt},
-                           {"answer", o.answer},       {"group", o.group},
-                           {"graphs", !o.no_graphs},   {"bytes_of_a_step", step_bytes}};
+                                (o.prompt / static_cast<double>(o.group) + o.answer / 2.0);
+  nlohmann::json report = {{"shape", o.shape},
+                           {"dtype", o.dtype},
+                           {"parameters", parameters},
+                           {"gpus", o.ranks.size},
+                           {"sequences", o.sequences},
+                           {"prompt", o.prompt},
+                           {"answer", o.answer},
+                           {"group", o.group},
+                           {"graphs", !o.no_graphs},
+                           {"sharing", !o.no_sharing},
+                           {"bytes_of_a_step", step_bytes}};
   const Gpu* const gpu = Gpu::Current();
   report["device"] = gpu != nullptr ? gpu->info().name : "CPUs as the tile machine";
   if (gpu == nullptr) return report;
@@ -246,6 +254,7 @@ int RunBench(int argc, char** argv, const Environment& environment) {
   engine->add_option("--temperature", o.temperature)->check(kNonNegative);
   engine->add_flag("--batch-invariant", o.batch_invariant);
   engine->add_flag("--no-graphs", o.no_graphs, "launch kernel by kernel");
+  engine->add_flag("--no-sharing", o.no_sharing, "each answer reads the prompt's keys and values for itself");
   engine->add_flag("--no-overlap", o.no_overlap, "plan a step when the one before is done");
   engine->add_option("--out", o.out, "JSON file");
   engine->add_option("--tokens", o.tokens, "JSON file for the first run's tokens: a list for each answer");

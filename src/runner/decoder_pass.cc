@@ -20,6 +20,12 @@ constexpr int64_t kSwigluBlock = 1024;        // and BLOCK of swiglu
 constexpr int64_t kRopeTile = 32;             // and TILE of rope_to_cache
 constexpr int64_t kProgramsPerProcessor = 4;  // of decode attention, to keep the memory busy
 constexpr int64_t kMostSplits = 64;
+constexpr int64_t kSharedQueries = 64;  // of a program of paged_shared: kernels/emit.py's SHARED_ROWS
+constexpr int64_t kSharedProgramsPerProcessor = 2;
+// Keys and values of a layer that are not read again from the L2, for each processor, from which on another
+// kernel takes less time than they do; where products overlap with attention, that hides some of their time.
+// Measured: docs/log/2026-11-25-shared-prefixes.md.
+constexpr int64_t kSavedBytesPerProcessor = int64_t{512} << 10, kSavedBytesWhereFused = int64_t{1} << 20;
 // Tiles of kernels/linear.py's kinds (kernels/emit.py: linear_variants), and what they are chosen by.
 constexpr int64_t kTileRows = 64, kColumns = 64, kAddColumns = 32;
 constexpr int64_t kWideMlp = 2048;  // from this intermediate size on cuBLAS and separate norms are faster
@@ -67,7 +73,7 @@ struct DecoderPass::Rows {
         attended(pass.attended_.narrow(0, 0, n)),
         gate_up(pass.gate_up_.narrow(0, 0, n)),
         hidden(pass.hidden_.narrow(0, 0, n)),
-        overlaps(pass.x_.is_cuda() && pass.CanFuse() && n >= pass.options_.fused_rows) {}
+        overlaps(pass.CanFuse() && n >= pass.options_.fused_rows) {}
   at::Tensor x, y, delta, qkv, queries, attended, gate_up, hidden;
   bool overlaps;  // kernels may start while the one before ends
 };
@@ -98,7 +104,12 @@ DecoderPass::DecoderPass(std::shared_ptr<const DecoderWeights> weights, const Pa
   for (int64_t rows = 1; rows <= options.decode_rows; ++rows) {
     if (const int64_t splits = Splits(rows, width); splits > 1) parts = std::max(parts, rows * splits);
   }
-  partial_ = at::empty({parts * config_.heads, config_.head_dim + 2}, like.options().dtype(at::kFloat));
+  int64_t partials = parts * config_.heads;
+  if (const SharingOptions share = sharing(); share.rows_of_item >= 2) {
+    partials = std::max(
+        partials, PrefixSharing(share).MostItems(options.decode_rows) * config_.kv_heads * kSharedQueries);
+  }
+  partial_ = at::empty({partials, config_.head_dim + 2}, like.options().dtype(at::kFloat));
   row_numbers_ = at::arange(options.decode_rows, like.options().dtype(at::kInt));
   if (!CanFuse()) return;
   squares_ = at::empty({CeilDiv(config_.hidden, kAddColumns), options.decode_rows},
@@ -111,6 +122,20 @@ bool DecoderPass::CanFuse() const {
   // The sum of all ranks stands between a product and the stream.
   return ranks_ == nullptr && even && config_.intermediate < kWideMlp && !options_.batch_invariant &&
          !config_.mlp_bias && dtype_ != "f32" && options_.decode_rows >= options_.fused_rows;
+}
+
+SharingOptions DecoderPass::sharing() const {
+  SharingOptions share;
+  share.block_tokens = kCacheBlock;
+  if (options_.batch_invariant || IsAnyHead(config_.head_dim)) return share;
+  const int64_t block_bytes = 2 * config_.kv_heads * kCacheBlock * config_.head_dim *
+                              static_cast<int64_t>(weights_->embedding.element_size());
+  share.rows_of_item = static_cast<int32_t>(kSharedQueries / (config_.heads / config_.kv_heads));
+  share.wanted_items =
+      static_cast<int32_t>(CeilDiv(options_.processors * kSharedProgramsPerProcessor, config_.kv_heads));
+  const int64_t saved = CanFuse() ? kSavedBytesWhereFused : kSavedBytesPerProcessor;
+  share.least_saved = CeilDiv(options_.processors * saved, block_bytes);
+  return share;
 }
 
 // Programs that share a row's blocks: 1 unless the rows are too few to fill the device.
@@ -138,6 +163,10 @@ std::vector<std::string> DecoderPass::KernelNames() const {
        {std::string("000"), std::string("001"), "1" + norm + "0", "1" + norm + "1"}) {
     if (choice[0] == '1' && IsAnyHead(config_.head_dim)) continue;
     names.push_back(Kernel("paged_decode", head_ + "." + choice + "0"));
+  }
+  if (sharing().rows_of_item >= 2) {
+    names.push_back(Kernel("paged_shared", head_ + "." + norm));
+    names.push_back(Kernel("paged_decode", head_ + ".1" + norm + ".shared"));
   }
   if (options_.batch_invariant) {
     for (const char* choice : {"plain.00", "plain.10", "any.00", "any.10"}) {
@@ -201,9 +230,9 @@ void DecoderPass::ToCache(const LayerWeights& layer, size_t index, const PagedCa
 
 void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRows& in,
                          const PagedCache& cache, bool fresh, const Rows& rows) {
+  if (in.items.defined()) return AttendShared(layer, index, in, cache, rows);
   const int64_t n = rows.x.size(0), splits = Splits(n, in.tables.size(1));
   fresh = fresh && !IsAnyHead(config_.head_dim);  // these have no such form
-  const double scale = std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
   if (!fresh)
     ToCache(layer, index, cache, in.tables, row_numbers_.narrow(0, 0, n), in.positions, rope_, rows);
   const at::Tensor& any = layer.input_norm;
@@ -213,12 +242,33 @@ void DecoderPass::Attend(const LayerWeights& layer, size_t index, const DecodeRo
   LaunchBuiltin(Kernel("paged_decode", choice), {n, HeadTiles(config_), splits},
                 {fresh ? rows.qkv : rows.queries, norm ? layer.q_norm : any, norm ? layer.k_norm : any, rope_,
                  cache.keys[index], cache.values[index], in.tables, in.positions, rows.attended, partial_,
-                 in.tables.stride(0), config_.heads, config_.kv_heads, scale, config_.rms_norm_eps,
-                 options_.blocks_each, config_.head_dim});
+                 in.tables, in.tables.stride(0), config_.heads, config_.kv_heads, ScoreScale(),
+                 config_.rms_norm_eps, options_.blocks_each, config_.head_dim});
   if (splits > 1) {
     LaunchBuiltin(Kernel("join_splits", head_), n * config_.heads,
                   {partial_, rows.attended, splits, config_.head_dim});
   }
+}
+
+// The second kernel starts while the first one runs, and waits for it last.
+void DecoderPass::AttendShared(const LayerWeights& layer, size_t index, const DecodeRows& in,
+                               const PagedCache& cache, const Rows& rows) {
+  const std::string norm = config_.qk_norm ? "1" : "0";
+  const at::Tensor& q_norm = config_.qk_norm ? layer.q_norm : layer.input_norm;
+  const at::Tensor& k_norm = config_.qk_norm ? layer.k_norm : layer.input_norm;
+  LaunchBuiltin(Kernel("paged_shared", head_ + "." + norm), {in.items.size(0), config_.kv_heads},
+                {rows.qkv, q_norm, rope_, cache.keys[index], cache.values[index], in.tables, in.positions,
+                 in.items, in.members, partial_, in.tables.stride(0), config_.heads, config_.kv_heads,
+                 ScoreScale(), config_.rms_norm_eps, config_.head_dim});
+  LaunchBuiltin(Kernel("paged_decode", head_ + ".1" + norm + ".shared"), {rows.x.size(0), HeadTiles(config_)},
+                {rows.qkv, q_norm, k_norm, rope_, cache.keys[index], cache.values[index], in.tables,
+                 in.positions, rows.attended, partial_, in.shares, in.tables.stride(0), config_.heads,
+                 config_.kv_heads, ScoreScale(), config_.rms_norm_eps, 0, config_.head_dim});
+}
+
+// Scores are powers of two.
+double DecoderPass::ScoreScale() const {
+  return std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
 }
 
 void DecoderPass::Mlp(const LayerWeights& layer, const Rows& rows) {
@@ -310,7 +360,6 @@ at::Tensor DecoderPass::logits(int64_t rows) const {
 void DecoderPass::Prefill(const PrefillTokens& in, const PagedCache& cache) {
   const at::NoGradGuard no_gradients;
   const Rows rows(*this, in.tokens.size(0));
-  const double scale = std::log2(std::exp(1.0)) / std::sqrt(static_cast<double>(config_.head_dim));
   Embed(in.tokens, in.tokens, in.tokens, /*scaled=*/false, rows);
   for (size_t i = 0; i < weights_->layers.size(); ++i) {
     const LayerWeights& layer = weights_->layers[i];
@@ -321,7 +370,7 @@ void DecoderPass::Prefill(const PrefillTokens& in, const PagedCache& cache) {
     if (i + 1 == weights_->layers.size()) break;  // nobody asks for these tokens' logits
     LaunchBuiltin(Kernel("paged_prefill", head_), {in.tiles.size(0), config_.heads},
                   {rows.queries, cache.keys[i], cache.values[i], in.tables, in.tiles, rows.attended,
-                   in.tables.stride(0), config_.heads, config_.kv_heads, scale, config_.head_dim});
+                   in.tables.stride(0), config_.heads, config_.kv_heads, ScoreScale(), config_.head_dim});
     Linear(rows.attended, layer.attention_out, layer.attention_bias, rows.delta);
     SumDelta(rows);
     Norm(rows.x, &rows.delta, layer.mlp_norm, rows.y);

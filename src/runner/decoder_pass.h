@@ -10,6 +10,7 @@
 
 #include "model/decoder.h"
 #include "ranks/ranks.h"
+#include "runner/prefix_sharing.h"
 
 namespace tritogen {
 
@@ -27,6 +28,8 @@ struct DecodeRows {
   at::Tensor positions;  // [rows]
   at::Tensor tables;     // [rows, width]
   at::Tensor last;       // [slots]
+  // SharedBlocks: [items, 4], [rows], [rows, 4]. Undefined: each row reads all of its blocks.
+  at::Tensor items, members, shares;
 };
 
 struct PrefillTokens {
@@ -63,12 +66,14 @@ class DecoderPass {
   // Writes the tokens' keys and values.
   void Prefill(const PrefillTokens& in, const PagedCache& cache);
   // Writes the rows' keys and values; returns logits [rows, vocabulary], valid until the next call. `fresh`:
-  // no two rows are of one sequence.
+  // no two rows are of one sequence, as must be where blocks are shared.
   at::Tensor Decode(const DecodeRows& in, const PagedCache& cache, bool fresh);
 
   at::Tensor logits(int64_t rows) const;  // what Decode returned
   std::vector<std::string> KernelNames() const;
   int64_t prefill_tile() const { return prefill_tile_; }
+  // What pays on this device; of no rows where the kernels or PassOptions have no such form.
+  SharingOptions sharing() const;
 
  private:
   struct Rows;  // scratch for one call
@@ -81,9 +86,12 @@ class DecoderPass {
   at::Tensor Logits(const Rows& rows);
   void Attend(const LayerWeights& layer, size_t index, const DecodeRows& in, const PagedCache& cache,
               bool fresh, const Rows& rows);
+  void AttendShared(const LayerWeights& layer, size_t index, const DecodeRows& in, const PagedCache& cache,
+                    const Rows& rows);
   void ToCache(const LayerWeights& layer, size_t index, const PagedCache& cache, const at::Tensor& tables,
                const at::Tensor& table_rows, const at::Tensor& positions, const at::Tensor& rope,
                const Rows& rows);
+  double ScoreScale() const;
   int64_t Splits(int64_t rows, int64_t width) const;
   std::string Kernel(std::string_view name, std::string_view choice = "") const;
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include "base/error.h"
@@ -13,7 +12,7 @@
 #include "kernels/builtin.h"
 #include "model/rope.h"
 #include "runner/cache_blocks.h"
-#include "runner/decoder_pass.h"
+#include "runner/decode_inputs.h"
 #include "runner/device_sampler.h"
 #include "runner/staging.h"
 #include "verify/device_errors.h"
@@ -25,18 +24,6 @@ namespace {
 constexpr int64_t kBlocksEach = 8;     // of a program of decode attention in the batch-invariant mode
 constexpr size_t kStretchedRopes = 8;  // are kept
 constexpr int64_t kStagedPart = 5 * Staging::kAlignWords;  // is lost at most to a part's arrays
-
-// Sizes that decode batches are padded to: a graph each.
-int32_t PaddedRows(int32_t rows, int32_t most) {
-  const int32_t step = rows <= 8 ? 1 : rows <= 64 ? 8 : rows <= 256 ? 32 : 64;
-  const int32_t padded = rows <= 8 ? static_cast<int32_t>(std::bit_ceil(static_cast<uint32_t>(rows)))
-                                   : static_cast<int32_t>(RoundUp(rows, step));
-  return std::min(padded, most);
-}
-
-bool HasCuts(const SamplingOptions& s) {
-  return s.temperature > 0 && (s.top_k > 0 || s.top_p < 1 || s.min_p > 0);
-}
 
 // What a step in flight will give.
 struct Pending {
@@ -57,25 +44,18 @@ class GpuRunner final : public Runner {
   void WeightsChanged() override {}  // the passes read the tensors themselves
 
  private:
-  struct Views {  // of the decode inputs and results, for a number of rows
-    DecodeRows rows;
-    SampleRows sampling;
-    SampleOut out;
-  };
-
   void CompileKernels();
   void Say(const Opening& opening) const {
     if (options_.on_opening && (ranks_ == nullptr || ranks_->rank() == 0)) options_.on_opening(opening);
   }
   int64_t ResultWords() const { return rows_ * (3 + 2 * kTopLogits); }
-  Views ViewsOf(int64_t rows);
+  SampleOut Results(int64_t rows) const;
   void Start(const SlotStart& start);
   void Prefill(const std::vector<PrefillChunk>& chunks);
   PrefillTokens Stage(const std::vector<const PrefillChunk*>& chunks);
   at::Tensor StretchedRope(int32_t prompt);
   void Decode(const std::vector<DecodeRow>& rows, Pending* pending);
-  void FillRow(const DecodeRow* row, int64_t index, int32_t* header, int32_t* tables);
-  void RunDecode(int32_t padded, bool cuts, bool fresh);
+  void RunDecode(const DecodeShape& shape, bool fresh);
   int64_t Width() const { return CeilDiv(limits_.context, kCacheBlock); }
 
   const std::shared_ptr<Ranks> ranks_;  // goes last: NCCL's communicators outlive the graphs that use them
@@ -88,12 +68,12 @@ class GpuRunner final : public Runner {
   std::unique_ptr<DecoderPass> pass_;
   std::unique_ptr<DeviceSampler> sampler_;
   std::unique_ptr<CacheBlocks> cache_;
-  std::unique_ptr<Staging> decode_in_, prefill_in_, results_;
+  std::unique_ptr<DecodeInputs> decode_in_;
+  std::unique_ptr<Staging> prefill_in_, results_;
   std::map<int32_t, at::Tensor> stretched_;  // angles of prompts by their lengths
   std::vector<SamplingOptions> slots_;
-  std::vector<char> slot_taken_;  // scratch of Decode
   std::unique_ptr<GraphMemory> graph_memory_;
-  std::map<std::pair<int32_t, bool>, std::optional<cuda::Graph>> graphs_;  // empty: ran once, captured next
+  std::map<DecodeShape, std::optional<cuda::Graph>> graphs_;  // empty: ran once, captured next
   std::vector<CUevent> events_;
   std::vector<Pending> in_flight_;
   int64_t submitted_ = 0;
@@ -133,15 +113,17 @@ GpuRunner::GpuRunner(std::shared_ptr<const DecoderWeights> weights, const GpuRun
   sampler_ = std::make_unique<DeviceSampler>(limits_.decode_rows, limits_.slots + 1, limits_.vocabulary,
                                              weights_->embedding);
   const int64_t tiles = CeilDiv(limits_.prefill_tokens, pass_->prefill_tile()) + limits_.slots;
-  decode_in_ = std::make_unique<Staging>(rows_ * (3 + kSampleWhole + kSampleNumbers + Width()), device_);
   prefill_in_ = std::make_unique<Staging>(
       3 * limits_.prefill_tokens + 4 * tiles + limits_.slots * (Width() + kStagedPart), device_);
   results_ = std::make_unique<Staging>(ResultWords(), device_);
   slots_.resize(limits_.slots + 1);
-  slot_taken_.resize(limits_.slots + 1);
   const int64_t blocks = BlocksFor(*weights_, options, limits_, ranks_.get());
   limits_.blocks = static_cast<int32_t>(blocks);
   cache_ = std::make_unique<CacheBlocks>(*weights_, blocks);
+  SharingOptions sharing = pass_->sharing();
+  if (options.share_prefixes == SharePrefixes::kAlways) sharing.least_saved = 1;
+  if (options.share_prefixes == SharePrefixes::kNever) sharing.rows_of_item = 0;
+  decode_in_ = std::make_unique<DecodeInputs>(limits_, sharing, device_);
   CompileKernels();
   if (gpu_ == nullptr) return;
   graph_memory_ = std::make_unique<GraphMemory>();
@@ -171,29 +153,12 @@ GpuRunner::~GpuRunner() {
   for (CUevent event : events_) gpu_->driver().cuEventDestroy(event);
 }
 
-GpuRunner::Views GpuRunner::ViewsOf(int64_t rows) {
-  const at::Tensor& in = decode_in_->device();
-  const at::Tensor& out = results_->device();
-  int64_t at = 0;
-  const auto next = [&](int64_t columns) {
-    const int64_t from = at;
-    at += rows_ * columns;
-    return from;
-  };
-  Views v;
-  v.rows.tokens = Staging::View(in, next(1), {rows});
-  v.rows.slots = Staging::View(in, next(1), {rows});
-  v.rows.positions = Staging::View(in, next(1), {rows});
-  v.sampling.whole = Staging::View(in, next(kSampleWhole), {rows, kSampleWhole});
-  v.sampling.numbers = Staging::View(in, next(kSampleNumbers), {rows, kSampleNumbers}, at::kFloat);
-  v.rows.tables = Staging::View(in, next(Width()), {rows, Width()});
-  v.rows.last = sampler_->last();
-  at = 0;
-  v.out.tokens = Staging::View(out, next(1), {rows});
-  v.out.logprobs = Staging::View(out, next(2), {rows, 2}, at::kFloat);
-  v.out.top_tokens = Staging::View(out, next(kTopLogits), {rows, kTopLogits});
-  v.out.top_logits = Staging::View(out, next(kTopLogits), {rows, kTopLogits}, at::kFloat);
-  return v;
+SampleOut GpuRunner::Results(int64_t rows) const {
+  const at::Tensor& words = results_->device();
+  return {.tokens = Staging::View(words, 0, {rows}),
+          .logprobs = Staging::View(words, rows_, {rows, 2}, at::kFloat),
+          .top_tokens = Staging::View(words, 3 * rows_, {rows, kTopLogits}),
+          .top_logits = Staging::View(words, (3 + kTopLogits) * rows_, {rows, kTopLogits}, at::kFloat)};
 }
 
 void GpuRunner::Start(const SlotStart& start) {
@@ -269,66 +234,28 @@ at::Tensor GpuRunner::StretchedRope(int32_t prompt) {
   return rope;
 }
 
-// Null: a row that pads the batch. Its token goes to a block and a slot that nobody uses.
-void GpuRunner::FillRow(const DecodeRow* row, int64_t index, int32_t* header, int32_t* tables) {
-  const int32_t slot = row != nullptr ? row->slot : limits_.slots;
-  const SamplingOptions& s = slots_[slot];
-  header[index] = row != nullptr ? row->token : 0;
-  header[rows_ + index] = slot;
-  header[2 * rows_ + index] = row != nullptr ? row->position : 0;
-  int32_t* whole = header + 3 * rows_ + index * kSampleWhole;
-  whole[0] = slot;
-  whole[1] = row != nullptr ? row->draw : -1;
-  whole[2] = static_cast<int32_t>(s.seed & 0xffffffff);
-  whole[3] = static_cast<int32_t>(s.seed >> 32);
-  whole[4] = s.top_k;
-  const float numbers[kSampleNumbers] = {s.temperature, s.repetition_penalty, s.top_p, s.min_p};
-  std::memcpy(header + (3 + kSampleWhole) * rows_ + index * kSampleNumbers, numbers, sizeof numbers);
-  int32_t* table = tables + index * Width();
-  if (row != nullptr) {
-    std::copy(row->blocks.begin(), row->blocks.end(), table);
-  } else {
-    table[0] = limits_.blocks;
-  }
-}
-
 void GpuRunner::Decode(const std::vector<DecodeRow>& rows, Pending* pending) {
   if (rows.empty()) return;
-  const int32_t padded = PaddedRows(static_cast<int32_t>(rows.size()), limits_.decode_rows);
-  bool cuts = false, fresh = true, tops = false;
-  decode_in_->Next();
-  int32_t* header = decode_in_->Take(rows_ * (3 + kSampleWhole + kSampleNumbers));
-  int32_t* tables = decode_in_->Take(padded * Width());
-  for (int32_t i = 0; i < padded; ++i) {
-    const DecodeRow* row = i < static_cast<int32_t>(rows.size()) ? &rows[i] : nullptr;
-    FillRow(row, i, header, tables);
-    if (row == nullptr) continue;
-    fresh = fresh && !std::exchange(slot_taken_[row->slot], 1);
-    if (row->draw < 0) continue;
-    const SamplingOptions& s = slots_[row->slot];
-    cuts = cuts || HasCuts(s);
-    tops = tops || s.top_logprobs > 0;
-    pending->rows.emplace_back(i, s.top_logprobs);
-  }
-  for (const DecodeRow& row : rows) slot_taken_[row.slot] = 0;
-  decode_in_->ToDevice();
-  RunDecode(padded, cuts, fresh);
-  if (tops) {
-    const Views v = ViewsOf(padded);
-    sampler_->TopLogits(pass_->logits(padded), v.sampling, v.out);
+  DecodeInputs::Filled filled = decode_in_->Fill(rows, slots_);
+  const DecodeShape& shape = filled.shape;
+  RunDecode(shape, filled.fresh);
+  if (filled.tops) {
+    sampler_->TopLogits(pass_->logits(shape.rows), decode_in_->Sampling(shape), Results(shape.rows));
   }
   results_->Next();
-  results_->ToHost(tops ? ResultWords() : rows_ * 3);
+  results_->ToHost(filled.tops ? ResultWords() : rows_ * 3);
   pending->staged = results_->current();
+  pending->rows = std::move(filled.sampling);
 }
 
-void GpuRunner::RunDecode(int32_t padded, bool cuts, bool fresh) {
+void GpuRunner::RunDecode(const DecodeShape& shape, bool fresh) {
   const auto run = [&] {
-    const Views v = ViewsOf(padded);
-    sampler_->Sample(pass_->Decode(v.rows, cache_->pages(), fresh), v.sampling, cuts, v.out);
+    const at::Tensor logits =
+        pass_->Decode(decode_in_->Rows(shape, sampler_->last()), cache_->pages(), fresh);
+    sampler_->Sample(logits, decode_in_->Sampling(shape), shape.cuts, Results(shape.rows));
   };
   if (gpu_ == nullptr || !options_.graphs || !fresh) return run();
-  const auto [entry, is_new] = graphs_.try_emplace({padded, cuts});
+  const auto [entry, is_new] = graphs_.try_emplace(shape);
   if (is_new) return run();  // loads kernels and makes cuBLAS take its memory, which a capture must not do
   std::optional<cuda::Graph>& graph = entry->second;
   if (!graph) {

@@ -10,6 +10,9 @@
 
 namespace tritogen {
 
+// Whether blocks that rows have in common are read once for all of them (prefix_sharing.h).
+enum class SharePrefixes : uint8_t { kNever, kWhereItPays, kAlways };
+
 struct GpuRunnerOptions {
   int32_t slots = 256;            // sequences at once
   int32_t prefill_tokens = 8192;  // in a step
@@ -18,6 +21,7 @@ struct GpuRunnerOptions {
   double memory_share = 0.9;      // of the device's free memory, when the runner is made
   bool batch_invariant = false;   // a sequence's numbers do not depend on the batch it is in
   bool graphs = true;
+  SharePrefixes share_prefixes = SharePrefixes::kWhereItPays;
   int32_t fused_rows = 96;  // DecoderPass: PassOptions
   OnOpening on_opening;     // may be missing
 };

@@ -46,9 +46,10 @@ struct Running {
   std::vector<int32_t> blocks;
 };
 
-// Prefills in pieces of `piece`, then decodes greedily, checking each logprob.
+// Prefills in pieces of `piece`, then decodes greedily, checking each logprob. All texts begin with the same
+// `common` tokens, whose full blocks they share.
 void Generate(const std::shared_ptr<DecoderWeights>& weights, GpuRunnerOptions options, double bound,
-              std::vector<int64_t> lengths, int32_t piece, int steps) {
+              std::vector<int64_t> lengths, int32_t piece, int steps, int64_t common = 0) {
   options.cache_bytes = int64_t{64} << 20;
   const auto runner = MakeGpuRunner(weights, options);
   std::vector<Running> all;
@@ -57,7 +58,10 @@ void Generate(const std::shared_ptr<DecoderWeights>& weights, GpuRunnerOptions o
   for (size_t i = 0; i < lengths.size(); ++i) {
     Running& one = all.emplace_back();
     one.text = Text(lengths[i], weights->config.vocabulary, static_cast<int64_t>(i));
-    for (int64_t b = 0; b < (lengths[i] + steps) / 64 + 1; ++b) one.blocks.push_back(next_block--);
+    std::copy_n(all[0].text.begin(), common, one.text.begin());
+    for (int64_t b = 0; b < (lengths[i] + steps) / 64 + 1; ++b) {
+      one.blocks.push_back(i > 0 && b < common / 64 ? all[0].blocks[b] : next_block--);
+    }
   }
   for (int32_t start = 0; start < *std::max_element(lengths.begin(), lengths.end()); start += piece) {
     Batch batch;
@@ -151,6 +155,26 @@ TEST(GpuRunner, HeadsOfAnyMultipleOfSixteen) {
   options = SmallOptions();
   options.fused_rows = 2;
   Generate(SmallWeights(config, at::kHalf), options, 0.03, {20, 70, 3}, 100, 2);
+}
+
+// Five rows of 5 shared blocks, the last of which two rows have just filled, in two items where there is one
+// key head; behind them none to 70 positions of their own.
+TEST(GpuRunner, SharedPrefixes) {
+  ModelConfig config = SmallConfig();
+  config.max_positions = 512;
+  GpuRunnerOptions options = SmallOptions();
+  options.context = 512, options.prefill_tokens = 2000;
+  options.share_prefixes = SharePrefixes::kAlways;
+  const std::vector<int64_t> lengths = {321, 390, 384, 321, 333};
+  Generate(SmallWeights(config), options, 2e-4, lengths, 400, 3, 320);
+  config.kv_heads = 1;
+  Generate(SmallWeights(config, at::kBFloat16), options, 0.15, lengths, 400, 3, 320);
+  config.head_dim = 48, config.qk_norm = false;  // a padded tile
+  config.heads = 18;                             // and rows of two tiles
+  Generate(SmallWeights(config), options, 2e-4, lengths, 400, 2, 320);
+  config.hidden = 128, config.heads = 4, config.head_dim = 32, config.intermediate = 128;
+  options.fused_rows = 2;
+  Generate(SmallWeights(config, at::kHalf), options, 0.03, lengths, 400, 2, 320);
 }
 
 // Prompts below, at and beyond the model's positions, in one batch; answers that go beyond them.
