@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "teach/test_programs.h"
 
@@ -212,6 +213,25 @@ TEST(Attention, LargeOnesOfFloat32AreMadeOfBfloat16Parts) {
   EXPECT_TRUE(IsOneKernel(answers[0])) << answers[0].source;
   EXPECT_EQ(CountOf(answers[0].source, "tl.dot("), 12) << answers[0].source;
   EXPECT_EQ(CountOf(answers[1].source, "tl.dot("), 2) << answers[1].source;
+}
+
+// Three parts of 128 queries and 64 keys of 128 numbers leave 80 KiB for the next step, of 64 with keys and
+// values, and no room for a mask of float32.
+TEST(Attention, PartsAndTheNextStepFitIntoSharedMemory) {
+  const auto keys_at_once = [](std::optional<Dtype> mask) {
+    ByHand attention(64, 512, 512, 128);
+    if (mask) {
+      NodeId x = attention.Leaf(NodeKind::kInput, "mask", {512, 512}, *mask);
+      if (*mask != Dtype::kBool)
+        x = attention.Op("aten::eq.Scalar", {Ref(x), Arg{int64_t{0}}}, {512, 512}, Dtype::kBool);
+      attention.Mask(x);
+    }
+    const std::string source = attention.Answers().at(0).source;
+    return source.substr(source.find("BLOCK_M=128, BLOCK_N="), 23);
+  };
+  EXPECT_EQ(keys_at_once({}), "BLOCK_M=128, BLOCK_N=64");
+  EXPECT_EQ(keys_at_once(Dtype::kBool), "BLOCK_M=128, BLOCK_N=64");
+  EXPECT_EQ(keys_at_once(Dtype::kFloat32), "BLOCK_M=128, BLOCK_N=32");
 }
 
 TEST(Attention, KeysBeforeAWindowAreNotVisited) {

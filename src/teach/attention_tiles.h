@@ -19,7 +19,7 @@ struct AttentionTiles {
   int num_warps, num_stages;
 };
 
-AttentionTiles TilesOf(const Prim& attention, const Prim& scores, const Group& group,
+AttentionTiles TilesOf(const Graph& graph, const Prim& attention, const Prim& scores, const Group& group,
                        const KernelOptions& options);
 
 // Names and values of the kernel's constants.

@@ -344,7 +344,7 @@ KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
   const Prim& prim = graph[group.members[0]];
   TRITOGEN_CHECK(prim.kind == PrimKind::kAttention);
   const Prim& scores = graph[ScoresOf(graph, prim.operands[0].prim)];
-  const AttentionTiles t = TilesOf(prim, scores, group, options);
+  const AttentionTiles t = TilesOf(graph, prim, scores, group, options);
   AttentionWriter writer(graph, group, buffers, t, options);
   writer.Write();
   KernelCode kernel;

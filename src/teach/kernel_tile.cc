@@ -2,6 +2,9 @@
 // copy does. Tiles have neighbours of the one order along their rows and of the other along their columns.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "program/triton_dtype.h"
 #include "teach/count_text.h"
 #include "teach/kernel.h"
@@ -125,7 +128,11 @@ std::optional<Group> InTiles(const Graph& graph, const Group& group) {
     if (!group.turned.contains(id)) continue;
     const View own = group.InOrder(id, graph.Whole(id));
     for (size_t i = 0; i < own.sizes.size(); ++i) {
-      if (own.sizes[i] > 1 && own.strides[i] == 1) return CutInTwo(graph, group, own.sizes, i + 1);
+      if (own.sizes[i] == 1 || own.strides[i] != 1) continue;
+      const auto columns = std::span(own.sizes).subspan(i + 1);
+      // Neighbours are the same both ways.
+      if (std::ranges::all_of(columns, [](int64_t size) { return size == 1; })) return std::nullopt;
+      return CutInTwo(graph, group, own.sizes, i + 1);
     }
   }
   return std::nullopt;

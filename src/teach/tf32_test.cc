@@ -104,6 +104,20 @@ TEST(Tf32, ALargeCopyIsMadeInTiles) {
   EXPECT_FALSE(in_tiles(1024, 1024));  // it may share a launch
 }
 
+// (16, 8, 512, 96) to (16 · 512, 8 · 96): 96 numbers are neighbours before and behind it.
+TEST(Tf32, ACopyOfWholeRowsIsNotMadeInTiles) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {128, 8, 512, 96}),
+               w = m.Leaf(NodeKind::kParameter, "w", {768, 768});
+  const NodeId turned =
+      m.Op("aten::transpose.int", {Ref(x), Arg{int64_t{1}}, Arg{int64_t{2}}}, {128, 512, 8, 96});
+  const NodeId rows = m.Op(
+      "aten::reshape", {Ref(turned), Arg{Arg::List{Arg{int64_t{65536}}, Arg{int64_t{768}}}}}, {65536, 768});
+  const std::string source =
+      Answers(m.Finish(m.Op("aten::linear", {Ref(rows), Ref(w)}, {65536, 768}))).at(0).source;
+  EXPECT_EQ(CountOf(source, "neighbours in memory both ways"), 0) << source;
+}
+
 TEST(Tf32, WhatAKernelMakesIsStoredRoundedAlone) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {1024, 1024});
