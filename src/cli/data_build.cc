@@ -21,7 +21,7 @@ namespace {
 
 struct DataBuildOptions {
   std::string config, out, shards, device = "auto";
-  int judges = 0;
+  int judges = 0, gpus = 1;
   std::optional<int64_t> seed;
   bool allow_weak_jail = false;
   ProposerOptions remote;  // of a teacher that is a remote model
@@ -116,7 +116,8 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
     const CommonOptions common{.device = o.device,
                                .budget_seconds = options.budget_seconds,
                                .allow_weak_jail = o.allow_weak_jail,
-                               .no_cache = true};
+                               .no_cache = true,
+                               .gpus = o.gpus};
     const std::optional<FoundGpu> gpu = common.FindGpu();
     const Workers workers = StartWorkers(environment, common, gpu);
     JudgePool pool(workers.recorder.get(), run.judges, workers.gpu, workers.cache);
@@ -173,6 +174,7 @@ int RunDataBuild(int argc, char** argv, const Environment& environment) {
       ->capture_default_str();
   app.add_option("--judges", options.judges, "processes that verify (default: one per core)")
       ->check(CLI::Range(1, 1024));
+  AddGpus(&app, &options.gpus);
   app.add_flag("--allow-weak-jail", options.allow_weak_jail,
                "run untrusted code although this kernel refuses parts of the jail");
   options.remote.AddRemoteTo(&app);

@@ -37,7 +37,7 @@ struct EvalOptions {
   SuiteOptions suite;
   ProposerOptions proposers;
   RunnerOptions runner;
-  int samples = 8, judges = 0;
+  int samples = 8, judges = 0, gpus = 1;
   std::string judge = "cpu", out, html, failures, answers;
   double budget_seconds = 60;
   Fp32Precision fp32_precision = Fp32Precision::kIeee;
@@ -60,6 +60,7 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       ->capture_default_str();
   app->add_option("--judges", o->judges, "processes that verify (default: one per core)")
       ->check(CLI::Range(1, 1024));
+  AddGpus(app, &o->gpus);
   app->add_option("--budget", o->budget_seconds, "seconds for the verification of one answer")
       ->check(kPositive)
       ->capture_default_str();
@@ -230,7 +231,8 @@ int Eval(EvalOptions o, const Environment& environment) {
                              .seed = o.suite.seed,
                              .budget_seconds = o.budget_seconds,
                              .allow_weak_jail = o.allow_weak_jail,
-                             .no_cache = true};
+                             .no_cache = true,
+                             .gpus = o.gpus};
   const std::optional<FoundGpu> gpu = common.FindGpu();
   if (o.runner.device == "auto") o.runner.device = CommonOptions{.device = "auto"}.FindGpu() ? "cuda" : "cpu";
   CatchInterrupt();

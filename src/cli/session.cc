@@ -26,8 +26,21 @@
 namespace tritogen {
 namespace {
 
-// The first GPU, or why there is none. Asked in a process of its own: one that has used CUDA cannot fork
-// judges.
+nlohmann::json Describe(const cuda::Driver& driver) {
+  const cuda::DeviceInfo first = cuda::ReadDevice(driver);
+  int count = 0;
+  cuda::Check(driver.cuDeviceGetCount(&count), "count the GPUs");
+  std::vector<std::string> uuids = {first.uuid};
+  for (int ordinal = 1; ordinal < count; ++ordinal) {
+    const cuda::DeviceInfo other = cuda::ReadDevice(driver, ordinal);
+    if (other.name == first.name) uuids.push_back(other.uuid);
+  }
+  return {fmt::format("{}, driver {}", first.name, first.driver_version), first.capability, first.warp_size,
+          first.shared_per_block_optin, uuids};
+}
+
+// The first GPU and all that are like it, or why there is none. Asked in a process of its own: one that has
+// used CUDA cannot fork judges.
 std::variant<FoundGpu, std::string> AskForGpu() {
   Pipe pipe = MakePipe();
   const pid_t child = fork();
@@ -36,9 +49,7 @@ std::variant<FoundGpu, std::string> AskForGpu() {
     nlohmann::json found;
     try {
       if (const auto* driver = cuda::Driver::Load(&why)) {
-        const cuda::DeviceInfo info = cuda::ReadDevice(*driver);
-        found = {fmt::format("{}, driver {}", info.name, info.driver_version), info.capability,
-                 info.warp_size, info.shared_per_block_optin};
+        found = Describe(*driver);
       }
     } catch (const std::exception& error) {
       why = error.what();
@@ -55,7 +66,7 @@ std::variant<FoundGpu, std::string> AskForGpu() {
     return "the GPU's driver cannot be asked";
   if (WEXITSTATUS(status) != 0) return answer;
   const nlohmann::json found = nlohmann::json::parse(answer);
-  return FoundGpu{found.at(0), {found.at(1), found.at(2), found.at(3)}};
+  return FoundGpu{found.at(0), {found.at(1), found.at(2), found.at(3)}, found.at(4)};
 }
 
 std::optional<VerdictCacheOptions> OpenVerdictCache(const CommonOptions& options) {
@@ -82,6 +93,12 @@ void AddFp32Precision(CLI::App* app, Fp32Precision* precision) {
       ->check(CLI::IsMember({"ieee", "tf32"}));
 }
 
+void AddGpus(CLI::App* app, int* gpus) {
+  app->add_option("--gpus", *gpus, "GPUs that judge, of one kind: candidates are shared out among them")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+}
+
 void CommonOptions::AddTo(CLI::App* app) {
   auto* strict_flag = app->add_flag("--strict", strict, "all compute must run in Triton");
   app->add_flag("--hybrid", hybrid, "library calls are allowed and counted (default)")->excludes(strict_flag);
@@ -89,6 +106,7 @@ void CommonOptions::AddTo(CLI::App* app) {
   app->add_option("--device", device, "where candidates run")
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
+  AddGpus(app, &gpus);
   app->add_option("--seed", seed, "seed of inputs, weights and program order (default: drawn, and printed)");
   app->add_option("--budget", budget_seconds, "seconds for one candidate")
       ->check(kPositive)
@@ -108,10 +126,18 @@ void CommonOptions::AddTo(CLI::App* app) {
 }
 
 std::optional<FoundGpu> CommonOptions::FindGpu() const {
-  if (device == "cpu") return std::nullopt;
-  const std::variant<FoundGpu, std::string> gpu = AskForGpu();
-  if (const auto* found = std::get_if<FoundGpu>(&gpu)) return *found;
-  if (device == "auto") return std::nullopt;
+  std::variant<FoundGpu, std::string> gpu = "the tile machine was asked for";
+  if (device != "cpu") gpu = AskForGpu();
+  if (auto* found = std::get_if<FoundGpu>(&gpu)) {
+    if (const int there = static_cast<int>(found->uuids.size()); gpus > there) {
+      throw UserError(
+          fmt::format("--gpus {}: there {} only {} {}", gpus, there == 1 ? "is" : "are", there, found->name));
+    }
+    found->uuids.resize(gpus);
+    return std::move(*found);
+  }
+  if (gpus > 1) throw UserError(fmt::format("--gpus {}: {}", gpus, std::get<std::string>(gpu)));
+  if (device != "cuda") return std::nullopt;
   throw UserError(fmt::format("--device cuda: {}; --device cpu verifies on the tile machine",
                               std::get<std::string>(gpu)));
 }
@@ -154,7 +180,7 @@ Workers StartWorkers(const Environment& environment, const CommonOptions& option
                       .capability = gpu ? gpu->target.capability : RecorderOptions().capability,
                       .wall_seconds = std::min(60.0, options.budget_seconds)});
   if (compiler_started.valid()) compiler_started.get();
-  if (gpu) workers.gpu = GpuTarget{gpu->name, gpu->target, workers.compiler.get()};
+  if (gpu) workers.gpu = GpuTarget{gpu->name, gpu->target, workers.compiler.get(), gpu->uuids};
   return workers;
 }
 

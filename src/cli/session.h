@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -22,6 +23,7 @@ namespace tritogen {
 struct FoundGpu {
   std::string name;  // and its driver's version
   cuda::Target target;
+  std::vector<std::string> uuids;  // of those that judge, all of this name
 };
 
 struct CommonOptions {
@@ -36,14 +38,15 @@ struct CommonOptions {
   bool no_compile = false;  // torch.compile is not among the baselines
   bool no_cache = false;
 
+  int gpus = 1;               // that judge
   int timing_samples = 0;     // 0: the command's own choice
   double timing_seconds = 0;  // likewise
   bool against_itself = false;
 
   void AddTo(CLI::App* app);
-  // Compute capability (10 × major + minor) of the GPU that candidates run on; nothing: they run on the tile
-  // machine. Throws UserError when a GPU is asked for and there is none. Starts a process to see: call it
-  // once, and before threads are started.
+  // The GPUs that candidates run on; nothing: they run on the tile machine. Throws UserError when more are
+  // asked for than there are of the first one's kind. Starts a process to see: call it once, and before
+  // threads are started.
   std::optional<FoundGpu> FindGpu() const;
   // Options of one verification; draws the seed when none was given. `in_batch`: many small measurements
   // rather than a few long ones.
@@ -52,6 +55,8 @@ struct CommonOptions {
 
 // --fp32-precision.
 void AddFp32Precision(CLI::App* app, Fp32Precision* precision);
+// --gpus.
+void AddGpus(CLI::App* app, int* gpus);
 
 // What judges share, made before the judges are started.
 struct Workers {

@@ -44,7 +44,8 @@ struct Judgement {
 struct GpuTarget {
   std::string name;  // and its driver's version, as verdicts depend on them
   cuda::Target target;
-  cuda::KernelCompiler* compiler;  // must outlive the Judge
+  cuda::KernelCompiler* compiler;       // must outlive the Judge
+  std::vector<std::string> uuids = {};  // those of this kind that judge; none: the first one there is
 };
 
 class Judge {

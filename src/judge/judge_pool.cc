@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,118 +17,12 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "judge/judge_channel.h"
-#include "judge/options_json.h"
 #include "plan/parse.h"
-#include "plan/serialize.h"
 
 namespace tritogen {
 namespace {
 
 using nlohmann::json;
-
-json ToMessage(const SourceFile& source) {
-  return {{"text", source.text}, {"entry", source.entry}, {"is_function", source.is_function}};
-}
-
-SourceFile SourceFrom(const json& message) {
-  return {message.at("text"), message.at("entry"), message.at("is_function")};
-}
-
-json ToMessage(const JudgeRequest& request, bool want_plan) {
-  json together = json::array();
-  for (const SourceFile& file : request.together) together.push_back(ToMessage(file));
-  return {{"reference", ToMessage(request.reference)},
-          {"candidate", ToMessage(request.candidate)},
-          {"options", ToJson(request.options)},
-          {"together", std::move(together)},
-          {"want_plan", want_plan}};
-}
-
-JudgeRequest RequestFrom(const json& message) {
-  JudgeRequest request{SourceFrom(message.at("reference")),
-                       SourceFrom(message.at("candidate")),
-                       OptionsFromJson(message.at("options")),
-                       {}};
-  for (const json& file : message.at("together")) request.together.push_back(SourceFrom(file));
-  return request;
-}
-
-struct Answer {
-  json reply;
-  Idle idle;  // what to do until the next message is there
-};
-
-// `last`: this process ends behind it; `again`: another one should try the same job.
-json ReplyOf(const Verdict& verdict, bool reference_failed, bool last, bool again = false) {
-  return {{"verdict", verdict.ToJson()},
-          {"reference_failed", reference_failed},
-          {"last", last},
-          {"again", again}};
-}
-
-// The life of a judge process: one message at a time until the pool closes its end.
-void ServeMessages(int fd, const std::function<Answer(const json&)>& serve) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGINT, SIG_IGN);  // the pool decides when to stop
-  Idle idle;                // stays that of the last message when one goes wrong: something may be kept still
-  while (auto message = ReceiveFrame(fd, &idle)) {
-    Answer answer;
-    try {
-      answer = serve(*message);
-      idle = std::move(answer.idle);
-    } catch (const std::exception& error) {
-      Verdict verdict;
-      verdict.reason = fmt::format("a fault of Tritogen: {}", error.what());
-      answer.reply = ReplyOf(verdict, false, /*last=*/false);
-    }
-    if (!SendFrame(fd, answer.reply, &idle)) break;
-  }
-}
-
-// A job that is handed over travels as bytes, which the pool passes on without looking into them.
-Answer AnswerOf(const JudgeFunction& judge, const json& message) {
-  const Judgement judgement = judge(RequestFrom(message));
-  json reply;
-  if (judgement.handover) {
-    const std::string job = Encode(*judgement.handover);
-    reply = {{"handover", json::binary({job.begin(), job.end()})},
-             {"group", judgement.handover->reference_hash},
-             {"large", judgement.handover->large},
-             {"last", judgement.lost}};
-  } else {
-    const bool again = judgement.lost && judgement.verdict.outcome == Outcome::kInfraError;
-    reply = ReplyOf(judgement.verdict, judgement.reference_failed, judgement.lost, again);
-  }
-  if (message.at("want_plan") && judgement.plan) reply["plan"] = ToJson(*judgement.plan);
-  return {std::move(reply), nullptr};
-}
-
-Answer AnswerOf(const GpuJudgeFunction& judge, const json& message) {
-  const auto& bytes = message.at("handover").get_binary();
-  GpuJudge::Result result = judge(DecodeGpuJob({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
-  return {ReplyOf(result.verdict, result.reference_failed, result.last), std::move(result.idle)};
-}
-
-// Makes a judge at once. Where that fails the first job is given back, and the process ends: the next one may
-// have more luck, with memory for instance that others use now.
-template <typename Maker>
-std::function<Answer(const json&)> Serving(const Maker& make) {
-  try {
-    return [judge = make()](const json& message) { return AnswerOf(judge, message); };
-  } catch (const std::exception& error) {
-    Verdict verdict;
-    verdict.reason = fmt::format("there is no judge: {}", error.what());
-    return [reply = ReplyOf(verdict, false, /*last=*/true, /*again=*/true)](const json&) {
-      return Answer{reply, nullptr};
-    };
-  }
-}
-
-// What leaves a judge's frames must not unwind its caller's, who would end processes that others share.
-[[noreturn]] void Live(const std::function<void(int)>& serve, int fd) noexcept {
-  serve(fd);
-  _exit(0);
-}
 
 JudgeReply ReplyFrom(std::string id, const json& message) {
   JudgeReply reply{.id = std::move(id),
@@ -138,6 +31,16 @@ JudgeReply ReplyFrom(std::string id, const json& message) {
                    .reference_failed = message.at("reference_failed"),
                    .plan = {}};
   return reply;
+}
+
+int CountOf(const GpuTarget& gpu) {
+  return std::max(1, static_cast<int>(gpu.uuids.size()));
+}
+
+// Of several GPUs a judge uses one, the first that its libraries see. Its driver has not been asked yet.
+void SeeOneGpu(const std::vector<std::string>& uuids, int number) {
+  if (uuids.size() < 2) return;
+  setenv("CUDA_VISIBLE_DEVICES", uuids[number % uuids.size()].c_str(), /*overwrite=*/1);
 }
 
 constexpr size_t kLookAhead = 64;          // waiting jobs that a judge may choose from, at the least
@@ -162,30 +65,30 @@ JudgePool::JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarg
             };
           },
           judges,
-          [gpu, cache, many = judges > 1]() -> GpuJudgeFunction {
+          [gpu, cache, many = judges > 1](int number) -> GpuJudgeFunction {
+            SeeOneGpu(gpu->uuids, number);
             return [judge = std::make_shared<GpuJudge>(gpu->compiler, cache, many)](GpuJob job) {
               return judge->Run(std::move(job));
             };
           },
-          gpu ? std::min(judges, kGpuJudges) : 0, kGraceSeconds,
+          gpu ? std::min(judges, CountOf(*gpu) * kGpuJudges) : 0, kGraceSeconds,
           [recorder, gpu] {
             recorder->Await();
             if (gpu) gpu->compiler->Start();
-          }) {}
+          },
+          gpu ? CountOf(*gpu) : 1) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, double grace_seconds)
     : JudgePool(std::move(make_judge), judges, nullptr, 0, grace_seconds) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-                     double grace_seconds, std::function<void()> before_fork)
-    : grace_seconds_(grace_seconds), before_fork_(std::move(before_fork)) {
+                     double grace_seconds, std::function<void()> before_fork, int gpus)
+    : grace_seconds_(grace_seconds), before_fork_(std::move(before_fork)), gpus_(gpus) {
   signal(SIGPIPE, SIG_IGN);
   first_.processes.resize(std::max(1, judges));
-  first_.serve = [make_judge = std::move(make_judge)](int fd) { ServeMessages(fd, Serving(make_judge)); };
+  first_.live = [make = std::move(make_judge)](int, int fd) { LiveAsJudge(make, fd); };
   second_.processes.resize(gpu_judges);
-  second_.serve = [make_judge = std::move(make_gpu_judge)](int fd) {
-    ServeMessages(fd, Serving(make_judge));
-  };
+  second_.live = [make = std::move(make_gpu_judge)](int number, int fd) { LiveAsGpuJudge(make, number, fd); };
 }
 
 JudgePool::~JudgePool() {
@@ -229,7 +132,7 @@ void JudgePool::Start(Crew* crew, Process* process) {
       }
     }
     close(ends[0]);
-    Live(crew->serve, ends[1]);
+    crew->live(static_cast<int>(process - crew->processes.data()), ends[1]);
   }
   close(ends[1]);
   process->pid = pid;
@@ -265,22 +168,32 @@ int JudgePool::Stop(Crew* crew, Process* process) {
   return status;
 }
 
+bool JudgePool::ShareGpu(const Crew& crew, const Process& a, const Process& b) const {
+  return (&a - crew.processes.data()) % gpus_ == (&b - crew.processes.data()) % gpus_;
+}
+
 // One of the process's own group, or of a group that nobody is at, or the first. A large one is left to the
-// process that had the last of its group: who keeps memory for it would have to give way to another. None is
-// chosen where all are some other process's.
+// process that had the last of its group on the same GPU: who keeps memory for it would have to give way to
+// another. None is chosen where all are some other process's.
 std::deque<JudgePool::Job>::iterator JudgePool::Choose(Crew* crew, const Process& process) {
   auto& waiting = crew->waiting;
   const size_t ahead = std::max(kLookAhead, kLookAheadPerJudge * crew->processes.size());
   const auto end = waiting.begin() + std::min(waiting.size(), ahead);
   auto of_mine = [&](const Job& job) { return job.group == process.group; };
   auto of_nobody = [&](const Job& job) {
-    return std::none_of(crew->processes.begin(), crew->processes.end(), [&](const Process& p) {
-      return (p.job || (job.large && p.pid >= 0)) && p.group == job.group;
-    });
+    return std::ranges::none_of(crew->processes,
+                                [&](const Process& p) { return p.job && p.group == job.group; });
+  };
+  auto kept_here = [&](const Job& job) {
+    return job.large && std::ranges::any_of(crew->processes, [&](const Process& p) {
+             return p.pid >= 0 && p.group == job.group && ShareGpu(*crew, p, process);
+           });
   };
   auto found = std::find_if(waiting.begin(), end, of_mine);
-  if (found == end) found = std::find_if(waiting.begin(), end, of_nobody);
-  if (found == end) found = std::find_if(waiting.begin(), end, [](const Job& job) { return !job.large; });
+  if (found == end) {
+    found = std::find_if(waiting.begin(), end, [&](const Job& j) { return of_nobody(j) && !kept_here(j); });
+  }
+  if (found == end) found = std::find_if(waiting.begin(), end, [&](const Job& j) { return !kept_here(j); });
   return found == end ? waiting.end() : found;
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/judge.h"
+#include "judge/judge_process.h"
 
 namespace tritogen {
 
@@ -25,27 +25,20 @@ struct JudgeReply {
   std::optional<Plan> plan;
 };
 
-// What a judge does with one request. Made in the judge's own process, so that what it keeps is its own.
-using JudgeFunction = std::function<Judgement(const JudgeRequest&)>;
-using JudgeMaker = std::function<JudgeFunction()>;
-// What the second crew does with what a Judgement hands over.
-using GpuJudgeFunction = std::function<GpuJudge::Result(GpuJob)>;
-using GpuJudgeMaker = std::function<GpuJudgeFunction()>;
-
 // Beyond its own budget a job gets this long before its judge is killed: recording has limits of its own.
 inline constexpr double kGraceSeconds = 90;
-inline constexpr int kGpuJudges = 2;  // at most: while one has the GPU, another makes its job ready
+inline constexpr int kGpuJudges = 2;  // of a GPU, at most: while one has it, another makes its job ready
 
 class JudgePool {
  public:
-  // Judges of class Judge, and of class GpuJudge where there is a GPU. The recorder must outlive the pool.
+  // Judges of class Judge, and of class GpuJudge where there are GPUs. The recorder must outlive the pool.
   JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarget>& gpu = {},
             const std::optional<VerdictCacheOptions>& cache = {});
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
   // A judge that cannot be made gives its first job back for another one to try; the second says why.
-  // `before_fork`: makes ready what the processes share.
+  // `before_fork`: makes ready what the processes share. GPU judge n uses GPU n modulo `gpus`.
   JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-            double grace_seconds = kGraceSeconds, std::function<void()> before_fork = nullptr);
+            double grace_seconds = kGraceSeconds, std::function<void()> before_fork = nullptr, int gpus = 1);
   ~JudgePool();  // Cancel
   JudgePool(const JudgePool&) = delete;
 
@@ -79,10 +72,10 @@ class JudgePool {
     std::string group;  // of its last job
     Clock::time_point deadline;
   };
-  // Gives a reply for each message, as long as there are any.
-  using Serve = std::function<void(int fd)>;
+  // The life of a forked process: does not return.
+  using Live = std::function<void(int number, int fd)>;
   struct Crew {
-    Serve serve;
+    Live live;
     std::vector<Process> processes;
     std::deque<Job> waiting;
     int busy = 0;
@@ -93,12 +86,14 @@ class JudgePool {
   int Stop(Crew* crew, Process* process);
   void Assign(Crew* crew);
   std::deque<Job>::iterator Choose(Crew* crew, const Process& process);
+  bool ShareGpu(const Crew& crew, const Process& a, const Process& b) const;
   // Nothing when the job goes on in the second crew.
   std::optional<JudgeReply> Collect(Crew* crew, Process* process);
   JudgeReply Bury(Crew* crew, Process* process, Outcome outcome, const std::string& reason);
 
   double grace_seconds_;
   std::function<void()> before_fork_;
+  int gpus_;
   Crew first_, second_;
 };
 

@@ -303,8 +303,18 @@ GpuJudge::Result Replay(const GpuJob& job) {
   return result;
 }
 
-JudgePool TwoCrews(int judges, int gpu_judges, double grace_seconds = 60) {
-  return {[] { return HandOver; }, judges, [] { return Replay; }, gpu_judges, grace_seconds};
+std::set<std::string> ProcessesOf(const std::map<std::string, JudgeReply>& replies) {
+  std::set<std::string> processes;
+  for (const auto& [id, reply] : replies) {
+    const std::string reason = reply.verdict.at("reason");
+    processes.insert(reason.substr(0, reason.find(' ')));
+  }
+  return processes;
+}
+
+JudgePool TwoCrews(int judges, int gpu_judges, double grace_seconds = 60, int gpus = 1) {
+  return {
+      [] { return HandOver; }, judges, [](int) { return Replay; }, gpu_judges, grace_seconds, nullptr, gpus};
 }
 
 TEST(TwoCrews, WhatIsHandedOverArrivesWholeAndTheRestDoesNot) {
@@ -354,12 +364,31 @@ TEST(TwoCrews, JobsOfOneReferenceStayWithOneProcess) {
 TEST(TwoCrews, LargeJobsOfOneReferenceAreOneProcesssAlone) {
   JudgePool pool = TwoCrews(3, 2);
   for (int i = 0; i < 12; ++i) pool.Submit(std::to_string(i), Ask("gpu large"));
-  std::set<std::string> processes;
-  for (const auto& [id, reply] : AllReplies(&pool)) {
-    const std::string reason = reply.verdict.at("reason");
-    processes.insert(reason.substr(0, reason.find(' ')));
-  }
-  EXPECT_EQ(processes.size(), 1u);
+  EXPECT_EQ(ProcessesOf(AllReplies(&pool)).size(), 1u);
+}
+
+// One process keeps memory for them on each GPU; who shares it with that one leaves them alone.
+TEST(TwoCrews, LargeJobsOfOneReferenceGoToAllGpus) {
+  JudgePool pool = TwoCrews(3, 4, 60, /*gpus=*/2);
+  for (int i = 0; i < 24; ++i) pool.Submit(std::to_string(i), Ask("gpu large"));
+  EXPECT_EQ(ProcessesOf(AllReplies(&pool)).size(), 2u);
+}
+
+TEST(TwoCrews, EachGpuJudgeKnowsItsNumber) {
+  JudgePool pool([] { return HandOver; }, 4,
+                 [](int number) {
+                   return [number](const GpuJob& job) {
+                     Sleep(0.05);
+                     GpuJudge::Result result = Replay(job);
+                     result.verdict.reason = std::to_string(number);
+                     return result;
+                   };
+                 },
+                 4);
+  for (int i = 0; i < 24; ++i) pool.Submit(std::to_string(i), Ask("gpu a"));
+  std::set<std::string> numbers;
+  for (const auto& [id, reply] : AllReplies(&pool)) numbers.insert(reply.verdict.at("reason"));
+  EXPECT_EQ(numbers, (std::set<std::string>{"0", "1", "2", "3"}));
 }
 
 TEST(TwoCrews, WhoHasNothingToDoIsCalledUntilItHasHadEnough) {

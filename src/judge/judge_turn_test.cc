@@ -106,7 +106,7 @@ class JudgeThatKeepsATurn : public testing::Test {
   const TempDir folder_;
   std::unique_ptr<JudgePool> pool_ = std::make_unique<JudgePool>(
       [] { return HandOver; }, 1,
-      [folder = folder_.path()]() -> GpuJudgeFunction {
+      [folder = folder_.path()](int) -> GpuJudgeFunction {
         return [keeper = std::make_shared<Keeper>(folder)](const GpuJob& job) { return keeper->Run(job); };
       },
       1);
