@@ -291,7 +291,7 @@ class Judgement {
     if (auto failure = replayer->Run(inputs, row[0]->run_seed, &outputs)) return ObjectionOf(*failure);
     inputs.clear();
     size_t call = 0;
-    auto wrong = runs_.CheckCalls(row, outputs, &call);
+    auto wrong = runs_.CheckCalls(row, std::move(outputs), &call);
     if (!wrong) return std::nullopt;
     if (call == 0) return Unsteady(wrong->evidence["output"].get<size_t>(), *row[0], *wrong);
     if (!runs_.Run(*main_, *row[call])) {

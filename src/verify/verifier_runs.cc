@@ -170,9 +170,9 @@ std::optional<Objection> TrialRuns::CheckInputs(const Trial& trial, const Tensor
                    {{"input", i}, {"trial", trial.name()}}};
 }
 
-std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
+std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> calls, TensorList outputs,
                                                size_t* call) {
-  if (calls.front()->remaker != nullptr) return CheckCallsOneByOne(calls, outputs, call);
+  if (calls.front()->remaker != nullptr) return CheckCallsOneByOne(calls, std::move(outputs), call);
   std::vector<PendingComparison> comparisons;
   for (const Trial* trial : calls) {
     const auto of_call = std::span(outputs).subspan(comparisons.size(), trial->outputs.size());
@@ -192,13 +192,23 @@ std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> cal
   return std::nullopt;
 }
 
+// Beside what is expected of one call there may be room for its outputs and no others: those of later calls
+// wait in the host's memory.
 std::optional<Objection> TrialRuns::CheckCallsOneByOne(std::span<const Trial* const> calls,
-                                                       std::span<const at::Tensor> outputs, size_t* call) {
+                                                       TensorList outputs, size_t* call) {
+  const size_t count = outputs.size() / calls.size();
+  std::vector<at::Device> devices;  // of each output of a call
+  for (const at::Tensor& output : std::span(outputs).first(count)) devices.push_back(output.device());
+  for (at::Tensor& later : std::span(outputs).subspan(count)) later = later.cpu();
   for (*call = 0; *call < calls.size(); ++*call) {
+    TensorList here;
+    for (size_t i = 0; i < count; ++i) {
+      at::Tensor& output = outputs[*call * count + i];
+      here.push_back(output.to(devices[i]));
+      output.reset();
+    }
     TrialLoan loan(*calls[*call]);
-    const size_t count = loan.Expected().outputs.size();
-    if (auto objection = CheckOutputs(loan.trial(), outputs.first(count))) return objection;
-    outputs = outputs.subspan(count);
+    if (auto objection = CheckOutputs(loan.Expected(), here)) return objection;
   }
   return std::nullopt;
 }

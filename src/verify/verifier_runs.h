@@ -40,8 +40,7 @@ class TrialRuns {
 
   // Outputs of calls that were made one after the other, as leaves; one wait where trials are kept. `call`:
   // the first that is wrong.
-  std::optional<Objection> CheckCalls(std::span<const Trial* const> calls, const TensorList& outputs,
-                                      size_t* call);
+  std::optional<Objection> CheckCalls(std::span<const Trial* const> calls, TensorList outputs, size_t* call);
 
   // The worst error of each output so far, and the smallest allclose share of inputs as the task makes them.
   std::vector<OutputError> errors;
@@ -59,8 +58,8 @@ class TrialRuns {
   static std::optional<Objection> Call(Replayer& replayer, const Trial& trial, TensorList* inputs,
                                        TensorList* outputs);
   // CheckCalls of trials that are not kept, of which there is room for one at a time.
-  std::optional<Objection> CheckCallsOneByOne(std::span<const Trial* const> calls,
-                                              std::span<const at::Tensor> outputs, size_t* call);
+  std::optional<Objection> CheckCallsOneByOne(std::span<const Trial* const> calls, TensorList outputs,
+                                              size_t* call);
   std::optional<Objection> CheckOutputs(const Trial& trial, std::span<const at::Tensor> outputs);
   std::optional<Objection> Find(const Trial& trial, std::span<PendingComparison> comparisons);
   std::optional<Objection> CheckInputs(const Trial& trial, const TensorList& inputs) const;
