@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <set>
 
 #include "base/error.h"
+#include "engine/collector.h"
+#include "engine/engine.h"
 #include "runner/gpu_runner.h"
 
 namespace tritogen {
@@ -175,6 +179,41 @@ TEST(GpuRunner, SharedPrefixes) {
   config.hidden = 128, config.heads = 4, config.head_dim = 32, config.intermediate = 128;
   options.fused_rows = 2;
   Generate(SmallWeights(config, at::kHalf), options, 0.03, lengths, 400, 2, 320);
+}
+
+// Groups of samples that end at different times, more of them than slots, and a cache that is too small for
+// all: the tokens of an engine whose rows share nothing.
+TEST(GpuRunner, GroupsDrawTheSameTokensWhereTheyShareAndWhereTheyDoNot) {
+  ModelConfig config = SmallConfig();
+  config.max_positions = 512;
+  const auto weights = SmallWeights(config);
+  const auto run = [&](SharePrefixes share, bool roomy) {
+    GpuRunnerOptions options = SmallOptions();
+    options.slots = 7, options.context = 512, options.share_prefixes = share;
+    options.cache_bytes = roomy ? int64_t{64} << 20 : 12 * 65536;  // eleven blocks
+    Engine engine(MakeGpuRunner(weights, options), nullptr, {});
+    std::deque<Collector> groups;
+    for (const int32_t length : {200, 150, 300}) {
+      Request request{
+          .prompt = Text(length, config.vocabulary, length), .options = {.max_tokens = 90}, .n = 4};
+      for (TokenId token = 0; token < 4; ++token) request.options.stop_tokens.push_back(token);
+      request.options.sampling.seed = static_cast<uint64_t>(length);
+      groups.emplace_back(request.n);
+      engine.Submit(request, groups.back().callback());
+    }
+    std::vector<std::vector<TokenId>> tokens;
+    for (Collector& group : groups) {
+      for (const Collector::Sequence& sequence : group.Wait()) tokens.push_back(sequence.tokens());
+    }
+    EXPECT_EQ(engine.Stats().preemptions > 0, !roomy);
+    return tokens;
+  };
+  const auto alone = run(SharePrefixes::kNever, true);
+  std::set<size_t> lengths;
+  for (const std::vector<TokenId>& tokens : alone) lengths.insert(tokens.size());
+  EXPECT_GT(lengths.size(), 4u);
+  EXPECT_EQ(run(SharePrefixes::kAlways, true), alone);
+  EXPECT_EQ(run(SharePrefixes::kAlways, false), alone);
 }
 
 // Prompts below, at and beyond the model's positions, in one batch; answers that go beyond them.
