@@ -2,52 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <fstream>
-#include <iostream>
 
 #include "base/error.h"
+#include "cli/batch_output.h"
+#include "cli/batch_stream.h"
 #include "cli/progress.h"
 #include "report/verdict_view.h"
 
 namespace tritogen {
-namespace {
 
 using nlohmann::json;
-
-json BadLine(const std::string& fault) {
-  Verdict verdict;
-  verdict.rule = "batch_line";
-  verdict.reason = fault;
-  return verdict.ToJson();
-}
-
-class Output {
- public:
-  explicit Output(const std::string& path) {
-    if (path.empty()) return;
-    file_.open(path, std::ios::app | std::ios::binary);
-    if (!file_) throw UserError(fmt::format("cannot write to '{}'", path));
-  }
-  // One line, written whole and flushed, so that an interrupted run can be continued.
-  void Write(const std::string& id, const json& verdict) {
-    json object = {{"id", id}};
-    object.update(verdict);
-    std::ostream& out = file_.is_open() ? file_ : std::cout;
-    out << object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n" << std::flush;
-  }
-
- private:
-  std::ofstream file_;
-};
-
-}  // namespace
 
 int JudgeBatch(const std::vector<BatchLine>& lines, const BatchOptions& batch, const VerifyOptions& options,
                JudgePool* pool) {
   const std::set<std::string> finished = batch.out.empty() ? std::set<std::string>() : FinishedIds(batch.out);
   auto todo = [&](const BatchLine& line) { return !finished.count(line.id); };
-  Output output(batch.out);
+  BatchOutput output(batch.out);
   Progress progress("verify", std::count_if(lines.begin(), lines.end(), todo));
 
   int64_t done = 0, passed = 0;
@@ -79,13 +52,15 @@ int JudgeBatch(const std::vector<BatchLine>& lines, const BatchOptions& batch, c
 }
 
 int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Environment& environment) {
-  const std::vector<BatchLine> lines = ReadBatch(batch.file);
+  const bool streams = batch.file == "-";
+  const std::vector<BatchLine> lines = streams ? std::vector<BatchLine>() : ReadBatch(batch.file);
   const std::optional<FoundGpu> gpu = common.FindGpu();
   const VerifyOptions options = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, gpu);
   JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
-  return JudgeBatch(lines, batch, options, &pool);
+  return streams ? JudgeStream(STDIN_FILENO, batch, options, &pool)
+                 : JudgeBatch(lines, batch, options, &pool);
 }
 
 }  // namespace tritogen

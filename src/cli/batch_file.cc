@@ -14,7 +14,19 @@ namespace {
 
 using nlohmann::json;
 
-BatchLine ParseLine(const std::string& text, int number) {
+// A source with a line break is the program itself; without one it is a path, looked for beside the batch
+// file too.
+std::string SourceText(const std::string& text, const std::filesystem::path& folder) {
+  if (text.find('\n') != std::string::npos) return text;
+  std::error_code ignored;  // a name too long for a file is none that exists
+  const bool beside =
+      !std::filesystem::exists(text, ignored) && std::filesystem::exists(folder / text, ignored);
+  return ReadSource(beside ? folder / text : std::filesystem::path(text));
+}
+
+}  // namespace
+
+BatchLine ParseBatchLine(const std::string& text, int number) {
   BatchLine line;
   line.id = fmt::format("line {}", number);
   line.object = json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -34,18 +46,6 @@ BatchLine ParseLine(const std::string& text, int number) {
   return line;
 }
 
-// A source with a line break is the program itself; without one it is a path, looked for beside the batch
-// file too.
-std::string SourceText(const std::string& text, const std::filesystem::path& folder) {
-  if (text.find('\n') != std::string::npos) return text;
-  std::error_code ignored;  // a name too long for a file is none that exists
-  const bool beside =
-      !std::filesystem::exists(text, ignored) && std::filesystem::exists(folder / text, ignored);
-  return ReadSource(beside ? folder / text : std::filesystem::path(text));
-}
-
-}  // namespace
-
 std::vector<BatchLine> ReadBatch(const std::string& path) {
   std::ifstream in(path);
   if (!in || std::filesystem::is_directory(path))
@@ -55,7 +55,7 @@ std::vector<BatchLine> ReadBatch(const std::string& path) {
   std::string text;
   for (int number = 1; std::getline(in, text); ++number) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-    lines.push_back(ParseLine(text, number));
+    lines.push_back(ParseBatchLine(text, number));
     const auto [first, fresh] = numbers.emplace(lines.back().id, number);
     if (!fresh) {
       throw UserError(fmt::format("{}: lines {} and {} have the same id '{}'; give each candidate its own",
@@ -68,6 +68,8 @@ std::vector<BatchLine> ReadBatch(const std::string& path) {
 
 std::set<std::string> FinishedIds(const std::string& path) {
   std::set<std::string> ids;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return ids;  // /dev/full has no end
   std::ifstream in(path, std::ios::binary);
   std::string text;
   uintmax_t complete = 0;

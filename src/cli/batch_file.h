@@ -12,8 +12,8 @@
 namespace tritogen {
 
 struct BatchOptions {
-  std::string
-      file;  // JSONL with id, reference, candidate (each a path or inline source), and optional classes
+  // JSONL with id, reference, candidate (each a path or inline source), and optional classes; "-": stdin
+  std::string file;
   std::string out;  // empty: stdout. A file is appended to, and ids that it already holds are skipped
   std::string class_reference, class_candidate;
 };
@@ -24,11 +24,14 @@ struct BatchLine {
   std::string fault;      // what is wrong with the line
 };
 
+// `number`: of the line, from 1.
+BatchLine ParseBatchLine(const std::string& text, int number);
+
 // Every line that is not blank; at least one, no two with one id. Throws UserError where that cannot be.
 std::vector<BatchLine> ReadBatch(const std::string& path);
 
-// Ids with a complete line in an earlier output; none when there is no such file. A last line cut off by a
-// crash is removed from the file, so that appending is safe.
+// Ids with a complete line in an earlier output; none when there is no such regular file. A last line cut off
+// by a crash is removed from the file, so that appending is safe.
 std::set<std::string> FinishedIds(const std::string& path);
 
 // A source with a line break is the program itself; without one it is a path, looked for beside the batch

@@ -1,13 +1,17 @@
 #include "cli/batch.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <map>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/temp_dir.h"
+#include "cli/batch_stream.h"
 
 namespace tritogen {
 namespace {
@@ -143,6 +147,74 @@ TEST_F(BatchTest, RefusesAnOutputThatCannotBeWritten) {
   options.out = File("no_such_folder/out.jsonl");
   JudgePool pool([] { return Look; }, 1);
   EXPECT_THROW(JudgeBatch(ReadBatch(options.file), options, {}, &pool), UserError);
+}
+
+// Lines that come in pieces, answered before the next one is sent.
+TEST_F(BatchTest, AStreamIsAnsweredAsItComes) {
+  Pipe in = MakePipe(), out = MakePipe();
+  const pid_t child = fork();
+  if (child == 0) {
+    in.write.Reset();
+    dup2(out.write.get(), STDOUT_FILENO);
+    BatchOptions options = Options();
+    options.out.clear();
+    JudgePool pool([] { return Look; }, 2);
+    _exit(JudgeStream(in.read.get(), options, {.budget_seconds = 60}, &pool));
+  }
+  in.read.Reset(), out.write.Reset();
+  const auto send = [&](const std::string& text) {
+    ASSERT_EQ(write(in.write.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  };
+  const auto receive = [&] {
+    std::string line;
+    for (char c; read(out.read.get(), &c, 1) == 1 && c != '\n';) line += c;
+    return json::parse(line);
+  };
+  for (int round = 0; round < 2; ++round) {  // the same id again
+    const std::string entry = Entry("a", round == 0 ? "good\n" : "bad\n");
+    send(entry.substr(0, 10));
+    usleep(50000);
+    send(entry.substr(10));
+    const json verdict = receive();
+    EXPECT_EQ(verdict["id"], "a");
+    EXPECT_EQ(verdict["verdict"], round == 0 ? "passed" : "wrong_values");
+  }
+  send("\nno json\n");
+  EXPECT_EQ(receive()["id"], "line 4");
+  std::string last = Entry("last", "good\n");
+  last.pop_back();  // no line break at the end
+  send(Entry("b", "bad\n") + last);
+  in.write.Reset();
+  std::set<std::string> rest;
+  for (int i = 0; i < 2; ++i) rest.insert(receive()["id"].get<std::string>());
+  EXPECT_EQ(rest, (std::set<std::string>{"b", "last"}));
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(BatchTest, AStreamGoesOnWithAnOutput) {
+  std::ofstream(File("out.jsonl")) << "{\"id\":\"a\",\"verdict\":\"kept\"}\n";
+  const std::string lines = Entry("a", "good\n") + Entry("b", "bad\n");
+  Pipe in = MakePipe();
+  ASSERT_EQ(write(in.write.get(), lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
+  in.write.Reset();
+  JudgePool pool([] { return Look; }, 1);
+  EXPECT_EQ(JudgeStream(in.read.get(), Options(), {.budget_seconds = 60}, &pool), 0);
+  const auto verdicts = Output();
+  EXPECT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts.at("a")["verdict"], "kept");
+}
+
+// It ends with the one who reads: nobody would hear of what is judged.
+TEST_F(BatchTest, AStreamThatNobodyReadsEnds) {
+  BatchOptions options = Options();
+  options.out = "/dev/full";
+  Pipe in = MakePipe();
+  const std::string lines = Entry("a", "good\n") + Entry("b", "good\n");
+  ASSERT_EQ(write(in.write.get(), lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
+  JudgePool pool([] { return Look; }, 1);
+  EXPECT_THROW(JudgeStream(in.read.get(), options, {.budget_seconds = 60}, &pool), UserError);
 }
 
 TEST_F(BatchTest, PrintsWhereThereIsNoOutputFile) {

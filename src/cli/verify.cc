@@ -113,8 +113,10 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
   app.add_option("--class-reference", batch.class_reference, "class in the reference")->capture_default_str();
   app.add_option("--class-candidate", batch.class_candidate, "class in the candidate")->capture_default_str();
   app.add_option("--function", function, "a plain function with this name in both files, instead of classes");
-  app.add_option("--batch", batch.file,
-                 "JSONL file with id, reference, candidate (each a path or inline source)");
+  app.add_option(
+      "--batch", batch.file,
+      "JSONL file with id, reference, candidate (each a path or inline source); -: lines of stdin as "
+      "they come, whose verdicts are printed as they are found, to judges that stay until it ends");
   app.add_option("--out", batch.out,
                  "with --batch: append the verdicts to this file, and skip ids that it holds");
   app.add_flag("--against-itself", common.against_itself,
