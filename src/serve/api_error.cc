@@ -24,4 +24,9 @@ std::string ApiError::Body() const {
   return body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+ApiError NoSuchModel() {
+  return ApiError(404, "there is no model of this name here; GET /v1/models names the one there is", "model",
+                  "model_not_found");
+}
+
 }  // namespace tritogen::serve

@@ -25,4 +25,6 @@ class ApiError : public FormatError {
   std::string param_, code_;
 };
 
+ApiError NoSuchModel();  // 404
+
 }  // namespace tritogen::serve

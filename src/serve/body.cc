@@ -1,5 +1,7 @@
 #include "serve/body.h"
 
+#include <limits>
+
 #include "base/json_text.h"
 #include "base/utf8.h"
 
@@ -50,7 +52,11 @@ bool Body::Bool(const std::string& name, bool otherwise) {
 std::optional<int64_t> Body::Int(const std::string& name, int64_t low, int64_t high) {
   const json* value = Find(name);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_number_integer()) Fail(name, fmt::format("expected an integer, got {}", value->type_name()));
+  if (!value->is_number_integer()) {
+    // "got number" would not tell what is wrong with 1.5, nor with more than 64 bits.
+    Fail(name,
+         fmt::format("expected an integer, got {}", value->is_number() ? value->dump() : value->type_name()));
+  }
   const bool too_great = value->is_number_unsigned() && value->get<uint64_t>() > uint64_t{INT64_MAX};
   if (too_great || value->get<int64_t>() < low || value->get<int64_t>() > high) {
     Fail(name, fmt::format("{} is outside [{}, {}]", value->dump(), low, high));
@@ -66,6 +72,13 @@ std::optional<double> Body::Number(const std::string& name, double low, double h
   if (!(number >= low && number <= high)) {
     Fail(name, fmt::format("{} is outside [{}, {}]", value->dump(), low, high));
   }
+  return number;
+}
+
+std::optional<double> Body::Positive(const std::string& name, double high) {
+  const auto number = Number(name, -std::numeric_limits<double>::max(), std::numeric_limits<double>::max());
+  if (number && (*number < std::numeric_limits<float>::min() || *number > high))
+    Fail(name, fmt::format("{} is outside (0, {:.3g}]", *number, high));
   return number;
 }
 

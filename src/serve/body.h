@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,8 @@ class Body {
   bool Bool(const std::string& name, bool otherwise);
   std::optional<int64_t> Int(const std::string& name, int64_t low, int64_t high);
   std::optional<double> Number(const std::string& name, double low, double high);
+  // Above 0 and at most `high`, as a float too.
+  std::optional<double> Positive(const std::string& name, double high = std::numeric_limits<float>::max());
   std::optional<std::string> String(const std::string& name);
   std::optional<Body> Object(const std::string& name);
 

@@ -1,6 +1,6 @@
 #include "serve/call_options.h"
 
-#include <limits>
+#include <optional>
 #include <random>
 
 namespace tritogen::serve {
@@ -12,10 +12,7 @@ constexpr size_t kMostStops = 16, kMostStopBytes = 1024, kMostStopTokens = 256;
 
 void ReadModel(Body* body, const ServedModel& model) {
   const auto name = body->String("model");
-  if (!name || *name == model.name) return;
-  throw ApiError(404,
-                 fmt::format("there is no model of this name here; GET /v1/models names the one there is"),
-                 "model", "model_not_found");
+  if (name && *name != model.name) throw NoSuchModel();
 }
 
 void AddStop(const Body& body, const json& text, std::vector<std::string>* stops) {
@@ -54,14 +51,13 @@ void ReadStops(Body* body, const ServedModel& model, GenerateOptions* options) {
 }
 
 void ReadSampling(Body* body, SamplingOptions* sampling) {
-  const double most = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::min();
-  const auto number = [&](const char* name, double low, double high, float* option) {
-    *option = static_cast<float>(body->Number(name, low, high).value_or(*option));
+  const auto set = [](float* option, std::optional<double> number) {
+    if (number) *option = static_cast<float>(*number);
   };
-  number("temperature", 0, 2, &sampling->temperature);
-  number("top_p", least, 1, &sampling->top_p);
-  number("min_p", 0, 1, &sampling->min_p);
-  number("repetition_penalty", least, most, &sampling->repetition_penalty);
+  set(&sampling->temperature, body->Number("temperature", 0, 2));
+  set(&sampling->top_p, body->Positive("top_p", 1));
+  set(&sampling->min_p, body->Number("min_p", 0, 1));
+  set(&sampling->repetition_penalty, body->Positive("repetition_penalty"));
   if (const auto top_k = body->Int("top_k", -1, INT32_MAX)) {
     sampling->top_k = std::max(0, static_cast<int32_t>(*top_k));
   }

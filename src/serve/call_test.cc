@@ -158,6 +158,24 @@ TEST_F(CallTest, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(With(R"("model": "tiny")").n, 1);
 }
 
+TEST_F(CallTest, SaysWhatWouldBeRight) {
+  const auto message = [&](const std::string& fields) -> std::string {
+    try {
+      With(fields);
+    } catch (const ApiError& error) {
+      return error.what();
+    }
+    return "taken";
+  };
+  EXPECT_EQ(message(R"("top_p": 0)"), "top_p: 0 is outside (0, 1]");
+  EXPECT_EQ(message(R"("top_p": 1.5)"), "top_p: 1.5 is outside (0, 1]");
+  EXPECT_EQ(message(R"("repetition_penalty": -1)"), "repetition_penalty: -1 is outside (0, 3.4e+38]");
+  EXPECT_EQ(message(R"("n": 1.5)"), "n: expected an integer, got 1.5");
+  EXPECT_EQ(message(R"("n": "2")"), "n: expected an integer, got string");
+  EXPECT_EQ(message(R"("seed": 18446744073709551616)"),
+            "seed: expected an integer, got 1.8446744073709552e+19");
+}
+
 TEST_F(CallTest, AcceptsWhatWouldChangeNothing) {
   With(
       R"("presence_penalty": 0, "frequency_penalty": 0.0, "logit_bias": {}, "suffix": null, "metadata": {"a": 1},

@@ -1,6 +1,8 @@
 #include "serve/server.h"
 
+#include <charconv>
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <random>
 
@@ -15,18 +17,45 @@ constexpr int kClientLeft = 499;  // as nginx counts it
 constexpr int kMostChoices = 1024;
 
 constexpr const char *kCompletions = "/v1/completions", *kChat = "/v1/chat/completions";
+constexpr const char *kModels = "/v1/models", *kOneModel = "/v1/models/";
 
 struct Route {
   const char *path, *method;
 };
 constexpr Route kRoutes[] = {
-    {kCompletions, "POST"}, {kChat, "POST"}, {"/v1/models", "GET"}, {"/health", "GET"}, {"/metrics", "GET"}};
+    {kCompletions, "POST"}, {kChat, "POST"}, {kModels, "GET"}, {"/health", "GET"}, {"/metrics", "GET"}};
 
 const Route* FindRoute(std::string_view path) {
+  if (path.starts_with(kOneModel)) path = kModels;
   for (const Route& route : kRoutes) {
     if (route.path == path) return &route;
   }
   return nullptr;
+}
+
+bool Takes(const Route& route, const std::string& method) {
+  return method == route.method || (method == "HEAD" && route.method == std::string_view("GET"));
+}
+
+// "Application/JSON; charset=utf-8": types are written in either case (RFC 9110, 8.3.1).
+bool IsJsonType(std::string_view content_type) {
+  std::string type(content_type.substr(0, content_type.find_first_of("; \t")));
+  for (char& c : type) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return type == "application/json";
+}
+
+// Of a part of a path: "a%2Fb" is "a/b". What is no escape stays as it is.
+std::string PercentDecoded(std::string_view text) {
+  std::string decoded;
+  for (size_t at = 0; at < text.size(); ++at) {
+    uint8_t byte = 0;
+    const char* const digits = text.data() + at + 1;
+    const bool escape = text[at] == '%' && at + 2 < text.size() &&
+                        std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    decoded += escape ? static_cast<char>(byte) : text[at];
+    if (escape) at += 2;
+  }
+  return decoded;
 }
 
 // Equal, in a time that does not tell where they differ, nor how long they are.
@@ -84,7 +113,7 @@ void Server::CheckHead(const HttpRequest& head) const {
     throw ApiError(401, "this server wants its API key: Authorization: Bearer KEY", "", "invalid_api_key");
   }
   if (route == nullptr) throw ApiError(404, "there is no such endpoint", "", "not_found");
-  if (head.method != route->method) {
+  if (!Takes(*route, head.method)) {
     throw ApiError(405, fmt::format("{} takes {} only", route->path, route->method), "",
                    "method_not_allowed");
   }
@@ -93,7 +122,7 @@ void Server::CheckHead(const HttpRequest& head) const {
     throw ApiError(503, "the server is stopping", "", "stopping");
   }
   // A page in a browser can send other types to this machine without asking; this one it cannot.
-  if (post && !head.content_type.starts_with("application/json")) {
+  if (post && !IsJsonType(head.content_type)) {
     throw ApiError(415, "the body must be JSON: Content-Type: application/json", "",
                    "unsupported_media_type");
   }
@@ -114,7 +143,8 @@ std::optional<HttpResponse> Server::OnHeader(const HttpRequest& head) {
     const Route* route = FindRoute(head.path);
     metrics_.CountRequest(route == nullptr ? "other" : route->path, error.status());
     HttpResponse refusal = Refusal(error);
-    if (error.status() == 405) refusal.headers.emplace_back("Allow", route->method);
+    if (error.status() == 405)
+      refusal.headers.emplace_back("Allow", Takes(*route, "HEAD") ? "GET, HEAD" : route->method);
     return refusal;
   }
 }
@@ -140,9 +170,9 @@ HttpResponse Server::Refusal(const ApiError& error) const {
 }
 
 void Server::OnRequest(ExchangeId id, HttpRequest request) {
-  if (request.method == "GET") {
+  if (request.method != "POST") {
     const HttpResponse response = Get(request.path);
-    metrics_.CountRequest(request.path, response.status);
+    metrics_.CountRequest(FindRoute(request.path)->path, response.status);
     return http_.Respond(id, response);
   }
   ++preparing_;
@@ -165,6 +195,10 @@ HttpResponse Server::Get(const std::string& path) const {
                       {"created", model_.created},
                       {"owned_by", "tritogen"},
                       {"max_model_len", model_.limits.context}};
+  if (path.starts_with(kOneModel)) {
+    if (PercentDecoded(path.substr(std::strlen(kOneModel))) != model_.name) return Refusal(NoSuchModel());
+    return {.body = model.dump()};
+  }
   return {.body = Json{{"object", "list"}, {"data", Json::array({model})}}.dump()};
 }
 

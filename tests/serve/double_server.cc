@@ -12,12 +12,13 @@
 
 int main(int argc, char** argv) {
   using namespace tritogen;
-  std::string tokenizer_path, template_path;
+  std::string tokenizer_path, template_path, model_name = "double";
   serve::GeneratorDoubleOptions generator_options;
   serve::ServerOptions options{.http = {.port = 0}};
   CLI::App app("server over a double");
   app.add_option("tokenizer", tokenizer_path)->required();
   app.add_option("template", template_path)->required();
+  app.add_option("--model-name", model_name);
   app.add_option("--step", generator_options.step_seconds);
   app.add_option("--slots", generator_options.limits.slots);
   app.add_option("--context", generator_options.limits.context);
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
   const ChatTemplate chat_template(ReadFile(template_path));
   serve::GeneratorDouble generator(tokenizer, generator_options);
   serve::Server server(options,
-                       {.name = "double",
+                       {.name = model_name,
                         .created = 1,
                         .tokenizer = &tokenizer,
                         .chat_template = &chat_template,

@@ -46,11 +46,30 @@ def test_routes_and_methods(server):
                          "GET http://x/health": 404, "OPTIONS *": 404}.items():  # fmt: skip
         reply = server.talk(f"{line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         assert status(reply) == wanted, line
-    head = server.talk(b"HEAD /health HTTP/1.1\r\nConnection: close\r\n\r\n")
-    assert status(head) == 405 and b"Allow: GET" in head and head.endswith(b"\r\n\r\n")
+    assert b"Allow: GET, HEAD\r\n" in server.talk(b"DELETE /health HTTP/1.1\r\nConnection: close\r\n\r\n")
     # A page in a browser could send this without asking.
     plain = post(GOOD).replace(b"application/json", b"text/plain")
     assert status(server.talk(plain.replace(b"Host: x", b"Connection: close"))) == 415
+    longer = post(GOOD, headers="Connection: close\r\n").replace(b"application/json", b"application/jsonp")
+    assert status(server.talk(longer)) == 415
+
+
+def test_types_in_either_case(server):
+    written = post(GOOD, headers="Connection: close\r\n").replace(b"application/json", b"Application/JSON; charset=utf-8")
+    assert status(server.talk(written)) == 200
+
+
+@pytest.mark.parametrize("path", ["/health", "/metrics", "/v1/models"])
+def test_head_is_get_without_a_body(server, path):
+    """What monitors and load balancers ask."""
+    requests = "".join(f"{method} {path} HTTP/1.1\r\nHost: x\r\n{more}\r\n"
+                       for method, more in (("HEAD", ""), ("GET", "Connection: close\r\n")))  # fmt: skip
+    head, whole = server.talk(requests.encode()).split(b"HTTP/1.1 ")[1:]
+    assert status(b"HTTP/1.1 " + head) == 200 and head.endswith(b"\r\n\r\n")
+    assert whole.split(b"\r\n\r\n", 1)[1]
+    if path != "/metrics":  # which counts
+        assert head.split(b"Connection")[0] == whole.split(b"Connection")[0]
+    assert status(server.talk(f"HEAD /v1/completions HTTP/1.1\r\nConnection: close\r\n\r\n".encode())) == 405
 
 
 def test_huge_headers(server):

@@ -13,6 +13,15 @@ MESSAGES = [{"role": "system", "content": "Be kind."}, {"role": "user", "content
 def test_models(client):
     (model,) = client.models.list().data
     assert model.id == "double" and model.owned_by == "tritogen"
+    assert client.models.retrieve("double") == model
+    with pytest.raises(openai.NotFoundError) as refusal:
+        client.models.retrieve("another")
+    assert refusal.value.code == "model_not_found"
+
+
+def test_a_model_whose_name_has_a_slash(start):
+    client = start("--model-name", "org/model 1").client()
+    assert client.models.retrieve("org/model 1").id == "org/model 1"
 
 
 def test_completion(client):
