@@ -38,7 +38,6 @@ int main(int argc, char** argv) {
       return 3;
     }
   }
-  std::fprintf(stderr, "tritogen: there is no command '%s'\n\n", argv[1]);
-  tritogen::PrintUsage(stderr);
+  tritogen::RefuseCommand(argv[1]);
   return 2;
 }

@@ -19,6 +19,7 @@
 #include "cli/model_session.h"
 #include "cli/numbers.h"
 #include "cli/opening_notice.h"
+#include "cli/parse.h"
 #include "cli/session.h"
 #include "engine/engine.h"
 #include "model/weights.h"

@@ -1,5 +1,12 @@
 #include "cli/command.h"
 
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "config/fields.h"
+
 namespace tritogen {
 namespace {
 
@@ -30,6 +37,13 @@ void PrintUsage(std::FILE* out) {
   std::fprintf(out, "  %-9s %s\n", "test", "build and run every test");
   std::fprintf(out, "  %-9s %s\n", "setup", "set up the Python environment and build");
   std::fprintf(out, "\n./tritogen COMMAND --help says more.\n");
+}
+
+void RefuseCommand(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Command& command : kCommands) names.emplace_back(command.name);
+  fmt::print(stderr, "tritogen: there is no command '{}'{}\n\n", name, config::DidYouMean(name, names));
+  PrintUsage(stderr);
 }
 
 }  // namespace tritogen

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace tritogen {
 
@@ -21,6 +22,8 @@ struct Command {
 
 std::span<const Command> Commands();
 void PrintUsage(std::FILE* out);
+// Says on stderr that there is no such command.
+void RefuseCommand(std::string_view name);
 
 int RunConvert(int argc, char** argv, const Environment& environment);
 int RunVerify(int argc, char** argv, const Environment& environment);

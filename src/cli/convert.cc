@@ -13,6 +13,7 @@
 #include "cli/baseline.h"
 #include "cli/convert_report.h"
 #include "cli/files.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/remote_options.h"
 #include "cli/session.h"

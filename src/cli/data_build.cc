@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/data.h"
 #include "cli/numbers.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/remote_options.h"
 #include "cli/session.h"

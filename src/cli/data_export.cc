@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/data.h"
 #include "cli/files.h"
+#include "cli/parse.h"
 #include "cli/session.h"
 #include "data/conversation.h"
 #include "data/manifest.h"

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/data.h"
 #include "cli/files.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "plan/lift.h"

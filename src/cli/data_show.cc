@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "cli/data.h"
+#include "cli/parse.h"
 #include "cli/session.h"
 #include "data/manifest.h"
 

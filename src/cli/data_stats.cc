@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "cli/data.h"
 #include "cli/files.h"
+#include "cli/parse.h"
 #include "cli/session.h"
 #include "data/stats.h"
 #include "report/data_report.h"

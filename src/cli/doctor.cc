@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "cli/command.h"
+#include "cli/parse.h"
 #include "cli/session.h"
 #include "cli/version.h"
 #include "cuda/device.h"

@@ -16,6 +16,7 @@
 #include "cli/files.h"
 #include "cli/model_session.h"
 #include "cli/numbers.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/remote_options.h"
 #include "cli/session.h"

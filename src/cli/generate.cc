@@ -11,6 +11,7 @@
 #include "cli/interrupt.h"
 #include "cli/model_session.h"
 #include "cli/numbers.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 
 namespace tritogen {

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 #include "model/weights.h"
 #include "train/new_policy.h"

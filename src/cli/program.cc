@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/files.h"
 #include "cli/operator_table.h"
+#include "cli/parse.h"
 #include "cli/session.h"
 #include "plan/lift.h"
 #include "program/canonical.h"

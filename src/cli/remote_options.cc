@@ -200,7 +200,7 @@ std::unique_ptr<Proposer> ProposerOptions::MakeOne(const std::string& name, cons
   static const std::vector<std::string> kNames{"policy", "teacher", "inductor"};
   throw UserError(
       fmt::format("proposer {}: there are policy, teacher, inductor, remote:URL and folders of models{}",
-                  name, config::Suggestion(name, kNames)));
+                  name, config::DidYouMean(name, kNames)));
 }
 
 std::unique_ptr<Proposer> ProposerOptions::MakeRemote(const std::string& url, const std::string& key,

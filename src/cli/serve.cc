@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/interrupt.h"
 #include "cli/model_session.h"
 #include "cli/numbers.h"
+#include "cli/parse.h"
 #include "serve/server.h"
 
 namespace tritogen {
@@ -31,7 +31,9 @@ void AddOptions(CLI::App* app, Options* o) {
   auto* group = app->add_option_group("Server", "docs/serve.md says more");
   group->add_option("--host", http.host, "IP address to listen at; 0.0.0.0: every network can reach it")
       ->capture_default_str();
-  group->add_option("--port", http.port, "0: any that is free")->capture_default_str();
+  group->add_option("--port", http.port, "0: any that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
   group->add_option("--model-name", o->model_name,
                     "what clients call the model (default: its folder's name)");
   group->add_option("--api-key-env", o->key_variable,

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/numbers.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/version.h"

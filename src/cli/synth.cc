@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/numbers.h"
+#include "cli/parse.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "synth/explain.h"

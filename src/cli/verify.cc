@@ -9,6 +9,7 @@
 #include "cli/baseline.h"
 #include "cli/batch.h"
 #include "cli/files.h"
+#include "cli/parse.h"
 #include "cli/version.h"
 #include "judge/judge_pool.h"
 #include "report/report.h"

@@ -59,7 +59,9 @@ class Fields {
 
 // The one of `names` that is nearest to `name` by edit distance, when it is near enough to be meant.
 std::string_view Nearest(std::string_view name, std::span<const std::string> names);
-// "; did you mean 'seed'?", or "; there is a, b, c" where nothing is near.
+// "; did you mean 'seed'?", or "" where nothing is near.
+std::string DidYouMean(std::string_view name, std::span<const std::string> names);
+// The same, or "; there is a, b, c" where nothing is near.
 std::string Suggestion(std::string_view name, std::span<const std::string> names);
 
 }  // namespace tritogen::config

@@ -42,10 +42,14 @@ std::string_view Nearest(std::string_view name, std::span<const std::string> nam
   return best;
 }
 
-std::string Suggestion(std::string_view name, std::span<const std::string> names) {
+std::string DidYouMean(std::string_view name, std::span<const std::string> names) {
   const std::string_view near = Nearest(name, names);
-  if (!near.empty()) return fmt::format("; did you mean '{}'?", near);
-  return names.empty() ? "" : fmt::format("; there is {}", fmt::join(names, ", "));
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+std::string Suggestion(std::string_view name, std::span<const std::string> names) {
+  const std::string near = DidYouMean(name, names);
+  return !near.empty() || names.empty() ? near : fmt::format("; there is {}", fmt::join(names, ", "));
 }
 
 }  // namespace tritogen::config
