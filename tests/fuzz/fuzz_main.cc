@@ -1,7 +1,8 @@
 // Runs a fuzz target (LLVMFuzzerTestOneInput, as for libFuzzer) on mutations of a corpus:
 //   fuzz_ttir --iterations 1000000 --seed 1 tests/golden/ttir tests/fuzz/corpus/ttir
-// Iteration i depends on the seed, i and the corpus only. An input that crashes, throws or takes too long is
-// written to crash-<iteration>; a path of a file instead of a folder runs that file alone, unchanged.
+// --seconds S ends the run earlier. Iteration i depends on the seed, i and the corpus only. An input that
+// crashes, throws or takes too long is written to crash-<iteration>; a path of a file instead of a folder
+// runs that file alone, unchanged.
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,6 +36,7 @@ constexpr unsigned kSecondsPerInput = 20;
 struct Options {
   uint64_t iterations = 10000;
   uint64_t seed = 1;
+  double seconds = std::numeric_limits<double>::infinity();
   std::vector<fs::path> paths;
 };
 
@@ -100,6 +103,8 @@ Options ParseOptions(int argc, char** argv) {
     const std::string word = argv[i];
     if ((word == "--iterations" || word == "--seed") && i + 1 < argc) {
       (word == "--seed" ? options.seed : options.iterations) = std::strtoull(argv[++i], nullptr, 10);
+    } else if (word == "--seconds" && i + 1 < argc) {
+      options.seconds = std::strtod(argv[++i], nullptr);
     } else {
       options.paths.emplace_back(word);
     }
@@ -121,7 +126,7 @@ int Main(int argc, char** argv) {
   }
   const std::vector<std::string> corpus = ReadCorpus(options.paths);
   if (corpus.empty()) {
-    std::cerr << "usage: " << argv[0] << " [--iterations N] [--seed S] CORPUS_FOLDER…\n";
+    std::cerr << "usage: " << argv[0] << " [--iterations N] [--seconds S] [--seed S] CORPUS_FOLDER…\n";
     return 2;
   }
   for (const std::string& seed : corpus) {
@@ -129,14 +134,16 @@ int Main(int argc, char** argv) {
     RunCurrent();
   }
   const auto start = std::chrono::steady_clock::now();
-  for (current_iteration = 1; current_iteration <= options.iterations; ++current_iteration) {
-    Random random(options.seed * 0x100000001b3 + current_iteration);
+  const auto passed = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  while (current_iteration < options.iterations && passed() < options.seconds) {
+    Random random(options.seed * 0x100000001b3 + ++current_iteration);
     current_input = Mutate(corpus, random);
     RunCurrent();
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf("%llu inputs from %zu seeds in %.1f s, no crash\n",
-              static_cast<unsigned long long>(options.iterations), corpus.size(), seconds);
+              static_cast<unsigned long long>(current_iteration), corpus.size(), passed());
   return 0;
 }
 
