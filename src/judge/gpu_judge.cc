@@ -73,13 +73,11 @@ GpuJob DecodeGpuJob(std::string_view bytes) {
 }
 
 Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const VerifyOptions& options) {
-  Verdict verdict;
+  Verdict verdict = VerdictUnder(options);
   verdict.outcome = Outcome::kInfraError;
   verdict.rule = "reference";
   verdict.reason = fmt::format("the reference: {}", reason);
   verdict.evidence["reference"] = OutcomeName(outcome);
-  verdict.seed = options.seed;
-  verdict.fp32_precision = options.fp32_precision;
   return verdict;
 }
 

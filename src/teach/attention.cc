@@ -182,6 +182,17 @@ class Finder {
 
 }  // namespace
 
+PrimId ScoresBehind(const Graph& graph, PrimId id) {
+  if (id < 0) return -1;
+  const Prim& prim = graph[id];
+  if (prim.kind == PrimKind::kMatmul) return prim.inlined ? id : -1;
+  if (prim.kind != PrimKind::kPointwise) return -1;
+  for (const View& operand : prim.operands) {
+    if (const PrimId scores = ScoresBehind(graph, operand.prim); scores >= 0) return scores;
+  }
+  return -1;
+}
+
 bool LeadsTo(const Graph& graph, PrimId id, PrimId from) {
   if (id == from) return true;
   if (id < from || graph[id].kind != PrimKind::kPointwise) return false;  // operands come before their users

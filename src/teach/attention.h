@@ -37,6 +37,10 @@ std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_
 // The keys of all pieces but for the last, which may have fewer: whole blocks of a kernel.
 int64_t KeysOfPiece(const Prim& attention);
 
+// The product of attention's scores that a value is, or is made from by pointwise work; -1 where it is not.
+// REQUIRES: scores are marked as inlined, as no other product is.
+PrimId ScoresBehind(const Graph& graph, PrimId id);
+
 // Whether a value is made from another one by pointwise work.
 bool LeadsTo(const Graph& graph, PrimId id, PrimId from);
 

@@ -1,9 +1,9 @@
 // InlineViews: which pointwise work is repeated where it is read.
-#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <optional>
 
+#include "teach/attention.h"
 #include "teach/partition.h"
 
 namespace tritogen::teach {
@@ -178,7 +178,7 @@ class Inliner {
   // Work on the scores of attention, which `view` reads from the graph as it was, and what goes into it: all
   // of it is done on a tile of scores, but for what must be stored.
   View IntoScores(View view, const std::vector<Segment>& domain) {
-    if (view.prim >= 0 && LeadsToScores(view.prim)) {
+    if (ScoresBehind(graph_, view.prim) >= 0) {
       Prim copy = graph_[view.prim];
       if (copy.kind == PrimKind::kMatmul) return out_.Whole(moved_[view.prim]);
       copy.sizes = view.sizes;
@@ -192,15 +192,6 @@ class Inliner {
     if (auto copy = IntoTile(view, domain)) return *copy;
     Store(view);
     return view;
-  }
-
-  bool LeadsToScores(PrimId id) const {
-    if (id < 0) return false;
-    const Prim& prim = graph_[id];
-    if (prim.kind == PrimKind::kMatmul) return prim.inlined;
-    return prim.kind == PrimKind::kPointwise &&
-           std::any_of(prim.operands.begin(), prim.operands.end(),
-                       [&](const View& operand) { return LeadsToScores(operand.prim); });
   }
 
   double Flops(PrimId id) const {

@@ -19,16 +19,6 @@ namespace {
 
 constexpr const char* kLog2E = "1.4426950408889634";
 
-// The product of attention's scores, which is behind pointwise work.
-PrimId ScoresOf(const Graph& graph, PrimId id) {
-  if (id < 0 || !graph[id].inlined) return -1;
-  if (graph[id].kind == PrimKind::kMatmul) return id;
-  for (const View& operand : graph[id].operands) {
-    if (const PrimId scores = ScoresOf(graph, operand.prim); scores >= 0) return scores;
-  }
-  return -1;
-}
-
 class AttentionWriter {
  public:
   AttentionWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
@@ -37,7 +27,7 @@ class AttentionWriter {
         group_(group),
         id_(group.members[0]),
         prim_(graph[id_]),
-        scores_id_(ScoresOf(graph, prim_.operands[0].prim)),
+        scores_id_(ScoresBehind(graph, prim_.operands[0].prim)),
         scores_(graph[scores_id_]),
         t_(tiles),
         options_(options),
@@ -343,7 +333,7 @@ KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
                                 const std::string& name) {
   const Prim& prim = graph[group.members[0]];
   TRITOGEN_CHECK(prim.kind == PrimKind::kAttention);
-  const Prim& scores = graph[ScoresOf(graph, prim.operands[0].prim)];
+  const Prim& scores = graph[ScoresBehind(graph, prim.operands[0].prim)];
   const AttentionTiles t = TilesOf(graph, prim, scores, group, options);
   AttentionWriter writer(graph, group, buffers, t, options);
   writer.Write();

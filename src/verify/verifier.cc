@@ -46,8 +46,7 @@ class Judgement {
         runs_(task_, candidate, deadline_, options.budget_seconds) {}
 
   Verdict Run() {
-    verdict_.seed = options_.seed;
-    verdict_.fp32_precision = options_.fp32_precision;
+    verdict_ = VerdictUnder(options_);
     verdict_.plan_hash = PlanHash(plan_);
     flow_ = FlowOf(plan_);
     verdict_.work = ShareOf(task_.work, plan_, flow_);
@@ -353,11 +352,9 @@ Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyO
     return Judgement(task, candidate, options, waivers).Run();
   } catch (
       const std::exception& error) {  // a bug of ours or of libtorch must not take other candidates along
-    Verdict verdict;
+    Verdict verdict = VerdictUnder(options);
     verdict.outcome = Outcome::kInfraError;
     verdict.reason = fmt::format("the verifier failed: {}", MessageOf(error));
-    verdict.seed = options.seed;
-    verdict.fp32_precision = options.fp32_precision;
     return verdict;
   }
 }

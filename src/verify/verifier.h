@@ -74,4 +74,7 @@ Verdict Verify(const Task& task, const Plan& candidate, const VerifyOptions& opt
 // The Verdict of a candidate that could not be recorded.
 Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options);
 
+// What every verdict under these options says, about a candidate of which nothing else is known yet.
+Verdict VerdictUnder(const VerifyOptions& options);
+
 }  // namespace tritogen

@@ -1,11 +1,15 @@
-// The Verdict of a candidate that could not be recorded.
+// Verdicts of candidates that were never replayed.
 #include "verify/verifier.h"
 
 namespace tritogen {
 
+Verdict VerdictUnder(const VerifyOptions& options) {
+  return {.fp32_precision = options.fp32_precision, .seed = options.seed};
+}
+
 Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options) {
   using Kind = RecordFailure::Kind;
-  Verdict verdict;
+  Verdict verdict = VerdictUnder(options);
   switch (failure.kind) {
     case Kind::kCompileError:
       verdict.outcome = Outcome::kCompileError;
@@ -28,8 +32,6 @@ Verdict VerdictOf(const RecordFailure& failure, const VerifyOptions& options) {
   }
   verdict.reason = failure.message;
   verdict.rule = failure.rule;
-  verdict.seed = options.seed;
-  verdict.fp32_precision = options.fp32_precision;
   if (failure.line > 0) verdict.evidence["line"] = failure.line;
   if (!failure.trace.empty()) verdict.evidence["trace"] = failure.trace;
   return verdict;
