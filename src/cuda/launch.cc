@@ -83,7 +83,6 @@ void LoadedKernel::Prepare() {
   Check(driver_.cuModuleGetFunction(&function_, module_, kernel_->name.c_str()),
         fmt::format("find the kernel {} in its module", kernel_->name));
   registers_ = FunctionAttribute(driver_, CU_FUNC_ATTRIBUTE_NUM_REGS, function_);
-  local_bytes_ = FunctionAttribute(driver_, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function_);
   if (kernel_->shared_bytes > kDefaultSharedBytes) {
     Check(driver_.cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                      static_cast<int>(kernel_->shared_bytes)),

@@ -26,8 +26,7 @@ class LoadedKernel {
   const Driver& driver() const { return driver_; }
   const DeviceInfo& device() const { return device_; }
   CUfunction function() const { return function_; }
-  int registers() const { return registers_; }          // per thread
-  int64_t local_bytes() const { return local_bytes_; }  // spills and stack per thread
+  int registers() const { return registers_; }  // per thread
 
  private:
   void Prepare();
@@ -38,7 +37,6 @@ class LoadedKernel {
   CUmodule module_ = nullptr;
   CUfunction function_ = nullptr;
   int registers_ = 0;
-  int64_t local_bytes_ = 0;
 };
 
 // Device memory that stays valid until the launch is done (in a capture: as long as the graph). Its contents

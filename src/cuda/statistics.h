@@ -14,8 +14,6 @@ struct Summary {
   // and at least 1, z = 2.5758 (99%), it is (x[n−c+1] − x[c]) / 2z with 1-based ranks. No distribution is
   // assumed.
   double standard_error = 0;
-
-  double iqr() const { return upper_quartile - lower_quartile; }
 };
 
 // Quantiles interpolate linearly between ranks. REQUIRES: not empty, finite.

@@ -24,7 +24,6 @@ TEST(Statistics, QuantilesInterpolate) {
   EXPECT_DOUBLE_EQ(summary.median, 2.5);
   EXPECT_DOUBLE_EQ(summary.lower_quartile, 1.75);
   EXPECT_DOUBLE_EQ(summary.upper_quartile, 3.25);
-  EXPECT_DOUBLE_EQ(summary.iqr(), 1.5);
   EXPECT_EQ(summary.minimum, 1);
   EXPECT_EQ(summary.maximum, 4);
   EXPECT_EQ(Summarize(std::vector<double>{7}).median, 7);

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "model/aten_dtype.h"
 #include "model/rope.h"
-#include "model/weights.h"
 
 namespace tritogen {
 namespace {
@@ -95,12 +94,6 @@ at::Tensor TensorOf(const TensorView& view) {
   at::Tensor copy = at::empty(view.shape, at::TensorOptions(type));
   std::memcpy(copy.data_ptr(), view.bytes.data(), view.bytes.size());
   return copy;
-}
-
-void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeights* weights) {
-  CheckWeights(weights->config, tensors, where);
-  const at::NoGradGuard no_gradients;
-  for (auto& [name, tensor] : weights->Named()) tensor.copy_(TensorOf(tensors.at(name)));
 }
 
 at::Tensor RopeTensor(const ModelConfig& config, int64_t positions, at::Device device, int64_t prompt) {

@@ -45,8 +45,6 @@ DecoderWeights MakeWeights(const ModelConfig& config,
                            int64_t output_rows = 0);
 // Uninitialised memory of one dtype (float32, bfloat16, float16) on one device.
 DecoderWeights MakeWeights(const ModelConfig& config, at::ScalarType dtype, at::Device device);
-// Copies, converting dtypes. Throws UserError naming `where` before anything changed, as CheckWeights does.
-void CopyWeights(const TensorMap& tensors, std::string_view where, DecoderWeights* weights);
 // A tensor on the CPU with a view's bytes, which must outlive it when they are aligned as the dtype wants.
 at::Tensor TensorOf(const TensorView& view);
 // Values as a model starts training with (normal, 0.02; norms 1; biases 0), equal on every device and
