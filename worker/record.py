@@ -18,7 +18,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy
@@ -39,6 +39,7 @@ from tape import DTYPE_NAMES, Step
 from tensors import Recording, RecordingTensor
 
 _CALLS = 3
+_MOST_NAMES = 8  # of a file, in a message
 _WARM_UP_ROUNDS = 4  # until the interpreter has specialised what every recording runs through
 _DTYPES = {name: dtype for dtype, name in DTYPE_NAMES.items()}
 
@@ -203,8 +204,15 @@ class _Program:
     def _entry(self, name: str) -> Any:
         found = vars(self.module).get(name)
         if found is None:
-            guards.reject("contract", f"the file does not define {name}")
+            there = ", ".join(self._defined()) if name == self.request["entry"] else ""
+            guards.reject("contract", f"the file does not define {name}" + (f"; it defines {there}" if there else ""))
         return found
+
+    def _defined(self) -> list[str]:
+        """The classes and functions that the file may have meant."""
+        return [name for name, value in vars(self.module).items()
+                if type(value) in (type, FunctionType) and value.__module__ == self.module.__name__
+                and name not in ("get_inputs", "get_init_inputs")][:_MOST_NAMES]  # fmt: skip
 
     def _generate(self, phases: Phases) -> None:
         """KernelBench's file contract: get_init_inputs() may be missing, get_inputs() may not."""

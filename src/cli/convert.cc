@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/baseline.h"
 #include "cli/convert_report.h"
+#include "cli/entry.h"
 #include "cli/files.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -34,29 +35,11 @@ constexpr double kCacheGib = 1;  // of a model's keys and values on a GPU, besid
 struct ConvertOptions {
   CommonOptions common;
   ProposerOptions proposers;
-  std::string file, out, class_name = "Model", function;
+  EntryOptions entry;
+  std::string file, out;
   bool show_program = false, no_repair = false;
   int count = 8;
-  bool is_function() const { return !function.empty(); }
-  const std::string& entry() const { return is_function() ? function : class_name; }
 };
-
-RecordRequest ReferenceRequest(const ConvertOptions& options, const std::string& source) {
-  return {.role = Role::kReference,
-          .source = source,
-          .entry = options.entry(),
-          .is_function = options.is_function()};
-}
-
-Plan RecordReference(Recorder* recorder, const ConvertOptions& options, const std::string& source) {
-  auto recorded = recorder->Record(ReferenceRequest(options, source));
-  if (auto* plan = std::get_if<Plan>(&recorded)) return std::move(*plan);
-  const auto& failure = std::get<RecordFailure>(recorded);
-  const std::string where = failure.line ? fmt::format(":{}", failure.line) : "";
-  const std::string what = fmt::format("{}{}: {}", options.file, where, failure.message);
-  if (failure.kind == RecordFailure::Kind::kInfraError) throw InternalError(what);
-  throw UserError(what);
-}
 
 using Proposers = std::vector<std::unique_ptr<Proposer>>;
 
@@ -87,7 +70,7 @@ LiftedReference AskedAbout(Recorder* recorder, const ConvertOptions& options, co
                            const LiftedReference& reference) {
   if (!options.common.strict && !HasComplex(*reference.program)) return reference;
   return InKnownOps([&](const RecordRequest& request) { return recorder->Record(request); },
-                    ReferenceRequest(options, source), reference);
+                    options.entry.Request(source), reference);
 }
 
 // All answers, judged. Empty after Ctrl-C.
@@ -175,12 +158,12 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const Proposers proposers = MakeProposers(options, environment, gpu);
   const Workers workers = StartWorkers(environment, options.common, gpu);
   Recorder* recorder = workers.recorder.get();
-  Plan recorded = RecordReference(recorder, options, source);
+  Plan recorded = RecordFile(recorder, options.entry, options.file, source);
   ConvertReport report{.file = options.file, .seed = verification.seed};
   const std::optional<LiftedReference> reference = LiftOrRemark(std::move(recorded), &report.remarks);
   if (options.show_program && reference) fmt::print("{}\n", PrintProgram(*reference->program));
   if (Interrupted()) return kInterruptedExit;
-  const SourceFile reference_file{source, options.entry(), options.is_function()};
+  const SourceFile reference_file{source, options.entry.name(), options.entry.is_function()};
   Baseline baseline(environment, options.common, verification, reference_file);
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
   std::vector<eval::Attempt> judged;
@@ -205,7 +188,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   const std::vector<const eval::Attempt*> passed = BestFirst(judged);
   for (const eval::Attempt* best : passed) {
-    auto shipped = Ship(recorder, ReferenceRequest(options, source), *reference->plan, *best->reply.plan,
+    auto shipped = Ship(recorder, options.entry.Request(source), *reference->plan, *best->reply.plan,
                         BestVariantIn(best->reply.verdict),
                         ModuleHeader(options.file, best->candidate, best->reply.verdict));
     if (auto* failure = std::get_if<EmitFailure>(&shipped)) {
@@ -246,10 +229,7 @@ int RunConvert(int argc, char** argv, const Environment& environment) {
                  "PyTorch file with Model, get_inputs and get_init_inputs, or a function and get_inputs")
       ->required();
   app.add_option("-o,--out", options.out, "where the module goes (default: FILE with _triton.py at its end)");
-  auto* class_option =
-      app.add_option("--class", options.class_name, "class to convert")->capture_default_str();
-  app.add_option("--function", options.function, "convert a plain function instead of a class")
-      ->excludes(class_option);
+  options.entry.AddTo(&app, "convert");
   app.add_flag("--show-program", options.show_program, "print the canonical program first");
   app.add_option("-n,--candidates", options.count, "at most so many candidates of each proposer")
       ->check(CLI::Range(1, 64))

@@ -1,6 +1,7 @@
 // doctor: the part of ./tritogen doctor that needs the program: processor, GPU, driver, jail.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "cli/command.h"
@@ -48,8 +49,11 @@ int RunDoctor(int argc, char** argv, const Environment& environment) {
   fmt::print("processor        {}, {} cores\n", Processor(), Cores());
   fmt::print("GPU              {}\n", Gpu());
   fmt::print("jail\n");
-  for (const JailFeature& feature : ProbeJail()) {
-    fmt::print("  {:<14} {}{}\n", feature.name, feature.available ? "yes" : "NO",
+  const std::vector<JailFeature> features = ProbeJail();
+  size_t width = 0;
+  for (const JailFeature& feature : features) width = std::max(width, feature.name.size());
+  for (const JailFeature& feature : features) {
+    fmt::print("  {:<{}}  {}{}\n", feature.name, width, feature.available ? "yes" : "NO",
                feature.detail.empty() ? "" : fmt::format(": {}", feature.detail));
   }
   return 0;

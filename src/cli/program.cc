@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "cli/entry.h"
 #include "cli/files.h"
 #include "cli/operator_table.h"
 #include "cli/parse.h"
@@ -21,22 +22,11 @@ namespace tritogen {
 namespace {
 
 struct ProgramOptions {
+  EntryOptions entry;
   std::vector<std::string> files;
-  std::string class_name = "Model", function, svg;
+  std::string svg;
   bool text = false, dot = false, check = false, operators = false, allow_weak_jail = false;
 };
-
-Program Record(Recorder* recorder, const ProgramOptions& options, const std::string& file) {
-  const bool is_function = !options.function.empty();
-  auto recorded = recorder->Record({.role = Role::kReference,
-                                    .source = ReadSource(file),
-                                    .entry = is_function ? options.function : options.class_name,
-                                    .is_function = is_function});
-  if (auto* plan = std::get_if<Plan>(&recorded)) return Lift(*plan);
-  const auto& failure = std::get<RecordFailure>(recorded);
-  const std::string where = failure.line ? fmt::format(":{}", failure.line) : "";
-  throw UserError(fmt::format("{}{}: {}", file, where, failure.message));
-}
 
 Program ReadText(const std::string& file) {
   try {
@@ -54,7 +44,7 @@ int Operations(const Program& program) {
 }
 
 Program ReadOrRecord(Recorder* recorder, const ProgramOptions& options, const std::string& file) {
-  return options.text ? ReadText(file) : Record(recorder, options, file);
+  return options.text ? ReadText(file) : Lift(RecordFile(recorder, options.entry, file, ReadSource(file)));
 }
 
 // One line a file and one a problem; a file without a program has one, too, and the others go on.
@@ -113,9 +103,7 @@ int RunProgram(int argc, char** argv, const Environment& environment) {
       "./tritogen program");
   ProgramOptions options;
   app.add_option("FILE", options.files, "PyTorch file with Model, get_inputs and get_init_inputs");
-  auto* class_option = app.add_option("--class", options.class_name, "class to show")->capture_default_str();
-  app.add_option("--function", options.function, "show a plain function instead of a class")
-      ->excludes(class_option);
+  options.entry.AddTo(&app, "show");
   app.add_flag("--text", options.text, "FILE is the text of a program already; nothing of it is run");
   auto* dot = app.add_flag("--dot", options.dot, "print the graph for Graphviz instead");
   app.add_option("--svg", options.svg, "draw the graph into this file instead")->excludes(dot);

@@ -53,9 +53,11 @@ void Progress::Clear() {
 void Progress::Draw(const std::string& remark) {
   const double elapsed = Seconds(last_ - start_);
   const double rate = elapsed > 0 ? (done_ - from_) / elapsed : 0;
-  const double left = rate > 0 ? (total_ - done_) / rate : 0;
-  std::string line =
-      fmt::format("{} {}/{}  {:.1f}/s  {} left  {}", what_, done_, total_, rate, Duration(left), remark);
+  std::string line = fmt::format("{} {}/{}  {:.1f}/s", what_, done_, total_, rate);
+  // Before the first is done nobody knows how long they take.
+  if (done_ >= total_ || rate > 0)
+    line += fmt::format("  {} left", Duration(rate > 0 ? (total_ - done_) / rate : 0));
+  if (!remark.empty()) line += "  " + remark;
   if (screen_.terminal) {
     constexpr int kWidth = 24;
     const int full = total_ ? static_cast<int>(kWidth * done_ / total_) : kWidth;

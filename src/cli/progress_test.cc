@@ -43,6 +43,13 @@ TEST_F(ProgressTest, TellsRateAndTimeLeft) {
   EXPECT_EQ(Text(), "verify 10/100  0.5/s  3:00 min left  4 passed\n");
 }
 
+TEST_F(ProgressTest, ClaimsNoTimeLeftBeforeTheFirstIsDone) {
+  Progress progress("tasks", 18, ScreenThatIs(false));
+  Wait(20);
+  progress.Set(0, "2 wait for judges");
+  EXPECT_EQ(Text(), "tasks 0/18  0.0/s  2 wait for judges\n");
+}
+
 TEST_F(ProgressTest, WritesWholeLinesSeldomWhereThereIsNoTerminal) {
   {
     Progress progress("verify", 1000, ScreenThatIs(false));
@@ -52,7 +59,7 @@ TEST_F(ProgressTest, WritesWholeLinesSeldomWhereThereIsNoTerminal) {
       progress.Set(done);
     }
   }
-  EXPECT_EQ(Text(), "verify 10/1000  1.0/s  16:30 min left  \nverify 20/1000  1.0/s  16:20 min left  \n");
+  EXPECT_EQ(Text(), "verify 10/1000  1.0/s  16:30 min left\nverify 20/1000  1.0/s  16:20 min left\n");
 }
 
 TEST_F(ProgressTest, AlwaysShowsTheEnd) {
@@ -61,7 +68,7 @@ TEST_F(ProgressTest, AlwaysShowsTheEnd) {
   progress.Set(1);
   EXPECT_EQ(Text(), "");
   progress.Set(2);
-  EXPECT_EQ(Text(), "verify 2/2  2.0/s  0 s left  \n");
+  EXPECT_EQ(Text(), "verify 2/2  2.0/s  0 s left\n");
 }
 
 TEST_F(ProgressTest, RedrawsItsLineOnATerminalAndLeavesItAtTheEnd) {
@@ -73,8 +80,8 @@ TEST_F(ProgressTest, RedrawsItsLineOnATerminalAndLeavesItAtTheEnd) {
     progress.Set(4);
   }
   const std::string clear = "\r\033[K";
-  EXPECT_EQ(Text(), clear + "[############............] verify 2/4  2.0/s  1 s left  " + clear +
-                        "[########################] verify 4/4  2.0/s  0 s left  \n");
+  EXPECT_EQ(Text(), clear + "[############............] verify 2/4  2.0/s  1 s left" + clear +
+                        "[########################] verify 4/4  2.0/s  0 s left\n");
 }
 
 TEST_F(ProgressTest, GoesAwayForOtherOutput) {

@@ -160,7 +160,8 @@ def test_errors_of_the_file() -> None:
     reply = reply_to("class Model(nn.Module)\n    pass\n")
     assert (reply["kind"], reply["line"]) == ("compile_error", 8) and "SyntaxError" in reply["message"]
     reply = candidate(MODEL, [tensor(4)], entry="ModelNew")
-    assert (reply["rule"], reply["message"]) == ("contract", "the file does not define ModelNew")
+    assert (reply["rule"], reply["message"]) == ("contract", "the file does not define ModelNew; it defines Model")
+    assert reply_to("from torch.nn import Linear\nget_inputs = lambda: []\n")["message"] == "the file does not define Model"
     assert reference(MODEL)["message"] == "the file does not define get_inputs"
     assert reference(MODEL + "def get_inputs(): return 3\n")["rule"] == "contract"
     assert reply_to("Model = 3\n")["rule"] == "contract"
