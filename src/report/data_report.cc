@@ -156,12 +156,9 @@ std::string OutcomesSection(const Json& stats) {
 }
 
 std::string Origin(const Json& stats, const std::vector<std::string>& versions) {
-  std::string text = "<dl class=\"facts\">\n<dt>Set</dt><dd><code>" +
-                     Escape(In(stats, "set").is_string() ? In(stats, "set").get<std::string>() : "") +
-                     "</code></dd>\n<dt>Made by</dt><dd>";
-  for (const std::string& version : versions)
-    text += Escape(version) + (&version == &versions.back() ? "" : ", ");
-  return text + "</dd>\n</dl>\n";
+  const std::string set = In(stats, "set").is_string() ? In(stats, "set").get<std::string>() : "";
+  return "<dl class=\"facts\">\n" + Fact("Set", "<code>" + Escape(set) + "</code>") + VersionsFact(versions) +
+         "</dl>\n";
 }
 
 }  // namespace

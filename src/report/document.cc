@@ -1,6 +1,6 @@
 #include "report/document.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "report/html.h"
 #include "report/page_css.h"
@@ -25,6 +25,14 @@ std::string Section(std::string_view title, std::string_view body) {
 std::string Figure(std::string_view name, std::string_view value, std::string_view remark) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd><dd class=\"small\">{}</dd></div>\n", Escape(name),
                      Escape(value), Escape(remark));
+}
+
+std::string Fact(std::string_view name, std::string_view value) {
+  return fmt::format("<dt>{}</dt><dd>{}</dd>\n", Escape(name), value);
+}
+
+std::string VersionsFact(const std::vector<std::string>& versions) {
+  return Fact("Versions", Escape(fmt::format("{}", fmt::join(versions, " · "))));
 }
 
 }  // namespace tritogen::report

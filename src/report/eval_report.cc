@@ -160,13 +160,10 @@ std::string Origin(const Json& summary, const std::vector<std::string>& versions
     if (value.is_null() || value == "") continue;
     const std::string shown = value.is_string() ? value.get<std::string>()
                                                 : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    text += "<dt>" + Escape(key) + "</dt><dd><code>" + Escape(shown) + "</code></dd>\n";
+    text += Fact(key, "<code>" + Escape(shown) + "</code>");
   }
-  text += fmt::format("<dt>Time</dt><dd>{:.0f} s</dd>\n", NumberOf(summary, "seconds"));
-  text += "<dt>Made by</dt><dd>";
-  for (const std::string& version : versions)
-    text += Escape(version) + (&version == &versions.back() ? "" : ", ");
-  return text + "</dd>\n</dl>\n";
+  text += Fact("Time", fmt::format("{:.0f} s", NumberOf(summary, "seconds")));
+  return text + VersionsFact(versions) + "</dl>\n";
 }
 
 }  // namespace

@@ -66,10 +66,6 @@ json ListIn(const json& object, const char* key) {
 }
 
 // One pair of a definition list.
-std::string Entry(const std::string& name, const std::string& html) {
-  return fmt::format("<dt>{}</dt><dd>{}</dd>\n", Escape(name), html);
-}
-
 std::string ErrorTable(const json& outputs) {
   Table table({"output", "worst inputs", "error", "eager PyTorch", "allowed", "allclose"}, 2);
   for (const json& output : outputs) {
@@ -116,33 +112,33 @@ std::string Clock(const json& clocks, const char* key) {
 // What the clock was, and what the device did meanwhile.
 std::string TimeConditions(const json& timing) {
   const std::string method = TextIn(timing, "method");
-  std::string out = Entry("Method", method == "graph" ? "CUDA graph, cold L2, in turns with the baselines"
-                                                      : "plain replay, cold L2, in turns with the baselines");
+  std::string out = Fact("Method", method == "graph" ? "CUDA graph, cold L2, in turns with the baselines"
+                                                     : "plain replay, cold L2, in turns with the baselines");
   for (const json& baseline : ListIn(timing, "baselines")) {
     const auto eager = NumberAt(baseline, "/own_process/eager_median_us");
     if (!eager) continue;
     const auto compiling = NumberAt(baseline, "/own_process/compile_seconds");
-    out += Entry(TextIn(baseline, "name"),
-                 fmt::format("in a process of its own by the same clock, where {} took {}{}",
-                             Escape(TextIn(baseline.value("own_process", json::object()), "eager")),
-                             Microseconds(*eager),
-                             compiling ? fmt::format("; compiled in {} s", Number(*compiling)) : ""));
+    out += Fact(TextIn(baseline, "name"),
+                fmt::format("in a process of its own by the same clock, where {} took {}{}",
+                            Escape(TextIn(baseline.value("own_process", json::object()), "eager")),
+                            Microseconds(*eager),
+                            compiling ? fmt::format("; compiled in {} s", Number(*compiling)) : ""));
   }
   const json clocks = timing.value("clocks", json());
-  if (const std::string clock = Clock(clocks, "sm_mhz"); !clock.empty()) out += Entry("SM clock", clock);
+  if (const std::string clock = Clock(clocks, "sm_mhz"); !clock.empty()) out += Fact("SM clock", clock);
   if (const std::string clock = Clock(clocks, "memory_mhz"); !clock.empty())
-    out += Entry("Memory clock", clock);
+    out += Fact("Memory clock", clock);
   std::string reasons;
   for (const json& reason : ListIn(clocks, "throttle")) {
     if (reason.is_string()) reasons += (reasons.empty() ? "" : ", ") + reason.get<std::string>();
   }
-  out += Entry("Throttled", reasons.empty() ? "no" : "<b class=\"bad\">" + Escape(reasons) + "</b>");
+  out += Fact("Throttled", reasons.empty() ? "no" : "<b class=\"bad\">" + Escape(reasons) + "</b>");
   std::string variants;
   for (const json& variant : ListIn(timing, "variants")) {
     variants += fmt::format("{}{}: {}", variants.empty() ? "" : " · ", OrDash(NumberAt(variant, "/variant")),
                             Microseconds(NumberAt(variant, "/median_us").value_or(0)));
   }
-  if (ListIn(timing, "variants").size() > 1) out += Entry("Variants", variants);
+  if (ListIn(timing, "variants").size() > 1) out += Fact("Variants", variants);
   return "<dl class=\"facts\">\n" + out + "</dl>\n";
 }
 
@@ -172,11 +168,11 @@ std::string EvidenceValue(const json& value) {
 std::string EvidenceFacts(const json& evidence) {
   std::string first, rest;
   for (const char* key : kEvidenceOrder) {
-    if (evidence.contains(key)) first += Entry(key, EvidenceValue(evidence[key]));
+    if (evidence.contains(key)) first += Fact(key, EvidenceValue(evidence[key]));
   }
   for (const auto& [key, value] : evidence.items()) {
     if (std::find(std::begin(kEvidenceOrder), std::end(kEvidenceOrder), key) == std::end(kEvidenceOrder))
-      rest += Entry(Spaced(key), EvidenceValue(value));
+      rest += Fact(Spaced(key), EvidenceValue(value));
   }
   return "<dl class=\"facts\">\n" + first + rest + "</dl>\n";
 }
@@ -285,17 +281,15 @@ std::string MethodSection(const ReportInput& input) {
   if (!verdict.is_object()) return "";
   const std::string device = TextIn(verdict.value("timing", json()), "device");
   const std::string driver = TextIn(verdict.value("timing", json()), "driver");
-  std::string facts = Entry("Replayed on", device.empty() ? "CPU tile machine, every memory access checked"
-                                                          : Escape(device + ", driver " + driver));
-  if (verdict.contains("seed") && verdict["seed"].is_number()) facts += Entry("Seed", verdict["seed"].dump());
+  std::string facts = Fact("Replayed on", device.empty() ? "CPU tile machine, every memory access checked"
+                                                         : Escape(device + ", driver " + driver));
+  if (verdict.contains("seed") && verdict["seed"].is_number()) facts += Fact("Seed", verdict["seed"].dump());
   if (const std::string hash = TextIn(verdict, "plan_hash"); !hash.empty())
-    facts += Entry("Plan", "<code>" + Escape(hash) + "</code>");
-  if (const auto seconds = NumberAt(verdict, "/seconds")) facts += Entry("Took", Number(*seconds) + " s");
+    facts += Fact("Plan", "<code>" + Escape(hash) + "</code>");
+  if (const auto seconds = NumberAt(verdict, "/seconds")) facts += Fact("Took", Number(*seconds) + " s");
   if (const std::string made = TextIn(verdict, "made"); !made.empty())
-    facts += Entry("Judged", Escape(made + ", by an earlier run; times are those measured then"));
-  std::string versions;
-  for (const std::string& version : input.versions) versions += (versions.empty() ? "" : " · ") + version;
-  facts += Entry("Versions", Escape(versions));
+    facts += Fact("Judged", Escape(made + ", by an earlier run; times are those measured then"));
+  facts += VersionsFact(input.versions);
   std::string notes;
   for (const json& note : ListIn(verdict, "notes")) {
     if (note.is_string()) notes += "<li>" + Escape(note.get<std::string>()) + "</li>\n";
