@@ -39,6 +39,11 @@ struct ConvertOptions {
   std::string file, out;
   bool show_program = false, no_repair = false;
   int count = 8;
+  // Where the module goes.
+  std::string Out() const {
+    const std::filesystem::path path(file);
+    return out.empty() ? (path.parent_path() / (path.stem().string() + "_triton.py")).string() : out;
+  }
 };
 
 using Proposers = std::vector<std::unique_ptr<Proposer>>;
@@ -73,10 +78,20 @@ LiftedReference AskedAbout(Recorder* recorder, const ConvertOptions& options, co
                     options.entry.Request(source), reference);
 }
 
-// All answers, judged. Empty after Ctrl-C.
-std::vector<eval::Attempt> Attempted(const Proposers& proposers, JudgePool* pool, Baseline* baseline,
-                                     const ConvertOptions& options, eval::Problem problem,
-                                     std::vector<std::string>* remarks) {
+// All of them, judged.
+struct Answers {
+  std::vector<eval::Attempt> judged;  // none after Ctrl-C
+  bool proposers_failed = false;      // some of them
+  // The program is not to blame for having no answer.
+  bool FailedAltogether() const {
+    if (judged.empty()) return proposers_failed;
+    return std::ranges::all_of(judged,
+                               [](const eval::Attempt& one) { return one.reply.outcome == "infra_error"; });
+  }
+};
+
+Answers Attempted(const Proposers& proposers, JudgePool* pool, Baseline* baseline,
+                  const ConvertOptions& options, eval::Problem problem, std::vector<std::string>* remarks) {
   std::vector<Proposer*> asked;
   for (const auto& proposer : proposers) asked.push_back(proposer.get());
   eval::Attempts attempts(asked, pool,
@@ -99,7 +114,7 @@ std::vector<eval::Attempt> Attempted(const Proposers& proposers, JudgePool* pool
   std::vector<json*> verdicts;
   for (eval::Attempt& one : outcomes->attempts) verdicts.push_back(&one.reply.verdict);
   baseline->AddTo(verdicts);
-  return std::move(outcomes->attempts);
+  return {.judged = std::move(outcomes->attempts), .proposers_failed = attempts.failed()};
 }
 
 // How long the caller of a module waits for its call: for the GPU or, where there are many small launches,
@@ -143,15 +158,31 @@ void RemarkOnChoice(const std::vector<const eval::Attempt*>& passed, const eval:
       chosen.candidate.strategy, HostMicroseconds(*chosen.reply.plan)));
 }
 
-std::string DefaultOut(const std::string& file) {
-  const std::filesystem::path path(file);
-  return (path.parent_path() / (path.stem().string() + "_triton.py")).string();
+// Writes the best that can be printed as a module; those that cannot become remarks.
+void ShipBest(Recorder* recorder, const ConvertOptions& options, const std::string& source,
+              const Plan& reference, const std::vector<eval::Attempt>& judged, ConvertReport* report) {
+  const std::vector<const eval::Attempt*> passed = BestFirst(judged);
+  for (const eval::Attempt* best : passed) {
+    auto shipped = Ship(recorder, options.entry.Request(source), reference, *best->reply.plan,
+                        BestVariantIn(best->reply.verdict),
+                        ModuleHeader(options.file, best->candidate, best->reply.verdict));
+    if (auto* failure = std::get_if<EmitFailure>(&shipped)) {
+      report->remarks.push_back(
+          fmt::format("{} was not written: {}", best->candidate.strategy, failure->reason));
+      continue;
+    }
+    report->out = options.Out();
+    report->chosen = best - judged.data();
+    report->module = std::get<std::string>(std::move(shipped));
+    RemarkOnChoice(passed, *best, &report->remarks);
+    WriteFileAtomic(report->out, report->module);
+    return;
+  }
 }
 
 int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::string source = ReadSource(options.file);
-  const std::string out = options.out.empty() ? DefaultOut(options.file) : options.out;
-  for (const std::string& path : {out, options.common.html}) RequireWritable(path);
+  for (const std::string& path : {options.Out(), options.common.html}) RequireWritable(path);
   const std::optional<FoundGpu> gpu = options.common.FindGpu();
   const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();
@@ -166,54 +197,35 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const SourceFile reference_file{source, options.entry.name(), options.entry.is_function()};
   Baseline baseline(environment, options.common, verification, reference_file);
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
-  std::vector<eval::Attempt> judged;
+  Answers answers;
   LiftedReference asked;
   if (reference) {
     asked = AskedAbout(recorder, options, source, *reference);
-    judged = Attempted(proposers, &pool, &baseline, options,
-                       {.reference = reference_file,
-                        .program = asked.program,
-                        .plan = asked.plan,
-                        .count = options.count,
-                        .seed = verification.seed,
-                        .verification = verification},
-                       &report.remarks);
+    answers = Attempted(proposers, &pool, &baseline, options,
+                        {.reference = reference_file,
+                         .program = asked.program,
+                         .plan = asked.plan,
+                         .count = options.count,
+                         .seed = verification.seed,
+                         .verification = verification},
+                        &report.remarks);
   }
   if (Interrupted()) return kInterruptedExit;
 
+  const std::vector<eval::Attempt>& judged = answers.judged;
   if (judged.empty() && !asked.unknown.empty()) {
     report.remarks.push_back(fmt::format("nobody knows how to say this in operators of the catalogue: {}",
                                          fmt::join(asked.unknown, ", ")));
   }
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
-  const std::vector<const eval::Attempt*> passed = BestFirst(judged);
-  for (const eval::Attempt* best : passed) {
-    auto shipped = Ship(recorder, options.entry.Request(source), *reference->plan, *best->reply.plan,
-                        BestVariantIn(best->reply.verdict),
-                        ModuleHeader(options.file, best->candidate, best->reply.verdict));
-    if (auto* failure = std::get_if<EmitFailure>(&shipped)) {
-      report.remarks.push_back(
-          fmt::format("{} was not written: {}", best->candidate.strategy, failure->reason));
-      continue;
-    }
-    report.out = out;
-    report.chosen = best - judged.data();
-    report.module = std::get<std::string>(std::move(shipped));
-    RemarkOnChoice(passed, *best, &report.remarks);
-    WriteFileAtomic(report.out, report.module);
-    break;
-  }
+  if (reference) ShipBest(recorder, options, source, *reference->plan, judged, &report);
   if (!options.common.html.empty()) WriteFileAtomic(options.common.html, report.ToHtml(source));
   if (options.common.json) {
     std::cout << report.ToJson().dump(2, ' ', false, json::error_handler_t::replace) << std::endl;
   } else {
     fmt::print("{}", report.ToText());
   }
-  const bool infrastructure = (!judged.empty() || !report.remarks.empty()) &&
-                              std::all_of(judged.begin(), judged.end(), [](const eval::Attempt& one) {
-                                return one.reply.outcome == "infra_error";
-                              });
-  return !report.out.empty() ? 0 : infrastructure ? 3 : 1;
+  return !report.out.empty() ? 0 : answers.FailedAltogether() ? 3 : 1;
 }
 
 }  // namespace

@@ -222,6 +222,29 @@ class Watch {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+std::vector<const eval::Task*> NotDone(const std::vector<eval::Task>& tasks, const EvalOutput& output) {
+  std::vector<const eval::Task*> wanted;
+  for (const eval::Task& task : tasks) {
+    if (!output.done().contains(task.id)) wanted.push_back(&task);
+  }
+  if (wanted.size() < tasks.size())
+    fmt::print(stderr, "tritogen eval: {} of {} tasks are done already\n", tasks.size() - wanted.size(),
+               tasks.size());
+  return wanted;
+}
+
+void Tell(const EvalOptions& o, const ordered_json& summary) {
+  if (!o.html.empty()) {
+    const std::string name = fmt::format("{} of {}", o.suite.suite, fmt::join(o.proposers.proposers, ", "));
+    WriteFileAtomic(o.html, RenderEvalReport(name, summary, Versions()));
+  }
+  if (o.json) {
+    std::cout << summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) << std::endl;
+  } else {
+    PrintSummary(summary);
+  }
+}
+
 int Eval(EvalOptions o, const Environment& environment) {
   NameProposers(&o);
   CheckSuite(o.suite);
@@ -247,14 +270,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   const Workers workers = StartWorkers(environment, common, gpu);
   if (o.suite.suite != "synth") tasks = RecordSuite(o.suite, common.strict, workers.recorder.get(), &remarks);
   if (Interrupted()) return kInterruptedExit;
-  std::vector<const eval::Task*> wanted;
-  for (const eval::Task& task : tasks) {
-    if (!output.done().contains(task.id)) wanted.push_back(&task);
-  }
-  if (wanted.size() < tasks.size())
-    fmt::print(stderr, "tritogen eval: {} of {} tasks are done already\n", tasks.size() - wanted.size(),
-               tasks.size());
-
+  const std::vector<const eval::Task*> wanted = NotDone(tasks, output);
   JudgePool pool(workers.recorder.get(), o.judges > 0 ? o.judges : Cores(), workers.gpu, workers.cache);
   Watch watch(static_cast<int64_t>(wanted.size()));
   eval::EvaluateRun run{
@@ -285,15 +301,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   summary["seconds"] = watch.Seconds();
   summary["remarks"] = remarks;
   output.Finish(summary);
-  if (!o.html.empty()) {
-    const std::string name = fmt::format("{} of {}", o.suite.suite, fmt::join(o.proposers.proposers, ", "));
-    WriteFileAtomic(o.html, RenderEvalReport(name, summary, Versions()));
-  }
-  if (o.json) {
-    std::cout << summary.dump(2, ' ', false, ordered_json::error_handler_t::replace) << std::endl;
-  } else {
-    PrintSummary(summary);
-  }
+  Tell(o, summary);
   return output.score().tasks() > 0 ? 0 : 3;
 }
 

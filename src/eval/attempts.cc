@@ -350,6 +350,11 @@ void Attempts::Cancel() {
   asking_ = 0;
 }
 
+bool Attempts::failed() const {
+  return std::ranges::count(left_out_, true) > 0 ||
+         std::ranges::any_of(proposers_, [](const Proposer* proposer) { return proposer->failed(); });
+}
+
 std::vector<std::string> Attempts::TakeRemarks() {
   std::vector<std::string> remarks = std::exchange(remarks_, {});
   for (Proposer* proposer : proposers_) {

@@ -69,6 +69,8 @@ class Attempts {
   int64_t written() const { return written_; }  // answers so far
   int64_t judged() const { return judged_; }    // of them
   void Cancel();
+  // A proposer was left out, or something that it needs has failed.
+  bool failed() const;
   std::vector<std::string> TakeRemarks();
 
  private:

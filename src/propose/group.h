@@ -1,6 +1,7 @@
 // Several proposers as one: their candidates one after the other, and the first chat model among them.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "propose/proposer.h"
@@ -24,6 +25,9 @@ class ProposerGroup : public Proposer {
       }
     }
     return all;
+  }
+  bool failed() const override {
+    return std::ranges::any_of(members_, [](const auto& member) { return member->failed(); });
   }
   std::vector<std::string> TakeRemarks() override {
     std::vector<std::string> all;

@@ -148,6 +148,7 @@ std::optional<Proposal> LanguageProposer::Next(double timeout_seconds) {
     const bool nothing_came = !ever_answered_ && model_->unfinished() == 0;
     if (options_.must_answer && (failure.outage() || nothing_came)) throw UserError(failure.message);
     ++failures_[failure.message];
+    failed_ = true;
   }
   if (proposal.last) open_.erase(open);
   return proposal;

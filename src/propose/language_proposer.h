@@ -45,6 +45,7 @@ class LanguageProposer : public Proposer {
 
   // The verdict goes back in the same conversation, as the prompt `repair` says it.
   bool repairs() const override { return true; }
+  bool failed() const override { return failed_; }
   std::vector<std::string> TakeRemarks() override;
   ChatModel* chat() override { return model_.get(); }
 
@@ -64,8 +65,9 @@ class LanguageProposer : public Proposer {
   std::map<std::string, Open, std::less<>> open_;
   std::vector<std::string> refused_, refusals_;  // requests that were not sent, and why
   bool ever_answered_ = false;
-  int64_t asked_ = 0;  // samples, since the last remarks
-  std::map<std::string, int> failures_;
+  int64_t asked_ = 0;                    // samples, since the last remarks
+  std::map<std::string, int> failures_;  // likewise
+  bool failed_ = false;
 };
 
 }  // namespace tritogen

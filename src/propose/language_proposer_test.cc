@@ -155,10 +155,19 @@ TEST(LanguageProposer, ConstantsBecomeBuffersOfTheModuleAroundAnAnswer) {
   EXPECT_EQ(asked.proposer->Propose(request).at(0).no_answer.substr(0, 10), "no_module:");
 }
 
+TEST(LanguageProposer, AProgramThatItIsNotAskedAboutIsNoFailure) {
+  const auto asked = Make({});
+  Program program = Relu();
+  program.nodes.back().op = "aten::made_up";
+  EXPECT_TRUE(asked.proposer->Propose({.program = &program, .count = 2}).empty());
+  EXPECT_FALSE(asked.proposer->failed());
+}
+
 TEST(LanguageProposer, FailuresAndUnknownOperationsAreRemarks) {
   const auto asked = Make({ChatFailure{ChatFailure::Kind::kBadRequest, "too long"}});
   Program program = Relu();
   EXPECT_TRUE(asked.proposer->Propose({.program = &program, .count = 2}).empty());
+  EXPECT_TRUE(asked.proposer->failed());
   program.nodes.back().op = "aten::made_up";
   EXPECT_TRUE(asked.proposer->Propose({.program = &program, .count = 2}).empty());
   EXPECT_EQ(asked.proposer->TakeRemarks(),

@@ -30,6 +30,7 @@ class PolicyProposer : public Proposer {
   void Cancel() override;
 
   bool repairs() const override { return model_->repairs(); }
+  bool failed() const override { return model_->failed(); }
   std::vector<std::string> TakeRemarks() override;
   ChatModel* chat() override { return model_->chat(); }
 

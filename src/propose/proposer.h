@@ -98,6 +98,9 @@ class Proposer {
 
   // Whether it takes requests with `wrong`.
   virtual bool repairs() const { return false; }
+  // Something that it needs, an endpoint or a process, has failed since it was made: that it offers nothing
+  // then says nothing about the program.
+  virtual bool failed() const { return false; }
   // What went wrong since the last call, a line each: "remote: 2 of 8 samples failed: …".
   virtual std::vector<std::string> TakeRemarks() { return {}; }
   // The model behind it, for questions other than for candidates; null where there is none.
