@@ -17,24 +17,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSingle = "model.safetensors", kIndex = "model.safetensors.index.json";
-constexpr size_t kMaxIndex = size_t{64} << 20, kMaxShards = 4096;
-
-std::map<std::string, std::string> ParseIndex(std::string_view text) {
-  const json root = ParseJson(text, DuplicateKeys::kRefuse);
-  const JsonCursor cursor(root);
-  const JsonCursor weight_map = cursor["weight_map"];
-  weight_map.ExpectObject();
-  std::map<std::string, std::string> files;
-  for (const auto& [tensor, value] : weight_map.json().items()) {
-    const std::string& file = weight_map[tensor].String(255);
-    if (file.find('/') != file.npos || file.find('\0') != file.npos || !file.ends_with(".safetensors")) {
-      weight_map[tensor].Fail(
-          fmt::format("'{}' is no safetensors file of this folder", PrintableText(file, 100)));
-    }
-    files[tensor] = file;
-  }
-  return files;
-}
+constexpr size_t kMaxIndex = size_t{64} << 20, kMaxShards = 4096, kMaxName = 255;
 
 // Elements whose exponent bits are all ones, a block at a time so that the inner loop has no exit.
 template <typename Bits>
@@ -72,6 +55,24 @@ std::vector<TensorMap> CutIntoShards(const TensorMap& tensors, uint64_t max_shar
 
 }  // namespace
 
+std::map<std::string, std::string> ParseShardIndex(std::string_view text) {
+  const json root = ParseJson(text, DuplicateKeys::kRefuse);
+  const JsonCursor cursor(root);
+  const JsonCursor weight_map = cursor["weight_map"];
+  weight_map.ExpectObject();
+  std::map<std::string, std::string> files;
+  for (const auto& [tensor, value] : weight_map.json().items()) {
+    const std::string& file = weight_map[tensor].String(kMaxName);
+    const bool printable = PrintableText(file, kMaxName) == file;  // it comes into messages as it is
+    if (file.find_first_of("/\n\t") != file.npos || !printable || !file.ends_with(".safetensors")) {
+      weight_map[tensor].Fail(
+          fmt::format("'{}' is no safetensors file of this folder", PrintableText(file, 100)));
+    }
+    files[tensor] = file;
+  }
+  return files;
+}
+
 Checkpoint::Checkpoint(const fs::path& folder) {
   const fs::path single = folder / kSingle, index = folder / kIndex;
   if (Exists(single)) {
@@ -96,7 +97,7 @@ void Checkpoint::AddFile(const fs::path& path) {
 void Checkpoint::ReadShards(const fs::path& folder, const fs::path& index) {
   std::map<std::string, std::string> weight_map;
   try {
-    weight_map = ParseIndex(ReadFile(index, kMaxIndex));
+    weight_map = ParseShardIndex(ReadFile(index, kMaxIndex));
   } catch (const FormatError& error) {
     throw UserError(fmt::format("{}: {}", index.string(), error.what()));
   }

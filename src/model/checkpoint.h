@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/safetensors.h"
@@ -27,6 +29,10 @@ class Checkpoint {
   std::vector<SafetensorsFile> files_;
   TensorMap tensors_;
 };
+
+// Tensor → file of an index's text, which is hostile: files are printable names without a folder. Throws
+// FormatError.
+std::map<std::string, std::string> ParseShardIndex(std::string_view text);
 
 // Writes the tensors into the folder (made when missing) in files of at most `max_shard_bytes` of data, one
 // tensor at least: model.safetensors, or shards and an index, as transformers writes and reads them. The file

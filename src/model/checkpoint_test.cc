@@ -171,6 +171,8 @@ TEST_F(Folder, DamageIsNamed) {
       {index_name, with_map("t1", nullptr), "which the index does not know"},
       {index_name, with_map("t3", "../secret.safetensors"), "is no safetensors file of this folder"},
       {index_name, with_map("t3", "other.safetensors"), "other.safetensors"},
+      {index_name, with_map("t3", "a\nb.safetensors"), "is no safetensors file of this folder"},
+      {index_name, with_map("t3", "\x1b[2J.safetensors"), "is no safetensors file of this folder"},
       {index_name, with_map("t3", 5), "expected a string"},
       {index_name, "{", "not JSON"},
       {shard, bytes.substr(0, bytes.size() - 1), shard},
