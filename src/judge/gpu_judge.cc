@@ -8,6 +8,7 @@
 #include "base/frame.h"
 #include "base/stages.h"
 #include "judge/options_json.h"
+#include "judge/recent.h"
 #include "plan/parse.h"
 #include "plan/serialize.h"
 #include "verify/device_errors.h"
@@ -101,12 +102,7 @@ GpuJudge::~GpuJudge() {
 GpuJudge::Reference& GpuJudge::Find(GpuJob* job) {
   const VerifyOptions& options = job->options;
   const std::string key = KeyOf(*job);
-  for (auto it = references_.begin(); it != references_.end(); ++it) {
-    if (it->key == key) {
-      references_.splice(references_.begin(), references_, it);
-      return references_.front();
-    }
-  }
+  if (Reference* kept = FindRecent(&references_, key)) return *kept;
   const Stage stage("prepare");
   Reference reference{.key = key, .task = {}, .failure = {}};
   VerifyOptions chosen = options;

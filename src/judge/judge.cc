@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/stages.h"
+#include "judge/recent.h"
 #include "plan/hash.h"
 #include "plan/lifetimes.h"
 
@@ -39,12 +40,7 @@ Judge::Reference& Judge::Find(const JudgeRequest& request) {
   const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", request.reference.entry, options.seed,
                                       static_cast<int>(options.mode), Name(options.fp32_precision),
                                       options.on_gpu, request.reference.text);
-  for (auto it = references_.begin(); it != references_.end(); ++it) {
-    if (it->key == key) {
-      references_.splice(references_.begin(), references_, it);
-      return references_.front();
-    }
-  }
+  if (Reference* kept = FindRecent(&references_, key)) return *kept;
   const Stage stage("record");
   Reference reference{.key = key};
   auto recorded = RecordReference(request, &reference);
