@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -105,6 +107,25 @@ inline void ExpectBijection(const System& system, const std::string& count,
     ASSERT_TRUE(expected.contains(values)) << Text(system) << "index " << i;
     ASSERT_TRUE(seen.insert(values).second) << Text(system) << "index " << i;
   }
+}
+
+// `times` draws for each of `count` solutions give all of them, about equally often. Pearson's statistic: its
+// mean is the degrees of freedom and its variance twice that.
+inline void ExpectUniform(double count, int64_t times,
+                          const std::function<void(std::vector<int64_t>*)>& draw) {
+  ASSERT_GT(count, 100);
+  std::map<std::vector<int64_t>, int64_t> seen;
+  std::vector<int64_t> values;
+  for (int64_t i = 0; i < times * static_cast<int64_t>(count); ++i) {
+    draw(&values);
+    ++seen[values];
+  }
+  EXPECT_EQ(static_cast<double>(seen.size()), count);
+  const auto expected = static_cast<double>(times);
+  double statistic = 0;
+  for (const auto& [solution, often] : seen)
+    statistic += std::pow(static_cast<double>(often) - expected, 2) / expected;
+  EXPECT_NEAR(statistic, count - 1, 5 * std::sqrt(2 * (count - 1)));
 }
 
 }  // namespace tritogen::synth
