@@ -20,7 +20,7 @@ from .test_generate import lines, write_prompts
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> pathlib.Path:
     return make_model(tmp_path_factory.mktemp("parallel") / "tiny", seed=2, intermediate_size=64, head_dim=32,
-                      max_position_embeddings=512, tie_word_embeddings=False)  # fmt: skip
+                      num_attention_heads=8, max_position_embeddings=512, tie_word_embeddings=False)  # fmt: skip
 
 
 @pytest.fixture
@@ -61,7 +61,8 @@ def gone(pids) -> bool:
 PROMPTS = [{"id": "a", "prompt": "def relu(x):\n"}, {"id": "b", "prompt": "The quick brown fox " * 8}, {"id": "c", "prompt": "é 😀"}]
 
 
-@pytest.mark.parametrize("ranks, sampling", [(2, ["--temperature", "0"]), (4, ["--temperature", "0.9", "--top-k", "40"])])
+@pytest.mark.parametrize("ranks, sampling", [(2, ["--temperature", "0"]), (4, ["--temperature", "0.9", "--top-k", "40"]),
+                                             (8, ["--temperature", "0"])])  # fmt: skip
 def test_texts_are_those_of_one_rank(run, tmp_path, ranks, sampling):
     path = write_prompts(tmp_path / "p.jsonl", PROMPTS)
     options = ["--prompts", path, "-n", "2", "--seed", "3", "--max-tokens", "8", "--json", *sampling]
@@ -137,7 +138,7 @@ def test_the_server_ends_with_a_rank(run):
 
 
 @pytest.mark.parametrize("ranks, arguments, words", [
-    (3, [], "4 attention heads cannot be divided among 3 ranks"),
+    (3, [], "8 attention heads cannot be divided among 3 ranks"),
     (4, ["--batch-invariant"], "two ranks at most"),
     (2, ["--context", "100000"], "more than the model's 512"),
 ])  # fmt: skip
