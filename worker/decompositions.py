@@ -169,9 +169,9 @@ def _logcumsumexp(x: Tensor, dim: int) -> Tensor:
 def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     low, high = (x.amin(), x.amax()) if min == max else (min, max)
     bin_of = ((x - low) * (bins / (high - low))).floor().clamp(max=bins - 1)
-    bin_of = torch.where((x >= low) & (x <= high), bin_of, -1).reshape(-1)
-    places = torch.arange(bins, device=x.device).to(x.dtype)
-    return (bin_of == places.unsqueeze(1)).to(x.dtype).sum(1)
+    bin_of = torch.where((x >= low) & (x <= high), bin_of, bins).reshape(-1).to(torch.int64)  # outside: one bin more
+    counts = torch.zeros(bins + 1, dtype=x.dtype, device=x.device)
+    return counts.scatter_add(0, bin_of, torch.ones_like(bin_of, dtype=x.dtype))[:bins]
 
 
 # --- pictures --------------------------------------------------------------------------------------------------------

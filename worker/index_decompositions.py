@@ -1,6 +1,6 @@
 """Parts of operators that read or write at computed places, or go by the order of elements.
 
-PyTorch's table writes by `index_put`. A scatter says the same in one step, which can be computed without atomics.
+PyTorch's table writes by `index_put`. A scatter says the same in one step, which a small one computes without atomics.
 """
 
 from __future__ import annotations
@@ -93,30 +93,6 @@ def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return torch.where(mask, source.reshape(-1).index_select(0, taken).reshape(x.shape), x)
 
 
-def _scatter_reduce(
-    x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    others = [d for d in range(x.dim()) if d != dim % max(x.dim(), 1)]
-    if x.dim() == 0 or source.shape != index.shape or any(x.shape[d] != index.shape[d] for d in others):
-        return NotImplemented
-    places = torch.arange(x.shape[dim], device=x.device).unsqueeze(1)
-    meet = index.movedim(dim, -1).unsqueeze(-2) == places  # [..., element, entry]
-    entries, own = source.movedim(dim, -1).unsqueeze(-2), x.movedim(dim, -1)
-    if reduce in ("sum", "mean"):
-        made = torch.where(meet, entries, 0).sum(-1)
-    elif reduce == "prod":
-        made = torch.where(meet, entries, 1).prod(-1)
-    else:
-        worst = -math.inf if reduce == "amax" else math.inf
-        made = getattr(torch.where(meet, entries, worst), reduce)(-1)
-    join = {"prod": torch.mul, "amax": torch.maximum, "amin": torch.minimum}.get(reduce, torch.add)
-    if include_self:
-        made = join(own, made)
-    if reduce == "mean":
-        made = made / (meet.to(x.dtype).sum(-1) + int(include_self)).clamp(min=1)
-    return torch.where(meet.any(-1), made, own).movedim(-1, dim)
-
-
 def _max_unpool(x: Tensor, indices: Tensor, output_size: list[int], *_: Any) -> Tensor:
     count = len(output_size)
     zeros = torch.zeros([*x.shape[:-count], math.prod(output_size)], dtype=x.dtype, device=x.device)
@@ -183,18 +159,34 @@ def _embedding_bag(
     sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:  # fmt: skip
-    """Bags of one length. The other results are for the backward pass: as recorded, there are none."""
-    starts = _value_known(offsets)
-    if starts is None or padding_idx >= 0 or indices.dim() != 1:
+    """Bags of one length are lines; of others each row looks for its own. Further results are for the backward pass:
+    as recorded, there are none."""
+    if indices.dim() != 1 or indices.numel() == 0:
         return NotImplemented
-    count = starts.numel() - int(include_last_offset)
-    length = indices.numel() // max(count, 1)
-    if starts.tolist() != [length * i for i in range(starts.numel())] or length * count != indices.numel():
-        return NotImplemented
-    rows = weight.index_select(0, indices).unflatten(0, (count, length))
+    rows = weight.index_select(0, indices)
     if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(count, length, 1)
-    return (rows.sum, rows.mean, rows.amax)[mode](1), None, None, None
+        rows = rows * per_sample_weights.unsqueeze(1)
+    counts = torch.ones_like(indices, dtype=weight.dtype)
+    if padding_idx >= 0:
+        counts = (indices != padding_idx).to(weight.dtype)
+        rows = torch.where((indices == padding_idx).unsqueeze(1), -math.inf if mode == 2 else 0, rows)
+    bags = offsets.numel() - int(include_last_offset)
+    length = indices.numel() // max(bags, 1)
+    starts = _value_known(offsets)
+    if starts is not None and starts.tolist() == [length * i for i in range(starts.numel())] and length * bags == indices.numel():
+        lines, counts = rows.unflatten(0, (bags, length)), counts.reshape(bags, length).sum(1)
+        bag = lines.amax(1) if mode == 2 else lines.sum(1)
+    else:
+        of = _searchsorted(offsets, torch.arange(indices.numel(), device=indices.device), right=True) - 1
+        counts = torch.zeros(bags + 1, dtype=weight.dtype, device=weight.device).index_add(0, of, counts)[:bags]
+        start = torch.full((bags + 1, weight.shape[1]), -math.inf if mode == 2 else 0.0, dtype=weight.dtype, device=weight.device)
+        places = _along(of, rows, 0)
+        bag = (start.scatter_reduce(0, places, rows, "amax") if mode == 2 else start.scatter_add(0, places, rows))[:bags]
+    if mode == 1:
+        bag = bag / counts.clamp(min=1).unsqueeze(1)
+    if mode == 2:
+        bag = torch.where(counts.unsqueeze(1) > 0, bag, 0)
+    return bag, None, None, None
 
 
 def _value_known(tensor: Tensor) -> Tensor | None:
@@ -240,10 +232,24 @@ def _nanmedian(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor,
     return _median(x, dim, keepdim, skip_nan=True)
 
 
+SHORT_LINE = 64  # of which every element is compared; a longer one is halved again and again
+
+
 def _count_before(sorted_values: Tensor, values: Tensor, right: bool, int32: bool) -> Tensor:
-    values = values.unsqueeze(-1)
-    before = sorted_values <= values if right else sorted_values < values
-    return before.sum(-1, dtype=torch.int32 if int32 else torch.int64)
+    """How many of a line come before each value; lines are those of `values`, or there is one for all."""
+    dtype = torch.int32 if int32 else torch.int64
+    size = sorted_values.shape[-1]
+    is_before = torch.le if right else torch.lt
+    if size <= SHORT_LINE or values.dim() == 0:
+        lines = sorted_values.unsqueeze(-2) if sorted_values.dim() > 1 else sorted_values
+        return is_before(lines, values.unsqueeze(-1)).sum(-1, dtype=dtype)
+    lines = sorted_values.expand([*values.shape[:-1], size])
+    count = torch.zeros(values.shape, dtype=torch.int64, device=values.device)
+    while size > 1:  # so many are left, from the one of this number on
+        half = size // 2
+        count = torch.where(is_before(lines.gather(-1, count + (half - 1)), values), count + half, count)
+        size -= half
+    return (count + is_before(lines.gather(-1, count), values)).to(dtype)
 
 
 def _searchsorted(
@@ -252,8 +258,6 @@ def _searchsorted(
 ) -> Tensor:  # fmt: skip
     if sorter is not None:
         sorted_values = sorted_values.gather(-1, sorter)
-    if sorted_values.dim() > 1:
-        sorted_values = sorted_values.unsqueeze(-2)
     return _count_before(sorted_values, values, right or side == "right", out_int32)
 
 
@@ -312,7 +316,6 @@ PARTS: dict[Any, Callable[..., Any]] = {
     aten.index_put.default: _index_put,
     aten._unsafe_index_put.default: _index_put,
     aten.masked_scatter.default: _masked_scatter,
-    aten.scatter_reduce.two: _scatter_reduce,
     aten.max_unpool2d.default: _max_unpool,
     aten.max_unpool3d.default: _max_unpool,
     aten.take.default: _take,

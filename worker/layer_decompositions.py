@@ -103,6 +103,19 @@ def _log_of_sum(x: Tensor) -> Tensor:
     return (x - shift).exp().sum(0).log() + shift
 
 
+def _multilabel_margin_loss(x: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+    """PyTorch's own parts count the places behind the first -1 as labels 0."""
+    lines, labels = torch.atleast_2d(x), torch.atleast_2d(target)
+    place = torch.arange(lines.shape[1], device=x.device)
+    given = place < torch.where(labels == -1, place, lines.shape[1]).amin(1, keepdim=True)
+    chosen = lines.gather(1, torch.where(given, labels, 0))
+    is_label = (place == torch.where(given, labels, -1).unsqueeze(-1)).any(1)
+    gaps = (1 - chosen.unsqueeze(-1) + lines.unsqueeze(1)).clamp_min(0)  # [line, label, class]
+    loss = torch.where(given.unsqueeze(-1) & ~is_label.unsqueeze(1), gaps, 0).sum((1, 2)) / lines.shape[1]
+    loss = (lambda: loss.reshape(x.shape[:-1]), loss.mean, loss.sum)[reduction]()
+    return loss, is_label.to(x.dtype).reshape(x.shape)
+
+
 PARTS: dict[Any, Callable[..., Any]] = {
     aten.lstm_cell.default: _lstm_cell,
     aten.gru_cell.default: _gru_cell,
@@ -111,6 +124,7 @@ PARTS: dict[Any, Callable[..., Any]] = {
     aten.fake_quantize_per_tensor_affine.default: _fake_quantize,
     aten.fake_quantize_per_tensor_affine.tensor_qparams: _fake_quantize,
     aten.fake_quantize_per_channel_affine.default: _fake_quantize_channels,
+    aten.multilabel_margin_loss_forward.default: _multilabel_margin_loss,
     aten.ctc_loss.IntList: _ctc_loss,
     aten.ctc_loss.Tensor: _ctc_loss,
 }

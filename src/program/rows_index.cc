@@ -30,6 +30,15 @@ std::vector<OpRow> IndexRows() {
                .dtypes = {Dtypes::kFirst},
                .torch = "torch.scatter_add",
                .specs = "dim: axis; index: rank as self, index of self; src: rank as self"},
+              {.name = "scatter_reduce",
+               .schemas =
+                   {"scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool "
+                    "include_self=True) -> Tensor"},
+               .shape = rules::Scatter,
+               .dtypes = {Dtypes::kFirst},
+               .torch = "torch.scatter_reduce",
+               .specs = "dim: axis; index: rank as self, index of self; src: rank as self; reduce: one of "
+                        "'sum' | 'mean' | 'prod' | 'amax' | 'amin'"},
               {.name = "index_select",
                .schemas = {"index_select(Tensor self, int dim, Tensor index) -> Tensor"},
                .shape = rules::IndexSelect,

@@ -154,6 +154,9 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
                        : number && (filled.count(name) > 0 || (compute && IsFloating(*compute)))
                            ? PythonLiteral(Arg{*number})
                            : PythonLiteral(arg);
+    if (number && at == params.end() && expr.find("libdevice.") != std::string::npos &&
+        (compute ? *compute : ComputeDtype(values[0].dtype)) == Dtype::kFloat64)
+      text = fmt::format("tl.full([], {}, tl.float64)", text);  // by itself it would be a float32 there
     expr = ReplaceAll(expr, "{" + name + "}", text);
   }
   Prim prim;

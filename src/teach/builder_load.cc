@@ -123,6 +123,49 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
   return {graph.Whole(id), dtype};
 }
 
+Value Builder::Scatter(std::string name, std::string how, const Value& start, const std::vector<Value>& index,
+                       int64_t dim, const Value& entry) {
+  TRITOGEN_CHECK(index.size() == start.sizes().size() && start.view.guards.empty());
+  Prim prim;
+  prim.kind = PrimKind::kScatter;
+  prim.name = std::move(name);
+  prim.origin = origin;
+  prim.dtype = prim.held = start.dtype;
+  prim.sizes = start.sizes();
+  prim.other = std::move(how);
+  prim.flops = 1;
+  if (const auto number = NumberEverywhere(start.view)) {
+    prim.start = *number;
+    prim.operands = {{kElementNumber, 0, prim.sizes, std::vector<int64_t>(prim.sizes.size(), 0), {}}};
+  } else {
+    prim.operands = {start.view};
+  }
+  prim.compute = {start.dtype};
+  const bool wide = Product(prim.sizes) >= kNarrowLimit;
+  std::vector<Value> in = index;
+  in.push_back(entry);
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Value& value : in) shapes.push_back(value.sizes());
+  prim.space = BroadcastSizes(shapes);
+  for (size_t i = 0; i < in.size(); ++i) {
+    prim.operands.push_back(Expand(in[i].view, prim.space));
+    prim.compute.push_back(i == index.size() ? start.dtype : wide ? Dtype::kInt64 : in[i].dtype);
+  }
+  prim.expr = ElementText(index, ContiguousView(kElementNumber, prim.sizes), prim.sizes);
+  prim.valid = fmt::format("({{{0}}} >= 0) & ({{{0}}} < {1})", dim + 1, CountOperand({prim.sizes[dim]}));
+  const PrimId id = graph.Add(std::move(prim));
+  return {graph.Whole(id), start.dtype};
+}
+
+std::optional<std::string> Builder::NumberEverywhere(const View& view) const {
+  constexpr std::string_view kFull = "tl.full([], ";
+  if (view.prim < 0) return std::nullopt;
+  const Prim& prim = graph[view.prim];
+  if (prim.kind != PrimKind::kPointwise || !prim.operands.empty() || !prim.expr.starts_with(kFull))
+    return std::nullopt;
+  return prim.expr.substr(kFull.size(), prim.expr.rfind(", ") - kFull.size());
+}
+
 bool Builder::Write(const Value& to, const Value& value) {
   if (to.view.prim < 0 || graph[to.view.prim].kind != PrimKind::kSource ||
       to.view != graph.Whole(to.view.prim))

@@ -1,9 +1,9 @@
-// Graph: a program taken apart into what kernels are made of. Nine kinds of work (pointwise, indexed load,
-// reduction, scan, matrix product, attention, recurrent layer by itself or in waves, ATen call) on values in
-// row-major order; layout operations have become Views. Softmax, norms and losses are gone: they are
-// reductions and pointwise steps here. So are pools (reductions over indexed loads), convolutions (products
-// with one as an operand) and sorting (ranks are reductions of comparisons). One way of fusing serves them
-// all.
+// Graph: a program taken apart into what kernels are made of. Ten kinds of work (pointwise, indexed load,
+// scatter, reduction, scan, matrix product, attention, recurrent layer by itself or in waves, ATen call) on
+// values in row-major order; layout operations have become Views. Softmax, norms and losses are gone: they
+// are reductions and pointwise steps here. So are pools (reductions over indexed loads), convolutions
+// (products with one as an operand) and sorting (ranks are reductions of comparisons). One way of fusing
+// serves them all.
 #pragma once
 
 #include <optional>
@@ -25,6 +25,8 @@ enum class PrimKind {
   kEmpty,      // a tensor without elements
   kPointwise,  // every element of `sizes` from one element of each operand
   kLoad,       // element `expr` of operand 0, which lies in memory; the other operands as for kPointwise
+  kScatter,    // a copy of operand 0, into whose element `expr` an entry of `space` goes; the last operand is
+               // what, the others are as for kLoad. Several may name one element
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
@@ -63,6 +65,11 @@ struct Prim {
   NodeId unit = -1;              // shares kernels with prims of this unit only
   bool inlined = false;  // never stored: who reads it computes it. Index arithmetic, operands of products
   double flops = 0;      // per element
+
+  // kScatter: `other` is how an entry goes into its element, "atomic_add", "atomic_max", "atomic_min" or
+  // "store" (where no two entries name one element), and where operand 0 is one number throughout, `start`
+  // says it.
+  std::string start;
 
   // kReduce, kScan
   ReduceOp reduce = ReduceOp::kSum;
@@ -125,7 +132,7 @@ struct Prim {
   int64_t Batches() const;
   int64_t RowsOfBatch() const;
   // Index of the first operand that is read element by element.
-  size_t FirstElementwise() const { return kind == PrimKind::kLoad ? 1 : 0; }
+  size_t FirstElementwise() const { return kind == PrimKind::kLoad || kind == PrimKind::kScatter ? 1 : 0; }
 };
 
 class Graph {

@@ -17,8 +17,15 @@ void AddFlatBlock(const Group& group, const std::string& number, bool masked, Ti
   body.Add(
       fmt::format("offs = {}{} * BLOCK + tl.arange(0, BLOCK)", number, code.wide() ? ".to(tl.int64)" : ""));
   if (masked) body.Add("mask = offs < N");
-  for (PrimId member : group.members) code.Member(member);
-  for (PrimId member : group.stores) code.Store(member);
+  for (PrimId member : group.members) {
+    if (!code.IsScatter(member)) code.Member(member);
+  }
+  for (PrimId member : group.stores) {
+    if (!code.IsScatter(member)) code.Store(member);
+  }
+  for (PrimId member : group.members) {
+    if (code.IsScatter(member)) code.Scatter(member);
+  }
 }
 
 KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,

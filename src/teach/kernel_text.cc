@@ -183,7 +183,8 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kSideBySide)
     return WriteSideBySideKernel(graph, group, buffers, options, name);
-  if (!options.flat_rows) return WriteFlatKernel(graph, group, buffers, options, name);
+  if (!options.flat_rows || group.kind == GroupKind::kScatter)
+    return WriteFlatKernel(graph, group, buffers, options, name);
   // The last dimension of the largest member as columns, where every member can be cut there.
   const PrimId largest = group.members.back();
   const std::vector<int64_t> sizes = group.InOrder(largest, graph.Whole(largest)).sizes;

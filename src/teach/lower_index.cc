@@ -1,5 +1,4 @@
-// Reads and writes by index tensors. A write is a choice by its reader: each element looks for the index
-// entries that name it, so that no two programs write to one place.
+// Reads by index tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +7,6 @@
 
 namespace tritogen::teach {
 namespace {
-
-constexpr int64_t kMostComparisons = int64_t{1} << 26;  // of a scatter
 
 // The index tensor as an index of the result: its dimensions are dims start, start + 1, … of `sizes`.
 Value Placed(const Value& index, const std::vector<int64_t>& sizes, size_t start) {
@@ -80,69 +77,6 @@ bool LowerIndexTensor(Builder& b, const Node& node, const BoundArgs& args) {
     }
   }
   b.Return({b.Load("indexed", x, at)});
-  return true;
-}
-
-// Space of a scatter: every element of self against every entry of its line of the index.
-struct Lines2 {
-  std::vector<int64_t> space;  // self's sizes and the length of the index's line
-  std::vector<Value> entry;    // indices of an entry of the index in it
-  std::optional<Value> valid;  // where the index has that line
-  Value position, own;         // number of the entry, index of the element along dim
-};
-
-Lines2 LinesOf(Builder& b, const Value& x, const Value& index, int64_t dim) {
-  Lines2 l;
-  l.space = x.sizes();
-  l.space.push_back(index.sizes()[dim]);
-  l.entry = b.Indices(l.space);
-  l.position = l.entry.back();
-  l.own = l.entry[dim];
-  l.entry.pop_back();
-  l.entry[dim] = l.position;
-  std::string expr;
-  std::vector<Value> limited;
-  for (size_t d = 0; d < l.entry.size(); ++d) {
-    if (static_cast<int64_t>(d) == dim || index.sizes()[d] >= x.sizes()[d]) continue;
-    expr += fmt::format("{}({{{}}} < {})", expr.empty() ? "" : " & ", limited.size(), index.sizes()[d]);
-    limited.push_back(l.entry[d]);
-  }
-  if (!limited.empty()) l.valid = b.Pointwise("has_line", expr, limited, Dtype::kBool, 0);
-  return l;
-}
-
-bool LowerScatter(Builder& b, std::string_view op, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self"), index = b.Tensor(args, "index");
-  const int rank = x.view.rank();
-  if (rank == 0 || index.view.rank() != rank) return false;
-  const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(0), rank);
-  if (x.view.numel() * index.sizes()[dim] > kMostComparisons) return false;
-  Lines2 l = LinesOf(b, x, index, dim);
-  Value named = b.Load("target", index, l.entry, l.valid, "-1");
-  if (op == "scatter_add") {
-    Value added = b.Load("added", b.Tensor(args, "src"), l.entry, l.valid);
-    Value own =
-        b.Pointwise("own", "tl.where({0} == {1}, {2}, 0.0)", {named, l.own, added}, ComputeDtype(x.dtype), 1);
-    b.Return({b.Op("add", {x, b.Reduce(ReduceOp::kSum, own, {-1}, false)}, x.dtype)});
-    return IsFloating(x.dtype);
-  }
-  // The last entry that names the element wins.
-  Value found =
-      b.Pointwise("found", "tl.where({0} == {1}, {2}, -1)", {named, l.own, l.position}, Dtype::kInt32, 1);
-  Value last = b.Reduce(ReduceOp::kMax, found, {-1}, false);
-  if (!b.HasTensor(args, "src")) {
-    auto number = AsNumber(args["value"]);
-    std::string text =
-        number && IsFloating(x.dtype) ? PythonLiteral(Arg{*number}) : PythonLiteral(args["value"]);
-    b.Return({b.Pointwise("scattered", fmt::format("tl.where({{0}} >= 0, {}, {{1}})", text), {last, x},
-                          x.dtype, 1)});
-    return true;
-  }
-  std::vector<Value> at = b.Indices(x.sizes());
-  at[dim] = last;
-  Value hit = b.Pointwise("hit", "{0} >= 0", {last}, Dtype::kBool, 0);
-  Value written = b.Load("written", b.Tensor(args, "src"), at, hit);
-  b.Return({b.Pointwise("scattered", "tl.where({0}, {1}, {2})", {hit, written, x}, x.dtype, 1)});
   return true;
 }
 

@@ -137,6 +137,23 @@ bool LowerCosine(Builder& b, const BoundArgs& args) {
   return true;
 }
 
+// The loss with a share of every target spread over all classes, each by its weight.
+Value Smoothed(Builder& b, const Value& loss, const Value& x, const Value& target, const BoundArgs& args,
+               double share) {
+  Value of_class = x;
+  if (b.HasTensor(args, "weight")) {
+    std::vector<int64_t> sizes(x.sizes().size(), 1);
+    sizes[1] = x.sizes()[1];
+    of_class = b.Op("mul", {x, b.Reshape(b.Tensor(args, "weight"), sizes)}, loss.dtype);
+  }
+  const Value all = b.Reduce(ReduceOp::kSum, of_class, {1}, false);
+  return b.Pointwise(
+      "smoothed",
+      fmt::format("tl.where({{2}} == {}, 0.0, {} * {{0}} - {} * {{1}})", AsInt(args["ignore_index"]).value(),
+                  NumberText(1 - share), NumberText(share / static_cast<double>(x.sizes()[1]))),
+      {loss, all, target}, loss.dtype, 4);
+}
+
 // Log-probabilities of the targets' classes (dimension 1), found by comparing class numbers, so that it fuses
 // with the softmax before it. With smoothing, that share of every target is spread over all classes.
 bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothing) {
@@ -146,19 +163,11 @@ bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothin
   if (x.view.rank() < 2 || target.view.rank() != x.view.rank() - 1 || !ignore || IsFloating(target.dtype))
     return false;
   const bool weighted = b.HasTensor(args, "weight");
-  if (weighted && smoothing != 0) return false;
   const Dtype dtype = ComputeDtype(x.dtype);
   Value wanted{Expand(Unsqueeze(target.view, 1), x.sizes()), target.dtype};
   Value picked =
       b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted}, dtype, 1);
   Value log_probability = b.Reduce(ReduceOp::kSum, picked, {1}, false);
-  if (smoothing != 0) {
-    Value all = b.Reduce(ReduceOp::kSum, x, {1}, false);
-    log_probability = b.Pointwise("smoothed",
-                                  fmt::format("{} * {{0}} + {} * {{1}}", NumberText(1 - smoothing),
-                                              NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
-                                  {log_probability, all}, dtype, 3);
-  }
   const std::string ignored = fmt::format("{{0}} == {}", *ignore);
   Value share = b.Pointwise("counted", fmt::format("tl.where({}, 0.0, 1.0)", ignored), {target}, dtype, 1);
   if (weighted) {
@@ -167,6 +176,7 @@ bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothin
   }
   Value loss =
       b.Pointwise("loss", "tl.where({1} == 0.0, 0.0, -{0} * {1})", {log_probability, share}, dtype, 2);
+  if (smoothing != 0) loss = Smoothed(b, loss, x, target, args, smoothing);
   Value count = b.Reduce(ReduceOp::kSum, share, {}, false);
   if (reduction == 0) {
     // PyTorch gives no total for losses that are not reduced.

@@ -71,6 +71,11 @@ class Builder {
   // Where `valid` is false nothing is read and the result is `other`, text such as "0.0".
   Value Load(std::string name, const Value& data, const std::vector<Value>& index,
              const std::optional<Value>& valid = {}, std::string other = {});
+  // `start` with entries put into it, each at one index for each dimension: `how` is as Prim::other says for
+  // scatters. The space of the entries is the indices' and theirs, broadcast; one whose index in `dim` is out
+  // of range goes nowhere. REQUIRES: for "store" that no two entries name one element.
+  Value Scatter(std::string name, std::string how, const Value& start, const std::vector<Value>& index,
+                int64_t dim, const Value& entry);
   // Puts a value into a parameter, buffer or input when everything is computed. False for what is none of
   // these.
   bool Write(const Value& to, const Value& value);
@@ -130,6 +135,8 @@ class Builder {
   std::vector<Value> PartsWhereItLies(const Value& in);
   bool InAttention() const;  // the node under way; its work is not cut up
   bool IsTf32(Dtype dtype, double flops) const { return options_.UsesTf32() && StoresFactors(dtype, flops); }
+  // What a tensor of one number holds, as text; nothing for others.
+  std::optional<std::string> NumberEverywhere(const View& view) const;
   View JoinPieces(const Prim& attention, PrimId pieces);
   Value RoundedToTf32(const Value& in);
   Value AlongTheSum(const Value& in);
@@ -191,6 +198,7 @@ bool LowerMatmul(Builder& b, const Node& node, std::string_view op, const BoundA
 bool LowerLoss(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerMove(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerIndex(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerScatter(Builder& b, std::string_view op, const BoundArgs& args);
 bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerResize(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerConvolution(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);

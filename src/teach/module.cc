@@ -92,6 +92,7 @@ class ModuleWriter {
       }
     }
     wave_ = names_.Unique("wave");
+    grid_ = names_.Unique("grid");
   }
 
   bool Stored(PrimId id) const {
@@ -173,9 +174,21 @@ class ModuleWriter {
     return TensorText(texts_[view.prim], sizes_[view.prim], view);
   }
 
-  // Gives a value its memory; nothing to do for one that goes into a source.
+  // Gives a value its memory; nothing to do for one that goes into a source. What a scatter starts from is
+  // there before its kernel.
   std::string Allocation(PrimId id, const std::string& device) const {
     const Prim& prim = graph_[id];
+    if (prim.kind == PrimKind::kScatter && prim.start.empty()) {
+      const bool whole = prim.operands[0] == graph_.Whole(prim.operands[0].prim);
+      const bool same = sizes_[id] == prim.operands[0].sizes;
+      return fmt::format("{} = {}.clone({}){}", buffers_[id], TextOf(prim.operands[0]),
+                         whole ? "" : "memory_format=torch.contiguous_format",
+                         same ? "" : fmt::format(".view({})", TupleText(sizes_[id])));
+    }
+    if (prim.kind == PrimKind::kScatter) {
+      return fmt::format("{} = torch.full({}, {}, device={}, dtype=torch.{})", buffers_[id],
+                         TupleText(sizes_[id]), prim.start, device, DtypeName(prim.dtype));
+    }
     return fmt::format("{} = torch.empty({}, device={}, dtype=torch.{})", buffers_[id], TupleText(sizes_[id]),
                        device, DtypeName(prim.dtype));
   }
@@ -201,7 +214,8 @@ class ModuleWriter {
       if (!Written(id)) made.push_back(id);
     }
     kernel.name = KnownAs(group, kernel);
-    const bool helper = style_.wrapper == Wrapper::kHelpers && made.size() < kernel.pointers.size();
+    const bool helper = style_.wrapper == Wrapper::kHelpers && group.kind != GroupKind::kScatter &&
+                        made.size() < kernel.pointers.size();
     if (helper) {
       Helper(kernel, made);
     } else {
@@ -237,8 +251,8 @@ class ModuleWriter {
     if (kernel.num_stages > 0) args.push_back(fmt::format("num_stages={}", kernel.num_stages));
     std::string grid = fmt::format("({},)", kernel.grid);
     if (style_.grid_line) {
-      lines.push_back("grid = " + grid);
-      grid = "grid";
+      lines.push_back(fmt::format("{} = {}", grid_, grid));
+      grid = grid_;
     }
     std::string call = fmt::format("{}[{}]({})", kernel.name, grid, fmt::join(args, ", "));
     if (call.size() > 100)
@@ -379,6 +393,7 @@ class ModuleWriter {
   std::vector<std::vector<int64_t>> sizes_;   // by prim: of its tensor
   PlanBuilder plan_;
   std::string returned_;
+  std::string grid_;  // of a launch, where it has a line of its own
   std::string wave_;  // counts the launches of a kernel that is launched again and again
   std::string device_;
   bool device_from_input_ = false;

@@ -47,6 +47,9 @@ class Partitioner {
           return Enter(id, g, false);
         }
       }
+    } else if (prim.kind == PrimKind::kScatter) {
+      Open(id);
+      return AbsorbMakers(prim, group_of_[id]);
     } else if (!prim.IsProduct() && prim.kind != PrimKind::kRecurrent && prim.kind != PrimKind::kWaves) {
       for (int g : Candidates(prim)) {
         if (!TryJoin(id, g)) continue;
@@ -75,6 +78,9 @@ class Partitioner {
     } else if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) {
       group.kind = GroupKind::kRows;
       group.domain = ReduceDomain(prim);
+    } else if (prim.kind == PrimKind::kScatter) {
+      group.kind = GroupKind::kScatter;
+      group.domain = {{AxisKind::kFlat, Product(prim.space), prim.space}};
     } else if (prim.IsElementwise()) {
       group.domain = {{AxisKind::kFlat, Product(prim.sizes), prim.Shape()}};
     }
@@ -114,9 +120,10 @@ class Partitioner {
     return std::span(prim.operands).subspan(prim.FirstElementwise());
   }
 
-  // An indexed load reads memory: what it reads from must be complete before its kernel starts.
+  // An indexed load reads memory: what it reads from must be complete before its kernel starts, as must what
+  // a scatter begins with.
   bool LoadsFrom(const Prim& prim, int g) const {
-    return prim.kind == PrimKind::kLoad && prim.operands[0].prim >= 0 &&
+    return prim.FirstElementwise() == 1 && prim.operands[0].prim >= 0 &&
            group_of_[prim.operands[0].prim] == g;
   }
 
@@ -124,8 +131,8 @@ class Partitioner {
     const Prim& prim = graph_[id];
     const Group& group = groups_[g];
     if (prim.unit != graph_[group.members[0]].unit || group.kind == GroupKind::kCall ||
-        group.kind == GroupKind::kRecurrent || group.members.size() >= kMaxMembers ||
-        ReadBy(graph_, group).size() >= kMaxPointers) {
+        group.kind == GroupKind::kRecurrent || group.kind == GroupKind::kScatter ||
+        group.members.size() >= kMaxMembers || ReadBy(graph_, group).size() >= kMaxPointers) {
       return false;
     }
     if (LoadsFrom(prim, g)) return false;

@@ -19,6 +19,7 @@ enum class GroupKind {
   kMatmul,      // one matrix product, or attention, and pointwise work on its tiles
   kRecurrent,   // one recurrent layer, or several in waves
   kCall,        // one ATen call
+  kScatter,     // pointwise over all entries of a scatter, which it ends with
   kSideBySide,  // several flat ones in one launch
 };
 

@@ -64,7 +64,7 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   bool flat = false, rows = false, product = false, single = false, recurrent = false;
   const Prim* waves = nullptr;
   for (const Group& group : groups) {
-    flat |= group.kind == GroupKind::kFlat;
+    flat |= group.kind == GroupKind::kFlat || group.kind == GroupKind::kScatter;
     rows |= group.kind == GroupKind::kRows;
     product |= group.kind == GroupKind::kMatmul;
     const Prim& first = graph[group.members[0]];

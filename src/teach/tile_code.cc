@@ -281,6 +281,28 @@ std::string TileCode::LoadText(const Prim& prim, const std::vector<std::string>&
   return fmt::format("tl.load({} + {}, mask={}, other={})", pointer, index, fmt::join(masks, " & "), other);
 }
 
+void TileCode::Scatter(PrimId id) {
+  const Prim& prim = graph_[id];
+  std::vector<std::string> in;
+  Axes moves;
+  for (size_t i = 0; i < prim.operands.size(); ++i) {
+    const bool named = i > 0 && (i + 1 == prim.operands.size() || Names(prim, i));
+    const Variable variable = named ? Operand(prim.operands[i], false) : Variable{};
+    in.push_back(named ? Converted(variable.name, variable.dtype, prim.compute[i]) : "");
+    if (i + 1 < prim.operands.size()) moves.Add(variable.axes);
+  }
+  const AxisCode& axis = axes.at(AxisKind::kFlat);
+  std::string index = FilledIn(prim.expr, in);
+  // Each entry is an element of the tile, whether its place depends on it or not.
+  if (!moves.Has(AxisKind::kFlat)) index += fmt::format(" + tl.zeros_like({})", axis.index);
+  std::vector<std::string> masks;
+  if (!axis.mask.empty()) masks.push_back(axis.mask);
+  if (!prim.valid.empty()) masks.push_back(FilledIn(prim.valid, in));
+  std::string rest = masks.empty() ? "" : fmt::format(", mask={}", fmt::join(masks, " & "));
+  if (prim.other != "store") rest += ", sem=\"relaxed\"";
+  body->Add(fmt::format("tl.{}({} + {}, {}{})", prim.other, Pointer(id), index, in.back(), rest));
+}
+
 TileCode::Variable TileCode::Emit(PrimId id, bool per_row) {
   if (IsBound(id)) return Find(id);
   const Prim& prim = graph_[id];

@@ -57,6 +57,9 @@ class TileCode {
   std::string Read(const View& view, bool per_row, Dtype dtype);
   std::string Member(PrimId id);
   void Store(PrimId id);
+  // The statement that puts a scatter's entries into their elements.
+  void Scatter(PrimId id);
+  bool IsScatter(PrimId id) const { return graph_[id].kind == PrimKind::kScatter; }
   // Address of element (indices of the axes) of a view, with the axes that it depends on.
   struct Place {
     std::string offset, mask;
