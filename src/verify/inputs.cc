@@ -190,6 +190,18 @@ std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<a
   return inputs;
 }
 
+void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor>& generated,
+                 std::vector<at::Tensor>* inputs) {
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    const at::Tensor& x = generated[i];
+    if (!searched[i] || !at::isFloatingType(x.scalar_type()) || x.dim() == 0 || (*inputs)[i].equal(x))
+      continue;
+    const int64_t n = x.size(-1);
+    if (n == 0 || !x.narrow(-1, 0, n - 1).le(x.narrow(-1, 1, n - 1)).all().item<bool>()) continue;
+    (*inputs)[i] = at::empty_like(x).copy_(std::get<0>((*inputs)[i].sort(-1)));
+  }
+}
+
 std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
   const Random random(seed, tensor.device());
   at::Tensor changed;

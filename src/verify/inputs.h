@@ -32,6 +32,11 @@ std::string_view DistributionName(Distribution distribution);
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength);
 
+// Lines along the last dimension of what is `searched` are in order again, where those of all generated lines
+// are: eager PyTorch's own answer means nothing otherwise.
+void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor>& generated,
+                 std::vector<at::Tensor>* inputs);
+
 // Other values for one tensor of the same kind, far enough from the old ones to matter; nothing when there
 // are none (an integer tensor with one value). Integers are permuted, bools flipped, floats redrawn from a
 // distribution like theirs.

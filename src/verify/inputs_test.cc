@@ -33,6 +33,23 @@ TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
   }
 }
 
+TEST(Inputs, WhatIsSearchedStaysInOrderWhereItWas) {
+  const at::Tensor grid = at::linspace(-1, 1, 20), lines = std::get<0>(at::rand({4, 9}).sort(-1)),
+                   loose = at::rand({20});
+  const std::vector<at::Tensor> in = {grid, lines, loose, grid};
+  for (const Distribution d : kAll) {
+    const auto plain = Transform(d, in, 5, 1);
+    auto kept = plain;
+    KeepInOrder({true, true, true, false}, in, &kept);
+    for (size_t i : {0, 1}) {
+      EXPECT_TRUE(kept[i].equal(std::get<0>(plain[i].sort(-1)))) << DistributionName(d);
+      EXPECT_EQ(kept[i].strides(), in[i].strides());
+    }
+    EXPECT_TRUE(kept[2].equal(plain[2])) << "its order meant nothing";
+    EXPECT_TRUE(kept[3].equal(plain[3])) << "nobody searches in it";
+  }
+}
+
 TEST(Inputs, AreTheSameForTheSameSeedAndOthersForAnother) {
   const std::vector<at::Tensor> in = {at::rand({32, 32})};
   for (const Distribution d :

@@ -98,14 +98,18 @@ void Inspect(Task::Impl* task) {
     return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;
   });
   const std::set<StorageId> written = WrittenStorages(plan);
+  std::set<StorageId> searched;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
+    if (const auto lines = aten == nullptr ? std::nullopt : SearchedIn(*aten))
+      searched.insert(plan.tensors[*lines].storage);
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
   }
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
+    task->searched.push_back(searched.contains(plan.tensors[id].storage));
     task->mutates_input.push_back(written.contains(plan.tensors[id].storage));
   }
 }

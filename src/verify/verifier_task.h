@@ -129,10 +129,11 @@ struct Task::Impl {
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   std::vector<std::vector<Edge>> edges;                   // by output
   bool narrow = false;                                    // some floating tensor has less than 32 bits
-  bool cuts_factors = false;        // the contract is TF32, and there is something that it allows to be cut
-  bool draws_random = false;        // forward draws random numbers
-  bool orders_freely = false;       // forward sorts, and PyTorch leaves open in which order equal values come
-  bool lets_few_count = false;      // forward has a softmax or the like (LetsFewCount)
+  bool cuts_factors = false;    // the contract is TF32, and there is something that it allows to be cut
+  bool draws_random = false;    // forward draws random numbers
+  bool orders_freely = false;   // forward sorts, and PyTorch leaves open in which order equal values come
+  bool lets_few_count = false;  // forward has a softmax or the like (LetsFewCount)
+  std::vector<bool> searched;   // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();

@@ -34,10 +34,12 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
     outcome_ = OutcomeOf(failure->kind);
     return std::nullopt;
   }
+  TensorList inputs = Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength);
+  KeepInOrder(task_.searched, generated, &inputs);
   return Trial{.distribution = wish.distribution,
                .seed = wish.seed,
                .strength = wish.strength,
-               .inputs = Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength),
+               .inputs = std::move(inputs),
                .run_seed = SubSeed(wish.seed, 2),
                .outputs = {},
                .second_look = std::make_shared<SecondLook>(task_, bindings_)};

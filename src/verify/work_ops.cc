@@ -155,6 +155,17 @@ bool OrdersFreely(const AtenStep& step) {
   return std::find(kOps.begin(), kOps.end(), step.op) != kOps.end();
 }
 
+std::optional<TensorId> SearchedIn(const AtenStep& step) {
+  const std::string_view op = WithoutOverload(step.op);
+  const bool search = op == "aten::searchsorted";
+  if (!search && op != "aten::bucketize") return std::nullopt;
+  const Value* sorter = search ? FindArgument(step, "sorter") : nullptr;
+  if (sorter != nullptr && std::holds_alternative<TensorRef>(sorter->v)) return std::nullopt;
+  const Value* lines = FindArgument(step, search ? "sorted_sequence" : "boundaries");
+  const auto* tensor = lines == nullptr ? nullptr : std::get_if<TensorRef>(&lines->v);
+  return tensor == nullptr ? std::nullopt : std::optional(tensor->id);
+}
+
 bool LetsFewCount(const AtenStep& step) {
   constexpr std::array<std::string_view, 9> kOps = {
       "exp", "exp_", "exp2", "logsumexp", "cross_entropy_loss", "argmax", "argmin", "max", "min"};

@@ -2,6 +2,7 @@
 // from nothing, gives a view, only moves data, or computes; and which arguments it writes.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ bool DrawsRandom(const AtenStep& step);
 
 // The call sorts or picks by size, and PyTorch leaves open in which order equal values come.
 bool OrdersFreely(const AtenStep& step);
+// The tensor in which the call looks for places, taking for granted that its lines are in order.
+std::optional<TensorId> SearchedIn(const AtenStep& step);
 // True where, of many elements, a few may count for all, and a rounding says which: softmaxes and other
 // exponentials, attention, what picks or orders.
 bool LetsFewCount(const AtenStep& step);

@@ -301,7 +301,14 @@ def index_cases() -> dict[str, tuple]:
     picked = model("return torch.gather(y, 1, torch.topk(x.abs(), 4, dim=1).indices)", "[torch.randn(64, 32), torch.randn(64, 32)]", arguments="x, y")
     routed = model("return torch.gather(y, 1, torch.topk(torch.relu(x), 2, dim=1).indices)", "[torch.randn(64, 32), torch.randn(64, 32)]", arguments="x, y")
     embedding = model("return self.e(t) * x", "[torch.randn(8, 12, 16), torch.randint(0, 50, (8, 12))]", "self.e = nn.Embedding(50, 16)", "x, t")
+    searched = model("return torch.searchsorted(b, x), torch.bucketize(x, b, right=True)", "[torch.linspace(-2, 2, 24), torch.randn(8, 32)]", arguments="b, x")
     return {
+        "searchsorted": (searched, [
+            torch_only("counted", "return (b < x[..., None]).sum(-1), (b <= x[..., None]).sum(-1)", "passed", arguments="b, x"),
+            torch_only("right_side", "return (b <= x[..., None]).sum(-1), (b <= x[..., None]).sum(-1)", "wrong_values", arguments="b, x"),
+            torch_only("even_steps", "i = ((x + 2) * (23 / 4)).ceil().clamp(0, 24).long() + 0 * (b[0] > 0).long(); return i, i", "wrong_values", arguments="b, x"),
+            torch_only("last_left_out", "return (b[:-1] < x[..., None]).sum(-1), (b[:-1] <= x[..., None]).sum(-1)", "wrong_values", arguments="b, x"),
+        ], []),
         "argmax": (argmax, [
             torch_only("last_of_ties", "return 39 - torch.argmax(x.flip(1), dim=1)", "passed"),
             torch_only("argmin", "return torch.argmin(x, dim=1)", "wrong_values"),
