@@ -1,5 +1,4 @@
-// Scans, and sorting by ranks: an element's place is the number of elements that come before it. That takes
-// n² comparisons, but every one is independent, and the order is stable.
+// Scans.
 #include <fmt/format.h>
 
 #include "teach/kernel_text.h"
@@ -7,9 +6,6 @@
 
 namespace tritogen::teach {
 namespace {
-
-constexpr int64_t kLongestSort = 4096;
-constexpr int64_t kMostComparisons = int64_t{1} << 28;
 
 // Whether a line can be left to one program: it is short, or there are so many that each can be walked along;
 // of lines whose elements are no neighbours in memory a program takes several.
@@ -68,46 +64,6 @@ Value RunningProduct(Builder& b, const Value& x, int64_t dim) {
                      {product, largest}, product.dtype, 2);
 }
 
-// One element of a line against another: `first` comes before `second`, NaN counts as the largest.
-Value Before(Builder& b, const Value& first, const Value& second, const Value& i, const Value& j,
-             bool descending) {
-  const char* smaller = descending ? "(({0} > {1}) | (({0} != {0}) & ({1} == {1})) | ((({0} == {1}) | (({0} "
-                                     "!= {0}) & ({1} != {1}))) & ({2} < {3})))"
-                                   : "(({0} < {1}) | (({1} != {1}) & ({0} == {0})) | ((({0} == {1}) | (({0} "
-                                     "!= {0}) & ({1} != {1}))) & ({2} < {3})))";
-  Value before = b.Pointwise("before", smaller, {first, second, i, j}, Dtype::kBool, 4);
-  return b.Cast(before, Dtype::kInt32);
-}
-
-// For each of the first `count` places of a sorted line, the index of the element that stands there.
-Value SortedOrder(Builder& b, const Value& x, int64_t dim, int64_t count, bool descending) {
-  const int64_t n = x.sizes()[dim];
-  // Space: (…, element, other) with `dim` moved to the end.
-  std::vector<int64_t> order;
-  for (int64_t d = 0; d < x.view.rank(); ++d) {
-    if (d != dim) order.push_back(d);
-  }
-  order.push_back(dim);
-  Value line{Permute(x.view, order), x.dtype};
-  std::vector<int64_t> space = line.sizes();
-  space.push_back(n);
-  Value element{Expand(Unsqueeze(line.view, -1), space), x.dtype};
-  Value other{Expand(Unsqueeze(line.view, -2), space), x.dtype};
-  Value i = b.Index(space, -2), j = b.Index(space, -1);
-  Value rank = b.Reduce(ReduceOp::kSum, Before(b, other, element, j, i, descending), {-1}, false);
-  if (rank.view.prim >= 0) b.graph.prims[rank.view.prim].name = "rank";
-  // Place p holds the element whose rank is p.
-  space[space.size() - 2] = count;
-  Value ranks{Expand(Unsqueeze(rank.view, -2), space), rank.dtype};
-  Value found = b.Pointwise("found", "tl.where({0} == {1}, {2}, 0)",
-                            {ranks, b.Index(space, -2), b.Index(space, -1)}, Dtype::kInt32, 1);
-  Value place = b.Reduce(ReduceOp::kSum, found, {-1}, false);
-  std::vector<int64_t> back;  // `dim` where it was
-  for (int64_t d = 0; d < x.view.rank(); ++d)
-    back.push_back(d < dim ? d : d == dim ? x.view.rank() - 1 : d - 1);
-  return {Permute(place.view, back), place.dtype};
-}
-
 }  // namespace
 
 bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
@@ -127,26 +83,6 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
   Value reached = b.Pointwise("reached", "tl.where(({0} == {1}) | ({0} != {0}), {2}, -1)",
                               {x, best, b.Index(x.sizes(), dim)}, Dtype::kInt32, 2);
   b.Return({best, b.Cast(b.Scan(ReduceOp::kMax, reached, dim), Dtype::kInt64)});
-  return true;
-}
-
-bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self");
-  if (x.view.rank() == 0 || !x.view.guards.empty() || x.dtype == Dtype::kBool) return false;
-  const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(-1), x.view.rank()), n = x.sizes()[dim];
-  if (n > kLongestSort || x.view.numel() * n > kMostComparisons) return false;
-  if (x.view.prim < 0) return false;
-  const bool topk = op == "topk";
-  const bool descending = topk ? AsBool(args["largest"], true) : AsBool(args["descending"], false);
-  Value order = SortedOrder(b, x, dim, node.results[0].sizes[dim], descending);
-  Value index = b.Cast(order, Dtype::kInt64);
-  if (op == "argsort") {
-    b.Return({index});
-    return true;
-  }
-  std::vector<Value> at = b.Indices(order.sizes());
-  at[dim] = order;
-  b.Return({b.Load("sorted", x, at), index});
   return true;
 }
 

@@ -96,6 +96,10 @@ INDEXED = {
     "gathered_and_joined": ("(5,6),(2,6)", "torch.cat([x.index_select(0, (y[0] > 0).long()), y])"),
     "one_element_joined": ("(1,70),(70,)", "torch.cat([torch.mv(x, y), y])"),
     "scatters": ("(4,6),(4,3)", "(x.scatter(1, (y > 0).long() * 2, y), x.scatter_add(1, (y > 0).long(), y), x.scatter(1, (y > 0).long(), 2.0))"),
+    "entries_meet": (
+        "(5,6),(4,6)",
+        "tuple(x.scatter_reduce(0, (y > 0).long() * 3, y, r, include_self=s) for r in ('sum', 'mean', 'prod', 'amax', 'amin') for s in (True, False))",
+    ),
     "pools": ("(2,3,9,8)", "(F.max_pool2d(F.relu(x), 3, 2, 1), F.avg_pool2d(x, 2, 2, 1), F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False))"),
     "adaptive": ("(2,3,9)", "F.adaptive_max_pool1d(x, 4, return_indices=True)"),
     "indices": ("(1,2,7,9)", "F.max_pool2d(x, 3, 2, 1, 1, return_indices=True)"),
