@@ -157,15 +157,6 @@ def _rrelu(x: Tensor, noise: Tensor, lower: float = 1 / 8, upper: float = 1 / 3,
     return NotImplemented if training else F.leaky_relu(x, (lower + upper) / 2)
 
 
-def _logcumsumexp(x: Tensor, dim: int) -> Tensor:
-    """Each element's own sum: a running one would underflow in front of a large element."""
-    if x.dim() == 0 or x.shape[dim] > index_decompositions.LONGEST_LINE:
-        return NotImplemented
-    line, place = x.movedim(dim, -1), torch.arange(x.shape[dim], device=x.device)
-    reached = torch.where(place <= place.unsqueeze(1), line.unsqueeze(-2), -math.inf)
-    return reached.logsumexp(-1).movedim(-1, dim)
-
-
 def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     low, high = (x.amin(), x.amax()) if min == max else (min, max)
     bin_of = ((x - low) * (bins / (high - low))).floor().clamp(max=bins - 1)
@@ -231,7 +222,6 @@ _OURS: dict[Any, Callable[..., Any]] = {
     aten.atanh.default: _atanh,
     aten.copysign.Tensor: _copysign,
     aten.rrelu_with_noise.default: _rrelu,
-    aten.logcumsumexp.default: _logcumsumexp,
     aten.histc.default: _histc,
     aten.grid_sampler_3d: _grid_sampler_3d,
 }

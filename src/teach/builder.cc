@@ -43,6 +43,8 @@ std::string_view ReduceName(ReduceOp op) {
       return "argmax";
     case ReduceOp::kArgMin:
       return "argmin";
+    case ReduceOp::kLogSumExp:
+      return "log_sum";
   }
   return "";
 }

@@ -41,7 +41,7 @@ enum class PrimKind {
 
 inline constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
 
-enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin };
+enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin, kLogSumExp };  // the last of scans alone
 
 struct Prim {
   PrimKind kind = PrimKind::kPointwise;

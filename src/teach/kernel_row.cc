@@ -168,6 +168,8 @@ class RowWriter {
         return fmt::format("tl.argmax({}, {}).to(tl.int64)", tile, Axis());
       case ReduceOp::kArgMin:
         return fmt::format("tl.argmin({}, {}).to(tl.int64)", tile, Axis());
+      case ReduceOp::kLogSumExp:
+        break;
     }
     return "";
   }
@@ -187,6 +189,8 @@ class RowWriter {
         return "";
       case ReduceOp::kProd:
         return IsFloating(scan.held) ? "multiply_keeping_zero" : "multiply";
+      case ReduceOp::kLogSumExp:
+        return "add_exponentials";
       default:
         return scan.reduce == ReduceOp::kMax ? "larger" : "smaller";
     }

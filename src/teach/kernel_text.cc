@@ -56,6 +56,7 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
       return IsFloating(dtype) ? "1.0" : "1";
     case ReduceOp::kMax:
     case ReduceOp::kArgMax:
+    case ReduceOp::kLogSumExp:
       return Lowest(dtype);
     case ReduceOp::kMin:
     case ReduceOp::kArgMin:
@@ -76,6 +77,7 @@ std::string TakesIn(ReduceOp op, std::string_view total, std::string_view elemen
       return fmt::format("{0} = tl.minimum({0}, {1})", total, element);
     case ReduceOp::kArgMax:
     case ReduceOp::kArgMin:
+    case ReduceOp::kLogSumExp:
       break;
   }
   TRITOGEN_CHECK(false);
@@ -84,6 +86,13 @@ std::string TakesIn(ReduceOp op, std::string_view total, std::string_view elemen
 std::string ProductKeepingZero(std::string_view a, std::string_view b) {
   return fmt::format(
       "tl.where(({0} == 0) | ({1} == 0), tl.where(({0} != {0}) | ({1} != {1}), {0} + {1}, 0.0), {0} * {1})",
+      a, b);
+}
+
+std::string SumOfExponentials(std::string_view a, std::string_view b) {
+  return fmt::format(
+      "tl.where({0} == {1}, {0} + 0.6931471805599453, tl.maximum({0}, {1}) + "
+      "libdevice.log1p(tl.exp(-tl.abs({0} - {1}))))",
       a, b);
 }
 
@@ -97,6 +106,7 @@ std::string CombineFunctions(const std::string& kernels) {
   };
   add("multiply", "a, b", "a * b");
   add("multiply_keeping_zero", "a, b", ProductKeepingZero("a", "b"));
+  add("add_exponentials", "a, b", SumOfExponentials("a", "b"));
   add("larger", "a, b", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)");
   add("smaller", "a, b", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)");
   std::vector<std::string> a = {"a0"}, b = {"b0"}, sums = {"a0 + b0"};

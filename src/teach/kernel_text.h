@@ -26,6 +26,9 @@ void AddFlatBlock(const Group& group, const std::string& number, bool masked, Ti
 // in the elements' order, in which nothing may have overflowed. NaN stays NaN.
 std::string ProductKeepingZero(std::string_view a, std::string_view b);
 
+// log(exp(a) + exp(b)), which overflows where that does, and is a where b is -inf.
+std::string SumOfExponentials(std::string_view a, std::string_view b);
+
 // Those that kernels of this text combine elements with: "multiply(a, b)" and so on, decorated.
 std::string CombineFunctions(const std::string& kernels);
 

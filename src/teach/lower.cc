@@ -229,12 +229,12 @@ class Lowering {
     }
     using Family = bool (*)(Builder&, const Node&, std::string_view, const BoundArgs&);
     constexpr std::pair<std::string_view, Family> kFamilies[] = {
-        {"conv", LowerConvolution}, {"avg_pool", LowerPool},    {"max_pool", LowerPool},
-        {"adaptive_", LowerPool},   {"upsample_", LowerResize}, {"cum", LowerScan},
-        {"sort", LowerSort},        {"argsort", LowerSort},     {"topk", LowerSort},
-        {"lstm", LowerRecurrent},   {"gru", LowerRecurrent},    {"rnn_", LowerRecurrent},
-        {"gather", LowerIndex},     {"scatter", LowerIndex},    {"index", LowerIndex},
-        {"embedding", LowerIndex},
+        {"conv", LowerConvolution},  {"avg_pool", LowerPool},    {"max_pool", LowerPool},
+        {"adaptive_", LowerPool},    {"upsample_", LowerResize}, {"cum", LowerScan},
+        {"logcumsumexp", LowerScan}, {"sort", LowerSort},        {"argsort", LowerSort},
+        {"topk", LowerSort},         {"lstm", LowerRecurrent},   {"gru", LowerRecurrent},
+        {"rnn_", LowerRecurrent},    {"gather", LowerIndex},     {"scatter", LowerIndex},
+        {"index", LowerIndex},       {"embedding", LowerIndex},
     };
     for (const auto& [prefix, lower] : kFamilies) {
       if (op.starts_with(prefix)) return lower(b_, node, op, args);

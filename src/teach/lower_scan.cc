@@ -31,8 +31,8 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   sizes.insert(sizes.begin() + dim + 1, piece);
   const std::string neutral = op == ReduceOp::kSum    ? "0.0"
                               : op == ReduceOp::kProd ? "1.0"
-                              : op == ReduceOp::kMax  ? "float(\"-inf\")"
-                                                      : "float(\"inf\")";
+                              : op == ReduceOp::kMin  ? "float(\"inf\")"
+                                                      : "float(\"-inf\")";
   std::vector<Value> index = b.Indices(sizes);
   index[dim] = b.Affine("index", {{piece, index[dim]}, {1, index[dim + 1]}}, 0);
   index.erase(index.begin() + dim + 1);
@@ -51,6 +51,8 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   Value own = b.Load("own", scanned, at), start = b.Load("start", totals, before, later, neutral);
   if (op == ReduceOp::kProd)
     return b.Pointwise("product", ProductKeepingZero("{0}", "{1}"), {start, own}, own.dtype, 2);
+  if (op == ReduceOp::kLogSumExp)
+    return b.Pointwise("log_sum", SumOfExponentials("{0}", "{1}"), {start, own}, own.dtype, 20);
   std::string_view join = op == ReduceOp::kSum ? "add" : op == ReduceOp::kMax ? "maximum" : "minimum";
   return b.Op(join, {start, own}, own.dtype);
 }
@@ -74,6 +76,11 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
     if (!IsFloating(x.dtype) && !TakesWholeLines(x.sizes(), dim)) return false;
     Value in = IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
     b.Return({op == "cumsum" ? ScanLine(b, ReduceOp::kSum, in, dim) : RunningProduct(b, in, dim)});
+    return true;
+  }
+  if (op == "logcumsumexp") {
+    if (!IsFloating(x.dtype)) return false;
+    b.Return({ScanLine(b, ReduceOp::kLogSumExp, x, dim)});
     return true;
   }
   // The index of a running extremum is the last place where the line reached it.

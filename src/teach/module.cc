@@ -345,12 +345,13 @@ class ModuleWriter {
       kernels += "\n\n" + style_.Written(kernel.source, summary);
     }
     std::string text = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n";
-    if (kernels.find("libdevice.") != std::string::npos)
+    const std::string combine = CombineFunctions(kernels);
+    if ((kernels + combine).find("libdevice.") != std::string::npos)
       text += "from triton.language.extra import libdevice\n";
     if ((helpers_ + ForwardText()).find("TensorDescriptor.") != std::string::npos)
       text += "from triton.tools.tensor_descriptor import TensorDescriptor\n";
     if (!request_.is_function) text = request_.reference_source + "\n\n" + text;
-    text += CombineFunctions(kernels);
+    text += combine;
     text += kernels + helpers_;
     const std::string compute = function_params_.empty() ? "" : NameTable{"self"}.Unique(FunctionName());
     if (!compute.empty()) {

@@ -5,6 +5,7 @@ import json
 FORWARD = {
     "products": "return (1 + 0.2 * x).cumprod(1), (1 - 0.1 * x).flip(1).cumprod(1).flip(1)",
     "extrema": "return *torch.cummax(x, 1), *torch.cummin(x, 1)",
+    "sums_of_exponentials": "return torch.logcumsumexp(9 * x, 1), torch.logcumsumexp(torch.where(x[:3] > 1, float('-inf'), x[:3]), 1)",
     "what_is_made_of_one": "return x.softmax(1).cumsum(1).amax(1), torch.cumsum(x > 0, 1)",
 }
 MODULE = """import torch
