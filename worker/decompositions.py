@@ -34,6 +34,8 @@ def base_name(name: str) -> str:
 def parts_of(function: Any) -> Callable[..., Any] | None:
     """Runs the operator as calls of others, or returns NotImplemented; None where nobody knows which calls."""
     own = _OURS.get(function) or _OURS.get(function.overloadpacket)
+    if own is None and torch.Tag.nondeterministic_seeded in function.tags:
+        return None  # its parts would draw other numbers
     functional = _functional_form(function)
     if own is not None or functional is None:
         return own or decomposition_table.get(function)

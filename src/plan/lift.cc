@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "plan/lift_setup.h"
 #include "plan/lift_views.h"
 #include "plan/visit.h"
 #include "program/canonical.h"
@@ -42,6 +43,7 @@ class Lifter {
       if (values_[entry.tensor] == kNoValue) values_[entry.tensor] = Leaf(kind, entry.name, entry.tensor);
     }
     FindSetupMakers();
+    LiftNameless();
     for (const Step& step : plan_.run) {
       std::visit([&](const auto& s) { LiftStep(s); }, step);
     }
@@ -94,6 +96,21 @@ class Lifter {
         if (used.count(id)) last_write_[plan_.tensors[id].storage] = index;
         makers_.try_emplace(id, index);
       });
+    }
+  }
+
+  // What the call reads of set-up and nobody has a name for it makes itself, where it can.
+  void LiftNameless() {
+    std::unordered_set<TensorId> nameless;
+    const auto read = [&](TensorId id) {
+      const bool of_setup = values_[id] == kNoValue && makers_.count(id) > 0 && !IsRooted(id);
+      if (of_setup && std::ranges::find(plan_.unsaved, id, &StateEntry::tensor) == plan_.unsaved.end())
+        nameless.insert(id);
+    };
+    for (const Step& step : plan_.run) ForEachUse(step, read);
+    ForEachTensor(plan_.outputs, read);
+    for (const Step* step : MakersInSetup(plan_, nameless)) {
+      std::visit([&](const auto& s) { LiftStep(s); }, *step);
     }
   }
 

@@ -1,10 +1,14 @@
 // From a reference Plan to the canonical Program: what one call computes, as a DAG without writes.
 //
-//   inputs, state         nodes of their own; state by its name in the state dict. A device move, `detach` and
+//   inputs, state         nodes of their own; state by its name in the state dict. A device move, `detach`
+//   and
 //                         `alias` are the value itself, and so are `clone` and a `_to_copy` that keeps the
 //                         dtype, unless an output is a copy of an input, of state or of another output: then
-//                         it is a `clone`. Other views and copies that set-up made of state become operations.
-//   other set-up values   kBuffer ("setup_12") or, for values that stood in the file, kConstant
+//                         it is a `clone`. Other views and copies that set-up made of state become
+//                         operations.
+//   other set-up values   what no name is known for is made by the call itself (lift_setup.h); what it cannot
+//   make is a
+//                         kBuffer ("setup_12") or, for values that stood in the file, kConstant
 //   ("constant_12"); the number is
 //                         the tensor's id in the Plan.
 //   writes in place       become functional: `relu_` → `relu`, `copy_` → the value copied, and a write

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "plan/parse.h"
@@ -74,6 +75,29 @@ std::string Text(const Program& program) {
 }
 
 const json kFull = {2, "float32", {4, 6}, {6, 1}, 0};  // id 2, memory of its own
+
+// Set-up makes a table (storage 2) that nobody has a name for, and the call reads it.
+TEST(LiftTest, WhatSetUpKeepsUnderNoNameTheCallMakesItself) {
+  const json tensors = {
+      {2, "float32", {6}, {1}, 0}, {2, "float32", {3}, {1}, 0}, {3, "float32", {4, 6}, {6, 1}, 0}};
+  const json run = {Aten("aten::mul.Tensor", {T(0), T(2)}, {4})};
+  const auto with = [&](const char* maker) {
+    return Lift(Reference(tensors, run, {T(4)},
+                          {Aten(maker, {{6}}, {2}), Aten("aten::slice.Tensor", {T(2), 0, 0, 3}, {3}),
+                           Aten("aten::fill_.Scalar", {T(3), 5}, {3})}));
+  };
+  const auto has = [&](const Program& program, const char* op) {
+    return std::ranges::any_of(program.nodes, [&](const Node& n) { return n.op.starts_with(op); });
+  };
+  const auto nameless = [](const Node& node) { return node.kind == NodeKind::kBuffer; };
+  const Program made = with("aten::zeros");
+  EXPECT_TRUE(std::ranges::none_of(made.nodes, nameless));
+  EXPECT_TRUE(has(made, "aten::zeros"));
+  EXPECT_TRUE(has(made, "aten::slice_scatter")) << "what was written through a view is there";
+  const Program drawn = with("aten::rand");
+  EXPECT_FALSE(has(drawn, "aten::rand")) << "a draw of each call's own would be another program";
+  EXPECT_TRUE(std::ranges::any_of(drawn.nodes, nameless));
+}
 
 TEST(LiftTest, LeavesComeFirstAndDeadOperationsGo) {
   Plan plan = Reference({kFull, {3, "float32", {4, 6}, {6, 1}, 0}, {4, "float32", {4, 6}, {6, 1}, 0}},

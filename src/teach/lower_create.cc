@@ -53,6 +53,8 @@ bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundA
         std::max<int64_t>(steps / 2, 1), PythonLiteral(Arg{start}), PythonLiteral(Arg{end}),
         PythonLiteral(Arg{step}), steps - 1);
     b.Return({b.Pointwise("line", expr, {b.Index(result.sizes, 0)}, result.dtype, 0)});
+  } else if (op == "rand_like" || op == "randn_like") {
+    b.Return({b.DrawnOnOnes(result)});
   } else {
     return false;  // random numbers
   }

@@ -92,10 +92,11 @@ bool IsConstantForOneUse(const Plan& plan, TensorId id) {
   return makers == 1 && uses == 1;
 }
 
-// Which elements stay is PyTorch's draw. On a constant it is nothing else.
+// Which elements stay, or what numbers come, is PyTorch's draw. On a constant it is nothing else.
 bool DrawsMask(const Plan& plan, const AtenStep& step) {
-  constexpr std::array<std::string_view, 2> kDropouts = {"aten::dropout", "aten::native_dropout"};
-  if (!OneOf(WithoutOverload(step.op), kDropouts)) return false;
+  constexpr std::array<std::string_view, 4> kDraws = {"aten::dropout", "aten::native_dropout",
+                                                      "aten::rand_like", "aten::randn_like"};
+  if (!OneOf(WithoutOverload(step.op), kDraws)) return false;
   bool constant = true;
   ForEachArgument(step, [&](TensorId id, bool) { constant &= IsConstantForOneUse(plan, id); });
   return constant;

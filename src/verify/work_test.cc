@@ -138,19 +138,18 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("nobody::knows", {x}, y), OpKind::kCompute);
 }
 
-// The kind of a dropout that has a tensor of ones, when `change` was made to the Plan before it.
+// The kind of a draw that has a tensor of ones, when `change` was made to the Plan before it.
 template <typename F>
-OpKind KindOfDropoutOnOnes(const F& change) {
+OpKind KindOfDrawOnOnes(const char* op, const F& change) {
   Builder b;
   const TensorId x = b.Input({4, 4}), ones = b.Tensor({4, 4});
   b.Call("aten::ones", {}, {ones});
   change(&b, x, ones);
-  const AtenStep dropout = b.Call("aten::dropout", {ones}, {b.Tensor({4, 4})});
-  return KindOf(b.plan, dropout);
+  const AtenStep draw = b.Call(op, {ones}, {b.Tensor({4, 4})});
+  return KindOf(b.plan, draw);
 }
 
-TEST(Work, DropoutOnOnesIsADrawAndOnAnythingElseComputes) {
-  EXPECT_EQ(KindOfDropoutOnOnes([](Builder*, TensorId, TensorId) {}), OpKind::kFactory);
+TEST(Work, ADrawOnOnesIsAFactoryAndOnAnythingElseComputes) {
   using Change = void (*)(Builder*, TensorId, TensorId);
   const Change changes[] = {[](Builder* b, TensorId x, TensorId ones) {
                               b->Call("aten::copy_", {ones, x}, {ones});
@@ -161,10 +160,13 @@ TEST(Work, DropoutOnOnesIsADrawAndOnAnythingElseComputes) {
                             [](Builder* b, TensorId x, TensorId ones) {
                               b->Call("aten::copy_", {b->Tensor({16}, b->plan.tensors[ones].storage), x}, {});
                             }};
-  for (const Change change : changes) EXPECT_EQ(KindOfDropoutOnOnes(change), OpKind::kCompute);
-  Builder b;
-  const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4});
-  EXPECT_EQ(KindOf(b.plan, AtenStep(b.Call("aten::dropout", {x}, {y}))), OpKind::kCompute);
+  for (const char* op : {"aten::dropout", "aten::rand_like", "aten::randn_like"}) {
+    EXPECT_EQ(KindOfDrawOnOnes(op, [](Builder*, TensorId, TensorId) {}), OpKind::kFactory) << op;
+    for (const Change change : changes) EXPECT_EQ(KindOfDrawOnOnes(op, change), OpKind::kCompute) << op;
+    Builder b;
+    const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4});
+    EXPECT_EQ(KindOf(b.plan, AtenStep(b.Call(op, {x}, {y}))), OpKind::kCompute) << op;
+  }
 }
 
 TEST(Work, ZeroDropoutDrawsNothing) {

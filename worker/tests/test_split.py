@@ -183,6 +183,11 @@ def test_what_nobody_can_split_stays_whole():
     assert plan_of(reference(source, split=names)) == plan_of(reference(source))
 
 
+def test_draws_stay_whole():
+    source = module("return F.gumbel_softmax(x), torch.empty_like(x).uniform_(0, 2)", "torch.randn(3, 3)")
+    assert {"exponential_", "uniform_"} <= set(ops(plan_of(reference(source, split=["aten::exponential", "aten::uniform"]))["run"]))
+
+
 def test_parts_that_cannot_be_written_leave_the_operator_whole():
     source = module("z = x.clone(); z[x > 0] = y; return z", "torch.randn(4, 6), torch.randn(7)", arguments="x, y")
     assert "index_put_" in ops(plan_of(reference(source, split=["aten::index_put"]))["run"])
