@@ -35,6 +35,7 @@ _BETWEEN = {os.path.dirname(__file__), os.path.dirname(torch.utils._python_dispa
 
 _MIXES_DEVICES = (
     "aten::copy_", "aten::_to_copy", "aten::index", "aten::_index_put", "aten::set_data", "aten::ctc_loss",
+    "aten::_pack_padded_sequence",
 )  # fmt: skip
 
 
@@ -85,7 +86,8 @@ def _look_up(function: Any) -> Traits:
         infer=meta_kernels.WHOLE.get(function, function),
         view=any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns),
         makes={"dtype", "device"} <= names,
-        dynamic=torch.Tag.dynamic_output_shape in function.tags and function is not aten.index.Tensor,
+        dynamic=(torch.Tag.dynamic_output_shape in function.tags and function is not aten.index.Tensor)
+        or function is aten._pack_padded_sequence.default,
         mixes_devices=name.startswith(_MIXES_DEVICES),
         device_argument="device" in names,
         written_args=tuple(i for i, a in written if not a.kwarg_only),

@@ -276,6 +276,13 @@ class _Program:
 
     def _take_outputs(self, call: Call, result: Any) -> None:
         leaves, call.structure = flatten_outputs(result)
+        for leaf in leaves:
+            if not isinstance(leaf, (torch.Tensor, int, float, str, type(None))):
+                guards.reject(
+                    "contract",
+                    f"{self.request['entry']} returned a {type(leaf).__name__}, which is not a tensor; "
+                    "return tensors, in tuples, lists and dicts",
+                )
         if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
             guards.reject(
                 "no_output", f"{self.request['entry']} returned {type(result).__name__} without a tensor in it"
@@ -290,10 +297,6 @@ class _Program:
                     "contract", f"{self.request['entry']} returned a {type(leaf).__name__}, which is no plain tensor"
                 )
             call.outputs.append(self.recording.constant(leaf) if real else leaf)
-            if not isinstance(leaf, (torch.Tensor, int, float, str, type(None))):
-                guards.reject(
-                    "contract", f"{self.request['entry']} returned a {type(leaf).__name__}, which is not a tensor"
-                )
 
     def _like(self, value: Any) -> Any:
         """Inputs of the same make as generated ones, with no step that makes them."""

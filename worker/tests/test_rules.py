@@ -96,6 +96,7 @@ x = x * rates[2]
         ("e = torch.cuda.Event(enable_timing=True); e.record(); e.elapsed_time(e)", "timing"),
         ("x[x > 0]", "dynamic_shape"),
         ("x.nonzero()", "dynamic_shape"),
+        ("nn.utils.rnn.pack_padded_sequence(x, (x[:, 0] > 0).cpu() + 1).data", "dynamic_shape"),
         ("torch.unique(x)", "dynamic_shape"),
         ("x.resize_(3)", "resize"),
         ("x.to(torch.complex32) * 1", "dtype"),
