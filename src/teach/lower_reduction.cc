@@ -73,6 +73,20 @@ bool LowerVectorNorm(Builder& b, const BoundArgs& args) {
   return true;
 }
 
+// Of what is computed, say a logarithm, a line may be NaN throughout: Triton's comparisons would then name a
+// place behind its end. PyTorch takes the first NaN for the extremum, so infinity is left to them.
+Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64_t>& dims, bool keepdim) {
+  const bool computed =
+      x.view.prim >= 0 && b.graph[x.view.prim].kind == PrimKind::kPointwise && b.graph[x.view.prim].flops > 0;
+  if (computed && IsFloating(x.dtype)) {
+    const char* ordered =
+        largest ? "tl.where({0} == {0}, tl.minimum({0}, 3.4028234663852886e+38), float(\"inf\"))"
+                : "tl.where({0} == {0}, tl.maximum({0}, -3.4028234663852886e+38), float(\"-inf\"))";
+    x = b.Pointwise("ordered", ordered, {x}, ComputeDtype(x.dtype), 2);
+  }
+  return b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, dims, keepdim);
+}
+
 bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
   if (x.dtype == Dtype::kBool || x.dtype == Dtype::kFloat64) return false;
@@ -80,13 +94,13 @@ bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const Boun
   Dims d = DimsOf(args, x.view.rank());
   if (op.starts_with("arg")) {
     // Without a dimension the index counts the flattened elements.
-    b.Return({b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, d.dims, d.keepdim)});
+    b.Return({PlaceOfExtremum(b, x, largest, d.dims, d.keepdim)});
     return true;
   }
   Value value = b.Reduce(largest ? ReduceOp::kMax : ReduceOp::kMin, x, d.dims, d.keepdim);
   std::vector<Value> results = {value};
   if (node.results.size() == 2) {
-    results.push_back(b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, d.dims, d.keepdim));
+    results.push_back(PlaceOfExtremum(b, x, largest, d.dims, d.keepdim));
   }
   b.Return(std::move(results));
   return true;

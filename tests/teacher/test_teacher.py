@@ -59,6 +59,7 @@ LONG = {
     "softmax": ("(3,1100)", "torch.softmax(x, -1)"),
     "layer_norm": ("(3,1100),(1100,),(1100,)", "F.layer_norm(x, (1100,), y, z)"),
     "extrema": ("(3,1100)", "(x.argmax(1), x.min(1).values, x.min(1).indices, (x * 0).argmax(1))"),
+    "extrema_of_nan": ("(3,70)", "((x * 1e-9).log().argmax(1), (x / 0 * 0).max(0).indices, (x - x / 0).min(1).indices)"),
     "down_columns": ("(2,300,70)", "(x.sum(1), x.argmin(1), torch.softmax(x, 1))"),
     "over_channels": ("(40,3,70)", "(x.mean((0, 2)), x.var((0, 2)))"),
     "product": ("(2,700)", "(x * 0.01 + 1).prod(1)"),
