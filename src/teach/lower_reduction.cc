@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include <cmath>
 #include <numeric>
 
@@ -73,12 +75,20 @@ bool LowerVectorNorm(Builder& b, const BoundArgs& args) {
   return true;
 }
 
-// Of what is computed, say a logarithm, a line may be NaN throughout: Triton's comparisons would then name a
-// place behind its end. PyTorch takes the first NaN for the extremum, so infinity is left to them.
+// Whether pointwise work may make NaN of numbers.
+bool MayBeNan(const Graph& graph, PrimId id, int steps = 4) {
+  if (id < 0 || steps == 0 || graph[id].kind != PrimKind::kPointwise) return false;
+  for (const char* risk : {"tl.log", "libdevice.log", "sqrt(", "pow(", " / ", "acos", "asin"}) {
+    if (graph[id].expr.find(risk) != std::string::npos) return true;
+  }
+  return std::ranges::any_of(graph[id].operands,
+                             [&](const View& view) { return MayBeNan(graph, view.prim, steps - 1); });
+}
+
+// Of a logarithm, say, a line may be NaN throughout: Triton's comparisons would then name a place behind its
+// end. PyTorch takes the first NaN for the extremum, so infinity is left to them.
 Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64_t>& dims, bool keepdim) {
-  const bool computed =
-      x.view.prim >= 0 && b.graph[x.view.prim].kind == PrimKind::kPointwise && b.graph[x.view.prim].flops > 0;
-  if (computed && IsFloating(x.dtype)) {
+  if (IsFloating(x.dtype) && MayBeNan(b.graph, x.view.prim)) {
     const char* ordered =
         largest ? "tl.where({0} == {0}, tl.minimum({0}, 3.4028234663852886e+38), float(\"inf\"))"
                 : "tl.where({0} == {0}, tl.maximum({0}, -3.4028234663852886e+38), float(\"-inf\"))";

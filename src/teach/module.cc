@@ -174,15 +174,30 @@ class ModuleWriter {
     return TensorText(texts_[view.prim], sizes_[view.prim], view);
   }
 
+  // A kernel made it, and one kernel alone reads it: that one may go on in its memory.
+  bool IsForOneReader(PrimId id) const {
+    if (graph_[id].kind == PrimKind::kSource || graph_[id].kind == PrimKind::kCall) return false;
+    int readers = 0;
+    for (const Prim& prim : graph_.prims) {
+      readers += static_cast<int>(std::ranges::count(prim.operands, id, &View::prim));
+    }
+    for (const View& view : graph_.outputs) readers += view.prim == id ? 1 : 0;
+    for (const Graph::Write& write : graph_.writes) readers += write.value == id ? 1 : 0;
+    return readers == 1;
+  }
+
   // Gives a value its memory; nothing to do for one that goes into a source. What a scatter starts from is
   // there before its kernel.
   std::string Allocation(PrimId id, const std::string& device) const {
     const Prim& prim = graph_[id];
     if (prim.kind == PrimKind::kScatter && prim.start.empty()) {
-      const bool whole = prim.operands[0] == graph_.Whole(prim.operands[0].prim);
-      const bool same = sizes_[id] == prim.operands[0].sizes;
-      return fmt::format("{} = {}.clone({}){}", buffers_[id], TextOf(prim.operands[0]),
-                         whole ? "" : "memory_format=torch.contiguous_format",
+      const View& before = prim.operands[0];
+      const bool whole = before == graph_.Whole(before.prim);
+      const std::string copy = whole && IsForOneReader(before.prim) ? ""
+                               : whole                              ? ".clone()"
+                                       : ".clone(memory_format=torch.contiguous_format)";
+      const bool same = sizes_[id] == before.sizes;
+      return fmt::format("{} = {}{}{}", buffers_[id], TextOf(before), copy,
                          same ? "" : fmt::format(".view({})", TupleText(sizes_[id])));
     }
     if (prim.kind == PrimKind::kScatter) {

@@ -108,7 +108,7 @@ TEST(Partition, NoCircularWait) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 8});
   NodeId a = m.Op("aten::exp", {Ref(x)}, {8, 8});
-  NodeId noise = m.Op("aten::rand_like", {Ref(a)}, {8, 8});
+  NodeId noise = m.Op("aten::bernoulli", {Ref(a)}, {8, 8});
   NodeId out = m.Op("aten::add.Tensor", {Ref(a), Ref(noise)}, {8, 8});
   auto groups = Groups(m.Finish(out));
   ASSERT_EQ(groups.size(), 3u);

@@ -32,6 +32,19 @@ TEST(Scatter, LargeOnesGoThroughTheirEntriesOnceAndMakeThemOnTheWay) {
   EXPECT_TRUE(Says(source, "< 100000)")) << "an index that is out of range writes nowhere: " << source;
 }
 
+TEST(Scatter, OneAfterTheOtherGoOnInTheSameMemory) {
+  Maker m;
+  const std::vector<int64_t> nodes = {100000, 8}, edges = {1000000, 8};
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", nodes), y = m.Leaf(NodeKind::kInput, "y", edges),
+               index = m.Leaf(NodeKind::kInput, "index", edges, Dtype::kInt64);
+  NodeId sum = x;
+  for (int i = 0; i < 3; ++i)
+    sum = m.Op("aten::scatter_add", {Ref(sum), Arg{int64_t{0}}, Ref(index), Ref(y)}, nodes);
+  const auto answers = TeachFunction(m.Finish(sum), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(CountOf(answers[0].source, ".clone("), 1) << "the input's: " << answers[0].source;
+}
+
 TEST(Sort, LongLinesAreSortedInPieces) {
   for (const int64_t count : {int64_t{20}, int64_t{100000}}) {
     Maker m;

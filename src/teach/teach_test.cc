@@ -12,12 +12,22 @@ namespace {
 TEST(Teach, StrictRefusesCallsAndHybridKeepsThem) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 16});
-  NodeId noise = m.Op("aten::rand_like", {Ref(x)}, {8, 16});
+  NodeId noise = m.Op("aten::bernoulli", {Ref(x)}, {8, 16});
   Program program = m.Finish(m.Op("aten::relu", {Ref(noise)}, {8, 16}));
   EXPECT_TRUE(TeachFunction(program, true).empty());
   auto answers = TeachFunction(program);
   ASSERT_FALSE(answers.empty());
-  EXPECT_NE(answers[0].source.find("torch.rand_like(x"), std::string::npos);
+  EXPECT_NE(answers[0].source.find("bernoulli"), std::string::npos);
+}
+
+TEST(Teach, WhatIsDrawnForATensorIsDrawnOnOnes) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 16}), y = m.Op("aten::exp", {Ref(x)}, {8, 16}),
+               noise = m.Op("aten::randn_like", {Ref(y)}, {8, 16});
+  const auto answers = TeachFunction(m.Finish(m.Op("aten::mul.Tensor", {Ref(y), Ref(noise)}, {8, 16})), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_TRUE(Says(answers[0].source, "torch.randn_like(torch.ones((8, 16)")) << answers[0].source;
+  EXPECT_EQ(CountOf(answers[0].source, "@triton.jit"), 1) << answers[0].source;
 }
 
 TEST(Teach, HybridLeavesProductsToPyTorchInOneOfItsAnswers) {
