@@ -4,6 +4,7 @@
 // their number.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "program/print.h"
@@ -16,6 +17,9 @@ namespace {
 // for what they start from, is nothing.
 constexpr int64_t kMostComparisons = int64_t{1} << 22;
 constexpr int64_t kMostWithoutAtomics = int64_t{1} << 26;
+// Of so many entries for each element, all programs would wait for each other at few places.
+constexpr int64_t kCrowd = 1024;
+constexpr int64_t kNeighbours = 1024;  // entries that go to one copy
 
 // Space of a scatter: every element of self against every entry of its line of the index.
 struct Lines2 {
@@ -88,6 +92,8 @@ class Scatter {
     if (!atomic && comparisons > kMostWithoutAtomics) return std::nullopt;
     const std::vector<int64_t>& sizes = index_.sizes();
     const Value entry = entries ? OfThese(*entries, sizes) : b_.Fill(sizes, start.dtype, Arg{1.0});
+    if (atomic && op == ReduceOp::kSum && Product(sizes) / start.view.numel() >= kCrowd)
+      return InCopies(start, entry);
     if (atomic) return Atomically(meeting.atomic, start, entry);
     const Lines2 l = LinesOf(b_, start.sizes(), index_, dim_);
     Value named = b_.Load("target", index_, l.entry, l.valid, "-1");
@@ -116,6 +122,29 @@ class Scatter {
     for (size_t d = 0; d < sizes.size(); ++d)
       entries.view = Slice(entries.view, static_cast<int64_t>(d), 0, sizes[d], 1);
     return entries;
+  }
+
+  // Sums in several copies of the elements, each for other stretches of the entries, and then their sum.
+  Value InCopies(const Value& start, const Value& entry) {
+    constexpr int64_t kElements = int64_t{1} << 17, kMostCopies = 256;
+    const std::vector<int64_t>& sizes = index_.sizes();
+    const int64_t copies = std::clamp<int64_t>(kElements / start.view.numel(), 1, kMostCopies);
+    std::vector<Value> at = b_.Indices(sizes);
+    std::vector<Builder::Term> terms;
+    int64_t stride = Product(sizes);
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      stride /= sizes[d];
+      terms.push_back({stride, at[d]});
+    }
+    const Value number = b_.Affine("entry", terms, 0);
+    at[dim_] = index_;
+    at.insert(at.begin(), b_.Pointwise("copy", fmt::format("({{0}} // {}) % {}", kNeighbours, copies),
+                                       {number}, Dtype::kInt32, 0));
+    std::vector<int64_t> spread = start.sizes();
+    spread.insert(spread.begin(), copies);
+    const Value zeros = b_.Fill(spread, start.dtype, IsFloating(start.dtype) ? Arg{0.0} : Arg{int64_t{0}});
+    const Value sums = b_.Scatter("copies", "atomic_add", zeros, at, dim_ + 1, entry);
+    return b_.Op("add", {start, b_.Reduce(ReduceOp::kSum, sums, {0}, false)}, start.dtype);
   }
 
   Value Atomically(const std::string& how, const Value& start, const Value& entry) {

@@ -32,6 +32,12 @@ TEST(Scatter, LargeOnesGoThroughTheirEntriesOnceAndMakeThemOnTheWay) {
   EXPECT_TRUE(Says(source, "< 100000)")) << "an index that is out of range writes nowhere: " << source;
 }
 
+TEST(Scatter, CrowdsMeetInSeveralCopies) {
+  const std::string source = Messages(250, 3000000);
+  EXPECT_TRUE(Says(source, "// 1024) % 65")) << source;
+  EXPECT_TRUE(Says(source, "tl.sum(")) << source;
+}
+
 TEST(Scatter, OneAfterTheOtherGoOnInTheSameMemory) {
   Maker m;
   const std::vector<int64_t> nodes = {100000, 8}, edges = {1000000, 8};

@@ -10,6 +10,12 @@ FORWARD = {
         "return z.index_add(0, i[1], m), x.scatter_reduce(0, to, m, 'amax'), x.scatter_reduce(0, to, m, 'amin', include_self=False), "
         "x.scatter_reduce(0, to, m, 'mean'), torch.zeros(900, dtype=torch.int64, device=x.device).scatter_add(0, i[1], i[0])",
     ),
+    # Many entries for each of few elements: sums in several copies.
+    "crowd": (
+        "torch.randn(3000, 3), torch.randint(0, 2, (3000, 3))",
+        "h = torch.histc(x.repeat(60, 1), bins=8, min=-2.0, max=2.0); z = torch.zeros(4, 3, device=x.device); "
+        "return h, x[:2].scatter_add(0, i, x), z.scatter_add(0, i.repeat(130, 1) * 3, x.repeat(130, 1)) * 1e-3",
+    ),
     # The last of equal places wins; rows of a cache; every third element of a line is named.
     "written": (
         "torch.randn(9000, 4), torch.randperm(9000)[:700][None]",
