@@ -53,7 +53,8 @@ std::vector<const Step*> MakersInSetup(const Plan& plan, const std::unordered_se
       need(id);
     });
     ForEachResult(step, [&](TensorId id) {
-      fits &= Shape{plan.tensors[id].dtype, plan.tensors[id].sizes}.numel() <= kMostElements;
+      const TensorMeta& tensor = plan.tensors[id];
+      fits &= !IsComplex(tensor.dtype) && Shape{tensor.dtype, tensor.sizes}.numel() <= kMostElements;
     });
     makers.push_back(&step);
     if (!fits || makers.size() > kMostSteps) return {};
