@@ -105,8 +105,8 @@ class FirstRank final : public Runner {
  private:
   const TensorParallelOptions options_;
   TokensCheck tokens_;
+  RankHost host_;  // CPUs' sums go through it until the others have ended
   RankProcesses others_;
-  RankHost host_;
   std::shared_ptr<DecoderWeights> weights_;
   std::unique_ptr<Runner> runner_;
 };

@@ -72,6 +72,14 @@ def test_texts_are_those_of_one_rank(run, tmp_path, ranks, sampling):
     assert by_name(together[1]) == by_name(alone[1])
 
 
+def test_the_end_is_silent(run, tmp_path):
+    """Ranks still read what rank 0 has put for the last sum when it has all it wants."""
+    path = write_prompts(tmp_path / "p.jsonl", PROMPTS)
+    for _ in range(8):
+        code, _, err = finish(run(4, "--prompts", path, "-n", "2", "--max-tokens", "2", "--temperature", "0"))
+        assert code == 0 and "c10d" not in err, err
+
+
 def long_run(run, tmp_path, *options: str):
     """A generation that goes on for long, when its first answer is there."""
     path = write_prompts(tmp_path / "p.jsonl", [{"id": "short", "prompt": "x " * 505}, {"id": "long", "prompt": "abc"}])
