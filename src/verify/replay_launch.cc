@@ -57,13 +57,7 @@ class TileLaunch final : public LaunchCall {
   TileLaunch(const Plan& plan, const LaunchStep& step, const ReplayOptions& options,
              const std::vector<std::string>& names)
       : LaunchCall(plan, step, options), options_(&options), names_(&names) {
-    try {
-      executable_ = KernelCache::Global().Get(kernel().ttir);
-      FindWrites(KernelCache::Global().Writes(kernel().ttir));
-    } catch (const tile::TtirError& error) {
-      FailReplay(Failure::kCompileError, step.line, "kernel {}: {}{} (line {} of its TTIR)", kernel().name,
-                 error.what(), error.unsupported() ? ": unsupported on the CPU" : "", error.line());
-    }
+    executable_ = Understand();
   }
 
   void Call(const std::vector<at::Tensor>& slots, UndefinedMemory* undefined,
@@ -114,6 +108,24 @@ LaunchCall::LaunchCall(const Plan& plan, const LaunchStep& step, const ReplayOpt
     : plan_(&plan),
       variant_(&step.variants[static_cast<size_t>(std::max(options.variant, 0)) % step.variants.size()]),
       line_(step.line) {}
+
+std::shared_ptr<const tile::Executable> LaunchCall::Understand() {
+  KernelCache& cache = KernelCache::Global();
+  std::shared_ptr<const tile::Executable> executable;
+  try {
+    executable = cache.Get(kernel().ttir);
+    FindWrites(cache.Writes(kernel().ttir));
+  } catch (const tile::TtirError& error) {
+    FailReplay(Failure::kCompileError, line_, "kernel {}: {} (line {} of its TTIR)", kernel().name,
+               error.what(), error.line());
+  }
+  if (tile::Inspect(*executable).inline_assembly) {
+    FailReplay(Failure::kCompileError, line_,
+               "kernel {}: inline assembly is not accepted (gdc_wait and gdc_launch_dependents are such)",
+               kernel().name);
+  }
+  return executable;
+}
 
 void LaunchCall::FindWrites(const std::vector<bool>& written) {
   size_t parameter = 0;

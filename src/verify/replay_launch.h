@@ -34,10 +34,15 @@ class LaunchCall {
   const LaunchVariant& variant() const { return *variant_; }
   const Kernel& kernel() const { return plan_->kernels[variant_->kernel]; }
   int line() const { return line_; }
-  // Fills writes() from what each parameter of the TTIR function may be used for.
-  void FindWrites(const std::vector<bool>& written);
+  // The kernel as the tile machine understands it; fills writes(). Throws ReplayError (kCompileError) for
+  // what it does not understand (foreign bitcode): on a GPU too, since nobody could say what such a kernel
+  // does. Assembly is refused even where Triton wrote it (gdc_launch_dependents): a Plan's launches must not
+  // overlap.
+  std::shared_ptr<const tile::Executable> Understand();
 
  private:
+  void FindWrites(const std::vector<bool>& written);  // by parameter of the TTIR function
+
   const Plan* plan_;
   const LaunchVariant* variant_;
   int line_;

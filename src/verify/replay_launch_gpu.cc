@@ -20,15 +20,7 @@ class GpuLaunch final : public LaunchCall {
                  kernel().name, cuda::ReasonName(failure->reason), failure->detail);
     }
     kernel_ = std::get<std::shared_ptr<const cuda::LoadedKernel>>(found);
-    try {
-      // What the tile machine does not understand (inline assembly, foreign bitcode) could read the clock or
-      // start other work: nobody can say what it does, so it does not run here either.
-      KernelCache::Global().Get(kernel().ttir);
-      FindWrites(KernelCache::Global().Writes(kernel().ttir));
-    } catch (const tile::TtirError& error) {
-      FailReplay(Failure::kCompileError, step.line, "kernel {}: {} (line {} of its TTIR)", kernel().name,
-                 error.what(), error.line());
-    }
+    Understand();
   }
 
   void Call(const std::vector<at::Tensor>& slots, UndefinedMemory* undefined, double) const override {

@@ -77,6 +77,22 @@ TEST_F(LaunchTest, BrokenKernelsAreCompileErrors) {
   EXPECT_EQ(failure->kind, Kind::kCompileError);
 }
 
+// The tile machine takes it, for this program's own kernels; a recorded one must not let the next one start
+// early.
+TEST_F(LaunchTest, DependentLaunchesAreCompileErrors) {
+  std::string& ttir = plan_.kernels[0].ttir;
+  const size_t end = ttir.rfind("tt.return");
+  ASSERT_NE(end, ttir.npos);
+  ttir.insert(end,
+              "%early = tt.elementwise_inline_asm \"griddepcontrol.launch_dependents; // dummy $0\" "
+              "{constraints = \"=r\", packed_element = 1 : i32, pure = false} -> i32\n    ");
+  TensorList outputs;
+  auto failure = Run(&outputs);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, Kind::kCompileError);
+  EXPECT_NE(failure->message.find("gdc_launch_dependents"), std::string::npos) << failure->message;
+}
+
 TEST_F(LaunchTest, ArgumentsMustFitTheKernel) {
   arguments().pop_back();
   TensorList outputs;

@@ -1,7 +1,7 @@
 # The instruction that lets the next kernel start before this one has stored its results.
 # task: relu
 # expect: compile_error
-# says: asm
+# says: gdc_launch_dependents
 import torch
 import torch.nn as nn
 import triton
