@@ -5,6 +5,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/graph.h"
@@ -20,6 +21,15 @@ namespace tritogen {
 struct TimingObjection {
   Objection objection;
 };
+
+// What a timed call answered, and to what.
+struct TimedAnswer {
+  const Trial* trial;
+  TensorList outputs;  // on any device
+};
+
+// Throws TimingObjection when it is wrong.
+void CheckTimedAnswer(const Task::Impl& task, const TimedAnswer& answer);
 
 // Inputs of timed calls. Programs that are compared with each other have the same ones, at the same
 // addresses: where a buffer lies in memory is worth 1% of a program's time.
@@ -57,10 +67,14 @@ class TimedPlan {
 
   // The last call was one on the inputs as they are.
   bool answered() const { return answer_ != nullptr && answers_ == inputs_->version(); }
-  // Throws TimingObjection when that one gave a wrong answer.
+  // Throws TimingObjection when that one gave a wrong answer. Of a task that keeps no trials it is put aside:
+  // beside the outputs of graphs there is no room for what is expected.
   void CheckAnswer();
+  // Those that were put aside, for CheckTimedAnswer when the programs are gone.
+  std::vector<TimedAnswer> TakeAnswers() { return std::move(put_aside_); }
 
  private:
+  void PutAside();
   void CheckNowAndThen(const Deadline& since);
   void Refresh();
   void Call();
@@ -78,6 +92,8 @@ class TimedPlan {
   const TensorList* answer_ = nullptr;  // of the last call; null: none
   int answers_ = 0;                     // version of the inputs that it is for
   double checking_seconds_ = 0;         // of this measurement
+  std::vector<TimedAnswer> put_aside_;  // in the host's memory
+  size_t moments_ = 0;                  // at which an answer might have been put aside
   std::minstd_rand random_{std::random_device{}()};
 };
 
