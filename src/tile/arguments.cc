@@ -75,7 +75,7 @@ class Binder {
     const Type& type = parameter();
     const size_t rank = type.shape.size();
     if (type.elem != Elem::kDesc) Fail("a tensor descriptor for a parameter that is none");
-    if (value.shape.size() != rank || value.strides.size() != rank || rank > kMaxRank)
+    if (value.shape.size() != rank || value.strides.size() != rank || rank > kMaxDescriptorRank)
       Fail("a descriptor of another rank");
     DescriptorValue descriptor;
     descriptor.base = Encode(value.buffer, value.byte_offset);

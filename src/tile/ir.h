@@ -5,7 +5,7 @@
 // Invariants of a Module that ParseTtir returned (VerifyModule checks them, its readers may trust them):
 // - Every operand is defined before its use in an enclosing scope; across blocks its definition dominates the use.
 // - Operand, result, region and attribute types fit the operation as the table says.
-// - Tensors have rank 1 to 8 and at most 2^20 elements, each dimension a power of two. Pointers point at numbers.
+// - Tensors have rank 1 to 20 and at most 2^20 elements, each dimension a power of two. Pointers point at numbers.
 // - Only a function's body has several blocks; they are sorted so that branches go forward, and all are reached.
 //   Every block ends in its one terminator.
 // - Regions nest at most 200 deep. Calls do not recurse, nest at most 64 deep, and with every call expanded a
@@ -112,6 +112,8 @@ int ElemBytes(Elem elem);  // storage in a tile: i1 and fp8 take 1, pointers 8, 
 int ElemBits(Elem elem);   // i1: 1, else 8 × ElemBytes
 bool IsFloat(Elem elem);
 bool IsInteger(Elem elem);  // i1 included
+
+inline constexpr size_t kMaxDescriptorRank = 8;
 
 struct Type {
   Elem elem = Elem::kNone;

@@ -8,7 +8,7 @@ namespace tritogen::tile {
 namespace {
 
 constexpr int64_t kMaxDimension = int64_t{1} << 20;
-constexpr size_t kMaxRank = 8;
+constexpr size_t kMaxDimensions = 20;  // tl.sort views its 2^n elements as a cube of n dimensions
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -176,7 +176,8 @@ void Lexer::ReadDimensions(std::vector<int64_t>& dimensions) {
       if (value > kMaxDimension) Fail("a dimension is larger than 2^20");
     }
     if (at == text_.size() || text_[at] != 'x') Fail("'x' must follow a dimension");
-    if (dimensions.size() == kMaxRank) Fail("a shape has more than 8 dimensions");
+    if (dimensions.size() == kMaxDimensions)
+      Fail(fmt::format("a shape has more than {} dimensions", kMaxDimensions));
     dimensions.push_back(value);
     ++at;
   }

@@ -69,7 +69,7 @@ class BlockAccess : public Instruction {
   // The block at `offsets` (operands 1 … r).
   void FindBlock(Context& c) const {
     const DescriptorValue d = descriptor(c);
-    int64_t offsets[kMaxRank];
+    int64_t offsets[kMaxDescriptorRank];
     for (size_t i = 0; i < block_.size(); ++i)
       offsets[i] = LoadAs<int32_t>(operand(c, 1 + static_cast<int>(i)));
     FillRows(d, offsets, 0, d.base, true, pointers(c), mask(c));

@@ -102,6 +102,7 @@ Type Parser::ParseDescriptorBody() {
   if (!token().Is("tensor")) FailUnexpected("the descriptor's block type");
   Type type = ParseTensor();
   if (type.elem == Elem::kPtr) Fail("a descriptor of pointers");
+  if (type.shape.size() > kMaxDescriptorRank) Fail("a descriptor has more than 8 dimensions");
   type.pointee = std::exchange(type.elem, Elem::kDesc);
   Expect('>');
   return type;

@@ -79,13 +79,11 @@ void StoreAs(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof(T));
 }
 
-inline constexpr int kMaxRank = 8;
-
 // The value of a tensor descriptor, as it lies in a register.
 struct DescriptorValue {
   uint64_t base = 0;  // encoded pointer
-  int64_t shape[kMaxRank] = {};
-  int64_t strides[kMaxRank] = {};  // elements
+  int64_t shape[kMaxDescriptorRank] = {};
+  int64_t strides[kMaxDescriptorRank] = {};  // elements
   uint64_t pad_nan = 0;
 };
 

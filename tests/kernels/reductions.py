@@ -118,3 +118,13 @@ def sorts(x, i, y, j, B: tl.constexpr):
     tl.store(y + r, tl.sort(tl.load(x + r), descending=True))
     tl.store(j + r, tl.sort(tl.load(i + r)))
     tl.store(y + B + tl.arange(0, 8), tl.topk(tl.load(x + r), 8))
+
+
+# As a cube of ten dimensions.
+@case(x=Tensor("fp32", 1024), y=Out("i64", 1024), z=Out("fp32", 64), B=1024)
+@triton.jit
+def long_sorts(x, y, z, B: tl.constexpr):
+    r = tl.arange(0, B)
+    v = tl.load(x + r)
+    tl.store(y + r, tl.sort((v.to(tl.int32, bitcast=True).to(tl.int64) << 32) | r))
+    tl.store(z + tl.arange(0, 64), tl.topk(v, 64))
