@@ -170,6 +170,32 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   return at::empty_like(x).copy_(changed);
 }
 
+bool IsAscending(const at::Tensor& x) {
+  if (x.dim() == 0 || x.size(-1) == 0) return false;
+  const int64_t n = x.size(-1);
+  return x.narrow(-1, 0, n - 1).le(x.narrow(-1, 1, n - 1)).all().item<bool>();
+}
+
+// In order as before, from the first to the last: each of the others takes the value in front of it.
+at::Tensor Delayed(const at::Tensor& x) {
+  const int64_t n = x.size(-1);
+  return at::cat({x.narrow(-1, 0, 1), x.narrow(-1, 0, n - 2), x.narrow(-1, n - 1, 1)}, -1);
+}
+
+// Other integers. Those in order (offsets, row pointers) mean nothing out of it, and on a GPU a program that
+// is given such may end with its context. Others are turned round along the longest dimension: a short one
+// may tell apart what they are numbers of, as the two rows of a graph's edges do.
+at::Tensor Rearranged(const at::Tensor& integers, const Random& random) {
+  at::Tensor changed = integers;
+  if (IsAscending(integers) && integers.size(-1) > 2) {
+    changed = Delayed(integers);
+  } else if (integers.dim() > 0) {
+    const auto longest = std::max_element(integers.sizes().begin(), integers.sizes().end());
+    changed = integers.flip(longest - integers.sizes().begin());
+  }
+  return changed.equal(integers) ? Permuted(integers, random) : changed;
+}
+
 }  // namespace
 
 std::string_view DistributionName(Distribution distribution) {
@@ -194,10 +220,8 @@ void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor
                  std::vector<at::Tensor>* inputs) {
   for (size_t i = 0; i < inputs->size(); ++i) {
     const at::Tensor& x = generated[i];
-    if (!searched[i] || !at::isFloatingType(x.scalar_type()) || x.dim() == 0 || (*inputs)[i].equal(x))
-      continue;
-    const int64_t n = x.size(-1);
-    if (n == 0 || !x.narrow(-1, 0, n - 1).le(x.narrow(-1, 1, n - 1)).all().item<bool>()) continue;
+    if (!searched[i] || !at::isFloatingType(x.scalar_type()) || (*inputs)[i].equal(x)) continue;
+    if (!IsAscending(x)) continue;
     (*inputs)[i] = at::empty_like(x).copy_(std::get<0>((*inputs)[i].sort(-1)));
   }
 }
@@ -215,8 +239,7 @@ std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
     changed = IsTwoValued(x) ? x.min() + x.max() - x
                              : Permuted(x, random) + random.Uniform(x.sizes(), 0.5, 1.5) * Spread(x);
   } else {
-    changed = tensor.flip(std::vector<int64_t>(tensor.dim() > 0 ? 1 : 0, 0));
-    if (changed.equal(tensor)) changed = Permuted(tensor, random);
+    changed = Rearranged(tensor, random);
   }
   const at::Tensor result = at::empty_like(tensor).copy_(changed);
   if (result.equal(tensor)) return std::nullopt;

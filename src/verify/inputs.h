@@ -38,8 +38,8 @@ void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor
                  std::vector<at::Tensor>* inputs);
 
 // Other values for one tensor of the same kind, far enough from the old ones to matter; nothing when there
-// are none (an integer tensor with one value). Integers are permuted, bools flipped, floats redrawn from a
-// distribution like theirs.
+// are none (an integer tensor with one value). Integers are permuted (those in order stay so, from the first
+// to the last), bools flipped, floats redrawn from a distribution like theirs.
 std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed);
 
 // Each floating tensor moved by up to half a unit in the last place of its own dtype, as fp64; fp64 itself,

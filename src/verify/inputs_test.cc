@@ -123,6 +123,17 @@ TEST(Inputs, RedrawChangesWhatCanBeChanged) {
   EXPECT_FALSE(Redraw(at::full({4}, 3, at::kLong), 1).has_value());
 }
 
+// Row pointers out of order, or rows of edges exchanged, are no inputs: on a GPU they end the context.
+TEST(Inputs, RedrawnIntegersKeepTheirKind) {
+  const at::Tensor offsets = at::tensor({0, 3, 3, 9, 20}, at::kLong);
+  EXPECT_TRUE(Redraw(offsets, 1)->equal(at::tensor({0, 0, 3, 3, 20}, at::kLong)));
+  const at::Tensor rows = at::randint(0, 5, {1, 40}), edges = at::cat({rows, at::randint(50, 90, {1, 40})});
+  for (const at::Tensor& other : {*Redraw(edges, 1), Redraw(edges.t().contiguous(), 1)->t()}) {
+    EXPECT_FALSE(other.equal(edges));
+    EXPECT_TRUE(other[0].lt(5).all().item<bool>() && other[1].ge(50).all().item<bool>());
+  }
+}
+
 TEST(Inputs, WobbleStaysWithinHalfAUnitInTheLastPlace) {
   const at::Tensor x = at::randn({1000});
   const at::Tensor moved = Wobble({x}, 1)[0];
