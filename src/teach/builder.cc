@@ -45,6 +45,8 @@ std::string_view ReduceName(ReduceOp op) {
       return "argmin";
     case ReduceOp::kLogSumExp:
       return "log_sum";
+    case ReduceOp::kSort:
+      return "order";
   }
   return "";
 }
@@ -277,7 +279,7 @@ Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards) {
   if (in.sizes()[WrapDim(dim, in.view.rank())] == 1) return Pointwise("copy", "{0}", {in}, in.dtype, 0);
   Prim prim;
   prim.kind = PrimKind::kScan;
-  prim.name = fmt::format("running_{}", ReduceName(op));
+  prim.name = op == ReduceOp::kSort ? "in_order" : fmt::format("running_{}", ReduceName(op));
   prim.origin = origin;
   prim.dtype = prim.held = ComputeDtype(in.dtype);
   prim.sizes = prim.space = in.sizes();

@@ -2,8 +2,8 @@
 // scatter, reduction, scan, matrix product, attention, recurrent layer by itself or in waves, ATen call) on
 // values in row-major order; layout operations have become Views. Softmax, norms and losses are gone: they
 // are reductions and pointwise steps here. So are pools (reductions over indexed loads), convolutions
-// (products with one as an operand) and sorting (ranks are reductions of comparisons). One way of fusing
-// serves them all.
+// (products with one as an operand) and sorting (scans, or ranks, which are reductions of comparisons). One
+// way of fusing serves them all.
 #pragma once
 
 #include <optional>
@@ -41,7 +41,9 @@ enum class PrimKind {
 
 inline constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
 
-enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin, kLogSumExp };  // the last of scans alone
+// The last two of scans alone; kSort, the smallest first, of lines that a program holds, whose elements
+// differ.
+enum class ReduceOp { kSum, kMax, kMin, kProd, kArgMax, kArgMin, kLogSumExp, kSort };
 
 struct Prim {
   PrimKind kind = PrimKind::kPointwise;

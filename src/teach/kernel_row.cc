@@ -169,6 +169,7 @@ class RowWriter {
       case ReduceOp::kArgMin:
         return fmt::format("tl.argmin({}, {}).to(tl.int64)", tile, Axis());
       case ReduceOp::kLogSumExp:
+      case ReduceOp::kSort:
         break;
     }
     return "";
@@ -198,6 +199,7 @@ class RowWriter {
 
   // Every partial result along the columns. Elements past the end of the row are neutral, wherever they come.
   std::string Scanned(const Prim& prim, const std::string& tile) const {
+    if (prim.reduce == ReduceOp::kSort) return fmt::format("tl.sort({})", tile);
     const int axis = s_.several_rows ? 1 : 0;
     const char* reverse = prim.backwards ? ", reverse=True" : "";
     if (prim.reduce == ReduceOp::kSum) return fmt::format("tl.cumsum({}, axis={}{})", tile, axis, reverse);

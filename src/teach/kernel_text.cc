@@ -60,6 +60,7 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
       return Lowest(dtype);
     case ReduceOp::kMin:
     case ReduceOp::kArgMin:
+    case ReduceOp::kSort:
       return Highest(dtype);
   }
   return "";
@@ -78,6 +79,7 @@ std::string TakesIn(ReduceOp op, std::string_view total, std::string_view elemen
     case ReduceOp::kArgMax:
     case ReduceOp::kArgMin:
     case ReduceOp::kLogSumExp:
+    case ReduceOp::kSort:
       break;
   }
   TRITOGEN_CHECK(false);

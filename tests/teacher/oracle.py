@@ -178,6 +178,13 @@ def worst_error(got, want):
     return worst
 
 
+def file_of(shapes, body):
+    count = shapes.count("(")
+    names = "xyz"[:count]
+    return (f"import torch\nimport torch.nn.functional as F\n\n\ndef f({', '.join(names)}):\n    return {body}\n\n\n"
+            f"def get_inputs():\n    return [torch.randn(s) for s in ({shapes},)]\n")
+
+
 def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5, count=16, show=False, without="",
           fp32_precision="ieee", with_first=""):
     """Errors of all candidates for a file, by strategy (but those with `without` in their names); raises when one is wrong or the printed

@@ -130,43 +130,36 @@ HYBRID = {
 }
 
 
-def file_of(shapes, body):
-    count = shapes.count("(")
-    names = "xyz"[:count]
-    return (f"import torch\nimport torch.nn.functional as F\n\n\ndef f({', '.join(names)}):\n    return {body}\n\n\n"
-            f"def get_inputs():\n    return [torch.randn(s) for s in ({shapes},)]\n")
-
-
 @pytest.mark.parametrize("name", list(POINTWISE | ROWS | PRODUCTS))
 def test_all_in_triton(name):
     shapes, body = (POINTWISE | ROWS | PRODUCTS)[name]
-    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True)
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True)
 
 
 @pytest.mark.parametrize("name", list(LONG))
 def test_long_rows(name):
     shapes, body = LONG[name]
-    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True)
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True)
 
 
 def test_a_product_of_sums_of_sums():
-    text = file_of("(950,600),(600,950)", "torch.relu(x @ y)")  # as small as one that is cut up can be
+    text = oracle.file_of("(950,600),(600,950)", "torch.relu(x @ y)")  # as small as one that is cut up can be
     assert oracle.check(text, "f", is_function=True, strict=True, count=3, without="bfloat16")
 
 
 def test_a_product_of_bfloat16_parts():
-    text = file_of("(400,520),(520,330)", "torch.relu(x @ y)")  # as small as one of parts can be
+    text = oracle.file_of("(400,520),(520,330)", "torch.relu(x @ y)")  # as small as one of parts can be
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
 def test_parts_of_all_weights_in_one_launch():
-    text = file_of("(272,512),(512,512),(512,512)", "torch.relu(torch.relu(x @ y) @ z)")
+    text = oracle.file_of("(272,512),(512,512),(512,512)", "torch.relu(torch.relu(x @ y) @ z)")
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
 def test_parts_that_are_made_where_the_activation_is():
     body = "(lambda a: (a, F.conv2d(a, z, padding=1)))(torch.relu(F.conv2d(x, y)))"
-    text = file_of("(2,8,37,29),(64,8,1,1),(56,64,3,3)", body)
+    text = oracle.file_of("(2,8,37,29),(64,8,1,1),(56,64,3,3)", body)
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
@@ -182,7 +175,7 @@ TRANSPOSED = {
 
 @pytest.mark.parametrize("name", list(TRANSPOSED))
 def test_transposed_convolutions_with_strides(name):
-    errors = oracle.check(file_of(*TRANSPOSED[name]), "f", is_function=True, strict=True, count=1)
+    errors = oracle.check(oracle.file_of(*TRANSPOSED[name]), "f", is_function=True, strict=True, count=1)
     assert list(errors) == ["products of bfloat16 parts"]
 
 
@@ -200,12 +193,12 @@ TF32 = {
 
 @pytest.mark.parametrize("name", list(TF32))
 def test_products_in_tf32(name):
-    errors = oracle.check(file_of(*TF32[name]), "f", is_function=True, strict=True, count=1, tolerance=3e-3, fp32_precision="tf32")
+    errors = oracle.check(oracle.file_of(*TF32[name]), "f", is_function=True, strict=True, count=1, tolerance=3e-3, fp32_precision="tf32")
     assert list(errors) == ["TF32 products"] and errors["TF32 products"] > 1e-5
 
 
 def test_small_products_in_tf32():
-    text = file_of("(33,40),(40,20)", "torch.relu(x @ y)")
+    text = oracle.file_of("(33,40),(40,20)", "torch.relu(x @ y)")
     errors = oracle.check(text, "f", is_function=True, strict=True, count=2, tolerance=3e-3, fp32_precision="tf32")
     assert errors["fused"] < 2e-5 and errors["TF32 dots"] > 1e-5
 
@@ -213,7 +206,7 @@ def test_small_products_in_tf32():
 @pytest.mark.parametrize("name", list(INDEXED))
 def test_indexed(name):
     shapes, body = INDEXED[name]
-    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=3)
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=3)
 
 
 # Attention is one kernel in the first answer. Blocks of keys are 32 of float32: some of these take several.
@@ -246,7 +239,7 @@ ATTENTION = {
 @pytest.mark.parametrize("name", list(ATTENTION))
 def test_attention_is_one_kernel(name):
     shapes, body = ATTENTION[name]
-    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=6, with_first="tl.exp2(")
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=6, with_first="tl.exp2(")
 
 
 # Of few queries and many keys, in pieces: each program writes what it has of its keys, and they are joined.
@@ -268,27 +261,27 @@ PIECES = {
 @pytest.mark.parametrize("name", list(PIECES))
 def test_attention_in_pieces(name):
     shapes, body = PIECES[name]
-    assert oracle.check(file_of(shapes, body), "f", is_function=True, strict=True, count=3, with_first="PIECES")
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=3, with_first="PIECES")
 
 
 def test_attention_in_pieces_of_bfloat16_parts():
-    text = file_of("(8,16,64),(8,4096,64)", "F.scaled_dot_product_attention(x, y, y)")
+    text = oracle.file_of("(8,16,64),(8,4096,64)", "F.scaled_dot_product_attention(x, y, y)")
     assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="weights_high")
 
 
 def test_attention_whose_programs_take_turns():
-    text = file_of("(90,70,16),(90,3000,16)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # keys fill the cache twice
+    text = oracle.file_of("(90,70,16),(90,3000,16)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # keys fill the cache twice
     assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="% (num_m * TURNS)")
 
 
 def test_attention_of_bfloat16_parts():
-    text = file_of("(8,256,64),(8,256,64)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # as small as one of parts can be
+    text = oracle.file_of("(8,256,64),(8,256,64)", "F.scaled_dot_product_attention(x, y, y, is_causal=True)")  # as small as one of parts can be
     assert oracle.check(text, "f", is_function=True, strict=True, count=1, with_first="weights_high")
 
 
 def test_weights_that_are_returned_are_stored():
     body = f"(lambda p: (p @ y, p))(({QKT} / 4).softmax(-1))"
-    assert oracle.check(file_of("(2,37,16),(2,37,16)", body), "f", is_function=True, strict=True, count=2)
+    assert oracle.check(oracle.file_of("(2,37,16),(2,37,16)", body), "f", is_function=True, strict=True, count=2)
 
 
 HALF = {
@@ -320,7 +313,7 @@ LARGE_HALF = {
 @pytest.mark.parametrize("name", list(HALF))
 def test_half_computes_in_float32(name):
     shapes, body = HALF[name]
-    source = file_of(shapes, body).replace("torch.randn(s)", "torch.randn(s).half()")
+    source = oracle.file_of(shapes, body).replace("torch.randn(s)", "torch.randn(s).half()")
     assert oracle.check(source, "f", is_function=True, strict=True, tolerance=2e-3)
 
 
@@ -328,7 +321,7 @@ def test_half_computes_in_float32(name):
 def test_large_products_of_half_types(name):
     shapes, body = LARGE_HALF[name]
     dtype, tolerance = ("half", 2e-3) if "conv" in name else ("bfloat16", 1e-2)
-    source = file_of(shapes, body).replace("torch.randn(s)", f"torch.randn(s).{dtype}()")
+    source = oracle.file_of(shapes, body).replace("torch.randn(s)", f"torch.randn(s).{dtype}()")
     errors = oracle.check(source, "f", is_function=True, strict=True, count=1, tolerance=tolerance)
     assert list(errors) == ["persistent products"]
 
@@ -336,7 +329,7 @@ def test_large_products_of_half_types(name):
 @pytest.mark.parametrize("name", list(HYBRID))
 def test_hybrid(name):
     shapes, body = HYBRID[name]
-    assert oracle.check(file_of(shapes, body), "f", is_function=True)
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True)
 
 
 MODULE = """

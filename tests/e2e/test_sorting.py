@@ -1,0 +1,36 @@
+"""Sorting of long lines, verified: in pieces, by networks and by ranks. Triton's interpreter takes minutes for them."""
+
+import json
+
+FORWARD = {
+    "few": "return *x.topk(20), *x.topk(5, largest=False)",
+    "few_of_a_constant": "return torch.topk(torch.where(x > 9, x, float('-inf')), 3).values",
+    "few_twice": "return x.reshape(1, -1)[:, :34000].topk(300)",
+    "all": "return torch.sort(x[:, :5000])",
+    "all_with_ties": "return torch.round(4 * x).argsort(descending=True, stable=True)",
+    "half": "return *x[:, :4100].half().sort(stable=True), x.bfloat16().topk(9).values",
+    "integers": "return (90 * x).int().sort(descending=True, stable=True)",
+    "wide_integers": "return (90 * x).long().sort(stable=True)",
+    "wide_and_few": "return x.double().topk(7)",
+    "short_by_ranks": "return *torch.sort(x[:, :20], 1), x[:, :20].argsort(0, descending=True)",
+}
+MODULE = """import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        {forward}
+def get_inputs(): return [torch.randn(4, 9000)]
+def get_init_inputs(): return []
+"""
+
+
+def test_sorts_pass(tritogen, tmp_path):
+    tasks = tmp_path / "tasks"
+    tasks.mkdir()
+    for name, forward in FORWARD.items():
+        (tasks / f"{name}.py").write_text(MODULE.format(forward=forward))
+    command = ("eval", "--suite", "kernelbench", tasks, "--proposer", "teacher", "-n", "1", "--strict", "--json")
+    done = tritogen(*command, "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["left_out"] == 0
+    assert summary["proposers"]["teacher"]["verdicts"] == {"passed": len(FORWARD)}, summary["proposers"]["teacher"]["examples"]

@@ -1,0 +1,27 @@
+"""Orders of lines by networks, against PyTorch: ties, NaN, both zeros, types, dimensions.
+
+Orders by ranks, and of lines in pieces: tests/e2e, on the tile machine (Triton's interpreter keeps some masks as floats, and takes minutes for pieces)."""
+import pytest
+
+import oracle
+
+# Ties, NaN, infinities and both zeros.
+ODD = ("torch.where(x > 1.5, float('nan'), torch.where(x < -1.5, -0.0, torch.where(x.abs() < 0.2, 0.0,"
+       " torch.where(x.abs() > 1.2, float('inf') * x, torch.round(2 * x)))))")  # fmt: skip
+# name: (shapes of the inputs, body of f)
+SORTS = {
+    "by_a_network": ("(7,50)", "(torch.sort(x, 1), torch.sort(x, 1, descending=True), x.topk(9), x.topk(9, largest=False))"),
+    "across": ("(2,50,3)", "(torch.sort(x, 1), x.topk(4, 1))"),
+    "whole_tensor": ("(70,)", "(x.sort(), x.argsort(descending=True))"),
+    "odd_values": ("(7,60)", f"(torch.sort({ODD}, stable=True), torch.sort({ODD}, descending=True, stable=True))"),
+    "half": ("(3,60)", "(torch.sort(torch.round(4 * x).half(), stable=True), torch.sort(torch.round(4 * x).bfloat16(), descending=True, stable=True))"),
+    "integers": ("(3,60)", "(torch.sort((90 * x).int(), stable=True), torch.sort((90 * x).to(torch.int8), descending=True, stable=True))"),
+    "bytes": ("(3,60)", "torch.sort((90 * x.abs()).to(torch.uint8), descending=True, stable=True)"),
+    "behind_a_sort": ("(5,100)", "x.sort(1).values.cumsum(1) - x.sort(1).values.softmax(1)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SORTS)
+def test_sorting(name):
+    shapes, body = SORTS[name]
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=4)
