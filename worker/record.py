@@ -338,11 +338,18 @@ _State = list[tuple[str, RecordingTensor, str]]
 
 
 def _state(module: torch.nn.Module) -> tuple[_State, _State]:
-    """The module's state by the names of its state dict, and the buffers that are not in it."""
+    """The module's state by the names of its state dict, and the buffers that are not in it: as they are now, whatever
+    the names stand for after a call that says `self.weight.data = packed`."""
     in_dict = set(module.state_dict(keep_vars=True))
     named = [(*item, "parameter") for item in module.named_parameters(remove_duplicate=False)]
     named += [(*item, "buffer") for item in module.named_buffers(remove_duplicate=False)]
+    named = [(name, _as_it_is(tensor), kind) for name, tensor, kind in named]
     return [item for item in named if item[0] in in_dict], [item for item in named if item[0] not in in_dict]
+
+
+def _as_it_is(tensor: RecordingTensor) -> RecordingTensor:
+    """Another object for the same value."""
+    return RecordingTensor(tensor.inner, tensor.tid, tensor.device.type)
 
 
 def _described(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from programs import candidate, ops, plan_of, reference
@@ -40,6 +41,16 @@ def test_packing_in_the_first_call_moves_to_setup() -> None:
     )
     assert ops(p["setup"]) == ["rand", "_to_copy", "t", "clone", "_to_copy"]
     assert ops(p["run"]) == ["_to_copy", "matmul"] and p["warmup_inputs"] == []
+
+
+def test_a_parameter_that_the_first_call_puts_in_another_layout_is_bound_as_it_was() -> None:
+    p = plan(
+        "self.w, self.packed = nn.Parameter(torch.rand(8, 4)), False",
+        "if not self.packed: self.w.data, self.packed = self.w.data.t().contiguous(), True\nreturn x[:, :4] @ self.w",
+    )
+    assert ops(p["setup"]) == ["rand", "_to_copy", "t", "clone"]
+    (entry,) = p["state"]
+    assert entry == ["w", p["setup"][1]["outs"][0], "parameter"]
 
 
 def test_a_workspace_of_the_first_call_is_made_in_setup_and_not_written_there() -> None:
@@ -236,14 +247,21 @@ class Model(nn.Module):
     assert ops(plan_of(candidate(text, [t(8, 8)]))["run"]) == ["empty_like", "launch", "mul.Tensor"]
 
 
-def test_operators_that_the_program_registers() -> None:
+@pytest.mark.parametrize(
+    "decorator, kernel",
+    [
+        ("custom_op('mine::scale', mutates_args=())", "scale"),
+        ("triton_op('mine::wrapped_scale', mutates_args={})", "torch.library.wrap_triton(scale)"),
+    ],
+)
+def test_operators_that_the_program_registers(decorator: str, kernel: str) -> None:
     text = (
         KERNEL
-        + """
-@torch.library.custom_op("mine::scale", mutates_args=())
+        + f"""
+@torch.library.{decorator}
 def scale_op(x: torch.Tensor) -> torch.Tensor:
     y = torch.empty_like(x)
-    scale[(1,)](x, y, x.numel(), B=64)
+    {kernel}[(1,)](x, y, x.numel(), B=64)
     return y
 
 class Model(nn.Module):
