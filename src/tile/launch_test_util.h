@@ -41,13 +41,14 @@ class TestLaunch {
     return Run({programs, 1, 1}, seed, threads, deadline);
   }
   LaunchReport Run(std::array<int64_t, 3> grid, uint64_t seed = 0, int threads = 1, double deadline = 20) {
-    LaunchOptions options;
     options.grid = grid;
     options.order_seed = seed;
     options.threads = threads;
     options.deadline_seconds = deadline;
     return Launch(*kernel_, arguments_, buffers_, options);
   }
+  LaunchOptions options;  // what Run does not say
+
   const std::vector<uint8_t>& defined(int buffer) const { return defined_[buffer]; }
   const Executable& kernel() const { return *kernel_; }
 

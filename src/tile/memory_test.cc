@@ -179,6 +179,37 @@ TEST(Undefined, AssertsCarryTheirText) {
   ExpectFault(RunXY(body, 16, 16), FaultKind::kAssert, {"\"lane is small\"", "lane 9"});
 }
 
+TEST(Undefined, BrokenPromisesAreFaults) {
+  auto kernel = [](int most) {
+    return Kernel("%y: !tt.ptr<i32>, %n: i32", fmt::format(R"(
+    %most = arith.constant {} : i32
+    %ok = arith.cmpi slt, %n, %most : i32
+    llvm.intr.assume %ok : i1
+    tt.store %y, %n : !tt.ptr<i32>)",
+                                                           most));
+  };
+  std::vector<int32_t> y(1);
+  TestLaunch kept(kernel(11)), broken(kernel(10));
+  EXPECT_TRUE(kept.Pointer(y, "y").Int(10).Run().faults.empty());
+  ExpectFault(broken.Pointer(y, "y").Int(10).Run(), FaultKind::kUndefinedBehaviour, {"tl.assume"});
+}
+
+TEST(Undefined, LanesCanBeZero) {
+  // %v of %n < 0 is undefined; what it is becomes visible as an integer.
+  TestLaunch launch(Kernel("%x: !tt.ptr<i32>, %y: !tt.ptr<i32>, %n: i32", R"(
+    %zero = arith.constant 0 : i32
+    %never = arith.cmpi slt, %n, %zero : i32
+    %v = tt.load %x, %never : !tt.ptr<i32>
+    tt.store %y, %v : !tt.ptr<i32>)"));
+  std::vector<int32_t> x(1, 3), y(1);
+  launch.Pointer(x, "x").Pointer(y, "y").Int(1);
+  EXPECT_TRUE(launch.Run().faults.empty());
+  EXPECT_EQ(y[0], 0x5A5A5A5A);
+  launch.options.zero_undefined_lanes = true;
+  EXPECT_TRUE(launch.Run().faults.empty());
+  EXPECT_EQ(y[0], 0);
+}
+
 TEST(Deadline, EndlessLoopTimesOut) {
   TestLaunch launch(Kernel("%y: !tt.ptr<i32>, %n: i32", R"(
     %c0 = arith.constant 0 : i32

@@ -145,7 +145,10 @@ class AtomicRmw final : public Atomic {
 
   void Run(Context& c) const override {
     const ActiveLanes active = FindActive(mask_, mask_ == Layout::kNone ? nullptr : operand(c, 2), lanes_);
-    if (!active.any || active.mask != nullptr) lanes::Memory().fill(&undefined_, size_, result(c), lanes_);
+    if (!active.any || active.mask != nullptr) {
+      const uint64_t undefined = c.launch->options().zero_undefined_lanes ? 0 : undefined_;
+      lanes::Memory().fill(&undefined, size_, result(c), lanes_);
+    }
     if (!active.any) return;
     Apply(c, active.mask, [&](std::byte* data, size_t lane, size_t count, std::byte* old) {
       rmw_(data, operand(c, 1) + lane * size_, old, count);

@@ -99,6 +99,20 @@ class Assert final : public Instruction {
   size_t lanes_;
 };
 
+// What the compiler was promised: a GPU's program may do anything where it does not hold.
+class Assume final : public Instruction {
+ public:
+  explicit Assume(size_t lanes) : lanes_(lanes) {}
+  void Run(Context& c) const override {
+    const size_t lanes = CountLanes(c, lanes_);
+    if (lanes::Memory().prefix8(reinterpret_cast<const uint8_t*>(operand(c, 0)), 1, lanes) < lanes)
+      FailUndefined(c, *this, "what tl.assume promises does not hold");
+  }
+
+ private:
+  size_t lanes_;
+};
+
 // One line an element, as Triton prints it: pid (x, y, z) idx (i, j) prefix: value
 class Print final : public Instruction {
  public:
@@ -203,11 +217,14 @@ void LowerPrint(Lowering& lowering, const Operation& op) {
 }  // namespace
 
 bool LowerAssert(Lowering& lowering, const Operation& op) {
-  if (op.code == OpCode::kAssume) return true;
-  if (op.code != OpCode::kAssert) return false;
+  if (op.code != OpCode::kAssert && op.code != OpCode::kAssume) return false;
   const Operand condition = lowering.Use(op.operands[0]);
   const size_t lanes = condition.uniform ? 1 : lowering.LanesOf(lowering.TypeOf(op.operands[0]));
-  lowering.Emit<Assert>({}, {condition.reg}, {}, op.Attr<std::string>("message"), lanes);
+  if (op.code == OpCode::kAssume) {
+    lowering.Emit<Assume>({}, {condition.reg}, {}, lanes);
+  } else {
+    lowering.Emit<Assert>({}, {condition.reg}, {}, op.Attr<std::string>("message"), lanes);
+  }
   return true;
 }
 

@@ -25,7 +25,9 @@ class TtirError : public std::runtime_error {
  public:
   TtirError(int line, std::string message, bool unsupported = false);
   int line() const { return line_; }
-  bool unsupported() const { return unsupported_; }  // valid TTIR that the CPU cannot run (inline assembly, …)
+  bool unsupported() const {
+    return unsupported_;
+  }  // valid TTIR that the CPU cannot run (inline assembly, …)
 
  private:
   int line_;
@@ -36,7 +38,8 @@ class TtirError : public std::runtime_error {
 struct Parameter {
   enum class Kind { kPointer, kInteger, kFloat, kDescriptor } kind;
   int bits = 64;  // of integers and floats
-  int rank = 0;   // of descriptors; a descriptor stands for itself and the 2 × rank shape and stride parameters after it
+  int rank = 0;   // of descriptors; a descriptor stands for itself and the 2 × rank shape and stride
+                  // parameters after it
 };
 
 class Executable;  // a lowered kernel, immutable, shared by threads
@@ -45,7 +48,8 @@ class Executable;  // a lowered kernel, immutable, shared by threads
 std::shared_ptr<const Executable> Load(std::string_view ttir);
 std::vector<Parameter> Parameters(const Executable& kernel);
 
-// Which elements of a buffer hold defined values. Byte i is 1 when byte i of the buffer was written by somebody.
+// Which elements of a buffer hold defined values. Byte i is 1 when byte i of the buffer was written by
+// somebody.
 struct Buffer {
   std::byte* data = nullptr;
   size_t bytes = 0;
@@ -53,7 +57,10 @@ struct Buffer {
   std::string name;            // for messages: "input 0", "%4 (torch.empty, line 31)"
 };
 
-struct PointerArgument { int buffer; int64_t byte_offset; };
+struct PointerArgument {
+  int buffer;
+  int64_t byte_offset;
+};
 struct DescriptorArgument {
   int buffer;
   int64_t byte_offset;
@@ -63,16 +70,17 @@ struct DescriptorArgument {
 using Argument = std::variant<PointerArgument, int64_t, double, DescriptorArgument>;
 
 enum class FaultKind {
-  kOutOfBounds,      // a lane left the buffer its pointer came from
-  kUndefinedRead,    // read memory that nobody wrote, and used it
-  kWriteRace,        // two programs wrote different values to one place without atomics
-  kReadWriteRace,    // a program read what another one writes, without synchronisation
-  kMisaligned,       // address not a multiple of the element size
-  kWriteToConstant,  // wrote into a buffer that the plan says is read-only (reserved)
-  kAssert,           // tl.device_assert
-  kTimeout,          // deadline passed (a spin loop that nobody ends, an endless while)
-  kDeadlock,         // every program waits for another one
-  kUndefinedBehaviour,  // step of zero, index out of range in gather, masked lane without other reached a store, …
+  kOutOfBounds,         // a lane left the buffer its pointer came from
+  kUndefinedRead,       // read memory that nobody wrote, and used it
+  kWriteRace,           // two programs wrote different values to one place without atomics
+  kReadWriteRace,       // a program read what another one writes, without synchronisation
+  kMisaligned,          // address not a multiple of the element size
+  kWriteToConstant,     // wrote into a buffer that the plan says is read-only (reserved)
+  kAssert,              // tl.device_assert
+  kTimeout,             // deadline passed (a spin loop that nobody ends, an endless while)
+  kDeadlock,            // every program waits for another one
+  kUndefinedBehaviour,  // step of zero, index out of range in gather, masked lane without other reached a
+                        // store, …
 };
 
 struct Fault {
@@ -86,9 +94,12 @@ struct Fault {
 
 struct LaunchOptions {
   std::array<int64_t, 3> grid{1, 1, 1};
-  uint64_t order_seed = 0;  // programs run in an order shuffled by this seed
-  int threads = 1;          // 0: all cores
+  uint64_t order_seed = 0;   // programs run in an order shuffled by this seed
+  int threads = 1;           // 0: all cores
   bool check_memory = true;  // races and undefined reads; bounds are always checked
+  // What masked lanes of a load without `other` or of an atomic hold: zero, as on most GPUs, or what tells a
+  // store of them (docs/tile_machine.md).
+  bool zero_undefined_lanes = false;
   double deadline_seconds = 60;
 };
 
@@ -105,7 +116,7 @@ LaunchReport Launch(const Executable& kernel, std::span<const Argument> argument
 // What a reader of the TTIR can tell about precision and work, for work share and precision findings.
 struct Features {
   bool has_dot = false;
-  bool tf32_dot = false;        // fp32 operands with inputPrecision = tf32
+  bool tf32_dot = false;           // fp32 operands with inputPrecision = tf32
   bool half_dot_of_float = false;  // a dot on f16/bf16/f8 whose operands were truncated from f32
   bool stores = false;
   bool inline_assembly = false;
