@@ -28,6 +28,8 @@ struct TensorMeta {
   bool on_cuda = true;           // the device that the program believed in
 
   int64_t numel() const;
+  // No two elements share memory, as those of an expanded tensor do. False for some that interleave, too.
+  bool HoldsEachElement() const;
   bool operator==(const TensorMeta&) const = default;
 };
 

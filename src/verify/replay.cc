@@ -59,7 +59,7 @@ struct Replayer::Impl {
         budget(std::make_shared<MemoryBudget>(options.memory_bytes)),
         engine(plan, options),
         bind_points(FindBindPoints(plan)),
-        undefined_after_setup(options.order_seed),
+        undefined_after_setup(options.order_seed, options.leftovers),
         peak_bytes(PeakBytes(plan)) {}
 
   // Runs `body` as one public call, and turns whatever stops it into a value.
@@ -167,6 +167,7 @@ struct Replayer::Impl {
   ReplayEngine engine;
   std::unordered_map<std::string, BindPoint> bind_points;
   UndefinedMemory undefined_after_setup;
+  uint64_t calls = 0;
   const int64_t peak_bytes;
 };
 
@@ -234,6 +235,8 @@ std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t se
   auto failure = impl_->Guarded(seed, [&] {
     impl_->engine.state().Restore();
     impl_->engine.undefined() = impl_->undefined_after_setup;
+    const bool odd = ++impl_->calls % 2 == 0;
+    if (odd && impl_->plan.role == Role::kCandidate) impl_->engine.undefined().ChangePoison();
     impl_->engine.Forget();
     impl_->PlaceAll(impl_->plan.inputs, inputs, "input");
     impl_->engine.Execute(Phase::kRun);

@@ -66,6 +66,12 @@ struct ReplayOptions {
   // Memory that set-up made and that every call finds undefined: nothing may then read it, ATen calls
   // included, before it is written (kMemoryError).
   std::vector<TensorId> forgotten;
+  // Memory that set-up made and that every call finds with other values than the call before: floats between
+  // 1/2 and 2, large integers.
+  std::vector<TensorId> redrawn;
+  // Memory that nobody wrote, and lanes that a load leaves undefined, hold what a GPU might show there, not
+  // the poison by which a program can tell that it is watched.
+  bool leftovers = false;
 };
 
 // Why a replay ended. Maps one to one to an Outcome.

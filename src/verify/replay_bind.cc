@@ -27,21 +27,6 @@ const TensorRef* TensorArg(const AtenStep& step, size_t index) {
   return index < step.args.size() ? std::get_if<TensorRef>(&step.args[index].v) : nullptr;
 }
 
-// No two elements share memory, as those of an expanded tensor do.
-bool HoldsEachElement(const TensorMeta& meta) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t i = 0; i < meta.sizes.size(); ++i) {
-    if (meta.sizes[i] > 1) dims.emplace_back(meta.strides[i], meta.sizes[i]);
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;  // of the dimensions so far
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return false;
-    reach += stride * (size - 1);
-  }
-  return true;
-}
-
 class Tracer {
  public:
   explicit Tracer(const Plan& plan) : plan_(plan) {}
@@ -98,7 +83,7 @@ class Tracer {
     const TensorMeta& from = plan_.tensors[source->id];
     const TensorMeta& copied = plan_.tensors[point.through];
     bool whole = to.sizes == from.sizes && copied.sizes == to.sizes && copied.offset == to.offset;
-    const bool lossless = Holds(from.dtype, to.dtype) && HoldsEachElement(from);
+    const bool lossless = Holds(from.dtype, to.dtype) && from.HoldsEachElement();
     return whole && to.storage != from.storage && lossless ? source->id : kNoTensor;
   }
 

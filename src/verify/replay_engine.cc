@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <unordered_set>
 
@@ -10,6 +11,7 @@
 #include "verify/aten_dtype.h"
 #include "verify/budget.h"
 #include "verify/inputs.h"
+#include "verify/random.h"
 #include "verify/replay_error.h"
 #include "verify/work.h"
 #include "verify/work_ops.h"
@@ -42,6 +44,19 @@ bool OwnsItsMemory(const at::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
 }
 
+// Values that state may have after many calls, unlike those that it has after few.
+void DrawState(uint64_t seed, const at::Tensor& state) {
+  const Random random(seed, state.device());
+  if (at::isFloatingType(state.scalar_type())) {
+    state.copy_(random.Uniform(state.sizes(), 0.5, 2));
+  } else if (state.scalar_type() == at::kBool) {
+    state.copy_(state.logical_not());
+  } else {
+    const double most = std::ldexp(1, static_cast<int>(state.element_size()) * 8 - 2);
+    state.copy_(random.Uniform(state.sizes(), most / 2, most).floor_());
+  }
+}
+
 // What a tensor from outside stands in `storages_` as, when several share one storage id: never compared.
 const c10::StorageImpl* const kAnyStorage =
     reinterpret_cast<const c10::StorageImpl*>(alignof(c10::StorageImpl));
@@ -53,7 +68,7 @@ ReplayEngine::ReplayEngine(const Plan& plan, const ReplayOptions& options)
       options_(options),
       target_{options.on_gpu ? Gpu::Current()->device() : at::kCPU, options.in_float64},
       names_(StorageNames(plan)),
-      undefined_(options.order_seed) {
+      undefined_(options.order_seed, options.leftovers) {
   if (options.on_gpu) loaded_ = Gpu::Current()->Load(plan.kernels);
   for (Phase phase : {Phase::kGenerate, Phase::kSetup, Phase::kRun}) {
     phases_[static_cast<size_t>(phase)] = MakeReady(phase);
@@ -134,7 +149,7 @@ void ReplayEngine::DropAll() {
   slots_.assign(plan_.tensors.size(), at::Tensor());
   storages_.assign(plan_.storages.size(), nullptr);
   state_.Clear();
-  undefined_ = UndefinedMemory(options_.order_seed);
+  undefined_ = UndefinedMemory(options_.order_seed, options_.leftovers);
 }
 
 void ReplayEngine::DropCall() {
@@ -179,6 +194,10 @@ void ReplayEngine::Forget() {
   for (TensorId id : options_.forgotten) {
     state_.BeforeWrite(slots_[id]);
     undefined_.Born(slots_[id]);
+  }
+  for (TensorId id : options_.redrawn) {
+    state_.BeforeWrite(slots_[id]);
+    DrawState(SubSeed(options_.order_seed, ++redraws_), slots_[id]);
   }
 }
 

@@ -42,7 +42,7 @@ class ReplayEngine {
   // Drops what one call put into slots; what set-up left stays.
   void DropCall();
 
-  // Makes the memory behind ReplayOptions::forgotten undefined.
+  // Makes the memory behind ReplayOptions::forgotten undefined, and gives other values to what is `redrawn`.
   void Forget();
 
   UndefinedMemory& undefined() { return undefined_; }
@@ -94,7 +94,8 @@ class ReplayEngine {
   std::vector<const c10::StorageImpl*>
       storages_;  // by storage id: where its first tensor was put; null: nowhere yet
   ReplayRandom random_;
-  uint64_t cuts_ = 0;  // factors that were cut at random so far
+  uint64_t cuts_ = 0;     // factors that were cut at random so far
+  uint64_t redraws_ = 0;  // of what is redrawn
   UndefinedMemory undefined_;
   StateGuard state_;
   std::chrono::steady_clock::time_point start_;

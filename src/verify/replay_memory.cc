@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 
+#include "verify/inputs.h"
+
 namespace tritogen {
 namespace {
 
@@ -81,8 +83,8 @@ UndefinedMemory::Entry* UndefinedMemory::Find(const at::Tensor& tensor) {
   return nullptr;
 }
 
-void UndefinedMemory::Born(const at::Tensor& fresh) {
-  if (fresh.numel() == 0) return;
+void UndefinedMemory::Fill(const at::Tensor& fresh) {
+  if (leftovers_) return FillWithLeftovers(fresh);
   if (at::isFloatingType(fresh.scalar_type())) {
     fresh.fill_(poison_nan_ ? std::nan("") : LargestOf(fresh.scalar_type()));
   } else if (at::isComplexType(fresh.scalar_type())) {
@@ -94,6 +96,24 @@ void UndefinedMemory::Born(const at::Tensor& fresh) {
     // 0x7f…7f: a large index of either sign convention, and no valid one anywhere.
     BytesOf(fresh.storage()).fill_(0x7f);
   }
+}
+
+// Fresh memory of a GPU is zero, memory that was used before holds what it was used for.
+void UndefinedMemory::FillWithLeftovers(const at::Tensor& fresh) {
+  const uint64_t draw = SubSeed(seed_, ++births_);
+  const double number = draw % 2 == 0 ? 0 : std::ldexp(static_cast<double>(draw >> 11), -53) - 0.5;
+  if (at::isFloatingType(fresh.scalar_type()) || at::isComplexType(fresh.scalar_type())) {
+    fresh.fill_(number);
+  } else if (fresh.scalar_type() == at::kBool) {
+    fresh.fill_(number > 0);
+  } else {
+    fresh.fill_(static_cast<int64_t>(std::abs(number) * 100));
+  }
+}
+
+void UndefinedMemory::Born(const at::Tensor& fresh) {
+  if (fresh.numel() == 0) return;
+  Fill(fresh);
   if (!fresh.device().is_cpu()) return;  // poison is all there is on a GPU
   if (Entry* known = Find(fresh)) {
     known->defined.clear();

@@ -21,9 +21,13 @@ at::Tensor ViewOf(const at::Tensor& memory, at::ScalarType type, int64_t offset,
 class UndefinedMemory {
  public:
   // The seed chooses the poison, so that a program that happens to survive one meets another: NaN or the
-  // largest number.
-  explicit UndefinedMemory(uint64_t seed) : poison_nan_(seed % 2 == 0) {}
+  // largest number. Or `leftovers`, which look like nothing in particular: zero, or a small number drawn each
+  // time.
+  explicit UndefinedMemory(uint64_t seed, bool leftovers = false)
+      : seed_(seed), poison_nan_(seed % 2 == 0), leftovers_(leftovers) {}
 
+  // From now on the other poison.
+  void ChangePoison() { poison_nan_ = !poison_nan_; }
   // `fresh` owns memory that nobody wrote, or whose contents are to be forgotten.
   void Born(const at::Tensor& fresh);
   // Every element of `tensor` has been written.
@@ -41,8 +45,12 @@ class UndefinedMemory {
     std::vector<uint8_t> defined;  // empty: nothing is
   };
   Entry* Find(const at::Tensor& tensor);
+  void Fill(const at::Tensor& fresh);
+  void FillWithLeftovers(const at::Tensor& fresh);
 
-  bool poison_nan_;
+  uint64_t seed_;
+  bool poison_nan_, leftovers_;
+  uint64_t births_ = 0;
   std::vector<Entry> entries_;  // few: only what empty-like operators made and nobody filled
 };
 

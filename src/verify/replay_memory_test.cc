@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <string>
 
 namespace tritogen {
@@ -43,6 +45,24 @@ TEST(UndefinedMemoryTest, EveryTypeIsPoisoned) {
       double value = tensor.to(at::kDouble)[4].item<double>();
       EXPECT_TRUE(seed == 0 ? std::isnan(value) : value > 400) << tensor.dtype().name();
     }
+  }
+}
+
+TEST(UndefinedMemoryTest, LeftoversLookLikeNoPoison) {
+  for (at::ScalarType type : {at::kFloat, at::kHalf, at::kFloat8_e5m2, at::kComplexFloat, at::kBool,
+                              at::kByte, at::kLong, at::kUInt64}) {
+    UndefinedMemory memory(3, /*leftovers=*/true);
+    std::set<double> seen;
+    for (int birth = 0; birth < 20; ++birth) {
+      at::Tensor tensor = at::ones({5}, type);
+      memory.Born(tensor);
+      EXPECT_EQ(memory.FirstUndefined(tensor), std::vector<int64_t>{0});
+      const at::Tensor value = at::isComplexType(type) ? at::view_as_real(tensor) : tensor;
+      seen.insert(value.to(at::kDouble).flatten()[0].item<double>());
+    }
+    EXPECT_GT(seen.size(), 1u) << c10::toString(type);
+    EXPECT_TRUE(seen.contains(0)) << c10::toString(type);
+    EXPECT_LT(std::abs(*seen.rbegin()), 100) << c10::toString(type);
   }
 }
 

@@ -223,6 +223,36 @@ TEST(ReplayTest, ForgottenMemoryMayBeWrittenAndNotRead) {
   EXPECT_EQ(failure->kind, ReplayFailure::Kind::kMemoryError);
 }
 
+TEST(ReplayTest, ForgottenMemoryMayBeDrawnAnewAndTakeAResult) {
+  ReplayOptions options;
+  options.forgotten = {1};
+  TensorList outputs;
+  EXPECT_FALSE(RunOnce(Counter("aten::uniform_", {0.0, 1.0}), {at::ones({2})}, &outputs, options));
+  Sketch sketch;
+  const int x = sketch.Input("float32", {2}, {1}), kept = sketch.Tensor("float32", {2}, {1});
+  const int y = sketch.Tensor("float32", {2}, {1});
+  sketch.Step("setup", "aten::zeros", {json::array({2})}, {kept});
+  sketch.Step("run", "aten::mul.out", {T(x), T(x)}, {kept}, {{"out", T(kept)}});
+  sketch.Step("run", "aten::neg", {T(kept)}, {y});
+  sketch.Output(y);
+  const auto failure = RunOnce(sketch.Build(), {at::full({2}, 3.0)}, &outputs, options);
+  ASSERT_FALSE(failure) << failure->message;
+  EXPECT_TRUE(at::equal(outputs[0], at::full({2}, -9.0)));
+}
+
+TEST(ReplayTest, RedrawnStateIsOtherInEachCall) {
+  const Plan plan = Counter("aten::add_.Scalar", {1.0});
+  ReplayOptions options;
+  options.redrawn = {1};
+  Replayer replayer(plan, options);
+  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+  TensorList first, second;
+  ASSERT_FALSE(replayer.Run({at::zeros({2})}, 1, &first));
+  ASSERT_FALSE(replayer.Run({at::zeros({2})}, 1, &second));
+  EXPECT_FALSE(at::equal(first[0], second[0]));
+  for (const TensorList& outputs : {first, second}) EXPECT_TRUE(outputs[0].ge(1.5).all().item<bool>());
+}
+
 TEST(ReplayTest, RunningStatisticsAreRestored) {
   Sketch sketch;
   int x = sketch.Input("float32", {4, 2}, {2, 1});
@@ -283,8 +313,13 @@ TEST(ReplayTest, FreshMemoryIsPoisoned) {
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
   EXPECT_EQ(outputs[1][0].item<int64_t>(), 0x7f7f7f7f7f7f7f7f);
   unchecked.order_seed = 1;
-  ASSERT_FALSE(RunOnce(sketch.Build(), {}, &outputs, unchecked));
-  EXPECT_EQ(outputs[0][0].item<float>(), std::numeric_limits<float>::max());
+  const Plan plan = sketch.Build();
+  Replayer replayer(plan, unchecked);
+  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+  for (const bool largest : {true, false, true}) {  // NaN is what a maximum may pass over
+    ASSERT_FALSE(replayer.Run({}, 1, &outputs));
+    EXPECT_EQ(outputs[0][0].item<float>() == std::numeric_limits<float>::max(), largest);
+  }
 }
 
 TEST(ReplayTest, OutputsThatNobodyWroteAreAMemoryError) {

@@ -55,20 +55,20 @@ std::optional<std::string> Owner(const Plan& plan, TensorId id) {
   return std::nullopt;
 }
 
-// Memory that set-up made and that calls write: what one call returns there, the next one overwrites.
+// Memory that set-up made: what one call returns there, the next one returns as well, or writes over.
 bool IsKept(const Plan& plan, TensorId id) {
   const StorageId storage = plan.tensors[id].storage;
-  auto is_it = [&](TensorId other) { return plan.tensors[other].storage == storage; };
-  bool made = false, written = false;
-  for (const Step& step : plan.setup) ForEachResult(step, [&](TensorId other) { made |= is_it(other); });
-  for (const Step& step : plan.run) {
-    if (const auto* aten = std::get_if<AtenStep>(&step)) {
-      for (TensorId other : WrittenArguments(*aten)) written |= is_it(other);
-    } else {
-      ForEachUse(step, [&](TensorId other) { written |= is_it(other); });
-    }
+  bool made = false;
+  for (const Step& step : plan.setup) {
+    ForEachResult(step, [&](TensorId other) { made |= plan.tensors[other].storage == storage; });
   }
-  return made && written;
+  return made;
+}
+
+Objection Aliases(size_t output, std::string reason, std::string aliases = "") {
+  nlohmann::json evidence = {{"output", output}};
+  if (!aliases.empty()) evidence["aliases"] = std::move(aliases);
+  return Reject("output_aliases", fmt::format("output {} {}", output, reason), std::move(evidence));
 }
 
 AtenStep FillWithConstant(const Plan& plan, TensorId id, int line) {
@@ -128,17 +128,21 @@ std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candid
   const std::vector<TensorId> want = TensorLeaves(reference.outputs), got = TensorLeaves(candidate.outputs);
   for (size_t i = 0; i < got.size(); ++i) {
     const auto owner = Owner(candidate, got[i]);
+    const bool outlives = owner || IsKept(candidate, got[i]);
+    const bool may_outlive = Owner(reference, want[i]) || IsKept(reference, want[i]);
     if (owner && !Owner(reference, want[i])) {
-      return Reject("output_aliases",
-                    fmt::format("output {} is {} itself, the reference makes a new tensor", i, *owner),
-                    {{"output", i}, {"aliases", *owner}});
+      return Aliases(i, fmt::format("is {} itself, the reference makes a new tensor", *owner), *owner);
     }
-    if (!owner && IsKept(candidate, got[i]) && !IsKept(reference, want[i])) {
-      return Reject("output_aliases",
-                    fmt::format("output {} lies in memory that is kept from call to call: the next call "
-                                "overwrites it, the reference makes a new tensor",
-                                i),
-                    {{"output", i}});
+    if (outlives && !may_outlive) {
+      return Aliases(i,
+                     "lies in memory that is kept from call to call: what the caller or the next call writes "
+                     "there changes both answers, the reference makes a new tensor");
+    }
+    const TensorMeta &ours = reference.tensors[want[i]], &theirs = candidate.tensors[got[i]];
+    if (!theirs.HoldsEachElement() && ours.HoldsEachElement()) {
+      return Aliases(i,
+                     "is a view whose elements share memory (as expand gives), the reference has memory for "
+                     "each of them");
     }
   }
   return std::nullopt;
@@ -174,6 +178,38 @@ std::optional<Objection> CheckTriton(const Plan& candidate, const Flow& flow, Mo
     if (aten == nullptr || KindOf(candidate, *aten) != OpKind::kCompute) continue;
     return Reject("strict", fmt::format("{} computes outside Triton", aten->op),
                   {{"op", aten->op}, {"line", aten->line}});
+  }
+  return std::nullopt;
+}
+
+std::optional<Objection> CheckCopies(const Plan& candidate, const WorkShare& share, Mode mode) {
+  if (mode != Mode::kStrict || share.share() >= 0.5) return std::nullopt;
+  for (const Step& step : candidate.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr || KindOf(candidate, *aten) != OpKind::kLayout) continue;
+    return Reject("strict",
+                  fmt::format("{} and the like move {:.0f} % of what the reference moves", aten->op,
+                              100 * (1 - share.share())),
+                  {{"op", aten->op}, {"line", aten->line}});
+  }
+  return std::nullopt;
+}
+
+std::optional<Objection> CheckRandom(const Plan& reference, const Plan& candidate, const Flow& flow) {
+  auto draws = [](const Step& step) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    return aten != nullptr && DrawsRandom(*aten);
+  };
+  if (std::any_of(reference.run.begin(), reference.run.end(), draws)) return std::nullopt;
+  for (size_t i = 0; i < candidate.run.size(); ++i) {
+    if (!flow.run[i] || !draws(candidate.run[i])) continue;
+    const AtenStep& step = std::get<AtenStep>(candidate.run[i]);
+    return Reject(
+        "random",
+        fmt::format("{} draws random numbers, the reference draws none: what is right in some calls "
+                    "need not be in others",
+                    step.op),
+        {{"op", step.op}, {"line", step.line}});
   }
   return std::nullopt;
 }

@@ -25,17 +25,24 @@ struct Objection {
 // Outcomes: rejected (rule "contract"), wrong_shape, wrong_dtype.
 std::optional<Objection> CheckContract(const Plan& reference, const Plan& candidate);
 
-// An output of the candidate is an input, a piece of its state, or other memory that outlives the call, where
-// the reference's is not. Rule "output_aliases".
+// An output of the candidate is an input, a piece of its state, or other memory that outlives the call, or
+// its elements share memory, where the reference's is nothing of the kind. Rule "output_aliases".
 std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candidate);
 
 // A kernel turns a pointer into a number: no other call's buffers lie where this one's do. Rule
 // "raw_pointer".
 std::optional<Objection> CheckAddresses(const Plan& candidate);
 
+// An ATen call that can reach an output draws random numbers, where the reference draws none. Rule "random".
+std::optional<Objection> CheckRandom(const Plan& reference, const Plan& candidate, const Flow& flow);
+
 // Rules "no_triton" (no launch whose result can reach an output) and, in strict mode, "strict" (an ATen call
 // of `run` is neither factory, view nor layout copy).
 std::optional<Objection> CheckTriton(const Plan& candidate, const Flow& flow, Mode mode);
+
+// Strict mode: layout copies do more than half of the work, which can only be where the reference does little
+// else than move data. Rule "strict". `share` as from ShareOf.
+std::optional<Objection> CheckCopies(const Plan& candidate, const WorkShare& share, Mode mode);
 
 // The candidate with every launch of `run` left out; buffers that only launches would have written hold an
 // arbitrary constant. When its outputs are still right, the launches were decoys.

@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
 
 #include "plan/visit.h"
 #include "verify/random.h"
+#include "verify/replay_bind.h"
 #include "verify/verifier_reference.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
@@ -43,6 +48,17 @@ class Prober {
     return findings;
   }
 
+  // Whether no output depends on what these hold before a call.
+  bool Unseen(const std::vector<TensorId>& state) {
+    if (state.empty() || deadline_.PastShare(0.7)) return false;
+    const auto replayer = SetUp(task_.bound.bindings, state);
+    for (size_t t = 0; replayer && t < trials(); ++t) {
+      std::vector<PendingComparison> pending;
+      if (!Compare(*replayer, t, task_.bound.trials[t].inputs, &pending) || Differ(&pending)) return false;
+    }
+    return replayer != nullptr;
+  }
+
   Finding ProbeState(const std::string& name) {
     if (deadline_.PastShare(0.7)) return Finding::kUnmeasured;
     Bindings bindings = task_.bound.bindings;
@@ -61,9 +77,10 @@ class Prober {
  private:
   size_t trials() const { return std::min(kTrialsPerLeaf, task_.bound.trials.size()); }
 
-  std::unique_ptr<Replayer> SetUp(const Bindings& bindings) {
+  std::unique_ptr<Replayer> SetUp(const Bindings& bindings, std::vector<TensorId> redrawn = {}) {
     ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
     options.in_float64 = true;
+    options.redrawn = std::move(redrawn);
     auto replayer = std::make_unique<Replayer>(task_.plan, options);
     if (tritogen::SetUp(task_, task_.plan, bindings, replayer.get())) return nullptr;
     return replayer;
@@ -96,6 +113,22 @@ Objection Ignored(const std::string& what) {
           {{"insensitive", what}}};
 }
 
+// All at once where that will do, as with running statistics in training.
+void FindUnseenState(Prober* prober, Task::Impl* task) {
+  const std::set<StorageId> updated = WrittenStorages(task->plan);
+  std::vector<const StateEntry*> entries;
+  std::vector<TensorId> tensors;
+  for (const StateEntry& entry : task->plan.state) {
+    if (!updated.contains(task->plan.tensors[entry.tensor].storage)) continue;
+    entries.push_back(&entry);
+    tensors.push_back(entry.tensor);
+  }
+  const bool all = prober->Unseen(tensors);
+  for (const StateEntry* entry : entries) {
+    if (all || prober->Unseen({entry->tensor})) task->unseen_state.insert(entry->name);
+  }
+}
+
 }  // namespace
 
 void FindSensitive(const Deadline& deadline, Task::Impl* task) {
@@ -121,6 +154,7 @@ void FindSensitive(const Deadline& deadline, Task::Impl* task) {
       unseen.push_back(fmt::format("'{}'", entry.name));
     unmeasured += finding == Prober::Finding::kUnmeasured;
   }
+  FindUnseenState(&prober, task);
   for (const std::string& what : unseen) {
     task->bound.notes.push_back(
         fmt::format("no output depends visibly on {}: ignoring it is no error", what));
@@ -136,10 +170,17 @@ std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidat
   for (const int leaf : task.sensitive_inputs) {
     if (!flow.Reaches(candidate, inputs[leaf])) return Ignored(fmt::format("input {}", leaf));
   }
+  std::unordered_map<std::string, BindPoint> sources;
+  if (!task.sensitive_state.empty()) sources = FindBindPoints(candidate);
   for (const std::string& name : task.sensitive_state) {
     const auto entry = std::find_if(candidate.state.begin(), candidate.state.end(),
                                     [&](const StateEntry& e) { return e.name == name; });
-    if (entry != candidate.state.end() && !flow.Reaches(candidate, entry->tensor)) {
+    if (entry == candidate.state.end()) continue;
+    // What was packed in the constructor comes from where the value first stood, not from the copy on the
+    // device that is the parameter now.
+    const bool reaches =
+        flow.Reaches(candidate, entry->tensor) || flow.Reaches(candidate, sources.at(name).view);
+    if (!reaches) {
       return Ignored(fmt::format("parameter '{}'", name));
     }
   }

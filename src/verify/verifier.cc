@@ -39,17 +39,18 @@ class Judgement {
   Judgement(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers)
       : whole_task_(task),
         task_(task.impl()),
-        plan_(candidate),
+        given_(candidate),
+        plan_(WithWrittenInputs(candidate, task_.mutates_input)),
         options_(Resolved(options, task_.plan)),
         waivers_(waivers),
         deadline_(options.budget_seconds),
-        runs_(task_, candidate, deadline_, options.budget_seconds) {}
+        runs_(task_, plan_, deadline_, options.budget_seconds) {}
 
   Verdict Run() {
     verdict_ = VerdictUnder(options_);
-    verdict_.plan_hash = PlanHash(plan_);
+    verdict_.plan_hash = PlanHash(given_);
     flow_ = FlowOf(plan_);
-    verdict_.work = ShareOf(task_.work, plan_, flow_);
+    verdict_.work = ShareOf(task_.work, task_.moves, plan_, flow_);
     auto objection = Examine();
     if (!objection) objection = RunTrials();
     if (!objection) objection = RunFreshTrials();
@@ -80,8 +81,10 @@ class Judgement {
     if (auto objection = CheckContract(task_.plan, plan_)) return objection;
     if (!waivers_.no_triton) {
       if (auto objection = CheckTriton(plan_, flow_, options_.mode)) return objection;
+      if (auto objection = CheckCopies(plan_, verdict_.work, options_.mode)) return objection;
     }
     if (auto objection = CheckAliasing(task_.plan, plan_)) return objection;
+    if (auto objection = CheckRandom(task_.plan, plan_, flow_)) return objection;
     if (auto objection = CheckAddresses(plan_)) return objection;
     const bool by_name = MatchesByName(task_, plan_);
     if (!by_name && task_.unfinished) {
@@ -130,11 +133,13 @@ class Judgement {
 
   ReplayOptions OptionsNow() const { return OptionsFor(options_, deadline_); }
 
-  // Another program order, one thread, another poison.
+  // Another program order, one thread, and where nobody wrote no poison but what a GPU might show there: a
+  // program that looks whether it is watched sees nothing.
   ReplayOptions OtherOptions() const {
     ReplayOptions options = OptionsNow();
     options.order_seed ^= 1;
     options.threads = 1;
+    options.leftovers = true;
     return options;
   }
 
@@ -301,10 +306,10 @@ class Judgement {
     return wrong;
   }
 
-  // With ATen calls that compute, the launches may be for show: the answer is then right without them.
+  // With ATen calls that compute or copy, the launches may be for show: the answer is then right without
+  // them.
   std::optional<Objection> FindDecoys() {
-    const Work aten = AtenWork(plan_, flow_);
-    if (waivers_.no_triton || (aten.flops <= 0 && aten.bytes <= 0)) return std::nullopt;
+    if (waivers_.no_triton || !MovesOrComputes(plan_, flow_)) return std::nullopt;
     const Plan without = WithoutLaunches(plan_);
     std::optional<Objection> unused;
     const auto replayer = SetUp(without, OptionsNow(), &unused);
@@ -331,7 +336,8 @@ class Judgement {
 
   const Task& whole_task_;
   const Task::Impl& task_;
-  const Plan& plan_;
+  const Plan& given_;
+  const Plan plan_;  // with the outputs of the task's Plan
   const VerifyOptions options_;
   const Waivers waivers_;
   const Deadline deadline_;

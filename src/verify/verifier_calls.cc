@@ -98,4 +98,13 @@ Plan CallsInARow(const Plan& plan, size_t count) {
   return row;
 }
 
+Plan WithWrittenInputs(const Plan& plan, const std::vector<bool>& written) {
+  Plan extended = plan;
+  const std::vector<TensorId> leaves = TensorLeaves(plan.inputs);
+  for (size_t i = 0; i < leaves.size() && i < written.size(); ++i) {
+    if (written[i]) extended.outputs.push_back(Value{TensorRef{leaves[i]}});
+  }
+  return extended;
+}
+
 }  // namespace tritogen

@@ -57,10 +57,11 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
   const char* contract = task.options.fp32_precision == Fp32Precision::kTf32 ? "a TF32" : "an fp32";
   const std::string kind =
       rule.empty() ? "" : fmt::format(" (computed in {} under {} contract)", rule, contract);
-  return {Outcome::kWrongValues,
-          fmt::format("output {} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}",
-                      output, trial.name(), where, comparison.error, comparison.budget, kind),
-          rule, std::move(evidence)};
+  return {
+      Outcome::kWrongValues,
+      fmt::format("{} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}",
+                  task.OutputName(output), trial.name(), where, comparison.error, comparison.budget, kind),
+      rule, std::move(evidence)};
 }
 
 Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong) {

@@ -80,7 +80,7 @@ void Harden(const Task::Impl& task, const Deadline& deadline, Setting* setting) 
   }
   for (const auto& [output, name] : passing) {
     setting->notes.push_back(
-        fmt::format("the task cannot tell {} from the answer (output {})", name, output));
+        fmt::format("the task cannot tell {} from the answer ({})", name, task.OutputName(output)));
   }
 }
 

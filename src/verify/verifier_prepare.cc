@@ -13,6 +13,7 @@
 #include "verify/device_errors.h"
 #include "verify/gpu.h"
 #include "verify/sensitivity.h"
+#include "verify/verifier_calls.h"
 #include "verify/verifier_task.h"
 #include "verify/verifier_trial_loan.h"
 #include "verify/verifier_waivers.h"
@@ -87,9 +88,15 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
 
 // Static facts of the reference.
 void Inspect(Task::Impl* task) {
+  const std::set<StorageId> written = WrittenStorages(task->plan);
+  for (TensorId id : TensorLeaves(task->plan.inputs))
+    task->mutates_input.push_back(written.contains(task->plan.tensors[id].storage));
+  task->returned = TensorLeaves(task->plan.outputs).size();
+  task->plan = WithWrittenInputs(task->plan, task->mutates_input);
   const Plan& plan = task->plan;
   task->flow = FlowOf(plan);
   task->work = AtenWork(plan, task->flow);
+  task->moves = MovingWork(plan, task->flow);
   for (TensorId id : TensorLeaves(plan.outputs)) {
     task->index_sources.push_back(IndexSourceOf(plan, id));
     task->edges.push_back(EdgesBefore(plan, id));
@@ -97,7 +104,6 @@ void Inspect(Task::Impl* task) {
   task->narrow = std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& tensor) {
     return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;
   });
-  const std::set<StorageId> written = WrittenStorages(plan);
   std::set<StorageId> searched;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
@@ -108,10 +114,8 @@ void Inspect(Task::Impl* task) {
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
   }
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
-  for (TensorId id : TensorLeaves(plan.inputs)) {
+  for (TensorId id : TensorLeaves(plan.inputs))
     task->searched.push_back(searched.contains(plan.tensors[id].storage));
-    task->mutates_input.push_back(written.contains(plan.tensors[id].storage));
-  }
 }
 
 std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) {

@@ -147,6 +147,15 @@ ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& 
   return replay;
 }
 
+std::string Task::Impl::OutputName(size_t output) const {
+  if (output < returned) return fmt::format("output {}", output);
+  size_t leaf = 0;
+  for (size_t left = output - returned; leaf < mutates_input.size(); ++leaf) {
+    if (mutates_input[leaf] && left-- == 0) break;
+  }
+  return fmt::format("input {} after the call", leaf);
+}
+
 const Setting* Task::Impl::BySeed() const {
   if (bound.bindings.empty()) return &bound;
   std::call_once(by_seed_once_, [this] {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -116,10 +117,11 @@ struct Setting {
 };
 
 struct Task::Impl {
-  Plan plan;
+  Plan plan;            // its outputs: those of the reference, and behind them the inputs that it writes
+  size_t returned = 0;  // so many of its outputs the reference returns
   VerifyOptions options;
   Flow flow;
-  Work work;
+  Work work, moves;  // of forward; what of it only moves data
   bool spares_memory =
       false;  // too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity
   bool keeps_no_trials = false;  // too large for two trials, even: they are made anew for each call
@@ -138,6 +140,7 @@ struct Task::Impl {
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();
   }
+  std::string OutputName(size_t output) const;  // "output 0", "input 2 after the call"
   bool Jumps(size_t output) const {
     return std::any_of(edges[output].begin(), edges[output].end(), [](const Edge& e) { return e.jumps(); });
   }
@@ -153,9 +156,11 @@ struct Task::Impl {
   }
   std::vector<int> sensitive_inputs;         // leaves that an output visibly depends on
   std::vector<std::string> sensitive_state;  // entries that an output visibly depends on
-  std::vector<std::string> replaced;         // state entries that were made non-neutral
-  Bindings neutral;                          // their values before that
-  Setting bound;                             // state bound by name
+  // State that forward updates and whose values before a call no output depends on; measured as those are.
+  std::set<std::string> unseen_state;
+  std::vector<std::string> replaced;  // state entries that were made non-neutral
+  Bindings neutral;                   // their values before that
+  Setting bound;                      // state bound by name
   // Of `bound` there are the first trials only, one of them as generated; `sensitive_*` and the notes are not
   // known yet.
   bool unfinished = false;

@@ -85,12 +85,13 @@ std::vector<PendingComparison> CallAgain(const Task::Impl& task, ReferenceRuns* 
   return CompareLater(task, trial, again);
 }
 
-std::optional<TaskFailure> CheckDeterminism(std::span<PendingComparison> again) {
+std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, std::span<PendingComparison> again) {
   PendingComparison::GetAll(again);
   for (size_t i = 0; i < again.size(); ++i) {
     if (again[i].Get().ok) continue;
-    return TaskFailure{Outcome::kNondeterministic,
-                       fmt::format("the reference gives two answers to the same call (output {})", i)};
+    return TaskFailure{
+        Outcome::kNondeterministic,
+        fmt::format("the reference gives two answers to the same call ({})", task.OutputName(i))};
   }
   return std::nullopt;
 }
@@ -247,12 +248,12 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
     if (auto failure = AddGenerated(task, i, deadline, &maker, &setting)) return *failure;
     if (i == 0) again = CallAgain(task, &runs, setting.trials.front());
     if (!task.keeps_no_trials) continue;
-    if (auto failure = CheckDeterminism(again)) return *failure;
+    if (auto failure = CheckDeterminism(task, again)) return *failure;
     again.clear();
     Drop(&setting.trials.back(), kept.get());
   }
   Grant(task, wishes, deadline, &maker, &setting);
-  if (auto failure = CheckDeterminism(again)) return *failure;
+  if (auto failure = CheckDeterminism(task, again)) return *failure;
   if (!first_only) NoteFixedInputs(task, &setting);
   if (task.options.on_gpu || first_only || task.keeps_no_trials) setting.fresh = std::move(kept);
   return setting;

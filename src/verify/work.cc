@@ -214,6 +214,53 @@ bool AnyCall(const Plan& plan, const Is& is) {
          std::any_of(plan.run.begin(), plan.run.end(), step_is);
 }
 
+// These only move data, and where to does not depend on data.
+bool Moves(std::string_view op) {
+  static const std::set<std::string_view> kMoves = {"aten::cat",
+                                                    "aten::concat",
+                                                    "aten::constant_pad_nd",
+                                                    "aten::flip",
+                                                    "aten::hstack",
+                                                    "aten::pad",
+                                                    "aten::pixel_shuffle",
+                                                    "aten::pixel_unshuffle",
+                                                    "aten::reflection_pad1d",
+                                                    "aten::reflection_pad2d",
+                                                    "aten::reflection_pad3d",
+                                                    "aten::repeat",
+                                                    "aten::repeat_interleave",
+                                                    "aten::replication_pad1d",
+                                                    "aten::replication_pad2d",
+                                                    "aten::replication_pad3d",
+                                                    "aten::roll",
+                                                    "aten::rot90",
+                                                    "aten::slice_scatter",
+                                                    "aten::stack",
+                                                    "aten::tile",
+                                                    "aten::vstack"};
+  return kMoves.contains(op);
+}
+
+// f(call) for each ATen call of `run` that can reach an output.
+template <typename F>
+void ForEachLive(const Plan& plan, const Flow& flow, const F& f) {
+  for (size_t i = 0; i < plan.run.size(); ++i) {
+    const auto* aten = std::get_if<AtenStep>(&plan.run[i]);
+    if (aten != nullptr && flow.run[i]) f(*aten);
+  }
+}
+
+// Each element read once and written once.
+Work CopyingWork(const Plan& plan, const Flow& flow) {
+  Work total;
+  ForEachLive(plan, flow, [&](const AtenStep& step) {
+    if (KindOf(plan, step) != OpKind::kLayout || step.outs.empty() || step.outs[0] == kNoTensor) return;
+    const TensorMeta& to = plan.tensors[step.outs[0]];
+    total += {Count(&to), 2 * Count(&to) * static_cast<double>(DtypeSize(to.dtype))};
+  });
+  return total;
+}
+
 double Ratio(double part, double whole) {
   if (whole <= 0) return part > 0 ? 1 : 0;
   return std::clamp(part / whole, 0.0, 1.0);
@@ -251,11 +298,25 @@ Work WorkOf(const Plan& plan, const AtenStep& step) {
 
 Work AtenWork(const Plan& plan, const Flow& flow) {
   Work total;
-  for (size_t i = 0; i < plan.run.size(); ++i) {
-    const auto* aten = std::get_if<AtenStep>(&plan.run[i]);
-    if (aten != nullptr && flow.run[i]) total += WorkOf(plan, *aten);
-  }
+  ForEachLive(plan, flow, [&](const AtenStep& step) { total += WorkOf(plan, step); });
   return total;
+}
+
+Work MovingWork(const Plan& plan, const Flow& flow) {
+  Work total;
+  ForEachLive(plan, flow, [&](const AtenStep& step) {
+    if (Moves(WithoutOverload(step.op))) total += WorkOf(plan, step);
+  });
+  return total;
+}
+
+bool MovesOrComputes(const Plan& plan, const Flow& flow) {
+  bool found = false;
+  ForEachLive(plan, flow, [&](const AtenStep& step) {
+    const OpKind kind = KindOf(plan, step);
+    found |= kind == OpKind::kCompute || kind == OpKind::kLayout;
+  });
+  return found;
 }
 
 std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step) {
@@ -300,13 +361,16 @@ bool MultipliesFloat32(const Plan& plan) {
   });
 }
 
-WorkShare ShareOf(const Work& reference, const Plan& candidate, const Flow& candidate_flow) {
+WorkShare ShareOf(const Work& reference, const Work& moves, const Plan& candidate,
+                  const Flow& candidate_flow) {
   bool launches = false;
   for (size_t i = 0; i < candidate.run.size(); ++i) {
     launches |= candidate_flow.run[i] && std::holds_alternative<LaunchStep>(candidate.run[i]);
   }
   if (!launches) return {};
-  const Work aten = AtenWork(candidate, candidate_flow);
+  Work aten = AtenWork(candidate, candidate_flow);
+  const Work copies = CopyingWork(candidate, candidate_flow);
+  aten += {std::min(copies.flops, moves.flops), std::min(copies.bytes, moves.bytes)};
   return {1 - Ratio(aten.flops, reference.flops), 1 - Ratio(aten.bytes, reference.bytes)};
 }
 

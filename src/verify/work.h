@@ -22,6 +22,12 @@ Work WorkOf(const Plan& plan, const AtenStep& step);
 // The ATen calls of `run` that can reach an output.
 Work AtenWork(const Plan& plan, const Flow& flow);
 
+// What of it moves data to places that are known beforehand (cat, pad, roll, …), as layout copies could.
+Work MovingWork(const Plan& plan, const Flow& flow);
+
+// Some ATen call of `run` that can reach an output computes, or copies.
+bool MovesOrComputes(const Plan& plan, const Flow& flow);
+
 // The float32 tensors that a call multiplies as matrices or windows with each other, which a TF32 contract
 // lets a program cut: no bias, nothing of a call that is not known to be a product.
 std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step);
@@ -36,7 +42,9 @@ bool HasFloat32Factors(const Plan& plan);
 // compute in TF32. True in doubt.
 bool MultipliesFloat32(const Plan& plan);
 
-// 1 − candidate's ATen work / reference's work, in [0, 1]. A candidate without a live launch has share 0.
-WorkShare ShareOf(const Work& reference, const Plan& candidate, const Flow& candidate_flow);
+// 1 − candidate's ATen work / reference's work, in [0, 1]. Where the reference has work that layout copies
+// could do (`moves`), the candidate's are charged, up to that. A candidate without a live launch has share 0.
+WorkShare ShareOf(const Work& reference, const Work& moves, const Plan& candidate,
+                  const Flow& candidate_flow);
 
 }  // namespace tritogen

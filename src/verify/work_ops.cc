@@ -26,6 +26,7 @@ OpTraits LookUp(const std::string& op) {
     const c10::AliasInfo* alias = argument.alias_info();
     traits.names.push_back(argument.name());
     traits.writes.push_back(alias != nullptr && alias->isWrite());
+    traits.outs.push_back(traits.writes.back() && argument.kwarg_only());
   }
   for (const c10::Argument& result : handle->schema().returns()) {
     const c10::AliasInfo* alias = result.alias_info();
@@ -43,6 +44,10 @@ bool OneOf(std::string_view name, const std::array<std::string_view, N>& names) 
 
 // Writes of these depend on nothing the written tensor held before.
 constexpr std::array<std::string_view, 2> kConstantFills = {"aten::zero_", "aten::fill_"};
+// Nor do these, which draw what they write.
+constexpr std::array<std::string_view, 7> kRandomFills = {
+    "aten::uniform_", "aten::normal_",    "aten::random_",    "aten::exponential_",
+    "aten::cauchy_",  "aten::geometric_", "aten::log_normal_"};
 constexpr std::array<std::string_view, 7> kCopies = {"aten::clone",        "aten::contiguous", "aten::copy_",
                                                      "aten::_to_copy",     "aten::to",         "aten::copy",
                                                      "aten::_reshape_copy"};
@@ -59,19 +64,24 @@ bool WritesStatistics(const AtenStep& step) {
          step.args[5].v == Value{true}.v;
 }
 
-// f(tensor id, written) for each tensor argument.
+enum class Use { kRead, kWritten, kOut };  // out: written, whatever was there (`out=`)
+
+// f(tensor id, use) for each tensor argument.
 template <typename F>
 void ForEachArgument(const AtenStep& step, const F& f) {
   const OpTraits& traits = TraitsOf(step.op);
   const bool statistics = WritesStatistics(step);
+  auto use_of = [&](size_t i) {
+    if (i >= traits.writes.size()) return Use::kRead;
+    return traits.outs[i] ? Use::kOut : traits.writes[i] ? Use::kWritten : Use::kRead;
+  };
   for (size_t i = 0; i < step.args.size(); ++i) {
-    const bool written = (i < traits.writes.size() && traits.writes[i]) || (statistics && (i == 3 || i == 4));
-    ForEachTensor(step.args[i], [&](TensorId id) { f(id, written); });
+    const Use use = statistics && (i == 3 || i == 4) ? Use::kWritten : use_of(i);
+    ForEachTensor(step.args[i], [&](TensorId id) { f(id, use); });
   }
   for (const auto& [name, value] : step.kwargs) {
-    const auto at = std::find(traits.names.begin(), traits.names.end(), name);
-    const bool written = at != traits.names.end() && traits.writes[at - traits.names.begin()];
-    ForEachTensor(value, [&](TensorId id) { f(id, written); });
+    const auto at = std::find(traits.names.begin(), traits.names.end(), name) - traits.names.begin();
+    ForEachTensor(value, [&](TensorId id) { f(id, use_of(static_cast<size_t>(at))); });
   }
 }
 
@@ -98,7 +108,7 @@ bool DrawsMask(const Plan& plan, const AtenStep& step) {
                                                       "aten::rand_like", "aten::randn_like"};
   if (!OneOf(WithoutOverload(step.op), kDraws)) return false;
   bool constant = true;
-  ForEachArgument(step, [&](TensorId id, bool) { constant &= IsConstantForOneUse(plan, id); });
+  ForEachArgument(step, [&](TensorId id, Use) { constant &= IsConstantForOneUse(plan, id); });
   return constant;
 }
 
@@ -106,7 +116,7 @@ bool SameDtype(const Plan& plan, const AtenStep& step) {
   bool same = true;
   if (step.outs.empty() || step.outs[0] == kNoTensor) return false;
   const Dtype dtype = plan.tensors[step.outs[0]].dtype;
-  ForEachArgument(step, [&](TensorId id, bool) { same &= plan.tensors[id].dtype == dtype; });
+  ForEachArgument(step, [&](TensorId id, Use) { same &= plan.tensors[id].dtype == dtype; });
   return same;
 }
 
@@ -132,7 +142,7 @@ OpKind KindOf(const Plan& plan, const AtenStep& step) {
   if (OneOf(base, kReshapes)) return OpKind::kLayout;
   if (OneOf(base, kConstantFills)) return OpKind::kFactory;
   bool tensors = false;
-  ForEachArgument(step, [&](TensorId, bool) { tensors = true; });
+  ForEachArgument(step, [&](TensorId, Use) { tensors = true; });
   if (!tensors || DrawsMask(plan, step)) return OpKind::kFactory;
   if (ReadsOnlyShape(base) && !base.starts_with("aten::rand")) return OpKind::kFactory;
   const bool writes = std::find(traits.writes.begin(), traits.writes.end(), true) != traits.writes.end();
@@ -195,8 +205,8 @@ bool DrawsRandom(const AtenStep& step) {
 
 std::vector<TensorId> WrittenArguments(const AtenStep& step) {
   std::vector<TensorId> ids;
-  ForEachArgument(step, [&](TensorId id, bool written) {
-    if (written) ids.push_back(id);
+  ForEachArgument(step, [&](TensorId id, Use use) {
+    if (use != Use::kRead) ids.push_back(id);
   });
   return ids;
 }
@@ -215,9 +225,9 @@ std::vector<TensorId> ReadArguments(const AtenStep& step) {
   const std::string_view base = WithoutOverload(step.op);
   std::vector<TensorId> ids;
   if (ReadsOnlyShape(base)) return ids;
-  const bool overwrites = base == "aten::copy_" || OneOf(base, kConstantFills);
-  ForEachArgument(step, [&](TensorId id, bool written) {
-    if (!(written && overwrites)) ids.push_back(id);
+  const bool overwrites = base == "aten::copy_" || OneOf(base, kConstantFills) || OneOf(base, kRandomFills);
+  ForEachArgument(step, [&](TensorId id, Use use) {
+    if (use == Use::kRead || (use == Use::kWritten && !overwrites)) ids.push_back(id);
   });
   return ids;
 }

@@ -26,6 +26,7 @@ struct OpTraits {
   bool view = false;               // some result aliases an argument that is not written
   std::vector<std::string> names;  // of the schema's arguments, positional order
   std::vector<bool> writes;        // of the schema's arguments: the call writes them
+  std::vector<bool> outs;          // of these: results are put there, whatever it was (`out=`)
 };
 
 // `op` as in a Plan, "aten::add.Tensor". Thread-safe; the reference stays valid.

@@ -2,54 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
-#include "verify/rules.h"
-#include "verify/verifier_calls.h"
+#include "verify/test_builder.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
-
-// A Plan under construction: every tensor is contiguous and has a storage of its own unless it is a view.
-struct Builder {
-  Plan plan;
-
-  TensorId Tensor(std::vector<int64_t> sizes, StorageId storage = -1, Dtype dtype = Dtype::kFloat32) {
-    TensorMeta meta;
-    meta.sizes = sizes;
-    meta.strides.assign(sizes.size(), 1);
-    for (size_t d = sizes.size(); d-- > 1;) meta.strides[d - 1] = meta.strides[d] * sizes[d];
-    meta.dtype = dtype;
-    meta.storage = storage >= 0 ? storage : static_cast<StorageId>(plan.storages.size());
-    if (storage < 0) plan.storages.push_back(meta.numel() * static_cast<int64_t>(DtypeSize(dtype)));
-    plan.tensors.push_back(meta);
-    return static_cast<TensorId>(plan.tensors.size()) - 1;
-  }
-  TensorId Input(std::vector<int64_t> sizes) {
-    const TensorId id = Tensor(std::move(sizes));
-    plan.inputs.push_back(Ref(id));
-    return id;
-  }
-  static Value Ref(TensorId id) { return Value{TensorRef{id}}; }
-  AtenStep& Call(const std::string& op, const std::vector<TensorId>& args, std::vector<TensorId> outs) {
-    AtenStep step{op, {}, {}, std::move(outs), 1};
-    for (const TensorId id : args) step.args.push_back(Ref(id));
-    plan.run.emplace_back(step);
-    return std::get<AtenStep>(plan.run.back());
-  }
-  void Launch(const std::vector<TensorId>& buffers) {
-    LaunchVariant variant;
-    variant.kernel = 0;
-    for (const TensorId id : buffers) variant.args.emplace_back(PointerArg{id});
-    plan.run.emplace_back(LaunchStep{{variant}, 2});
-  }
-  Plan Return(TensorId id) {
-    plan.outputs = {Ref(id)};
-    plan.structure = "*";
-    return plan;
-  }
-};
 
 double Flops(const std::string& op, const std::vector<std::vector<int64_t>>& in,
              const std::vector<int64_t>& out) {
@@ -207,29 +164,12 @@ TEST(Flow, DeadStepsAndOverwrittenResultsDoNotCount) {
   EXPECT_EQ(AtenWork(plan, flow).flops, 2 * 4 * 4 * 4);
 }
 
-Plan MatmulThenRelu(bool matmul_in_triton, bool relu_in_triton) {
-  Builder b;
-  const TensorId x = b.Input({64, 64}), w = b.Input({64, 64}), c = b.Tensor({64, 64}), y = b.Tensor({64, 64});
-  auto step = [&](bool triton, const std::string& op, std::vector<TensorId> in, TensorId out) {
-    if (!triton) {
-      b.Call(op, in, {out});
-      return;
-    }
-    b.Call("aten::empty_like", {x}, {out});
-    in.push_back(out);
-    b.Launch(in);
-  };
-  step(matmul_in_triton, "aten::mm", {x, w}, c);
-  step(relu_in_triton, "aten::relu", {c}, y);
-  return b.Return(y);
-}
-
 TEST(Work, ShareIsWhatTheLibraryDoesNotDo) {
   const Plan reference = MatmulThenRelu(false, false);
   const Work work = AtenWork(reference, FlowOf(reference));
   auto share = [&](bool matmul, bool relu) {
     const Plan candidate = MatmulThenRelu(matmul, relu);
-    return ShareOf(work, candidate, FlowOf(candidate));
+    return ShareOf(work, {}, candidate, FlowOf(candidate));
   };
   EXPECT_EQ(share(true, true).share(), 1);
   EXPECT_EQ(share(false, false).share(), 0);
@@ -237,63 +177,25 @@ TEST(Work, ShareIsWhatTheLibraryDoesNotDo) {
   EXPECT_GT(share(true, false).flops, 0.99);
 }
 
-TEST(Rules, TritonMustReachAnOutputAndStrictAllowsNothingElse) {
-  const Plan all = MatmulThenRelu(true, true), part = MatmulThenRelu(false, true),
-             none = MatmulThenRelu(false, false);
-  EXPECT_FALSE(CheckTriton(all, FlowOf(all), Mode::kStrict));
-  EXPECT_FALSE(CheckTriton(part, FlowOf(part), Mode::kHybrid));
-  const auto strict = CheckTriton(part, FlowOf(part), Mode::kStrict);
-  ASSERT_TRUE(strict);
-  EXPECT_EQ(strict->rule, "strict");
-  EXPECT_EQ(strict->evidence["op"], "aten::mm");
-  EXPECT_EQ(strict->evidence["line"], 1);
-  for (const Mode mode : {Mode::kStrict, Mode::kHybrid}) {
-    const auto objection = CheckTriton(none, FlowOf(none), mode);
-    ASSERT_TRUE(objection);
-    EXPECT_EQ(objection->rule, "no_triton");
-  }
-}
-
-TEST(Rules, WithoutLaunchesFillsWhatOnlyTheyWouldWrite) {
-  const Plan plan = WithoutLaunches(MatmulThenRelu(false, true));
-  ASSERT_EQ(plan.run.size(), 3u);
-  EXPECT_EQ(std::get<AtenStep>(plan.run[2]).op, "aten::fill_.Scalar");
-}
-
-TEST(Rules, ContractNamesTheFirstDifference) {
-  const Plan reference = MatmulThenRelu(false, false);
-  Plan candidate = reference;
-  EXPECT_FALSE(CheckContract(reference, candidate));
-  candidate.tensors[3].sizes = {64, 32};
-  EXPECT_EQ(CheckContract(reference, candidate)->outcome, Outcome::kWrongShape);
-  candidate = reference;
-  candidate.tensors[3].dtype = Dtype::kFloat16;
-  EXPECT_EQ(CheckContract(reference, candidate)->outcome, Outcome::kWrongDtype);
-  candidate = reference;
-  candidate.inputs.pop_back();
-  EXPECT_EQ(CheckContract(reference, candidate)->rule, "contract");
-  candidate = reference;
-  candidate.structure = "(*)";
-  EXPECT_EQ(CheckContract(reference, candidate)->outcome, Outcome::kWrongShape);
-}
-
-TEST(CallsInARow, ShareSetUpAndNothingElse) {
-  Builder b;
-  const TensorId x = b.Input({4}), w = b.Tensor({4}), y = b.Tensor({4});
-  b.plan.setup.emplace_back(AtenStep{"aten::ones", {}, {}, {w}, 1});
-  b.Call("aten::mul.Tensor", {x, w}, {y});
-  const Plan row = CallsInARow(b.Return(y), 3);
-  ASSERT_EQ(row.run.size(), 3u);
-  ASSERT_EQ(row.inputs.size(), 3u);
-  ASSERT_EQ(row.outputs.size(), 3u);
-  std::set<StorageId> storages = {row.tensors[y].storage};
-  for (size_t call = 1; call < 3; ++call) {
-    const auto& step = std::get<AtenStep>(row.run[call]);
-    EXPECT_EQ(step.args[0], row.inputs[call]);
-    EXPECT_EQ(step.args[1], Value{TensorRef{w}});
-    EXPECT_EQ(row.outputs[call], Value{TensorRef{step.outs[0]}});
-    EXPECT_TRUE(storages.insert(row.tensors[step.outs[0]].storage).second);
-  }
+TEST(Work, CopiesCountWhereTheReferenceDoesNothingButMove) {
+  Builder moves;
+  const TensorId a = moves.Input({32, 64}), b = moves.Tensor({64, 64});
+  moves.Call("aten::repeat", {a}, {b});
+  const Plan reference = moves.Return(b);
+  const Flow flow = FlowOf(reference);
+  auto share = [&](const std::string& copy) {
+    Builder builder;
+    const TensorId x = builder.Input({32, 64}), half = builder.Tensor({32, 64}), y = builder.Tensor({64, 64});
+    builder.Call(copy, {x}, {half});
+    builder.Launch({half, y});
+    const Plan candidate = builder.Return(y);
+    EXPECT_EQ(MovesOrComputes(candidate, FlowOf(candidate)), copy == "aten::clone");
+    return ShareOf(AtenWork(reference, flow), MovingWork(reference, flow), candidate, FlowOf(candidate));
+  };
+  EXPECT_EQ(share("aten::empty_like").share(), 1);
+  EXPECT_EQ(share("aten::clone").flops, 0.5);
+  const Plan product = MatmulThenRelu(false, false);
+  EXPECT_EQ(MovingWork(product, FlowOf(product)).bytes, 0);
 }
 
 }  // namespace

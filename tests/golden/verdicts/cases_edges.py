@@ -38,7 +38,7 @@ def groups_case() -> tuple:
     reference = model(view + scale + "q = torch.round(x / s)\n" + end, "[torch.randn(32, 512).half()]")
     return reference, both(
         ("reciprocal", view + scale + "q = torch.round(x * (1 / s))\n" + end, "passed"),
-        ("one_scale", view + "s = (x.abs().amax() / 127).expand(32, 4, 1)\nq = torch.round(x / s)\n" + end, "wrong_values"),
+        ("one_scale", view + "s = (x.abs().amax() / 127).repeat(32, 4, 1)\nq = torch.round(x / s)\n" + end, "wrong_values"),
         ("floored", view + scale + "q = torch.floor(x / s)\n" + end, "wrong_values"),
     ), []
 
