@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,13 +42,20 @@ bool ReadExactly(int fd, size_t bytes, Idle* idle, std::string* out) {
 
 }  // namespace
 
+void SetPatience(int fd, std::chrono::milliseconds patience) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+  const timeval time{seconds.count(), std::chrono::microseconds(patience - seconds).count()};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
+}
+
 bool SendFrame(int fd, const json& message, Idle* idle) {
   const std::string frame = EncodeFrame(message);
   for (std::string_view rest = frame; !rest.empty();) {
     Await(fd, POLLOUT, idle);
     const int flags = idle != nullptr && *idle ? MSG_DONTWAIT : 0;  // no more than there is room for
     const ssize_t count = send(fd, rest.data(), rest.size(), flags);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0 && (errno == EINTR || (errno == EAGAIN && flags != 0))) continue;
     if (count <= 0) return false;
     rest.remove_prefix(count);
   }

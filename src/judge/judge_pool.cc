@@ -46,6 +46,9 @@ void SeeOneGpu(const std::vector<std::string>& uuids, int number) {
 constexpr size_t kLookAhead = 64;          // waiting jobs that a judge may choose from, at the least
 constexpr size_t kLookAheadPerJudge = 4;   // so that few take over what another has the reference of
 constexpr size_t kWaitingPerGpuJudge = 3;  // recording runs ahead by so many jobs, and no further
+// With a judge that stops in the midst of a frame, or reads none (one makes a GPU's context first): deadlines
+// are not looked at meanwhile.
+constexpr std::chrono::seconds kPatience{60};
 constexpr auto kTimeToLetGo = std::chrono::seconds(2);  // of a GPU: giving 100 GB back takes 0.1 s
 
 // Of a judge that has nothing to say. (Its process may take long to end, with a GPU's memory to give back.)
@@ -135,6 +138,7 @@ void JudgePool::Start(Crew* crew, Process* process) {
     crew->live(static_cast<int>(process - crew->processes.data()), ends[1]);
   }
   close(ends[1]);
+  SetPatience(ends[0], kPatience);
   process->pid = pid;
   process->fd = ends[0];
 }

@@ -46,10 +46,11 @@ TimingRequest RequestFor(const VerifyOptions& options) {
 class Stopwatch {
  public:
   Stopwatch(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
-            const VerifyOptions& options)
+            const VerifyOptions& options, int variants)
       : task_(task),
         setting_(setting),
         bindings_(bindings),
+        variants_(variants),
         request_(RequestFor(options)),
         against_itself_(options.against_itself),
         options_(OptionsFor(options, Deadline(options.budget_seconds))) {
@@ -155,8 +156,8 @@ class Stopwatch {
   }
 
   void ChooseVariant(const Plan& candidate, Timings* timings) {
-    const int count = MostVariants(candidate);
-    if (count == 1) return;
+    const int count = std::min(variants_, MostVariants(candidate));
+    if (count <= 1) return;
     std::vector<std::unique_ptr<TimedPlan>> variants;
     for (int v = 0; v < count; ++v)
       variants.push_back(Make(fmt::format("variant {}", v), candidate, v, options_.allow_tf32));
@@ -175,13 +176,19 @@ class Stopwatch {
     return static_cast<double>(meta.numel()) * static_cast<double>(DtypeSize(meta.dtype));
   }
 
+  std::vector<TensorId> Returned() const {
+    std::vector<TensorId> outputs = TensorLeaves(task_.plan.outputs);
+    outputs.resize(task_.returned);
+    return outputs;
+  }
+
   // What has to be moved once: inputs and state that reach an output, and the outputs.
   double CompulsoryBytes() const {
     double bytes = 0;
     std::vector<TensorId> moved = TensorLeaves(task_.plan.inputs);
     for (const StateEntry& entry : task_.plan.state) moved.push_back(entry.tensor);
     for (TensorId id : moved) bytes += task_.flow.Reaches(task_.plan, id) ? Bytes(id) : 0;
-    for (TensorId id : TensorLeaves(task_.plan.outputs)) bytes += Bytes(id);
+    for (TensorId id : Returned()) bytes += Bytes(id);
     return bytes;
   }
 
@@ -190,8 +197,11 @@ class Stopwatch {
   double UnavoidableBytes() const {
     double read = 0, written = 0;
     const std::vector<TensorId> inputs = TensorLeaves(task_.plan.inputs);
-    for (const int leaf : task_.sensitive_inputs) read += Bytes(inputs[leaf]);
-    for (TensorId id : TensorLeaves(task_.plan.outputs)) written += Bytes(id);
+    for (const int leaf : task_.sensitive_inputs) {
+      // Of one that is written, most may stay as it is.
+      if (!task_.mutates_input[leaf]) read += Bytes(inputs[leaf]);
+    }
+    for (TensorId id : Returned()) written += Bytes(id);
     const auto l2 = static_cast<double>(Gpu::Current()->info().l2_bytes);
     return read + std::max(0.0, written - l2);
   }
@@ -219,6 +229,7 @@ class Stopwatch {
   const Task::Impl& task_;
   const Setting& setting_;
   const Bindings& bindings_;  // of the candidate's state
+  const int variants_;        // the first so many may be chosen
   const TimingRequest request_;
   const bool against_itself_;
   ReplayOptions options_;  // of the candidate, as the contract allows
@@ -278,9 +289,9 @@ nlohmann::json Timings::ToJson() const {
 
 std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Setting& setting,
                                                const Plan& candidate, const Bindings& bindings,
-                                               const VerifyOptions& options) {
+                                               const VerifyOptions& options, int variants) {
   try {
-    return Stopwatch(task, setting, bindings, options).Run(candidate);
+    return Stopwatch(task, setting, bindings, options, variants).Run(candidate);
   } catch (const TimingObjection& wrong) {
     return wrong.objection;
   } catch (const cuda::Hang& hang) {

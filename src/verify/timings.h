@@ -39,10 +39,11 @@ struct Timings {
   nlohmann::json ToJson() const;  // docs/formats/verdict.md, `timing`
 };
 
-// REQUIRES: the Gpu is open and the candidate is right with these bindings. An Objection when a timed call
-// goes wrong, or when the candidate is faster than the memory allows.
+// REQUIRES: the Gpu is open and the candidate is right with these bindings, in the first so many `variants`
+// of autotuned launches, from which the fastest is chosen. An Objection when a timed call goes wrong, or when
+// the candidate is faster than the memory allows.
 std::variant<Timings, Objection> TimeCandidate(const Task::Impl& task, const Setting& setting,
                                                const Plan& candidate, const Bindings& bindings,
-                                               const VerifyOptions& options);
+                                               const VerifyOptions& options, int variants);
 
 }  // namespace tritogen

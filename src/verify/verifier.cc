@@ -222,6 +222,7 @@ class Judgement {
   }
 
   // Any variant may turn out to be the fastest, so each runs what the first one ran, as far as time allows.
+  // Behind the first one for which it does not, none may be chosen.
   std::optional<Objection> RunVariants() {
     for (int v = 1; v < MostVariants(plan_); ++v) {
       auto objection = RunVariant(v);
@@ -239,16 +240,29 @@ class Judgement {
     std::optional<Objection> objection;
     const auto replayer = SetUp(plan_, options, &objection);
     const std::vector<Trial>& trials = setting_->trials;
-    for (size_t t = 0; t < trials.size() && !objection; ++t) {
-      if (t >= kTrialsOfVariants && deadline_.PastShare(0.5)) {
+    size_t ran = 0;
+    for (; ran < trials.size() && !objection; ++ran) {
+      if (ran >= kTrialsOfVariants && deadline_.PastShare(0.5)) {
         verdict_.notes.push_back(
-            fmt::format("autotuned variant {} ran {} trials: time ran short", variant, t));
+            fmt::format("autotuned variant {} ran {} trials: time ran short", variant, ran));
         break;
       }
-      objection = runs_.Run(*replayer, trials[t]);
+      objection = runs_.Run(*replayer, trials[ran]);
     }
     if (!objection) objection = FindCarried(options);
+    if (!objection && ran == trials.size()) objection = RunUnwatched(variant);
+    if (ran == trials.size() && judged_variants_ == variant) ++judged_variants_;
     return objection;
+  }
+
+  // As the first variant's calls in a row are, without poison.
+  std::optional<Objection> RunUnwatched(int variant) {
+    if (task_.options.confirm) return std::nullopt;
+    ReplayOptions options = OtherOptions();
+    options.variant = variant;
+    std::optional<Objection> objection;
+    const auto replayer = SetUp(plan_, options, &objection);
+    return replayer ? runs_.Run(*replayer, setting_->trials.front()) : objection;
   }
 
   const Trial& FirstGenerated() const {
@@ -311,13 +325,14 @@ class Judgement {
   std::optional<Objection> FindDecoys() {
     if (waivers_.no_triton || !MovesOrComputes(plan_, flow_)) return std::nullopt;
     const Plan without = WithoutLaunches(plan_);
-    std::optional<Objection> unused;
-    const auto replayer = SetUp(without, OptionsNow(), &unused);
-    if (!replayer) return std::nullopt;
+    std::optional<Objection> wrong;
+    const auto replayer = SetUp(without, OptionsNow(), &wrong);
     const std::vector<OutputError> errors = runs_.errors;
-    const bool right = !runs_.Run(*replayer, setting_->trials[0]) && !runs_.Run(*replayer, FirstGenerated());
+    if (!wrong) wrong = runs_.Run(*replayer, setting_->trials[0]);
+    if (!wrong) wrong = runs_.Run(*replayer, FirstGenerated());
     runs_.errors = errors;
-    if (!right) return std::nullopt;
+    if (wrong && wrong->outcome == Outcome::kTimeout) return wrong;  // slow enough never to be found out
+    if (wrong) return std::nullopt;
     verdict_.work = {};
     return Objection{Outcome::kRejected,
                      "the outputs are the same without the Triton launches",
@@ -328,7 +343,7 @@ class Judgement {
   std::optional<Objection> Time() {
     const Stage stage("timing");
     main_.reset();
-    auto timed = TimeCandidate(task_, *setting_, plan_, bindings_, options_);
+    auto timed = TimeCandidate(task_, *setting_, plan_, bindings_, options_, judged_variants_);
     if (auto* objection = std::get_if<Objection>(&timed)) return std::move(*objection);
     verdict_.timing = std::get<Timings>(timed).ToJson();
     return std::nullopt;
@@ -346,7 +361,8 @@ class Judgement {
   const Setting* setting_ = nullptr;
   Bindings bindings_;  // of the candidate's state
   std::unique_ptr<Replayer> main_;
-  size_t fresh_ = 0;  // trials made for this candidate alone
+  int judged_variants_ = 1;  // the first so many ran all trials
+  size_t fresh_ = 0;         // trials made for this candidate alone
   Verdict verdict_;
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "verify/replay_engine.h"
+#include "verify/verifier_evidence.h"
 #include "verify/verifier_second_look.h"
 #include "verify/verifier_trial_loan.h"
 #include "verify/work_ops.h"
@@ -94,6 +95,8 @@ std::optional<Objection> CheckCarried(const Task::Impl& task, const Bindings& bi
     TensorList outputs;
     if (!failure) failure = replayer.Run(CloneAll(loan.trial().inputs), trial.run_seed, &outputs);
     if (failure) {
+      // What is slow enough would never be found out otherwise.
+      if (failure->kind == ReplayFailure::Kind::kTimeout) return ObjectionOf(*failure);
       if (failure->kind != ReplayFailure::Kind::kMemoryError) return std::nullopt;
       Objection objection = Carried(candidate, suspect, failure->message);
       if (failure->line > 0) objection.evidence["line"] = failure->line;

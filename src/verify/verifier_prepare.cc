@@ -86,13 +86,17 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
   return std::nullopt;
 }
 
-// Static facts of the reference.
-void Inspect(Task::Impl* task) {
+// What the reference writes into its inputs is a part of its answer.
+void ExtendOutputs(Task::Impl* task) {
   const std::set<StorageId> written = WrittenStorages(task->plan);
   for (TensorId id : TensorLeaves(task->plan.inputs))
     task->mutates_input.push_back(written.contains(task->plan.tensors[id].storage));
   task->returned = TensorLeaves(task->plan.outputs).size();
   task->plan = WithWrittenInputs(task->plan, task->mutates_input);
+}
+
+// Static facts of the reference.
+void Inspect(Task::Impl* task) {
   const Plan& plan = task->plan;
   task->flow = FlowOf(plan);
   task->work = AtenWork(plan, task->flow);
@@ -177,6 +181,7 @@ VerifyOptions Resolved(VerifyOptions options, const Plan& plan) {
 std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions& options) {
   auto task = std::make_shared<Task::Impl>();
   task->plan = std::move(reference);
+  ExtendOutputs(task.get());
   task->options = Resolved(options, task->plan);
   task->weight_seed = SubSeed(options.seed, 2);
   const Deadline deadline(options.budget_seconds);
@@ -193,8 +198,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
                     static_cast<double>(peak) / (1 << 30),
                     static_cast<double>(task->options.memory_bytes) / (1 << 30))};
   }
-  if (TensorLeaves(task->plan.outputs).empty())
-    return TaskFailure{Outcome::kRuntimeError, "the reference returns no tensor"};
+  if (task->returned == 0) return TaskFailure{Outcome::kRuntimeError, "the reference returns no tensor"};
   try {
     const Stage stage("prepare: trials");
     Inspect(task.get());
