@@ -124,6 +124,21 @@ def kernel(x_ptr, out_ptr, n, B: tl.constexpr):
   ExpectIn("kept, 0, kernel, (16, 1, 1), {\"num_warps\": 8},", Shipped(kernels, body, 1));
 }
 
+TEST(Ship, RefusesTextThatCanTellWhereItIs) {
+  const std::string body = "        kernel[(8,)](x, out, x.numel())\n";
+  const std::string kernel = R"(
+@triton.jit
+def kernel(x_ptr, out_ptr, n):
+    i = tl.program_id(0) * WIDTH + tl.arange(0, WIDTH)
+    tl.store(out_ptr + i, tl.load(x_ptr + i, mask=i < n) * 2.0, mask=i < n)
+)";
+  ExpectIn("_launch(kept, 0, kernel,",
+           Shipped("WIDTH = tl.constexpr(triton.next_power_of_2(1000))\n" + kernel, body));
+  ExpectIn("__import__ is not for kernels",
+           Shipped("WIDTH = tl.constexpr(1024 if __import__('os').path.exists('/worker') else 1)\n" + kernel,
+                   body));
+}
+
 TEST(Ship, RefusesWhatRecordsToAnotherPlan) {
   const Plan reference = Recorded(Reference());
   Plan other = reference;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "emit/helpers.h"
+#include "emit/kernel_text.h"
 #include "emit/python_text.h"
 #include "emit/wrapper.h"
 
@@ -290,6 +291,7 @@ Plan WithVariant(const Plan& plan, int variant) {
 
 std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   const Plan plan = WithVariant(*request.plan, request.variant);
+  if (std::string why = RefusalOfKernels(plan); !why.empty()) return EmitFailure{std::move(why)};
   auto written = WriteBody(plan, request.is_function ? 8 : 12);
   if (auto* failure = std::get_if<EmitFailure>(&written)) return *failure;
   const Body& body = std::get<Body>(written);
@@ -306,9 +308,12 @@ std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   std::string out = Docstring(request);
   for (const std::string& line : futures) out += line + "\n";
   const std::vector<std::string> imports = OwnImports(plan);
+  const std::string kernels = KernelTexts(plan, imports);
+  if (const std::string name = ClashOf(source, kernels); !name.empty())
+    return EmitFailure{fmt::format("the original program and the kernels both define {}", name)};
   out += fmt::format("\nfrom typing import NamedTuple\n\n{}\n", fmt::join(imports, "\n"));
   out += fmt::format("\n# The original program, as it was handed in.\n\n{}\n# Triton kernels.\n{}", source,
-                     KernelTexts(plan, imports));
+                     kernels);
   out += kGuards;
   if (!body.state.empty()) out += kStateReader;
   out += kLauncher;
