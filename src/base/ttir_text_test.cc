@@ -27,6 +27,17 @@ module {
 )ttir");
 }
 
+TEST(StripLocationsTest, NothingThatRunsIsHidden) {
+  EXPECT_EQ(StripLocations("// loc(\n%x = real\n// )\n%y"), "\n%x = real\n\n%y");
+  EXPECT_EQ(StripLocations("%x \"// loc(\" // \"\n%y loc(a // )\n) %z"), "%x \"// loc(\"\n%y %z");
+  EXPECT_EQ(StripLocations("{a =\n#loc1} %x = real\n%y"), "{a =\n#loc1} %x = real\n%y");
+  EXPECT_EQ(StripLocations("#loc1 = loc(a) %x = real\n%y"), "#loc1 = loc(a) %x = real\n%y");
+  EXPECT_EQ(StripLocations("#a = loc(\nmodule\n#b = )"), "#a = loc(\nmodule\n#b = )");
+  EXPECT_EQ(StripLocations("#loc1 = loc(a)\n%y"), "%y");
+  EXPECT_EQ(StripLocations("tt.func public @loc(%x: i32 loc(#loc1))"), "tt.func public @loc(%x: i32)");
+  EXPECT_EQ(StripLocations("tt.call @a.loc(%x) : (i32) -> ()"), "tt.call @a.loc(%x) : (i32) -> ()");
+}
+
 TEST(StripLocationsTest, BrokenTextEnds) {
   for (const char* text : {"loc(", "x loc(\"", "\"open", "#loc", "\"\\", "alloc(1)"}) StripLocations(text);
   EXPECT_EQ(StripLocations("alloc(1)"), "alloc(1)");
