@@ -5,69 +5,15 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <map>
-#include <set>
-#include <thread>
-
 #include "base/error.h"
 #include "base/fd.h"
+#include "judge/test_judges.h"
 #include "plan/hash.h"
 #include "plan/parse.h"
 #include "plan/test_plans.h"
 
 namespace tritogen {
 namespace {
-
-void Sleep(double seconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-}
-
-// Writes into every socket this process has, as a judge whose memory a candidate has overwritten might.
-void WriteEverywhere(std::string_view bytes) {
-  for (int fd = 3; fd < 64; ++fd) (void)!write(fd, bytes.data(), bytes.size());
-}
-
-// A judge that does what the candidate's text says. Passes when that is nothing; the reason is its process
-// id.
-Judgement Act(const JudgeRequest& request) {
-  const std::string& text = request.candidate.text;
-  if (text == "abort") abort();
-  if (text == "segv") raise(SIGSEGV);
-  if (text == "kill") raise(SIGKILL);
-  if (text == "exit") _exit(3);
-  if (text == "no frame") WriteEverywhere(std::string("\x05\0\0\0hello", 9));
-  if (text == "endless frame") WriteEverywhere("\xff\xff\xff\xff");
-  if (text == "no reply") WriteEverywhere(std::string("\x05\0\0\0\x81\xa2ok\xc3", 9));
-  if (text == "throw") throw std::runtime_error("no luck");
-  if (text == "hang") Sleep(1000);
-  if (text == "slow") Sleep(0.5);
-  Judgement judgement;
-  judgement.verdict.outcome = Outcome::kPassed;
-  judgement.verdict.reason = std::to_string(getpid());
-  judgement.reference_failed = text == "bad reference";
-  judgement.plan = ParsePlan(SmallPlanMap());
-  return judgement;
-}
-
-JudgePool ActingPool(int judges, double grace_seconds = 60) {
-  return {[] { return Act; }, judges, grace_seconds};
-}
-
-JudgeRequest Ask(const std::string& text, double budget_seconds = 60) {
-  return {{}, {.text = text}, {.seed = 7, .budget_seconds = budget_seconds}};
-}
-
-std::map<std::string, JudgeReply> AllReplies(JudgePool* pool) {
-  std::map<std::string, JudgeReply> replies;
-  while (pool->unfinished() > 0) {
-    auto reply = pool->Next(30);
-    if (!reply || replies.count(reply->id)) break;  // a test of the count fails
-    std::string id = reply->id;
-    replies.emplace(std::move(id), std::move(*reply));
-  }
-  return replies;
-}
 
 TEST(JudgePool, AnswersEveryJobOnceInTheOrderOfFinishing) {
   JudgePool pool = ActingPool(2);
@@ -262,146 +208,6 @@ TEST(JudgePool, HandsTheWholeRequestOver) {
       1);
   pool.Submit("job", sent);
   EXPECT_EQ(pool.Next(30).value().verdict["reason"], show(sent));
-}
-
-// The first crew hands everything over whose text says so; the second one says what came, and where.
-Judgement HandOver(const JudgeRequest& request) {
-  Judgement judgement = Act(request);
-  if (request.candidate.text.starts_with("gpu ")) {
-    judgement.handover = GpuJob{.reference = ParsePlan(SmallPlanMap()),
-                                .candidate = ParsePlan(SmallPlanMap()),
-                                .reference_hash = request.candidate.text.substr(4),
-                                .options = request.options,
-                                .confirmed = "right there",
-                                .notes = {"from the first"},
-                                .jail_notes = {},
-                                .cache_key = "",
-                                .source = request.candidate.text,
-                                .large = request.candidate.text == "gpu large",
-                                .seconds = 2,
-                                .stages = {{"record", 1.5}}};
-  }
-  return judgement;
-}
-
-GpuJudge::Result Replay(const GpuJob& job) {
-  if (job.source == "gpu kill") raise(SIGKILL);
-  if (job.source == "gpu hang") Sleep(1000);
-  if (job.source.starts_with("gpu group")) Sleep(0.05);  // so that there are jobs to choose from
-  GpuJudge::Result result;
-  result.verdict.outcome = Outcome::kPassed;
-  result.verdict.reason = fmt::format("{} {} {}", getpid(), job.confirmed.value_or(""), job.notes.at(0));
-  result.verdict.seed = job.options.seed;
-  result.verdict.seconds = job.seconds;
-  result.verdict.stages = job.stages;
-  result.verdict.plan_hash = PlanHash(job.candidate);
-  result.last = job.source == "gpu last";
-  if (job.source == "gpu large") Sleep(0.02);
-  static int idle_calls = 0;  // of this process
-  if (job.source == "gpu idle") result.idle = [] { return ++idle_calls < 3; };
-  if (job.source == "gpu count") result.verdict.reason = std::to_string(idle_calls);
-  return result;
-}
-
-std::set<std::string> ProcessesOf(const std::map<std::string, JudgeReply>& replies) {
-  std::set<std::string> processes;
-  for (const auto& [id, reply] : replies) {
-    const std::string reason = reply.verdict.at("reason");
-    processes.insert(reason.substr(0, reason.find(' ')));
-  }
-  return processes;
-}
-
-JudgePool TwoCrews(int judges, int gpu_judges, double grace_seconds = 60, int gpus = 1) {
-  return {
-      [] { return HandOver; }, judges, [](int) { return Replay; }, gpu_judges, grace_seconds, nullptr, gpus};
-}
-
-TEST(TwoCrews, WhatIsHandedOverArrivesWholeAndTheRestDoesNot) {
-  JudgePool pool = TwoCrews(2, 1);
-  pool.Submit("here", Ask(""));
-  pool.Submit("there", Ask("gpu a"), /*want_plan=*/true);
-  const auto replies = AllReplies(&pool);
-  ASSERT_EQ(replies.size(), 2u);
-  const nlohmann::json& verdict = replies.at("there").verdict;
-  EXPECT_TRUE(verdict.at("reason").get<std::string>().ends_with(" right there from the first"));
-  EXPECT_EQ(verdict.at("seed"), 7);
-  EXPECT_EQ(verdict.at("seconds"), 2);
-  EXPECT_EQ(verdict.at("stages").at("record"), 1.5);
-  ASSERT_TRUE(replies.at("there").plan);
-  EXPECT_EQ(PlanHash(*replies.at("there").plan), verdict.at("plan_hash"));
-  EXPECT_EQ(replies.at("here").outcome, "passed");
-}
-
-TEST(TwoCrews, ADeathInTheSecondIsItsJobsOwn) {
-  JudgePool pool = TwoCrews(2, 1, /*grace_seconds=*/0.5);
-  pool.Submit("kill", Ask("gpu kill"));
-  pool.Submit("hang", Ask("gpu hang", 0.5));
-  pool.Submit("last", Ask("gpu last"));
-  for (int i = 0; i < 12; ++i) pool.Submit(std::to_string(i), Ask("gpu a"));
-  const auto replies = AllReplies(&pool);
-  ASSERT_EQ(replies.size(), 15u);
-  EXPECT_EQ(replies.at("kill").outcome, "killed");
-  EXPECT_EQ(replies.at("hang").outcome, "timeout");
-  for (const auto& [id, reply] : replies) {
-    const bool dies = id == "kill" || id == "hang";
-    EXPECT_EQ(reply.outcome == "passed", !dies) << id;
-  }
-}
-
-TEST(TwoCrews, JobsOfOneReferenceStayWithOneProcess) {
-  JudgePool pool = TwoCrews(1, 2);  // one hands over, so that the two groups arrive in turns
-  for (int i = 0; i < 20; ++i)
-    pool.Submit(std::to_string(i), Ask(i % 2 == 0 ? "gpu group 0" : "gpu group 1"));
-  std::map<int, std::set<std::string>> processes;
-  for (const auto& [id, reply] : AllReplies(&pool)) {
-    const std::string reason = reply.verdict.at("reason");
-    processes[std::stoi(id) % 2].insert(reason.substr(0, reason.find(' ')));
-  }
-  EXPECT_LE(processes[0].size() + processes[1].size(), 3u);  // of four: only the first ones may go astray
-}
-
-TEST(TwoCrews, LargeJobsOfOneReferenceAreOneProcesssAlone) {
-  JudgePool pool = TwoCrews(3, 2);
-  for (int i = 0; i < 12; ++i) pool.Submit(std::to_string(i), Ask("gpu large"));
-  EXPECT_EQ(ProcessesOf(AllReplies(&pool)).size(), 1u);
-}
-
-// One process keeps memory for them on each GPU; who shares it with that one leaves them alone.
-TEST(TwoCrews, LargeJobsOfOneReferenceGoToAllGpus) {
-  JudgePool pool = TwoCrews(3, 4, 60, /*gpus=*/2);
-  for (int i = 0; i < 24; ++i) pool.Submit(std::to_string(i), Ask("gpu large"));
-  EXPECT_EQ(ProcessesOf(AllReplies(&pool)).size(), 2u);
-}
-
-TEST(TwoCrews, EachGpuJudgeKnowsItsNumber) {
-  JudgePool pool([] { return HandOver; }, 4,
-                 [](int number) {
-                   return [number](const GpuJob& job) {
-                     Sleep(0.05);
-                     GpuJudge::Result result = Replay(job);
-                     result.verdict.reason = std::to_string(number);
-                     return result;
-                   };
-                 },
-                 4);
-  for (int i = 0; i < 24; ++i) pool.Submit(std::to_string(i), Ask("gpu a"));
-  std::set<std::string> numbers;
-  for (const auto& [id, reply] : AllReplies(&pool)) numbers.insert(reply.verdict.at("reason"));
-  EXPECT_EQ(numbers, (std::set<std::string>{"0", "1", "2", "3"}));
-}
-
-TEST(TwoCrews, WhoHasNothingToDoIsCalledUntilItHasHadEnough) {
-  JudgePool pool = TwoCrews(1, 1);
-  auto count = [&] {
-    pool.Submit("count", Ask("gpu count"));
-    return pool.Next(30).value().verdict.at("reason").get<std::string>();
-  };
-  EXPECT_EQ(count(), "0");
-  pool.Submit("idle", Ask("gpu idle"));
-  pool.Next(30);
-  Sleep(0.5);
-  EXPECT_EQ(count(), "3");
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class Lifter {
     }
     program_.structure = plan_.structure;
     DropCopies(&program_);
-    DropDead();
+    DropDead(&program_);
     Canonicalise(&program_);
     return std::move(program_);
   }
@@ -352,8 +352,6 @@ class Lifter {
     return node;
   }
 
-  void DropDead();
-
   static constexpr int kMostDepth = 256;
 
   const Plan& plan_;
@@ -364,40 +362,6 @@ class Lifter {
   std::unordered_map<TensorId, int> makers_;       // step of set-up that made the tensor
   std::unordered_map<StorageId, int> last_write_;  // step of set-up that last wrote in place
 };
-
-// Keeps inputs and what the outputs need, and puts leaves in front of operations: inputs, parameters and
-// buffers, constants.
-void Lifter::DropDead() {
-  std::vector<Node>& nodes = program_.nodes;
-  std::vector<bool> alive(nodes.size(), false);
-  for (const NodeRef& output : program_.outputs) {
-    if (output.id >= 0) alive[output.id] = true;
-  }
-  for (size_t id = nodes.size(); id-- > 0;) {
-    alive[id] = alive[id] || nodes[id].kind == NodeKind::kInput;
-    if (alive[id]) ForEachRef(nodes[id], [&](NodeRef& ref) { alive[ref.id] = true; });
-  }
-  auto rank = [&](NodeId id) {
-    NodeKind kind = nodes[id].kind;
-    return kind == NodeKind::kInput ? 0 : kind == NodeKind::kOp ? 3 : kind == NodeKind::kConstant ? 2 : 1;
-  };
-  std::vector<NodeId> order;
-  for (size_t id = 0; id < nodes.size(); ++id) {
-    if (alive[id]) order.push_back(static_cast<NodeId>(id));
-  }
-  std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return rank(a) < rank(b); });
-  std::vector<NodeId> renamed(nodes.size(), -1);
-  for (size_t i = 0; i < order.size(); ++i) renamed[order[i]] = static_cast<NodeId>(i);
-  std::vector<Node> kept;
-  for (NodeId id : order) {
-    kept.push_back(std::move(nodes[id]));
-    ForEachRef(kept.back(), [&](NodeRef& ref) { ref.id = renamed[ref.id]; });
-  }
-  for (NodeRef& output : program_.outputs) {
-    if (output.id >= 0) output.id = renamed[output.id];
-  }
-  nodes = std::move(kept);
-}
 
 }  // namespace
 

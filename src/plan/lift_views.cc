@@ -179,4 +179,36 @@ void DropCopies(Program* program) {
   for (NodeRef& output : program->outputs) without(output);
 }
 
+void DropDead(Program* program) {
+  std::vector<Node>& nodes = program->nodes;
+  std::vector<bool> alive(nodes.size(), false);
+  for (const NodeRef& output : program->outputs) {
+    if (output.id >= 0) alive[output.id] = true;
+  }
+  for (size_t id = nodes.size(); id-- > 0;) {
+    alive[id] = alive[id] || nodes[id].kind == NodeKind::kInput;
+    if (alive[id]) ForEachRef(nodes[id], [&](NodeRef& ref) { alive[ref.id] = true; });
+  }
+  auto rank = [&](NodeId id) {
+    NodeKind kind = nodes[id].kind;
+    return kind == NodeKind::kInput ? 0 : kind == NodeKind::kOp ? 3 : kind == NodeKind::kConstant ? 2 : 1;
+  };
+  std::vector<NodeId> order;
+  for (size_t id = 0; id < nodes.size(); ++id) {
+    if (alive[id]) order.push_back(static_cast<NodeId>(id));
+  }
+  std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return rank(a) < rank(b); });
+  std::vector<NodeId> renamed(nodes.size(), -1);
+  for (size_t i = 0; i < order.size(); ++i) renamed[order[i]] = static_cast<NodeId>(i);
+  std::vector<Node> kept;
+  for (NodeId id : order) {
+    kept.push_back(std::move(nodes[id]));
+    ForEachRef(kept.back(), [&](NodeRef& ref) { ref.id = renamed[ref.id]; });
+  }
+  for (NodeRef& output : program->outputs) {
+    if (output.id >= 0) output.id = renamed[output.id];
+  }
+  nodes = std::move(kept);
+}
+
 }  // namespace tritogen

@@ -1,4 +1,5 @@
-// Views in a Program: which operation makes one, and how a write through it reaches the tensor it views.
+// Views in a Program: which operation makes one, and how a write through it reaches the tensor it views. And
+// what is left out of a Program in the end.
 #pragma once
 
 #include <optional>
@@ -23,5 +24,9 @@ std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, 
 // Drops `clone`s. A copy is the value itself, except where it is all that tells an output's memory from that
 // of an input, of state or of another output.
 void DropCopies(Program* program);
+
+// Keeps inputs and what the outputs need, and puts leaves in front of operations: inputs, parameters and
+// buffers, constants.
+void DropDead(Program* program);
 
 }  // namespace tritogen
