@@ -34,6 +34,12 @@ SNIPPETS = [
     "{{ 'ABC' | lower }}{{ 'abc' | upper }}{{ ' t ' | trim }}{{ missing | default('d') }}{{ messages | first | length }}{{ 'a-b' | replace('-', '+') }}",
     "{% if messages[0]['role'] == 'system' %}S{% elif messages | length > 2 %}L{% else %}O{% endif %}{{ raise_exception('no: ' + messages[0].role) }}",
     "a {% if true %} b {%- endif +%} c\n   {%+ if true %}d{% endif %}\n\t{% if true -%}\n\n e{% endif %}\n{{ \"q'\\\"\\n\" }}",
+    "{{ strftime_now is defined }}{{ raise_exception is defined }}{{ range is defined }}{{ nothing is defined }}{{ 'f' if strftime_now }}",
+    "{{ 'a' + 1 ~ 'b' }}{{ 2 * 3 ~ 4 }}{{ 'n' ~ -1 }}{{ 1 ~ 2 == '12' }}", "{{ 'x' ~ 1 + 2 }}", "{{ -(3)|string }}{{ - 2 + 5 }}{{ 2 - -2 }}",
+    "{{ ''|default('y', boolean=true) }}{{ none|default(default_value='n', boolean=true) }}{{ ''|default('z') }}|{{ [1]|tojson(ensure_ascii=false) }}",
+    "{{ 1 == true }}{{ 0 == false }}{{ '1' == true }}{{ {'a':1,'b':2} == {'b':2,'a':1.0} }}{{ [1, [true]] == [true, [1]] }}{{ true in [1] }}{{ {} == [] }}",
+    "{{ 1 < 2 < 3 }}{{ 1 < 3 < 2 }}{{ 1 == 1 == 2 }}{{ 'a' != 'b' not in ['b'] }}{{ 3 > 2 > 1 == 1 }}",
+    "{{ 'abc'[1::9223372036854775807] }}{{ range(0, 9223372036854775807, 4611686018427387904)|list|length }}",
 ]
 
 

@@ -60,6 +60,12 @@ TEST(ChatTemplate, WhatIsNotSupportedIsNamedWithItsLine) {
       {"{{ 'a }}", "a tag without '}}'"},
       {"{{ a.b.c }}", "'b' of an undefined value"},
       {"{{ messages }}", "tojson"},
+      {"{{ range }}", "a function where text is expected"},
+      {"{{ 'a b'.split(maxsplit=1) }}",
+       "arguments by name (maxsplit) are not supported for the method 'split'"},
+      {"{{ 'xa' | trim(chars='x') }}", "the argument 'chars' of the filter 'trim' is not supported"},
+      {"{{ [1] | tojson(sort_keys=true) }}", "the argument 'sort_keys' of the filter 'tojson'"},
+      {"{{ namespace([1]) }}", "the function 'namespace' is not supported"},
       {"{{ " + std::string(200, '(') + "1 }}", "nested too deeply"},
       {"{% for a in range(90000) %}{{ 'x' " + Repeated("~ a ", 300) + "}}{% endfor %}", "2 million steps"},
       {"{{ 1 " + Repeated("+ 1 ", 20000) + "}}", "too long"},
@@ -70,6 +76,14 @@ TEST(ChatTemplate, WhatIsNotSupportedIsNamedWithItsLine) {
   }
   EXPECT_NE(Outcome("", Value::parse(R"([{"role":"user"},{"content":"x"}])"), {}).find("messages[1]"),
             std::string::npos);
+}
+
+// Llama 3.2's templates write today's date where there is a clock, else one of 2024.
+TEST(ChatTemplate, TheClockIsFound) {
+  const std::string source =
+      "{% if strftime_now is defined %}{{ strftime_now('%Y') }}{% else %}26 Jul 2024{% endif %}";
+  const std::string text = Outcome(source, Value::array(), {});
+  EXPECT_EQ(text.size(), 4u) << text;
 }
 
 TEST(ChatTemplate, IsFoundInAModelFolder) {

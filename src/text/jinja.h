@@ -52,7 +52,7 @@ struct Statement {
 // Throws FormatError with the line for what is malformed or not supported.
 std::vector<Statement> Parse(std::string_view source);
 
-// Throws FormatError for what fails while rendering (raise_exception, a wrong type), for more than 10 million
+// Throws FormatError for what fails while rendering (raise_exception, a wrong type), for more than 2 million
 // steps and for more than 64 MB of text.
 std::string Render(const std::vector<Statement>& statements, const Value& variables);
 

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "base/error.h"
 #include "base/utf8.h"
 #include "text/jinja.h"
@@ -11,8 +13,8 @@ using Kind = Expression::Kind;
 constexpr int kMaxDepth = 100;
 constexpr size_t kMaxTokens = 1000;
 
-// Expressions by recursive descent, loosest first: choice, or, and, not, comparison, ~, sum, product, sign,
-// postfix.
+// Expressions by recursive descent, loosest first: choice, or, and, not, comparison, sum, ~, product, sign,
+// postfix. (In Jinja ~ binds closer than +: 'a' + 1 ~ 'b' is 'a1b'.)
 class ExpressionParser {
  public:
   ExpressionParser(std::string_view text, int line) : tokens_(Tokens(text, line)), line_(line) {
@@ -88,37 +90,47 @@ class ExpressionParser {
   Expression Not() {
     const Nested nested(this);
     if (Take("not")) return Make(Kind::kUnary, "not", {Not()});
+    Expression left = Sum();
+    std::optional<Expression> all;
+    for (;;) {
+      const std::optional<std::string> op = TakeComparison();
+      if (!op) return all ? *std::move(all) : std::move(left);
+      Expression right = Sum();
+      Expression one = Make(Kind::kBinary, *op == "not in" ? "in" : *op, {std::move(left), right});
+      if (*op == "not in") one = Make(Kind::kUnary, "not", {std::move(one)});
+      // a < b < c is a < b and b < c
+      all = all ? Make(Kind::kBinary, "and", {*std::move(all), std::move(one)}) : std::move(one);
+      left = std::move(right);
+    }
+  }
+
+  std::optional<std::string> TakeComparison() {
+    if (Take("not")) {
+      Expect("in");
+      return "not in";
+    }
+    for (const char* op : {"==", "!=", "<=", ">=", "<", ">", "in"}) {
+      if (Take(op)) return op;
+    }
+    return std::nullopt;
+  }
+
+  Expression Sum() {
     Expression left = Concatenation();
     for (;;) {
-      if (Take("not")) {
-        Expect("in");
-        left = Make(Kind::kUnary, "not", {Make(Kind::kBinary, "in", {std::move(left), Concatenation()})});
-        continue;
-      }
-      bool found = false;
-      for (const std::string op : {"==", "!=", "<=", ">=", "<", ">", "in"}) {
-        if (!found && (found = Take(op))) left = Make(Kind::kBinary, op, {std::move(left), Concatenation()});
-      }
-      if (!found) return left;
+      if (Take("+"))
+        left = Make(Kind::kBinary, "+", {std::move(left), Concatenation()});
+      else if (Take("-"))
+        left = Make(Kind::kBinary, "-", {std::move(left), Concatenation()});
+      else
+        return left;
     }
   }
 
   Expression Concatenation() {
-    Expression left = Sum();
-    while (Take("~")) left = Make(Kind::kBinary, "~", {std::move(left), Sum()});
-    return left;
-  }
-
-  Expression Sum() {
     Expression left = Product();
-    for (;;) {
-      if (Take("+"))
-        left = Make(Kind::kBinary, "+", {std::move(left), Product()});
-      else if (Take("-"))
-        left = Make(Kind::kBinary, "-", {std::move(left), Product()});
-      else
-        return left;
-    }
+    while (Take("~")) left = Make(Kind::kBinary, "~", {std::move(left), Product()});
+    return left;
   }
 
   Expression Product() {
@@ -132,11 +144,11 @@ class ExpressionParser {
     }
   }
 
-  Expression Sign() {
+  // Filters and tests take the sign along: -x | f is (-x) | f.
+  Expression Sign(bool filters = true) {
     const Nested nested(this);
-    if (Take("-")) return Make(Kind::kUnary, "-", {Sign()});
-    Expression value = Postfix(Primary());
-    for (;;) {
+    Expression value = Take("-") ? Make(Kind::kUnary, "-", {Sign(/*filters=*/false)}) : Postfix(Primary());
+    while (filters) {
       if (Take("|")) {
         value = Make(Kind::kFilter, Name(), {std::move(value)});
         if (Take("(")) Arguments(&value);
@@ -146,9 +158,10 @@ class ExpressionParser {
         value = Make(Kind::kTest, Name(), {std::move(value)});
         if (negated) value = Make(Kind::kUnary, "not", {std::move(value)});
       } else {
-        return value;
+        break;
       }
     }
+    return value;
   }
 
   Expression Postfix(Expression value) {

@@ -131,7 +131,7 @@ class Renderer {
         return e.literal;
       case Kind::kName: {
         const Value* found = Find(e.text);
-        return found ? *found : Undefined();
+        return found ? *found : IsFunction(e.text) ? Function() : Undefined();
       }
       case Kind::kList: {
         Value list = Value::array();
@@ -154,6 +154,7 @@ class Renderer {
       case Kind::kCall:
         return Call(e);
       case Kind::kMethod:
+        if (!e.named.empty()) FailNamed(e, "method");
         return Method(Evaluate(e.children[0]), e.text, EvaluateAll(e.children, 1));
       case Kind::kFilter:
         return Filter(Evaluate(e.children[0]), e.text, EvaluateAll(e.children, 1), EvaluateNamed(e));
@@ -195,9 +196,20 @@ class Renderer {
     return Arithmetic(e.text, left, right);
   }
 
+  // Templates ask whether they are there: {% if strftime_now is defined %}.
+  static bool IsFunction(std::string_view name) {
+    return name == "namespace" || name == "raise_exception" || name == "strftime_now" || name == "range";
+  }
+
+  [[noreturn]] static void FailNamed(const Expression& e, std::string_view what) {
+    FailRender(fmt::format("arguments by name ({}) are not supported for the {} '{}'", e.named[0].first, what,
+                           e.text));
+  }
+
   Value Call(const Expression& e) {
     const std::vector<Value> arguments = EvaluateAll(e.children, 0);
-    if (e.text == "namespace") return EvaluateNamed(e);
+    if (e.text == "namespace" && arguments.empty()) return EvaluateNamed(e);
+    if (!e.named.empty()) FailNamed(e, "function");
     if (e.text == "raise_exception") {
       throw FormatError(
           PrintableText(arguments.empty() ? "the chat template refuses" : ToText(arguments[0]), 1000));
@@ -223,7 +235,9 @@ class Renderer {
     const int64_t step = arguments.size() > 2 ? arguments[2].get<int64_t>() : 1;
     if (step == 0) FailRender("range with a step of 0");
     Value list = Value::array();
-    for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
+    int64_t i = begin;
+    for (bool more = true; more && (step > 0 ? i < end : i > end);
+         more = !__builtin_add_overflow(i, step, &i)) {
       if (list.size() == 100'000) FailRender("a range of more than 100000");
       list.push_back(i);
     }

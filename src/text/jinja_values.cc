@@ -113,6 +113,7 @@ bool IsTrue(const Value& value) {
   if (IsUndefined(value) || value.is_null()) return false;
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number()) return value.get<double>() != 0;
+  if (value.is_binary()) return true;
   return value.is_string() ? !value.get_ref<const std::string&>().empty() : !value.empty();
 }
 
@@ -122,6 +123,7 @@ std::string ToText(const Value& value) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
   if (value.is_number()) return value.dump();
+  if (value.is_binary()) FailRender("a function where text is expected");
   FailRender("a list or a map where text is expected; tojson writes them");
 }
 
@@ -139,6 +141,7 @@ Value ToList(const Value& value) {
 
 std::string ToJson(const Value& value, int indent) {
   const auto write = [&](const auto& self, const Value& v, int depth) -> std::string {
+    if (v.is_binary()) FailRender("tojson of a function");
     if (!v.is_structured()) return IsUndefined(v) ? "null" : v.dump();
     if (v.empty()) return v.is_array() ? "[]" : "{}";
     const std::string gap =
@@ -175,7 +178,8 @@ Value Index(const Value& object, const Value& index) {
 
 Value Slice(const Value& object, std::optional<int64_t> begin, std::optional<int64_t> end,
             std::optional<int64_t> step) {
-  const int64_t by = step.value_or(1);
+  constexpr int64_t kMostStep = int64_t{1} << 40;  // beyond any size, and far from overflow
+  const int64_t by = std::clamp(step.value_or(1), -kMostStep, kMostStep);
   if (by == 0) FailRender("a slice with a step of 0");
   if (!object.is_array() && !object.is_string()) FailRender("a slice of what is no list and no string");
   const Value list = ToList(object);
@@ -196,9 +200,20 @@ Value Slice(const Value& object, std::optional<int64_t> begin, std::optional<int
   return text;
 }
 
+// As in Python: true is 1, and the order of a map's keys says nothing.
 bool Equal(const Value& a, const Value& b) {
   if (IsUndefined(a) || IsUndefined(b)) return IsUndefined(a) && IsUndefined(b);
-  return a == b;
+  if (a.is_boolean() != b.is_boolean()) {
+    const Value &boolean = a.is_boolean() ? a : b, &other = a.is_boolean() ? b : a;
+    return other.is_number() && other == Value(boolean.get<bool>() ? 1 : 0);
+  }
+  if (!a.is_structured() || a.type() != b.type()) return a == b;
+  if (a.size() != b.size()) return false;
+  if (a.is_array()) return std::equal(a.begin(), a.end(), b.begin(), Equal);
+  return std::all_of(a.items().begin(), a.items().end(), [&](const auto& item) {
+    const auto found = b.find(item.key());
+    return found != b.end() && Equal(item.value(), *found);
+  });
 }
 
 bool Contains(const Value& container, const Value& item) {
@@ -277,8 +292,32 @@ Value Method(const Value& object, const std::string& name, const std::vector<Val
                          IsUndefined(object) ? "undefined" : object.type_name()));
 }
 
+namespace {
+
+// What an argument is called, or comes as. Nothing: it is not given.
+const Value* Argument(const std::vector<Value>& arguments, size_t place, const Value& named,
+                      const std::string& name) {
+  if (place < arguments.size()) return &arguments[place];
+  const auto found = named.find(name);
+  return found == named.end() ? nullptr : &*found;
+}
+
+// An argument that is not looked at must not be given.
+void CheckNamed(const std::string& filter, const Value& named) {
+  for (const auto& [name, value] : named.items()) {
+    const bool known = filter == "default" || filter == "d" ? name == "default_value" || name == "boolean"
+                       : filter == "tojson"                 ? name == "indent" || name == "ensure_ascii"
+                                                            : false;
+    if (!known)
+      FailRender(fmt::format("the argument '{}' of the filter '{}' is not supported", name, filter));
+  }
+}
+
+}  // namespace
+
 Value Filter(const Value& value, const std::string& name, const std::vector<Value>& arguments,
              const Value& named) {
+  CheckNamed(name, named);
   if (name == "trim") return Strip(ToText(value), arguments, true, true);
   if (name == "length" || name == "count") return Length(value);
   if (name == "string") return ToText(value);
@@ -293,8 +332,10 @@ Value Filter(const Value& value, const std::string& name, const std::vector<Valu
   if (name == "replace" && arguments.size() == 2)
     return Replace(ToText(value), Text(arguments[0]), Text(arguments[1]));
   if (name == "default" || name == "d") {
-    const bool use = IsUndefined(value) || (arguments.size() > 1 && IsTrue(arguments[1]) && !IsTrue(value));
-    return !use ? value : arguments.empty() ? Value("") : arguments[0];
+    const Value* const otherwise = Argument(arguments, 0, named, "default_value");
+    const Value* const boolean = Argument(arguments, 1, named, "boolean");
+    const bool use = IsUndefined(value) || (boolean && IsTrue(*boolean) && !IsTrue(value));
+    return !use ? value : otherwise ? *otherwise : Value("");
   }
   if (name == "join") {
     std::string out;
@@ -306,10 +347,11 @@ Value Filter(const Value& value, const std::string& name, const std::vector<Valu
     return out;
   }
   if (name == "tojson") {
-    const Value indent = named.contains("indent") ? named["indent"]
-                         : arguments.empty()      ? Value()
-                                                  : arguments[0];
-    return ToJson(value, indent.is_number_integer() ? std::clamp(indent.get<int>(), 0, 16) : -1);
+    // transformers' own filter, whose first argument is not Jinja's.
+    const Value* const ascii = Argument(arguments, 0, named, "ensure_ascii");
+    const Value* const indent = Argument(arguments, 1, named, "indent");
+    if (ascii && IsTrue(*ascii)) FailRender("tojson with ensure_ascii is not supported");
+    return ToJson(value, indent && indent->is_number_integer() ? std::clamp(indent->get<int>(), 0, 16) : -1);
   }
   FailRender(fmt::format("the filter '{}' is not supported", name));
 }

@@ -14,6 +14,10 @@ namespace tritogen::jinja {
 inline Value Undefined() {
   return Value(Value::value_t::discarded);
 }
+// A function as a value: it is there, and true.
+inline Value Function() {
+  return Value::binary({});
+}
 bool IsTrue(const Value& value);
 std::string ToText(const Value& value);              // as print does; nothing for undefined
 Value ToList(const Value& value);                    // what a for goes over
