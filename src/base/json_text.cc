@@ -37,6 +37,16 @@ std::string Reason(const nlohmann::json::parse_error& error) {
   return PrintableText(what, 300);
 }
 
+auto NamingFaults(const auto& parse) {
+  try {
+    return parse();
+  } catch (const nlohmann::json::parse_error& error) {
+    throw FormatError(fmt::format("not JSON: {}", Reason(error)));
+  } catch (const nlohmann::json::out_of_range& error) {  // a number that no double holds
+    throw FormatError("not JSON: a number out of range");
+  }
+}
+
 }  // namespace
 
 nlohmann::json ParseJson(std::string_view text, DuplicateKeys duplicates) {
@@ -51,14 +61,24 @@ nlohmann::json ParseJson(std::string_view text, DuplicateKeys duplicates) {
     }
     return true;
   };
-  try {
+  return NamingFaults([&] {
     return duplicates == DuplicateKeys::kRefuse ? nlohmann::json::parse(text, refuse)
                                                 : nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw FormatError(fmt::format("not JSON: {}", Reason(error)));
-  } catch (const nlohmann::json::out_of_range& error) {  // a number that no double holds
-    throw FormatError("not JSON: a number out of range");
-  }
+  });
+}
+
+nlohmann::ordered_json ParseJsonInOrder(std::string_view text) {
+  CheckDepth(text);
+  std::vector<size_t> keys;  // of the objects around the place
+  const auto count = [&](int, nlohmann::ordered_json::parse_event_t event, nlohmann::ordered_json&) {
+    using Event = nlohmann::ordered_json::parse_event_t;
+    if (event == Event::object_start) keys.push_back(0);
+    if (event == Event::object_end) keys.pop_back();
+    if (event == Event::key && ++keys.back() > kMostKeysInOrder)
+      throw FormatError(fmt::format("an object with more than {} keys", kMostKeysInOrder));
+    return true;
+  };
+  return NamingFaults([&] { return nlohmann::ordered_json::parse(text, count); });
 }
 
 }  // namespace tritogen

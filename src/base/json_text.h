@@ -14,4 +14,9 @@ enum class DuplicateKeys { kLastWins, kRefuse };
 // to.
 nlohmann::json ParseJson(std::string_view text, DuplicateKeys duplicates = DuplicateKeys::kLastWins);
 
+// The same, with the keys of objects in the order of the text. They are looked up one by one, so an object
+// with more than kMostKeysInOrder of them is refused: its reading would take quadratic time.
+nlohmann::ordered_json ParseJsonInOrder(std::string_view text);
+inline constexpr size_t kMostKeysInOrder = 512;
+
 }  // namespace tritogen

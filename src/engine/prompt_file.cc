@@ -12,12 +12,12 @@
 namespace tritogen {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr size_t kMostBytes = size_t{4} << 30;
 
 void ReadLine(std::string_view line, Prompt* prompt) {
-  const json object = ParseJson(line);
+  const json object = ParseJsonInOrder(line);
   if (!object.is_object()) throw FormatError("not a JSON object");
   if (object.contains("id")) {
     const json& id = object["id"];

@@ -12,11 +12,11 @@
 namespace tritogen {
 
 struct Prompt {
-  std::string id;           // the line's own, or "line 3"
-  std::string text;         // goes to the model as it is,
-  nlohmann::json messages;  // unless there are messages, for the model's chat template
-  std::string fault;        // what is wrong with the line
-  int64_t number = -1;      // in its file, from 0; −1: from no file
+  std::string id;                   // the line's own, or "line 3"
+  std::string text;                 // goes to the model as it is,
+  nlohmann::ordered_json messages;  // unless there are messages, for the model's chat template
+  std::string fault;                // what is wrong with the line
+  int64_t number = -1;              // in its file, from 0; −1: from no file
 };
 
 // Every line of a JSONL file that is not blank: {"prompt": "…"} or {"messages": […]}, each with an optional

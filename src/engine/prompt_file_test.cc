@@ -17,8 +17,14 @@ TEST(PromptFile, ReadsTextsAndMessages) {
   EXPECT_EQ(prompts[1].id, "7");
   EXPECT_EQ(prompts[1].number, 2) << "seeds go by the line, whatever else is in the file";
   EXPECT_EQ(prompts[1].messages.size(), 1u);
-  EXPECT_EQ(AsChat(prompts[0]).messages, nlohmann::json::parse(R"([{"role": "user", "content": "a"}])"));
+  EXPECT_EQ(AsChat(prompts[0]).messages,
+            nlohmann::ordered_json::parse(R"([{"role": "user", "content": "a"}])"));
   EXPECT_EQ(AsChat(prompts[1]).messages, prompts[1].messages);
+}
+
+TEST(PromptFile, MessagesKeepTheOrderOfTheirKeys) {
+  const std::string messages = R"([{"role":"tool","content":{"z":1,"a":2}}])";
+  EXPECT_EQ(ParsePrompts("{\"messages\": " + messages + "}", "f").at(0).messages.dump(), messages);
 }
 
 TEST(PromptFile, FaultsAreNamedAndStayWithTheirLines) {

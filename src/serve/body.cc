@@ -8,13 +8,13 @@
 namespace tritogen::serve {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr size_t kMostShownBytes = 200;  // of what a client sent, in a message to it
 
 json Parse(std::string_view text) {
   try {
-    return ParseJson(text);
+    return ParseJsonInOrder(text);
   } catch (const FormatError& error) {
     throw ApiError(400, fmt::format("the body cannot be read: {}", error.what()), "", "invalid_json");
   }

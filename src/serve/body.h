@@ -1,5 +1,6 @@
 // The JSON object of a request, read field by field. A field that is null is absent. Whatever is wrong is an
-// ApiError that names the field; a field that nobody asked for is one, too.
+// ApiError that names the field; a field that nobody asked for is one, too. Keys keep their order, which chat
+// templates show to the model.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,10 +21,10 @@ class Body {
  public:
   explicit Body(std::string_view text);
   // A part of a body; `path` is its name there.
-  Body(nlohmann::json object, std::string path);
+  Body(nlohmann::ordered_json object, std::string path);
 
   // Null when there is none. The pointer is good as long as this lives.
-  const nlohmann::json* Find(const std::string& name);
+  const nlohmann::ordered_json* Find(const std::string& name);
   bool Bool(const std::string& name, bool otherwise);
   std::optional<int64_t> Int(const std::string& name, int64_t low, int64_t high);
   std::optional<double> Number(const std::string& name, double low, double high);
@@ -35,7 +36,7 @@ class Body {
   // Fields that change nothing about the result.
   void Ignore(std::initializer_list<const char*> names);
   // A field that would change the result if it were not this value (or empty), and which we do not have.
-  void Only(const std::string& name, const nlohmann::json& value, const std::string& why);
+  void Only(const std::string& name, const nlohmann::ordered_json& value, const std::string& why);
   // Refuses what is left. Call it last.
   void Finish() const;
 
@@ -43,7 +44,7 @@ class Body {
   std::string Path(const std::string& name) const { return path_.empty() ? name : path_ + "." + name; }
 
  private:
-  nlohmann::json object_;
+  nlohmann::ordered_json object_;
   std::string path_;
   std::set<std::string> known_;
 };

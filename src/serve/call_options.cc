@@ -6,7 +6,7 @@
 namespace tritogen::serve {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr size_t kMostStops = 16, kMostStopBytes = 1024, kMostStopTokens = 256;
 

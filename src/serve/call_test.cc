@@ -43,6 +43,18 @@ TEST_F(CallTest, ReadsPromptsOfEveryForm) {
             (std::vector<std::vector<TokenId>>{{5}, {6, 7}}));
 }
 
+TEST_F(CallTest, RefusesObjectsThatTakeQuadraticTime) {
+  std::string many = "{\"prompt\": \"a\"";
+  for (int i = 0; i < 600; ++i) many += fmt::format(", \"k{}\": 0", i);
+  try {
+    Completion(many + "}");
+    ADD_FAILURE();
+  } catch (const ApiError& error) {
+    EXPECT_EQ(error.code(), "invalid_json");
+    EXPECT_NE(std::string(error.what()).find("more than 512 keys"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(CallTest, RefusesPromptsThatAreNone) {
   for (const char* body : {R"({})", R"({"prompt": null})", R"({"prompt": ""})", R"({"prompt": []})",
                            R"({"prompt": [[]]})", R"({"prompt": 5})", R"({"prompt": [5, "a"]})",
@@ -219,9 +231,10 @@ TEST_F(CallTest, FillsTheChatTemplate) {
 TEST_F(CallTest, TellsTheTemplateOfEarlierToolCalls) {
   const Call call =
       Chat(R"({"messages": [{"role": "user", "content": "u"}, {"role": "assistant", "content": null,
-      "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]},
+      "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{\"z\": 1, \"a\": 2}"}}]},
       {"role": "tool", "tool_call_id": "1", "content": "r"}]})");
-  EXPECT_NE(Text(call).find(R"({"name": "f", "arguments": {"a": 1}})"), std::string::npos) << Text(call);
+  EXPECT_NE(Text(call).find(R"({"name": "f", "arguments": {"z": 1, "a": 2}})"), std::string::npos)
+      << Text(call);
   EXPECT_NE(Text(call).find("<tool_response>\nr\n</tool_response>"), std::string::npos);
 }
 

@@ -6,7 +6,7 @@
 namespace tritogen::serve {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 [[noreturn]] void Fail(const std::string& where, const std::string& what) {
   throw ApiError(400, fmt::format("{}: {}", where, what), where);
@@ -41,7 +41,7 @@ void ReadToolCalls(json* calls, const std::string& where) {
     json& function = call["function"];
     if (!function.contains("arguments") || !function["arguments"].is_string()) continue;
     try {
-      function["arguments"] = ParseJson(function["arguments"].get<std::string>());
+      function["arguments"] = ParseJsonInOrder(function["arguments"].get<std::string>());
     } catch (const FormatError& error) {
       Fail(where, fmt::format("arguments: {}", error.what()));
     }

@@ -5,7 +5,7 @@
 namespace tritogen::serve {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr int64_t kUsualMaxTokens = 16;  // OpenAI's
 

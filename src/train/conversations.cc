@@ -41,8 +41,7 @@ std::vector<Line> LinesOf(std::string_view text) {
 // A line that is {"messages": […]}; nothing where it is a record.
 std::optional<nlohmann::ordered_json> ConversationIn(std::string_view line) {
   if (line.find("\"messages\"") == std::string_view::npos) return std::nullopt;
-  ParseJson(line);  // for its limits and its errors
-  auto json = nlohmann::ordered_json::parse(line);
+  auto json = ParseJsonInOrder(line);
   if (!json.contains("messages")) return std::nullopt;
   if (!json["messages"].is_array()) throw FormatError("messages: expected an array");
   return json;
