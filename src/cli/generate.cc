@@ -148,6 +148,7 @@ GenerateTally Run(const std::vector<Prompt>& prompts, const Options& o, const Mo
   };
   GenerateRun run{.tokenizer = session.tokenizer.get(),
                   .chat_template = session.chat_template ? &*session.chat_template : nullptr,
+                  .why_no_chat = session.why_no_chat,
                   .options = options,
                   .n = o.n,
                   .stream = o.stream,

@@ -101,7 +101,7 @@ class Session {
     const Prompt& prompt = prompts_[index];
     try {
       if (!prompt.fault.empty()) throw UserError(prompt.fault);
-      Request request{.prompt = EncodePrompt(prompt, run_.chat_template, &encoder_),
+      Request request{.prompt = EncodePrompt(prompt, run_.chat_template, run_.why_no_chat, &encoder_),
                       .options = run_.options,
                       .n = run_.n};
       if (prompt.number >= 0)

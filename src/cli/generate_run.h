@@ -25,7 +25,8 @@ struct GenerateTally {
 
 struct GenerateRun {
   const Tokenizer* tokenizer = nullptr;
-  const ChatTemplate* chat_template = nullptr;  // may be null
+  const ChatTemplate* chat_template = nullptr;  // may be null, and why:
+  std::string why_no_chat;
   GenerateOptions options;
   int32_t n = 1;
   bool stream = false;  // on_text is called as text comes, else never

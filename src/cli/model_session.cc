@@ -18,17 +18,6 @@
 namespace tritogen {
 namespace {
 
-// A folder without a template is no chat model, which is no fault.
-std::optional<ChatTemplate> FindChatTemplate(const std::filesystem::path& folder) {
-  const bool own_file = Exists(folder / "chat_template.jinja");
-  if (!own_file) {
-    const std::filesystem::path config = folder / "tokenizer_config.json";
-    if (!Exists(config) || ReadFile(config).find("\"chat_template\"") == std::string::npos)
-      return std::nullopt;
-  }
-  return LoadChatTemplate(folder);
-}
-
 constexpr int kUserErrorExit = 2, kRankLostExit = 3;
 
 }  // namespace
@@ -79,7 +68,9 @@ ModelSession OpenModel(const ModelOptions& options, const Environment& environme
   ModelSession session{.name = std::filesystem::weakly_canonical(folder).filename().string()};
   const ModelConfig config = LoadModelConfig(folder / "config.json");
   session.tokenizer = std::make_unique<const Tokenizer>(LoadTokenizer(folder / "tokenizer.json"));
-  session.chat_template = FindChatTemplate(folder);
+  FoundChatTemplate chat = FindChatTemplate(folder);
+  session.chat_template = std::move(chat.found);
+  session.why_no_chat = std::move(chat.why_none);
   session.defaults = LoadGenerationConfig(folder);
   for (const int64_t eos : config.eos) session.defaults.stop_tokens.push_back(static_cast<TokenId>(eos));
   RunnerOptions runner = options.runner;

@@ -25,7 +25,8 @@ struct ModelOptions {
 struct ModelSession {
   std::string name;  // the folder's
   std::unique_ptr<const Tokenizer> tokenizer;
-  std::optional<ChatTemplate> chat_template;
+  std::optional<ChatTemplate> chat_template;  // none: texts only, and why_no_chat says why
+  std::string why_no_chat;
   GenerateOptions defaults;        // the folder's own; its eos tokens are the stop tokens
   std::unique_ptr<Engine> engine;  // last: it uses the tokenizer
 };

@@ -84,7 +84,7 @@ void Announce(const Options& o, const serve::ServedModel& model, uint16_t port) 
   fmt::print(stderr,
              "tritogen serve: {} at http://{}:{}/v1, {} sequences at once, context {}{}; Ctrl-C stops it\n",
              model.name, (host.find(':') != host.npos) ? '[' + host + ']' : host, port, model.limits.slots,
-             model.limits.context, model.chat_template == nullptr ? ", no chat template" : "");
+             model.limits.context, model.chat_template == nullptr ? ", no chats" : "");
   if (o.server.api_key.empty() && !host.starts_with("127.") && host != "::1") {
     fmt::print(stderr, "tritogen serve: everyone who reaches {} may use it; --api-key-env asks for a key\n",
                host);
@@ -115,6 +115,7 @@ int RunServe(int argc, char** argv, const Environment& environment) {
                                  .limits = session.engine->limits()};
   serve::Server server(options.server, model, session.engine.get());
   Announce(options, model, server.port());
+  if (!session.chat_template) fmt::print(stderr, "tritogen serve: no chats: {}\n", session.why_no_chat);
   const bool all_answered = server.Run();
   fmt::print(stderr, "tritogen serve: stopped{}\n", all_answered ? "" : "; answers were cut off");
   return all_answered ? 0 : kCutOffExit;

@@ -69,10 +69,12 @@ Prompt AsChat(Prompt prompt) {
   return prompt;
 }
 
-std::vector<TokenId> EncodePrompt(const Prompt& prompt, const ChatTemplate* chat_template, Encoder* encoder) {
+std::vector<TokenId> EncodePrompt(const Prompt& prompt, const ChatTemplate* chat_template,
+                                  const std::string& why_no_chat, Encoder* encoder) {
   if (prompt.messages.is_null()) return encoder->Encode(prompt.text);
   if (chat_template == nullptr)
-    throw UserError("the model's folder has no chat template; give the prompt as text, without --chat");
+    throw UserError(fmt::format(
+        "the model has no chat template; give the prompt as text, without --chat ({})", why_no_chat));
   std::string text;
   try {
     text = chat_template->Render(prompt.messages);

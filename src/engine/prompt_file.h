@@ -27,7 +27,9 @@ std::vector<Prompt> ParsePrompts(std::string_view text, const std::string& path)
 // The prompt as one message of a user.
 Prompt AsChat(Prompt prompt);
 
-// Tokens of a prompt without fault. Throws UserError: no chat template, messages that it refuses.
-std::vector<TokenId> EncodePrompt(const Prompt& prompt, const ChatTemplate* chat_template, Encoder* encoder);
+// Tokens of a prompt without fault. Throws UserError: no chat template (with `why_no_chat`), messages that it
+// refuses.
+std::vector<TokenId> EncodePrompt(const Prompt& prompt, const ChatTemplate* chat_template,
+                                  const std::string& why_no_chat, Encoder* encoder);
 
 }  // namespace tritogen

@@ -68,9 +68,8 @@ ChatTemplate LoadChatTemplate(const fs::path& folder) {
                  template_path = folder / "chat_template.jinja";
   fs::path at = config_path;
   try {
-    const auto config = Exists(config_path) || !Exists(template_path)
-                            ? ParseJson(ReadFile(config_path, kMaxConfig))
-                            : nlohmann::json::object();
+    const auto config =
+        Exists(config_path) ? ParseJson(ReadFile(config_path, kMaxConfig)) : nlohmann::json::object();
     if (!config.is_object()) throw FormatError("expected a map");
     const Value special_tokens = SpecialTokens(config);
     if (!Exists(template_path)) return ChatTemplate(TemplateIn(config), special_tokens);
@@ -78,6 +77,14 @@ ChatTemplate LoadChatTemplate(const fs::path& folder) {
     return ChatTemplate(ReadFile(template_path, kMaxTemplate), special_tokens);
   } catch (const FormatError& error) {
     throw UserError(fmt::format("{}: {}", at.string(), error.what()));
+  }
+}
+
+FoundChatTemplate FindChatTemplate(const fs::path& folder) {
+  try {
+    return {LoadChatTemplate(folder), ""};
+  } catch (const UserError& error) {
+    return {std::nullopt, error.what()};
   }
 }
 

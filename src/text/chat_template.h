@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +40,12 @@ jinja::Value ToJson(const std::vector<ChatMessage>& messages);
 // several the one called "default"), with the special tokens from there. Throws UserError naming the file,
 // also when there is none.
 ChatTemplate LoadChatTemplate(const std::filesystem::path& folder);
+
+// The same for who can do without: texts need no template. Either there is one, or `why_none` says why not.
+struct FoundChatTemplate {
+  std::optional<ChatTemplate> found;
+  std::string why_none;
+};
+FoundChatTemplate FindChatTemplate(const std::filesystem::path& folder);
 
 }  // namespace tritogen

@@ -100,5 +100,25 @@ TEST(ChatTemplate, IsFoundInAModelFolder) {
   EXPECT_EQ(LoadChatTemplate(dir.path()).Render(hello), "<b>hi");
 }
 
+// A model whose template cannot be used still goes on from texts.
+TEST(ChatTemplate, AFolderMayHaveNone) {
+  const TempDir dir;
+  const auto why_none = [&] {
+    const FoundChatTemplate none = FindChatTemplate(dir.path());
+    EXPECT_FALSE(none.found);
+    return none.why_none;
+  };
+  EXPECT_NE(why_none().find("tokenizer_config.json: there is no chat_template"), std::string::npos);
+  for (const char* config :
+       {R"({"chat_template": null})", R"({"chat_template": [{"name": "rag", "template": ""}]})"}) {
+    WriteFileAtomic(dir.path() / "tokenizer_config.json", config);
+    EXPECT_NE(why_none().find("there is no chat_template"), std::string::npos) << config;
+  }
+  WriteFileAtomic(dir.path() / "tokenizer_config.json", R"({"chat_template": "{% macro f() %}"})");
+  EXPECT_NE(why_none().find("line 1: 'macro' blocks are not supported"), std::string::npos) << why_none();
+  WriteFileAtomic(dir.path() / "tokenizer_config.json", R"({"chat_template": "x"})");
+  EXPECT_TRUE(FindChatTemplate(dir.path()).found);
+}
+
 }  // namespace
 }  // namespace tritogen

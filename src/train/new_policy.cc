@@ -95,7 +95,6 @@ std::optional<TokenizerFile> TrainPolicyTokenizer(const CorpusOptions& data, con
                                                   const ReadHooks& hooks) {
   ThreadTeam team(0);
   ConversationReader reader(data, &team);
-  const ChatTemplate chat_template(kPolicyTemplate);
   BpeTrainer trainer(PolicySkeleton(), {.vocabulary = static_cast<size_t>(options.vocabulary),
                                         .min_frequency = 2,
                                         .special_tokens = SpecialTokens()});

@@ -35,7 +35,7 @@ extern const std::string_view kPolicyTemplate;
 // and the indentation behind it. docs/training_data.md has what that saves.
 TokenizerFile PolicySkeleton();
 
-// Trains the tokenizer on conversations as the template renders them. Nothing when stopped. Throws UserError
+// Trains the tokenizer on the messages' texts. Nothing when stopped. Throws UserError
 // as ConversationReader does.
 std::optional<TokenizerFile> TrainPolicyTokenizer(const CorpusOptions& data, const PolicyOptions& options,
                                                   const ReadHooks& hooks = {});

@@ -149,6 +149,11 @@ def test_chat_is_the_models_template(generate, model_folder, tmp_path):
     (plain / "chat_template.jinja").unlink()
     code, _, err = generate("--prompt", "Hello", "--chat", model=plain)
     assert code == 2 and "no chat template" in err
+    (plain / "chat_template.jinja").write_text("{% macro f() %}{% endmacro %}")
+    code, _, err = generate("--prompt", "Hello", "--chat", model=plain)
+    assert code == 2 and "'macro' blocks are not supported" in err
+    code, out, err = generate("--prompt", rendered, *options, model=plain)  # texts need no template
+    assert code == 0 and lines(out)[0]["tokens"] == chat["tokens"], err
 
 
 def test_stops_and_budgets(generate, model_folder, tmp_path):
