@@ -71,6 +71,7 @@ train::SftOptions ReadOptions(const Options& o) {
     options.train.epochs = o.epochs.value_or(0);
     options.train.minutes = o.minutes.value_or(0);
   }
+  train::CheckOptions(options);
   return options;
 }
 

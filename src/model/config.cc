@@ -160,17 +160,33 @@ void ParseSizes(const JsonCursor& root, ModelConfig* config) {
   config->max_positions = root["max_position_embeddings"].Int(1, kMaxPositions);
 }
 
-// A window as long as the context, or one that is switched off, is none.
-void RefuseWindows(const JsonCursor& root, const ModelConfig& config) {
-  if (BoolOr(root, "use_sliding_window", false) &&
-      IntOr(root, "sliding_window", config.max_positions, 1, kMaxPositions) < config.max_positions) {
-    root["use_sliding_window"].Fail("sliding-window attention is not supported");
+// Whether a layer sees but the last `sliding_window` positions. Files of transformers 4.53 and later say it
+// of each layer; in those before it was all layers from max_window_layers on. Defaults are Qwen's.
+bool HasWindow(const JsonCursor& root, int64_t layer) {
+  if (Present(root, "layer_types")) {
+    const JsonCursor types = root["layer_types"];
+    if (layer >= static_cast<int64_t>(types.Size(kMaxLayers))) return false;
+    const JsonCursor type = types[static_cast<size_t>(layer)];
+    const std::string& name = type.String(100);
+    if (name != "full_attention" && name != "sliding_attention")
+      type.Fail("only full_attention is supported");
+    return name == "sliding_attention";
   }
-  if (!Present(root, "layer_types")) return;
-  const JsonCursor types = root["layer_types"];
-  const size_t count = types.Size(kMaxLayers);
-  for (size_t i = 0; i < count; ++i) {
-    if (types[i].String(100) != "full_attention") types[i].Fail("only full_attention is supported");
+  return BoolOr(root, "use_sliding_window", false) &&
+         layer >= IntOr(root, "max_window_layers", 28, 0, kMaxPositions);
+}
+
+// A window as long as the longest text is none.
+void RefuseWindows(const JsonCursor& root, const ModelConfig& config) {
+  constexpr int64_t kNone = INT64_MAX;
+  int64_t window = IntOr(root, "sliding_window", root.Has("sliding_window") ? kNone : 4096, 1, kMaxPositions);
+  if (!BoolOr(root, "use_sliding_window", false)) window = 0;  // layers that have one all the same do not fit
+  const bool stretches = config.rope.kind == RopeKind::kDynamic;
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    if (!HasWindow(root, layer) || window == kNone || (window >= config.max_positions && !stretches))
+      continue;
+    throw FormatError(fmt::format(
+        "layer {} has sliding-window attention, which is not supported; only full_attention is", layer));
   }
 }
 

@@ -108,7 +108,8 @@ TEST(Config, RefusesWhatItCannotRun) {
       {"rope_scaling", {{"rope_type", "linear"}, {"factor", "x"}}, "expected a number"},
       {"rope_theta", 0, "outside"},
       {"partial_rotary_factor", 0.5, "partial rotary"},
-      {"layer_types", {"full_attention", "sliding_attention"}, "layer_types[1]: only full_attention"},
+      {"layer_types", {"full_attention", "sliding_attention"}, "layer 1 has sliding-window attention"},
+      {"layer_types", {"full_attention", "linear_attention"}, "layer_types[1]: only full_attention"},
       {"vocab_size", nullptr, "expected an integer"},
   };
   for (const auto& [key, value, expected] : cases) {
@@ -116,11 +117,37 @@ TEST(Config, RefusesWhatItCannotRun) {
     config[key] = value;
     EXPECT_NE(ErrorOf(config).find(expected), std::string::npos) << key << ": " << ErrorOf(config);
   }
-  json window = SmallConfig();
-  window["use_sliding_window"] = true;
-  EXPECT_EQ(ErrorOf(window), "");  // no window is given
-  window["sliding_window"] = 512;
-  EXPECT_NE(ErrorOf(window).find("sliding-window"), std::string::npos);
+}
+
+// Which layers have a window, and how long it is: as Qwen2Config of transformers says it.
+TEST(Config, RefusesWindowsWhereALayerHasOne) {
+  const auto error = [](json keys) {
+    json config = SmallConfig();  // 2 layers
+    config["max_position_embeddings"] = 8192;
+    config.update(keys);
+    return ErrorOf(config);
+  };
+  const std::string refused = "sliding-window attention, which is not supported";
+  const json on = {{"use_sliding_window", true}, {"max_window_layers", 1}};
+  const auto with = [&](json keys) {
+    json all = on;
+    all.update(keys);
+    return error(all);
+  };
+  EXPECT_NE(with({{"sliding_window", 512}}).find("layer 1 has " + refused), std::string::npos);
+  EXPECT_NE(with(json::object()).find(refused), std::string::npos) << "the window is 4096 where none is given";
+  EXPECT_EQ(with({{"sliding_window", nullptr}}), "");
+  EXPECT_EQ(with({{"sliding_window", 8192}}), "");
+  EXPECT_NE(
+      with({{"sliding_window", 8192}, {"rope_scaling", {{"type", "dynamic"}, {"factor", 2}}}}).find(refused),
+      std::string::npos)
+      << "its texts may be longer than max_position_embeddings";
+  EXPECT_EQ(with({{"sliding_window", 512}, {"max_window_layers", 2}}), "") << "no layer is behind the second";
+  EXPECT_EQ(error({{"use_sliding_window", true}, {"sliding_window", 512}}), "") << "28 layers without one";
+  const json full = {"full_attention", "full_attention"}, sliding = {"full_attention", "sliding_attention"};
+  EXPECT_EQ(with({{"sliding_window", 512}, {"layer_types", full}}), "") << "layers go before their number";
+  EXPECT_NE(with({{"sliding_window", 512}, {"layer_types", sliding}}).find(refused), std::string::npos);
+  EXPECT_NE(error({{"layer_types", sliding}}).find(refused), std::string::npos);
 }
 
 class WeightsOfSmallModel : public testing::Test {

@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <charconv>
 #include <cstring>
+#include <map>
 
 #include "base/atomic_file.h"
 #include "base/crc32c.h"
@@ -26,6 +27,7 @@ constexpr std::string_view kFormat = "tritogen training 1";
 constexpr const char* kState = "optimizer.safetensors";
 constexpr const char* kPosition = "training.json";
 constexpr const char* kPartial = ".partial";
+constexpr std::string_view kStep = "step-";
 
 // The state's tensors under names of their own: "first/model.norm.weight".
 template <typename Visit>
@@ -149,16 +151,25 @@ void CheckFiles(const fs::path& folder, const json& files) {
   }
 }
 
-// In the order of their steps.
+// The step in "step-00000012"; nothing for other names, such as those of copies.
+std::optional<int64_t> StepOf(const std::string& name) {
+  if (!name.starts_with(kStep)) return std::nullopt;
+  const char *const begin = name.data() + kStep.size(), *const end = name.data() + name.size();
+  int64_t step = 0;
+  const auto [past, error] = std::from_chars(begin, end, step);
+  return error == std::errc() && past == end && step >= 0 ? std::optional(step) : std::nullopt;
+}
+
+// In the order of their steps, which beyond 8 digits is not that of their names.
 std::vector<fs::path> All(const fs::path& folder) {
   std::error_code ignored;  // there may be no folder
-  std::vector<fs::path> found;
+  std::map<int64_t, fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("step-") && entry.path().extension() != kPartial) found.push_back(entry.path());
+    if (const auto step = StepOf(entry.path().filename().string())) found.emplace(*step, entry.path());
   }
-  std::sort(found.begin(), found.end());
-  return found;
+  std::vector<fs::path> paths;
+  for (auto& [step, path] : found) paths.push_back(std::move(path));
+  return paths;
 }
 
 // Its name is gone at once, its contents soon.
@@ -216,7 +227,7 @@ RunPosition LoadCheckpoint(const fs::path& checkpoint, HostState* state) {
 
 fs::path Checkpoints::Save(const RunPosition& position, const HostState& state, const DecoderWeights& weights,
                            const fs::path& model_files) {
-  const fs::path folder = folder_ / fmt::format("step-{:08}", position.step);
+  const fs::path folder = folder_ / fmt::format("{}{:08}", kStep, position.step);
   const fs::path partial = folder.string() + kPartial;
   std::error_code ignored;
   fs::remove_all(partial, ignored);

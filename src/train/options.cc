@@ -50,6 +50,9 @@ void DescribeTrain(config::Fields* f, TrainOptions* o) {
   f->Int("seed", &o->seed, 0, int64_t{1} << 53);
   if ((o->epochs > 0) + (o->steps > 0) + (o->minutes > 0) != 1)
     f->Fail("steps", "how long? Give one of epochs, steps and minutes");
+  if (o->schedule.min_lr > o->schedule.lr)
+    f->Fail("min_lr",
+            fmt::format("{} is more than lr = {}, the highest rate", o->schedule.min_lr, o->schedule.lr));
   if (o->minutes > 0 && o->schedule.shape != "wsd")
     f->Fail("schedule",
             "with minutes the number of steps is known only after some of them, and cosine needs it from "
@@ -89,6 +92,10 @@ SftOptions ReadSftOptions(std::string_view text, const std::string& file) {
   SftOptions options;
   config::ReadToml(text, file, [&](config::Fields* fields) { Describe(fields, &options); });
   return options;
+}
+
+void CheckOptions(SftOptions options) {
+  config::WriteJson([&](config::Fields* fields) { Describe(fields, &options); });
 }
 
 nlohmann::ordered_json Identity(SftOptions options) {

@@ -74,6 +74,9 @@ void Describe(config::Fields* fields, SftOptions* options);
 // Of a TOML file. Throws UserError for what is wrong in it.
 SftOptions ReadSftOptions(std::string_view text, const std::string& file);
 
+// Throws UserError where options do not fit each other: for those that were changed after they were read.
+void CheckOptions(SftOptions options);
+
 // What decides the weights that come out, with every default, but for the data's contents, the machine and
 // what its trials choose (that stands in checkpoints): equal exactly for runs that can go on from each
 // other's checkpoints.

@@ -13,8 +13,8 @@
 namespace tritogen::train {
 namespace {
 
-// Whole lines of steps before `step`. A last line may have been cut by a kill.
-std::string LinesBefore(const std::string& text, int64_t step) {
+// Whole lines of steps up to `step`, with which a checkpoint ends. A last line may have been cut by a kill.
+std::string LinesUpTo(const std::string& text, int64_t step) {
   std::string kept;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -28,7 +28,7 @@ std::string LinesBefore(const std::string& text, int64_t step) {
 }  // namespace
 
 RunLog::RunLog(const std::filesystem::path& out, int64_t step, bool tensorboard) : path_(out / "log.jsonl") {
-  const std::string before = Exists(path_) ? LinesBefore(ReadFile(path_, size_t{4} << 30), step) : "";
+  const std::string before = Exists(path_) ? LinesUpTo(ReadFile(path_, size_t{4} << 30), step) : "";
   WriteFileAtomic(path_, before);
   fd_.Reset(open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!fd_.valid()) throw UserError(fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno)));

@@ -67,13 +67,13 @@ void CheckSame(const RunPosition& was, const nlohmann::ordered_json& identity,
 void WriteFinal(const SftOptions& options, const SftRun& run, const fs::path& model_files,
                 const DecoderWeights& weights) {
   const fs::path folder = run.out / "final", partial = run.out / "final.partial";
-  if (Exists(folder)) return;
   std::error_code ignored;
   fs::remove_all(partial, ignored);
   const auto shard =
       options.save.max_shard_mib > 0 ? static_cast<uint64_t>(options.save.max_shard_mib) << 20 : kShardBytes;
   SaveModel(partial, weights, at::kBFloat16, shard);
   CopyModelFiles(model_files, partial);
+  fs::remove_all(folder, ignored);  // of an earlier run, whose checkpoints somebody has removed, or the same
   PublishFolder(partial, folder);
 }
 

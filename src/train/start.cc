@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "config/toml.h"
 #include "model/model_folder.h"
 #include "train/new_policy.h"
 
@@ -14,18 +15,39 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kMadeFrom = "made_from.json";
+
+// What a new model is made from: its options, and where its vocabulary is from.
+std::string MadeFrom(SftOptions options) {
+  const nlohmann::ordered_json from = config::WriteJson([&](config::Fields* fields) {
+    fields->Section("new", [&](config::Fields* f) { Describe(f, &options.model.fresh); });
+    fields->Section("data", [&](config::Fields* f) { Describe(f, &options.data.corpus); });
+  });
+  return from.dump(1) + "\n";
+}
+
+// A model of another configuration, which no checkpoint goes on from yet.
+bool IsStale(const fs::path& folder, const SftOptions& options, const SftRun& run) {
+  if (LatestCheckpoint(run.out / "checkpoints")) return false;  // what differs there is refused by name
+  return Exists(folder / kMadeFrom) && ReadFile(folder / kMadeFrom) != MadeFrom(options);
+}
+
 // The folder whose weights the run begins with; a new model is made once. It is not there when making it was
 // interrupted.
 fs::path StartFolder(const SftOptions& options, const SftRun& run, Ranks* ranks) {
   if (!options.model.from.empty()) return options.model.from;
   const fs::path folder = run.out / "start";
-  if (ranks->rank() == 0 && !Exists(folder)) {
+  if (ranks->rank() == 0 && (!Exists(folder) || IsStale(folder, options, run))) {
     const fs::path partial = run.out / "start.partial";
     std::error_code ignored;
     fs::remove_all(partial, ignored);
     run.on_remark("making a new model: its vocabulary comes from the data");
     const ReadHooks hooks{.progress = run.on_reading, .stop = run.interrupted};
-    if (MakePolicy(partial, options.model.fresh, options.data.corpus, hooks)) PublishFolder(partial, folder);
+    fs::remove_all(folder, ignored);
+    if (MakePolicy(partial, options.model.fresh, options.data.corpus, hooks)) {
+      WriteFileAtomic(partial / kMadeFrom, MadeFrom(options));
+      PublishFolder(partial, folder);
+    }
   }
   ranks->FollowFirst();
   return folder;

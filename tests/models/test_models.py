@@ -37,6 +37,8 @@ CASES = {
     "qwen2": QWEN2,
     "qwen2_tied_7_heads_a_kv_head": QWEN2 | dict(num_attention_heads=7, num_key_value_heads=1, hidden_size=56, tie_word_embeddings=True),
     "qwen2_window_switched_off": QWEN2 | dict(use_sliding_window=False, sliding_window=16),
+    "qwen2_window_of_no_layer": QWEN2 | dict(use_sliding_window=True, sliding_window=16, max_window_layers=2),
+    "qwen2_window_of_all_texts": QWEN2 | dict(use_sliding_window=True, sliding_window=256, max_window_layers=0),
     "llama": LLAMA,
     "llama_as_many_kv_heads": LLAMA | dict(num_key_value_heads=4),
     "llama_3_heads_a_kv_head": LLAMA | dict(num_attention_heads=6, num_key_value_heads=2, head_dim=20),

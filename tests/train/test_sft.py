@@ -2,7 +2,9 @@
 
 import json
 import os
+import pathlib
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -278,6 +280,7 @@ def test_ranks_that_cannot_share_the_passes_are_told(config, tmp_path):
     ({"train_keys": "epochs = 3"}, "Give one of epochs, steps and minutes"),
     ({"train_keys": "schedule = \"cosin\""}, "did you mean 'cosine'?"),
     ({"dtype": "fp16"}, "there is no 'fp16'"),
+    ({"train_keys": "min_lr = 1"}, "train.min_lr: 1 is more than lr = 0.003"),
     ({"model": "/nowhere"}, "/nowhere"),
     ({"data": "/nowhere"}, "/nowhere"),
     ({"data_keys": "plan_weight = -1"}, "data.plan_weight: -1 is outside"),
@@ -286,6 +289,48 @@ def test_wrong_configurations_are_said(keys, words, config, tmp_path):
     done = sft("--config", config(**keys), "--out", tmp_path / "run")
     assert done.returncode == 2 and words in done.stderr, done.stderr
     assert "fault of Tritogen" not in done.stderr
+
+
+def test_the_command_line_must_fit_the_configuration(config, tmp_path):
+    """Said before data is read and anything is written."""
+    done = sft("--config", config(train_keys='schedule = "cosine"'), "--out", tmp_path / "run", "--minutes", 1)
+    assert done.returncode == 2 and "cosine needs it" in done.stderr, done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_new_model_is_of_the_configuration_that_is_asked_for(data, tmp_path):
+    """Without checkpoints a run begins anew, whatever an earlier one has left."""
+    out, path = tmp_path / "run", tmp_path / "new.toml"
+
+    def train(layers):
+        path.write_text(f"""
+            [model.new]
+            vocabulary = 300
+            context = 256
+            hidden = 32
+            layers = {layers}
+            heads = 2
+            kv_heads = 1
+            head_dim = 16
+            intermediate = 48
+            [data]
+            data = ["{data}"]
+            longest = 256
+            [train]
+            batch_tokens = 512
+            steps = 2
+            [eval]
+            batches = 0
+        """)
+        summary = finish(sft("--config", path, "--out", out, "--json"))
+        return json.loads((pathlib.Path(summary["model"]) / "config.json").read_text())["num_hidden_layers"]
+
+    assert train(1) == 1
+    start = (out / "start/model.safetensors").stat().st_mtime_ns
+    shutil.rmtree(out / "checkpoints")
+    assert train(1) == 1 and (out / "start/model.safetensors").stat().st_mtime_ns == start  # the same: not made again
+    shutil.rmtree(out / "checkpoints")
+    assert train(2) == 2
 
 
 def test_wrong_data_is_said(config, data, tmp_path):
