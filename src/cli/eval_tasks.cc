@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
+#include "cli/numbers.h"
 #include "cli/progress.h"
 #include "config/fields.h"
 #include "program/catalogue.h"
@@ -98,7 +99,7 @@ void SuiteOptions::AddTo(CLI::App* app) {
                   "for --split shapes: 20,36..40 (default: eval.shapes of the configuration)");
   app->add_option("--count", count, "programs of each level (default: 100); of another suite: tasks at most")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
-  app->add_option("--seed", seed, "of programs, sampling and inputs")->capture_default_str();
+  app->add_option("--seed", seed, "of programs, sampling and inputs")->check(kSeed)->capture_default_str();
 }
 
 nlohmann::ordered_json SuiteOptions::ToJson() const {

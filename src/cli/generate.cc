@@ -41,7 +41,8 @@ void AddSampling(CLI::App* app, Options* o) {
   app->add_option("--min-p", o->min_p,
                   "only tokens at least this times as probable as the most probable one");
   app->add_option("--repetition-penalty", o->repetition_penalty, "above 1: tokens come again less often");
-  app->add_option("--seed", o->seed, "the same seed gives the same answers (default: drawn, and printed)");
+  app->add_option("--seed", o->seed, "the same seed gives the same answers (default: drawn, and printed)")
+      ->check(kSeed);
   app->add_option("--stop", o->stop, "the answer ends before this text; may be given several times");
   app->add_flag("--ignore-eos", o->ignore_eos, "go on behind the model's end of text");
 }

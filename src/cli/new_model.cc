@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/numbers.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
 #include "model/weights.h"
@@ -93,7 +94,7 @@ int RunNewModel(int argc, char** argv, const Environment& environment) {
   number("--kv-heads", &o.policy.kv_heads, "heads of keys and values");
   number("--head-dim", &o.policy.head_dim, "width of a head");
   number("--intermediate", &o.policy.intermediate, "width of an MLP");
-  app.add_option("--seed", o.policy.seed, "of the weights")->capture_default_str();
+  app.add_option("--seed", o.policy.seed, "of the weights")->check(kSeed)->capture_default_str();
   if (auto code = Parse(&app, argc, argv)) return *code;
   return Make(o);
 }

@@ -1,4 +1,5 @@
 #include "cli/parse.h"
+#include "cli/numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -17,9 +18,9 @@ struct Outcome {
 Outcome ParseThese(std::vector<const char*> arguments) {
   CLI::App app("test");
   std::string model, prompt;
-  int seed = 0;
+  uint64_t seed = 0;
   app.add_option("--model", model)->required();
-  app.add_option("--seed", seed);
+  app.add_option("--seed", seed)->check(kSeed);
   app.add_option_group("Texts")->add_option("--prompt", prompt);
   arguments.insert(arguments.begin(), "program");
   testing::internal::CaptureStderr();
@@ -54,6 +55,17 @@ TEST(Parse, AValueThatIsWrongStaysTheFault) {
   const Outcome outcome = ParseThese({"--model", "m", "--seed", "x"});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.said.find("--seed"), std::string::npos) << outcome.said;
+}
+
+TEST(Parse, ASeedIsWhatWasWritten) {
+  for (const char* seed : {"0", "18446744073709551615"})
+    EXPECT_EQ(ParseThese({"--model", "m", "--seed", seed}).code, std::nullopt) << seed;
+  for (const char* seed : {"-1", "18446744073709551616", "1.5", "0x10", "1 ", "+1"}) {
+    const Outcome outcome = ParseThese({"--model", "m", "--seed", seed});
+    EXPECT_EQ(outcome.code, 2) << seed;
+    EXPECT_NE(outcome.said.find("is no integer from 0 to 18446744073709551615"), std::string::npos)
+        << outcome.said;
+  }
 }
 
 }  // namespace

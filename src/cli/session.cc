@@ -107,7 +107,8 @@ void CommonOptions::AddTo(CLI::App* app) {
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->capture_default_str();
   AddGpus(app, &gpus);
-  app->add_option("--seed", seed, "seed of inputs, weights and program order (default: drawn, and printed)");
+  app->add_option("--seed", seed, "seed of inputs, weights and program order (default: drawn, and printed)")
+      ->check(kSeed);
   app->add_option("--budget", budget_seconds, "seconds for one candidate")
       ->check(kPositive)
       ->capture_default_str();

@@ -33,7 +33,7 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   synth::SamplerOptions& s = o->sampler;
   app->add_option("--level", s.level, "compute operations in a program")->check(CLI::Range(1, 64));
   app->add_option("--count", o->count, "programs to write")->check(CLI::Range(int64_t{1}, kMostPrograms));
-  app->add_option("--seed", s.seed, "the same seed and options give the same programs");
+  app->add_option("--seed", s.seed, "the same seed and options give the same programs")->check(kSeed);
   app->add_option(
       "--ops", o->operators,
       "operators: all, names, or classes (pointwise, reductions, products, norms, layouts, others);\n"

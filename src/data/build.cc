@@ -33,12 +33,6 @@ struct Proposed {
   std::string fault;  // of the teacher itself
 };
 
-// Outcomes that may have been the machine's fault.
-bool MayBeTheMachine(const JudgeReply& reply) {
-  return !reply.reference_failed &&
-         (reply.outcome == "timeout" || reply.outcome == "killed" || reply.outcome == "infra_error");
-}
-
 // "src/teach/x.cc:1: check failed": a fault's file as the repository has it, wherever that lies.
 std::string WithoutRoot(const std::string& fault) {
   const size_t at = fault.find("/src/");

@@ -33,12 +33,6 @@ JudgeReply NoAnswerReply(const Candidate& candidate) {
           .outcome = "no_answer"};
 }
 
-// Outcomes that may have been the machine's fault.
-bool MayBeTheMachine(const JudgeReply& reply) {
-  return !reply.reference_failed &&
-         (reply.outcome == "timeout" || reply.outcome == "killed" || reply.outcome == "infra_error");
-}
-
 // "17:3" → 17 and 3; "17" → 17 and −1.
 std::pair<int64_t, int64_t> Places(const std::string& id) {
   const size_t colon = id.find(':');

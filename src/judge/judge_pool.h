@@ -25,6 +25,12 @@ struct JudgeReply {
   std::optional<Plan> plan;
 };
 
+// Whether the outcome may have been the machine's fault: then another try is worth it.
+inline bool MayBeTheMachine(const JudgeReply& reply) {
+  return !reply.reference_failed &&
+         (reply.outcome == "timeout" || reply.outcome == "killed" || reply.outcome == "infra_error");
+}
+
 // Beyond its own budget a job gets this long before its judge is killed: recording has limits of its own.
 inline constexpr double kGraceSeconds = 90;
 inline constexpr int kGpuJudges = 2;  // of a GPU, at most: while one has it, another makes its job ready

@@ -65,6 +65,8 @@ void PreTokenizer::AddStep(const json& step, bool last) {
                                   last ? " at the end" : ""));
   }
   if (type == "Split") return AddSplit(step);
+  if (type == "Digits")
+    return AddRegex(FlagOr(cursor, "individual_digits", false) ? R"(\p{N})" : R"(\p{N}+)", true);
   if (type != "ByteLevel") throw FormatError(fmt::format("pre_tokenizer '{}' is not supported", type));
   prefix_space_ = FlagOr(cursor, "add_prefix_space", true);
   prefix_before_ = splits_.size();

@@ -16,8 +16,8 @@ namespace tritogen {
 class PreTokenizer {
  public:
   // The "normalizer" and "pre_tokenizer" of tokenizer.json. Throws FormatError for kinds other than NFC;
-  // Split (by a regular expression or a text, isolated; or removing what is between) and ByteLevel, which
-  // must be the last; and Sequences of them.
+  // Split (by a regular expression or a text, isolated; or removing what is between), Digits, and
+  // ByteLevel, which must be the last; and Sequences of them.
   PreTokenizer(const nlohmann::json& normalizer, const nlohmann::json& pre_tokenizer);
 
   // The text as the splits see it; `scratch` holds it when it differs. Malformed UTF-8 stays as it is.

@@ -270,6 +270,21 @@ TEST(TokenizerFile, DamageIsNamed) {
   EXPECT_THROW(LoadTokenizer("/nonexistent/tokenizer.json"), UserError);
 }
 
+// As SmolLM and DeepSeek Coder have them.
+TEST(TokenizerFile, DigitsStandAloneOrInRuns) {
+  const auto words = [&](const json& digits) {
+    const json byte_level = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+    const PreTokenizer split(nullptr, {{"type", "Sequence"}, {"pretokenizers", {digits, byte_level}}});
+    std::vector<std::string> found;
+    Splitter(split).ForEachWord("ab12 345x٣½", [&](std::string_view word) { found.emplace_back(word); });
+    return found;
+  };
+  EXPECT_EQ(words({{"type", "Digits"}, {"individual_digits", true}}),
+            (std::vector<std::string>{"ab", "1", "2", " ", "3", "4", "5", "x", "٣", "½"}));
+  EXPECT_EQ(words({{"type", "Digits"}, {"individual_digits", false}}),
+            (std::vector<std::string>{"ab", "12", " ", "345", "x", "٣½"}));
+}
+
 TEST(TokenizerFile, MergesInBothNotations) {
   json file = json::parse(GoldenText("llama3"));
   for (auto& merge : file["model"]["merges"]) {
