@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/temp_dir.h"
@@ -76,6 +78,19 @@ TEST(ChatTemplate, WhatIsNotSupportedIsNamedWithItsLine) {
   }
   EXPECT_NE(Outcome("", Value::parse(R"([{"role":"user"},{"content":"x"}])"), {}).find("messages[1]"),
             std::string::npos);
+}
+
+// To look at one of them must not copy all.
+TEST(ChatTemplate, ManyMessagesDoNotTakeQuadraticTime) {
+  Value messages = Value::array();
+  for (int i = 0; i < 20'000; ++i) messages.push_back({{"role", "tool"}, {"content", "x"}});
+  const std::string look = "messages[loop.index0].role == 'tool' and messages[-1] is mapping and not ";
+  const std::string source =
+      "{% for m in messages %}{% if " + look +
+      "(messages | length == 1 or 'x' in messages[loop.index0 - 1])%}.{% endif %}{% endfor %}";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(Outcome(source, messages, {}), std::string(20'000, '.'));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << "it was minutes";
 }
 
 // Llama 3.2's templates write today's date where there is a clock, else one of 2024.

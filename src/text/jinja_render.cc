@@ -26,7 +26,7 @@ class Renderer {
           Put(statement.text);
           break;
         case Statement::Kind::kOutput:
-          Put(ToText(Evaluate(statement.conditions[0])));
+          PutValue(statement.conditions[0]);
           break;
         case Statement::Kind::kSet:
           Set(statement);
@@ -36,8 +36,7 @@ class Renderer {
           break;
         case Statement::Kind::kIf: {
           size_t branch = 0;
-          while (branch < statement.conditions.size() && !IsTrue(Evaluate(statement.conditions[branch])))
-            ++branch;
+          while (branch < statement.conditions.size() && !Holds(statement.conditions[branch])) ++branch;
           if (branch < statement.bodies.size()) Run(statement.bodies[branch]);
         }
       }
@@ -81,7 +80,7 @@ class Renderer {
         Step();
         scopes_.push_back(Value::object());
         Bind(statement, item);
-        if (IsTrue(Evaluate(statement.conditions[1]))) kept.push_back(item);
+        if (Holds(statement.conditions[1])) kept.push_back(item);
         scopes_.pop_back();
       }
       items = std::move(kept);
@@ -124,15 +123,50 @@ class Renderer {
     return values;
   }
 
+  void PutValue(const Expression& e) {
+    Value made;
+    Put(ToText(Look(e, &made)));
+  }
+  bool Holds(const Expression& e) {
+    Value made;
+    return IsTrue(Look(e, &made));
+  }
+
   Value Evaluate(const Expression& e) {
+    Value made;
+    const Value& value = Look(e, &made);
+    return &value == &made ? std::move(made) : value;
+  }
+
+  // The value where it stands, for as long as no variable is set, or else in `made`: messages[i].role must
+  // not copy all messages, of which there may be many.
+  const Value& Look(const Expression& e, Value* made) {
     Step();
     switch (e.kind) {
       case Kind::kLiteral:
         return e.literal;
-      case Kind::kName: {
-        const Value* found = Find(e.text);
-        return found ? *found : IsFunction(e.text) ? Function() : Undefined();
+      case Kind::kName:
+        if (const Value* found = Find(e.text)) return *found;
+        return *made = IsFunction(e.text) ? Function() : Undefined();
+      case Kind::kAttribute: {
+        const Value* member = FindMember(Look(e.children[0], made), e.text);
+        return member ? *member : *made = Undefined();
       }
+      case Kind::kIndex: {
+        const Value& object = Look(e.children[0], made);
+        const Value index = Evaluate(e.children[1]);
+        if (const Value* element = FindElement(object, index)) return *element;
+        return *made = Index(object, index);
+      }
+      default:
+        return *made = Make(e);
+    }
+  }
+
+  // Of an expression that does not name a value but makes one.
+  Value Make(const Expression& e) {
+    Value made;
+    switch (e.kind) {
       case Kind::kList: {
         Value list = Value::array();
         for (const auto& child : e.children) list.push_back(Evaluate(child));
@@ -145,31 +179,27 @@ class Renderer {
         }
         return map;
       }
-      case Kind::kAttribute:
-        return Member(Evaluate(e.children[0]), e.text);
-      case Kind::kIndex:
-        return Index(Evaluate(e.children[0]), Evaluate(e.children[1]));
       case Kind::kSlice:
         return EvaluateSlice(e);
       case Kind::kCall:
         return Call(e);
       case Kind::kMethod:
         if (!e.named.empty()) FailNamed(e, "method");
-        return Method(Evaluate(e.children[0]), e.text, EvaluateAll(e.children, 1));
+        return Method(Look(e.children[0], &made), e.text, EvaluateAll(e.children, 1));
       case Kind::kFilter:
-        return Filter(Evaluate(e.children[0]), e.text, EvaluateAll(e.children, 1), EvaluateNamed(e));
+        return Filter(Look(e.children[0], &made), e.text, EvaluateAll(e.children, 1), EvaluateNamed(e));
       case Kind::kTest:
-        return Test(Evaluate(e.children[0]), e.text);
-      case Kind::kUnary: {
-        const Value value = Evaluate(e.children[0]);
-        return e.text == "not" ? Value(!IsTrue(value)) : Arithmetic("-", Value(0), value);
-      }
+        return Test(Look(e.children[0], &made), e.text);
+      case Kind::kUnary:
+        if (e.text == "not") return !Holds(e.children[0]);
+        return Arithmetic("-", Value(0), Look(e.children[0], &made));
       case Kind::kBinary:
         return Binary(e);
       case Kind::kChoice:
-        return IsTrue(Evaluate(e.children[0])) ? Evaluate(e.children[1]) : Evaluate(e.children[2]);
+        return Evaluate(e.children[Holds(e.children[0]) ? 1 : 2]);
+      default:
+        TRITOGEN_CHECK(false);
     }
-    return Undefined();
   }
 
   Value EvaluateSlice(const Expression& e) {
@@ -180,14 +210,16 @@ class Renderer {
       if (!value.is_number_integer()) FailRender("the ends of a slice are integers");
       ends[i] = value.get<int64_t>();
     }
-    return Slice(Evaluate(e.children[0]), ends[0], ends[1], ends[2]);
+    Value made;
+    return Slice(Look(e.children[0], &made), ends[0], ends[1], ends[2]);
   }
 
   Value Binary(const Expression& e) {
-    Value left = Evaluate(e.children[0]);
+    Value left_made, right_made;
+    const Value& left = Look(e.children[0], &left_made);
     if (e.text == "and") return IsTrue(left) ? Evaluate(e.children[1]) : left;
     if (e.text == "or") return IsTrue(left) ? left : Evaluate(e.children[1]);
-    const Value right = Evaluate(e.children[1]);
+    const Value& right = Look(e.children[1], &right_made);
     if (e.text == "~") return ToText(left) + ToText(right);
     if (e.text == "==") return Equal(left, right);
     if (e.text == "!=") return !Equal(left, right);

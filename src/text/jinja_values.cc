@@ -33,18 +33,24 @@ std::vector<std::string> Characters(const std::string& text) {
 std::string Strip(const std::string& text, const std::vector<Value>& arguments, bool left, bool right) {
   const bool given = !arguments.empty() && !arguments[0].is_null();
   const std::string set = given ? Text(arguments[0]) : "";
-  const auto stripped = [&](const std::string& character) {
+  const auto stripped = [&](std::string_view character) {
     if (given) return set.find(character) != set.npos;
     const char32_t c = DecodeUtf8(character);
     return IsWhiteSpace(c) || (c >= 0x1c && c <= 0x1f);
   };
-  const auto characters = Characters(text);
-  size_t begin = 0, end = characters.size();
-  while (left && begin < end && stripped(characters[begin])) ++begin;
-  while (right && end > begin && stripped(characters[end - 1])) --end;
-  std::string out;
-  for (size_t i = begin; i < end; ++i) out += characters[i];
-  return out;
+  std::string_view rest = text;
+  while (left && !rest.empty()) {
+    const size_t bytes = std::max<size_t>(1, Utf8CharacterBytes(rest));
+    if (!stripped(rest.substr(0, bytes))) break;
+    rest.remove_prefix(bytes);
+  }
+  while (right && !rest.empty()) {
+    size_t last = rest.size() - 1;
+    while (last > 0 && (rest[last] & 0xc0) == 0x80) --last;
+    if (!stripped(rest.substr(last))) break;
+    rest.remove_suffix(rest.size() - last);
+  }
+  return std::string(rest);
 }
 
 Value Split(const std::string& text, const std::vector<Value>& arguments) {
@@ -97,7 +103,10 @@ Value Items(const Value& object) {
 }
 
 size_t Length(const Value& value) {
-  if (value.is_string()) return Characters(value.get_ref<const std::string&>()).size();
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    return static_cast<size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+  }
   if (value.is_array() || value.is_object()) return value.size();
   if (IsUndefined(value)) return 0;
   FailRender(fmt::format("{} has no length", value.type_name()));
@@ -160,20 +169,39 @@ std::string ToJson(const Value& value, int indent) {
   return write(write, value, 0);
 }
 
-Value Member(const Value& object, const std::string& name) {
+const Value* FindMember(const Value& object, const std::string& name) {
   if (IsUndefined(object)) FailRender(fmt::format("'{}' of an undefined value", name));
-  if (!object.is_object()) return Undefined();
+  if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
-  return found == object.end() ? Undefined() : *found;
+  return found == object.end() ? nullptr : &*found;
+}
+
+namespace {
+
+// Counted from the end where it is negative; nothing outside.
+std::optional<size_t> PlaceOf(const Value& index, size_t size) {
+  int64_t at = index.get<int64_t>();
+  if (at < 0) at += static_cast<int64_t>(size);
+  return at < 0 || at >= static_cast<int64_t>(size) ? std::nullopt : std::optional(static_cast<size_t>(at));
+}
+
+}  // namespace
+
+const Value* FindElement(const Value& object, const Value& index) {
+  if (index.is_string()) return FindMember(object, index.get_ref<const std::string&>());
+  if (!index.is_number_integer() || !object.is_array()) return nullptr;
+  const auto place = PlaceOf(index, object.size());
+  return place ? &object[*place] : nullptr;
 }
 
 Value Index(const Value& object, const Value& index) {
-  if (index.is_string()) return Member(object, index.get<std::string>());
+  if (const Value* element = FindElement(object, index)) return *element;
+  if (index.is_string()) return Undefined();
   if (!index.is_number_integer()) FailRender("an index that is no integer and no string");
-  const Value list = object.is_object() ? Value::array() : ToList(object);
-  int64_t at = index.get<int64_t>();
-  if (at < 0) at += static_cast<int64_t>(list.size());
-  return at < 0 || at >= static_cast<int64_t>(list.size()) ? Undefined() : list[static_cast<size_t>(at)];
+  if (object.is_array() || object.is_object()) return Undefined();
+  const Value characters = ToList(object);
+  const auto place = PlaceOf(index, characters.size());
+  return place ? characters[*place] : Undefined();
 }
 
 Value Slice(const Value& object, std::optional<int64_t> begin, std::optional<int64_t> end,
@@ -182,7 +210,8 @@ Value Slice(const Value& object, std::optional<int64_t> begin, std::optional<int
   const int64_t by = std::clamp(step.value_or(1), -kMostStep, kMostStep);
   if (by == 0) FailRender("a slice with a step of 0");
   if (!object.is_array() && !object.is_string()) FailRender("a slice of what is no list and no string");
-  const Value list = ToList(object);
+  const Value characters = object.is_array() ? Value() : ToList(object);
+  const Value& list = object.is_array() ? object : characters;
   const int64_t size = static_cast<int64_t>(list.size()), low = by > 0 ? 0 : -1,
                 high = by > 0 ? size : size - 1;
   const auto place = [&](std::optional<int64_t> given, int64_t otherwise) {
@@ -220,7 +249,8 @@ bool Contains(const Value& container, const Value& item) {
   if (container.is_string())
     return container.get_ref<const std::string&>().find(Text(item)) != std::string::npos;
   if (container.is_object()) return item.is_string() && container.contains(item.get<std::string>());
-  const Value list = ToList(container);
+  const Value made = container.is_array() ? Value() : ToList(container);
+  const Value& list = container.is_array() ? container : made;
   return std::any_of(list.begin(), list.end(), [&](const Value& each) { return Equal(each, item); });
 }
 
@@ -284,8 +314,8 @@ Value Method(const Value& object, const std::string& name, const std::vector<Val
     if (name == "items") return Items(object);
     if (name == "keys") return ToList(object);
     if (name == "get" && !arguments.empty()) {
-      const Value found = Member(object, Text(arguments[0]));
-      return !IsUndefined(found) ? found : arguments.size() > 1 ? arguments[1] : Value(nullptr);
+      const Value* const found = FindMember(object, Text(arguments[0]));
+      return found ? *found : arguments.size() > 1 ? arguments[1] : Value(nullptr);
     }
   }
   FailRender(fmt::format("the method '{}' of {} is not supported", name,

@@ -23,7 +23,10 @@ std::string ToText(const Value& value);              // as print does; nothing f
 Value ToList(const Value& value);                    // what a for goes over
 std::string ToJson(const Value& value, int indent);  // json.dumps, ensure_ascii=False; indent < 0: one line
 
-Value Member(const Value& object, const std::string& name);
+// Where it stands in the map; null when it is not there. A string has none either.
+const Value* FindMember(const Value& object, const std::string& name);
+// Of a list or a map; null: it has none such, or is neither.
+const Value* FindElement(const Value& object, const Value& index);
 Value Index(const Value& object, const Value& index);
 Value Slice(const Value& object, std::optional<int64_t> begin, std::optional<int64_t> end,
             std::optional<int64_t> step);
