@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
 
 #include "base/error.h"
@@ -11,6 +12,7 @@
 #include "text/bpe_trainer.h"
 #include "text/byte_alphabet.h"
 #include "text/golden_texts.h"
+#include "text/nfc.h"
 #include "text/stream_decoder.h"
 
 namespace tritogen {
@@ -160,6 +162,19 @@ std::string OddText(SplitMix* random) {
     if (c < 0xd800 || c >= 0xe000) AppendUtf8(c, &text);
   }
   return text;
+}
+
+// Marks of two classes in turn are put in order, all of the one before all of the other.
+TEST(Nfc, ManyMarksAreNotQuadratic) {
+  std::string text = "q", scratch;                           // which joins neither
+  for (int i = 0; i < 200'000; ++i) text += "\u0307\u0323";  // above, below
+  const auto start = std::chrono::steady_clock::now();
+  const std::string_view ordered = Nfc(text, &scratch);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << "it was minutes";
+  ASSERT_EQ(ordered.size(), text.size());
+  EXPECT_EQ(ordered.substr(0, 5), "q\u0323\u0323");
+  EXPECT_EQ(ordered.substr(ordered.size() - 4), "\u0307\u0307");
+  EXPECT_EQ(Nfc("a\u0301\u0323", &scratch), "\u1ea1\u0301") << "what is below joins first";
 }
 
 TEST(Split, ByHandIsTheRegularExpression) {
