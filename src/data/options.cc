@@ -66,7 +66,10 @@ void DescribeStages(config::Fields* f, std::vector<std::unique_ptr<Stage>>* stag
   f->Sections(
       "stage",
       [&](size_t given) {
-        if (given > 0) stages->resize(given);
+        if (given > 0) {
+          stages->clear();  // those of a file that this one builds on
+          stages->resize(given);
+        }
         return stages->size();
       },
       [&](size_t index, config::Fields* g) {

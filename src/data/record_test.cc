@@ -68,6 +68,25 @@ Record ARecord() {
           .labels = {{"difficulty", 3}}};
 }
 
+// Lists take the place of those of the file that this one builds on, whatever their stages are.
+TEST(Options, StagesOfAnotherFileAreReplaced) {
+  const TempDir dir;
+  WriteFileAtomic(dir.path() / "base.toml",
+                  "[[level]]\nlevel = 1\nprograms = 1\n[[stage]]\nname = \"filter\"\nmax_plan_bytes = 5\n"
+                  "[[stage]]\nname = \"dedup\"\n");
+  const std::string file = dir.path() / "x.toml";
+  const auto names = [&](const std::string& text) {
+    std::vector<std::string> found;
+    for (const auto& stage : ReadBuildOptions("like = \"base.toml\"\n" + text, file).stages)
+      found.emplace_back(stage->name());
+    return found;
+  };
+  EXPECT_EQ(names(""), (std::vector<std::string>{"filter", "dedup"}));
+  EXPECT_EQ(names("[[stage]]\nname = \"dedup\"\nby = \"source\"\n"), std::vector<std::string>{"dedup"});
+  EXPECT_EQ(names("[[stage]]\nname = \"explain\"\n[[stage]]\nname = \"filter\"\n"),
+            (std::vector<std::string>{"explain", "filter"}));
+}
+
 TEST(RecordLines, ComeBackAsTheyWere) {
   const std::string line = ToLine(ARecord());
   EXPECT_EQ(line.find('\n'), std::string::npos);
