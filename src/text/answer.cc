@@ -188,16 +188,18 @@ struct ThinkTag {
   bool closing = false;
 };
 
+// Looks at each place once: a search for every tag would go through the whole text from each one on.
 ThinkTag NextThinkTag(std::string_view text, size_t from) {
-  ThinkTag first;
-  for (std::string_view tag : kThinkTags) {
-    for (bool closing : {false, true}) {
-      const std::string mark = fmt::format("<{}{}>", closing ? "/" : "", tag);
-      const size_t at = text.find(mark, from);
-      if (at < first.at) first = {at, at + mark.size(), closing};
+  for (size_t at = from; (at = text.find('<', at)) != std::string_view::npos; ++at) {
+    std::string_view rest = text.substr(at + 1);
+    const bool closing = rest.starts_with('/');
+    if (closing) rest.remove_prefix(1);
+    for (const std::string_view tag : kThinkTags) {
+      if (rest.starts_with(tag) && rest.substr(tag.size()).starts_with('>'))
+        return {at, at + 1 + (closing ? 1 : 0) + tag.size() + 1, closing};
     }
   }
-  return first;
+  return {};
 }
 
 }  // namespace

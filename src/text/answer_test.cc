@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
 #include <string>
 
@@ -44,6 +45,16 @@ TEST(Answer, ThoughtsAreCutAwayWithTheCodeThatStandsInThem) {
   const Answer answer = Extracted("<think>Try:\n" + draft + "no.</think>\n" + Fenced(kCode));
   EXPECT_EQ(answer.code, kCode);
   EXPECT_NE(answer.thoughts.find("draft = 1"), std::string::npos);
+}
+
+// What a model writes that says one thing over and over.
+TEST(Answer, ManyTagsAreNotQuadratic) {
+  std::string text;
+  while (text.size() + 8 <= kMostAnswerBytes) text += "<think>";
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(Refused(text), NoAnswer::kUnclosedThought);
+  EXPECT_EQ(CodeStart(text), text.size());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << "it was minutes";
 }
 
 TEST(Answer, AThoughtThatTheChatTemplateOpened) {
