@@ -112,6 +112,32 @@ size_t Length(const Value& value) {
   FailRender(fmt::format("{} has no length", value.type_name()));
 }
 
+// Counted from the end where it is negative; nothing outside.
+std::optional<size_t> PlaceOf(const Value& index, size_t size) {
+  int64_t at = index.get<int64_t>();
+  if (at < 0) at += static_cast<int64_t>(size);
+  return at < 0 || at >= static_cast<int64_t>(size) ? std::nullopt : std::optional(static_cast<size_t>(at));
+}
+
+// What an argument is called, or comes as. Nothing: it is not given.
+const Value* Argument(const std::vector<Value>& arguments, size_t place, const Value& named,
+                      const std::string& name) {
+  if (place < arguments.size()) return &arguments[place];
+  const auto found = named.find(name);
+  return found == named.end() ? nullptr : &*found;
+}
+
+// An argument that is not looked at must not be given.
+void CheckNamed(const std::string& filter, const Value& named) {
+  for (const auto& [name, value] : named.items()) {
+    const bool known = filter == "default" || filter == "d" ? name == "default_value" || name == "boolean"
+                       : filter == "tojson"                 ? name == "indent" || name == "ensure_ascii"
+                                                            : false;
+    if (!known)
+      FailRender(fmt::format("the argument '{}' of the filter '{}' is not supported", name, filter));
+  }
+}
+
 }  // namespace
 
 void FailRender(const std::string& what) {
@@ -175,17 +201,6 @@ const Value* FindMember(const Value& object, const std::string& name) {
   const auto found = object.find(name);
   return found == object.end() ? nullptr : &*found;
 }
-
-namespace {
-
-// Counted from the end where it is negative; nothing outside.
-std::optional<size_t> PlaceOf(const Value& index, size_t size) {
-  int64_t at = index.get<int64_t>();
-  if (at < 0) at += static_cast<int64_t>(size);
-  return at < 0 || at >= static_cast<int64_t>(size) ? std::nullopt : std::optional(static_cast<size_t>(at));
-}
-
-}  // namespace
 
 const Value* FindElement(const Value& object, const Value& index) {
   if (index.is_string()) return FindMember(object, index.get_ref<const std::string&>());
@@ -321,29 +336,6 @@ Value Method(const Value& object, const std::string& name, const std::vector<Val
   FailRender(fmt::format("the method '{}' of {} is not supported", name,
                          IsUndefined(object) ? "undefined" : object.type_name()));
 }
-
-namespace {
-
-// What an argument is called, or comes as. Nothing: it is not given.
-const Value* Argument(const std::vector<Value>& arguments, size_t place, const Value& named,
-                      const std::string& name) {
-  if (place < arguments.size()) return &arguments[place];
-  const auto found = named.find(name);
-  return found == named.end() ? nullptr : &*found;
-}
-
-// An argument that is not looked at must not be given.
-void CheckNamed(const std::string& filter, const Value& named) {
-  for (const auto& [name, value] : named.items()) {
-    const bool known = filter == "default" || filter == "d" ? name == "default_value" || name == "boolean"
-                       : filter == "tojson"                 ? name == "indent" || name == "ensure_ascii"
-                                                            : false;
-    if (!known)
-      FailRender(fmt::format("the argument '{}' of the filter '{}' is not supported", name, filter));
-  }
-}
-
-}  // namespace
 
 Value Filter(const Value& value, const std::string& name, const std::vector<Value>& arguments,
              const Value& named) {
