@@ -16,6 +16,7 @@
 #include "base/splitmix.h"
 #include "cli/bench_shapes.h"
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/model_session.h"
 #include "cli/numbers.h"
 #include "cli/opening_notice.h"
@@ -261,6 +262,7 @@ int RunBench(int argc, char** argv, const Environment& environment) {
   engine->add_option("--tokens", o.tokens, "JSON file for the first run's tokens: a list for each answer");
   if (const auto code = Parse(&app, argc, argv)) return *code;
   if (o.sequences % o.group != 0) throw UserError("--sequences must be a multiple of --group");
+  for (const std::string& path : {o.out, o.tokens}) RequireWritable(path);
   return RunEngine(o, environment);
 }
 

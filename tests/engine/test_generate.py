@@ -211,3 +211,10 @@ def test_damaged_folders_are_told(generate, model_folder, tmp_path):
         (damaged / name).unlink()
         code, _, err = generate("--prompt", "x", model=damaged)
         assert code == 2 and (name in err or "weights" in err), err
+
+
+def test_bench_says_before_it_runs_that_it_cannot_write(tmp_path):
+    for option in ("--out", "--tokens"):
+        process = start("bench", "engine", "--shape", "tiny", "--device", "cpu", option, tmp_path / "nowhere/x", cwd=tmp_path)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 2 and "cannot write" in err, err
