@@ -195,17 +195,20 @@ class Inliner {
     return view;
   }
 
+  // Each once: what many readers share, as the steps of a loop do, is reached in many ways.
   double Flops(PrimId id) const {
     if (id < 0 || !out_[id].IsElementwise()) return 0;
+    if (const auto known = flops_.find(id); known != flops_.end()) return known->second;
     double flops = out_[id].flops;
     for (size_t i = out_[id].FirstElementwise(); i < out_[id].operands.size(); ++i)
       flops += Flops(out_[id].operands[i].prim);
-    return flops;
+    return flops_[id] = flops;
   }
 
   const Graph& graph_;
   Graph out_;
   std::vector<PrimId> moved_;  // by prim of `graph_`
+  mutable std::unordered_map<PrimId, double> flops_ = {};
 };
 
 }  // namespace

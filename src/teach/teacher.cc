@@ -8,6 +8,7 @@
 #include "base/splitmix.h"
 #include "teach/lower.h"
 #include "teach/module.h"
+#include "teach/roll_loops.h"
 
 namespace tritogen::teach {
 namespace {
@@ -170,7 +171,9 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
 
 }  // namespace
 
-std::vector<Answer> Teach(const Request& request) {
+namespace {
+
+std::vector<Answer> AnswersTo(const Request& request) {
   const std::vector<NodeId> attention = AttentionOf(*request.program);
   const LowerOptions fused{.attention = attention};
   auto first = Prepare(*request.program, fused);
@@ -204,6 +207,35 @@ std::vector<Answer> Teach(const Request& request) {
     answers.push_back({strategy.name, std::move(module->plan), std::move(module->source)});
   }
   return answers;
+}
+
+// The request for a program in which nodes have other numbers.
+Request Renumbered(const Request& request, const RolledProgram& rolled) {
+  Request of_rolled = request;
+  of_rolled.program = &rolled.program;
+  of_rolled.strided.clear();
+  for (NodeId id : request.strided) {
+    if (const auto at = rolled.renumbered.find(id); at != rolled.renumbered.end())
+      of_rolled.strided.push_back(at->second);
+  }
+  of_rolled.constants.clear();
+  for (const auto& [id, text] : request.constants) {
+    if (const auto at = rolled.renumbered.find(id); at != rolled.renumbered.end())
+      of_rolled.constants[at->second] = text;
+  }
+  return of_rolled;
+}
+
+}  // namespace
+
+std::vector<Answer> Teach(const Request& request) {
+  // Who learns from answers shall find the program's own operations in them.
+  const auto rolled = request.simple || request.lines ? std::nullopt : RollLoops(*request.program);
+  if (rolled) {
+    std::vector<Answer> answers = AnswersTo(Renumbered(request, *rolled));
+    if (!answers.empty()) return answers;
+  }
+  return AnswersTo(request);
 }
 
 }  // namespace tritogen::teach
