@@ -262,8 +262,7 @@ std::optional<ProgramEdit> WithLayer(ProgramEdit edit, const Chain& chain) {
 
 }  // namespace
 
-std::optional<RolledProgram> RollLoops(const Program& program) {
-  ProgramEdit edit(program);
+bool RollLoops(ProgramEdit& edit) {
   bool rolled = false;
   for (bool changed = true; changed;) {
     changed = false;
@@ -276,12 +275,7 @@ std::optional<RolledProgram> RollLoops(const Program& program) {
       }
     }
   }
-  const size_t before = edit.program().nodes.size();
-  TakeWholeSequences(edit);
-  if (!rolled && edit.program().nodes.size() == before) return std::nullopt;
-  RolledProgram done;
-  done.program = edit.Finish(&done.renumbered);
-  return done;
+  return TakeWholeSequences(edit) || rolled;
 }
 
 }  // namespace tritogen::teach

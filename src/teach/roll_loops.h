@@ -3,19 +3,11 @@
 // once.
 #pragma once
 
-#include <map>
-#include <optional>
-
-#include "program/program.h"
+#include "teach/program_edit.h"
 
 namespace tritogen::teach {
 
-struct RolledProgram {
-  Program program;
-  std::map<NodeId, NodeId> renumbered;  // its nodes, by what they were
-};
-
-// Nothing where there is no such loop.
-std::optional<RolledProgram> RollLoops(const Program& program);
+// False where there is no such loop.
+bool RollLoops(ProgramEdit& edit);
 
 }  // namespace tritogen::teach

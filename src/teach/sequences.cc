@@ -214,7 +214,7 @@ NodeRef StackOf(ProgramEdit& edit, const std::vector<NodeRef>& values) {
   return edit.Add("aten::stack", {ListArg(values), Arg{int64_t{0}}}, shape);
 }
 
-void TakeWholeSequences(ProgramEdit& edit) {
+bool TakeWholeSequences(ProgramEdit& edit) {
   ProgramEdit::Places places;
   for (NodeId id = 0, end = static_cast<NodeId>(edit.program().nodes.size()); id < end; ++id) {
     const OpCall* call = edit.CallOf(id);
@@ -244,6 +244,7 @@ void TakeWholeSequences(ProgramEdit& edit) {
     if (all) places.emplace_back(NodeRef{id, 0}, PutTogether(edit, *all, dim, result));
   }
   edit.Replace(places);
+  return !places.empty();
 }
 
 }  // namespace tritogen::teach

@@ -26,7 +26,8 @@ std::optional<NodeRef> SequenceOf(ProgramEdit& edit, const std::vector<NodeRef>&
 // The same of any values, side by side where need be.
 NodeRef StackOf(ProgramEdit& edit, const std::vector<NodeRef>& values);
 
-// Tensors put together of elements that are a sequence take that one, in another order, instead.
-void TakeWholeSequences(ProgramEdit& edit);
+// Tensors put together of elements that are a sequence take that one, in another order, instead. False where
+// there are none.
+bool TakeWholeSequences(ProgramEdit& edit);
 
 }  // namespace tritogen::teach

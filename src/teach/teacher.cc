@@ -8,7 +8,7 @@
 #include "base/splitmix.h"
 #include "teach/lower.h"
 #include "teach/module.h"
-#include "teach/roll_loops.h"
+#include "teach/rewrite.h"
 
 namespace tritogen::teach {
 namespace {
@@ -210,29 +210,29 @@ std::vector<Answer> AnswersTo(const Request& request) {
 }
 
 // The request for a program in which nodes have other numbers.
-Request Renumbered(const Request& request, const RolledProgram& rolled) {
-  Request of_rolled = request;
-  of_rolled.program = &rolled.program;
-  of_rolled.strided.clear();
+Request Renumbered(const Request& request, const RewrittenProgram& rewritten) {
+  Request of_rewritten = request;
+  of_rewritten.program = &rewritten.program;
+  of_rewritten.strided.clear();
   for (NodeId id : request.strided) {
-    if (const auto at = rolled.renumbered.find(id); at != rolled.renumbered.end())
-      of_rolled.strided.push_back(at->second);
+    if (const auto at = rewritten.renumbered.find(id); at != rewritten.renumbered.end())
+      of_rewritten.strided.push_back(at->second);
   }
-  of_rolled.constants.clear();
+  of_rewritten.constants.clear();
   for (const auto& [id, text] : request.constants) {
-    if (const auto at = rolled.renumbered.find(id); at != rolled.renumbered.end())
-      of_rolled.constants[at->second] = text;
+    if (const auto at = rewritten.renumbered.find(id); at != rewritten.renumbered.end())
+      of_rewritten.constants[at->second] = text;
   }
-  return of_rolled;
+  return of_rewritten;
 }
 
 }  // namespace
 
 std::vector<Answer> Teach(const Request& request) {
   // Who learns from answers shall find the program's own operations in them.
-  const auto rolled = request.simple || request.lines ? std::nullopt : RollLoops(*request.program);
-  if (rolled) {
-    std::vector<Answer> answers = AnswersTo(Renumbered(request, *rolled));
+  const auto rewritten = request.simple || request.lines ? std::nullopt : Rewrite(*request.program);
+  if (rewritten) {
+    std::vector<Answer> answers = AnswersTo(Renumbered(request, *rewritten));
     if (!answers.empty()) return answers;
   }
   return AnswersTo(request);

@@ -1,5 +1,5 @@
 // Loops over steps that become layers. Whether the numbers are right: tests/teacher/test_loops.py.
-#include "teach/roll_loops.h"
+#include "teach/rewrite.h"
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(RollLoops, CellsByHandAreALayerAndTheirHeadsOneProduct) {
     heads.push_back(loop.Head(state));
   }
   const Program program = loop.m.Finish(loop.Stack(heads, {2, kSteps, 6}));
-  const auto rolled = RollLoops(program);
+  const auto rolled = Rewrite(program);
   ASSERT_TRUE(rolled);
   EXPECT_EQ(CountOps(rolled->program, "aten::rnn_tanh.input"), 1);
   EXPECT_EQ(CountOps(rolled->program, "aten::linear"), 1);
@@ -71,7 +71,7 @@ TEST(RollLoops, StepsThatReadWhatTheOneBeforeGaveStayALoop) {
     state = loop.Next(input, state);
     input = loop.m.Op("aten::linear", {Ref(state), Ref(back)}, {2, 3});
   }
-  EXPECT_FALSE(RollLoops(loop.m.Finish(input)));
+  EXPECT_FALSE(Rewrite(loop.m.Finish(input)));
 }
 
 TEST(RollLoops, OtherWeightsAtEachStepAreNoLoop) {
@@ -81,7 +81,7 @@ TEST(RollLoops, OtherWeightsAtEachStepAreNoLoop) {
     loop.weight = loop.m.Leaf(NodeKind::kParameter, "w" + std::to_string(t), {4, 7});
     state = loop.Next(loop.Input(t), state);
   }
-  EXPECT_FALSE(RollLoops(loop.m.Finish(state)));
+  EXPECT_FALSE(Rewrite(loop.m.Finish(state)));
 }
 
 TEST(RollLoops, WhatIsStackedFromTheLastStepOnIsFlipped) {
@@ -89,7 +89,7 @@ TEST(RollLoops, WhatIsStackedFromTheLastStepOnIsFlipped) {
   std::vector<NodeId> steps;
   for (int64_t t = kSteps - 1; t >= 0; --t)
     steps.push_back(loop.m.Op("aten::relu", {Ref(loop.Input(t))}, {2, 3}));
-  const auto rolled = RollLoops(loop.m.Finish(loop.Stack(steps, {2, kSteps, 3})));
+  const auto rolled = Rewrite(loop.m.Finish(loop.Stack(steps, {2, kSteps, 3})));
   ASSERT_TRUE(rolled);
   EXPECT_EQ(CountOps(rolled->program, "aten::flip"), 1);
   EXPECT_EQ(CountOps(rolled->program, "aten::relu"), 1);
@@ -106,6 +106,22 @@ TEST(RollLoops, LongLoopsOfPointwiseWorkEnd) {
     state = m.Op("aten::add.Tensor", {Ref(more), Ref(state)}, {2, 8});
   }
   EXPECT_FALSE(TeachFunction(m.Finish(state), true).empty());
+}
+
+TEST(DiagonalProducts, AreRowsTimesANumber) {
+  Maker m;
+  NodeId d = m.Leaf(NodeKind::kInput, "d", {64}), x = m.Leaf(NodeKind::kInput, "x", {64, 32});
+  auto range = [&] { return m.Op("aten::arange", {Arg{int64_t{64}}}, {64}, Dtype::kInt64); };
+  const NodeId columns = range();
+  const NodeId rows = m.Op("aten::unsqueeze", {Ref(range()), Arg{int64_t{-1}}}, {64, 1}, Dtype::kInt64);
+  const NodeId same = m.Op("aten::eq.Tensor", {Ref(columns), Ref(rows)}, {64, 64}, Dtype::kBool);
+  const NodeId row = m.Op("aten::unsqueeze", {Ref(d), Arg{int64_t{0}}}, {1, 64});
+  const NodeId zero = m.Op("aten::scalar_tensor", {Arg{0.0}}, {});
+  const NodeId matrix = m.Op("aten::where.self", {Ref(same), Ref(row), Ref(zero)}, {64, 64});
+  const auto answers = TeachFunction(m.Finish(m.Op("aten::mm", {Ref(matrix), Ref(x)}, {64, 32})), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(CountOf(answers[0].source, "tl.dot("), 0) << answers[0].source;
+  EXPECT_EQ(CountOf(answers[0].source, "@triton.jit"), 1) << answers[0].source;
 }
 
 }  // namespace
