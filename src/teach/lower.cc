@@ -77,7 +77,12 @@ class Lowering {
       } else {
         b_.results_.clear();
         const size_t first = b_.graph.prims.size();
-        if (!LowerNode(node) || !Fits(id)) Call(id);
+        if (IsInPlace(node.op)) {
+          b_.node = id;
+          b_.results_ = {b_.DrawnOnOnes(node.results[0])};
+        } else if (!LowerNode(node) || !Fits(id)) {
+          Call(id);
+        }
         NameResults(id, first);
         for (size_t i = first; i < b_.graph.prims.size(); ++i) b_.graph.prims[i].line = id;
         if (b_.options_.apart) SetApart(id, first);
@@ -99,7 +104,8 @@ class Lowering {
   // Results are there and not empty; operands stand before; nothing is written in place or launched.
   bool IsSound(NodeId id) const {
     const Node& node = program_.nodes[id];
-    if (node.results.empty() || IsInPlace(node.op) || node.op == "launch") return false;
+    if (node.results.empty() || (IsInPlace(node.op) && !DrawsIntoNewMemory(id)) || node.op == "launch")
+      return false;
     if (node.kind != NodeKind::kOp || node.results.size() == 1) {
       if (node.results[0].numel() == 0 && Used(id, 0)) return false;
     }
@@ -108,6 +114,20 @@ class Lowering {
       if (ref.result >= static_cast<int>(program_.nodes[ref.id].results.size())) return false;
     }
     return true;
+  }
+
+  // Random numbers, such as x.exponential_() for a tensor that the program has made for them.
+  bool DrawsIntoNewMemory(NodeId id) const {
+    constexpr std::string_view kDraws[] = {"aten::exponential_", "aten::normal_", "aten::uniform_",
+                                           "aten::geometric_",   "aten::cauchy_", "aten::log_normal_",
+                                           "aten::bernoulli_",   "aten::random_"};
+    const Node& node = program_.nodes[id];
+    const std::string_view op = std::string_view(node.op).substr(0, node.op.find('.'));
+    const NodeRef* into = node.args.empty() ? nullptr : AsRef(node.args[0]);
+    if (std::ranges::find(kDraws, op) == std::end(kDraws) || into == nullptr) return false;
+    const OpRow* maker =
+        program_.nodes[into->id].kind == NodeKind::kOp ? FindOp(program_.nodes[into->id].op) : nullptr;
+    return maker != nullptr && maker->kind == OpClass::kCreate && TensorArguments(node).size() == 1;
   }
 
   // A program of views alone still has to give tensors; and what the program makes anew (a clone, a shuffle

@@ -96,6 +96,16 @@ TEST(RollLoops, WhatIsStackedFromTheLastStepOnIsFlipped) {
   EXPECT_EQ(CountOps(rolled->program, "aten::clone"), 1);
 }
 
+TEST(RollLoops, StepsThatDrawRandomNumbersKeepTheirOrder) {
+  Loop loop;
+  std::vector<NodeId> steps;
+  for (int64_t t = 0; t < kSteps; ++t) {
+    const NodeId noise = loop.m.Op("aten::randn_like", {Ref(loop.Input(t))}, {2, 3});
+    steps.push_back(loop.m.Op("aten::relu", {Ref(noise)}, {2, 3}));
+  }
+  EXPECT_FALSE(Rewrite(loop.m.Finish(loop.Stack(steps, {2, kSteps, 3}))));
+}
+
 // Each step reads the one before it twice: ways to reach the first one double with every step.
 TEST(RollLoops, LongLoopsOfPointwiseWorkEnd) {
   Maker m;

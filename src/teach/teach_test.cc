@@ -76,6 +76,20 @@ TEST(Teach, WhatPyTorchComputesHasItsShapeUntilItIsViewed) {
   }
 }
 
+TEST(Teach, RandomNumbersThatAreDrawnIntoNewMemoryStayACall) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 16});
+  const NodeId empty = m.Op("aten::empty_like", {Ref(x)}, {8, 16});
+  const NodeId drawn = m.Op("aten::exponential_", {Ref(empty), Arg{2.0}}, {8, 16});
+  auto answers = TeachFunction(m.Finish(m.Op("aten::mul.Tensor", {Ref(x), Ref(drawn)}, {8, 16})), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_TRUE(Says(answers[0].source, "exponential_")) << answers[0].source;
+  EXPECT_TRUE(Says(answers[0].source, "torch.ones((8, 16)")) << answers[0].source;
+  // Not into what the caller has.
+  const NodeId own = m.Op("aten::exponential_", {Ref(x)}, {8, 16});
+  EXPECT_TRUE(TeachFunction(m.Finish(m.Op("aten::relu", {Ref(own)}, {8, 16}))).empty());
+}
+
 TEST(Teach, NothingForWritesInPlaceAndEmptyTensors) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {8});

@@ -45,9 +45,9 @@ bool OneOf(std::string_view name, const std::array<std::string_view, N>& names) 
 // Writes of these depend on nothing the written tensor held before.
 constexpr std::array<std::string_view, 2> kConstantFills = {"aten::zero_", "aten::fill_"};
 // Nor do these, which draw what they write.
-constexpr std::array<std::string_view, 7> kRandomFills = {
-    "aten::uniform_", "aten::normal_",    "aten::random_",    "aten::exponential_",
-    "aten::cauchy_",  "aten::geometric_", "aten::log_normal_"};
+constexpr std::array<std::string_view, 8> kRandomFills = {
+    "aten::exponential_", "aten::normal_",     "aten::uniform_",   "aten::geometric_",
+    "aten::cauchy_",      "aten::log_normal_", "aten::bernoulli_", "aten::random_"};
 constexpr std::array<std::string_view, 7> kCopies = {"aten::clone",        "aten::contiguous", "aten::copy_",
                                                      "aten::_to_copy",     "aten::to",         "aten::copy",
                                                      "aten::_reshape_copy"};
@@ -141,9 +141,10 @@ OpKind KindOf(const Plan& plan, const AtenStep& step) {
   if (OneOf(base, kCopies)) return SameDtype(plan, step) ? OpKind::kLayout : OpKind::kCompute;
   if (OneOf(base, kReshapes)) return OpKind::kLayout;
   if (OneOf(base, kConstantFills)) return OpKind::kFactory;
-  bool tensors = false;
-  ForEachArgument(step, [&](TensorId, Use) { tensors = true; });
-  if (!tensors || DrawsMask(plan, step)) return OpKind::kFactory;
+  int tensors = 0;
+  ForEachArgument(step, [&](TensorId, Use) { ++tensors; });
+  if (tensors == 0 || DrawsMask(plan, step)) return OpKind::kFactory;
+  if (tensors == 1 && OneOf(base, kRandomFills)) return OpKind::kFactory;
   if (ReadsOnlyShape(base) && !base.starts_with("aten::rand")) return OpKind::kFactory;
   const bool writes = std::find(traits.writes.begin(), traits.writes.end(), true) != traits.writes.end();
   if (traits.view && !writes) return OpKind::kView;

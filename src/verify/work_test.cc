@@ -92,6 +92,9 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("aten::_to_copy", {x}, h), OpKind::kCompute) << "a change of dtype computes";
   EXPECT_EQ(kind("aten::relu_", {x}, x), OpKind::kCompute);
   EXPECT_EQ(kind("aten::randn_like", {x}, y), OpKind::kCompute);
+  EXPECT_EQ(kind("aten::exponential_", {y}, y), OpKind::kFactory) << "whatever stood there";
+  EXPECT_EQ(kind("aten::bernoulli_.float", {y}, y), OpKind::kFactory);
+  EXPECT_EQ(kind("aten::bernoulli_.Tensor", {y, x}, y), OpKind::kCompute) << "of probabilities";
   EXPECT_EQ(kind("nobody::knows", {x}, y), OpKind::kCompute);
 }
 
