@@ -156,7 +156,9 @@ struct Replayer::Impl {
     if (values.sizes() != at::IntArrayRef(meta.sizes)) {
       FailReplay(Failure::kInfraError, 0, "the values for {} have another shape", name);
     }
-    at::Tensor target = engine.slot(point->second.through).as_strided(meta.sizes, meta.strides, meta.offset);
+    at::Tensor through = engine.slot(point->second.through);
+    if (through.is_complex() && !IsComplex(meta.dtype)) through = at::view_as_real(through);
+    at::Tensor target = through.as_strided(meta.sizes, meta.strides, meta.offset);
     target.copy_(values);
     engine.undefined().Written(target);
   }

@@ -136,6 +136,29 @@ TEST(ReplayTest, BindingsReachPackedCopies) {
   EXPECT_TRUE(replayer.Setup(1, {}, {}, {{"v", values}}));  // no such state
 }
 
+TEST(ReplayTest, ComplexNumbersAreBoundAsPairs) {
+  Sketch sketch;
+  int x = sketch.Input("float32", {3}, {1});
+  int z = sketch.Tensor("complex64", {3}, {1});
+  int pairs = sketch.Tensor("float32", {3, 2}, {2, 1}, sketch.map["tensors"][z][0]);
+  int y = sketch.Tensor("float32", {2}, {1});
+  sketch.Step("setup", "aten::randn", {json::array({3})}, {z}, {{"dtype", {{"dtype", "complex64"}}}});
+  sketch.Step("setup", "aten::view_as_real", {T(z)}, {pairs});
+  sketch.Step("run", "aten::matmul", {T(x), T(pairs)}, {y});
+  sketch.map["state"].push_back({"w", pairs, "parameter"});
+  sketch.Output(y);
+  Plan plan = sketch.Build();
+  for (const bool wide : {false, true}) {
+    ReplayOptions options;
+    options.in_float64 = wide;
+    Replayer replayer(plan, options);
+    const at::Tensor values = at::arange(6, wide ? at::kDouble : at::kFloat).view({3, 2});
+    auto failure = replayer.Setup(1, {}, {}, {{"w", values}});
+    ASSERT_FALSE(failure) << failure->message;
+    EXPECT_TRUE(at::equal(replayer.State()["w"], values));
+  }
+}
+
 TEST(ReplayTest, StateCopiedFromAnExpandedTensorIsBoundBehindTheCopy) {
   Sketch sketch;
   int origin = sketch.Tensor("float32", {2}, {1});
