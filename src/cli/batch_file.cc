@@ -73,11 +73,17 @@ std::set<std::string> FinishedIds(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string text;
   uintmax_t complete = 0;
-  while (std::getline(in, text)) {
-    if (in.eof()) break;  // no newline at its end
+  for (int64_t number = 1; std::getline(in, text); ++number) {
+    const bool cut = in.eof();  // no line break at its end
+    const json object = cut ? json() : json::parse(text, nullptr, false);
+    const bool is_result = object.is_object() && object.contains("id") && object["id"].is_string();
+    if (cut ? !MayBeCutLine(text) : !is_result) {
+      throw UserError(
+          fmt::format("{}, line {}: no result of an earlier run; name another file for --out", path, number));
+    }
+    if (cut) break;
     complete += text.size() + 1;
-    const json object = json::parse(text, nullptr, false);
-    if (object.is_object() && object.contains("id") && object["id"].is_string()) ids.insert(object["id"]);
+    ids.insert(object["id"]);
   }
   in.close();
   std::error_code error;

@@ -31,7 +31,8 @@ BatchLine ParseBatchLine(const std::string& text, int number);
 std::vector<BatchLine> ReadBatch(const std::string& path);
 
 // Ids with a complete line in an earlier output; none when there is no such regular file. A last line cut off
-// by a crash is removed from the file, so that appending is safe.
+// by a crash is removed from the file, so that appending is safe. Throws UserError, and leaves the file as it
+// is, where it holds something else.
 std::set<std::string> FinishedIds(const std::string& path);
 
 // A source with a line break is the program itself; without one it is a path, looked for beside the batch

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/temp_dir.h"
+#include "cli/batch_file.h"
 #include "cli/batch_stream.h"
 
 namespace tritogen {
@@ -225,6 +226,21 @@ TEST_F(BatchTest, PrintsWhereThereIsNoOutputFile) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(JudgeBatch(ReadBatch(options.file), options, {.budget_seconds = 60}, &pool), 0);
   EXPECT_EQ(json::parse(testing::internal::GetCapturedStdout())["verdict"], "passed");
+}
+
+TEST(FinishedIds, AreThoseOfWholeLinesAndAFileOfSomebodyElseIsLeftAlone) {
+  const TempDir folder;
+  const std::string path = folder.path() / "out.jsonl", line = "{\"id\":\"a\",\"verdict\":\"passed\"}\n";
+  EXPECT_TRUE(FinishedIds(path).empty());
+  WriteFileAtomic(path, line + "{\"id\":\"b\",\"ver");
+  EXPECT_EQ(FinishedIds(path), std::set<std::string>{"a"});
+  EXPECT_EQ(ReadFile(path), line) << "what a kill left of the last line is gone";
+  for (const std::string other :
+       {"import torch", "import torch\n", "{\"a\": 1}", "{\n  \"a\": 1\n}", "[1]\n"}) {
+    WriteFileAtomic(path, line + other);
+    EXPECT_THROW(FinishedIds(path), UserError) << other;
+    EXPECT_EQ(ReadFile(path), line + other);
+  }
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <string_view>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -29,6 +31,13 @@ void RequireWritable(const std::string& path) {
     throw UserError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   }
   if (std::filesystem::is_directory(path)) throw UserError(fmt::format("{} is a folder; name a file", path));
+}
+
+bool MayBeCutLine(const std::string& end) {
+  constexpr std::string_view kBegin = "{\"";
+  if (end.substr(0, kBegin.size()) != kBegin.substr(0, end.size())) return false;
+  const auto whole = nlohmann::json::parse(end, nullptr, /*allow_exceptions=*/false);
+  return whole.is_discarded() || (whole.is_object() && whole.contains("id"));
 }
 
 uint64_t SecretSeed() {

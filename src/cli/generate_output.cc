@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "cli/files.h"
 
 namespace tritogen {
 namespace {
@@ -66,7 +67,16 @@ std::set<std::string> AnsweredIds(const std::string& path, int32_t answers) {
   std::string line, last;
   uintmax_t complete = 0, read = 0;
   int32_t count = 0;  // of answers to `last`, whose lines stand together
-  while (std::getline(in, line) && !in.eof()) {
+  const auto refuse = [&] {
+    throw UserError(
+        fmt::format("'{}' holds something else than {} answers to each prompt; name another file for --out",
+                    path, answers));
+  };
+  while (std::getline(in, line)) {
+    if (in.eof()) {  // no line break at its end
+      if (!MayBeCutLine(line)) refuse();
+      break;
+    }
     read += line.size() + 1;
     const json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
     const std::string id = object.is_object() && object.contains("id") && object["id"].is_string()
@@ -74,11 +84,7 @@ std::set<std::string> AnsweredIds(const std::string& path, int32_t answers) {
                                : "";
     if (count > 0 && id != last) count = answers + 1;  // the one before is short of some
     last = id;
-    if (++count > answers || id.empty() || object.value("index", json()) != json(count - 1)) {
-      throw UserError(
-          fmt::format("'{}' holds something else than {} answers to each prompt; name another file for --out",
-                      path, answers));
-    }
+    if (++count > answers || id.empty() || object.value("index", json()) != json(count - 1)) refuse();
     if (count < answers) continue;
     ids.insert(last);
     complete = read;
