@@ -63,17 +63,26 @@ void CheckSame(const RunPosition& was, const nlohmann::ordered_json& identity,
                   checkpoint.string(), fmt::join(differences, "; ")));
 }
 
+// A run that begins must not find another one's result, which would be taken for its own.
+void RefuseResultOfAnother(const fs::path& out) {
+  if (LatestCheckpoint(out / "checkpoints") || !Exists(out / "final")) return;
+  throw UserError(
+      fmt::format("{} is the result of another run, whose checkpoints are gone; remove it, or choose another "
+                  "--out",
+                  (out / "final").string()));
+}
+
 // The model as it ships: bf16 weights, with all that asks it.
 void WriteFinal(const SftOptions& options, const SftRun& run, const fs::path& model_files,
                 const DecoderWeights& weights) {
   const fs::path folder = run.out / "final", partial = run.out / "final.partial";
+  if (Exists(folder)) return;  // this run's: another's was refused
   std::error_code ignored;
   fs::remove_all(partial, ignored);
   const auto shard =
       options.save.max_shard_mib > 0 ? static_cast<uint64_t>(options.save.max_shard_mib) << 20 : kShardBytes;
   SaveModel(partial, weights, at::kBFloat16, shard);
   CopyModelFiles(model_files, partial);
-  fs::remove_all(folder, ignored);  // of an earlier run, whose checkpoints somebody has removed, or the same
   PublishFolder(partial, folder);
 }
 
@@ -114,6 +123,7 @@ SftSummary Run(const SftOptions& options, const SftRun& run) {
   std::optional<Checkpoints> checkpoints;
   if (ranks->rank() == 0) {
     lock = LockFolder(run.out);
+    RefuseResultOfAnother(run.out);
     checkpoints.emplace(run.out / "checkpoints", options.save.keep);
   }
   const std::optional<RunData> data = ReadRunData(options, run, ranks.get());

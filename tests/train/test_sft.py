@@ -299,10 +299,10 @@ def test_the_command_line_must_fit_the_configuration(config, tmp_path):
 
 
 def test_a_new_model_is_of_the_configuration_that_is_asked_for(data, tmp_path):
-    """Without checkpoints a run begins anew, whatever an earlier one has left."""
+    """Without checkpoints a run begins anew; what an earlier one has left is not taken for its own."""
     out, path = tmp_path / "run", tmp_path / "new.toml"
 
-    def train(layers):
+    def begin(layers):
         path.write_text(f"""
             [model.new]
             vocabulary = 300
@@ -322,14 +322,21 @@ def test_a_new_model_is_of_the_configuration_that_is_asked_for(data, tmp_path):
             [eval]
             batches = 0
         """)
-        summary = finish(sft("--config", path, "--out", out, "--json"))
+        return sft("--config", path, "--out", out, "--json")
+
+    def train(layers):
+        summary = finish(begin(layers))
         return json.loads((pathlib.Path(summary["model"]) / "config.json").read_text())["num_hidden_layers"]
 
     assert train(1) == 1
     start = (out / "start/model.safetensors").stat().st_mtime_ns
     shutil.rmtree(out / "checkpoints")
+    refused = begin(1)
+    assert refused.returncode == 2 and "final is the result of another run" in refused.stderr, refused.stderr
+    shutil.rmtree(out / "final")
     assert train(1) == 1 and (out / "start/model.safetensors").stat().st_mtime_ns == start  # the same: not made again
     shutil.rmtree(out / "checkpoints")
+    shutil.rmtree(out / "final")
     assert train(2) == 2
 
 
