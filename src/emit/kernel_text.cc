@@ -46,7 +46,9 @@ const Names kTypes = {"Any",        "Callable", "Dict",     "List",  "Literal",
                       "NamedTuple", "Optional", "Sequence", "Tuple", "Union"};
 
 // Of tensors, types, descriptors and constants of Triton's language.
-const Names kAttributes = {"T",
+const Names kAttributes = {"ALL",
+                           "NONE",
+                           "T",
                            "abs",
                            "advance",
                            "argmax",
@@ -303,9 +305,12 @@ class Scanner {
 };
 
 std::optional<std::string> NoIdentifier(const Value& value) {
-  if (const auto* function = std::get_if<FunctionValue>(&value.v)) {
-    if (!IsIdentifier(function->name)) return function->name;
-  } else if (const auto* list = std::get_if<Value::List>(&value.v)) {
+  const std::string* name = nullptr;
+  if (const auto* function = std::get_if<FunctionValue>(&value.v)) name = &function->name;
+  if (const auto* layout = std::get_if<LayoutValue>(&value.v)) name = &layout->name;
+  if (const auto* format = std::get_if<MemoryFormatValue>(&value.v)) name = &format->name;
+  if (name != nullptr && !IsIdentifier(*name)) return *name;
+  if (const auto* list = std::get_if<Value::List>(&value.v)) {
     for (const Value& item : *list) {
       if (auto found = NoIdentifier(item)) return found;
     }

@@ -32,7 +32,7 @@ def kernel(x_ptr, y_ptr, n, shape, TYPE: tl.constexpr = tl.float32, B: tl.conste
     i = tl.program_id(0).to(tl.int64) * B + tl.arange(0, B)
     v = tl.load(x_ptr + i, mask=i < n, other=float("-inf")).to(tl.float32)
     if TYPE.is_floating() and B >= 16:
-        v = libdevice.tanh(v) if tl.constexpr(B) == 64 else v.exp()
+        v = libdevice.tanh(v) if tl.constexpr(B) == 64 else tl.maximum(v.exp(), v, propagate_nan=tl.PropagateNan.ALL)
     tl.static_assert(B % 16 == 0, "blocks")
     tl.store(y_ptr + i, v.to(y_ptr.dtype.element_ty), mask=i < \
              n)
@@ -91,11 +91,13 @@ TEST(KernelText, NamesThatArePrintedAreNames) {
   Plan named = plan;
   named.kernels[0].name = "eval('1') or kernel";
   EXPECT_NE(RefusalOfKernels(named), "");
-  for (const bool key : {false, true}) {
+  Plan keyed = plan;
+  std::get<LaunchStep>(keyed.run[0]).variants[0].call[0].first = "x=eval('1'), y";
+  EXPECT_NE(RefusalOfKernels(keyed), "");
+  for (const Value& hostile : {Value{FunctionValue{"eval('1')"}}, Value{LayoutValue{"strided or eval('1')"}},
+                               Value{MemoryFormatValue{"channels_last or eval('1')"}}}) {
     Plan passed = plan;
-    auto& [name, value] = std::get<LaunchStep>(passed.run[0]).variants[0].call[0];
-    if (key) name = "x=eval('1'), y";
-    if (!key) value = {Value::List{{FunctionValue{"eval('1')"}}}};
+    std::get<LaunchStep>(passed.run[0]).variants[0].call[0].second = {Value::List{hostile}};
     EXPECT_NE(RefusalOfKernels(passed), "");
   }
 }

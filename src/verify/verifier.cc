@@ -20,6 +20,7 @@
 #include "verify/verifier_carry.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_runs.h"
+#include "verify/verifier_seed.h"
 #include "verify/verifier_state.h"
 #include "verify/verifier_task.h"
 #include "verify/verifier_trial_loan.h"
@@ -55,6 +56,7 @@ class Judgement {
     if (!objection) objection = RunTrials();
     if (!objection) objection = RunFreshTrials();
     const bool whole = !task_.options.confirm;
+    if (!objection && whole) objection = FindOwnWeights();
     if (!objection && whole) objection = FindCarried(OptionsNow());
     if (!objection) objection = RunVariants();
     if (!objection && whole) objection = RunInARow();
@@ -280,6 +282,12 @@ class Judgement {
       if (last || trial.distribution == Distribution::kPlanted) row.push_back(&trial);
     }
     return row;
+  }
+
+  // Of candidates whose state is bound by name; others have their weights from the seed alone.
+  std::optional<Objection> FindOwnWeights() {
+    if (setting_ != &task_.bound) return std::nullopt;
+    return CheckOwnWeights(task_, *setting_, bindings_, FirstGenerated(), plan_, flow_, OptionsNow());
   }
 
   // Whether what calls left behind so far matters to later ones.

@@ -98,7 +98,7 @@ std::optional<ReplayFailure> GenerateWarmup(const Task::Impl& task, const Deadli
 }
 
 std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings,
-                                   Replayer* replayer) {
+                                   Replayer* replayer, std::optional<uint64_t> seed) {
   TensorList warmup;
   if (!TensorLeaves(plan.warmup_inputs).empty()) {
     TensorList unused;
@@ -109,7 +109,7 @@ std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, con
     }
     warmup = CloneAll(warmup);
   }
-  return replayer->Setup(task.weight_seed, CloneAll(task.init_inputs), warmup, bindings);
+  return replayer->Setup(seed.value_or(task.weight_seed), CloneAll(task.init_inputs), warmup, bindings);
 }
 
 Outcome OutcomeOf(ReplayFailure::Kind kind) {

@@ -193,10 +193,10 @@ Outcome OutcomeOf(ReplayFailure::Kind kind);
 // sees inputs that no trial uses, so that what a program keeps from its first call is stale.
 std::optional<ReplayFailure> GenerateWarmup(const Task::Impl& task, const Deadline& deadline,
                                             TensorList* warmup, TensorList* init_inputs);
-// Set-up with the task's seed, constructor inputs and first call; nothing of the task is handed to the
-// program itself.
+// Set-up with the task's seed (or another one), constructor inputs and first call; nothing of the task is
+// handed to the program itself.
 std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, const Bindings& bindings,
-                                   Replayer* replayer);
+                                   Replayer* replayer, std::optional<uint64_t> seed = std::nullopt);
 // `options` are resolved: threads and memory are positive.
 ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline);
 // For replays of the reference, which nobody suspects: on a GPU they are only queued.
