@@ -70,7 +70,7 @@ class ZygoteProcess {
   ~ZygoteProcess() {
     if (pid_ <= 0) return;
     Kill();
-    waitpid(pid_, nullptr, 0);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
   }
 
   ZygoteProcess(const ZygoteProcess&) = delete;

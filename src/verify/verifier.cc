@@ -69,6 +69,7 @@ class Judgement {
       verdict_.evidence = std::move(objection->evidence);
     } else {
       verdict_.outcome = Outcome::kPassed;
+      if (whole) NoteNeglectedState();
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size() + fresh_);
     }
     verdict_.errors = runs_.errors;
@@ -288,6 +289,13 @@ class Judgement {
   std::optional<Objection> FindOwnWeights() {
     if (setting_ != &task_.bound) return std::nullopt;
     return CheckOwnWeights(task_, *setting_, bindings_, FirstGenerated(), plan_, flow_, OptionsNow());
+  }
+
+  void NoteNeglectedState() {
+    if (setting_ != &task_.bound || task_.spares_memory || deadline_.left() <= 0) return;
+    std::string note =
+        NoteOfNeglectedState(task_, *setting_, bindings_, FirstGenerated(), plan_, OptionsNow());
+    if (!note.empty()) verdict_.notes.push_back(std::move(note));
   }
 
   // Whether what calls left behind so far matters to later ones.

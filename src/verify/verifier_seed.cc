@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "plan/visit.h"
 #include "verify/replay_bind.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_second_look.h"
@@ -13,20 +12,17 @@
 namespace tritogen {
 namespace {
 
-// The line of a step of set-up that draws numbers which can reach an output and are not what a bound name
-// stands for.
+// The line of a step of set-up that draws numbers which can reach an output, and whose result is not at once
+// replaced by what a bound name stands for.
 std::optional<int> LineOfDraw(const Plan& candidate, const Flow& flow, const Bindings& bindings) {
-  std::set<StorageId> bound;
+  std::set<int> replaced;
   for (const auto& [name, point] : FindBindPoints(candidate)) {
-    if (bindings.contains(name)) bound.insert(candidate.tensors[point.view].storage);
+    if (bindings.contains(name)) replaced.insert(point.step);
   }
   for (size_t i = 0; i < candidate.setup.size(); ++i) {
     const auto* aten = std::get_if<AtenStep>(&candidate.setup[i]);
-    if (aten == nullptr || !flow.setup[i] || !DrawsRandom(*aten)) continue;
-    bool replaced = true;
-    ForEachResult(candidate.setup[i],
-                  [&](TensorId id) { replaced &= bound.contains(candidate.tensors[id].storage); });
-    if (!replaced) return aten->line;
+    const bool draws = aten != nullptr && flow.setup[i] && DrawsRandom(*aten);
+    if (draws && !replaced.contains(static_cast<int>(i))) return aten->line;
   }
   return std::nullopt;
 }

@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
+
+#include "verify/verifier_trial_loan.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
@@ -97,6 +101,38 @@ std::optional<Objection> PairNeutralState(const Task::Impl& task, const Setting&
         {{"state", name}}};
   }
   return std::nullopt;
+}
+
+std::string NoteOfNeglectedState(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
+                                 const Trial& trial, const Plan& candidate, const ReplayOptions& options) {
+  const std::set<StorageId> updated = WrittenStorages(task.plan);
+  std::vector<std::string> names;
+  for (const StateEntry& entry : task.plan.state) {
+    const StateEntry* theirs = FindState(candidate, entry.name);
+    const bool updates = updated.contains(task.plan.tensors[entry.tensor].storage);
+    if (updates && theirs != nullptr && SameMeta(task.plan, entry.tensor, candidate, theirs->tensor))
+      names.push_back(entry.name);
+  }
+  if (names.empty()) return "";
+  TrialLoan loan(trial);
+  Replayer ours(task.plan, options), theirs(candidate, options);
+  auto run = [&](const Plan& plan, const Bindings& state, Replayer* replayer) {
+    TensorList outputs;
+    return !SetUp(task, plan, state, replayer) &&
+           !replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &outputs);
+  };
+  if (!run(task.plan, setting.bindings, &ours) || !run(candidate, bindings, &theirs)) return "";
+  const auto want = ours.State(), got = theirs.State();
+  std::erase_if(names, [&](const std::string& name) {
+    constexpr double kRelative = 1e-2,
+                     kAbsolute = 1e-5;  // forgotten updates are meant, not their last places
+    return at::allclose(got.at(name).to(at::kDouble), want.at(name).to(at::kDouble), kRelative, kAbsolute,
+                        /*equal_nan=*/true);
+  });
+  if (names.empty()) return "";
+  const std::string more = names.size() == 1 ? "" : fmt::format(" (and {} more)", names.size() - 1);
+  return fmt::format("state '{}'{} holds other values after the call than the reference leaves there",
+                     names[0], more);
 }
 
 }  // namespace tritogen
