@@ -84,6 +84,25 @@ TEST(RollLoops, OtherWeightsAtEachStepAreNoLoop) {
   EXPECT_FALSE(Rewrite(loop.m.Finish(state)));
 }
 
+// Products of large steps use tensor cores, a layer's kernels do not.
+TEST(RollLoops, LargeStepsStayALoop) {
+  for (const int64_t batch : {16, 1024}) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {kSteps, batch, 8}),
+                 in = m.Leaf(NodeKind::kParameter, "in", {1024, 8}),
+                 own = m.Leaf(NodeKind::kParameter, "own", {1024, 1024});
+    NodeId state = m.Leaf(NodeKind::kInput, "h", {batch, 1024});
+    for (int64_t t = 0; t < kSteps; ++t) {
+      const NodeId step = m.Op("aten::select.int", {Ref(x), Arg{int64_t{0}}, Arg{t}}, {batch, 8});
+      const NodeId a = m.Op("aten::linear", {Ref(step), Ref(in)}, {batch, 1024}),
+                   b = m.Op("aten::linear", {Ref(state), Ref(own)}, {batch, 1024});
+      state =
+          m.Op("aten::tanh", {Ref(m.Op("aten::add.Tensor", {Ref(a), Ref(b)}, {batch, 1024}))}, {batch, 1024});
+    }
+    EXPECT_EQ(Rewrite(m.Finish(state)).has_value(), batch == 16) << batch;
+  }
+}
+
 TEST(RollLoops, WhatIsStackedFromTheLastStepOnIsFlipped) {
   Loop loop;
   std::vector<NodeId> steps;

@@ -14,6 +14,9 @@ namespace tritogen::teach {
 namespace {
 
 constexpr size_t kFewestSteps = 3;
+constexpr int64_t kMostStates = 4096;  // of a layer that has kernels of its own
+// Of one step; what does more keeps its products, which use tensor cores, and whose launches count for less.
+constexpr double kMostFlops = double{1u << 30};
 
 Arg List(const std::vector<NodeRef>& refs) {
   Arg::List list;
@@ -76,6 +79,14 @@ std::vector<Chain> ChainsOf(ProgramEdit& edit) {
   }
   std::erase_if(chains, [](const Chain& chain) { return chain.cells.size() < kFewestSteps; });
   return chains;
+}
+
+// Whether a layer's kernels are the better way.
+bool IsSmall(const Chain& chain) {
+  const LoopCell& cell = chain.cells[0];
+  const double gates = static_cast<double>(cell.sources[0].weights.size()),
+               size = static_cast<double>(cell.size);
+  return cell.size <= kMostStates && 2 * static_cast<double>(cell.batch) * gates * size * size <= kMostFlops;
 }
 
 // Whether an input of a later step is made of the states before it: then steps cannot share a product.
@@ -267,7 +278,7 @@ bool RollLoops(ProgramEdit& edit) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Chain& chain : ChainsOf(edit)) {
-      if (InputsWait(edit, chain)) continue;
+      if (!IsSmall(chain) || InputsWait(edit, chain)) continue;
       if (auto with_layer = WithLayer(edit, chain)) {
         edit = std::move(*with_layer);
         rolled = changed = true;
