@@ -1,6 +1,7 @@
 // Options, records as lines, compression, stages and exports.
 #include <gtest/gtest.h>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "data/conversation.h"
 #include "data/data_test_util.h"

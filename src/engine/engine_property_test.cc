@@ -93,7 +93,9 @@ void Check(const Case& c, uint64_t seed, EngineStats* sum) {
             std::ranges::count(c.requests[i].options.stop_tokens, expected.back().chosen.token) > 0;
         EXPECT_EQ(got.finish, stopped ? FinishReason::kStop : FinishReason::kLength);
       }
-      if (!c.requests[i].stream) EXPECT_EQ(got.chunks, 1);
+      if (!c.requests[i].stream) {
+        EXPECT_EQ(got.chunks, 1);
+      }
       ASSERT_EQ(got.samples.size(), expected.size());
       for (size_t t = 0; t < expected.size(); ++t) {
         ASSERT_EQ(got.samples[t].chosen.token, expected[t].chosen.token) << i << " " << k << " " << t;
