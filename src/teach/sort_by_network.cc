@@ -1,12 +1,10 @@
 // Sorting by a network (tl.sort) of numbers of 64 bits, of which the upper half says how an element compares
 // and the lower half is its number in the line: no two are equal, and the order is stable. Longer lines are
 // sorted in pieces. For a few places the first ones of all pieces are then sorted, again and again; for all
-// of them an element looks for its place in every other piece by halving.
+// of them the sorted pieces are merged.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/rounding.h"
+#include "teach/kernel_text.h"
 #include "teach/partition.h"
 #include "teach/sorting.h"
 
@@ -17,19 +15,18 @@ constexpr int64_t kShort = 32;                    // comparing all with all is l
 constexpr int64_t kLongest = kHeldScan;           // line that one program sorts
 constexpr int64_t kPiece = 2048;                  // of which few places are asked for
 constexpr int64_t kMostPairs = int64_t{1} << 30;  // of elements and pieces
-constexpr char kBehindAll[] = "9223372036854775807";
 
 // A number of 32 bits that compares as the element does: all NaN are one, and both zeros.
 Value Key(Builder& b, const Value& x, bool descending) {
-  const std::string turned = descending ? " ^ -1" : "";
   if (!IsFloating(x.dtype)) {
     const Value narrow = b.Cast(x, Dtype::kInt32);
     return descending ? b.Pointwise("key", "{0} ^ -1", {narrow}, Dtype::kInt32, 1) : narrow;
   }
   const Value bits =
-      b.Pointwise("bits", "tl.where({0} == {0}, ({0} + 0.0).to(tl.int32, bitcast=True), 0x7FC00000)",
-                  {x}, Dtype::kInt32, 2);
-  return b.Pointwise("key", "{0} ^ (({0} >> 31) & 0x7FFFFFFF)" + turned, {bits}, Dtype::kInt32, 3);
+      b.Pointwise("bits", "tl.where({0} == {0}, ({0} + 0.0).to(tl.int32, bitcast=True), 0x7FC00000)", {x},
+                  Dtype::kInt32, 2);
+  return b.Pointwise("key", std::string("{0} ^ (({0} >> 31) & 0x7FFFFFFF)") + (descending ? " ^ -1" : ""),
+                     {bits}, Dtype::kInt32, 3);
 }
 
 // Each line sorted, of elements with these numbers.
@@ -56,7 +53,7 @@ Value FirstOfAll(Builder& b, const Value& sorted, int64_t count) {
   std::optional<Value> inside;
   if (left % sizes.back() != 0)
     inside = b.Pointwise("inside", fmt::format("{{0}} < {}", left), {entry}, Dtype::kBool, 0);
-  return b.Load("best", sorted, at, inside, kBehindAll);
+  return b.Load("best", sorted, at, inside, Neutral(ReduceOp::kSort, Dtype::kInt64));
 }
 
 Value FirstOfLong(Builder& b, const Value& line, int64_t count, bool descending) {
@@ -68,23 +65,6 @@ Value FirstOfLong(Builder& b, const Value& line, int64_t count, bool descending)
   return NumberOf(b, sorted);
 }
 
-// How many elements of piece `other` come before an element of another piece, all sorted.
-Value CountBefore(Builder& b, const Value& sorted, const Value& element, const Value& other,
-                  const std::vector<Value>& at) {
-  Value count = b.Fill(element.sizes(), Dtype::kInt32, Arg{int64_t{0}});
-  for (int64_t left = sorted.sizes().back(); left >= 1; left /= 2) {
-    const int64_t half = left / 2;
-    std::vector<Value> probe(at.begin(), at.end() - 2);
-    probe.back() = other;
-    probe.push_back(left == 1 ? count : b.Affine("probe", {{1, count}}, half - 1));
-    const Value there = b.Load("there", sorted, probe);
-    count = b.Pointwise("count",
-                        fmt::format("tl.where({{0}} < {{1}}, {{2}} + {}, {{2}})", std::max<int64_t>(half, 1)),
-                        {there, element, count}, Dtype::kInt32, 3);
-  }
-  return count;
-}
-
 int64_t PieceOf(int64_t n) {
   return n <= 4 * kPiece ? kPiece : kLongest;
 }
@@ -92,21 +72,7 @@ int64_t PieceOf(int64_t n) {
 Value AllOfLong(Builder& b, const Value& line, bool descending) {
   const Pieces pieces = CutUp(b, line, PieceOf(line.sizes().back()), descending);
   const Value sorted = InOrder(b, pieces.elements, pieces.number, descending);
-  const std::vector<int64_t>& sizes = sorted.sizes();
-  std::vector<int64_t> space = sizes;  // (…, pieces, piece, pieces): each element against every piece
-  space.push_back(sizes[sizes.size() - 2]);
-  const std::vector<Value> at = b.Indices(space);
-  const Value own = at[at.size() - 3], place = at[at.size() - 2], other = at.back();
-  const Value element{Expand(Unsqueeze(sorted.view, -1), space), sorted.dtype};
-  const Value counted =
-      b.Pointwise("counted", "tl.where({0} == {1}, {2}, {3})",
-                  {other, own, place, CountBefore(b, sorted, element, other, at)}, Dtype::kInt32, 1);
-  std::vector<Value> places = b.Indices(sizes);
-  places.pop_back();
-  places.back() =
-      b.Reduce(ReduceOp::kSum, counted, {-1}, false);  // of what fills the last piece, behind the end
-  return b.Scatter("order", "store", b.Fill(line.sizes(), Dtype::kInt32, Arg{int64_t{0}}), places,
-                   static_cast<int64_t>(places.size()) - 1, NumberOf(b, sorted));
+  return Merged(b, {sorted, NumberOf(b, sorted)}, line.sizes(), "{0} < {1}");
 }
 
 }  // namespace

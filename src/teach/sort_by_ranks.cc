@@ -1,7 +1,7 @@
 // Sorting by ranks: an element's place is the number of elements that come before it. That takes n²
 // comparisons, but every one is independent, and the order is stable. Of longer lines every piece is ranked
-// by itself. For a few places the best of all pieces are then compared, again and again; for all of them an
-// element looks for its place in every other piece by halving, and goes where the sum of these says.
+// by itself. For a few places the best of all pieces are then compared, again and again; for all of them the
+// sorted pieces are merged.
 #include <fmt/format.h>
 
 #include "teach/sorting.h"
@@ -20,16 +20,6 @@ std::string BeforeText(bool descending) {
                       "!= {0}) & ({1} != {1}))) & ({2} < {3})))"
                     : "(({0} < {1}) | (({1} != {1}) & ({0} == {0})) | ((({0} == {1}) | (({0} "
                       "!= {0}) & ({1} != {1}))) & ({2} < {3})))";
-}
-
-// What no element comes behind.
-std::string LastText(Dtype dtype, bool descending) {
-  if (IsFloating(dtype)) return descending ? "float(\"-inf\")" : "float(\"nan\")";
-  const bool wide = dtype == Dtype::kInt64;
-  if (dtype == Dtype::kUint8) return descending ? "0" : "255";
-  const int64_t bits = static_cast<int64_t>(DtypeSize(dtype)) * 8;
-  const std::string most = wide ? "9223372036854775807" : fmt::format("{}", (int64_t{1} << (bits - 1)) - 1);
-  return descending ? fmt::format("-{} - 1", most) : most;
 }
 
 // Of each element the number of those of its line, the last dimension, that come before it.
@@ -89,24 +79,6 @@ int64_t PieceOf(int64_t n) {
   return n <= 4096 ? 256 : n <= 32768 ? 1024 : 2048;
 }
 
-// How many elements of piece `other` come before an element of another piece, all sorted.
-Value CountBefore(Builder& b, const Value& sorted, const Value& element, const Value& other, const Value& own,
-                  const std::vector<Value>& at, bool descending) {
-  Value count = b.Fill(element.sizes(), Dtype::kInt32, Arg{int64_t{0}});
-  for (int64_t left = sorted.sizes().back(); left >= 1; left /= 2) {
-    const int64_t half = left / 2;
-    std::vector<Value> probe(at.begin(), at.end() - 2);
-    probe.back() = other;
-    probe.push_back(left == 1 ? count : b.Affine("probe", {{1, count}}, half - 1));
-    const Value there = b.Load("there", sorted, probe);
-    count = b.Pointwise(
-        "count",
-        fmt::format("tl.where({}, {{4}} + {}, {{4}})", BeforeText(descending), std::max<int64_t>(half, 1)),
-        {there, element, other, own, count}, Dtype::kInt32, 4);
-  }
-  return count;
-}
-
 // The numbers of all elements of a line in its sorted order.
 Value SortedLong(Builder& b, const Value& line, bool descending) {
   const int64_t n = line.sizes().back(), piece = PieceOf(n);
@@ -120,42 +92,10 @@ Value SortedLong(Builder& b, const Value& line, bool descending) {
               none = b.Fill(sizes, Dtype::kInt32, Arg{int64_t{0}});
   const Value sorted = b.Scatter("piece", "store", zero, to, last, pieces.elements);
   const Value number = b.Scatter("number", "store", none, to, last, pieces.number);
-
-  std::vector<int64_t> space = sizes;  // (…, pieces, piece, pieces): each element against every piece
-  space.push_back(sizes[sizes.size() - 2]);
-  const std::vector<Value> at = b.Indices(space);
-  const Value own = at[at.size() - 3], place = at[at.size() - 2], other = at.back();
-  const Value element{Expand(Unsqueeze(sorted.view, -1), space), line.dtype};
-  const Value before = CountBefore(b, sorted, element, other, own, at, descending);
-  const Value counted =
-      b.Pointwise("counted", "tl.where({0} == {1}, {2}, {3})", {other, own, place, before}, Dtype::kInt32, 1);
-  const Value final_rank = b.Reduce(ReduceOp::kSum, counted, {-1}, false);
-
-  std::vector<Value> places = b.Indices(sizes);
-  places.pop_back();
-  places.back() = final_rank;  // of what fills the last piece, behind the end
-  return b.Scatter("order", "store", b.Fill(line.sizes(), Dtype::kInt32, Arg{int64_t{0}}), places, last - 1,
-                   number);
+  return Merged(b, {sorted, number}, line.sizes(), BeforeText(descending));
 }
 
 }  // namespace
-
-bool AreFew(int64_t count, int64_t length) {
-  return count <= length / 8 && count <= 512;
-}
-
-Pieces CutUp(Builder& b, const Value& line, int64_t piece, bool descending) {
-  const int64_t n = line.sizes().back();
-  std::vector<int64_t> sizes = line.sizes();
-  sizes.back() = (n + piece - 1) / piece;
-  sizes.push_back(piece);
-  std::vector<Value> at = b.Indices(sizes);
-  const Value number = b.Affine("number", {{piece, at[at.size() - 2]}, {1, at.back()}}, 0);
-  at.pop_back();
-  at.back() = number;
-  Value inside = b.Pointwise("inside", fmt::format("{{0}} < {}", n), {number}, Dtype::kBool, 0);
-  return {b.Load("piece", line, at, inside, LastText(line.dtype, descending)), number};
-}
 
 std::optional<Value> OrderByRanks(Builder& b, const Value& line, int64_t count, bool descending) {
   const int64_t n = line.sizes().back(), numel = line.view.numel();

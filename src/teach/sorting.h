@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "teach/lowering.h"
 
@@ -17,11 +18,19 @@ std::optional<Value> OrderByNetwork(Builder& b, const Value& line, int64_t count
 // By the number of elements that come before each one. Nothing where that takes too long.
 std::optional<Value> OrderByRanks(Builder& b, const Value& line, int64_t count, bool descending);
 
+// What no element comes behind, as a literal.
+std::string LastText(Dtype dtype, bool descending);
+
 // A line in pieces, (…, pieces, piece), filled up at its end with what no element comes behind.
 struct Pieces {
   Value elements, number;  // and their numbers in the line
 };
 Pieces CutUp(Builder& b, const Value& line, int64_t piece, bool descending);
+
+// The order of a line of this shape whose pieces are each sorted: an element looks for its place in every
+// other piece by halving. `before`: how an element of the piece {2} comes before one of the piece {3}, of {0}
+// and {1}.
+Value Merged(Builder& b, const Pieces& sorted, const std::vector<int64_t>& line, const std::string& before);
 
 // Whether few of a line's places are asked for, so that most elements need no place.
 bool AreFew(int64_t count, int64_t length);
