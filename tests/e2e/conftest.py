@@ -40,3 +40,22 @@ def judge(tritogen, tmp_path):
         return {verdict["id"]: verdict for verdict in verdicts}
 
     return run
+
+
+@pytest.fixture
+def taught(tritogen, tmp_path):
+    """What becomes of the teacher's first answers to modules: {name: text} → its part of eval's summary."""
+
+    def run(modules: dict[str, str], answers: int, *options: str) -> dict:
+        tasks = tmp_path / "tasks"
+        tasks.mkdir()
+        for name, text in modules.items():
+            (tasks / f"{name}.py").write_text(text)
+        command = ("eval", "--suite", "kernelbench", tasks, "--proposer", "teacher", "-n", answers, "--out", tmp_path / "out", "--json")
+        done = tritogen(*command, *options)
+        assert done.returncode == 0, done.stderr
+        summary = json.loads(done.stdout)
+        assert summary["left_out"] == 0
+        return summary["proposers"]["teacher"]
+
+    return run

@@ -1,7 +1,5 @@
 """Scatters and sorts of lines that are too long to compare all with all, verified on the tile machine."""
 
-import json
-
 FORWARD = {
     # Messages of a graph; every node has its own sum, mean and extrema. Counts of integers.
     "graph": (
@@ -43,14 +41,6 @@ def get_init_inputs(): return []
 """
 
 
-def test_large_scatters_and_sorts_pass(tritogen, tmp_path):
-    tasks = tmp_path / "tasks"
-    tasks.mkdir()
-    for name, (inputs, forward) in FORWARD.items():
-        (tasks / f"{name}.py").write_text(MODULE.format(inputs=inputs, forward=forward))
-    command = ("eval", "--suite", "kernelbench", tasks, "--proposer", "teacher", "-n", "1", "--strict", "--json")
-    done = tritogen(*command, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["left_out"] == 0
-    assert summary["proposers"]["teacher"]["verdicts"] == {"passed": len(FORWARD)}, summary["proposers"]["teacher"]["examples"]
+def test_large_scatters_and_sorts_pass(taught):
+    teacher = taught({name: MODULE.format(inputs=inputs, forward=forward) for name, (inputs, forward) in FORWARD.items()}, 1, "--strict")
+    assert teacher["verdicts"] == {"passed": len(FORWARD)}, teacher["examples"]

@@ -1,7 +1,5 @@
 """The teacher's kernels for recurrent layers, verified."""
 
-import json
-
 # name: layer, input; sizes that a program holds in registers and larger ones, in all directions
 LAYERS = {
     "lstm": ("nn.LSTM(5, 7)", "4, 3, 5"),
@@ -49,23 +47,15 @@ def get_init_inputs():
 """
 
 
-def verdicts(tritogen, folder, layers, answers, *options):
-    tasks = folder / "layers"
-    tasks.mkdir()
-    for name, (layer, shape) in layers.items():
-        (tasks / f"{name}.py").write_text(MODULE.format(layer=layer, shape=shape))
-    done = tritogen("eval", "--suite", "kernelbench", tasks, "--proposer", "teacher", "-n", answers, "--out", folder / "out", "--json", *options)
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["left_out"] == 0
-    return summary["proposers"]["teacher"]
+def modules(layers):
+    return {name: MODULE.format(layer=layer, shape=shape) for name, (layer, shape) in layers.items()}
 
 
-def test_every_kind_of_layer_passes(tritogen, tmp_path):
-    teacher = verdicts(tritogen, tmp_path, LAYERS, "2")
+def test_every_kind_of_layer_passes(taught):
+    teacher = taught(modules(LAYERS), 2)
     assert teacher["verdicts"] == {"passed": 2 * len(LAYERS)}, teacher["examples"]
 
 
-def test_every_form_of_a_layer_passes(tritogen, tmp_path):
-    teacher = verdicts(tritogen, tmp_path, IN_EVERY_FORM, "5", "--strict")
+def test_every_form_of_a_layer_passes(taught):
+    teacher = taught(modules(IN_EVERY_FORM), 5, "--strict")
     assert teacher["verdicts"] == {"passed": 5 * len(IN_EVERY_FORM)}, teacher["examples"]

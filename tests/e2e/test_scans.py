@@ -1,7 +1,5 @@
 """Scans that are walked along, verified: Triton's interpreter takes minutes for those that it has no operation for."""
 
-import json
-
 FORWARD = {
     "products": "return (1 + 0.2 * x).cumprod(1), (1 - 0.1 * x).flip(1).cumprod(1).flip(1)",
     "extrema": "return *torch.cummax(x, 1), *torch.cummin(x, 1)",
@@ -17,14 +15,6 @@ def get_init_inputs(): return []
 """
 
 
-def test_walks_pass(tritogen, tmp_path):
-    tasks = tmp_path / "tasks"
-    tasks.mkdir()
-    for name, forward in FORWARD.items():
-        (tasks / f"{name}.py").write_text(MODULE.format(forward=forward))
-    command = ("eval", "--suite", "kernelbench", tasks, "--proposer", "teacher", "-n", "1", "--strict", "--json")
-    done = tritogen(*command, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["left_out"] == 0
-    assert summary["proposers"]["teacher"]["verdicts"] == {"passed": len(FORWARD)}, summary["proposers"]["teacher"]["examples"]
+def test_walks_pass(taught):
+    teacher = taught({name: MODULE.format(forward=forward) for name, forward in FORWARD.items()}, 1, "--strict")
+    assert teacher["verdicts"] == {"passed": len(FORWARD)}, teacher["examples"]

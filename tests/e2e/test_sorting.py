@@ -1,7 +1,5 @@
 """Sorting of long lines, verified: in pieces, by networks and by ranks. Triton's interpreter takes minutes for them."""
 
-import json
-
 FORWARD = {
     "few": "return *x.topk(20), *x.topk(5, largest=False)",
     "few_of_a_constant": "return torch.topk(torch.where(x > 9, x, float('-inf')), 3).values",
@@ -23,14 +21,6 @@ def get_init_inputs(): return []
 """
 
 
-def test_sorts_pass(tritogen, tmp_path):
-    tasks = tmp_path / "tasks"
-    tasks.mkdir()
-    for name, forward in FORWARD.items():
-        (tasks / f"{name}.py").write_text(MODULE.format(forward=forward))
-    command = ("eval", "--suite", "kernelbench", tasks, "--proposer", "teacher", "-n", "1", "--strict", "--json")
-    done = tritogen(*command, "--out", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["left_out"] == 0
-    assert summary["proposers"]["teacher"]["verdicts"] == {"passed": len(FORWARD)}, summary["proposers"]["teacher"]["examples"]
+def test_sorts_pass(taught):
+    teacher = taught({name: MODULE.format(forward=forward) for name, forward in FORWARD.items()}, 1, "--strict")
+    assert teacher["verdicts"] == {"passed": len(FORWARD)}, teacher["examples"]
