@@ -1,6 +1,7 @@
 #include "teach/loop_cells.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "teach/sequences.h"

@@ -1,9 +1,7 @@
 #include "teach/roll_loops.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "teach/loop_cells.h"

@@ -227,12 +227,11 @@ bool TakeWholeSequences(ProgramEdit& edit) {
     for (const Arg& item : *AsList(call->args["tensors"])) {
       const NodeRef* ref = AsRef(item);
       if (ref == nullptr || !(edit.ShapeOf(*ref) == edit.ShapeOf(values.empty() ? *ref : values[0]))) break;
-      // unsqueeze and cat are a stack.
       values.push_back(*ref);
     }
     if (values.size() != AsList(call->args["tensors"])->size() || values.empty()) continue;
     if (result.dtype != edit.ShapeOf(values[0]).dtype) continue;
-    std::vector<NodeRef> bare;  // of what cat gets as (…, 1, …)
+    std::vector<NodeRef> bare;  // of what cat gets as (…, 1, …): then it is a stack
     for (NodeRef value : values) {
       const OpCall* one = stack ? nullptr : edit.CallOf(value.id, "unsqueeze");
       if (one == nullptr ||
