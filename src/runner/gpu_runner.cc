@@ -261,7 +261,7 @@ void GpuRunner::RunDecode(const DecodeShape& shape, bool fresh) {
   if (!graph) {
     std::string why;
     graph_memory_->Allocating(
-        *gpu_, [&] { graph = cuda::Graph::Capture(gpu_->driver(), gpu_->stream(), run, &why); });
+        gpu_, [&] { graph = cuda::Graph::Capture(gpu_->driver(), gpu_->stream(), run, &why); });
     if (!graph) throw InternalError("the decode step cannot be captured: " + why);
   }
   graph->Launch(gpu_->stream());

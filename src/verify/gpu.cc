@@ -128,12 +128,28 @@ void Gpu::Probe() {
 
 namespace {
 
-int64_t ReservedBytes(at::Device device) {
+struct AllocatorBytes {
+  int64_t reserved, allocated;
+  int64_t idle() const { return reserved - allocated; }
+};
+
+AllocatorBytes BytesOfAllocator(at::Device device) {
   constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  return Allocator()->getDeviceStats(device.index()).reserved_bytes[kAll].current;
+  const auto stats = Allocator()->getDeviceStats(device.index());
+  return {stats.reserved_bytes[kAll].current, stats.allocated_bytes[kAll].current};
+}
+
+int64_t ReservedBytes(at::Device device) {
+  return BytesOfAllocator(device).reserved;
 }
 
 }  // namespace
+
+int64_t Gpu::FreeBytes() const {
+  size_t free = 0, all = 0;
+  cuda::Check(driver_->cuMemGetInfo(&free, &all), "read how much memory is free");
+  return static_cast<int64_t>(free) + BytesOfAllocator(device()).idle() - graphs_keep_;
+}
 
 bool Gpu::HoldsMuch() const {
   return ReservedBytes(device()) > info_.memory_bytes / kIdleShare;
@@ -171,6 +187,7 @@ void Gpu::ReleasePools() {
   for (const GraphPool& pool : idle_pools_) {
     for (int i = 0; i < pool.uses; ++i) Allocator()->releasePool(info_.ordinal, pool.id);
     Allocator()->emptyCache(pool.id);
+    graphs_keep_ -= pool.bytes;
   }
   idle_pools_.clear();
 }
@@ -199,22 +216,33 @@ GraphMemory::GraphMemory() {
   }
 }
 
-void GraphMemory::Allocating(const Gpu& gpu, const std::function<void()>& body) {
-  const auto device = gpu.device().index();
-  const auto ours = reinterpret_cast<cudaStream_t>(gpu.stream());
+void GraphMemory::Allocating(Gpu* gpu, const std::function<void()>& body) {
+  const auto device = gpu->device().index();
+  const auto ours = reinterpret_cast<cudaStream_t>(gpu->stream());
+  const AllocatorBytes before = BytesOfAllocator(gpu->device());
+  auto end = [&] {
+    Allocator()->endAllocateToPool(device, pool_.id);
+    const AllocatorBytes now = BytesOfAllocator(gpu->device());
+    pool_.bytes += now.reserved - before.reserved;
+    pool_.idle_bytes += now.idle() - before.idle();
+    gpu->graphs_keep_ += now.idle() - before.idle();
+  };
   ++pool_.uses;
   Allocator()->beginAllocateToPool(device, pool_.id, [ours](cudaStream_t s) { return s == ours; });
   try {
     body();
   } catch (...) {
-    Allocator()->endAllocateToPool(device, pool_.id);
+    end();
     throw;
   }
-  Allocator()->endAllocateToPool(device, pool_.id);
+  end();
 }
 
 GraphMemory::~GraphMemory() {
-  Gpu::Current()->idle_pools_.push_back(pool_);
+  Gpu* gpu = Gpu::Current();
+  gpu->graphs_keep_ += pool_.bytes - pool_.idle_bytes;
+  pool_.idle_bytes = pool_.bytes;
+  gpu->idle_pools_.push_back(pool_);
 }
 
 }  // namespace tritogen

@@ -23,10 +23,12 @@
 
 namespace tritogen {
 
-// One of the allocator's private pools, and how often it was asked to allocate from it.
+// One of the allocator's private pools.
 struct GraphPool {
   std::pair<uint64_t, uint64_t> id;
-  int uses = 0;
+  int uses = 0;            // how often the allocator was asked to allocate from it
+  int64_t bytes = 0;       // of the device's memory that it has
+  int64_t idle_bytes = 0;  // of these, what no tensor had when its last graph was captured
 };
 
 class Gpu {
@@ -70,6 +72,9 @@ class Gpu {
   void GiveUp() { hangs_ = true; }
   // True after an error that kills the context, or a hang: this process can do nothing more on the GPU.
   bool lost() const;
+  // What this process can still get: free memory of the device, and what its allocator keeps for later. What
+  // graphs keep for their next launch is not among it.
+  int64_t FreeBytes() const;
   // More memory than a process may keep from the others who use this GPU.
   bool HoldsMuch() const;
   // Others hold so much of the memory that it may be their doing that a program finds too little.
@@ -103,6 +108,7 @@ class Gpu {
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> loaded_;   // by content key
   std::map<std::string, std::shared_ptr<const cuda::LoadedKernel>> builtin_;  // by name
   std::vector<GraphPool> idle_pools_;
+  int64_t graphs_keep_ = 0;  // bytes that nobody uses in all pools
   bool hangs_ = false;
 };
 
@@ -133,7 +139,7 @@ class GraphMemory {
   GraphMemory& operator=(const GraphMemory&) = delete;
 
   // While `body` runs, allocations on the stream come from here.
-  void Allocating(const Gpu& gpu, const std::function<void()>& body);
+  void Allocating(Gpu* gpu, const std::function<void()>& body);
 
  private:
   GraphPool pool_;

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/stages.h"
 #include "verify/verifier_second_look.h"
 #include "verify/verifier_trial_loan.h"
 
@@ -90,7 +91,7 @@ cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
 
 void TimedPlan::CheckAnswer() {
   if (task_.draws_random || !answered()) return;
-  if (task_.keeps_no_trials) return PutAside();
+  if (!task_.HasRoomForTrial()) return PutAside();
   CheckTimedAnswer(task_, {&inputs_->shown(), *answer_});
 }
 
@@ -100,6 +101,7 @@ void TimedPlan::PutAside() {
   const size_t place = moments_ < kPutAside ? moments_ : random_() % (moments_ + 1);
   ++moments_;
   if (place >= kPutAside) return;
+  const Stage stage(kAnswersWait);
   TimedAnswer answer{&inputs_->shown(), {}};
   if (place < put_aside_.size()) put_aside_[place].outputs.clear();
   for (const at::Tensor& output : *answer_) answer.outputs.push_back(output.cpu());
@@ -134,9 +136,9 @@ void TimedPlan::Answer(const TensorList* answer) {
 }
 
 void TimedPlan::Capture() {
-  const Gpu& gpu = *Gpu::Current();
+  Gpu& gpu = *Gpu::Current();
   std::string why_not;  // some programs cannot be captured: they are replayed step by step
-  memory_.Allocating(gpu, [&] {
+  memory_.Allocating(&gpu, [&] {
     graph_ = cuda::Graph::Capture(
         gpu.driver(), gpu.stream(),
         [&] {

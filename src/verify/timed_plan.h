@@ -22,6 +22,9 @@ struct TimingObjection {
   Objection objection;
 };
 
+// The stage of answers that wait in the host's memory for their check.
+inline constexpr const char* kAnswersWait = "timing: answers put aside";
+
 // What a timed call answered, and to what.
 struct TimedAnswer {
   const Trial* trial;
@@ -67,8 +70,8 @@ class TimedPlan {
 
   // The last call was one on the inputs as they are.
   bool answered() const { return answer_ != nullptr && answers_ == inputs_->version(); }
-  // Throws TimingObjection when that one gave a wrong answer. Of a task that keeps no trials it is put aside:
-  // beside the outputs of graphs there is no room for what is expected.
+  // Throws TimingObjection when that one gave a wrong answer. Where there is no room for what is
+  // expected, beside inputs and outputs of what is timed, it is put aside.
   void CheckAnswer();
   // Those that were put aside, for CheckTimedAnswer when the programs are gone.
   std::vector<TimedAnswer> TakeAnswers() { return std::move(put_aside_); }

@@ -126,6 +126,7 @@ class Stopwatch {
   void CheckPutAside() {
     const std::vector<TimedAnswer> answers = programs_.front()->TakeAnswers();
     if (answers.empty()) return;
+    const Stage stage(kAnswersWait);
     programs_.clear();
     inputs_.reset();
     Gpu::Current()->TidyMemory();

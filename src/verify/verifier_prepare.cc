@@ -140,18 +140,27 @@ void MeasureTrials(const Deadline& deadline, Task::Impl* task) {
   FindSensitive(deadline, task);
 }
 
+int64_t StorageBytes(const Plan& plan, const std::vector<TensorId>& tensors) {
+  int64_t bytes = 0;
+  for (TensorId id : tensors) bytes += plan.storages[plan.tensors[id].storage];
+  return bytes;
+}
+
+// Inputs, a run in fp64, outputs in two precisions.
+int64_t TrialBytes(const Plan& plan) {
+  return StorageBytes(plan, TensorLeaves(plan.inputs)) + 2 * StorageBytes(plan, TensorLeaves(plan.outputs)) +
+         2 * PeakBytes(plan, Phase::kRun);
+}
+
 // Whether two trials fit into the memory beside a third one that is made and judged, and beside the copies of
 // the program that are timed.
 bool FitsTwoTrials(const Plan& plan, int64_t memory_bytes) {
-  int64_t inputs = 0, outputs = 0, expected = 0;
-  for (TensorId id : TensorLeaves(plan.inputs)) inputs += plan.storages[plan.tensors[id].storage];
-  for (TensorId id : TensorLeaves(plan.outputs)) {
-    outputs += plan.storages[plan.tensors[id].storage];
-    expected += plan.tensors[id].numel() * 8;
-  }
-  const int64_t peak = PeakBytes(plan, Phase::kRun);
-  const int64_t judging = inputs + 2 * outputs + 2 * peak, timing = inputs + 4 * peak;
-  return 2 * (inputs + expected) + outputs + std::max(judging, timing) <= memory_bytes;
+  const int64_t inputs = StorageBytes(plan, TensorLeaves(plan.inputs));
+  const int64_t outputs = StorageBytes(plan, TensorLeaves(plan.outputs));
+  int64_t expected = 0;
+  for (TensorId id : TensorLeaves(plan.outputs)) expected += plan.tensors[id].numel() * 8;
+  const int64_t timing = inputs + 4 * PeakBytes(plan, Phase::kRun);
+  return 2 * (inputs + expected) + outputs + std::max(TrialBytes(plan), timing) <= memory_bytes;
 }
 
 }  // namespace
@@ -191,6 +200,7 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
   task->keeps_no_trials = options.keep_no_trials ||
                           (options.on_gpu && task->spares_memory &&
                            (options.spare_memory || !FitsTwoTrials(task->plan, task->options.memory_bytes)));
+  task->trial_bytes = TrialBytes(task->plan);
   if (peak > task->options.memory_bytes) {
     return TaskFailure{
         Outcome::kInfraError,

@@ -192,14 +192,16 @@ std::optional<Objection> TrialRuns::CheckCalls(std::span<const Trial* const> cal
   return std::nullopt;
 }
 
-// Beside what is expected of one call there may be room for its outputs and no others: those of later calls
-// wait in the host's memory.
+// Beside what is expected of one call there may be room for its outputs and no others: then those of later
+// calls wait in the host's memory.
 std::optional<Objection> TrialRuns::CheckCallsOneByOne(std::span<const Trial* const> calls,
                                                        TensorList outputs, size_t* call) {
   const size_t count = outputs.size() / calls.size();
   std::vector<at::Device> devices;  // of each output of a call
   for (const at::Tensor& output : std::span(outputs).first(count)) devices.push_back(output.device());
-  for (at::Tensor& later : std::span(outputs).subspan(count)) later = later.cpu();
+  if (!task_.HasRoomForTrial()) {
+    for (at::Tensor& later : std::span(outputs).subspan(count)) later = later.cpu();
+  }
   for (*call = 0; *call < calls.size(); ++*call) {
     TensorList here;
     for (size_t i = 0; i < count; ++i) {

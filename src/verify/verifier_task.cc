@@ -156,6 +156,11 @@ std::string Task::Impl::OutputName(size_t output) const {
   return fmt::format("input {} after the call", leaf);
 }
 
+bool Task::Impl::HasRoomForTrial() const {
+  const Gpu* gpu = options.on_gpu && keeps_no_trials ? Gpu::Current() : nullptr;
+  return gpu == nullptr || gpu->FreeBytes() > trial_bytes / 10 * 11;  // operators take some for themselves
+}
+
 const Setting* Task::Impl::BySeed() const {
   if (bound.bindings.empty()) return &bound;
   std::call_once(by_seed_once_, [this] {

@@ -125,6 +125,9 @@ struct Task::Impl {
   bool spares_memory =
       false;  // too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity
   bool keeps_no_trials = false;  // too large for two trials, even: they are made anew for each call
+  int64_t trial_bytes = 0;       // what one takes that is made and judged by, beside what is judged
+  // Always, of a task whose trials are kept.
+  bool HasRoomForTrial() const;
   uint64_t weight_seed = 0;
   TensorList init_inputs;
   TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call

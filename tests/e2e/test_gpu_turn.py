@@ -45,6 +45,17 @@ def test_what_was_judged_before_changes_no_verdict(judge):
         assert (verdict["verdict"], verdict["rule"]) == alone[name.partition("_")[2]], (name, verdict)
 
 
+@pytest.mark.parametrize("share, put_aside", [(0.045, False), (0.08, True)])
+def test_timed_answers_leave_the_gpu_only_where_there_is_no_room(judge, share, put_aside):
+    query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    mebibytes = int(subprocess.run(query, capture_output=True, text=True).stdout.split()[0])
+    task = programs.REFERENCE.replace("16, 100", f"{int(mebibytes * share) * 16}, 16384")  # rows of 64 KiB
+    wide = RIGHT.replace("tl.program_id(0)", "tl.program_id(0).to(tl.int64)")
+    verdict = judge({"large": (task, wide)}, *OPTIONS)["large"]
+    assert verdict["verdict"] == "passed", verdict
+    assert ("timing: answers put aside" in verdict["stages"]) == put_aside
+
+
 def test_others_get_their_turns(judge, turn):
     waits, done = [], threading.Event()
 
