@@ -11,19 +11,9 @@
 namespace tritogen::teach {
 namespace {
 
-// A result of so few elements from so many is better computed by more programs than it has elements.
-constexpr int64_t kFewRows = 64, kLongRow = 16384, kChunk = 4096;
-
-// Operations of a product below which parts of its factors cost more than their products save.
-
-// The part of a long reduction that a first kernel does: the largest divisor of n that is at most kChunk, and
-// 1 when there is none worth it.
-int64_t ChunkOf(int64_t n) {
-  for (int64_t chunk = std::min(kChunk, n / 2); chunk >= 256; --chunk) {
-    if (n % chunk == 0) return chunk;
-  }
-  return 1;
-}
+constexpr int64_t kFewRows = 64, kLongRow = 16384, kPiece = 4096;
+// Lines that leave multiprocessors without one: where they hold so much, that costs more than a launch.
+constexpr int64_t kMuch = int64_t{1} << 23;
 
 bool CanSplit(ReduceOp op) {
   return op != ReduceOp::kArgMax && op != ReduceOp::kArgMin;
@@ -213,11 +203,11 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
   bool index = op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
   Dtype dtype = index ? Dtype::kInt64 : ComputeDtype(in.dtype);
   if (columns == 1) return index ? Fill(final_sizes, dtype, Arg{int64_t{0}}) : Reshape(in, final_sizes);
-  if (options_.split_reductions && !InAttention() && CanSplit(op) && rows < kFewRows && columns >= kLongRow) {
+  if (CutsReductions() && CanSplit(op) && AreFewLines(rows, columns)) {
     int last = rank - 1;
     while (!reduced[last] || in.sizes()[last] == 1) --last;
     int64_t size = in.sizes()[last];
-    int64_t chunk = size <= 2 * kChunk && size < columns ? size : ChunkOf(size);
+    int64_t chunk = size <= 2 * kPiece && size < columns ? size : PieceOf(size, size / 2);
     if (chunk > 1) {
       std::vector<int64_t> sizes = in.sizes(), outer_dims;
       if (chunk < size) {
@@ -247,6 +237,19 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
   prim.flops = 1;
   View view = graph.Whole(graph.Add(std::move(prim)));
   return Reshape({view, dtype}, final_sizes);
+}
+
+bool AreFewLines(int64_t rows, int64_t columns) {
+  if (columns < kLongRow) return false;
+  return rows < kFewRows || (rows < kProcessors && columns >= kMuch / rows);
+}
+
+int64_t PieceOf(int64_t n, int64_t most) {
+  for (int64_t piece = std::min(kPiece, most), least = std::min<int64_t>(256, most / 2); piece >= least;
+       --piece) {
+    if (n % piece == 0) return piece;
+  }
+  return 1;
 }
 
 std::vector<int64_t> CountedSizes(const std::vector<int64_t>& sizes, const std::vector<int64_t>& dims) {

@@ -141,8 +141,7 @@ std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Val
     }
     return factors;
   }
-  const bool few_read_a = result.n <= kFewReaders * kTileOfParts,
-             few_read_b = result.m <= kFewReaders * kTileOfParts;
+  const bool few_read_a = FewRead(result.n), few_read_b = FewRead(result.m);
   auto factor = [&](const Value& value, bool few_read) {
     return few_read || value.view.prim < 0 ? std::vector{value} : PartsWhereItLies(value);
   };
@@ -208,6 +207,10 @@ Value Builder::OneProduct(const Factors& factors, int batch_dims, std::vector<in
   }
   prim.flops = 2.0 * static_cast<double>(inner);
   return {graph.Whole(graph.Add(std::move(prim))), dtype};
+}
+
+bool Builder::FewRead(int64_t results) {
+  return results <= kFewReaders * kTileOfParts;
 }
 
 bool Builder::StoresFactors(Dtype dtype, double flops) const {

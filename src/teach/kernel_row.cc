@@ -17,10 +17,10 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kHeldRow = 16384;    // columns that a program can hold in registers
-constexpr int64_t kTile = 2048;        // elements that a program of several rows works on
-constexpr int64_t kTileAcross = 4096;  // the same when rows, not columns, are neighbours in memory
-constexpr int64_t kWindows = 512;      // that a program works on
+constexpr int64_t kWalkedBlock = 16384;  // of a longer line than a program holds: with accumulators
+constexpr int64_t kTile = 2048;          // elements that a program of several rows works on
+constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
+constexpr int64_t kWindows = 512;        // that a program works on
 
 struct Shape2 {
   int64_t rows, columns;       // of the domain
@@ -50,7 +50,7 @@ Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& optio
     s.row_tile = options.rows_per_program > 0
                      ? options.rows_per_program
                      : std::max<int64_t>(1, std::min<int64_t>(whole > 32 ? 16 : 128, kTile / 2 / whole));
-    s.col_tile = std::min<int64_t>(whole, kHeldRow);
+    s.col_tile = whole > kHeldLine ? kWalkedBlock : whole;
     if ((options.row_loop && !held) || walked)
       s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
   }
@@ -355,7 +355,7 @@ class RowWriter {
 int Warps(const Shape2& s, const KernelOptions& options) {
   if (options.num_warps > 0) return options.num_warps;
   int64_t tile = s.row_tile * s.col_tile;
-  return tile >= 8192 ? 16 : tile >= 2048 ? 8 : 4;
+  return tile > 16384 ? 32 : tile >= 8192 ? 16 : tile >= 2048 ? 8 : 4;
 }
 
 // A row's length rounded up is left to Python where the length is.

@@ -4,6 +4,8 @@
 // copies: neighbours along k are then neighbours in memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/rounding.h"
 #include "teach/convolution.h"
 
@@ -139,6 +141,29 @@ Value OfPhases(Builder& b, const Value& x, const Value& weight, const std::optio
   return WithBias(b, ResultsOf(b, product, g, phases), bias, g);
 }
 
+// Whether each place by itself is a product of its channels, and the input can be read as it lies: rows of
+// half types as tensor cores take them, or float32 that few tiles read, which take it apart. Of those there
+// must be many, since such tiles are large.
+bool IsPlain(const Builder& b, Dtype dtype, const Convolution& g) {
+  const auto all = [](const std::vector<int64_t>& of, int64_t value) {
+    return std::all_of(of.begin(), of.end(), [&](int64_t each) { return each == value; });
+  };
+  if (!all(g.kernel, 1) || !all(g.stride, 1) || !all(g.padding, 0)) return false;
+  constexpr int64_t kAligned = 8, kTile = 128;
+  const int64_t places = Product(g.out);
+  if (IsHalf(dtype)) return places % kAligned == 0;
+  const int64_t tiles = g.n * g.groups * CeilDiv(g.o, kTile) * CeilDiv(places, kTile);
+  return b.options().products == LowerOptions::Products::kBfloat16Parts && b.FewRead(g.o) &&
+         tiles >= kProcessors;
+}
+
+Value PlainProduct(Builder& b, const Value& x, const Value& weight, const Convolution& g,
+                   const std::vector<int64_t>& out) {
+  const Value images = b.Reshape(x, {g.n, g.groups, g.c, Product(g.in)});
+  const Value filters = b.Reshape(FiltersOf(b, weight, g), {g.groups, g.o, g.c});
+  return b.Matmul(ForImages(filters, g), images, 2, {g.n, g.groups, g.o, Product(g.out)}, g.c, out);
+}
+
 // (n, groups, o, y…), or in the order of `out`.
 Value ResultOf(Builder& b, const Value& x, const Value& weight, const std::optional<Value>& bias,
                Convolution g, const std::vector<int64_t>& out) {
@@ -149,6 +174,7 @@ Value ResultOf(Builder& b, const Value& x, const Value& weight, const std::optio
                              std::vector{WindowsOf(b, x, g)}, 2, sizes, g.c * Product(g.kernel), out),
                     bias, g);
   }
+  if (IsPlain(b, x.dtype, g)) return WithBias(b, PlainProduct(b, x, weight, g, out), bias, g);
   if (const auto phases = PhasesOf(b, x.dtype, g)) return OfPhases(b, x, weight, bias, g, *phases);
   g.channels_last = true;
   return WithBias(b, OfCopies(b, x, FiltersOf(b, weight, g), g, out), bias, g);

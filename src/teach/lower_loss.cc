@@ -155,8 +155,35 @@ Value Smoothed(Builder& b, const Value& loss, const Value& x, const Value& targe
 }
 
 // Log-probabilities of the targets' classes (dimension 1), found by comparing class numbers, so that it fuses
-// with the softmax before it. With smoothing, that share of every target is spread over all classes.
-bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothing) {
+// with the softmax before it.
+Value Picked(Builder& b, const Value& x, const Value& target) {
+  Value wanted{Expand(Unsqueeze(target.view, 1), x.sizes()), target.dtype};
+  Value picked = b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted},
+                             ComputeDtype(x.dtype), 1);
+  return b.Reduce(ReduceOp::kSum, picked, {1}, false);
+}
+
+// The same of logits in memory, of whose softmax no program has all classes: the target's one is looked up.
+Value LookedUp(Builder& b, const Value& logits, const Value& target) {
+  const SoftmaxParts parts = Softmax(b, logits, {1});
+  const std::vector<int64_t>& sizes = target.sizes();
+  std::vector<Value> index = b.Indices(sizes);
+  index.insert(index.begin() + 1, target);
+  Conditions inside;
+  inside.Within(target, -1, logits.sizes()[1], logits.sizes()[1]);
+  Value logit = b.Load("of_target", logits, index, inside.All(b));
+  Value shifted = b.Op("sub", {logit, b.Reshape(parts.maximum, sizes)}, parts.maximum.dtype);
+  return b.Op("sub", {shifted, b.Reshape(b.Op("log", {parts.sum}), sizes)}, parts.maximum.dtype);
+}
+
+bool IsInMemory(const Builder& b, const Value& value) {
+  return value.view.prim >= 0 && value.view.guards.empty() && !b.graph[value.view.prim].IsElementwise();
+}
+
+// Of log-probabilities, or of the targets' ones. With smoothing, that share of every target is spread over
+// all classes.
+bool LowerNll(Builder& b, const Value& x, std::optional<Value> log_probability, const BoundArgs& args,
+              double smoothing) {
   Value target = b.Tensor(args, "target");
   auto ignore = AsInt(args["ignore_index"]);
   const int64_t reduction = ReductionOf(args);
@@ -164,10 +191,7 @@ bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothin
     return false;
   const bool weighted = b.HasTensor(args, "weight");
   const Dtype dtype = ComputeDtype(x.dtype);
-  Value wanted{Expand(Unsqueeze(target.view, 1), x.sizes()), target.dtype};
-  Value picked =
-      b.Pointwise("picked", "tl.where({1} == {2}, {0}, 0.0)", {x, b.Index(x.sizes(), 1), wanted}, dtype, 1);
-  Value log_probability = b.Reduce(ReduceOp::kSum, picked, {1}, false);
+  if (!log_probability) log_probability = Picked(b, x, target);
   const std::string ignored = fmt::format("{{0}} == {}", *ignore);
   Value share = b.Pointwise("counted", fmt::format("tl.where({}, 0.0, 1.0)", ignored), {target}, dtype, 1);
   if (weighted) {
@@ -175,7 +199,7 @@ bool LowerNll(Builder& b, const Value& x, const BoundArgs& args, double smoothin
     share = b.Load("weight", b.Tensor(args, "weight"), {target}, known);
   }
   Value loss =
-      b.Pointwise("loss", "tl.where({1} == 0.0, 0.0, -{0} * {1})", {log_probability, share}, dtype, 2);
+      b.Pointwise("loss", "tl.where({1} == 0.0, 0.0, -{0} * {1})", {*log_probability, share}, dtype, 2);
   if (smoothing != 0) loss = Smoothed(b, loss, x, target, args, smoothing);
   Value count = b.Reduce(ReduceOp::kSum, share, {}, false);
   if (reduction == 0) {
@@ -193,7 +217,11 @@ bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
   const double smoothing = AsNumber(args["label_smoothing"]).value_or(0);
   if (!IsFloating(x.dtype) || x.view.rank() < 2) return false;
   Value log_softmax = LogSoftmax(b, x, 1);
-  if (!IsFloating(target.dtype)) return LowerNll(b, log_softmax, args, smoothing);
+  if (!IsFloating(target.dtype)) {
+    std::optional<Value> of_targets;
+    if (IsCut(b, x, {1}) && IsInMemory(b, x)) of_targets = LookedUp(b, x, target);
+    return LowerNll(b, log_softmax, of_targets, args, smoothing);
+  }
   // Targets are probabilities.
   if (b.HasTensor(args, "weight")) return false;
   Value wanted = b.Cast(target, ComputeDtype(x.dtype));
@@ -222,7 +250,8 @@ Value LogSoftmax(Builder& b, const Value& x, int64_t dim) {
 }
 
 bool LowerLoss(Builder& b, const Node&, std::string_view op, const BoundArgs& args) {
-  if (op == "nll_loss_forward" || op == "nll_loss_nd") return LowerNll(b, b.Tensor(args, "self"), args, 0);
+  if (op == "nll_loss_forward" || op == "nll_loss_nd")
+    return LowerNll(b, b.Tensor(args, "self"), {}, args, 0);
   if (op == "cross_entropy_loss") return LowerCrossEntropy(b, args);
   if (op == "binary_cross_entropy_with_logits") return LowerLogitsLoss(b, args);
   if (op == "triplet_margin_loss") return LowerTriplet(b, args);

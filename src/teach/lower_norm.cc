@@ -14,11 +14,10 @@ struct Normalized {
   Value y, mean, variance, rstd;
 };
 Normalized Normalize(Builder& b, const Value& x, const std::vector<int64_t>& dims, double eps) {
-  Value mean = b.Mean(x, dims, true);
-  Value centered = b.Op("sub", {x, mean}, mean.dtype);
-  Value variance = b.Mean(b.Op("square", {centered}), dims, true);
+  const Moments moments = MomentsOf(b, x, dims);
+  Value variance = b.DividedByCount("mean", moments.spread, CountedSizes(x.sizes(), dims));
   Value rstd = b.Op("rsqrt", {b.Op("add", {variance, eps})});
-  return {b.Op("mul", {centered, rstd}), mean, variance, rstd};
+  return {b.Op("mul", {moments.centered, rstd}), moments.mean, variance, rstd};
 }
 
 // y·weight + bias, either of which may be missing; `shape` broadcasts them against y.

@@ -24,14 +24,14 @@ Dims DimsOf(const BoundArgs& args, int rank) {
   return {dims, AsBool(args["keepdim"], false)};
 }
 
-// Mean of the squared distances from the mean; `correction` is taken off the count.
-struct Moments {
+// `correction` is taken off the count.
+struct MeanAndVariance {
   Value mean, variance;
 };
-Moments VarianceOf(Builder& b, const Value& x, const Dims& d, double correction) {
-  Value mean = b.Mean(x, d.dims, true);
-  Value centered = b.Op("sub", {x, mean}, mean.dtype);
-  Value squares = b.Reduce(ReduceOp::kSum, b.Op("square", {centered}), d.dims, d.keepdim);
+MeanAndVariance VarianceOf(Builder& b, const Value& x, const Dims& d, const std::vector<int64_t>& sizes,
+                           double correction) {
+  const Moments moments = MomentsOf(b, x, d.dims);
+  const Value &mean = moments.mean, squares = b.Reshape(moments.spread, sizes);
   const int64_t count = x.view.numel() / std::max<int64_t>(squares.view.numel(), 1);
   const auto less = static_cast<int64_t>(correction);
   const bool whole = static_cast<double>(less) == correction && less >= 0 && less < count;
@@ -41,11 +41,11 @@ Moments VarianceOf(Builder& b, const Value& x, const Dims& d, double correction)
   return {b.Reshape(mean, squares.sizes()), variance};
 }
 
-bool LowerVariance(Builder& b, std::string_view op, const BoundArgs& args) {
+bool LowerVariance(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
   if (!IsFloating(x.dtype)) return false;
   double correction = AsNumber(args["correction"]).value_or(AsBool(args["unbiased"], true) ? 1 : 0);
-  Moments m = VarianceOf(b, x, DimsOf(args, x.view.rank()), correction);
+  const auto m = VarianceOf(b, x, DimsOf(args, x.view.rank()), node.results[0].sizes, correction);
   Value result = op.starts_with("std") ? b.Op("sqrt", {m.variance}) : m.variance;
   b.Return(op.starts_with("var_mean") ? std::vector<Value>{result, m.mean} : std::vector<Value>{result});
   return true;
@@ -118,13 +118,6 @@ bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const Boun
 
 }  // namespace
 
-SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
-  Value maximum = b.Reduce(ReduceOp::kMax, x, dims, true);
-  Value shifted = b.Op("sub", {x, maximum}, maximum.dtype);
-  Value exponentials = b.Op("exp", {shifted});
-  return {maximum, shifted, exponentials, b.Reduce(ReduceOp::kSum, exponentials, dims, true)};
-}
-
 Value SafeWeights(Builder& b, const SoftmaxParts& parts) {
   Value weights = b.Op("div", {parts.exponentials, parts.sum});
   return b.Pointwise("weights", "tl.where({0} == float(\"-inf\"), 0.0, {1})", {parts.maximum, weights},
@@ -132,7 +125,7 @@ Value SafeWeights(Builder& b, const SoftmaxParts& parts) {
 }
 
 bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
-  if (op.starts_with("var") || op.starts_with("std")) return LowerVariance(b, op, args);
+  if (op.starts_with("var") || op.starts_with("std")) return LowerVariance(b, node, op, args);
   if (op == "norm" || op == "linalg_vector_norm") return LowerVectorNorm(b, args);
   Value x = b.Tensor(args, "self");
   Dims d = DimsOf(args, x.view.rank());

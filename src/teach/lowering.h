@@ -58,11 +58,16 @@ class Builder {
   bool StoresFactors(Dtype dtype, double flops) const;
   // The same of a convolution, whose windows are read along their channels.
   bool StoresWindows(Dtype dtype, double flops) const;
+  // Whether so few tiles read each row or column of a factor, of a result with so many the other way, that
+  // they can take it apart themselves.
+  static bool FewRead(int64_t results);
   // What such a product multiplies in the place of a factor, whose last dimension is summed over: its parts,
   // or for TF32 and half types the factor itself or a copy.
   std::vector<Value> StoredFactor(const Value& in);
   // Whether a product of one row, in the node under way, is one.
   bool KeepsRows() const { return options_.keep_rows || InAttention(); }
+  // Whether lines of the node under way may be cut into pieces.
+  bool CutsReductions() const { return options_.split_reductions && !InAttention(); }
   // Makes one prim of each attention whose operations the options name.
   void JoinAttention();
   // Cuts those of few queries and many keys into pieces, which are joined behind them.
@@ -206,6 +211,21 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
 bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+
+// Whether so many lines are better reduced by more programs than there are lines.
+bool AreFewLines(int64_t rows, int64_t columns);
+// The part of a line of n elements that one of these programs does: the largest divisor of n that is at most
+// `most` and what it may hold, and 1 when there is none worth it.
+int64_t PieceOf(int64_t n, int64_t most);
+
+// Whether no program sees a whole line: moments and softmaxes over these dimensions are made of pieces.
+bool IsCut(const Builder& b, const Value& x, const std::vector<int64_t>& dims);
+
+// Over dimensions, which are kept: the mean, x − mean, and the sum of its squares.
+struct Moments {
+  Value mean, centered, spread;
+};
+Moments MomentsOf(Builder& b, const Value& x, const std::vector<int64_t>& dims);
 
 // Softmax over dimensions before its division: max x, x − max, its exponentials and their sum; dimensions are
 // kept.

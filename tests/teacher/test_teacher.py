@@ -232,6 +232,7 @@ LARGE_HALF = {
     "conv_transpose1d": ("(4,40,700),(40,64,9)", "F.conv_transpose1d(x, y, stride=2, padding=3)"),
     "patches": ("(6,3,160,160),(160,3,16,16)", "F.conv2d(x, y, stride=16)"),
     "einsum": ("(4,16,160,32),(16,32,256)", "torch.einsum('bhsd,hdo->bso', x, y)"),
+    "conv2d_of_one_place": ("(4,64,33,16),(520,64,1,1),(520,)", "torch.relu(F.conv2d(x, y, z))"),
 }
 
 
