@@ -2,8 +2,8 @@
 
 A `ComplexPair` looks like a complex tensor and carries the recording tensors of its two parts; nothing complex stands
 on the tape. What it shares memory with shares memory by its parts, except for `view_as_real`, which is a new tensor.
-An operator that is not here, has no parts of its own and means something else for complex numbers ends the recording:
-whoever asked goes on without it.
+An operator that is not here and has no parts of its own, such as a draw, takes and makes complex tensors: a step of
+set-up then, which nobody else has to make, and otherwise one that whoever asked cannot know.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import torch
 import decompositions
 import fourier
 import operators
-from guards import reject
 from nested import leaves, map_leaves
 
 if TYPE_CHECKING:
@@ -64,18 +63,31 @@ def run(recording: Recording, function: Any, args: tuple, kwargs: dict[str, Any]
     args, kwargs = map_leaves(paired, args, Tensor), map_leaves(paired, kwargs, Tensor)
     with recording:
         own = _OURS.get(function) or _OURS.get(function.overloadpacket)
-        if own is not None:
-            return own(*args, **kwargs)
+        if own is not None and (result := own(*args, **kwargs)) is not NotImplemented:
+            return result
         written = function._schema.name.removeprefix("aten::")
         if written.endswith("_") and (functional := _ARITHMETIC.get(getattr(aten, written[:-1], None))):
-            return _copy(args[0], functional(*args, **kwargs))
+            if (result := functional(*args, **kwargs)) is not NotImplemented:
+                return _copy(args[0], result)
         if function.overloadpacket in _ON_EACH:
             return _each(function, args, kwargs)
         parts = operators.traits_of(function).parts or decompositions.parts_of(function)
         result = NotImplemented if parts is None else parts(*args, **kwargs)
-        if result is NotImplemented:
-            reject("complex", f"{function.name()} of complex numbers is not known in real ones")
-        return result
+        if result is not NotImplemented:
+            return result
+    whole = lambda pair: recording.step(aten.complex.default, (pair.re, pair.im), {})
+    return recording.step(function, map_leaves(whole, args, ComplexPair), map_leaves(whole, kwargs, ComplexPair))
+
+
+def make_whole(module: torch.nn.Module) -> None:
+    """What a module has names for is one tensor, as in the program that its candidates are compared with. To be called
+    where complex tensors are recorded as they are."""
+    for owner in module.modules():
+        for named in (owner._parameters, owner._buffers):
+            for name, tensor in named.items():
+                if isinstance(tensor, ComplexPair):
+                    whole = aten.complex.default(tensor.re, tensor.im)
+                    named[name] = torch.nn.Parameter(whole) if named is owner._parameters else whole
 
 
 def _paired(recording: Recording, value: Any) -> Any:
@@ -173,7 +185,7 @@ def _reciprocal(z: Any) -> Any:
 
 def _power(z: Any, exponent: Any) -> Any:
     if not isinstance(exponent, (int, float)) or exponent != int(exponent) or not 1 <= abs(exponent) <= 8:
-        return reject("complex", "only small whole powers of complex numbers are known in real ones")
+        return NotImplemented
     result = z
     for _ in range(abs(int(exponent)) - 1):
         result = _multiply(result, z)

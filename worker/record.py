@@ -24,6 +24,7 @@ from typing import Any
 import numpy
 import torch
 
+import complex_pairs
 import cuda_api
 import failures
 import front_end
@@ -177,8 +178,8 @@ class _Program:
                     phases.init_inputs = self._given(self.request.get("init_inputs", []))
             with self._recorded() as phases.setup:
                 callee = self._construct(phases)
-            self.recording.split = {base_name(name) for name in self.request.get("split", ())}
-            phases.calls = [self._call(index, callee) for index in range(_CALLS)]
+            with self._in_parts():
+                phases.calls = [self._call(index, callee) for index in range(_CALLS)]
         return phases
 
     def inputs(self) -> dict[str, Any]:
@@ -192,6 +193,13 @@ class _Program:
         mark = len(self.recording.tape.steps)
         yield steps
         steps += self.recording.tape.steps[mark:]
+
+    @contextlib.contextmanager
+    def _in_parts(self) -> Iterator[None]:
+        """Operators of the request's `split` are recorded as what they are made of."""
+        self.recording.split = {base_name(name) for name in self.request.get("split", ())}
+        yield
+        self.recording.split = set()
 
     def _load(self) -> None:
         """Runs the top level of the file as a module of its own."""
@@ -245,17 +253,16 @@ class _Program:
             return entry
         if not isinstance(entry, type):
             guards.reject("contract", f"{self.request['entry']} is not a class")
-        module = entry(*phases.init_inputs)
+        with self._in_parts():
+            module = entry(*phases.init_inputs)
         if not isinstance(module, torch.nn.Module):
             guards.reject("contract", f"{self.request['entry']} is not a torch.nn.Module")
+        complex_pairs.make_whole(module)
         module = module.to(torch.device("cuda"))
         if (mode := self.request.get("training")) is not None:
             module.train(mode)
         phases.training = bool(module.training)
         phases.state, phases.unsaved = _state(module)
-        for name, tensor, _ in phases.state:
-            if tensor.is_complex():
-                guards.reject("dtype", f"{name} holds complex numbers; keep torch.view_as_real of them")
         tape = self.recording.tape
         tape.given |= tape.storages_of(tensor.tid for _, tensor, _ in phases.state)
         return module
@@ -308,7 +315,17 @@ class _Program:
 
 
 class _Sequence(tuple):
-    """A list or tuple among a candidate's arguments. A Plan does not say which it was, so it adds to either."""
+    """A list or tuple among a candidate's arguments. A Plan does not say which it was, so it adds to either, and so
+    does a part of it."""
+
+    def __getitem__(self, at: Any) -> Any:
+        found = super().__getitem__(at)
+        return _Sequence(found) if isinstance(at, slice) else found
+
+    def __mul__(self, times: int) -> _Sequence:
+        return _Sequence(super().__mul__(times))
+
+    __rmul__ = __mul__
 
     def __add__(self, other: Any) -> _Sequence:
         return _Sequence((*self, *other))

@@ -230,6 +230,10 @@ std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
   const Random random(seed, tensor.device());
   at::Tensor changed;
   if (tensor.numel() == 0) return std::nullopt;
+  if (tensor.is_complex()) {
+    const auto parts = Redraw(at::view_as_real(tensor), seed);
+    return parts ? std::optional(at::view_as_complex(*parts)) : std::nullopt;
+  }
   if (tensor.scalar_type() == at::kBool) {
     changed = tensor.logical_not();
   } else if (ByKernels(tensor)) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "verify/inputs.h"
 #include "verify/replay.h"
 #include "verify/test_sketch.h"
 
@@ -74,18 +75,28 @@ TEST(ReplayComplexTest, ABitThatSaysConjugatedIsRefused) {
   }
 }
 
-TEST(ReplayComplexTest, WhatAPlanTakesKeepsAndReturnsIsReal) {
+TEST(ReplayComplexTest, WhatAPlanTakesAndReturnsIsReal) {
   Sketch taken;
   taken.Output(taken.Input("complex64", {2}, {1}));
   EXPECT_THROW(taken.Build(), FormatError);
   Sketch returned = Spectrum();
   returned.Output(1);
   EXPECT_THROW(returned.Build(), FormatError);
+}
+
+TEST(ReplayComplexTest, StateMayBeComplex) {
   Sketch kept = Spectrum();
   int w = kept.Tensor("complex128", {2}, {1});
   kept.Step("setup", "aten::zeros", {json::array({2})}, {w}, {{"dtype", {{"dtype", "complex128"}}}});
   kept.map["state"].push_back({"w", w, "buffer"});
-  EXPECT_THROW(kept.Build(), FormatError);
+  const Plan plan = kept.Build();
+  Replayer replayer(plan, {});
+  const at::Tensor values = at::complex(at::rand({2}), at::rand({2})).to(at::kComplexDouble);
+  ASSERT_FALSE(replayer.Setup(1, {}, {}, {{"w", values}}));
+  EXPECT_TRUE(at::equal(replayer.State()["w"], values));
+  const auto redrawn = Redraw(values, 3);
+  ASSERT_TRUE(redrawn);
+  EXPECT_TRUE(redrawn->is_complex() && !redrawn->equal(values));
 }
 
 }  // namespace

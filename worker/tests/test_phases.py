@@ -115,6 +115,19 @@ def test_calls_that_differ_are_unsteady() -> None:
         assert (reply["kind"], reply["rule"]) == ("rejected", "unsteady"), forward
 
 
+def test_calls_may_write_into_what_they_are_given() -> None:
+    source = """
+class Model(nn.Module):
+    def forward(self, x, y):
+        x.add_(y)
+        x[0].zero_()
+        return (x * 2).relu() + y
+def get_inputs():
+    return [torch.randn(4, 5), torch.randn(4, 5)]
+"""
+    assert ops(plan_of(reference(source))["run"]) == ["add_.Tensor", "select.int", "zero_", "mul.Tensor", "relu", "add.Tensor"]
+
+
 def test_nan_arguments_are_steady() -> None:
     assert ops(plan("pass", "return x.masked_fill(x > 0, float('nan'))")["run"]) == ["gt.Scalar", "masked_fill.Scalar"]
 
@@ -133,6 +146,7 @@ class Model(nn.Module):
     def __init__(self, n, sizes, scale, nothing, name, w, flag):
         super().__init__()
         assert sizes == (3, 4) and isinstance(sizes, tuple) and [n] + sizes == (8, 3, 4) and nothing is None
+        assert [1] + sizes[:-1] == (1, 3) and [n] + 2 * sizes[1:] == (8, 4, 4)
         assert name == "relu" and flag is True and w.is_cuda
         self.w = nn.Parameter(w * scale)
     def forward(self, x):
