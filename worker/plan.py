@@ -71,8 +71,9 @@ class _Comparable:
         self.tape = tape
         self.older = first.mark
         self.names: dict[Any, Any] = {}
-        made = [out for step in call.steps for out in step.outs if out >= call.mark]
-        for place, tid in enumerate([t.tid for t in tensor_leaves(call.inputs)] + made):
+        given = [t.tid for t in tensor_leaves(call.inputs)]  # some are older than the call; it may write to all
+        made = [out for step in call.steps for out in step.outs if out >= call.mark and out not in given]
+        for place, tid in enumerate(given + made):
             self.names.setdefault(tid, ("made", place))
             self.names.setdefault(("storage", tape.tensors[tid].storage), ("made", place))
 

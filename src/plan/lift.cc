@@ -35,7 +35,10 @@ class Lifter {
   Program Build() {
     int index = 0;
     ForEachTensor(plan_.inputs, [&](TensorId id) {
-      if (values_[id] == kNoValue) values_[id] = Leaf(NodeKind::kInput, fmt::format("x{}", index), id);
+      if (values_[id] == kNoValue) {
+        values_[id] = Leaf(NodeKind::kInput, fmt::format("x{}", index), id);
+        inputs_.emplace_back(id, values_[id]);
+      }
       ++index;
     });
     for (const StateEntry& entry : plan_.state) {
@@ -52,6 +55,7 @@ class Lifter {
       program_.outputs.push_back(tensor ? Read(tensor->id) : kNoValue);
     }
     program_.structure = plan_.structure;
+    FindUpdates();
     DropCopies(&program_);
     DropDead(&program_);
     Canonicalise(&program_);
@@ -66,6 +70,16 @@ class Lifter {
     int version;
     int depth;
   };
+
+  // What the call leaves in its inputs.
+  void FindUpdates() {
+    for (const auto& [id, leaf] : inputs_) {
+      const NodeRef now = Read(id);
+      if (now == leaf) continue;
+      program_.updates.push_back(leaf.id);
+      program_.outputs.push_back(now);
+    }
+  }
 
   NodeRef Leaf(NodeKind kind, std::string name, TensorId id) {
     Node node;
@@ -356,7 +370,8 @@ class Lifter {
 
   const Plan& plan_;
   Program program_;
-  std::vector<NodeRef> values_;  // by tensor id
+  std::vector<NodeRef> values_;                       // by tensor id
+  std::vector<std::pair<TensorId, NodeRef>> inputs_;  // as they are before the call
   std::unordered_map<TensorId, View> views_;
   std::unordered_map<TensorId, int> versions_;
   std::unordered_map<TensorId, int> makers_;       // step of set-up that made the tensor

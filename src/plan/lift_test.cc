@@ -7,6 +7,7 @@
 
 #include "plan/parse.h"
 #include "plan/test_plans.h"
+#include "program/print.h"
 
 namespace tritogen {
 namespace {
@@ -117,6 +118,28 @@ TEST(LiftTest, WritesBecomeFunctional) {
   EXPECT_EQ(Text(Lift(plan)),
             "%0 = x0()\n%1 = w()\n%2 = aten::relu(%0)\n%3 = aten::add.Tensor(%2, %1)\n"
             "%4 = aten::mul.Tensor(%3, %0)\nreturn %4");
+}
+
+TEST(LiftTest, WhatACallWritesIntoItsInputsStandsBehindItsResults) {
+  const Plan plan = Reference({kFull, {2, "float32", {6}, {1}, 6}},
+                              {Aten("aten::select.int", {T(0), 0, 1}, {3}),
+                               Aten("aten::add_.Tensor", {T(3), T(1)}, {3}), Aten("aten::relu", {T(0)}, {2})},
+                              {T(2)});
+  Plan written = plan;
+  written.tensors[3].storage = plan.tensors[0].storage;
+  const Program program = Lift(written);
+  ASSERT_EQ(program.updates, std::vector<NodeId>{0});
+  ASSERT_EQ(program.Leaves(), 1u);
+  EXPECT_EQ(program.nodes[program.outputs[1].id].op, "aten::select_scatter");
+  EXPECT_NE(PrintProgram(program).find("    x0.copy_(select_scatter)\n    return"), std::string::npos);
+}
+
+TEST(LiftTest, NewTensorsAreMadeOfNothing) {
+  Plan plan = Reference({kFull, {3, "float32", {4, 6}, {6, 1}, 0}},
+                        {Aten("aten::new_zeros", {T(0), {4, 6}}, {2}, {{"dtype", {{"dtype", "float32"}}}}),
+                         Aten("aten::add.Tensor", {T(2), T(0)}, {3})},
+                        {T(3)});
+  EXPECT_EQ(Text(Lift(plan)), "%0 = x0()\n%1 = aten::zeros([4 6])\n%2 = aten::add.Tensor(%1, %0)\nreturn %2");
 }
 
 TEST(LiftTest, AnOutputThatIsACopyOfAnInputIsAClone) {

@@ -208,6 +208,7 @@ void DropDead(Program* program) {
   for (NodeRef& output : program->outputs) {
     if (output.id >= 0) output.id = renamed[output.id];
   }
+  for (NodeId& update : program->updates) update = renamed[update];
   nodes = std::move(kept);
 }
 

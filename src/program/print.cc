@@ -48,10 +48,13 @@ bool ReturnsList(const Node& node) {
   return name == "split" || name == "split_with_sizes" || name == "chunk" || name == "unbind";
 }
 
-// Tensors made without another tensor must be told where.
+// Tensors made without another tensor must be told where, also by operators that the catalogue lacks.
 bool MakesFromNothing(const Node& node) {
-  const OpRow* row = FindOp(node.op);
-  return row != nullptr && row->kind == OpClass::kCreate && row->signatures[0].Find("self") == nullptr;
+  if (const OpRow* row = FindOp(node.op))
+    return row->kind == OpClass::kCreate && row->signatures[0].Find("self") == nullptr;
+  bool of_tensors = false;
+  ForEachRef(node, [&](NodeRef) { of_tensors = true; });
+  return !of_tensors;
 }
 
 }  // namespace
@@ -104,7 +107,10 @@ TextParts::TextParts(const Program& program)
   device_ = params.empty() ? "\"cpu\"" : params[0] + ".device";
   for (size_t i = 0; i < program.nodes.size(); ++i) Update(i);
   const auto name = [this](NodeRef ref) { return names_[ref.id][ref.result]; };
-  tail_ = fmt::format("    return {}\n", ReturnedText(program, name));
+  for (size_t i = 0; i < program.updates.size(); ++i)
+    tail_ += fmt::format("    {}.copy_({})\n", names_[program.updates[i]][0],
+                         name(program.outputs[program.Leaves() + i]));
+  tail_ += fmt::format("    return {}\n", ReturnedText(program, name));
 }
 
 void TextParts::Update(size_t i) {
@@ -169,7 +175,8 @@ std::string TargetsText(const Node& node, const std::vector<std::string>& names)
 
 std::string ReturnedText(const Program& program, const NameOf& name) {
   std::vector<std::string> leaves;
-  for (NodeRef ref : program.outputs) leaves.push_back(ref.id < 0 ? "None" : name(ref));
+  for (size_t i = 0; i < program.Leaves(); ++i)
+    leaves.push_back(program.outputs[i].id < 0 ? "None" : name(program.outputs[i]));
   const std::string filled = FillStructure(program.structure, leaves);
   return filled.empty() ? fmt::format("({},)", fmt::join(leaves, ", ")) : filled;
 }

@@ -52,6 +52,9 @@ TEST(Print, UnknownOperatorsKeepTheirFullName) {
   Node zeros = Op("aten::zeros", {Arg{Arg::List{Arg{int64_t{2}}}}}, {});
   zeros.kwargs = {{"dtype", Arg{Dtype::kInt64}}, {"device", Arg{std::string("cuda")}}};
   EXPECT_EQ(CallText(zeros, name, "v0.device"), "torch.zeros([2], dtype=torch.int64, device=v0.device)");
+  const Node line = Op("aten::logspace", {Arg{0.0}, Arg{1.0}, Arg{int64_t{7}}}, {});
+  EXPECT_EQ(CallText(line, name, "v0.device"),
+            "torch.ops.aten.logspace.default(0.0, 1.0, 7, device=v0.device)");
 }
 
 TEST(Print, StructureOfOutputs) {

@@ -95,6 +95,7 @@ void Builder::CutAttention() {
   }
   graph.outputs = std::move(whole.outputs);
   graph.writes = std::move(whole.writes);
+  graph.updates = std::move(whole.updates);
   graph.Rename(moved);
 }
 

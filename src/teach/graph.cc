@@ -53,6 +53,7 @@ void Graph::RemoveUnused() {
     if (view.prim >= 0) needed[view.prim] = true;
   }
   for (const Write& write : writes) needed[write.value] = needed[write.to] = true;
+  for (const PrimId update : updates) needed[update] = true;
   for (size_t i = prims.size(); i-- > 0;) {
     if (!needed[i]) continue;
     for (const View& view : prims[i].operands) {
@@ -80,6 +81,7 @@ void Graph::Rename(const std::vector<PrimId>& renamed) {
     if (view.prim >= 0) view.prim = renamed[view.prim];
   }
   for (Write& write : writes) write = {renamed[write.value], renamed[write.to]};
+  for (PrimId& update : updates) update = renamed[update];
 }
 
 int64_t Prim::Batches() const {

@@ -141,8 +141,9 @@ struct Prim {
 
 class Graph {
  public:
-  std::vector<Prim> prims;    // operands come before their users
-  std::vector<View> outputs;  // the tensors among the program's
+  std::vector<Prim> prims;      // operands come before their users
+  std::vector<View> outputs;    // the tensors among the program's
+  std::vector<PrimId> updates;  // sources that the last outputs are copied into when all else is done
   // Values that go into the memory of a source instead of their own. REQUIRES: nothing but the value itself
   // reads that source.
   struct Write {

@@ -40,6 +40,7 @@ class Inliner {
     }
     out_.outputs = graph_.outputs;
     out_.writes = graph_.writes;
+    out_.updates = graph_.updates;
     out_.Rename(moved_);
     for (const View& view : out_.outputs) Store(view);
     out_.RemoveUnused();

@@ -94,6 +94,7 @@ class Lowering {
       outputs_.push_back(ref);
       b_.graph.outputs.push_back(b_.Get(ref).view);
     }
+    for (NodeId id : program_.updates) b_.graph.updates.push_back(b_.Get({id, 0}).view.prim);
     CopyWhereNothingIsComputed();
     b_.graph.RemoveUnused();
     b_.JoinAttention();
@@ -141,7 +142,8 @@ class Lowering {
     for (size_t i = 0; i < b_.graph.outputs.size(); ++i) {
       View& view = b_.graph.outputs[i];
       if (view.prim < 0 || b_.graph[view.prim].kind != PrimKind::kSource) continue;
-      if (!all && SharesMemoryOfSource(outputs_[i])) continue;
+      const bool update = i + b_.graph.updates.size() >= b_.graph.outputs.size();
+      if (!all && !update && SharesMemoryOfSource(outputs_[i])) continue;
       const Dtype dtype = b_.graph[view.prim].dtype;
       const Node& maker = program_.nodes[outputs_[i].id];
       b_.origin = maker.kind == NodeKind::kOp ? PlainName(maker.op) : "copy";

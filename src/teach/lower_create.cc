@@ -7,6 +7,11 @@
 namespace tritogen::teach {
 namespace {
 
+// In which places along a line are counted where its numbers are to be `dtype`.
+std::string_view Counted(Dtype dtype) {
+  return dtype == Dtype::kFloat64 ? "tl.float64" : "tl.float32";
+}
+
 bool LowerRange(Builder& b, const Shape& result, double start, double step) {
   Value i = b.Index(result.sizes, 0);
   if (!IsFloating(result.dtype)) {
@@ -16,10 +21,10 @@ bool LowerRange(Builder& b, const Shape& result, double start, double step) {
                           {i}, result.dtype, 0)});
     return true;
   }
-  b.Return({b.Pointwise(
-      "range",
-      fmt::format("{} + {{0}}.to(tl.float32) * {}", PythonLiteral(Arg{start}), PythonLiteral(Arg{step})), {i},
-      result.dtype, 0)});
+  b.Return({b.Pointwise("range",
+                        fmt::format("{} + {{0}}.to({}) * {}", PythonLiteral(Arg{start}),
+                                    Counted(result.dtype), PythonLiteral(Arg{step})),
+                        {i}, result.dtype, 0)});
   return true;
 }
 
@@ -48,10 +53,10 @@ bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundA
     const int64_t steps = result.sizes[0];
     const double start = number("start", 0), end = number("end", 0);
     const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
-    std::string expr = fmt::format(
-        "tl.where({{0}} < {0}, {1} + {3} * {{0}}.to(tl.float32), {2} - {3} * ({4} - {{0}}).to(tl.float32))",
-        std::max<int64_t>(steps / 2, 1), PythonLiteral(Arg{start}), PythonLiteral(Arg{end}),
-        PythonLiteral(Arg{step}), steps - 1);
+    std::string expr =
+        fmt::format("tl.where({{0}} < {0}, {1} + {3} * {{0}}.to({5}), {2} - {3} * ({4} - {{0}}).to({5}))",
+                    std::max<int64_t>(steps / 2, 1), PythonLiteral(Arg{start}), PythonLiteral(Arg{end}),
+                    PythonLiteral(Arg{step}), steps - 1, Counted(result.dtype));
     b.Return({b.Pointwise("line", expr, {b.Index(result.sizes, 0)}, result.dtype, 0)});
   } else if (op == "rand_like" || op == "randn_like") {
     b.Return({b.DrawnOnOnes(result)});

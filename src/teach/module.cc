@@ -47,6 +47,15 @@ class ModuleWriter {
     }
     returned_ = FillStructure(program_.structure, Outputs());
     if (returned_.empty()) return std::nullopt;
+    for (const Graph::Write& write : graph_.writes) {
+      if (given_[write.to] != texts_[write.to])
+        forward_.push_back(fmt::format("{}.copy_({})", given_[write.to], texts_[write.to]));
+    }
+    const size_t before = graph_.outputs.size() - graph_.updates.size();
+    for (size_t i = 0; i < graph_.updates.size(); ++i) {
+      forward_.push_back(
+          fmt::format("{}.copy_({})", given_[graph_.updates[i]], TextOf(graph_.outputs[before + i])));
+    }
     forward_.push_back("return " + returned_);
     return Module{Source(), PlanText(plan_.Finish(returned_, request_.lines), kernels_, style_.wording,
                                      !request_.is_function)};
@@ -56,7 +65,8 @@ class ModuleWriter {
   std::vector<std::string> Outputs() {
     std::vector<std::string> leaves;
     size_t tensor = 0, other = 0;
-    for (NodeRef ref : program_.outputs) {
+    for (size_t i = 0; i < program_.Leaves(); ++i) {
+      const NodeRef ref = program_.outputs[i];
       const bool given = ref.id < 0 && other < request_.fixed_outputs.size();
       leaves.push_back(ref.id >= 0 ? TextOf(graph_.outputs[tensor++])
                        : given     ? request_.fixed_outputs[other++]
@@ -145,6 +155,7 @@ class ModuleWriter {
       }
     }
     texts_.resize(graph_.prims.size());
+    given_.resize(graph_.prims.size());
     for (size_t i = 0; i < graph_.prims.size(); ++i) {
       const Prim& prim = graph_[static_cast<PrimId>(i)];
       if (prim.kind != PrimKind::kSource) {
@@ -157,10 +168,15 @@ class ModuleWriter {
         function_args_.push_back(texts_[i]);
         texts_[i] = buffers_[i];
       }
+      given_[i] = texts_[i];
       bool strided = std::count(request_.strided.begin(), request_.strided.end(), prim.node.id) > 0;
       if (strided) {
-        forward_.push_back(fmt::format("{} = {}.contiguous()", buffers_[i], texts_[i]));
-        texts_[i] = buffers_[i];
+        const auto id = static_cast<PrimId>(i);
+        const bool kept = std::ranges::count(graph_.updates, id) > 0 ||
+                          std::ranges::count(graph_.writes, id, &Graph::Write::to) > 0;
+        const std::string rows = kept ? names_.Unique(buffers_[i] + "_rows") : buffers_[i];
+        forward_.push_back(fmt::format("{} = {}.contiguous()", rows, texts_[i]));
+        texts_[i] = rows;
       }
       if (device_.empty() || program_.nodes[prim.node.id].kind == NodeKind::kInput) {
         if (device_.empty() || !device_from_input_) device_ = texts_[i] + ".device";
@@ -406,6 +422,7 @@ class ModuleWriter {
   NameTable kernel_names_;
   std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
+  std::vector<std::string> given_;            // of sources: the tensor itself, not a copy in row-major order
   std::vector<std::vector<int64_t>> sizes_;   // by prim: of its tensor
   PlanBuilder plan_;
   std::string returned_;

@@ -83,7 +83,7 @@ Program ProgramEdit::Finish(std::map<NodeId, NodeId>* renumbered) const {
   const std::vector<bool> needed = Needed();
   std::map<NodeId, NodeId>& places = *renumbered;
   const auto before = static_cast<NodeId>(needed_before_.size());
-  Program done{{}, program_.outputs, program_.structure};
+  Program done{{}, program_.outputs, program_.structure, program_.updates};
   auto visit = [&](auto& self, NodeId id) -> void {
     if (places.count(id) > 0) return;
     ForEachRef(program_.nodes[id], [&](NodeRef ref) { self(self, ref.id); });
@@ -104,6 +104,7 @@ Program ProgramEdit::Finish(std::map<NodeId, NodeId>* renumbered) const {
   for (NodeRef& ref : done.outputs) {
     if (ref.id >= 0) ref.id = places.at(ref.id);
   }
+  for (NodeId& update : done.updates) update = places.at(update);
   return done;
 }
 

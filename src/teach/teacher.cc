@@ -9,6 +9,7 @@
 #include "teach/lower.h"
 #include "teach/module.h"
 #include "teach/rewrite.h"
+#include "teach/updates.h"
 
 namespace tritogen::teach {
 namespace {
@@ -166,6 +167,7 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
   prepared.groups = Partition(prepared.graph, turns);
   if (options.UsesTf32() || (options.products != Products::kAsTheyAre && LargeIn(prepared.graph).half))
     prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
+  StoreUpdates(prepared.groups, &prepared.graph);
   return prepared;
 }
 
