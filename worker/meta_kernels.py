@@ -276,7 +276,7 @@ def _as_strided(tensor: torch.Tensor, size: Any, stride: Any, storage_offset: in
 
 
 def _embedding_bag(weight: torch.Tensor, indices: torch.Tensor, offsets: torch.Tensor, *rest: Any) -> tuple[Any, ...]:
-    """Without the results for its backward pass, whose sizes depend on device and dtype."""
+    """Without the results for its backward pass, whose sizes depend on device, dtype and mode."""
     return aten._embedding_bag.default(weight, indices, offsets, *rest)[0], None, None, None
 
 
@@ -299,6 +299,7 @@ WHOLE = {
     aten.scaled_dot_product_attention.default: _attention,
     aten.batch_norm.default: lambda *args: _batch_norm(*args[:-1])[0],
     aten._embedding_bag.default: _embedding_bag,
+    aten._embedding_bag_forward_only.default: _embedding_bag,
     aten.fake_quantize_per_tensor_affine.default: _like,
     aten.fake_quantize_per_tensor_affine.tensor_qparams: _like,
     aten.fake_quantize_per_channel_affine.default: _like,

@@ -69,13 +69,17 @@ std::optional<LiftedReference> LiftOrRemark(Plan reference, std::vector<std::str
   }
 }
 
-// What proposers are asked about. In hybrid mode a library call is the better answer to most of what the
-// catalogue does not know, but between calls on complex numbers there is nothing for kernels to do.
-LiftedReference AskedAbout(Recorder* recorder, const ConvertOptions& options, const std::string& source,
-                           const LiftedReference& reference) {
-  if (!options.common.strict && !HasComplex(*reference.program)) return reference;
-  return InKnownOps([&](const RecordRequest& request) { return recorder->Record(request); },
-                    options.entry.Request(source), reference);
+// What proposers are asked about: the program in operators of the catalogue; in hybrid mode before that as it
+// is, since a library call may be the better answer to what the catalogue does not know, unless the calls
+// were on complex numbers, between which there is nothing for kernels to do.
+std::vector<LiftedReference> AskedAbout(Recorder* recorder, const ConvertOptions& options,
+                                        const std::string& source, const LiftedReference& reference) {
+  const LiftedReference parts =
+      InKnownOps([&](const RecordRequest& request) { return recorder->Record(request); },
+                 options.entry.Request(source), reference);
+  if (options.common.strict || HasComplex(*reference.program)) return {parts};
+  if (parts.program == reference.program) return {reference};
+  return {reference, parts};
 }
 
 // All of them, judged.
@@ -198,24 +202,26 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   Baseline baseline(environment, options.common, verification, reference_file);
   JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
   Answers answers;
-  LiftedReference asked;
-  if (reference) {
-    asked = AskedAbout(recorder, options, source, *reference);
-    answers = Attempted(proposers, &pool, &baseline, options,
-                        {.reference = reference_file,
-                         .program = asked.program,
-                         .plan = asked.plan,
-                         .count = options.count,
-                         .seed = verification.seed,
-                         .verification = verification},
-                        &report.remarks);
+  std::vector<LiftedReference> programs;
+  if (reference) programs = AskedAbout(recorder, options, source, *reference);
+  for (const LiftedReference& asked : programs) {
+    Answers more = Attempted(proposers, &pool, &baseline, options,
+                             {.reference = reference_file,
+                              .program = asked.program,
+                              .plan = asked.plan,
+                              .count = options.count,
+                              .seed = verification.seed,
+                              .verification = verification},
+                             &report.remarks);
+    std::ranges::move(more.judged, std::back_inserter(answers.judged));
+    answers.proposers_failed |= more.proposers_failed;
   }
   if (Interrupted()) return kInterruptedExit;
 
   const std::vector<eval::Attempt>& judged = answers.judged;
-  if (judged.empty() && !asked.unknown.empty()) {
+  if (judged.empty() && !programs.empty() && !programs.back().unknown.empty()) {
     report.remarks.push_back(fmt::format("nobody knows how to say this in operators of the catalogue: {}",
-                                         fmt::join(asked.unknown, ", ")));
+                                         fmt::join(programs.back().unknown, ", ")));
   }
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   if (reference) ShipBest(recorder, options, source, *reference->plan, judged, &report);

@@ -245,6 +245,24 @@ std::string ClassText(const EmitRequest& request, const Body& body, const std::s
   return out;
 }
 
+// What run reads and no argument gives: of a function only values that stand in the file.
+// REQUIRES: run reads something like that.
+std::string TablesText(const Body& body) {
+  return fmt::format(R"(
+
+_TABLES = {{}}  # by GPU
+
+
+def _tables(device):
+    """Tensors whose values stand in this file, made once for each GPU."""
+    if device.index not in _TABLES:
+        kept = _KEPT.setdefault(device.index, {{}})
+{}        _TABLES[device.index] = {}
+    return _TABLES[device.index]
+)",
+                     body.setup, body.provided);
+}
+
 std::string FunctionText(const EmitRequest& request, const Body& body, const std::string& original) {
   return fmt::format(R"(
 _INPUTS = {}
@@ -255,15 +273,17 @@ def {}(*args, **kwargs):
     if kwargs or not _fits(args, _INPUTS):
         return {}(*args, **kwargs)
     return _run(*args)
-
+{}
 
 def _run({}):
     device = {}.device
     kept = _KEPT.setdefault(device.index, {{}})
-    with torch.cuda.device(device):
+{}    with torch.cuda.device(device):
 {}    return {}
 )",
-                     body.expected, request.entry, request.entry, original, body.inputs, body.device,
+                     body.expected, request.entry, request.entry, original,
+                     body.provided.empty() ? "" : TablesText(body), body.inputs, body.device,
+                     body.provided.empty() ? "" : fmt::format("    {} = _tables(device)\n", body.provided),
                      body.statements, body.outputs);
 }
 
@@ -295,10 +315,6 @@ std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   auto written = WriteBody(plan, request.is_function ? 8 : 12);
   if (auto* failure = std::get_if<EmitFailure>(&written)) return *failure;
   const Body& body = std::get<Body>(written);
-  if (request.is_function && !body.provided.empty()) {
-    return EmitFailure{"a plain function has nowhere to keep tensors made before its call"};
-  }
-
   const std::string original = (request.is_function ? "original_" : "Original") + request.entry;
   std::vector<std::string> futures;
   const std::string source =

@@ -158,6 +158,25 @@ TEST(EmitModule, PreparesWhatRunReadsFromSetup) {
   EXPECT_NE(text.find("(t0,) = self._prepared(state, device)"), std::string::npos) << text;
 }
 
+TEST(EmitModule, AFunctionKeepsItsTablesByGpu) {
+  Plan plan = SmallPlan();
+  plan.state.clear();
+  plan.setup = {ConstantStep{.out = 2, .data = std::vector<uint8_t>(64)}};
+  for (LaunchVariant& variant : std::get<LaunchStep>(plan.run[1]).variants) {
+    variant.args[1] = PointerArg{2};
+    variant.call[1].second = Ref(2);
+  }
+  EmitRequest request = RequestFor(plan);
+  request.reference_source = "def relu(x):\n    return x\n";
+  request.entry = "relu";
+  request.is_function = true;
+  const auto emitted = EmitModule(request);
+  ASSERT_TRUE(std::holds_alternative<std::string>(emitted));
+  const std::string& text = std::get<std::string>(emitted);
+  EXPECT_NE(text.find("    (constant0,) = _tables(device)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("        _TABLES[device.index] = (constant0,)\n"), std::string::npos) << text;
+}
+
 TEST(EmitModule, RefusesRandomTensorsThatNoStateDictHolds) {
   Plan plan = SmallPlan();
   plan.setup = {

@@ -1,6 +1,7 @@
 #include "program/canonical.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "program/catalogue.h"
 
@@ -128,6 +129,22 @@ void RewriteName(Node* node, const OpCall& call) {
   }
 }
 
+// x.new_zeros(…) and its like: of x they take the dtype, which the result has.
+void RewriteNew(Node* node) {
+  constexpr std::pair<std::string_view, const char*> kForms[] = {
+      {"aten::new_zeros", "aten::zeros"},
+      {"aten::new_ones", "aten::ones"},
+      {"aten::new_full", "aten::full"},
+      {"aten::new_empty", "aten::empty.memory_format"}};
+  for (const auto& [from, to] : kForms) {
+    if (node->op != from || node->args.empty() || AsRef(node->args[0]) == nullptr) continue;
+    node->op = to;
+    node->args.erase(node->args.begin());
+    node->kwargs = {{"dtype", Arg{node->results[0].dtype}}};
+    return;
+  }
+}
+
 // Whether the operation has places along a dimension, which then count from its front. The dimension counts
 // from the first one, too; slices leave out what they do not cut.
 bool CountPlaces(const Program& program, const OpCall& call, BoundArgs* args) {
@@ -170,6 +187,7 @@ void Canonicalise(Program* program) {
   for (size_t id = 0; id < program->nodes.size(); ++id) {
     Node& node = program->nodes[id];
     if (node.kind != NodeKind::kOp) continue;
+    RewriteNew(&node);
     auto call = BindCall(node);
     if (!call) continue;
     if (used[id] > 0 || !RewriteSingle(&node, *call)) RewriteName(&node, *call);
