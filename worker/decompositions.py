@@ -34,6 +34,8 @@ def base_name(name: str) -> str:
 def parts_of(function: Any) -> Callable[..., Any] | None:
     """Runs the operator as calls of others, or returns NotImplemented; None where nobody knows which calls."""
     own = _OURS.get(function) or _OURS.get(function.overloadpacket)
+    if own is None and function.name().startswith("aten::_foreach_"):
+        return on_each(function)
     if own is None and torch.Tag.nondeterministic_seeded in function.tags:
         return None  # its parts would draw other numbers
     functional = _functional_form(function)
@@ -41,6 +43,25 @@ def parts_of(function: Any) -> Callable[..., Any] | None:
         return own or decomposition_table.get(function)
     parts = parts_of(functional)
     return None if parts is None else lambda x, *rest, **named: _written(x, parts(x, *rest, **named))
+
+
+def on_each(function: Any) -> Callable[..., Any]:
+    """_foreach_add and its like: the operator on each tensor of the lists; lists of numbers go along, and the last of
+    three lists of tensors has a number that PyTorch calls `value`."""
+    operator = getattr(aten, function.overloadpacket.__name__.removeprefix("_foreach_"), None)
+    operator = aten.linalg_vector_norm if operator is aten.norm else operator
+    if operator is None:
+        return lambda *args, **kwargs: NotImplemented
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 4:
+            args, kwargs = args[:3], {"value": args[3]}
+        count = len(args[0])
+        at = lambda value, i: value[i] if isinstance(value, (list, tuple)) else value
+        results = [operator(*(at(a, i) for a in args), **{n: at(v, i) for n, v in kwargs.items()}) for i in range(count)]
+        return results if function._schema.returns else None
+
+    return run
 
 
 def _functional_form(function: Any) -> Any:
@@ -213,6 +234,8 @@ _OURS: dict[Any, Callable[..., Any]] = {
     aten._pdist_forward: _pdist,
     aten._trilinear: _trilinear,
     aten.addbmm.default: _addbmm,
+    aten._int_mm.default: lambda a, b: torch.mm(a.to(torch.int32), b.to(torch.int32)),
+    aten.conv_tbc.default: lambda x, w, b, pad=0: F.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), b, padding=pad).permute(2, 0, 1),
     aten.linalg_cross.default: _cross,
     aten.block_diag.default: _block_diag,
     aten.hypot.default: _hypot,

@@ -143,6 +143,14 @@ def _forbid_in_torch() -> None:
         setattr(extension, name, inline)
     sys.modules[extension.__name__] = torch.utils.cpp_extension = extension
     torch.cuda._compile_kernel = inline
+    gradient = forbid(
+        "gradient", "the program takes gradients; autograd's graph is no part of a Plan: write them out as forward steps"
+    )
+    torch.autograd.grad = torch.autograd.backward = torch.Tensor.backward = gradient
+    for name in ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian", "linearize"):
+        setattr(torch.func, name, gradient)
+    for name in ("jacobian", "hessian", "vjp", "jvp", "hvp", "vhp"):
+        setattr(torch.autograd.functional, name, gradient)
     timing = forbid("timing", "a program may not measure time; offer variants with @triton.autotune")
     for name in ("do_bench", "do_bench_cudagraph"):
         setattr(triton.testing, name, timing)

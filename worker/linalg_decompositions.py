@@ -222,6 +222,18 @@ def _householder_product(vectors: Tensor, tau: Tensor) -> Any:
 
 # --- exponentials ----------------------------------------------------------------------------------------------------
 
+def _least_squares(a: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """Of full rank, as PyTorch's driver on CUDA takes for granted. Further results, as recorded: there are none."""
+    height, width = a.shape[-2:]
+    factors = _qr(a if height >= width else a.mT)
+    if factors is NotImplemented or b.dim() < a.dim():
+        return NotImplemented
+    q, r = factors
+    if height >= width:
+        return torch.linalg.solve_triangular(r, q.mT @ b, upper=True), None, None, None
+    return q @ torch.linalg.solve_triangular(r.mT, b, upper=False), None, None, None
+
+
 _MOST_SQUARINGS = 12
 _TERMS = 18  # of the series, whose argument has a norm of 1 at most: 1 / 19! is below the rounding of float64
 
@@ -250,6 +262,7 @@ PARTS: dict[Any, Callable[..., Any]] = {
     aten.cholesky_inverse.default: lambda factor, upper=False: _cholesky_solve(_identity(factor), factor, upper),
     aten.linalg_qr.default: _qr,
     aten.linalg_householder_product.default: _householder_product,
+    aten.linalg_lstsq.default: _least_squares,
     aten.linalg_matrix_exp.default: _matrix_exponential,
     aten.linalg_inv_ex.default: _inverse,
     aten._linalg_solve_ex.default: _solve,

@@ -280,6 +280,13 @@ def _embedding_bag(weight: torch.Tensor, indices: torch.Tensor, offsets: torch.T
     return aten._embedding_bag.default(weight, indices, offsets, *rest)[0], None, None, None
 
 
+def _least_squares(a: torch.Tensor, b: torch.Tensor, *_: Any, **__: Any) -> tuple[Any, ...]:
+    """Without residuals, rank and singular values, whose sizes depend on driver and device."""
+    vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and b.shape == a.shape[:-1])
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-1] if vector else b.shape[:-2])
+    return b.new_empty((*batch, a.shape[-1], *(() if vector else b.shape[-1:]))), None, None, None
+
+
 def _ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
               reduction: int = 1, *_: Any) -> torch.Tensor:  # fmt: skip
     if log_probs.dtype not in (torch.float32, torch.float64):
@@ -303,6 +310,7 @@ WHOLE = {
     aten.fake_quantize_per_tensor_affine.default: _like,
     aten.fake_quantize_per_tensor_affine.tensor_qparams: _like,
     aten.fake_quantize_per_channel_affine.default: _like,
+    aten.linalg_lstsq.default: _least_squares,
     aten.ctc_loss.IntList: _ctc_loss,
     aten.ctc_loss.Tensor: _ctc_loss,
 }

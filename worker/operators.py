@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+import decompositions
 import meta_kernels
 from guards import reject
 
@@ -57,6 +58,10 @@ class Traits:
     written_unsaid: Callable[[tuple], tuple]  # what else is written, of positional arguments
 
 
+# Masks are told from indices by a rule of their own; the solution of least squares has one size, and the rest of their
+# results, which hangs on driver and device, is left out.
+_KNOWN_SIZES = {aten.index.Tensor, aten.linalg_lstsq.default}
+
 _known: dict[Any, Traits] = {}
 
 
@@ -77,6 +82,8 @@ def _look_up(function: Any) -> Traits:
         parts = _foreign(function)
     elif name.startswith(("aten::upsample_", "aten::_upsample_")):
         parts = _plain_upsample(function) if name.endswith(".vec") else None
+    elif name.startswith("aten::_foreach_") and not schema.returns:
+        parts = decompositions.on_each(function)  # a step says by its results what it writes
     elif function._can_decompose() and name.removeprefix("aten::") not in _WHOLE:
         parts = function.decompose
     return Traits(
@@ -86,7 +93,7 @@ def _look_up(function: Any) -> Traits:
         infer=meta_kernels.WHOLE.get(function, function),
         view=any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns),
         makes={"dtype", "device"} <= names,
-        dynamic=(torch.Tag.dynamic_output_shape in function.tags and function is not aten.index.Tensor)
+        dynamic=(torch.Tag.dynamic_output_shape in function.tags and function not in _KNOWN_SIZES)
         or function is aten._pack_padded_sequence.default,
         mixes_devices=name.startswith(_MIXES_DEVICES),
         device_argument="device" in names,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "plan/hash.h"
@@ -29,27 +30,56 @@ bool CopiesOrViews(const AtenStep& step) {
   return std::find(kOps.begin(), kOps.end(), WithoutOverload(step.op)) != kOps.end();
 }
 
-// The plan with the constants of its set-up, and what is copied and viewed of nothing else, behind the rest
-// of it, where the printed module makes them. As it is where other steps use them.
-Plan WithConstantsLast(Plan plan) {
-  std::set<StorageId> constant;
-  const auto is_constant = [&](TensorId id) { return constant.count(plan.tensors[id].storage) > 0; };
-  std::vector<Step> rest, moved;
-  for (const Step& step : plan.setup) {
-    bool any = false, all = true;
-    ForEachUse(step, [&](TensorId id) {
-      any |= is_constant(id);
-      all &= is_constant(id);
-    });
-    const auto* aten = std::get_if<AtenStep>(&step);
-    const bool moves =
-        std::holds_alternative<ConstantStep>(step) || (aten != nullptr && any && all && CopiesOrViews(*aten));
-    if (any && !moves) return plan;
-    if (moves) ForEachResult(step, [&](TensorId id) { constant.insert(plan.tensors[id].storage); });
-    (moves ? moved : rest).push_back(step);
+// Storages of constants of set-up, and of copies and views of nothing else, that no other step of it uses.
+std::set<StorageId> ConstantsForCalls(const Plan& plan) {
+  std::set<StorageId> constant, used;
+  for (bool more = true; more;) {  // who copies what another step uses is another step
+    constant.clear();
+    more = false;
+    for (const Step& step : plan.setup) {
+      bool any = false, all = true;
+      ForEachUse(step, [&](TensorId id) {
+        const bool is_constant = constant.count(plan.tensors[id].storage) > 0;
+        any |= is_constant;
+        all &= is_constant;
+      });
+      const auto* aten = std::get_if<AtenStep>(&step);
+      bool moves = std::holds_alternative<ConstantStep>(step) ||
+                   (aten != nullptr && any && all && CopiesOrViews(*aten));
+      ForEachResult(step, [&](TensorId id) { moves &= used.count(plan.tensors[id].storage) == 0; });
+      if (moves) {
+        ForEachResult(step, [&](TensorId id) { constant.insert(plan.tensors[id].storage); });
+      } else if (any) {
+        ForEachUse(step, [&](TensorId id) { more |= used.insert(plan.tensors[id].storage).second; });
+      }
+    }
   }
-  rest.insert(rest.end(), moved.begin(), moved.end());
-  plan.setup = std::move(rest);
+  return constant;
+}
+
+// The plan with such constants behind the rest of its set-up, each with its copies and views, where the
+// printed module makes them.
+Plan WithConstantsLast(Plan plan) {
+  const std::set<StorageId> constant = ConstantsForCalls(plan);
+  std::map<StorageId, int> origin;  // which constant comes first in the order of set-up; 0: the rest
+  std::vector<std::pair<int, Step>> steps;
+  int count = 0;
+  for (Step& step : plan.setup) {
+    int from = 0;
+    ForEachUse(step, [&](TensorId id) {
+      if (const auto at = origin.find(plan.tensors[id].storage); at != origin.end()) from = at->second;
+    });
+    if (from == 0) ++count;
+    int place = 0;
+    ForEachResult(step, [&](TensorId id) {
+      const StorageId storage = plan.tensors[id].storage;
+      if (constant.count(storage) > 0) place = origin[storage] = from == 0 ? count : from;
+    });
+    steps.emplace_back(place, std::move(step));
+  }
+  std::ranges::stable_sort(steps, {}, &std::pair<int, Step>::first);
+  plan.setup.clear();
+  for (auto& [place, step] : steps) plan.setup.push_back(std::move(step));
   return plan;
 }
 

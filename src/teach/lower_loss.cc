@@ -223,13 +223,17 @@ bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
     return LowerNll(b, log_softmax, of_targets, args, smoothing);
   }
   // Targets are probabilities.
-  if (b.HasTensor(args, "weight")) return false;
   Value wanted = b.Cast(target, ComputeDtype(x.dtype));
   if (smoothing != 0) {
     wanted = b.Pointwise("smoothed",
                          fmt::format("{} * {{0}} + {}", NumberText(1 - smoothing),
                                      NumberText(smoothing / static_cast<double>(x.sizes()[1]))),
                          {wanted}, wanted.dtype, 2);
+  }
+  if (b.HasTensor(args, "weight")) {
+    Value weight = b.Tensor(args, "weight");
+    for (int dim = 2; dim < x.view.rank(); ++dim) weight.view = Unsqueeze(weight.view, weight.view.rank());
+    wanted = b.Op("mul", {wanted, weight}, wanted.dtype);
   }
   Value loss = b.Op("neg", {b.Reduce(ReduceOp::kSum, b.Op("mul", {log_softmax, wanted}), {1}, false)});
   const int64_t reduction = ReductionOf(args);

@@ -159,10 +159,14 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
   auto tensor_of = [&](TensorId id) {
     return widening_ == Widening::kNone ? slots[id] : Adapt(slots[id], id);
   };
+  const bool quantises = target_.in_float64 && step_->op.starts_with("aten::fake_quantize_");
   for (const Hole& hole : holes_) {
     c10::IValue& place = (*stack)[hole.argument];
     if (hole.kind == Kind::kTensor) {
       place = tensor_of(hole.tensors[0]);
+      // PyTorch takes no scale of float64, not even beside a tensor of it.
+      if (quantises && op_.schema().arguments()[hole.argument].name() == "scale")
+        place = place.toTensor().to(at::kFloat);
     } else if (hole.kind == Kind::kTensorList) {
       c10::List<at::Tensor> list;
       for (TensorId id : hole.tensors) list.push_back(tensor_of(id));

@@ -109,6 +109,20 @@ def test_rules(body: str, rule: str) -> None:
     assert reply["line"] == 9 and reply["message"]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "torch.autograd.grad(x.sum(), x)",
+        "x.requires_grad_(True); (x * 2).sum().backward()",
+        "torch.func.grad(lambda v: v.sum())(x)",
+        "torch.autograd.functional.jacobian(torch.exp, x)",
+    ],
+)
+def test_gradients_inside_a_call(body: str) -> None:
+    reply = record(body)
+    assert (reply["kind"], reply["rule"]) == ("rejected", "gradient") and "forward steps" in reply["message"], reply
+
+
 @pytest.mark.parametrize("clause", ["except Exception", "except"])
 def test_breaking_a_rule_cannot_be_hidden(clause: str) -> None:
     reply = record(f"try:\n    y = x.sum().item()\n{clause}:\n    y = 0")

@@ -111,6 +111,9 @@ CASES = [
     *[(op, (_X * 0.9,)) for op in (aten.asinh.default, aten.atanh.default)],
     (aten.acosh.default, (_X.abs() + 1,)),
     (aten.copysign.Tensor, (_X, -_X.relu())),
+    *[(aten.linalg_lstsq.default, (a, _MATRICES[0][:, :3, :2])) for a in (_MATRICES[0][:, :3, :2], _MATRICES[0][:, :3])],
+    (aten._int_mm.default, (torch.arange(-80, 80, dtype=torch.int8).reshape(20, 8), torch.arange(64, dtype=torch.int8).reshape(8, 8))),
+    (aten.conv_tbc.default, (_POINTS, _OTHERS[:, :3].transpose(1, 2), _X[0, :3], 1)),
     (aten.__rshift__.Scalar, (_LINES * 9 - 20, 2)),
     (aten.__lshift__.Tensor, (_LINES, _LINES)),
 ]  # fmt: skip
@@ -145,6 +148,8 @@ def get_inputs(): return [{inputs}]
 RECORDED = {
     "nan_to_num": module("return torch.nan_to_num(x / y.relu(), nan=1.0)", "torch.randn(4, 6), torch.randn(4, 6)", arguments="x, y"),
     "nan_to_num_": module("z = x.clone(); z[1:].log_().nan_to_num_(); return z", "torch.randn(4, 6)"),
+    "_foreach_lerp": module("return torch._foreach_lerp([x, y], [y, x], 0.3)", "torch.randn(4, 6), torch.randn(4, 6)", arguments="x, y"),
+    "_foreach_norm": module("return torch._foreach_norm([x, x[0]], 1)", "torch.randn(4, 6)"),
     "channel_shuffle": module("return F.channel_shuffle(x, 2)", "torch.randn(2, 4, 3, 3)"),
     "index_add_": module("return torch.zeros_like(x).index_add_(0, y, x)", "torch.randn(4, 6), torch.randint(4, (4,))", arguments="x, y"),
     "index_put_": module("z = x.clone(); z[x > 0] = 0.5; z[:, 1] = 2.0; return z", "torch.randn(4, 6)"),
@@ -197,3 +202,13 @@ def test_inputs_are_not_split():
     source = module("return x * self.f", "torch.nan_to_num(torch.randn(4))", "self.register_buffer('f', torch.nan_to_num(torch.ones(4)))")
     split = plan_of(reference(source, split=["aten::nan_to_num"]))
     assert "nan_to_num" in ops(split["generate"]) and "nan_to_num" not in ops(split["setup"])
+
+
+def test_lists_that_are_written_in_place_are_always_single_writes():
+    source = module(
+        "z = [x.clone(), y.clone()]; torch._foreach_addcdiv_(z, [x, y], [x.exp(), y.exp()], [0.5, 2.0]); torch._foreach_neg_(z); return z",
+        "torch.randn(4, 6), torch.randn(5)", arguments="x, y",
+    )  # fmt: skip
+    plan = plan_of(reference(source))
+    assert ops(plan["run"])[-4:] == ["addcdiv_", "addcdiv_", "neg_", "neg_"]
+    torch.testing.assert_close(replayed(plan, seed=3), eager(source, seed=3))
