@@ -118,10 +118,10 @@ void LaunchMemory::FailBounds(const Context& c, const Instruction& at, std::stri
        buffer.name, offset);
 }
 
-template <class Run, class Scattered>
+template <class Run, class Scattered, class Done>
 void LaunchMemory::Visit(const Context& c, const Instruction& at, std::string_view verb, const uint64_t* p,
-                         const uint8_t* mask, int size, size_t n, bool locked, Run&& run,
-                         Scattered&& scattered) {
+                         const uint8_t* mask, int size, size_t n, Run&& run, Scattered&& scattered,
+                         Done&& done) {
   const lanes::PointerRange range = kernels_.range(p, mask, n);
   if (range.empty()) return;
   LaunchBuffer* const buffer = Find(range, size);
@@ -130,13 +130,14 @@ void LaunchMemory::Visit(const Context& c, const Instruction& at, std::string_vi
       if (mask != nullptr && mask[i] == 0) continue;
       LaunchBuffer& own = FindLane(c, at, verb, p[i], size);
       const int64_t offset = PointerOffset(p[i]);
-      const Guard guard = locked ? Guard(own, offset, offset + size) : Guard();
+      const Guard guard(own, offset, offset + size);
       run(own, i, offset, size_t{1});
     }
-    return;
+    return done();
   }
   const int64_t begin = PointerOffset(range.min), end = PointerOffset(range.max) + size;
-  const Guard guard = locked ? Guard(*buffer, begin, end) : Guard();
+  const Guard guard(*buffer, begin, end);
+  int runs = 0;
   for (size_t i = 0; i < n;) {
     size_t limit = n - i;
     if (mask != nullptr) {
@@ -147,12 +148,15 @@ void LaunchMemory::Visit(const Context& c, const Instruction& at, std::string_vi
     size_t count = kernels_.run(p + i, static_cast<uint64_t>(size), limit);
     if (count >= kMinRun || count == limit) {
       run(*buffer, i, PointerOffset(p[i]), count);
+      ++runs;
     } else {
       count = std::min(limit, kScatteredLanes);
       scattered(*buffer, i, count);
+      runs += static_cast<int>(count);
     }
     i += count;
   }
+  if (runs > 1) done();
 }
 
 void LaunchMemory::CheckDefined(const Context& c, const Instruction& at, std::string_view verb,
@@ -195,10 +199,33 @@ void LaunchMemory::CheckStore(const Context& c, const Instruction& at, LaunchBuf
   if (buffer.defined != nullptr) std::memset(buffer.defined + offset, 1, static_cast<size_t>(bytes));
 }
 
+void LaunchMemory::CheckKept(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
+                             int size, const std::byte* in, size_t n) const {
+  for (size_t i = 0, count; i < n; i += count) {
+    size_t limit = n - i;
+    if (mask != nullptr) {
+      i += kernels_.prefix8(mask + i, 0, n - i);
+      if (i == n) return;
+      limit = kernels_.prefix8(mask + i, 1, n - i);
+    }
+    const LaunchBuffer& buffer = buffers_[PointerBuffer(p[i])];
+    if (buffer.shadow == nullptr) return;  // nothing is checked
+    count = kernels_.run(p + i, static_cast<uint64_t>(size), limit);
+    const std::byte *kept = buffer.data + PointerOffset(p[i]), *given = in + i * size;
+    if (std::memcmp(given, kept, count * size) == 0) continue;
+    const size_t same = std::mismatch(given, given + count * size, kept).first - given;
+    const int64_t offset = PointerOffset(p[i]) + static_cast<int64_t>(same / size * size);
+    Fail(c, at, FaultKind::kWriteRace, "store",
+         fmt::format("offset {} of '{}', where lanes of one store write different values", offset,
+                     buffer.name),
+         buffer.name, offset);
+  }
+}
+
 void LaunchMemory::Load(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
                         int size, std::byte* out, size_t n) {
   Visit(
-      c, at, "load", p, mask, size, n, true,
+      c, at, "load", p, mask, size, n,
       [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
         CheckLoad(c, at, buffer, offset, static_cast<int64_t>(count) * size);
         std::memcpy(out + lane * size, buffer.data + offset, count * size);
@@ -208,13 +235,14 @@ void LaunchMemory::Load(const Context& c, const Instruction& at, const uint64_t*
           for (size_t i = lane; i < lane + count; ++i) CheckLoad(c, at, buffer, PointerOffset(p[i]), size);
         }
         kernels_.gather(buffer.data, buffer.first, p + lane, nullptr, size, out + lane * size, count);
-      });
+      },
+      [] {});
 }
 
 void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
                          int size, const std::byte* in, size_t n) {
   Visit(
-      c, at, "store", p, mask, size, n, true,
+      c, at, "store", p, mask, size, n,
       [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
         CheckStore(c, at, buffer, offset, static_cast<int64_t>(count) * size, in + lane * size);
         std::memcpy(buffer.data + offset, in + lane * size, count * size);
@@ -229,13 +257,14 @@ void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t
           CheckStore(c, at, buffer, offset, size, in + i * size);
           std::memcpy(buffer.data + offset, in + i * size, size);
         }
-      });
+      },
+      [&] { CheckKept(c, at, p, mask, size, in, n); });
 }
 
 void LaunchMemory::Atomic(const Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p,
                           const uint8_t* mask, int size, size_t n, const AtomicBody& body) {
   Visit(
-      c, at, "atomic", p, mask, size, n, true,
+      c, at, "atomic", p, mask, size, n,
       [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
         CheckAtomic(c, at, kind, buffer, offset, static_cast<int64_t>(count) * size);
         body(buffer.data + offset, lane, count);
@@ -246,7 +275,8 @@ void LaunchMemory::Atomic(const Context& c, const Instruction& at, AtomicKind ki
           CheckAtomic(c, at, kind, buffer, offset, size);
           body(buffer.data + offset, i, 1);
         }
-      });
+      },
+      [] {});
 }
 
 }  // namespace tritogen::tile

@@ -72,10 +72,11 @@ class LaunchMemory {
                                uint64_t pointer, int size) const;
 
   // Calls run(buffer, lane, offset, count) for contiguous lanes and scattered(buffer, lane, count) for the
-  // others.
-  template <class Run, class Scattered>
+  // others; where it was more than one run, done() at the end, with what was visited still locked if it lies
+  // in one buffer.
+  template <class Run, class Scattered, class Done>
   void Visit(const Context& c, const Instruction& at, std::string_view verb, const uint64_t* p,
-             const uint8_t* mask, int size, size_t n, bool locked, Run&& run, Scattered&& scattered);
+             const uint8_t* mask, int size, size_t n, Run&& run, Scattered&& scattered, Done&& done);
   void CheckLoad(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
                  int64_t bytes);
   void CheckDefined(const Context& c, const Instruction& at, std::string_view verb, LaunchBuffer& buffer,
@@ -84,6 +85,9 @@ class LaunchMemory {
                    int64_t offset, int64_t bytes);
   void CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
                   int64_t bytes, const std::byte* in);
+  // Fails where memory does not hold what a lane of a store put there: another lane wrote something else.
+  void CheckKept(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
+                 const std::byte* in, size_t n) const;
 
   std::vector<LaunchBuffer> buffers_;
   const lanes::MemoryKernels& kernels_ = lanes::Memory();

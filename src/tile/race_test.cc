@@ -62,6 +62,32 @@ TEST(Race, ValuesThatBecomeEqualAreNot) {
     tt.store %x, %n : !tt.ptr<i32>)");
 }
 
+// Of which lane the value stays is up to the GPU.
+TEST(Race, LanesOfOneStoreInOnePlace) {
+  constexpr std::string_view kStore = R"(
+    %i = tt.make_range {end = 16 : i32, start = 0 : i32} : tensor<16xi32>
+    %shift = arith.constant dense<SHIFT> : tensor<16xi32>
+    %place = arith.shrsi %i, %shift : tensor<16xi32>
+    %value = arith.shrsi %i, %shift : tensor<16xi32>
+    %ptrs = tt.splat %x : !tt.ptr<i32> -> tensor<16x!tt.ptr<i32>>
+    %at = tt.addptr %ptrs, %place : tensor<16x!tt.ptr<i32>>, tensor<16xi32>
+    %few = arith.constant dense<2> : tensor<16xi32>
+    %mask = arith.cmpi slt, %i, %few : tensor<16xi32>
+    tt.store %at, STORED : tensor<16x!tt.ptr<i32>>)";
+  auto store = [&](std::string shift, std::string stored) {
+    std::string text(kStore);
+    text.replace(text.find("SHIFT"), 5, shift);
+    return text.replace(text.find("STORED"), 6, stored);
+  };
+  for (const char* shift : {"1", "3", "4"}) {
+    SCOPED_TRACE(shift);
+    Expect(FaultKind::kWriteRace, store(shift, "%i"), 1);
+    Expect(FaultKind::kWriteRace, store(shift, "%i, %mask"), 1);
+    Expect(std::nullopt, store(shift, "%value"), 1);
+  }
+  Expect(std::nullopt, store("0", "%i"), 1);
+}
+
 TEST(Race, ReadOfWhatAnotherProgramWrites) {
   Expect(FaultKind::kReadWriteRace, R"(
     %v = tt.load %other : !tt.ptr<i32>

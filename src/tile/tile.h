@@ -70,11 +70,11 @@ struct DescriptorArgument {
 using Argument = std::variant<PointerArgument, int64_t, double, DescriptorArgument>;
 
 enum class FaultKind {
-  kOutOfBounds,         // a lane left the buffer its pointer came from
-  kUndefinedRead,       // read memory that nobody wrote, and used it
-  kWriteRace,           // two programs wrote different values to one place without atomics
-  kReadWriteRace,       // a program read what another one writes, without synchronisation
-  kMisaligned,          // address not a multiple of the element size
+  kOutOfBounds,    // a lane left the buffer its pointer came from
+  kUndefinedRead,  // read memory that nobody wrote, and used it
+  kWriteRace,      // two programs, or lanes of one store, wrote different values to one place without atomics
+  kReadWriteRace,  // a program read what another one writes, without synchronisation
+  kMisaligned,     // address not a multiple of the element size
   kWriteToConstant,     // wrote into a buffer that the plan says is read-only (reserved)
   kAssert,              // tl.device_assert
   kTimeout,             // deadline passed (a spin loop that nobody ends, an endless while)
