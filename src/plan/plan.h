@@ -30,6 +30,8 @@ struct TensorMeta {
   int64_t numel() const;
   // No two elements share memory, as those of an expanded tensor do. False for some that interleave, too.
   bool HoldsEachElement() const;
+  // Some element of one lies where one of the other does.
+  bool Overlaps(const TensorMeta& other) const;
   bool operator==(const TensorMeta&) const = default;
 };
 

@@ -76,6 +76,36 @@ TEST(Rules, OutputsAreMemoryOfTheirOwn) {
   }
 }
 
+TEST(Rules, OutputsDoNotShareMemory) {
+  // Two outputs of 32 elements with these strides, the second one this far behind the first, in one memory.
+  auto two = [](std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset,
+                bool apart = false) {
+    Builder b;
+    const TensorId x = b.Input({8, 8}), y = b.Tensor({8, 8});
+    const StorageId memory = b.plan.tensors[y].storage;
+    const TensorId first = b.Tensor(sizes, memory), second = b.Tensor(sizes, apart ? -1 : memory);
+    for (const TensorId id : {first, second}) b.plan.tensors[id].strides = strides;
+    if (!apart) b.plan.tensors[second].offset = offset;
+    b.Launch({x, first, second});
+    Plan plan = b.Return(first);
+    plan.outputs.push_back(Builder::Ref(second));
+    plan.structure = "(*,*)";
+    return plan;
+  };
+  const Plan apart = two({8, 4}, {4, 1}, 0, true), halves = two({8, 4}, {4, 1}, 32),
+             columns = two({8, 4}, {8, 1}, 4), interleaved = two({8, 4}, {8, 2}, 1),
+             same = two({8, 4}, {4, 1}, 0), partly = two({8, 4}, {8, 1}, 3);
+  for (const Plan* honest : {&apart, &halves, &columns, &interleaved})
+    EXPECT_FALSE(CheckAliasing(apart, *honest));
+  for (const Plan* shared : {&same, &partly}) {
+    const auto objection = CheckAliasing(apart, *shared);
+    ASSERT_TRUE(objection);
+    EXPECT_EQ(objection->rule, "output_aliases");
+    EXPECT_EQ(objection->evidence["aliases"], "output 0");
+    EXPECT_FALSE(CheckAliasing(*shared, *shared));
+  }
+}
+
 TEST(Rules, WhatSetUpMadeIsKeptThoughNoCallWritesIt) {
   const Plan fresh = Launched({8, 1}, false);
   Builder b;
