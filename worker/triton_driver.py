@@ -21,6 +21,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, make_backend
 from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction, compute_cache_key
 
 import front_end
@@ -30,6 +31,8 @@ from tape import Step, Tid
 from tensors import ADDRESS_BASE, RecordingTensor, current
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
+_MAX_THREADS = 1024  # of a program
+_OPTION_RANGES = {"num_stages": (0, 64), "num_ctas": (1, 16), "maxnreg": (0, 255)}  # as in src/plan/parse.cc
 _PLAN_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _PLAN_FLAGS = {"enable_fp_fusion": True, "enable_reflect_ftz": True, "launch_cooperative_grid": False}
 _NO_OTHER_OPTION = {"launch_pdl": False, "ir_override": None, "ptx_options": None, "ptx_version": None}
@@ -153,11 +156,24 @@ def _context() -> ir.context:
     return context
 
 
+def _check_options(options: Any) -> None:
+    """What no GPU launches is refused as Triton refuses it there: an autotuned kernel leaves such a variant out."""
+    if (threads := options.num_warps * options.warp_size) > _MAX_THREADS:
+        raise OutOfResources(threads, _MAX_THREADS, "threads")
+    for name, (least, most) in _OPTION_RANGES.items():
+        value = getattr(options, name)
+        if value is not None and not least <= value <= most:
+            raise RuntimeError(f"the launch option {name}={value} is not between {least} and {most}")
+    if options.num_ctas & (options.num_ctas - 1):
+        raise RuntimeError(f"the launch option num_ctas={options.num_ctas} is no power of 2")
+
+
 def _compile(function: JITFunction, target: GPUTarget, backend: Any, options: Any, signature: dict, constexprs: dict,
              attrs: dict) -> CompiledKernel:  # fmt: skip
     for name, default in _NO_OTHER_OPTION.items():
         if getattr(options, name) != default:
             reject("launch_option", f"the launch option {name} is not part of a Plan")
+    _check_options(options)
     source = ASTSource(function, signature, constexprs, attrs)
     context = _context()
     stages: dict[str, Any] = {}
@@ -310,8 +326,8 @@ def _run_autotuned(self: Autotuner, *args: Any, grid: Any, warmup: bool, **kwarg
                 _run_hook(config.pre_hook, {**self.nargs, **chosen}, hooked)
             try:
                 result = self.fn.run(*args, grid=grid, warmup=warmup, **chosen)
-            except CompileError as failed:
-                if not isinstance(failed.cause, CompileTimeAssertionFailure):
+            except (CompileError, OutOfResources) as failed:
+                if isinstance(failed, CompileError) and not isinstance(failed.cause, CompileTimeAssertionFailure):
                     raise
                 error = failed  # Triton leaves such a variant out
     finally:

@@ -212,6 +212,8 @@ def test_autotune_prunes_and_leaves_out_what_does_not_compile() -> None:
     prune = "prune_configs_by={'early_config_prune': lambda configs, args, **kw: configs[:3]}"
     assert len(launches(autotuned(prune))[0]["variants"]) == 3
     assert len(launches(autotuned(forbidden=128))[0]["variants"]) == 2
+    too_many = autotuned().replace("for w in (4, 8)", "for w in (4, 64)")
+    assert len(launches(too_many)[0]["variants"]) == 2
 
 
 def test_autotune_resets_only_the_first_time_and_hooks_run_before_the_launch() -> None:

@@ -14,6 +14,21 @@ def test_cpu_tensors_are_refused_as_triton_refuses_them() -> None:
 
 
 @pytest.mark.parametrize(
+    "option, said",
+    [
+        ("num_warps=64", "out of resource: threads, Required: 2048, Hardware limit: 1024"),
+        ("num_stages=-1", "num_stages=-1 is not between 0 and 64"),
+        ("num_ctas=32", "num_ctas=32 is not between 1 and 16"),
+        ("num_ctas=3", "no power of 2"),
+        ("maxnreg=512", "maxnreg=512 is not between 0 and 255"),
+    ],
+)
+def test_options_that_no_gpu_launches_are_the_programs_fault(option: str, said: str) -> None:
+    reply = record(function(f"add[(4,)](x, x, 1000, 1.0, BLOCK=256, {option})\nreturn x"))
+    assert reply["kind"] == "runtime_error" and said in reply["message"]
+
+
+@pytest.mark.parametrize(
     "line, said",
     [
         ("tl.store(y_ptr + i, undefined)", "undefined is not defined"),
