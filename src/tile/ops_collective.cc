@@ -107,7 +107,8 @@ void AxisToFront(const std::byte* from, std::byte* to, AxisShape s, size_t size,
   }
 }
 
-// Own scratch: one tile per operand, axis in front.
+// Own scratch: one tile per operand, axis in front. A GPU combines in whatever order its registers and warps
+// have: which of two comes first changes with the launch's seed.
 class GeneralReduce final : public RegionInstruction {
  public:
   GeneralReduce(bool vector, const std::vector<int>& sizes, AxisShape shape)
@@ -121,10 +122,12 @@ class GeneralReduce final : public RegionInstruction {
       AxisToFront(operand(c, static_cast<int>(i)), tiles[i], shape_, argument_bytes(i), false);
     }
     std::vector<const std::byte*> arguments(2 * count);
+    const bool turned = (c.launch->options().order_seed & 1) != 0;
     for (size_t half = shape_.axis / 2; half > 0; half /= 2) {
       for (size_t i = 0; i < count; ++i) {
-        arguments[i] = tiles[i];
-        arguments[count + i] = tiles[i] + half * slice * argument_bytes(i);
+        const std::byte *front = tiles[i], *back = tiles[i] + half * slice * argument_bytes(i);
+        arguments[i] = turned ? back : front;
+        arguments[count + i] = turned ? front : back;
       }
       RunRegion(c, arguments.data(), tiles.data(), half * slice);
     }

@@ -94,7 +94,8 @@ struct Fault {
 
 struct LaunchOptions {
   std::array<int64_t, 3> grid{1, 1, 1};
-  uint64_t order_seed = 0;   // programs run in an order shuffled by this seed
+  // Programs run in an order shuffled by this seed; its last bit says which of two a reduction takes first.
+  uint64_t order_seed = 0;
   int threads = 1;           // 0: all cores
   bool check_memory = true;  // races and undefined reads; bounds are always checked
   // What masked lanes of a load without `other` or of an atomic hold: zero, as on most GPUs, or what tells a
