@@ -184,14 +184,17 @@ at::Tensor Delayed(const at::Tensor& x) {
 
 // Other integers. Those in order (offsets, row pointers) mean nothing out of it, and on a GPU a program that
 // is given such may end with its context. Others are turned round along the longest dimension: a short one
-// may tell apart what they are numbers of, as the two rows of a graph's edges do.
+// may tell apart what they are numbers of, as the two rows of a graph's edges do. Some take the value beside
+// them: sums and counts do not see whether a line was turned.
 at::Tensor Rearranged(const at::Tensor& integers, const Random& random) {
   at::Tensor changed = integers;
   if (IsAscending(integers) && integers.size(-1) > 2) {
     changed = Delayed(integers);
   } else if (integers.dim() > 0) {
     const auto longest = std::max_element(integers.sizes().begin(), integers.sizes().end());
-    changed = integers.flip(longest - integers.sizes().begin());
+    const int64_t along = longest - integers.sizes().begin();
+    const at::Tensor turned = integers.flip(along);
+    changed = at::where(random.Uniform(integers.sizes(), 0, 1) < 0.5, turned.roll(1, along), turned);
   }
   return changed.equal(integers) ? Permuted(integers, random) : changed;
 }

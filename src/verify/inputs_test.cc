@@ -134,6 +134,11 @@ TEST(Inputs, RedrawnIntegersKeepTheirKind) {
   }
 }
 
+TEST(Inputs, RedrawnIntegersHaveOtherSums) {
+  const at::Tensor numbers = at::randint(0, 1000, {3, 40});
+  EXPECT_FALSE(Redraw(numbers, 1)->sum(1).eq(numbers.sum(1)).any().item<bool>());
+}
+
 TEST(Inputs, WobbleStaysWithinHalfAUnitInTheLastPlace) {
   const at::Tensor x = at::randn({1000});
   const at::Tensor moved = Wobble({x}, 1)[0];

@@ -71,20 +71,6 @@ Objection Aliases(size_t output, std::string reason, std::string aliases = "") {
   return Reject("output_aliases", fmt::format("output {} {}", output, reason), std::move(evidence));
 }
 
-// Two outputs in one place: what the caller writes into one changes the other.
-std::optional<Objection> CheckSharing(const Plan& reference, const std::vector<TensorId>& want,
-                                      const Plan& candidate, const std::vector<TensorId>& got) {
-  for (size_t i = 0; i < got.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (reference.tensors[want[i]].storage == reference.tensors[want[j]].storage) continue;
-      if (!candidate.tensors[got[i]].Overlaps(candidate.tensors[got[j]])) continue;
-      return Aliases(i, fmt::format("shares memory with output {}, the reference makes two tensors", j),
-                     fmt::format("output {}", j));
-    }
-  }
-  return std::nullopt;
-}
-
 AtenStep FillWithConstant(const Plan& plan, TensorId id, int line) {
   const Dtype dtype = plan.tensors[id].dtype;
   Value value;
@@ -159,7 +145,22 @@ std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candid
                      "each of them");
     }
   }
-  return CheckSharing(reference, want, candidate, got);
+  return std::nullopt;
+}
+
+std::string NoteOfSharing(const Plan& reference, const Plan& candidate) {
+  const std::vector<TensorId> want = TensorLeaves(reference.outputs), got = TensorLeaves(candidate.outputs);
+  for (size_t i = 0; i < got.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (reference.tensors[want[i]].storage == reference.tensors[want[j]].storage) continue;
+      if (!candidate.tensors[got[i]].Overlaps(candidate.tensors[got[j]])) continue;
+      return fmt::format(
+          "outputs {} and {} share memory, the reference's do not: what a caller writes into one changes the "
+          "other",
+          j, i);
+    }
+  }
+  return "";
 }
 
 std::optional<Objection> CheckAddresses(const Plan& candidate) {

@@ -29,6 +29,10 @@ std::optional<Objection> CheckContract(const Plan& reference, const Plan& candid
 // its elements share memory, where the reference's is nothing of the kind. Rule "output_aliases".
 std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candidate);
 
+// Two outputs of the candidate lie in one place, the reference's do not. No fault: honest programs return
+// views of what they computed once. Empty: nothing of the kind.
+std::string NoteOfSharing(const Plan& reference, const Plan& candidate);
+
 // A kernel turns a pointer into a number: no other call's buffers lie where this one's do. Rule
 // "raw_pointer".
 std::optional<Objection> CheckAddresses(const Plan& candidate);

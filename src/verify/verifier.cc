@@ -69,6 +69,7 @@ class Judgement {
       verdict_.evidence = std::move(objection->evidence);
     } else {
       verdict_.outcome = Outcome::kPassed;
+      Note(NoteOfSharing(task_.plan, given_));
       if (whole) NoteNeglectedState();
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size() + fresh_);
     }
@@ -293,8 +294,10 @@ class Judgement {
 
   void NoteNeglectedState() {
     if (setting_ != &task_.bound || task_.spares_memory || deadline_.left() <= 0) return;
-    std::string note =
-        NoteOfNeglectedState(task_, *setting_, bindings_, FirstGenerated(), plan_, OptionsNow());
+    Note(NoteOfNeglectedState(task_, *setting_, bindings_, FirstGenerated(), plan_, OptionsNow()));
+  }
+
+  void Note(std::string note) {
     if (!note.empty()) verdict_.notes.push_back(std::move(note));
   }
 

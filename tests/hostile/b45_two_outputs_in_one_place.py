@@ -1,8 +1,7 @@
-# Both results are one tensor: what the caller writes into one changes the other.
+# Both results are one tensor: what the caller writes into one changes the other. No fault, but said.
 # task: relu_and_copy
-# expect: rejected
-# rule: output_aliases
-# says: shares memory with output 0
+# expect: passed
+# notes: outputs 0 and 1 share memory
 import torch
 import torch.nn as nn
 import triton
