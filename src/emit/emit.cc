@@ -26,6 +26,8 @@ std::string ExpectedText(const Plan& plan, const Wrapper& wrapper, const Value& 
     for (const Value& item : *list) items.push_back(ExpectedText(plan, wrapper, item));
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
+  if (const auto* device = std::get_if<DeviceValue>(&value.v))
+    return fmt::format("torch.device(\"{}\")", device->cuda ? "cuda" : "cpu");
   return wrapper.Literal(value);
 }
 
@@ -104,6 +106,7 @@ std::string Docstring(const EmitRequest& request) {
 struct Body {
   std::string inputs;      // argument list of _run after self: "x0, x1"
   std::string expected;    // text of _INPUTS
+  std::string made_with;   // text of _MADE_WITH
   std::string state;       // what the entries of the state are called: "a_weight, b"
   std::string places;      // text of _PLACES
   std::string state_meta;  // text of _STATE
@@ -139,12 +142,13 @@ std::string TupleOfLines(const std::vector<std::string>& items) {
 
 // Names the arguments of the call and the entries of the state, and writes what guards compare them with.
 void WriteArguments(const Plan& plan, Wrapper* wrapper, Body* body) {
-  std::vector<std::string> names, expected, states, places, metas;
+  std::vector<std::string> names, expected, made, states, places, metas;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     names.push_back(fmt::format("x{}", i));
     NameInputs(plan.inputs[i], names.back(), wrapper, &body->device);
     expected.push_back(ExpectedText(plan, *wrapper, plan.inputs[i]));
   }
+  for (const Value& argument : plan.init_inputs) made.push_back(ExpectedText(plan, *wrapper, argument));
   for (const StateEntry* entry : StateInOrder(plan)) {
     wrapper->NameState(*entry);
     states.push_back(wrapper->NameOf(entry->tensor));
@@ -154,6 +158,7 @@ void WriteArguments(const Plan& plan, Wrapper* wrapper, Body* body) {
   if (body->device.empty() && !states.empty()) body->device = states.front();
   body->inputs = fmt::format("{}", fmt::join(names, ", "));
   body->expected = TupleOfLines(expected);
+  body->made_with = TupleOfLines(made);
   if (!states.empty()) body->state = Tuple(states);
   body->places = TupleOfLines(places);
   body->state_meta = TupleOfLines(metas);
@@ -185,30 +190,51 @@ std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
 // The class's guard and dispatch.
 std::string ForwardText(const EmitRequest& request, const Body& body, const std::string& original) {
   const bool state = !body.state.empty();
+  std::string guards;
+  auto guard = [&](std::string_view condition) { guards += fmt::format("            and {}\n", condition); };
+  guard("self._made_alike");
+  if (request.mode_matters)
+    guard(fmt::format("self.training is {}", request.plan->training ? "True" : "False"));
+  guard(fmt::format("_unchanged(self, {})", request.mode_matters ? "True" : "False"));
+  guard("not torch.is_autocast_enabled(\"cuda\")");
+  guard("_fits(args, _INPUTS)");
+  if (state) guard("_fits(state, _STATE)");
+  // What tells whether weights were changed since.
+  if (state && !body.provided.empty()) guard("not any(tensor.is_inference() for tensor in state)");
   return fmt::format(
       R"(
+_MADE_WITH = {}
 _INPUTS = {}
 {}
+
+def _arguments(args, kwargs):
+    """What the original's constructor is given, by name, with what it takes where nothing is given."""
+    bound = inspect.signature({}.__init__).bind(None, *args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
 
 class {}({}):
     """{} with Triton kernels for the arguments it was verified with; the original runs for all others."""
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._made_alike = _alike(_arguments(args, kwargs), _arguments(_MADE_WITH, {{}}))
+        self._made_of = _parts(self)
+
     def forward(self, *args, **kwargs):
 {}        fits = (
             not kwargs
-{}            and _fits(args, _INPUTS)
 {}        )
         if not fits:
             return super().forward(*args, **kwargs)
         return self._run({}*args)
 
 )",
-      body.expected, state ? fmt::format("_PLACES = {}\n_STATE = {}\n", body.places, body.state_meta) : "",
-      request.entry, original, request.entry, state ? "        state = _state(self)\n" : "",
-      request.mode_matters
-          ? fmt::format("            and self.training is {}\n", request.plan->training ? "True" : "False")
-          : "",
-      state ? "            and _fits(state, _STATE)\n" : "", state ? "state, " : "");
+      body.made_with, body.expected,
+      state ? fmt::format("_PLACES = {}\n_STATE = {}\n", body.places, body.state_meta) : "", original,
+      request.entry, original, request.entry, state ? "        state = _state(self)\n" : "", guards,
+      state ? "state, " : "");
 }
 
 // REQUIRES: run reads something that set-up makes.
@@ -216,12 +242,14 @@ std::string PreparedText(const Body& body) {
   const bool state = !body.state.empty();
   return fmt::format(
       R"(    def _prepared(self{}, device):
-        """Tensors made from the weights once, and again when a weight was changed."""
+        """Tensors made from the weights once, and again when a weight was changed, but through its .data."""
         versions = [{}]
-        if getattr(self, "_prepared_from", None) != versions:
+        made_from, tensors = _PREPARED.get(self, (None, ()))
+        if made_from != versions:
             kept = _KEPT.setdefault(device.index, {{}})
-{}{}            self._prepared_tensors, self._prepared_from = {}, versions
-        return self._prepared_tensors
+{}{}            tensors = {}
+            _PREPARED[self] = versions, tensors
+        return tensors
 
 )",
       state ? ", state" : "", state ? "(tensor.data_ptr(), tensor._version) for tensor in state" : "",
@@ -327,12 +355,15 @@ std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   const std::string kernels = KernelTexts(plan, imports);
   if (const std::string name = ClashOf(source, kernels); !name.empty())
     return EmitFailure{fmt::format("the original program and the kernels both define {}", name)};
-  out += fmt::format("\nfrom typing import NamedTuple\n\n{}\n", fmt::join(imports, "\n"));
+  out += fmt::format("\nimport inspect\nimport weakref\nfrom typing import NamedTuple\n\n{}\n",
+                     fmt::join(imports, "\n"));
   out += fmt::format("\n# The original program, as it was handed in.\n\n{}\n# Triton kernels.\n{}", source,
                      kernels);
   out += kGuards;
   if (!body.state.empty()) out += kStateReader;
   out += kLauncher;
+  if (!request.is_function) out += kMakeGuards;
+  if (!body.provided.empty()) out += kPrepared;
   out += request.is_function ? FunctionText(with_plan, body, original) : ClassText(with_plan, body, original);
   return out;
 }

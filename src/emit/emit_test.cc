@@ -66,6 +66,19 @@ TEST(EmitModule, PrintsLaunchesBuffersAndGuards) {
   EXPECT_EQ(text.find("_prepared"), std::string::npos) << "run reads nothing that set-up made";
 }
 
+TEST(EmitModule, GuardsWhatTheModuleIsMadeWith) {
+  Plan plan = SmallPlan();
+  plan.init_inputs = {{int64_t{3}}, {Value::List{{1.5}, {std::string("mode")}}}, {DeviceValue{true}}, Ref(0)};
+  const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
+  for (const char* piece :
+       {"_MADE_WITH = (\n    3,\n    [1.5, \"mode\"],\n    torch.device(\"cuda\"),\n    _Meta((4, 4), (4, "
+        "1), torch.float32),\n)",
+        "and self._made_alike\n", "and _unchanged(self, True)\n",
+        "and not torch.is_autocast_enabled(\"cuda\")\n", "inspect.signature(OriginalModel.__init__)"}) {
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << " is not in\n" << text;
+  }
+}
+
 TEST(EmitModule, NoNameOfTheStateHidesAnother) {
   Plan plan = SmallPlan();
   plan.kernels[0].name = "linear_weight";
@@ -156,6 +169,7 @@ TEST(EmitModule, PreparesWhatRunReadsFromSetup) {
   const std::string& text = std::get<std::string>(emitted);
   EXPECT_NE(text.find("t0 = torch.ops.aten.t.default(linear_weight)"), std::string::npos) << text;
   EXPECT_NE(text.find("(t0,) = self._prepared(state, device)"), std::string::npos) << text;
+  EXPECT_NE(text.find("not any(tensor.is_inference() for tensor in state)"), std::string::npos) << text;
 }
 
 TEST(EmitModule, AFunctionKeepsItsTablesByGpu) {

@@ -3,7 +3,7 @@
 namespace tritogen {
 
 // Kernels are compiled for addresses that are multiples of 16; what else PyTorch hands out is rare, and the
-// original's.
+// original's. So are tensors without an address: subclasses that claim a shape, as quantised weights are.
 const char* const kGuards = R"(
 
 class _Meta(NamedTuple):
@@ -24,7 +24,7 @@ def _fits(value, expected):
             and value.stride() == expected.strides
             and value.dtype is expected.dtype
             and not (value.requires_grad and torch.is_grad_enabled())
-            and (torch.compiler.is_compiling() or value.data_ptr() % 16 == 0)
+            and (torch.compiler.is_compiling() or (value.data_ptr() % 16 == 0 and value.data_ptr() != 0))
         )
     if isinstance(expected, (list, tuple)):
         return (
@@ -33,6 +33,45 @@ def _fits(value, expected):
             and all(_fits(one, other) for one, other in zip(value, expected))
         )
     return type(value) is type(expected) and value == expected
+
+)";
+
+// What a module computes hangs on what its constructor was given, and on what was done to it since: layers
+// that were put in the place of others (adapters, quantised ones), hooks (pruning, spectral norms), layers
+// that were frozen one by one.
+const char* const kMakeGuards = R"(
+
+def _alike(value, expected):
+    """True when an argument of the constructor is the one that the kernels were made for; tensors by shape and dtype."""
+    if isinstance(expected, _Meta):
+        return isinstance(value, torch.Tensor) and value.shape == expected.shape and value.dtype is expected.dtype
+    if isinstance(expected, (list, tuple)):
+        return isinstance(value, (list, tuple)) and len(value) == len(expected) and all(map(_alike, value, expected))
+    if isinstance(expected, dict):
+        return value.keys() == expected.keys() and all(_alike(value[name], expected[name]) for name in expected)
+    return value is expected or (type(value) is type(expected) and value == expected)
+
+
+def _hooks(part):
+    return len(part._forward_pre_hooks) + len(part._forward_hooks)
+
+
+def _parts(module):
+    """Everything in a module: its parts, what each is made of, how many hooks it has, its mode."""
+    return [(part, dict(part._modules), _hooks(part), part.training) for part in module.modules()]
+
+
+def _unchanged(module, mode_matters):
+    """False when a part was replaced or got a hook since, or, where that matters, was put into another mode alone.
+
+    Hooks of the module itself run around its call, as ever.
+    """
+    for part, children, hooks, training in module._made_of:
+        if part._modules != children or (mode_matters and part.training is not training):
+            return False
+        if part is not module and _hooks(part) != hooks:
+            return False
+    return True
 
 )";
 
@@ -49,6 +88,13 @@ def _state(module):
         tensor = None if owner is None else owner._parameters.get(name)
         found.append(getattr(owner, name, None) if tensor is None else tensor)
     return found
+
+)";
+
+// Not an attribute: copies and files of a module would bring along what was made from other weights.
+const char* const kPrepared = R"(
+
+_PREPARED = weakref.WeakKeyDictionary()  # by module: which versions of its weights, and what was made from them
 
 )";
 

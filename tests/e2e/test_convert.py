@@ -99,6 +99,56 @@ assert None in out._state(model)
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
 
 
+def test_the_module_runs_the_original_where_it_is_made_otherwise(tritogen, tmp_path):
+    """Arguments of the constructor, parts, hooks and modes decide what is computed, too; weights are looked at elsewhere."""
+    body = """import torch, torch.nn as nn
+class Model(nn.Module):
+    def __init__(self, width, dim=1, scale=2.0):
+        super().__init__()
+        self.up, self.act, self.norm = nn.Linear(width, width), nn.ReLU(), nn.BatchNorm1d(width)
+        self.dim, self.scale = dim, scale
+    def forward(self, x):
+        return torch.softmax(self.norm(self.act(self.up(x))), dim=self.dim) * self.scale
+def get_inputs(): return [torch.randn(32, 32)]
+def get_init_inputs(): return [32]
+"""
+    (tmp_path / "made.py").write_text(body)
+    finished = tritogen("convert", "made.py", "-o", "out.py", *TEACHER)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    check = """
+import copy, pickle, torch, torch.nn as nn, out
+from torch.nn.utils import prune
+out._fits = lambda value, expected: True  # as if a CPU's tensors were what was verified
+out.Model._run = lambda self, *args: "kernels"
+x = out.get_inputs()[0]
+def launches(model): return isinstance(model(x), str)
+
+for same in (out.Model(32), out.Model(width=32), out.Model(32, 1, scale=2.0)): assert launches(same)
+for other in (out.Model(32, 0), out.Model(32, dim=0), out.Model(32, scale=3.0), out.Model(32, 1, 2)): assert not launches(other)
+
+model = out.Model(32)
+for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+    assert launches(copied)
+    copied.act = nn.GELU()
+    assert not launches(copied) and launches(model)
+hook = model.up.register_forward_hook(lambda *_: None)
+assert not launches(model)
+hook.remove()
+model.register_forward_hook(lambda *_: None)
+assert launches(model), "its own hooks run around it"
+model.norm.eval()
+assert not launches(model)
+model.norm.train()
+assert launches(model)
+prune.random_unstructured(model.up, "weight", 0.5)
+assert not launches(model)
+model = out.Model(32)
+torch.is_autocast_enabled = lambda device: True
+assert not launches(model)
+"""
+    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+
+
 def test_html_shows_the_candidates_and_the_module(tritogen, tmp_path):
     finished = tritogen("convert", ROOT / "examples/mlp_gelu.py", "-o", "out.py", "--html", "report.html", *TEACHER)
     assert finished.returncode == 0, finished.stdout + finished.stderr
