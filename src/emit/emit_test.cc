@@ -191,6 +191,22 @@ TEST(EmitModule, AFunctionKeepsItsTablesByGpu) {
   EXPECT_NE(text.find("        _TABLES[device.index] = (constant0,)\n"), std::string::npos) << text;
 }
 
+TEST(EmitModule, PreparesCopiesOfViewsOfTheState) {
+  Plan plan = SmallPlan();
+  plan.tensors.push_back(
+      {1, Dtype::kFloat32, {4, 4}, {1, 4}, 0, true});  // the weight, turned: no memory of its own
+  plan.setup = {AtenStep{.op = "aten::t", .args = {Ref(1)}, .outs = {4}},
+                AtenStep{.op = "aten::clone", .args = {Ref(4)}, .outs = {2}}};
+  for (LaunchVariant& variant : std::get<LaunchStep>(plan.run[1]).variants) {
+    variant.args[1] = PointerArg{2};
+    variant.call[1].second = Ref(2);
+  }
+  const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
+  EXPECT_NE(text.find("t0 = torch.ops.aten.t.default(linear_weight)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("t1 = torch.ops.aten.clone.default(t0)\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("(t1,) = self._prepared(state, device)"), std::string::npos) << text;
+}
+
 TEST(EmitModule, RefusesRandomTensorsThatNoStateDictHolds) {
   Plan plan = SmallPlan();
   plan.setup = {

@@ -52,13 +52,15 @@ bool IsRandom(std::string_view op) {
 
 SetupSlice SliceSetup(const Plan& plan) {
   SetupSlice slice;
+  std::set<TensorId> named;
   std::set<StorageId> ready;  // inputs and state, and what the device copy of a state tensor was made from
   for (const Value& value : plan.inputs) {
-    ForEachTensor(value, [&](TensorId id) { ready.insert(plan.tensors[id].storage); });
+    ForEachTensor(value, [&](TensorId id) { named.insert(id); });
   }
-  for (const auto* named : {&plan.state, &plan.unsaved}) {
-    for (const StateEntry& entry : *named) ready.insert(plan.tensors[entry.tensor].storage);
+  for (const auto* entries : {&plan.state, &plan.unsaved}) {
+    for (const StateEntry& entry : *entries) named.insert(entry.tensor);
   }
+  for (TensorId id : named) ready.insert(plan.tensors[id].storage);
 
   std::set<StorageId> wanted;
   std::set<TensorId> provided;
@@ -83,20 +85,25 @@ SetupSlice SliceSetup(const Plan& plan) {
   slice.provided.assign(provided.begin(), provided.end());
   if (wanted.empty()) return slice;
 
+  std::set<TensorId> read = provided;  // by the slice; views of the state among them, which write nothing
   std::set<StorageId> given;
   for (const StateEntry& entry : plan.state) given.insert(plan.tensors[entry.tensor].storage);
   for (auto step = plan.setup.rbegin(); step != plan.setup.rend(); ++step) {
     bool writes = false;
     VisitWrites(plan, *step,
                 [&](StorageId storage) { writes |= wanted.count(storage) && !given.count(storage); });
+    ForEachResult(*step, [&](TensorId id) { writes |= read.count(id) && !named.count(id); });
     if (!writes) continue;
     if (const auto* aten = std::get_if<AtenStep>(&*step); aten && IsRandom(aten->op)) {
       slice.failure = fmt::format(
-          "forward uses a tensor that {} made in the constructor and that is not in the state "
-          "dict; register it as a buffer",
+          "forward uses a tensor that {} made in the constructor and that is no part of the original's "
+          "state; make it from the weights in the first call",
           aten->op);
     }
-    ForEachUse(*step, [&](TensorId id) { wanted.insert(plan.tensors[id].storage); });
+    ForEachUse(*step, [&](TensorId id) {
+      wanted.insert(plan.tensors[id].storage);
+      read.insert(id);
+    });
     slice.steps.push_back(&*step);
   }
   std::reverse(slice.steps.begin(), slice.steps.end());
