@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-// A source with a line break is the program itself; without one it is a path, looked for beside the batch
-// file too.
+// Text with a line break is the program itself; without one it is a path, looked for beside the batch file
+// too.
 std::string SourceText(const std::string& text, const std::filesystem::path& folder) {
   if (text.find('\n') != std::string::npos) return text;
   std::error_code ignored;  // a name too long for a file is none that exists
@@ -98,8 +98,12 @@ JudgeRequest RequestOf(const BatchLine& line, const BatchOptions& batch, const V
     return line.object.contains(key) && line.object[key].is_string() ? line.object[key].get<std::string>()
                                                                      : fallback;
   };
+  // What comes through a pipe is what a model wrote, and a model must not choose a file of this machine.
+  const std::string candidate = line.object["candidate"];
+  const bool is_source = batch.file == "-" || candidate.empty();
   return {{SourceText(line.object["reference"], folder), field("class_reference", batch.class_reference)},
-          {SourceText(line.object["candidate"], folder), field("class_candidate", batch.class_candidate)},
+          {is_source ? candidate : SourceText(candidate, folder),
+           field("class_candidate", batch.class_candidate)},
           options};
 }
 

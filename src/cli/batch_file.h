@@ -12,7 +12,8 @@
 namespace tritogen {
 
 struct BatchOptions {
-  // JSONL with id, reference, candidate (each a path or inline source), and optional classes; "-": stdin
+  // JSONL with id, reference, candidate (each a path or inline source), and optional classes; "-": stdin,
+  // where candidates are sources, whatever they look like
   std::string file;
   std::string out;  // empty: stdout. A file is appended to, and ids that it already holds are skipped
   std::string class_reference, class_candidate;
@@ -35,8 +36,8 @@ std::vector<BatchLine> ReadBatch(const std::string& path);
 // is, where it holds something else.
 std::set<std::string> FinishedIds(const std::string& path);
 
-// A source with a line break is the program itself; without one it is a path, looked for beside the batch
-// file too. Throws UserError when it cannot be read. REQUIRES: line.fault is empty.
+// Text with a line break is the program itself; without one it is a path, looked for beside the batch file
+// too. Throws UserError when it cannot be read. REQUIRES: line.fault is empty.
 JudgeRequest RequestOf(const BatchLine& line, const BatchOptions& batch, const VerifyOptions& options);
 
 }  // namespace tritogen

@@ -194,6 +194,24 @@ TEST_F(BatchTest, AStreamIsAnsweredAsItComes) {
   EXPECT_EQ(status, 0);
 }
 
+// A model that answers with the name of a file that passes must not be given that file.
+TEST_F(BatchTest, ACandidateOfAStreamIsNoPath) {
+  std::ofstream(File("good.py")) << "good\n";
+  BatchOptions options = Options();
+  const BatchLine line = ParseBatchLine(
+      json({{"id", "a"}, {"reference", File("good.py")}, {"candidate", File("good.py")}}).dump(), 1);
+  EXPECT_EQ(RequestOf(line, options, {}).candidate.text, "good\n");
+  options.file = "-";
+  const JudgeRequest request = RequestOf(line, options, {});
+  EXPECT_EQ(request.reference.text, "good\n");
+  EXPECT_EQ(request.candidate.text, File("good.py"));
+}
+
+TEST_F(BatchTest, AnEmptyAnswerIsACandidate) {
+  const BatchLine line = ParseBatchLine(R"({"id": "a", "reference": "x\n", "candidate": ""})", 1);
+  EXPECT_EQ(RequestOf(line, Options(), {}).candidate.text, "");
+}
+
 TEST_F(BatchTest, AStreamGoesOnWithAnOutput) {
   std::ofstream(File("out.jsonl")) << "{\"id\":\"a\",\"verdict\":\"kept\"}\n";
   const std::string lines = Entry("a", "good\n") + Entry("b", "bad\n");
