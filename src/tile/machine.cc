@@ -96,6 +96,7 @@ std::array<int64_t, 3> LaunchState::ProgramId(uint64_t program) const {
 
 // A Feistel network over the next even power of two; numbers outside the grid walk on until they are in it.
 uint64_t LaunchState::ProgramOfTurn(uint64_t turn) const {
+  if (options_.like_a_gpu) return turn;
   const int half = turn_bits_ / 2;
   const uint64_t mask = (uint64_t{1} << half) - 1;
   do {

@@ -205,7 +205,7 @@ TEST(Undefined, LanesCanBeZero) {
   launch.Pointer(x, "x").Pointer(y, "y").Int(1);
   EXPECT_TRUE(launch.Run().faults.empty());
   EXPECT_EQ(y[0], 0x5A5A5A5A);
-  launch.options.zero_undefined_lanes = true;
+  launch.options.like_a_gpu = true;
   EXPECT_TRUE(launch.Run().faults.empty());
   EXPECT_EQ(y[0], 0);
 }

@@ -146,7 +146,7 @@ class AtomicRmw final : public Atomic {
   void Run(Context& c) const override {
     const ActiveLanes active = FindActive(mask_, mask_ == Layout::kNone ? nullptr : operand(c, 2), lanes_);
     if (!active.any || active.mask != nullptr) {
-      const uint64_t undefined = c.launch->options().zero_undefined_lanes ? 0 : undefined_;
+      const uint64_t undefined = c.launch->options().like_a_gpu ? 0 : undefined_;
       lanes::Memory().fill(&undefined, size_, result(c), lanes_);
     }
     if (!active.any) return;

@@ -53,7 +53,7 @@ class Load final : public Instruction {
     if (other_ == Layout::kTile) {
       if (result(c) != operand(c, 2)) std::memcpy(result(c), operand(c, 2), size_ * lanes_);
     } else {
-      const uint64_t undefined = c.launch->options().zero_undefined_lanes ? 0 : undefined_;
+      const uint64_t undefined = c.launch->options().like_a_gpu ? 0 : undefined_;
       const void* value = other_ == Layout::kNone ? static_cast<const void*>(&undefined) : operand(c, 2);
       lanes::Memory().fill(value, size_, result(c), lanes_);
     }

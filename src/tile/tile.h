@@ -98,9 +98,10 @@ struct LaunchOptions {
   uint64_t order_seed = 0;
   int threads = 1;           // 0: all cores
   bool check_memory = true;  // races and undefined reads; bounds are always checked
-  // What masked lanes of a load without `other` or of an atomic hold: zero, as on most GPUs, or what tells a
-  // store of them (docs/tile_machine.md).
-  bool zero_undefined_lanes = false;
+  // What a kernel could know the tile machine by is as on most GPUs: programs start in the order of their
+  // numbers, and masked lanes of a load without `other` or of an atomic are zero, not what tells a store of
+  // them (docs/tile_machine.md).
+  bool like_a_gpu = false;
   double deadline_seconds = 60;
 };
 

@@ -70,7 +70,7 @@ struct ReplayOptions {
   // 1/2 and 2, large integers.
   std::vector<TensorId> redrawn;
   // Memory that nobody wrote, and lanes that a load leaves undefined, hold what a GPU might show there, not
-  // the poison by which a program can tell that it is watched.
+  // the poison by which a program can tell that it is watched; programs start in the order of their numbers.
   bool leftovers = false;
 };
 

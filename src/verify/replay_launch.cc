@@ -93,7 +93,7 @@ void TileLaunch::Call(const std::vector<at::Tensor>& slots, UndefinedMemory* und
   launch.order_seed = options_->order_seed;
   launch.threads = options_->threads;
   launch.check_memory = options_->check_memory;
-  launch.zero_undefined_lanes = options_->leftovers;
+  launch.like_a_gpu = options_->leftovers;
   launch.deadline_seconds = seconds_left;
   try {
     tile::LaunchReport report = tile::Launch(*executable_, arguments, table.buffers(), launch);

@@ -137,8 +137,8 @@ class Judgement {
 
   ReplayOptions OptionsNow() const { return OptionsFor(options_, deadline_); }
 
-  // Another program order, one thread, and where nobody wrote no poison but what a GPU might show there: a
-  // program that looks whether it is watched sees nothing.
+  // Programs in the order of their numbers, one thread, and where nobody wrote no poison but what a GPU might
+  // show there: a program that looks whether it is watched sees nothing.
   ReplayOptions OtherOptions() const {
     ReplayOptions options = OptionsNow();
     options.order_seed ^= 1;
