@@ -67,9 +67,10 @@ def _unchanged(module, mode_matters):
     Hooks of the module itself run around its call, as ever.
     """
     for part, children, hooks, training in module._made_of:
-        if part._modules != children or (mode_matters and part.training is not training):
+        if part._modules != children:
+            module._made_alike, module._made_of = False, []  # for good: what was replaced is let go
             return False
-        if part is not module and _hooks(part) != hooks:
+        if part is not module and _hooks(part) != hooks or mode_matters and part.training is not training:
             return False
     return True
 

@@ -116,7 +116,7 @@ def get_init_inputs(): return [32]
     finished = tritogen("convert", "made.py", "-o", "out.py", *TEACHER)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     check = """
-import copy, pickle, torch, torch.nn as nn, out
+import copy, gc, pickle, torch, torch.nn as nn, weakref, out
 from torch.nn.utils import prune
 out._fits = lambda value, expected: True  # as if a CPU's tensors were what was verified
 out.Model._run = lambda self, *args: "kernels"
@@ -129,8 +129,11 @@ for other in (out.Model(32, 0), out.Model(32, dim=0), out.Model(32, scale=3.0), 
 model = out.Model(32)
 for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
     assert launches(copied)
-    copied.act = nn.GELU()
+    replaced = weakref.ref(copied.up)
+    copied.up = nn.Linear(32, 32)
     assert not launches(copied) and launches(model)
+    gc.collect()
+    assert replaced() is None, "its memory is free"
 hook = model.up.register_forward_hook(lambda *_: None)
 assert not launches(model)
 hook.remove()
