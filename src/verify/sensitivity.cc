@@ -187,6 +187,18 @@ std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidat
   return std::nullopt;
 }
 
+std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate) {
+  for (const std::string& name : task.sensitive_state) {
+    const bool has = std::any_of(candidate.state.begin(), candidate.state.end(),
+                                 [&](const StateEntry& entry) { return entry.name == name; });
+    if (!has) {
+      return fmt::format(
+          "the values of buffer '{}', on which the reference's outputs depend, are taken for granted", name);
+    }
+  }
+  return "";
+}
+
 std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
   if (!at::isFloatingType(value.scalar_type()) || value.numel() == 0) return std::nullopt;
   const Random random(seed, value.device());

@@ -18,6 +18,10 @@ void FindSensitive(const Deadline& deadline, Task::Impl* task);
 // outputs.
 std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidate, const Flow& flow);
 
+// A sensitive buffer that the candidate, whose state is bound by name, does not have: a constant to it. No
+// fault, for masks and tables are often made anew, but a state dict may hold others. Empty: none.
+std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate);
+
 // Values under which an affine parameter or a running statistic matters; nothing for state that already does.
 std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed);
 

@@ -70,7 +70,7 @@ class Judgement {
     } else {
       verdict_.outcome = Outcome::kPassed;
       Note(NoteOfSharing(task_.plan, given_));
-      if (whole) NoteNeglectedState();
+      if (whole) NoteState();
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size() + fresh_);
     }
     verdict_.errors = runs_.errors;
@@ -292,8 +292,9 @@ class Judgement {
     return CheckOwnWeights(task_, *setting_, bindings_, FirstGenerated(), plan_, flow_, OptionsNow());
   }
 
-  void NoteNeglectedState() {
+  void NoteState() {
     if (setting_ != &task_.bound || task_.spares_memory || deadline_.left() <= 0) return;
+    Note(NoteOfConstants(task_, plan_));
     Note(NoteOfNeglectedState(task_, *setting_, bindings_, FirstGenerated(), plan_, OptionsNow()));
   }
 
