@@ -148,10 +148,12 @@ std::vector<std::string> ModuleHeader(const std::string& file, const Candidate& 
   lines.push_back(fmt::format("Work in Triton: {:.0f}% of the original's.", 100 * WorkShareIn(verdict)));
   lines.push_back(fmt::format("Made with torch {} and Triton {}.", kTorchVersion, kTritonVersion));
   lines.push_back("");
-  lines.push_back(
-      "Weights load from the original's state dict. Arguments of another shape, dtype or device, and calls "
-      "that");
-  lines.push_back("need gradients, run the original program.");
+  for (const char* line :
+       {"Weights load from the original's state dict. The original program runs for",
+        "arguments of another shape, dtype or device, where gradients are needed, under",
+        "autocast, and in a module that was made with other arguments or whose layers",
+        "were replaced or hooked. Numbers that are changed later (model.eps = 1e-3) are", "not seen."})
+    lines.push_back(line);
   return lines;
 }
 

@@ -298,7 +298,7 @@ _INPUTS = {}
 
 def {}(*args, **kwargs):
     """{} with Triton kernels for the arguments it was verified with; the original runs for all others."""
-    if kwargs or not _fits(args, _INPUTS):
+    if kwargs or torch.is_autocast_enabled("cuda") or not _fits(args, _INPUTS):
         return {}(*args, **kwargs)
     return _run(*args)
 {}
