@@ -9,7 +9,7 @@ import triton.language as tl
 
 @triton.jit
 def later(v, i, w, j):
-    second = (w > 0) & ((j > i) | (v <= 0))
+    second = tl.where(w > 0, (v <= 0) | (j > i), (v <= 0) & (j < i))  # of none that is positive, the first
     return tl.where(second, w, v), tl.where(second, j, i)
 
 
