@@ -182,11 +182,15 @@ bool IsInMemory(const Builder& b, const Value& value) {
 
 // Of log-probabilities, or of the targets' ones. With smoothing, that share of every target is spread over
 // all classes.
-bool LowerNll(Builder& b, const Value& x, std::optional<Value> log_probability, const BoundArgs& args,
+bool LowerNll(Builder& b, Value x, std::optional<Value> log_probability, const BoundArgs& args,
               double smoothing) {
   Value target = b.Tensor(args, "target");
   auto ignore = AsInt(args["ignore_index"]);
   const int64_t reduction = ReductionOf(args);
+  if (x.view.rank() == 1 && target.view.rank() == 0 && reduction != 0) {  // a batch of one
+    x.view = Unsqueeze(x.view, 0);
+    target.view = Unsqueeze(target.view, 0);
+  }
   if (x.view.rank() < 2 || target.view.rank() != x.view.rank() - 1 || !ignore || IsFloating(target.dtype))
     return false;
   const bool weighted = b.HasTensor(args, "weight");
@@ -215,14 +219,17 @@ bool LowerNll(Builder& b, const Value& x, std::optional<Value> log_probability, 
 bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
   Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
   const double smoothing = AsNumber(args["label_smoothing"]).value_or(0);
-  if (!IsFloating(x.dtype) || x.view.rank() < 2) return false;
-  Value log_softmax = LogSoftmax(b, x, 1);
+  if (!IsFloating(x.dtype) || x.view.rank() == 0) return false;
+  Value log_softmax = LogSoftmax(b, x, x.view.rank() == 1 ? 0 : 1);
   if (!IsFloating(target.dtype)) {
     std::optional<Value> of_targets;
-    if (IsCut(b, x, {1}) && IsInMemory(b, x)) of_targets = LookedUp(b, x, target);
+    if (target.view.rank() == x.view.rank() - 1 && target.view.rank() > 0 && IsCut(b, x, {1}) &&
+        IsInMemory(b, x))
+      of_targets = LookedUp(b, x, target);
     return LowerNll(b, log_softmax, of_targets, args, smoothing);
   }
   // Targets are probabilities.
+  if (x.view.rank() < 2) return false;
   Value wanted = b.Cast(target, ComputeDtype(x.dtype));
   if (smoothing != 0) {
     wanted = b.Pointwise("smoothed",

@@ -6,28 +6,46 @@
 namespace tritogen::teach {
 namespace {
 
-// A flat kernel loads what it reads of a block's places, and then stores that block.
-bool ReadsPlaceByPlace(const Graph& graph, const Group& group, PrimId source) {
-  const View whole = graph.Whole(source);
+bool IsWhole(const Graph& graph, const View& view) {
+  return view.IsContiguous() && view.numel() == Product(graph[view.prim].sizes);
+}
+
+// Whether the kernel has the same place of all tensors of `count` elements in its hands when it stores: it is flat, or
+// has rows, which it stores after all else that it does for them; and nothing in it is read in another order.
+bool GoesPlaceByPlace(const Graph& graph, const Group& group, int64_t count) {
+  if ((group.kind != GroupKind::kFlat && group.kind != GroupKind::kRows) || !group.turned.empty()) return false;
   const std::set<PrimId> members(group.members.begin(), group.members.end());
+  for (const PrimId member : group.members) {
+    for (const View& view : graph[member].operands) {
+      if (members.count(view.prim) > 0 && Product(graph[view.prim].sizes) == count && !IsWhole(graph, view))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool IsReadThereAlone(const Graph& graph, const Group& group, PrimId source) {
   for (PrimId id = 0; id < static_cast<PrimId>(graph.prims.size()); ++id) {
     const Prim& prim = graph[id];
     for (const View& view : prim.operands) {
       if (view.prim != source) continue;
-      if (members.count(id) == 0 || prim.kind != PrimKind::kPointwise || view != whole) return false;
+      const bool here = std::ranges::count(group.members, id) > 0;
+      const bool in_place = prim.kind == PrimKind::kPointwise || prim.kind == PrimKind::kReduce;
+      if (!here || !in_place || !IsWhole(graph, view)) return false;
     }
   }
   return true;
 }
 
 bool CanStore(const Graph& graph, const std::vector<Group>& groups, const View& value, PrimId source) {
-  const auto made = std::ranges::find_if(groups, [&](const Group& group) {
-    return group.kind == GroupKind::kFlat && std::ranges::count(group.members, value.prim) > 0;
-  });
-  return made != groups.end() && value == graph.Whole(value.prim) && value.sizes == graph[source].sizes &&
-         graph[value.prim].dtype == graph[source].dtype &&
-         std::ranges::count(graph.outputs, source, &View::prim) == 0 &&
-         ReadsPlaceByPlace(graph, *made, source);
+  const auto made = std::ranges::find_if(
+      groups, [&](const Group& group) { return std::ranges::count(group.members, value.prim) > 0; });
+  if (made == groups.end() || std::ranges::count(graph.outputs, source, &View::prim) > 0) return false;
+  const int64_t count = Product(graph[source].sizes);
+  if (made->kind == GroupKind::kRows && made->per_row.at(value.prim)) return false;
+  return IsWhole(graph, value) && value.numel() == count && graph[value.prim].dtype == graph[source].dtype &&
+         graph[value.prim].kind == PrimKind::kPointwise && GoesPlaceByPlace(graph, *made, count) &&
+         IsReadThereAlone(graph, *made, source);
 }
 
 }  // namespace

@@ -30,6 +30,26 @@ TEST(Updates, PlaceByPlaceIsStoredWhereItStood) {
   EXPECT_TRUE(Says(Updated(&m, x, add, add), "return x\n"));
 }
 
+TEST(Updates, RowsToo) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 64}), y = m.Leaf(NodeKind::kInput, "y", {8, 64});
+  const NodeId add = m.Op("aten::add.Tensor", {Ref(x), Ref(y)}, {8, 64}),
+               softmax = m.Op("aten::softmax.int", {Ref(add), Arg{int64_t{1}}}, {8, 64});
+  Program program = m.Finish(softmax);
+  program.outputs = {{softmax}, {add}};
+  program.updates = {x};
+  for (const Answer& answer : TeachFunction(program, true))
+    EXPECT_FALSE(Says(answer.source, "copy_(")) << answer.source;
+}
+
+TEST(Updates, NotWhereTheKernelReadsInAnotherOrder) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 8});
+  const NodeId exp = m.Op("aten::exp", {Ref(x)}, {8, 8}), t = m.Op("aten::t", {Ref(exp)}, {8, 8}),
+               add = m.Op("aten::add.Tensor", {Ref(t), Arg{1.0}}, {8, 8});
+  EXPECT_TRUE(Says(Updated(&m, x, add, add), "x.copy_("));
+}
+
 TEST(Updates, WhereOthersReadTheOldOnesTheNewOnesAreCopied) {
   Maker m;
   const NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 8});

@@ -123,6 +123,9 @@ INDEXED = {
     "more_losses": ("(6,10),(6,10)", "(F.kl_div(x, y.abs() + 0.1), F.binary_cross_entropy_with_logits(x, y.sigmoid()), F.cosine_similarity(x, y))"),
     "hinge": ("(6,10),(6,10)", "F.hinge_embedding_loss(x, y.sign()) + F.hinge_embedding_loss(x, y.sign(), margin=0.5, reduction='sum')"),
     "triplet": ("(6,10),(6,10),(6,10)", "F.triplet_margin_loss(x, y, z, swap=True) + F.cross_entropy(x, y.softmax(1))"),
+    "weighted_probabilities": ("(6,5,3),(6,5,3),(5,)", "F.cross_entropy(x, y.softmax(1), weight=z.abs(), label_smoothing=0.1)"),
+    "one_line": ("(7,)", "F.cross_entropy(x, (x[0] * 0).long() + 3) + F.nll_loss(x.log_softmax(0), (x[1] > 0).long())"),
+    "float64_lines": ("(7,)", "torch.logspace(-1, 1, 7) * x + torch.linspace(0, 1, 7, dtype=torch.float64).float()"),
     "gated": ("(4,6),(3,)", "(F.glu(x), torch.outer(y, y), F.prelu(x[:, :3], y), torch.logsumexp(x, (0, 1)))"),
 }
 HYBRID = {
