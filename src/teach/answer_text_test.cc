@@ -158,5 +158,13 @@ TEST(Teach, AnswersDifferAndAreReproducible) {
   }
 }
 
+TEST(Teach, NoTensorIsCalledAsAModuleOfTheReferencesFile) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {8}), f = m.Leaf(NodeKind::kParameter, "F", {8});
+  const std::string source =
+      TeachFunction(m.Finish(m.Op("aten::mul.Tensor", {Ref(x), Ref(f)}, {8})))[0].source;
+  EXPECT_FALSE(Says(source, " F = ")) << source;
+}
+
 }  // namespace
 }  // namespace tritogen::teach

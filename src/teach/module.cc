@@ -418,7 +418,9 @@ class ModuleWriter {
   const std::vector<Group>& groups_;
   const KernelOptions& options_;
   const Style& style_;
-  NameTable names_{"self", "torch", "nn", "triton", "tl", "libdevice", "ModelNew"};
+  // Modules that a reference's file imports, too: a kernel that speaks of one of them is not printed.
+  NameTable names_{"self",     "torch", "nn",   "triton", "tl",    "libdevice",
+                   "ModelNew", "F",     "math", "np",     "numpy", "einops"};
   NameTable kernel_names_;
   std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
