@@ -12,60 +12,15 @@
 #include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
-#include "teach/windows.h"
+#include "teach/row_tiles.h"
 
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kWalkedBlock = 16384;  // of a longer line than a program holds: with accumulators
-constexpr int64_t kTile = 2048;          // elements that a program of several rows works on
-constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
-constexpr int64_t kWindows = 512;        // that a program works on
-
-struct Shape2 {
-  int64_t rows, columns;       // of the domain
-  int64_t row_tile, col_tile;  // of one program
-  bool several_rows, loop, windows;
-  bool row_mask, col_mask;
-};
-
-// Rows are neighbours in memory when the domain ends with rows.
-Shape2 Choose(const Graph& graph, const Group& group, const KernelOptions& options) {
-  Shape2 s{};
-  s.rows = group.Size(AxisKind::kRow);
-  s.columns = group.Size(AxisKind::kColumn);
-  bool across = group.domain.back().axis == AxisKind::kRow;
-  int64_t whole = NextPowerOf2(s.columns);
-  const bool scans = HasScans(graph, group), held = scans && s.columns <= kHeldScan, walked = scans && !held;
-  s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
-  if (s.windows) {
-    s.row_tile = kWindows;
-    s.col_tile = 1;
-  } else if (across) {
-    s.row_tile =
-        options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
-    if (held) s.row_tile = std::clamp<int64_t>(kTileAcross / whole, 1, s.row_tile);
-    s.col_tile = held ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
-  } else {
-    s.row_tile = options.rows_per_program > 0
-                     ? options.rows_per_program
-                     : std::max<int64_t>(1, std::min<int64_t>(whole > 32 ? 16 : 128, kTile / 2 / whole));
-    s.col_tile = whole > kHeldLine ? kWalkedBlock : whole;
-    if ((options.row_loop && !held) || walked)
-      s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
-  }
-  s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
-  s.loop = s.col_tile < whole;
-  s.several_rows = s.row_tile > 1;
-  s.row_mask = s.rows % s.row_tile != 0;
-  s.col_mask = s.columns % s.col_tile != 0;
-  return s;
-}
-
 class RowWriter {
  public:
   RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
-            const Shape2& shape, bool persistent)
+            const RowTiles& shape, bool persistent)
       : graph_(graph),
         group_(group),
         s_(shape),
@@ -344,7 +299,7 @@ class RowWriter {
 
   const Graph& graph_;
   const Group& group_;
-  Shape2 s_;
+  RowTiles s_;
   const bool persistent_;
   TileCode code_;
   Lines head_, main_;
@@ -352,14 +307,8 @@ class RowWriter {
   std::map<PrimId, std::string> accumulators_;
 };
 
-int Warps(const Shape2& s, const KernelOptions& options) {
-  if (options.num_warps > 0) return options.num_warps;
-  int64_t tile = s.row_tile * s.col_tile;
-  return tile > 16384 ? 32 : tile >= 8192 ? 16 : tile >= 2048 ? 8 : 4;
-}
-
 // A row's length rounded up is left to Python where the length is.
-std::string BlockText(const Shape2& s, const std::vector<int64_t>& columns) {
+std::string BlockText(const RowTiles& s, const std::vector<int64_t>& columns) {
   const std::string length = CountText(columns);
   const bool whole = s.col_tile == NextPowerOf2(s.columns);
   if (!whole || CountOperand(columns) == length) return fmt::format("{}", s.col_tile);
@@ -370,7 +319,7 @@ std::string BlockText(const Shape2& s, const std::vector<int64_t>& columns) {
 
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name) {
-  Shape2 s = Choose(graph, group, options);
+  const RowTiles s = ChooseRowTiles(graph, group, options);
   const bool persistent = options.persistent && s.rows > s.row_tile;
   RowWriter writer(graph, group, buffers, s, persistent);
   writer.Write();
@@ -390,7 +339,7 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   kernel.pointers = writer.code().pointers();
   kernel.source = KernelText(name, writer.code(), constants, writer.text());
   kernel.grid = GridText(s.rows, rows, s.row_tile, persistent);
-  kernel.num_warps = Warps(s, options);
+  kernel.num_warps = s.num_warps;
   kernel.access =
       fmt::format("{} rows of {} columns; what is needed of a row is known to one program", rows, columns);
   kernel.launch =
