@@ -10,10 +10,12 @@ bool IsWhole(const Graph& graph, const View& view) {
   return view.IsContiguous() && view.numel() == Product(graph[view.prim].sizes);
 }
 
-// Whether the kernel has the same place of all tensors of `count` elements in its hands when it stores: it is flat, or
-// has rows, which it stores after all else that it does for them; and nothing in it is read in another order.
+// Whether the kernel has the same place of all tensors of `count` elements in its hands when it stores: it is
+// flat, or has rows, which it stores after all else that it does for them; and nothing in it is read in
+// another order.
 bool GoesPlaceByPlace(const Graph& graph, const Group& group, int64_t count) {
-  if ((group.kind != GroupKind::kFlat && group.kind != GroupKind::kRows) || !group.turned.empty()) return false;
+  if ((group.kind != GroupKind::kFlat && group.kind != GroupKind::kRows) || !group.turned.empty())
+    return false;
   const std::set<PrimId> members(group.members.begin(), group.members.end());
   for (const PrimId member : group.members) {
     for (const View& view : graph[member].operands) {

@@ -43,8 +43,7 @@ LaunchState::LaunchState(const Executable& kernel, std::span<const Argument> arg
   if (buffers.size() > kMaxBuffers) throw TtirError(0, "too many buffers in one launch");
   image_ = BindArguments(kernel, arguments, buffers.size(), &buffer_of_parameter_);
   turn_bits_ = (static_cast<int>(std::bit_width(std::max<uint64_t>(programs_, 2) - 1)) + 1) / 2 * 2;
-  const int threads =
-      options.threads > 0 ? options.threads : MachineThreads();
+  const int threads = options.threads > 0 ? options.threads : MachineThreads();
   const size_t workers =
       std::clamp<uint64_t>(static_cast<uint64_t>(std::max(threads, 1)), 1, std::max<uint64_t>(programs_, 1));
   idle_at_ = std::vector<std::atomic<uint64_t>>(workers);
