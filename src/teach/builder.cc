@@ -189,10 +189,7 @@ Value Builder::Once(std::string name, const Value& in) {
 
 Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim) {
   int rank = in.view.rank();
-  std::vector<bool> reduced(rank, dims.empty());
-  for (int64_t dim : dims) {
-    if (rank > 0) reduced[WrapDim(dim, rank)] = true;
-  }
+  const std::vector<bool> reduced = MarkedDims(dims, rank);
   std::vector<int64_t> kept_sizes, final_sizes;
   int64_t rows = 1, columns = 1;
   for (int i = 0; i < rank; ++i) {
@@ -253,11 +250,10 @@ int64_t PieceOf(int64_t n, int64_t most) {
 }
 
 std::vector<int64_t> CountedSizes(const std::vector<int64_t>& sizes, const std::vector<int64_t>& dims) {
-  if (dims.empty()) return sizes;
-  std::vector<int64_t> counted(sizes.size(), 1);
-  for (int64_t dim : dims) {
-    const auto at = static_cast<size_t>(WrapDim(dim, static_cast<int>(sizes.size())));
-    if (at < sizes.size()) counted[at] = sizes[at];  // a tensor without dimensions takes 0
+  const std::vector<bool> marked = MarkedDims(dims, static_cast<int64_t>(sizes.size()));
+  std::vector<int64_t> counted = sizes;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!marked[i]) counted[i] = 1;
   }
   return counted;
 }

@@ -30,9 +30,7 @@ struct Dimensions {
 };
 
 Dimensions DimensionsOf(const Value& x, const std::vector<int64_t>& dims) {
-  Dimensions d{x.sizes(), std::vector<bool>(x.sizes().size(), dims.empty())};
-  for (int64_t dim : dims) d.reduced[WrapDim(dim, x.view.rank())] = true;
-  return d;
+  return {x.sizes(), MarkedDims(dims, x.view.rank())};
 }
 
 // Joins the last of the reduced dimensions with those in front of it, as far as memory allows. Nothing where

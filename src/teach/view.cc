@@ -86,6 +86,13 @@ int64_t WrapDim(int64_t dim, int64_t rank) {
   return wrapped;
 }
 
+std::vector<bool> MarkedDims(const std::vector<int64_t>& dims, int64_t rank) {
+  std::vector<bool> marked(rank, dims.empty());
+  if (rank == 0) return marked;
+  for (int64_t dim : dims) marked[WrapDim(dim, rank)] = true;
+  return marked;
+}
+
 View Permute(const View& view, const std::vector<int64_t>& dims) {
   TRITOGEN_CHECK(dims.size() == view.sizes.size() && view.guards.empty());
   View result{view.prim, view.offset, {}, {}, {}};

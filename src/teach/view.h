@@ -59,6 +59,9 @@ View Expand(const View& view, const std::vector<int64_t>& sizes);
 // Nothing when the strides do not allow it, as for torch's view().
 std::optional<View> Reshape(const View& view, const std::vector<int64_t>& sizes);
 int64_t WrapDim(int64_t dim, int64_t rank);
+// Which dimensions are meant, as PyTorch names them: all where none is named, and none of a tensor that has
+// none, whatever is named.
+std::vector<bool> MarkedDims(const std::vector<int64_t>& dims, int64_t rank);
 
 // Reads through a value to one of that value's operands: `outer` reads the elements of a value of shape
 // `shape`, whose element i is made from element i of `inner` (inner.sizes equals shape). Gives the view of

@@ -19,6 +19,7 @@ LINES = {
     "small_places": ("(600,5,7,8),(5,)", "F.batch_norm(x, None, None, y, training=True)"),
     "permuted": ("(60,30,20,3)", "F.batch_norm(x.permute(0, 3, 1, 2), None, None, training=True)"),
     "cross_entropy": ("(3,40960)", "F.cross_entropy(x, x.argmin(1), label_smoothing=0.1)"),
+    "no_dimension": ("(3,4)", "(torch.softmax(x.sum(), 0), torch.var_mean(x.sum(), dim=-1, correction=0), torch.logsumexp(x.sum(), -1))"),
     "no_even_pieces": ("(3,40961)", "torch.softmax(x, 1)"),
 }  # fmt: skip
 
