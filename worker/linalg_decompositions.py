@@ -220,8 +220,6 @@ def _householder_product(vectors: Tensor, tau: Tensor) -> Any:
     return q
 
 
-# --- exponentials ----------------------------------------------------------------------------------------------------
-
 def _least_squares(a: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """Of full rank, as PyTorch's driver on CUDA takes for granted. Further results, as recorded: there are none."""
     height, width = a.shape[-2:]
@@ -233,6 +231,8 @@ def _least_squares(a: Tensor, b: Tensor, rcond: float | None = None, *, driver: 
         return torch.linalg.solve_triangular(r, q.mT @ b, upper=True), None, None, None
     return q @ torch.linalg.solve_triangular(r.mT, b, upper=False), None, None, None
 
+
+# --- exponentials ----------------------------------------------------------------------------------------------------
 
 _MOST_SQUARINGS = 12
 _TERMS = 18  # of the series, whose argument has a norm of 1 at most: 1 / 19! is below the rounding of float64

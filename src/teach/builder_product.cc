@@ -11,7 +11,7 @@ namespace tritogen::teach {
 namespace {
 
 // A factor that so few tiles read is taken apart in them: that makes no copy of it.
-constexpr int64_t kTileOfParts = 128, kFewReaders = 2;
+constexpr int64_t kFewReaders = 2;
 
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
-#include "base/rounding.h"
 #include "program/triton_dtype.h"
 #include "teach/count_text.h"
 #include "teach/kernel.h"

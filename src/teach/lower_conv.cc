@@ -149,7 +149,7 @@ bool IsPlain(const Builder& b, Dtype dtype, const Convolution& g) {
     return std::all_of(of.begin(), of.end(), [&](int64_t each) { return each == value; });
   };
   if (!all(g.kernel, 1) || !all(g.stride, 1) || !all(g.padding, 0)) return false;
-  constexpr int64_t kAligned = 8, kTile = 128;
+  constexpr int64_t kAligned = 8, kTile = Builder::kTileOfParts;
   const int64_t places = Product(g.out);
   if (IsHalf(dtype)) return places % kAligned == 0;
   const int64_t tiles = g.n * g.groups * CeilDiv(g.o, kTile) * CeilDiv(places, kTile);

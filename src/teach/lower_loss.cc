@@ -164,8 +164,7 @@ Value Picked(Builder& b, const Value& x, const Value& target) {
 }
 
 // The same of logits in memory, of whose softmax no program has all classes: the target's one is looked up.
-Value LookedUp(Builder& b, const Value& logits, const Value& target) {
-  const SoftmaxParts parts = Softmax(b, logits, {1});
+Value LookedUp(Builder& b, const Value& logits, const SoftmaxParts& parts, const Value& target) {
   const std::vector<int64_t>& sizes = target.sizes();
   std::vector<Value> index = b.Indices(sizes);
   index.insert(index.begin() + 1, target);
@@ -220,12 +219,13 @@ bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
   Value x = b.Tensor(args, "self"), target = b.Tensor(args, "target");
   const double smoothing = AsNumber(args["label_smoothing"]).value_or(0);
   if (!IsFloating(x.dtype) || x.view.rank() == 0) return false;
-  Value log_softmax = LogSoftmax(b, x, x.view.rank() == 1 ? 0 : 1);
+  const SoftmaxParts parts = Softmax(b, x, {x.view.rank() == 1 ? 0 : 1});
+  Value log_softmax = LogSoftmax(b, parts);
   if (!IsFloating(target.dtype)) {
     std::optional<Value> of_targets;
     if (target.view.rank() == x.view.rank() - 1 && target.view.rank() > 0 && IsCut(b, x, {1}) &&
         IsInMemory(b, x))
-      of_targets = LookedUp(b, x, target);
+      of_targets = LookedUp(b, x, parts, target);
     return LowerNll(b, log_softmax, of_targets, args, smoothing);
   }
   // Targets are probabilities.
@@ -255,8 +255,7 @@ bool LowerCrossEntropy(Builder& b, const BoundArgs& args) {
 
 }  // namespace
 
-Value LogSoftmax(Builder& b, const Value& x, int64_t dim) {
-  SoftmaxParts parts = Softmax(b, x, {dim});
+Value LogSoftmax(Builder& b, const SoftmaxParts& parts) {
   return b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})});
 }
 

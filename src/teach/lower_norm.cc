@@ -40,7 +40,7 @@ bool LowerSoftmax(Builder& b, std::string_view op, const BoundArgs& args) {
   if (const auto* dtype = std::get_if<Dtype>(&args["dtype"].v)) x = b.Cast(x, *dtype);
   SoftmaxParts parts = Softmax(b, x, {*dim});
   if (op.find("log") != std::string_view::npos) {
-    b.Return({b.Op("sub", {parts.shifted, b.Op("log", {parts.sum})})});
+    b.Return({LogSoftmax(b, parts)});
   } else {
     b.Return({op == "_safe_softmax" ? SafeWeights(b, parts) : b.Op("div", {parts.exponentials, parts.sum})});
   }

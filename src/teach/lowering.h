@@ -58,6 +58,8 @@ class Builder {
   bool StoresFactors(Dtype dtype, double flops) const;
   // The same of a convolution, whose windows are read along their channels.
   bool StoresWindows(Dtype dtype, double flops) const;
+  // Rows and columns of the tiles that multiply parts.
+  static constexpr int64_t kTileOfParts = 128;
   // Whether so few tiles read each row or column of a factor, of a result with so many the other way, that
   // they can take it apart themselves.
   static bool FewRead(int64_t results);
@@ -235,7 +237,7 @@ struct SoftmaxParts {
 SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims);
 // The softmax, but zeros where all is -inf, as where a mask leaves nothing.
 Value SafeWeights(Builder& b, const SoftmaxParts& parts);
-Value LogSoftmax(Builder& b, const Value& x, int64_t dim);
+Value LogSoftmax(Builder& b, const SoftmaxParts& parts);
 // input (…, k) times weightᵀ (n, k), plus bias where there is one.
 Value Linear(Builder& b, const Value& input, const Value& weight, const std::optional<Value>& bias);
 
