@@ -27,8 +27,9 @@ KINDS = ("spread", "flipped", "shifted", "spikes", "large", "scaled", "binary", 
 I32 = {"rows", "programs", "samples", "length", "tile_rows", "tile_columns", "front_bytes", "back_bytes"} | {f"size{i}" for i in range(4)} | \
     {f"stride{i}" for i in range(4)}  # fmt: skip
 F32 = {"strength", "number"} | {f"value{i}" for i in range(4)}
-F64 = {"multiple", "floor", "tolerance", "unit"}
-F64_POINTERS = {"exact", "wobble", "row_scale", "row_error", "sums", "totals", "found", "result", "stats"}
+F64 = {"multiple", "floor", "tolerance", "unit", "share"}
+F64_POINTERS = {"exact", "wobble", "row_scale", "row_error", "column_scale", "column_error", "sums", "totals", "found", "result", "stats"}
+F32_POINTERS = {"column_allowed"}
 I32_POINTERS = {"broken", "different"}
 
 
@@ -37,6 +38,8 @@ def type_of(name, types):
         return "*" + types[name]
     if name in F64_POINTERS:
         return "*fp64"
+    if name in F32_POINTERS:
+        return "*fp32"
     if name in I32_POINTERS:
         return "*i32"
     return "i32" if name in I32 else "fp32" if name in F32 else "fp64" if name in F64 else "i64"
@@ -53,6 +56,10 @@ def verifier_variants():
             for got in dict.fromkeys((short, "f64")):
                 types = {"eager": dtype, "got": FLOATS[got]}
                 yield f"compare_rows.{short}.{got}.{columns}", measure.compare_rows, types, tile
+        for wobble in (0, 1):
+            types = {"eager": dtype, "column_scale": "i64", "column_error": "i64"}
+            constants = {"HAS_WOBBLE": bool(wobble), "ROWS": 16, "COLUMNS": 64}
+            yield f"measure_columns.{short}.{wobble}", measure.measure_columns, types, constants
         for got in dict.fromkeys((short, "f64")):
             types = {"eager": dtype, "got": FLOATS[got]}
             yield f"join_compared.{short}.{got}", measure.join_compared, types, {"BLOCK": 1024, "TILE": TILE}
@@ -63,6 +70,7 @@ def verifier_variants():
         yield f"plant.{short}", inputs.plant, {"out": dtype}, {}
         for kind in ("plain", "moved") + (("tf32",) if short == "f32" else ()):
             yield f"widen.{kind}.{short}", inputs.widen, {"x": dtype, "out": "fp64"}, {"KIND": kind, "BLOCK": 1024}
+    yield "allow_columns", measure.allow_columns, {}, {"BLOCK": 1024}
     yield "total_rows", measure.total_rows, {}, {"BLOCK": 1024, "SAMPLES": 2048}
     byte = {"front": "i8", "back": "i8"}
     yield "fill_bands", on_bytes.fill_bands, byte, {"BLOCK": 8192}

@@ -10,6 +10,8 @@ import triton.language as tl
 INFINITY = tl.constexpr(float("inf"))
 TINY = tl.constexpr(2.2250738585072014e-308)  # the smallest normal float64
 
+TINY32 = tl.constexpr(1.1754943508222875e-38)  # the smallest normal float32
+
 SUMS = tl.constexpr(6)  # of a program of measure_rows
 
 
@@ -98,6 +100,50 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
                 broken += tl.sum((bad & was_good).to(tl.int32), 1)
     tl.store(mine + 3, tl.sum(differs).to(tl.float64))
     tl.store(mine + 4, tl.sum(broken).to(tl.float64))
+
+
+@triton.jit
+def measure_columns(exact, eager, wobble, column_scale, column_error, period, lines, shift, parts, HAS_WOBBLE: tl.constexpr,
+                    ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
+    """Column by column what measure_rows finds row by row: (column, line) is element line * period + column, and 2^shift <= COLUMNS
+    neighbours are one column. Both outputs are zero before, and float64 as its bits, which are ordered as numbers that are not negative.
+    """
+    program = tl.program_id(0).to(tl.int64)
+    lane = tl.arange(0, COLUMNS)
+    column = program // parts * COLUMNS + lane
+    scale = tl.zeros((ROWS, COLUMNS), tl.float64)
+    error = tl.zeros((ROWS, COLUMNS), tl.float64)
+    for line in range(program % parts * ROWS, lines, parts * ROWS):
+        rows = line + tl.arange(0, ROWS)
+        at = rows[:, None] * period + column[None, :]
+        mask = (rows < lines)[:, None] & (column < period)[None, :]
+        e = tl.load(exact + at, mask=mask, other=0.0)
+        apart = tl.abs(tl.load(eager + at, mask=mask, other=0.0).to(tl.float64) - e)
+        scale = larger(scale, tl.where(is_finite(e), tl.abs(e), 0.0))
+        error = larger(error, tl.where(apart < INFINITY, apart, 0.0))
+        if HAS_WOBBLE:
+            moved = tl.abs(tl.load(wobble + at, mask=mask, other=0.0) - e)
+            error = larger(error, tl.where(moved < INFINITY, moved, 0.0))
+    scales = tl.reduce(scale, 0, larger)
+    errors = tl.reduce(error, 0, larger)
+    mask = column < period
+    if (1 << shift) == COLUMNS:  # all of it is one column: only the first lane says so
+        scales = tl.where(lane == 0, tl.max(scales), 0.0)
+        errors = tl.where(lane == 0, tl.max(errors), 0.0)
+        mask = mask & (lane == 0)
+    tl.atomic_max(column_scale + (column >> shift), scales.to(tl.int64, bitcast=True), mask=mask, sem="relaxed")
+    tl.atomic_max(column_error + (column >> shift), errors.to(tl.int64, bitcast=True), mask=mask, sem="relaxed")
+
+
+@triton.jit
+def allow_columns(column_scale, column_error, totals, column_allowed, count, multiple, share, floor, BLOCK: tl.constexpr):
+    """The budgets of columns (src/verify/budget_columns.h), as float32."""
+    at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < count
+    scale = tl.load(column_scale + at, mask=mask, other=0.0)
+    allowed = multiple * tl.load(column_error + at, mask=mask, other=0.0) + share * scale + floor * tl.minimum(tl.load(totals), 1.0)
+    allowed = tl.where(scale > 0, tl.maximum(allowed.to(tl.float32), TINY32), INFINITY)
+    tl.store(column_allowed + at, allowed, mask=mask)
 
 
 @triton.jit
@@ -200,9 +246,20 @@ def ratio_of(error, allowed):
 
 
 @triton.jit
-def compare_rows(exact, eager, got, row_scale, row_error, totals, found, n, length, rows, multiple, floor, tolerance,
-                 ROWS: tl.constexpr, STEPS: tl.constexpr, LANES: tl.constexpr):  # fmt: skip
-    """Every element's error against the budget of its row.
+def column_of(start, at, length, period, shift):
+    """Of places of a row of this length that starts at this place of a line. It seldom takes a division for each."""
+    place = start + at
+    if length <= period:
+        place = tl.where(place >= period, place - period, place)
+    else:
+        place = (place.to(tl.int32) % period.to(tl.int32)).to(tl.int64)
+    return place >> shift
+
+
+@triton.jit
+def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, totals, found, n, length, rows, period, shift, multiple, floor,
+                 tolerance, ROWS: tl.constexpr, STEPS: tl.constexpr, LANES: tl.constexpr):  # fmt: skip
+    """Every element's error against the budget of its row and, where it is over that, of its column (`period` 0: there are none).
 
     found (programs, 4): the largest error in terms of its budget, the first tile that has it, elements outside of KernelBench's
     tolerance, squared finite errors. Of a row the largest error is the one divided: rounding is monotonic, so that the ratio is the
@@ -231,6 +288,12 @@ def compare_rows(exact, eager, got, row_scale, row_error, totals, found, n, leng
         finite = tl.where(error < INFINITY, error, 0.0)
         square += tl.sum(finite * finite, 1)
         ratio = ratio_of(tl.reduce(error, 1, larger), allowed_of(noise, scale, typical, erring, multiple, floor)[:, None])
+        if period > 0:
+            column = column_of(first % period, at, length, period, shift)
+            most = tl.load(column_allowed + column, mask=mask, other=INFINITY).to(tl.float64)
+            over = tl.where(error > most, error, 0.0)
+            if tl.max(over) > 0:
+                ratio = larger(ratio, tl.reduce(ratio_of(over, most), 1, larger))
         place = tl.where(ratio > worst, tile, place)
         worst = larger(ratio, worst)
     top = tl.max(worst)
@@ -242,8 +305,8 @@ def compare_rows(exact, eager, got, row_scale, row_error, totals, found, n, leng
 
 
 @triton.jit
-def join_compared(exact, eager, got, row_scale, row_error, totals, found, result, programs, n, length, rows, tile_rows, tile_columns,
-                  multiple, floor, BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
+def join_compared(exact, eager, got, row_scale, row_error, column_allowed, column_error, totals, found, result, programs, n, length, rows,
+                  period, shift, tile_rows, tile_columns, multiple, floor, BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
     """Joins what the programs of compare_rows found, at most BLOCK, and finds the place in the tile, at most TILE elements; one program.
 
     result: the largest ratio, its place, number of close elements, squared errors, and there: expected, got, budget, eager error.
@@ -273,7 +336,16 @@ def join_compared(exact, eager, got, row_scale, row_error, totals, found, result
     error = error_of(e, g)
     if rescues:
         error = excused(error, e, g, tl.load(eager + at, mask=mask, other=0.0).to(tl.float64))
-    ratio = tl.where(mask, ratio_of(error, allowed), -1.0)
+    ratio = ratio_of(error, allowed)
+    if period > 0:
+        whose = at % period >> shift
+        most = tl.load(column_allowed + whose, mask=mask, other=INFINITY).to(tl.float64)
+        by_column = tl.where(error > most, ratio_of(error, most), 0.0)
+        decides = by_column > ratio
+        allowed = tl.where(decides, most, allowed)
+        noise = tl.where(decides, tl.load(column_error + whose, mask=mask, other=0.0), noise)
+        ratio = larger(ratio, by_column)
+    ratio = tl.where(mask, ratio, -1.0)
     place = tl.min(tl.where(ratio == tl.max(ratio), at, 0x7FFFFFFFFFFFFFFF))
     there = mask & (at == place)
     tl.store(result + 1, place.to(tl.float64))

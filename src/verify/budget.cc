@@ -12,6 +12,7 @@
 namespace tritogen {
 namespace {
 
+constexpr double kMostColumnShare = 0.25;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 int64_t RowLength(const at::Tensor& tensor) {
@@ -60,8 +61,12 @@ double UnitRoundoff(at::ScalarType dtype) {
 
 Expectation::Rule Expectation::RuleFor(at::ScalarType dtype) {
   const bool narrow = dtype != at::kFloat && dtype != at::kDouble;
-  return {narrow ? kNarrowMultiple : kMultiple, (narrow ? 2 : 16) * UnitRoundoff(dtype),
-          narrow ? 1e-2 : 1e-4};
+  const double multiple = narrow ? kNarrowMultiple : kMultiple, unit = UnitRoundoff(dtype),
+               floor = (narrow ? 2 : 16) * unit;
+  return {multiple,
+          floor,
+          narrow ? 1e-2 : 1e-4,
+          {4 * multiple, std::min(4 * std::sqrt(unit), kMostColumnShare), floor}};
 }
 
 Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
@@ -80,6 +85,7 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
   }
   exact_ = AsDouble(exact);
   row_length_ = RowLength(exact_);
+  columns_ = ColumnBudget(exact_.sizes());
   if (way_ == Way::kKernels) {
     TRITOGEN_CHECK(wobbles.size() <= 1);
     eager_ = BuiltinDtype(dtype_) ? eager.contiguous() : AsDouble(eager);
@@ -139,6 +145,8 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) row_budget_[r] = Allowed(row_eager_[r], row_magnitude_[r]);
   const Rule rule = RuleFor(dtype_);
+  columns_.MeasureByLoops(exact_, errors_of);
+  columns_.AllowByLoops(rule.column, totals.scale);
   totals.rms_budget =
       rule.multiple / 2 * totals.rms_eager + rule.floor * std::sqrt(squares / std::max<double>(1, n));
 }
@@ -154,10 +162,13 @@ void Expectation::Widen(const at::Tensor& wobble) {
   const double rms = totals().rms_eager, more = std::max(rms, other.totals().rms_eager);
   totals_->rms_eager = more;
   totals_->rms_budget += RuleFor(dtype_).multiple / 2 * (more - rms);
+  columns_.Widen(other.columns_);
   if (way_ == Way::kKernels) {
     row_error_ = at::maximum(row_error_, other.row_error_);
+    columns_.AllowByKernels(RuleFor(dtype_).column, device_totals_);
     return;
   }
+  columns_.AllowByLoops(RuleFor(dtype_).column, totals().scale);
   for (size_t r = 0; r < row_eager_.size(); ++r) {
     row_eager_[r] = std::max(row_eager_[r], other.row_eager_[r]);
     row_budget_[r] = std::max(row_budget_[r], Allowed(row_eager_[r], row_magnitude_[r]));
@@ -205,6 +216,17 @@ PendingComparison Expectation::CompareLater(const at::Tensor& got) const {
   return way_ == Way::kKernels ? CompareByKernels(got) : PendingComparison(CompareByLoops(got));
 }
 
+double Expectation::RatioAt(int64_t index, double error, bool* by_column) const {
+  *by_column = false;
+  if (error == 0) return 0;
+  if (std::isinf(error)) return kInfinity;  // also where the budget overflows
+  const double ratio = error / std::max(row_budget_[index / row_length_], std::numeric_limits<double>::min());
+  if (columns_.empty()) return ratio;
+  const double most = columns_.allowed().const_data_ptr<float>()[columns_.layout().Of(index)];
+  *by_column = error > most && error / most > ratio;
+  return *by_column ? error / most : ratio;
+}
+
 Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   const at::Tensor values = AsDouble(got);
   const double *g = values.const_data_ptr<double>(), *e = exact_.const_data_ptr<double>();
@@ -212,16 +234,17 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   const double tolerance = RuleFor(dtype_).allclose, unit = scale() > 0 ? 1 / scale() : 1;
   Comparison result;
   double worst = -1, squares = 0;
+  bool worst_by_column = false;
   int64_t close = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const double error = ErrorAt(i, g[i]), allowed = row_budget_[i / row_length_];
+    const double error = ErrorAt(i, g[i]);
     close += error <= tolerance + tolerance * std::abs(e[i]) || (error == 0 && !std::isfinite(e[i]));
     if (std::isfinite(error)) squares += error * error;
-    const double ratio = error == 0          ? 0
-                         : std::isinf(error) ? kInfinity  // also where the budget overflows
-                                             : error / std::max(allowed, std::numeric_limits<double>::min());
+    bool by_column = false;
+    const double ratio = RatioAt(i, error, &by_column);
     if (ratio > worst) {
       worst = ratio;
+      worst_by_column = by_column;
       result.index = i;
     }
   }
@@ -229,15 +252,18 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   const int64_t at = result.index;
   result.allclose = static_cast<double>(close) / static_cast<double>(n);
   result.error = ErrorAt(at, g[at]) * unit;
-  result.budget = row_budget_[at / row_length_] * unit;
-  result.eager = row_eager_[at / row_length_] * unit;
+  const int64_t row = at / row_length_, column = worst_by_column ? columns_.layout().Of(at) : 0;
+  result.budget =
+      unit * (worst_by_column ? columns_.allowed().const_data_ptr<float>()[column] : row_budget_[row]);
+  result.eager =
+      unit * (worst_by_column ? columns_.error().const_data_ptr<double>()[column] : row_eager_[row]);
   result.expected = e[at];
   result.got = g[at];
   Judge(worst, std::sqrt(squares / static_cast<double>(n)), &result);
   return result;
 }
 
-// Every row first; where all are well, the whole.
+// Every row and column first; where all are well, the whole.
 void Expectation::Judge(double worst, double rms, Comparison* result) const {
   result->ok = worst <= 1;
   result->rms = rms;

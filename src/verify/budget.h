@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "verify/budget_columns.h"
+
 namespace tritogen {
 
 // Half a unit in the last place of 1.0: 2^-24 for float32, 2^-8 for bfloat16. 0 for integers.
@@ -49,10 +51,10 @@ class PendingComparison {
   Comparison comparison_;
 };
 
-// Floating outputs: |got − exact| within the row's budget, and its root mean square over the output within
-// its own. Integer and bool outputs: what fp64 or the eager program gives. A row is a run of trailing
-// dimensions of at least kRowElements elements, or so many of them that there are kMostRows rows or little
-// more, cut after kMostRowElements.
+// Floating outputs: |got − exact| within the row's budget and the column's, and its root mean square over the
+// output within its own. Integer and bool outputs: what fp64 or the eager program gives. A row is a run of
+// trailing dimensions of at least kRowElements elements, or so many of them that there are kMostRows rows or
+// little more, cut after kMostRowElements.
 class Expectation {
  public:
   // Multiples of the eager program's largest error in the row; half as much of the root mean square over the
@@ -86,8 +88,9 @@ class Expectation {
   at::ScalarType dtype() const { return dtype_; }
   // Floating only; a GPU is waited for.
   double scale() const { return totals().scale; }
-  double AllowedAt(int64_t flat_index) const;  // absolute
-  // Floating only: what each element may be off by, were it so many times the noise. A GPU is waited for.
+  double AllowedAt(int64_t flat_index) const;  // absolute, by its row
+  // Floating only: what each element may be off by in its row, were it so many times the noise. A GPU is
+  // waited for.
   at::Tensor AllowedEverywhere(double multiple) const;
   // How many times the noise of a row is allowed in it.
   double multiple() const { return RuleFor(dtype_).multiple; }
@@ -99,8 +102,8 @@ class Expectation {
   // The same for several, waiting once.
   static void Fetch(const std::vector<const Expectation*>& expectations);
 
-  // Counts another wobble into the noise of rows and of the whole, which may be larger then; what a typical
-  // row is like stays. A GPU is waited for.
+  // Counts another wobble into the noise of rows, of columns and of the whole, which may be larger then; what
+  // a typical row is like stays. A GPU is waited for.
   void Widen(const at::Tensor& wobble);
 
   // From now on no row's noise counts as less than this, one number on the output's device: where a function
@@ -121,6 +124,7 @@ class Expectation {
     // program happened to get exactly right. Below fp32 one rounding at the end is all.
     double floor;
     double allclose;  // KernelBench's tolerance
+    ColumnBudget::Rule column;
   };
   static Rule RuleFor(at::ScalarType dtype);
 
@@ -142,6 +146,8 @@ class Expectation {
   void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);
   void MeasureByKernels(const at::Tensor& wobble, const at::Tensor& base);
   Comparison CompareByLoops(const at::Tensor& got) const;
+  // Of an element, in terms of its budget; `by_column`: the column's decided.
+  double RatioAt(int64_t index, double error, bool* by_column) const;
   PendingComparison CompareByKernels(const at::Tensor& got) const;
   Comparison Finish(const double* result) const;
   void Judge(double worst, double rms, Comparison* result) const;
@@ -156,6 +162,7 @@ class Expectation {
                       // in exact; one element of no meaning after Slim
   at::ScalarType dtype_;
   int64_t row_length_ = 1;
+  ColumnBudget columns_;
   Way way_ = Way::kLoops;
   std::vector<double> row_budget_, row_eager_, row_magnitude_;  // absolute; kLoops
   at::Tensor row_scale_, row_error_,

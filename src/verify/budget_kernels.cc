@@ -66,6 +66,8 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
   LaunchBuiltin("total_rows", 1,
                 {sums, row_scale_, row_error_, device_totals_, programs, rows / samples, samples,
                  rule.multiple, rule.floor, n});
+  columns_.MeasureByKernels(exact_, eager_, wobble);
+  columns_.AllowByKernels(rule.column, device_totals_);
 }
 
 void Expectation::SetTotals(const double* numbers) const {
@@ -109,12 +111,17 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
   const at::Tensor found = at::empty({programs, kFound}, exact_.options());
   const at::Tensor result = at::empty({kResults}, exact_.options());
   const Rule rule = RuleFor(dtype_);
+  const ColumnLayout& layout = columns_.layout();
+  const at::Tensor& column_allowed = columns_.empty() ? row_error_ : columns_.allowed();
+  const at::Tensor& column_error = columns_.empty() ? row_error_ : columns_.error();
   LaunchBuiltin("compare_rows." + dtype + "." + of + "." + Tiling(), programs,
-                {exact_, eager_, values, row_scale_, row_error_, device_totals_, found, n, row_length_, rows,
-                 rule.multiple, rule.floor, rule.allclose});
+                {exact_, eager_, values, row_scale_, row_error_, column_allowed, device_totals_, found, n,
+                 row_length_, rows, layout.period, layout.shift, rule.multiple, rule.floor, rule.allclose});
   LaunchBuiltin("join_compared." + dtype + "." + of, 1,
-                {exact_, eager_, values, row_scale_, row_error_, device_totals_, found, result, programs, n,
-                 row_length_, rows, tile.rows, tile.columns, rule.multiple, rule.floor});
+                {exact_,        eager_,         values,        row_scale_,   row_error_, column_allowed,
+                 column_error,  device_totals_, found,         result,       programs,   n,
+                 row_length_,   rows,           layout.period, layout.shift, tile.rows,  tile.columns,
+                 rule.multiple, rule.floor});
   return {result, this};
 }
 

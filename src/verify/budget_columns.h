@@ -1,0 +1,66 @@
+// The other half of the error budget: by column. A row's budget goes by its largest element, so what is small
+// beside that could be anything, `cat([x * 1e6, sin(x)], 1)` with zeros behind, say. What stands at one place
+// of all rows is alike in most programs; it is judged by its like as well, more loosely.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tritogen {
+
+// An output as lines of `period` elements, as many of its trailing dimensions as leave kLeastElements lines.
+// A column is what stands at the same place of all lines or, where these are few or columns very many, at
+// 2^shift neighbouring places.
+struct ColumnLayout {
+  static constexpr int64_t kLeastElements = 8;  // of a column
+  static constexpr int64_t kMostColumns = int64_t{1} << 22;
+  static constexpr int64_t kMostShift = 6;  // of the kernel; wins over the others
+
+  int64_t period = 0;  // 0: the output is no more than one column
+  int64_t shift = 0;
+
+  static ColumnLayout For(at::IntArrayRef sizes);
+  int64_t count() const { return (period + (int64_t{1} << shift) - 1) >> shift; }
+  int64_t Of(int64_t flat_index) const { return (flat_index % period) >> shift; }
+};
+
+// |got − exact| in a column is at most
+//     multiple · noise in the column + share · scale of the column + floor · min(scale of the output, 1).
+// The share is nearly half of the digits: it is for programs that are wrong, not for those that round
+// otherwise. The floor is for functions that are as exact as numbers near 1 are, 2 sigmoid(2x) − 1 for
+// tanh(x), say. A column of zeros says nothing of what programs make of it.
+class ColumnBudget {
+ public:
+  struct Rule {
+    double multiple, share, floor;
+  };
+
+  ColumnBudget() = default;
+  explicit ColumnBudget(at::IntArrayRef sizes) : layout_(ColumnLayout::For(sizes)) {}
+
+  bool empty() const { return layout_.period == 0; }
+  const ColumnLayout& layout() const { return layout_; }
+  const at::Tensor& allowed() const { return allowed_; }  // (count), float32
+  const at::Tensor& error() const { return error_; }      // (count), float64: the noise
+
+  // Noise is the largest finite error of any of `errors_of`, each as long as `exact`, float64.
+  void MeasureByLoops(const at::Tensor& exact, const std::vector<const double*>& errors_of);
+  // The same by a kernel, of one or two (`wobble` may be undefined). A GPU is not waited for.
+  void MeasureByKernels(const at::Tensor& exact, const at::Tensor& eager, const at::Tensor& wobble);
+
+  // `totals`: float64, where the output's scale comes first.
+  void AllowByLoops(const Rule& rule, double scale);
+  void AllowByKernels(const Rule& rule, const at::Tensor& totals);
+
+  // Counts the noise of another, of the same output; then Allow is due.
+  void Widen(const ColumnBudget& other);
+
+ private:
+  ColumnLayout layout_;
+  at::Tensor scale_, error_;  // (count), float64, absolute
+  at::Tensor allowed_;
+};
+
+}  // namespace tritogen
