@@ -22,6 +22,7 @@ from kernels import attention, decoder, inputs, linear, measure, packed_attentio
 TARGET = GPUTarget("cuda", 80, 32)
 FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
 TILES = {16: (32, 4, 4), 64: (16, 8, 8), 256: (4, 8, 32), 1024: (1, 8, 128)}  # by columns: rows, steps and lanes of kernels/measure.py
+COLUMN_TILES = {32: 16, 128: 4}  # of measure_columns: columns and rows
 TILE = 1024  # at most
 KINDS = ("spread", "flipped", "shifted", "spikes", "large", "scaled", "binary", "near_one", "swings", "redrawn")
 I32 = {"rows", "programs", "samples", "length", "tile_rows", "tile_columns", "front_bytes", "back_bytes"} | {f"size{i}" for i in range(4)} | \
@@ -30,6 +31,7 @@ F32 = {"strength", "number"} | {f"value{i}" for i in range(4)}
 F64 = {"multiple", "floor", "tolerance", "unit", "share"}
 F64_POINTERS = {"exact", "wobble", "row_scale", "row_error", "column_scale", "column_error", "sums", "totals", "found", "result", "stats"}
 F32_POINTERS = {"column_allowed"}
+I64_POINTERS = {"matters"}
 I32_POINTERS = {"broken", "different"}
 
 
@@ -40,6 +42,8 @@ def type_of(name, types):
         return "*fp64"
     if name in F32_POINTERS:
         return "*fp32"
+    if name in I64_POINTERS:
+        return "*i64"
     if name in I32_POINTERS:
         return "*i32"
     return "i32" if name in I32 else "fp32" if name in F32 else "fp64" if name in F64 else "i64"
@@ -58,8 +62,9 @@ def verifier_variants():
                 yield f"compare_rows.{short}.{got}.{columns}", measure.compare_rows, types, tile
         for wobble in (0, 1):
             types = {"eager": dtype, "column_scale": "i64", "column_error": "i64"}
-            constants = {"HAS_WOBBLE": bool(wobble), "ROWS": 16, "COLUMNS": 64}
-            yield f"measure_columns.{short}.{wobble}", measure.measure_columns, types, constants
+            for columns, rows in COLUMN_TILES.items():
+                tile = {"HAS_WOBBLE": bool(wobble), "ROWS": rows, "COLUMNS": columns}
+                yield f"measure_columns.{short}.{wobble}.{columns}", measure.measure_columns, types, tile
         for got in dict.fromkeys((short, "f64")):
             types = {"eager": dtype, "got": FLOATS[got]}
             yield f"join_compared.{short}.{got}", measure.join_compared, types, {"BLOCK": 1024, "TILE": TILE}

@@ -12,7 +12,7 @@ TINY = tl.constexpr(2.2250738585072014e-308)  # the smallest normal float64
 
 TINY32 = tl.constexpr(1.1754943508222875e-38)  # the smallest normal float32
 
-SUMS = tl.constexpr(6)  # of a program of measure_rows
+SUMS = tl.constexpr(7)  # of a program of measure_rows
 
 
 @triton.jit
@@ -47,13 +47,14 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
     """Row by row the largest finite magnitude of `exact` and the largest finite error of `eager` and `wobble`.
 
     sums (programs, SUMS): squares of exact, squared errors of eager, of wobble, elements whose NaN or Inf differ between exact and
-    eager, elements that broke (not finite in exact or eager, but finite in `base`), largest scale.
+    eager, elements that broke (not finite in exact or eager, but finite in `base`), largest scale, largest error.
     """
     square = tl.zeros((ROWS, LANES), tl.float64)
     eager_square = tl.zeros((ROWS, LANES), tl.float64)
     wobble_square = tl.zeros((ROWS, LANES), tl.float64)
     odd = tl.zeros((ROWS, LANES), tl.int32)
     largest = tl.zeros((ROWS,), tl.float64)
+    largest_error = tl.zeros((ROWS,), tl.float64)
     blocks = (rows + ROWS - 1) // ROWS
     for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
         scale = tl.zeros((ROWS, LANES), tl.float64)
@@ -79,13 +80,16 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
         row_largest = tl.reduce(scale, 1, larger)
         row = block * ROWS + tl.arange(0, ROWS)
         tl.store(row_scale + row, row_largest, mask=row < rows)
-        tl.store(row_error + row, tl.reduce(error, 1, larger), mask=row < rows)
+        row_largest_error = tl.reduce(error, 1, larger)
+        tl.store(row_error + row, row_largest_error, mask=row < rows)
         largest = larger(largest, row_largest)
+        largest_error = larger(largest_error, row_largest_error)
     mine = sums + tl.program_id(0) * SUMS
     tl.store(mine, tl.sum(square))
     tl.store(mine + 1, tl.sum(eager_square))
     tl.store(mine + 2, tl.sum(wobble_square))
     tl.store(mine + 5, tl.max(largest))
+    tl.store(mine + 6, tl.max(largest_error))
     differs = tl.zeros((ROWS, LANES), tl.int32)
     broken = tl.zeros((ROWS, LANES), tl.int32)
     if tl.sum(odd) > 0:  # rare: where NaN and Inf stand is looked at in a second round
@@ -105,18 +109,19 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
 @triton.jit
 def measure_columns(exact, eager, wobble, column_scale, column_error, period, lines, shift, parts, HAS_WOBBLE: tl.constexpr,
                     ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
-    """Column by column what measure_rows finds row by row: (column, line) is element line * period + column, and 2^shift <= COLUMNS
-    neighbours are one column. Both outputs are zero before, and float64 as its bits, which are ordered as numbers that are not negative.
+    """Column by column what measure_rows finds row by row. A column is elements line * period + (column << shift) + k, k < 2^shift, of
+    all lines. Both outputs are zero before, and float64 as its bits, which are ordered as numbers that are not negative.
     """
     program = tl.program_id(0).to(tl.int64)
-    lane = tl.arange(0, COLUMNS)
-    column = program // parts * COLUMNS + lane
+    column = program // parts * COLUMNS + tl.arange(0, COLUMNS)
     scale = tl.zeros((ROWS, COLUMNS), tl.float64)
     error = tl.zeros((ROWS, COLUMNS), tl.float64)
-    for line in range(program % parts * ROWS, lines, parts * ROWS):
-        rows = line + tl.arange(0, ROWS)
-        at = rows[:, None] * period + column[None, :]
-        mask = (rows < lines)[:, None] & (column < period)[None, :]
+    for first in range(program % parts * ROWS, lines << shift, parts * ROWS):
+        member = first + tl.arange(0, ROWS)
+        line = member >> shift
+        place = (column << shift)[None, :] + (member - (line << shift))[:, None]
+        at = (line * period)[:, None] + place
+        mask = (line < lines)[:, None] & (place < period)
         e = tl.load(exact + at, mask=mask, other=0.0)
         apart = tl.abs(tl.load(eager + at, mask=mask, other=0.0).to(tl.float64) - e)
         scale = larger(scale, tl.where(is_finite(e), tl.abs(e), 0.0))
@@ -124,26 +129,24 @@ def measure_columns(exact, eager, wobble, column_scale, column_error, period, li
         if HAS_WOBBLE:
             moved = tl.abs(tl.load(wobble + at, mask=mask, other=0.0) - e)
             error = larger(error, tl.where(moved < INFINITY, moved, 0.0))
-    scales = tl.reduce(scale, 0, larger)
-    errors = tl.reduce(error, 0, larger)
-    mask = column < period
-    if (1 << shift) == COLUMNS:  # all of it is one column: only the first lane says so
-        scales = tl.where(lane == 0, tl.max(scales), 0.0)
-        errors = tl.where(lane == 0, tl.max(errors), 0.0)
-        mask = mask & (lane == 0)
-    tl.atomic_max(column_scale + (column >> shift), scales.to(tl.int64, bitcast=True), mask=mask, sem="relaxed")
-    tl.atomic_max(column_error + (column >> shift), errors.to(tl.int64, bitcast=True), mask=mask, sem="relaxed")
+    there = (column << shift) < period
+    scales = tl.reduce(scale, 0, larger).to(tl.int64, bitcast=True)
+    errors = tl.reduce(error, 0, larger).to(tl.int64, bitcast=True)
+    tl.atomic_max(column_scale + column, scales, mask=there, sem="relaxed")
+    tl.atomic_max(column_error + column, errors, mask=there, sem="relaxed")
 
 
 @triton.jit
-def allow_columns(column_scale, column_error, totals, column_allowed, count, multiple, share, floor, BLOCK: tl.constexpr):
-    """The budgets of columns (src/verify/budget_columns.h), as float32."""
+def allow_columns(column_scale, column_error, totals, column_allowed, matters, count, multiple, share, floor, BLOCK: tl.constexpr):
+    """The budgets of columns (src/verify/budget_columns.h), as float32. `matters`, zero before, where any is less than a row's may be."""
     at = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = at < count
     scale = tl.load(column_scale + at, mask=mask, other=0.0)
     allowed = multiple * tl.load(column_error + at, mask=mask, other=0.0) + share * scale + floor * tl.minimum(tl.load(totals), 1.0)
     allowed = tl.where(scale > 0, tl.maximum(allowed.to(tl.float32), TINY32), INFINITY)
     tl.store(column_allowed + at, allowed, mask=mask)
+    strict = tl.sum((mask & (allowed < tl.load(totals + 7))).to(tl.int32))
+    tl.atomic_max(matters, strict.to(tl.int64), mask=strict > 0, sem="relaxed")
 
 
 @triton.jit
@@ -192,7 +195,7 @@ def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, mu
     """Joins what the programs of measure_rows found, at most BLOCK; one program.
 
     totals: scale, budget and eager error as root mean squares, typical relative error of a row, number of differing and of broken
-    elements, typical relative error of a row that has any. A typical one is the median over `samples` rows, every `stride`-th.
+    elements, typical relative error of a row that has any, a bound of all rows' budgets. A typical one is the median over `samples` rows, every `stride`-th.
     """
     at = tl.arange(0, BLOCK)
     mask = at < programs
@@ -202,6 +205,7 @@ def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, mu
     differing = tl.load(sums + at * SUMS + 3, mask=mask, other=0.0)
     broken = tl.load(sums + at * SUMS + 4, mask=mask, other=0.0)
     scales = tl.load(sums + at * SUMS + 5, mask=mask, other=0.0)
+    errors = tl.load(sums + at * SUMS + 6, mask=mask, other=0.0)
     sample = tl.arange(0, SAMPLES)
     row = sample.to(tl.int64) * stride
     scale = tl.load(row_scale + row, mask=sample < samples, other=0.0)
@@ -216,6 +220,7 @@ def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, mu
     typical, erring = medians_of(relative, scale > 0, (scale > 0) & (relative > 0))
     tl.store(totals + 3, typical)
     tl.store(totals + 6, erring)
+    tl.store(totals + 7, multiple * tl.maximum(tl.max(errors), tl.maximum(typical, erring) * tl.max(scales)) + floor * tl.max(scales))
 
 
 @triton.jit
@@ -246,9 +251,12 @@ def ratio_of(error, allowed):
 
 
 @triton.jit
-def column_of(start, at, length, period, shift):
-    """Of places of a row of this length that starts at this place of a line. It seldom takes a division for each."""
-    place = start + at
+def column_of(first, at, n, length, period, shift):
+    """Of places of rows of this length from `first` on. It seldom takes a division for each, nor one of 64 bits."""
+    if n <= 0x7FFFFFFF:
+        place = (first.to(tl.int32) % period.to(tl.int32)).to(tl.int64) + at
+    else:
+        place = first % period + at
     if length <= period:
         place = tl.where(place >= period, place - period, place)
     else:
@@ -257,9 +265,15 @@ def column_of(start, at, length, period, shift):
 
 
 @triton.jit
-def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, totals, found, n, length, rows, period, shift, multiple, floor,
-                 tolerance, ROWS: tl.constexpr, STEPS: tl.constexpr, LANES: tl.constexpr):  # fmt: skip
-    """Every element's error against the budget of its row and, where it is over that, of its column (`period` 0: there are none).
+def columns_matter(matters, period):
+    return tl.load(matters, mask=period > 0, other=0) > 0
+
+
+@triton.jit
+def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, matters, totals, found, n, length, rows, period, shift, multiple,
+                 floor, tolerance, ROWS: tl.constexpr, STEPS: tl.constexpr, LANES: tl.constexpr):  # fmt: skip
+    """Every element's error against the budget of its row and, where it is over that, of its column (`period` 0: there are none;
+    `matters` 0: none is over that).
 
     found (programs, 4): the largest error in terms of its budget, the first tile that has it, elements outside of KernelBench's
     tolerance, squared finite errors. Of a row the largest error is the one divided: rounding is monotonic, so that the ratio is the
@@ -288,14 +302,21 @@ def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, totals
         finite = tl.where(error < INFINITY, error, 0.0)
         square += tl.sum(finite * finite, 1)
         ratio = ratio_of(tl.reduce(error, 1, larger), allowed_of(noise, scale, typical, erring, multiple, floor)[:, None])
-        if period > 0:
-            column = column_of(first % period, at, length, period, shift)
-            most = tl.load(column_allowed + column, mask=mask, other=INFINITY).to(tl.float64)
-            over = tl.where(error > most, error, 0.0)
-            if tl.max(over) > 0:
-                ratio = larger(ratio, tl.reduce(ratio_of(over, most), 1, larger))
         place = tl.where(ratio > worst, tile, place)
         worst = larger(ratio, worst)
+    if columns_matter(matters, period):  # rare
+        for tile in range(tl.program_id(0), (rows + ROWS - 1) // ROWS * chunks, tl.num_programs(0)):
+            block = tile // chunks
+            first, at, mask = places_of(block * ROWS, (tile - block * chunks) * (STEPS * LANES), n, length, ROWS, STEPS, LANES)
+            e = tl.load(exact + first + at, mask=mask, other=0.0)
+            g = tl.load(got + first + at, mask=mask, other=0.0).to(tl.float64)
+            error = error_of(e, g)
+            if rescues:
+                error = excused(error, e, g, tl.load(eager + first + at, mask=mask, other=0.0).to(tl.float64))
+            most = tl.load(column_allowed + column_of(first, at, n, length, period, shift), mask=mask, other=INFINITY).to(tl.float64)
+            ratio = tl.reduce(tl.where(error > most, ratio_of(error, most), 0.0), 1, larger)
+            place = tl.where((ratio > worst) | ((ratio == worst) & (tile < place)), tile, place)
+            worst = larger(ratio, worst)
     top = tl.max(worst)
     mine = found + tl.program_id(0) * 4
     tl.store(mine, top)
@@ -305,8 +326,8 @@ def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, totals
 
 
 @triton.jit
-def join_compared(exact, eager, got, row_scale, row_error, column_allowed, column_error, totals, found, result, programs, n, length, rows,
-                  period, shift, tile_rows, tile_columns, multiple, floor, BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
+def join_compared(exact, eager, got, row_scale, row_error, column_allowed, column_error, matters, totals, found, result, programs, n, length,
+                  rows, period, shift, tile_rows, tile_columns, multiple, floor, BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
     """Joins what the programs of compare_rows found, at most BLOCK, and finds the place in the tile, at most TILE elements; one program.
 
     result: the largest ratio, its place, number of close elements, squared errors, and there: expected, got, budget, eager error.
@@ -337,7 +358,7 @@ def join_compared(exact, eager, got, row_scale, row_error, column_allowed, colum
     if rescues:
         error = excused(error, e, g, tl.load(eager + at, mask=mask, other=0.0).to(tl.float64))
     ratio = ratio_of(error, allowed)
-    if period > 0:
+    if columns_matter(matters, period):
         whose = at % period >> shift
         most = tl.load(column_allowed + whose, mask=mask, other=INFINITY).to(tl.float64)
         by_column = tl.where(error > most, ratio_of(error, most), 0.0)

@@ -176,6 +176,11 @@ void Expectation::Widen(const at::Tensor& wobble) {
 }
 
 void Expectation::RaiseRows(const at::Tensor& least) {
+  columns_.Matter();
+  Raise(least);
+}
+
+void Expectation::Raise(const at::Tensor& least) {
   if (!at::isFloatingType(dtype_) || exact_.numel() == 0) return;
   if (way_ == Way::kKernels) {
     row_error_ = at::maximum(row_error_, least);
@@ -190,9 +195,9 @@ void Expectation::RaiseRows(const at::Tensor& least) {
 
 void Expectation::RaiseRowsToNoise() {
   if (!at::isFloatingType(dtype_) || exact_.numel() == 0) return;
-  constexpr int kRmsEager = 2;  // among what total_rows gives
-  RaiseRows(way_ == Way::kKernels ? device_totals_.select(0, kRmsEager)
-                                  : at::full({}, totals().rms_eager, exact_.options()));
+  constexpr int kRmsEager = 2;  // among what total_rows gives; no row is allowed more than one was before
+  Raise(way_ == Way::kKernels ? device_totals_.select(0, kRmsEager)
+                              : at::full({}, totals().rms_eager, exact_.options()));
 }
 
 double Expectation::ErrorAt(int64_t index, double got) const {

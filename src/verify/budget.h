@@ -134,13 +134,14 @@ class Expectation {
     // What a row may rest on beside its own error, relative to its largest magnitude.
     double TypicalOf(double row_error) const { return row_error > 0 ? erring : typical; }
   };
-  static constexpr int64_t kTotals = 7, kResults = 8;  // numbers that the kernels give
+  static constexpr int64_t kTotals = 8, kResults = 8;  // numbers that the kernels give
 
   const Totals& totals() const;
   void SetTotals(const double* numbers) const;
   std::string Tiling() const;  // of the kernels for rows: "64"
   int64_t rows() const { return (exact_.numel() + row_length_ - 1) / row_length_; }
 
+  void Raise(const at::Tensor& least);  // every row's noise to this
   // Absolute, of a row with this largest error and this largest magnitude.
   double Allowed(double error, double scale) const;
   void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);

@@ -1,6 +1,7 @@
 #include "verify/budget_columns.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +13,13 @@ namespace tritogen {
 namespace {
 
 // What a program of measure_columns takes at once, as kernels/emit.py has it.
-constexpr int64_t kTileLines = 16, kTileColumns = 64;
+struct Tile {
+  int64_t columns, rows;
+
+  static Tile For(int64_t columns) { return columns <= 32 ? Tile{32, 16} : Tile{128, 4}; }
+};
+
+// All run at the same time where 132 multiprocessors have 5 each.
 constexpr int64_t kPrograms = 640;
 
 constexpr float kLeast = std::numeric_limits<float>::min();
@@ -32,9 +39,7 @@ ColumnLayout ColumnLayout::For(at::IntArrayRef sizes) {
     lines *= sizes[d];
     period /= sizes[d];
   }
-  while (layout.shift < kMostShift &&
-         (lines << layout.shift < kLeastElements || period >> layout.shift > kMostColumns))
-    ++layout.shift;
+  while (lines << layout.shift < kLeastElements || period >> layout.shift > kMostColumns) ++layout.shift;
   if (period > int64_t{1} << layout.shift) layout.period = period;
   return layout;
 }
@@ -61,16 +66,19 @@ void ColumnBudget::MeasureByKernels(const at::Tensor& exact, const at::Tensor& e
                                     const at::Tensor& wobble) {
   if (empty()) return;
   const int64_t count = layout_.count(), padded = count + count % 2;  // kernels ask for 16 bytes
-  const at::Tensor both = at::zeros({2, padded}, exact.options());
-  scale_ = both[0].narrow(0, 0, count);
-  error_ = both[1].narrow(0, 0, count);
-  const int64_t lines = exact.numel() / layout_.period, tiles = DivideUp(layout_.period, kTileColumns);
-  const int64_t parts = std::clamp<int64_t>(kPrograms / tiles, 1, DivideUp(lines, kTileLines));
-  LaunchBuiltin(
-      std::string("measure_columns.") + BuiltinDtype(eager.scalar_type()) + (wobble.defined() ? ".1" : ".0"),
-      tiles * parts,
-      {exact, eager, wobble.defined() ? wobble : exact, scale_, error_, layout_.period, lines, layout_.shift,
-       parts});
+  const at::Tensor zeros = at::zeros({2 * padded + 1}, exact.options());
+  scale_ = zeros.narrow(0, 0, count);
+  error_ = zeros.narrow(0, padded, count);
+  matters_ = zeros.narrow(0, 2 * padded, 1);
+  const int64_t lines = exact.numel() / layout_.period;
+  const Tile tile = Tile::For(count);
+  const int64_t tiles = DivideUp(count, tile.columns), most = DivideUp(lines << layout_.shift, tile.rows);
+  const int64_t parts = std::clamp<int64_t>(kPrograms / tiles, 1, most);
+  LaunchBuiltin(fmt::format("measure_columns.{}.{}.{}", BuiltinDtype(eager.scalar_type()),
+                            wobble.defined() ? 1 : 0, tile.columns),
+                tiles * parts,
+                {exact, eager, wobble.defined() ? wobble : exact, scale_, error_, layout_.period, lines,
+                 layout_.shift, parts});
 }
 
 void ColumnBudget::AllowByLoops(const Rule& rule, double scale) {
@@ -88,12 +96,18 @@ void ColumnBudget::AllowByLoops(const Rule& rule, double scale) {
 void ColumnBudget::AllowByKernels(const Rule& rule, const at::Tensor& totals) {
   if (empty()) return;
   allowed_ = at::empty({layout_.count()}, scale_.options().dtype(at::kFloat));
-  LaunchBuiltin("allow_columns", DivideUp(layout_.count(), 1024),
-                {scale_, error_, totals, allowed_, layout_.count(), rule.multiple, rule.share, rule.floor});
+  LaunchBuiltin(
+      "allow_columns", DivideUp(layout_.count(), 1024),
+      {scale_, error_, totals, allowed_, matters_, layout_.count(), rule.multiple, rule.share, rule.floor});
 }
 
 void ColumnBudget::Widen(const ColumnBudget& other) {
   if (!empty()) error_ = at::maximum(error_, other.error_);
+  Matter();
+}
+
+void ColumnBudget::Matter() {
+  if (matters_.defined()) matters_.view(at::kLong).fill_(1);
 }
 
 }  // namespace tritogen

@@ -16,7 +16,6 @@ namespace tritogen {
 struct ColumnLayout {
   static constexpr int64_t kLeastElements = 8;  // of a column
   static constexpr int64_t kMostColumns = int64_t{1} << 22;
-  static constexpr int64_t kMostShift = 6;  // of the kernel; wins over the others
 
   int64_t period = 0;  // 0: the output is no more than one column
   int64_t shift = 0;
@@ -50,17 +49,22 @@ class ColumnBudget {
   // The same by a kernel, of one or two (`wobble` may be undefined). A GPU is not waited for.
   void MeasureByKernels(const at::Tensor& exact, const at::Tensor& eager, const at::Tensor& wobble);
 
-  // `totals`: float64, where the output's scale comes first.
+  // `totals`: float64, as the kernel total_rows gives them.
   void AllowByLoops(const Rule& rule, double scale);
   void AllowByKernels(const Rule& rule, const at::Tensor& totals);
 
   // Counts the noise of another, of the same output; then Allow is due.
   void Widen(const ColumnBudget& other);
+  // For kernels: rows may be allowed more from now on than they were when columns were given their budgets.
+  void Matter();
+
+  // One number of 64 bits. 0: no column allows less than some row, as where all is of one scale.
+  const at::Tensor& matters() const { return matters_; }
 
  private:
   ColumnLayout layout_;
   at::Tensor scale_, error_;  // (count), float64, absolute
-  at::Tensor allowed_;
+  at::Tensor allowed_, matters_;
 };
 
 }  // namespace tritogen

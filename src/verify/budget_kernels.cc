@@ -26,7 +26,7 @@ struct Tile {
 // All run at the same time where 132 multiprocessors have 5 each; what they find is joined by one program,
 // which takes at most 1024.
 constexpr int64_t kMostPrograms = 640;
-constexpr int64_t kSums = 6, kFound = 4;  // numbers that each program leaves
+constexpr int64_t kSums = 7, kFound = 4;  // numbers that each program leaves
 
 int64_t DivideUp(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -114,14 +114,17 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
   const ColumnLayout& layout = columns_.layout();
   const at::Tensor& column_allowed = columns_.empty() ? row_error_ : columns_.allowed();
   const at::Tensor& column_error = columns_.empty() ? row_error_ : columns_.error();
-  LaunchBuiltin("compare_rows." + dtype + "." + of + "." + Tiling(), programs,
-                {exact_, eager_, values, row_scale_, row_error_, column_allowed, device_totals_, found, n,
-                 row_length_, rows, layout.period, layout.shift, rule.multiple, rule.floor, rule.allclose});
+  const at::Tensor& matters = columns_.empty() ? row_error_ : columns_.matters();
+  LaunchBuiltin(
+      "compare_rows." + dtype + "." + of + "." + Tiling(), programs,
+      {exact_, eager_, values, row_scale_, row_error_, column_allowed, matters, device_totals_, found, n,
+       row_length_, rows, layout.period, layout.shift, rule.multiple, rule.floor, rule.allclose});
   LaunchBuiltin("join_compared." + dtype + "." + of, 1,
-                {exact_,        eager_,         values,        row_scale_,   row_error_, column_allowed,
-                 column_error,  device_totals_, found,         result,       programs,   n,
-                 row_length_,   rows,           layout.period, layout.shift, tile.rows,  tile.columns,
-                 rule.multiple, rule.floor});
+                {exact_,         eager_,       values,    row_scale_,     row_error_,
+                 column_allowed, column_error, matters,   device_totals_, found,
+                 result,         programs,     n,         row_length_,    rows,
+                 layout.period,  layout.shift, tile.rows, tile.columns,   rule.multiple,
+                 rule.floor});
   return {result, this};
 }
 
