@@ -354,11 +354,26 @@ def _reset_first_time(tuner: Autotuner, kwargs: dict[str, Any]) -> None:
 
 
 def _run_hook(hook: Any, arguments: dict[str, Any], hooked: list[Step]) -> None:
-    """Runs the pre_hook of one variant. Its steps stand before the launch, equal ones of several variants once."""
+    """Runs the pre_hook of one variant. Its steps stand before the launch, equal ones of several variants once; launches
+    among them are steps of their own, not variants."""
+    global _variants
     steps = current().tape.steps
     mark = len(steps)
-    hook(arguments)
-    for step in steps[mark:]:
-        if any((s.function, s.args, s.kwargs) == (step.function, step.args, step.kwargs) for s in hooked):
-            steps.remove(step)
-        hooked.append(step)
+    outer, _variants = _variants, None
+    try:
+        hook(arguments)
+    finally:
+        _variants = outer
+    added = steps[mark:]
+    del steps[mark:]
+    for step in added:
+        if not any(_does_again(step, earlier) for earlier in hooked):
+            steps.append(step)
+            hooked.append(step)
+
+
+def _does_again(step: Step, earlier: Step) -> bool:
+    """Both do the same, and make nothing that a later step could be given."""
+    makes = any(out not in step.uses for out in step.outs) or step.data is not None
+    did = (earlier.function, earlier.args, earlier.kwargs, earlier.variants)
+    return not makes and (step.function, step.args, step.kwargs, step.variants) == did
