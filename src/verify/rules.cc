@@ -39,6 +39,12 @@ std::optional<Objection> CompareOutput(int index, const TensorMeta& want, const 
                                  DtypeName(got.dtype), DtypeName(want.dtype)),
                      "", evidence};
   }
+  if (want.on_cuda != got.on_cuda) {
+    auto device = [](const TensorMeta& meta) { return meta.on_cuda ? "the GPU" : "the CPU"; };
+    return Reject(
+        "contract",
+        fmt::format("output {} lies on {}, the reference's on {}", index, device(got), device(want)), place);
+  }
   return std::nullopt;
 }
 
@@ -148,8 +154,32 @@ std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candid
   return std::nullopt;
 }
 
+std::string NoteOfLayout(const Plan& reference, const Plan& candidate) {
+  const std::vector<TensorId> want = TensorLeaves(reference.outputs), got = TensorLeaves(candidate.outputs);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const TensorMeta &ours = reference.tensors[want[i]], &theirs = candidate.tensors[got[i]];
+    for (size_t d = 0; d < ours.sizes.size() && ours.numel() > 0; ++d) {
+      if (ours.sizes[d] == 1 || ours.strides[d] == theirs.strides[d]) continue;
+      return fmt::format(
+          "output {} has the strides {}, the reference's has {}: what asks for one layout, as "
+          "view() does, may work with one and not with the other",
+          i, ShapeText(theirs.strides), ShapeText(ours.strides));
+    }
+  }
+  return "";
+}
+
 std::string NoteOfSharing(const Plan& reference, const Plan& candidate) {
   const std::vector<TensorId> want = TensorLeaves(reference.outputs), got = TensorLeaves(candidate.outputs);
+  for (size_t i = 0; i < got.size(); ++i) {
+    const auto original = Owner(reference, want[i]);
+    if (!original || Owner(candidate, got[i])) continue;
+    return fmt::format(
+        "output {} is a new tensor, the reference's is {} itself: what a caller writes into it changes that "
+        "no "
+        "more",
+        i, *original);
+  }
   for (size_t i = 0; i < got.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (reference.tensors[want[i]].storage == reference.tensors[want[j]].storage) continue;
@@ -161,6 +191,29 @@ std::string NoteOfSharing(const Plan& reference, const Plan& candidate) {
     }
   }
   return "";
+}
+
+std::optional<Objection> CheckHostCopies(const Plan& reference, const Plan& candidate, const Flow& flow) {
+  auto leaves = [](const Plan& plan, const Step& step) {
+    bool from_gpu = false, to_cpu = false;
+    ForEachUse(step, [&](TensorId id) { from_gpu |= plan.tensors[id].on_cuda; });
+    ForEachResult(step, [&](TensorId id) { to_cpu |= !plan.tensors[id].on_cuda; });
+    return from_gpu && to_cpu;
+  };
+  for (const Step& step : reference.run) {
+    if (leaves(reference, step)) return std::nullopt;
+  }
+  for (size_t i = 0; i < candidate.run.size(); ++i) {
+    const auto* aten = std::get_if<AtenStep>(&candidate.run[i]);
+    if (aten == nullptr || !flow.run[i] || !leaves(candidate, candidate.run[i])) continue;
+    return Reject(
+        "host_copy",
+        fmt::format("{} copies from the GPU to the CPU, the reference does not: the host would wait "
+                    "for it in every call, and no time that is measured here shows that",
+                    aten->op),
+        {{"op", aten->op}, {"line", aten->line}});
+  }
+  return std::nullopt;
 }
 
 std::optional<Objection> CheckAddresses(const Plan& candidate) {

@@ -29,9 +29,17 @@ std::optional<Objection> CheckContract(const Plan& reference, const Plan& candid
 // its elements share memory, where the reference's is nothing of the kind. Rule "output_aliases".
 std::optional<Objection> CheckAliasing(const Plan& reference, const Plan& candidate);
 
-// Two outputs of the candidate lie in one place, the reference's do not. No fault: honest programs return
-// views of what they computed once. Empty: nothing of the kind.
+// Two outputs of the candidate lie in one place, the reference's do not, or the reference returns an input or
+// its state itself, the candidate something new. No fault: honest programs return views of what they computed
+// once. Empty: nothing of the kind.
 std::string NoteOfSharing(const Plan& reference, const Plan& candidate);
+
+// An output has other strides than the reference's. No fault either. Empty: none.
+std::string NoteOfLayout(const Plan& reference, const Plan& candidate);
+
+// A call copies from the GPU to the CPU, and none of the reference's does: everything is replayed on one
+// device, where that costs next to nothing. Rule "host_copy".
+std::optional<Objection> CheckHostCopies(const Plan& reference, const Plan& candidate, const Flow& flow);
 
 // A kernel turns a pointer into a number: no other call's buffers lie where this one's do. Rule
 // "raw_pointer".

@@ -70,6 +70,7 @@ class Judgement {
     } else {
       verdict_.outcome = Outcome::kPassed;
       Note(NoteOfSharing(task_.plan, given_));
+      Note(NoteOfLayout(task_.plan, given_));
       if (whole) NoteState();
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size() + fresh_);
     }
@@ -89,6 +90,7 @@ class Judgement {
     }
     if (auto objection = CheckAliasing(task_.plan, plan_)) return objection;
     if (auto objection = CheckRandom(task_.plan, plan_, flow_)) return objection;
+    if (auto objection = CheckHostCopies(task_.plan, plan_, flow_)) return objection;
     if (auto objection = CheckAddresses(plan_)) return objection;
     const bool by_name = MatchesByName(task_, plan_);
     if (!by_name && task_.unfinished) {
