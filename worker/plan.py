@@ -44,7 +44,7 @@ class Phases:
 def flatten_outputs(value: Any) -> tuple[list[Any], str]:
     """Leaves of what the program returned, and how they are packed."""
     if isinstance(value, dict):
-        parts = [(json.dumps(str(key)) + ":", item) for key, item in value.items()]
+        parts = [(_key(key) + ":", item) for key, item in value.items()]
         opening, closing = "{", "}"
     elif isinstance(value, (list, tuple)):
         parts = [("", item) for item in value]
@@ -58,6 +58,13 @@ def flatten_outputs(value: Any) -> tuple[list[Any], str]:
         leaves += inner
         texts.append(prefix + text)
     return leaves, opening + ",".join(texts) + closing
+
+
+def _key(key: Any) -> str:
+    """The key of a dict: text or a number, which are not the same."""
+    if type(key) not in (str, int) or not -(1 << 63) <= (0 if type(key) is str else key) < 1 << 63:
+        _cannot("contract", f"a dict has a {type(key).__name__} among its keys; use text or numbers", 0)
+    return json.dumps(key)
 
 
 class _Comparable:

@@ -320,9 +320,11 @@ std::string Wrapper::Outputs() const {
   std::string out;
   size_t next = 0;
   char quote = 0;
+  bool escaped = false;
   for (char c : plan_.structure) {
     if (quote) {
-      if (c == quote) quote = 0;
+      if (c == quote && !escaped) quote = 0;
+      escaped = c == '\\' && !escaped;
     } else if (c == '"' || c == '\'') {
       quote = c;
     } else if (c == '*' && next < plan_.outputs.size()) {

@@ -188,10 +188,15 @@ class StructureReader {
     if (!Take(c)) Fail("structure: expected '{}' at byte {}", c, at_);
   }
 
+  // Text, or a number.
   void Key() {
-    Expect('"');
-    while (Next() != '"' && at_ < text_.size()) at_ += Next() == '\\' ? 2 : 1;
-    Expect('"');
+    auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const bool number = Take('-') || is_digit(Next());
+    if (number && !is_digit(Next())) Fail("structure: expected a number at byte {}", at_);
+    while (number && is_digit(Next())) ++at_;
+    if (!number) Expect('"');
+    while (!number && Next() != '"' && at_ < text_.size()) at_ += Next() == '\\' ? 2 : 1;
+    if (!number) Expect('"');
     Expect(':');
   }
 
