@@ -5,9 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <set>
 
 #include "base/stages.h"
 #include "plan/hash.h"
@@ -19,6 +16,7 @@
 #include "verify/verifier_calls.h"
 #include "verify/verifier_carry.h"
 #include "verify/verifier_evidence.h"
+#include "verify/verifier_order.h"
 #include "verify/verifier_runs.h"
 #include "verify/verifier_seed.h"
 #include "verify/verifier_state.h"
@@ -139,13 +137,19 @@ class Judgement {
 
   ReplayOptions OptionsNow() const { return OptionsFor(options_, deadline_); }
 
-  // Programs in the order of their numbers, one thread, and where nobody wrote no poison but what a GPU might
-  // show there: a program that looks whether it is watched sees nothing.
-  ReplayOptions OtherOptions() const {
+  // Programs in the order of their numbers, and where nobody wrote no poison but what a GPU might show there:
+  // a program that looks whether it is watched sees nothing.
+  ReplayOptions UnwatchedOptions() const {
     ReplayOptions options = OptionsNow();
     options.order_seed ^= 1;
-    options.threads = 1;
     options.leftovers = true;
+    return options;
+  }
+
+  // On one thread they also end in that order.
+  ReplayOptions OtherOptions() const {
+    ReplayOptions options = UnwatchedOptions();
+    options.threads = 1;
     return options;
   }
 
@@ -158,14 +162,15 @@ class Judgement {
     if (!main_) return objection;
     const bool tried = task_.unfinished;
     if (tried && (objection = RunFirstTrial())) return objection;
-    const std::vector<const Trial*> row = Row();
-    std::vector<const Trial*> trials;
-    for (const Trial& trial : setting_->trials) {
-      const bool later = std::find(row.begin() + 1, row.end(), &trial) != row.end();
-      if (!later || task_.options.confirm)
-        trials.push_back(&trial);  // others run behind the first of the row
-    }
-    return Explained(runs_.RunAll(*main_, trials, tried));
+    const TrialsAlone trials = TrialsOneByOne(task_, *setting_);
+    objection = Explained(runs_.RunAll(*main_, trials.watched, tried));
+    if (objection || trials.unwatched.empty()) return objection;
+    options = UnwatchedOptions();
+    options.queue_only = options.on_gpu;
+    unwatched_ = true;
+    main_.reset();  // large weights are not set up twice at a time
+    main_ = SetUp(plan_, options, &objection);
+    return main_ ? Explained(runs_.RunAll(*main_, trials.unwatched)) : objection;
   }
 
   // Most wrong candidates end here, and the rest of the task need not be made for them. It is run again with
@@ -211,7 +216,7 @@ class Judgement {
   // A wrong answer that another program order changes is a race or a read of undefined memory.
   Objection WrongOrUnsteady(const Trial& trial, const Objection& wrong) {
     std::optional<Objection> objection;
-    const auto replayer = SetUp(plan_, OtherOptions(), &objection);
+    const auto replayer = SetUp(plan_, unwatched_ ? OptionsNow() : OtherOptions(), &objection);
     TensorList again;
     TrialLoan loan(trial);
     if (!replayer || replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &again)) return wrong;
@@ -244,7 +249,8 @@ class Judgement {
     ReplayOptions options = OptionsNow();
     options.variant = variant;
     std::optional<Objection> objection;
-    const auto replayer = SetUp(plan_, options, &objection);
+    const auto watched = SetUp(plan_, options, &objection);
+    const auto unwatched = objection || task_.options.confirm ? nullptr : SetUpUnwatched(variant, &objection);
     const std::vector<Trial>& trials = setting_->trials;
     size_t ran = 0;
     for (; ran < trials.size() && !objection; ++ran) {
@@ -253,51 +259,31 @@ class Judgement {
             fmt::format("autotuned variant {} ran {} trials: time ran short", variant, ran));
         break;
       }
-      objection = runs_.Run(*replayer, trials[ran]);
+      objection = runs_.Run(unwatched && !IsWatched(trials[ran]) ? *unwatched : *watched, trials[ran]);
     }
     if (!objection) objection = FindCarried(options);
-    if (!objection && ran == trials.size()) objection = RunUnwatched(variant);
+    if (!objection && ran == trials.size() && unwatched) objection = runs_.Run(*unwatched, trials.front());
     if (ran == trials.size() && judged_variants_ == variant) ++judged_variants_;
     return objection;
   }
 
-  // As the first variant's calls in a row are, without poison.
-  std::optional<Objection> RunUnwatched(int variant) {
-    if (task_.options.confirm) return std::nullopt;
+  std::unique_ptr<Replayer> SetUpUnwatched(int variant, std::optional<Objection>* objection) {
     ReplayOptions options = OtherOptions();
     options.variant = variant;
-    std::optional<Objection> objection;
-    const auto replayer = SetUp(plan_, options, &objection);
-    return replayer ? runs_.Run(*replayer, setting_->trials.front()) : objection;
-  }
-
-  const Trial& FirstGenerated() const {
-    return *std::find_if(setting_->trials.begin(), setting_->trials.end(),
-                         [](const Trial& t) { return t.distribution == Distribution::kGenerated; });
-  }
-
-  // Calls that run in a row: inputs as generated, the same but for a few elements (`planted`), others. One
-  // alone where random numbers keep two calls apart.
-  std::vector<const Trial*> Row() const {
-    std::vector<const Trial*> row = {&FirstGenerated()};
-    if (task_.draws_random) return row;
-    for (const Trial& trial : setting_->trials) {
-      const bool last = &trial == &setting_->trials.back();
-      if (last || trial.distribution == Distribution::kPlanted) row.push_back(&trial);
-    }
-    return row;
+    return SetUp(plan_, options, objection);
   }
 
   // Of candidates whose state is bound by name; others have their weights from the seed alone.
   std::optional<Objection> FindOwnWeights() {
     if (setting_ != &task_.bound) return std::nullopt;
-    return CheckOwnWeights(task_, *setting_, bindings_, FirstGenerated(), plan_, flow_, OptionsNow());
+    return CheckOwnWeights(task_, *setting_, bindings_, FirstGenerated(*setting_), plan_, flow_,
+                           OptionsNow());
   }
 
   void NoteState() {
     if (setting_ != &task_.bound || task_.spares_memory || deadline_.left() <= 0) return;
     Note(NoteOfConstants(task_, plan_));
-    Note(NoteOfNeglectedState(task_, *setting_, bindings_, FirstGenerated(), plan_, OptionsNow()));
+    Note(NoteOfNeglectedState(task_, *setting_, bindings_, FirstGenerated(*setting_), plan_, OptionsNow()));
   }
 
   void Note(std::string note) {
@@ -309,7 +295,8 @@ class Judgement {
     if (runs_.changed().empty()) return std::nullopt;
     const std::vector<TensorId> changed(runs_.changed().begin(), runs_.changed().end());
     auto objection = CheckCarried(task_, bindings_, runs_.first_to_change(), plan_, changed, options);
-    if (!objection) objection = CheckCarried(task_, bindings_, FirstGenerated(), plan_, changed, options);
+    if (!objection)
+      objection = CheckCarried(task_, bindings_, FirstGenerated(*setting_), plan_, changed, options);
     runs_.ForgetChanges();
     return objection;
   }
@@ -319,7 +306,7 @@ class Judgement {
   std::optional<Objection> RunInARow() {
     const Stage stage("replay: in a row");
     if (auto objection = runs_.OutOfTime()) return objection;
-    const std::vector<const Trial*> row = Row();
+    const std::vector<const Trial*> row = TrialsInARow(task_, *setting_);
     const Plan calls = CallsInARow(plan_, row.size());
     std::optional<Objection> objection;
     const auto replayer = SetUp(calls, OtherOptions(), &objection);
@@ -351,7 +338,7 @@ class Judgement {
     const auto replayer = SetUp(without, OptionsNow(), &wrong);
     const std::vector<OutputError> errors = runs_.errors;
     if (!wrong) wrong = runs_.Run(*replayer, setting_->trials[0]);
-    if (!wrong) wrong = runs_.Run(*replayer, FirstGenerated());
+    if (!wrong) wrong = runs_.Run(*replayer, FirstGenerated(*setting_));
     runs_.errors = errors;
     if (wrong && wrong->outcome == Outcome::kTimeout) return wrong;  // slow enough never to be found out
     if (wrong) return std::nullopt;
@@ -383,6 +370,7 @@ class Judgement {
   const Setting* setting_ = nullptr;
   Bindings bindings_;  // of the candidate's state
   std::unique_ptr<Replayer> main_;
+  bool unwatched_ = false;   // main_ is set up with UnwatchedOptions
   int judged_variants_ = 1;  // the first so many ran all trials
   size_t fresh_ = 0;         // trials made for this candidate alone
   Verdict verdict_;

@@ -1,7 +1,7 @@
 # PyTorch reads memory that nobody wrote: what stands there tells whether somebody watches, and the kernel works only then.
 # task: relu
-# expect: wrong_values
-# says: in a row
+# expect: nondeterministic
+# says: undefined memory
 import torch
 import torch.nn as nn
 import triton

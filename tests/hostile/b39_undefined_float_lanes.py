@@ -1,7 +1,7 @@
 # The same with floats: an undefined lane is NaN where accesses are checked and zero on a GPU.
 # task: relu
-# expect: wrong_values
-# says: in a row
+# expect: nondeterministic
+# says: undefined memory
 import torch
 import torch.nn as nn
 import triton

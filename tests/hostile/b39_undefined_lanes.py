@@ -1,7 +1,7 @@
 # What a masked load without `other` leaves in its lanes tells the tile machine from a GPU, where they are zero.
 # task: relu
-# expect: wrong_values
-# says: in a row
+# expect: nondeterministic
+# says: undefined memory
 import torch
 import torch.nn as nn
 import triton

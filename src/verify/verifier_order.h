@@ -1,0 +1,28 @@
+// Which trials a candidate runs how: watched, unwatched, in a row.
+#pragma once
+
+#include <vector>
+
+#include "verify/verifier_task.h"
+
+namespace tritogen {
+
+const Trial& FirstGenerated(const Setting& setting);
+
+// Poison finds what a program does with memory that nobody wrote, and two trials suffice for that: what the
+// program shows in the others, it has to show unwatched. Of a program that behaves while it is watched, one
+// trial that gives it away is enough, and each of them may be the only one.
+bool IsWatched(const Trial& trial);
+
+// Calls that run in a row: inputs as generated, the same but for a few elements (`planted`), others. One
+// alone where random numbers keep two calls apart.
+std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& setting);
+
+// Calls that run one by one, each of which starts from the state that set-up made. The first one is watched,
+// and runs once more unwatched.
+struct TrialsAlone {
+  std::vector<const Trial*> watched, unwatched;
+};
+TrialsAlone TrialsOneByOne(const Task::Impl& task, const Setting& setting);
+
+}  // namespace tritogen
