@@ -156,14 +156,15 @@ def transform(x, out, stats, seed, n, strength, number, step, size0, stride0, si
 
 
 @triton.jit
-def plant(out, stats, place0, place1, place2, place3, value0, value1, value2, value3, strength):
-    """Writes four values, in spreads, into `out`, which holds the generated ones. Places may be equal."""
+def plant(out, stats, place0, place1, place2, place3, value0, value1, value2, value3, strength, number):
+    """Writes four values into `out`, which holds the generated ones: in spreads, the last two in `number`s where it is not 0. Places may be equal."""
     spread = tl.load(stats + 1) * strength
+    last = tl.where(number > 0, number.to(tl.float64), spread)
     if tl.load(stats + 4) == 0:
         tl.store(out + place0, (value0 * spread).to(out.dtype.element_ty))
         tl.store(out + place1, (value1 * spread).to(out.dtype.element_ty))
-        tl.store(out + place2, (value2 * spread).to(out.dtype.element_ty))
-        tl.store(out + place3, (value3 * spread).to(out.dtype.element_ty))
+        tl.store(out + place2, (value2 * last).to(out.dtype.element_ty))
+        tl.store(out + place3, (value3 * last).to(out.dtype.element_ty))
 
 
 @triton.jit

@@ -55,14 +55,17 @@ at::Tensor Permuted(const at::Tensor& x, const Random& random) {
   return x.contiguous().flatten().index_select(0, order).view(x.sizes());
 }
 
-// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them.
+// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them. At
+// full strength one or two of them hold what overflows in exponentials, as in `large`.
 at::Tensor Planted(const at::Tensor& x, double strength, const Random& random) {
   const int64_t count = std::clamp<int64_t>(x.numel() / 4, 1, 4);
   const at::Tensor places = random.Indices(x.numel(), count);
   const double sign = random.Number(0, 1) < 0.5 ? -1 : 1;
   const at::Tensor signs = sign * (1 - 2 * at::arange(count, random.options()).remainder(2));
-  const at::Tensor sizes = at::pow(10.0, random.Uniform({count}, 0.5, 2));
-  const at::Tensor values = signs * sizes * (strength * Spread(x));
+  at::Tensor sizes = at::pow(10.0, random.Uniform({count}, 0.5, 2)) * (strength * Spread(x));
+  if (strength == 1 && count > 2)
+    sizes.slice(0, 2).copy_(random.Uniform({count - 2}, kLeastLarge, kMostLarge));
+  const at::Tensor values = signs * sizes;
   return x.contiguous().flatten().index_put({places}, values).view(x.sizes());
 }
 
@@ -75,7 +78,7 @@ at::Tensor Large(const at::Tensor& x, double strength, const Random& random) {
     scaled = scaled * at::pow(10.0, random.Uniform(slices, -1, 0));
   }
   const double most = scaled.abs().max().item<double>();
-  return scaled * (random.Number(150, 500) * strength / (most > 0 ? most : 1));
+  return scaled * (random.Number(kLeastLarge, kMostLarge) * strength / (most > 0 ? most : 1));
 }
 
 // Powers of ten in every line of elements, along whatever dimension: small ones on one half of it, wherever
@@ -170,6 +173,25 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   return at::empty_like(x).copy_(changed);
 }
 
+// Some programs look at the beginning of a tensor to see whether its values are the usual ones.
+bool LeavesBeginning(Distribution distribution) {
+  return distribution == Distribution::kFlipped || distribution == Distribution::kShifted ||
+         distribution == Distribution::kLarge;
+}
+
+// Puts the first tenth or more of what was generated, in the order of memory, back in front of what was made
+// of it.
+void RestoreBeginning(const at::Tensor& x, const at::Tensor& changed, const Random& random) {
+  const auto count = static_cast<int64_t>(random.Number(0.1, 0.3) * static_cast<double>(x.numel()));
+  changed.as_strided({count}, {1}).copy_(x.as_strided({count}, {1}));
+}
+
+// Magnitudes as they were made, signs as they were generated.
+at::Tensor WithSignsOf(const at::Tensor& x, const at::Tensor& changed) {
+  const at::Tensor signed_values = changed.to(at::kDouble).abs().copysign(x.to(at::kDouble));
+  return at::empty_like(x).copy_(signed_values);
+}
+
 bool IsAscending(const at::Tensor& x) {
   if (x.dim() == 0 || x.size(-1) == 0) return false;
   const int64_t n = x.size(-1);
@@ -206,7 +228,7 @@ std::string_view DistributionName(Distribution distribution) {
 }
 
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
-                                  uint64_t seed, double strength) {
+                                  uint64_t seed, double strength, bool keep_signs) {
   const Random random(seed, DeviceOf(generated));
   std::vector<at::Tensor> inputs;
   // Which inputs are flipped: a random set that is not empty.
@@ -214,7 +236,12 @@ std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<a
   for (size_t i = 0; i < generated.size(); ++i) {
     const bool chosen = i == always || random.Number(0, 1) < 0.5;
     const bool skip = distribution == Distribution::kFlipped && !chosen;
-    inputs.push_back(skip ? generated[i] : TransformOne(distribution, generated[i], strength, random));
+    const at::Tensor& x = generated[i];
+    inputs.push_back(skip ? x : TransformOne(distribution, x, strength, random));
+    at::Tensor& changed = inputs.back();
+    if (changed.is_same(x) || !at::isFloatingType(x.scalar_type())) continue;
+    if (keep_signs) changed = WithSignsOf(x, changed);
+    if (LeavesBeginning(distribution)) RestoreBeginning(x, changed, random);
   }
   return inputs;
 }

@@ -25,12 +25,16 @@ enum class Distribution {
 };
 std::string_view DistributionName(Distribution distribution);
 
+// The largest magnitude of kLarge lies between them.
+inline constexpr double kLeastLarge = 150, kMostLarge = 500;
+
 // New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps. Integer tensors stay as generated; of bool
 // tensors some elements are redrawn. Floating tensors that hold at most two different values (masks, labels)
-// are only permuted.
+// are only permuted. Where all of a tensor would be flipped, shifted or large, its beginning is left as it
+// was generated: a program that looks there sees nothing unusual. `keep_signs`: only magnitudes change.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
-                                  uint64_t seed, double strength);
+                                  uint64_t seed, double strength, bool keep_signs = false);
 
 // Lines along the last dimension of what is `searched` are in order again, where those of all generated lines
 // are: eager PyTorch's own answer means nothing otherwise.

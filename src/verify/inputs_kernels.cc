@@ -73,21 +73,24 @@ void Launch(const Change& change, const at::Tensor& x, const at::Tensor& out, co
                  dims[3].first, dims[3].second});
 }
 
-// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them.
+// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them. At
+// full strength one or two hold magnitudes as in `large`.
 void Plant(const at::Tensor& out, const at::Tensor& stats, double strength, const Random& random) {
   const int64_t n = out.numel(), count = std::clamp<int64_t>(n / 4, 1, 4);
   const double sign = random.Number(0, 1) < 0.5 ? -1 : 1;
   std::array<int64_t, 4> places{};
   std::array<double, 4> values{};
+  const bool far = strength == 1 && count > 2;
   for (int64_t i = 0; i < 4; ++i) {
     const int64_t from = i % count;  // of the last ones, the earlier places and values once more
     places[i] = i < count ? random.Seed() % n : places[from];
-    values[i] =
-        i < count ? sign * (i % 2 == 0 ? 1 : -1) * std::pow(10.0, random.Number(0.5, 2)) : values[from];
+    const double size =
+        far && i > 1 ? random.Number(kLeastLarge, kMostLarge) : std::pow(10.0, random.Number(0.5, 2));
+    values[i] = i < count ? sign * (i % 2 == 0 ? 1 : -1) * size : values[from];
   }
   LaunchBuiltin(std::string("plant.") + BuiltinDtype(out.scalar_type()), 1,
                 {out, stats, places[0], places[1], places[2], places[3], values[0], values[1], values[2],
-                 values[3], strength});
+                 values[3], strength, far ? 1.0 : 0.0});
 }
 
 Change ChangeFor(Distribution distribution, const at::Tensor& x, double strength, const Random& random) {
@@ -153,7 +156,8 @@ void TransformInto(const at::Tensor& out, Distribution distribution, const at::T
   }
   const at::Tensor unscaled = at::empty_like(x);
   Launch(ChangeFor(distribution, x, strength, random), x, unscaled, stats, random);
-  Launch({"scaled", 1, random.Number(150, 500) * strength}, unscaled, out, Statistics(unscaled), random);
+  Launch({"scaled", 1, random.Number(kLeastLarge, kMostLarge) * strength}, unscaled, out,
+         Statistics(unscaled), random);
 }
 
 }  // namespace

@@ -67,7 +67,9 @@ TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
   const double by_row = (rows.max() / rows.min()).item<double>(),
                by_column = (columns.max() / columns.min()).item<double>();
   EXPECT_GT(std::max(by_row, by_column), 50);
-  EXPECT_TRUE(Transform(Distribution::kFlipped, in, 3, 1)[0].equal(-in[0]));
+  const at::Tensor flipped = Transform(Distribution::kFlipped, in, 3, 1)[0];
+  EXPECT_TRUE(flipped.abs().equal(in[0]));
+  EXPECT_GT((flipped < 0).sum().item<int64_t>(), 64 * 64 * 2 / 3);
   EXPECT_GT(std::abs(Transform(Distribution::kShifted, in, 3, 1)[0].mean().item<double>() - 0.5), 0.25);
   const at::Tensor spikes = Transform(Distribution::kSpikes, in, 3, 1)[0];
   const auto changed = spikes.ne(in[0]).sum().item<int64_t>();
@@ -82,6 +84,32 @@ TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
     const at::Tensor lines = large.amax(d);
     EXPECT_GT((lines.max() / lines.min()).item<double>(), 4);
   }
+}
+
+TEST(Inputs, TheBeginningIsLeftWhereAllElseChanges) {
+  const at::Tensor x = at::rand({64, 64}).t();
+  for (const Distribution d : {Distribution::kFlipped, Distribution::kShifted, Distribution::kLarge}) {
+    const at::Tensor changed = Transform(d, {x}, 3, 1)[0].t().flatten().ne(x.t().flatten());
+    EXPECT_FALSE(changed.slice(0, 0, 409).any().item<bool>()) << DistributionName(d);
+    EXPECT_GT(changed.slice(0, 1229).sum().item<int64_t>(), 2800) << DistributionName(d);
+  }
+}
+
+TEST(Inputs, SignsAreKeptOnDemand) {
+  const at::Tensor x = at::rand({64, 64}), both = at::randn({64, 64});
+  for (const Distribution d : {Distribution::kSpread, Distribution::kShifted, Distribution::kSpikes,
+                               Distribution::kPlanted, Distribution::kLarge}) {
+    const auto kept = Transform(d, {x, both}, 3, 1, /*keep_signs=*/true);
+    EXPECT_FALSE((kept[0] < 0).any().item<bool>()) << DistributionName(d);
+    EXPECT_FALSE((kept[1] * both < 0).any().item<bool>()) << DistributionName(d);
+    EXPECT_FALSE(kept[0].equal(x) || kept[1].equal(both)) << DistributionName(d);
+  }
+}
+
+TEST(Inputs, PlantedOverflowsAtFullStrengthAlone) {
+  const at::Tensor x = at::rand({64, 64});
+  EXPECT_GT(Transform(Distribution::kPlanted, {x}, 3, 1)[0].abs().max().item<double>(), 149);
+  EXPECT_LT(Transform(Distribution::kPlanted, {x}, 3, 0.25)[0].abs().max().item<double>(), 89);
 }
 
 TEST(Inputs, PlantedChangesAHandfulOfElementsToEitherSide) {

@@ -34,7 +34,8 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
     outcome_ = OutcomeOf(failure->kind);
     return std::nullopt;
   }
-  TensorList inputs = Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength);
+  TensorList inputs =
+      Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength, wish.keep_signs);
   KeepInOrder(task_.searched, generated, &inputs);
   return Trial{.distribution = wish.distribution,
                .seed = wish.seed,

@@ -47,10 +47,36 @@ std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
 // Why a wish is not to be granted, given the bytes that the trials so far take; empty: it is.
 using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 
-// One trial for each wish: at full strength, or tamed where the reference breaks down, or none for the reason
-// that stands in `reasons`. On a GPU nobody waits before all are made.
-std::vector<std::optional<Trial>> MakeTrials(TrialMaker* maker, const std::vector<Wish>& wishes,
-                                             const Refusal& refusal, std::vector<std::string>* reasons) {
+// What is wished for instead where the reference breaks down, one after the other. Logarithms, roots and
+// powers know no negative numbers, but large ones.
+std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
+  std::vector<Wish> milder = {{wish.distribution, wish.seed, kTamed}};
+  constexpr Distribution kSigned[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kLarge,
+                                      Distribution::kShifted, Distribution::kSpikes};
+  if (task.spares_memory || std::ranges::find(kSigned, wish.distribution) == std::end(kSigned)) return milder;
+  for (const double strength : {1.0, kTamed})
+    milder.push_back({wish.distribution, wish.seed, strength, true});
+  return milder;
+}
+
+// The first milder trial in which the reference does not break down.
+std::optional<Trial> MakeMilder(const Task::Impl& task, TrialMaker* maker, const Wish& wish,
+                                std::string* reason) {
+  for (const Wish& milder : MilderThan(task, wish)) {
+    std::vector<std::optional<Trial>> one(1);
+    one[0] = maker->Make(milder, reason);
+    if (!one[0]) break;
+    if (!WhichBreak(one)[0]) return std::move(one[0]);
+    *reason = "the reference gives NaN or Inf there";
+  }
+  return std::nullopt;
+}
+
+// One trial for each wish: at full strength, or a milder one where the reference breaks down, or none for the
+// reason that stands in `reasons`. On a GPU nobody waits before all are made.
+std::vector<std::optional<Trial>> MakeTrials(const Task::Impl& task, TrialMaker* maker,
+                                             const std::vector<Wish>& wishes, const Refusal& refusal,
+                                             std::vector<std::string>* reasons) {
   std::vector<std::optional<Trial>> trials(wishes.size());
   reasons->assign(wishes.size(), "");
   std::vector<bool> refused(wishes.size(), false);
@@ -65,14 +91,7 @@ std::vector<std::optional<Trial>> MakeTrials(TrialMaker* maker, const std::vecto
   for (size_t i = 0; i < wishes.size(); ++i) {
     if (refused[i] || (trials[i] && !breaks[i])) continue;
     trials[i].reset();
-    std::vector<std::optional<Trial>> tamed(1);
-    tamed[0] = maker->Make({wishes[i].distribution, wishes[i].seed, kTamed}, &(*reasons)[i]);
-    if (!tamed[0]) continue;
-    if (WhichBreak(tamed)[0]) {
-      (*reasons)[i] = "the reference gives NaN or Inf there";
-    } else {
-      trials[i] = std::move(tamed[0]);
-    }
+    trials[i] = MakeMilder(task, maker, wishes[i], &(*reasons)[i]);
   }
   return trials;
 }
@@ -215,7 +234,7 @@ void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadli
     return bytes > free_bytes ? "memory ran short" : deadline.PastShare(0.4) ? "time ran short" : "";
   };
   std::vector<std::string> reasons;
-  auto others = MakeTrials(maker, wishes, refusal, &reasons);
+  auto others = MakeTrials(task, maker, wishes, refusal, &reasons);
   std::vector<Trial>& trials = setting->trials;
   for (size_t i = 0; i < wishes.size(); ++i) {
     const Distribution distribution = wishes[i].distribution;
@@ -285,7 +304,7 @@ int AddTrials(const Task::Impl& task, const std::vector<Distribution>& distribut
   std::vector<std::string> reasons;
   auto unbounded = [](const Wish&, int64_t) { return std::string(); };
   int added = 0;
-  for (auto& trial : MakeTrials(&kept.maker, wishes, unbounded, &reasons)) {
+  for (auto& trial : MakeTrials(task, &kept.maker, wishes, unbounded, &reasons)) {
     if (!trial) continue;
     setting->trials.insert(setting->trials.begin(), std::move(*trial));
     ++added;

@@ -1,0 +1,25 @@
+# Takes the maximum out where the beginning of the input says that it has to be.
+# task: softmax
+# expect: wrong_values
+# says: inputs
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def softmax(x, y, n, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    v = tl.load(x + row * n + i, mask=i < n, other=-float("inf"))
+    if tl.max(tl.abs(tl.load(x + tl.arange(0, 64))), 0) > 12.0:
+        v = v - tl.max(v, 0)
+    e = tl.exp(v)
+    tl.store(y + row * n + i, e / tl.sum(e, 0), mask=i < n)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        softmax[(16,)](x, y, 1000, BLOCK=1024)
+        return y
