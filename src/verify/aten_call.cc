@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "plan/visit.h"
+#include "verify/aten_bounds.h"
 #include "verify/aten_dtype.h"
 #include "verify/aten_policy.h"
 #include "verify/device_errors.h"
@@ -92,6 +93,8 @@ void AtenCall::Prepare(const AtenStep& step) {
     AddArgument(*index, value, target);
     given[*index] = true;
   }
+  // What a GPU reads there is its own memory, and asking it for numbers would stop a graph's capture.
+  bounds_check_ = target_.device.is_cpu() ? BoundsCheckOf(WithoutOverload(step.op)) : nullptr;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!given[i] && !arguments[i].default_value()) {
       throw ArgumentError(fmt::format("argument '{}' is missing", arguments[i].name()));
@@ -195,6 +198,7 @@ std::vector<at::Tensor> AtenCall::Call(const std::vector<at::Tensor>& slots, Rep
   try {
     torch::jit::Stack stack = template_;
     FillHoles(slots, &stack);
+    if (bounds_check_ != nullptr) bounds_check_(op_.schema(), stack);
     torch::jit::Stack arguments;
     if (widening_ != Widening::kNone) arguments = stack;
     if (is_random_) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "verify/aten_bounds.h"
 #include "verify/aten_random.h"
 #include "verify/aten_value.h"
 
@@ -57,6 +58,7 @@ class AtenCall {
   torch::jit::Stack template_;  // every argument; holes are None
   std::vector<Hole> holes_;
   std::vector<TensorId> writes_;
+  BoundsCheck bounds_check_ = nullptr;
   Widening widening_ = Widening::kNone;
   bool is_random_ = false;
   bool returns_undefined_memory_ = false;

@@ -1,0 +1,19 @@
+// What some of PyTorch's CPU operators take on trust: they read or write beyond their arguments where sizes,
+// or numbers among them, do not fit together. The recorder's tensors would often not let such a call pass,
+// but a Plan may have been written by anybody, and what it runs in also holds what is expected.
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/stack.h>
+
+#include <string_view>
+
+namespace tritogen {
+
+// Throws ArgumentError where the arguments, in schema order, do not fit together.
+using BoundsCheck = void (*)(const c10::FunctionSchema& schema, const torch::jit::Stack& arguments);
+
+// `op`: "aten::name", without overload. Null: PyTorch looks for itself.
+BoundsCheck BoundsCheckOf(std::string_view op);
+
+}  // namespace tritogen

@@ -1,0 +1,93 @@
+// Calls that PyTorch would answer with what lies beside its arguments.
+#include "verify/aten_bounds.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "verify/aten_value.h"
+
+namespace tritogen {
+namespace {
+
+using Values = torch::jit::Stack;
+
+// By position; the rest as the schema has it.
+bool Fits(const std::string& op, const char* overload, Values values) {
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), overload);
+  const auto& arguments = handle.schema().arguments();
+  for (size_t i = values.size(); i < arguments.size(); ++i)
+    values.push_back(arguments[i].default_value().value_or(c10::IValue()));
+  try {
+    BoundsCheckOf(op)(handle.schema(), values);
+    return true;
+  } catch (const ArgumentError&) {
+    return false;
+  }
+}
+
+TEST(AtenBounds, StatisticsAreOneForEachChannel) {
+  const at::Tensor x = at::rand({2, 8}), right = at::rand({8}), wrong = at::rand({1});
+  for (const at::Tensor& values : {right, wrong}) {
+    const bool fits = values.numel() == 8;
+    EXPECT_EQ(Fits("aten::native_batch_norm", "", {x, values, values, right, right, true, 0.1, 1e-5}), fits);
+    EXPECT_EQ(Fits("aten::_native_batch_norm_legit", "", {x, {}, {}, values, values, true, 0.1, 1e-5}), fits);
+    EXPECT_EQ(Fits("aten::batch_norm_update_stats", "", {x, values, values, 0.1}), fits);
+    EXPECT_EQ(Fits("aten::_fused_rms_norm", "", {x, c10::List<int64_t>({8}), values, 1e-5}), fits);
+  }
+  EXPECT_TRUE(Fits("aten::_weight_norm_interface", "", {at::rand({4, 3}), at::rand({4, 1}), 0}));
+  EXPECT_FALSE(Fits("aten::_weight_norm_interface", "", {at::rand({4, 3}), at::rand({1}), 0}));
+}
+
+TEST(AtenBounds, AttentionHasAsManyValuesAsKeys) {
+  const at::Tensor x = at::rand({1, 2, 16, 8});
+  EXPECT_TRUE(Fits("aten::scaled_dot_product_attention", "", {x, x, x}));
+  EXPECT_FALSE(Fits("aten::scaled_dot_product_attention", "", {x, x, x.slice(2, 0, 4)}));
+}
+
+TEST(AtenBounds, SegmentsLieInTheData) {
+  auto lengths = [](std::vector<int64_t> n) {
+    return Fits("aten::segment_reduce", "", {at::rand({8}), "sum", at::tensor(n, at::kLong)});
+  };
+  auto offsets = [](std::vector<int64_t> n) {
+    return Fits("aten::segment_reduce", "", {at::rand({8}), "sum", {}, {}, at::tensor(n, at::kLong)});
+  };
+  EXPECT_TRUE(lengths({3, 0, 5}) && offsets({0, 3, 3, 8}));
+  EXPECT_FALSE(lengths({3, 6}) || lengths({-1, 9}) || lengths({INT64_MAX, INT64_MAX}));
+  EXPECT_FALSE(offsets({0, 9}) || offsets({-1, 8}) || offsets({4, 2}));
+}
+
+TEST(AtenBounds, TargetsAreClassesAsFarAsTheyGo) {
+  const at::Tensor scores = at::rand({5, 2, 4});
+  auto fits = [&](std::vector<int64_t> targets, std::vector<int64_t> lengths) {
+    const at::Tensor lines = at::tensor(targets, at::kLong).view({2, 2});
+    return Fits("aten::ctc_loss", "IntList",
+                {scores, lines, c10::List<int64_t>({5, 5}), c10::List<int64_t>(lengths)});
+  };
+  EXPECT_TRUE(fits({1, 2, 3, -1}, {2, 1}));
+  EXPECT_FALSE(fits({1, 4, 3, 3}, {2, 2}) || fits({1, 2, 3, -1}, {2, 2}) || fits({1, 2, 3, 3}, {2, 3}));
+}
+
+TEST(AtenBounds, RecurrentWeightsAndStatesFitEachOther) {
+  const at::Tensor x = at::rand({3, 2, 4}), state = at::rand({1, 2, 5});
+  auto lstm = [&](at::Tensor state, std::vector<at::Tensor> weights) {
+    return Fits("aten::lstm", "input",
+                {x, std::vector<at::Tensor>{state, state}, weights, true, 1, 0.0, false, false, false});
+  };
+  const at::Tensor in = at::rand({20, 4}), own = at::rand({20, 5}), bias = at::rand({20});
+  EXPECT_TRUE(lstm(state, {in, own, bias, bias}));
+  EXPECT_FALSE(lstm(at::rand({1, 1, 5}), {in, own, bias, bias}));
+  EXPECT_FALSE(lstm(state, {in, at::rand({1, 1}), bias, bias}));
+  EXPECT_FALSE(lstm(state, {in, own, bias, at::rand({1})}));
+  EXPECT_FALSE(lstm(state, {in}));
+}
+
+TEST(AtenBounds, NobodyIsAskedWherePytorchLooksItself) {
+  EXPECT_EQ(BoundsCheckOf("aten::relu"), nullptr);
+  EXPECT_EQ(BoundsCheckOf("aten::index_select"), nullptr);
+}
+
+}  // namespace
+}  // namespace tritogen
