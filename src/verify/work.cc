@@ -157,6 +157,8 @@ const std::unordered_map<std::string_view, Charge>& Charges() {
          "aten::kl_div", "aten::smooth_l1_loss", "aten::huber_loss", "aten::binary_cross_entropy",
          "aten::binary_cross_entropy_with_logits", "aten::hinge_embedding_loss", "aten::l1_loss"},
         PerInput(5));
+    // Adds all that it is given, however few places it adds to.
+    set({"aten::scatter_add"}, [](const Call& call) { return Total(call.in); });
     set({"aten::sort", "aten::topk", "aten::argsort", "aten::kthvalue", "aten::median", "aten::msort"}, Sort);
     // Moves with a change of place or dtype, and pointwise operators that have no tag.
     set({"aten::cat",
@@ -171,7 +173,6 @@ const std::unordered_map<std::string_view, Charge>& Charges() {
          "aten::roll",
          "aten::repeat",
          "aten::scatter",
-         "aten::scatter_add",
          "aten::tril",
          "aten::triu",
          "aten::one_hot",
