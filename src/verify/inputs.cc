@@ -186,10 +186,10 @@ void RestoreBeginning(const at::Tensor& x, const at::Tensor& changed, const Rand
   changed.as_strided({count}, {1}).copy_(x.as_strided({count}, {1}));
 }
 
-// Magnitudes as they were made, signs as they were generated.
+// Logarithms, roots and powers know no negative numbers: where none was generated, there is none.
 at::Tensor WithSignsOf(const at::Tensor& x, const at::Tensor& changed) {
-  const at::Tensor signed_values = changed.to(at::kDouble).abs().copysign(x.to(at::kDouble));
-  return at::empty_like(x).copy_(signed_values);
+  if (x.to(at::kFloat).lt(0).any().item<bool>()) return changed;
+  return at::empty_like(x).copy_(changed.to(at::kDouble).abs());
 }
 
 bool IsAscending(const at::Tensor& x) {

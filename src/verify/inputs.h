@@ -32,7 +32,8 @@ inline constexpr double kLeastLarge = 150, kMostLarge = 500;
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps. Integer tensors stay as generated; of bool
 // tensors some elements are redrawn. Floating tensors that hold at most two different values (masks, labels)
 // are only permuted. Where all of a tensor would be flipped, shifted or large, its beginning is left as it
-// was generated: a program that looks there sees nothing unusual. `keep_signs`: only magnitudes change.
+// was generated: a program that looks there sees nothing unusual. `keep_signs`:
+// tensors without a negative number get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);
 

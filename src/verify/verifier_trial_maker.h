@@ -16,7 +16,7 @@ struct Wish {
   Distribution distribution;
   uint64_t seed;
   double strength = 1;
-  bool keep_signs = false;  // those of generated inputs
+  bool keep_signs = false;  // no negative numbers where none was generated
 };
 
 class TrialMaker {
