@@ -105,6 +105,7 @@ TEST(Utf8Test, KnowsWellFormedText) {
 
 TEST(Utf8Test, PrintsNothingATerminalObeys) {
   EXPECT_EQ(PrintableText("a\x1b[2J\n\tü\xff\xc2\x9b", 100), "a?[2J\n\tü??");
+  EXPECT_EQ(PrintableText("passed\u202edessap\u2066\u200f", 100), "passed?dessap??") << "directions";
   EXPECT_LT(PrintableText(std::string(1000, 'x'), 100).size(), 120);
 }
 

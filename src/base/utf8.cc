@@ -4,17 +4,6 @@
 #include <cstdint>
 
 namespace tritogen {
-namespace {
-
-bool IsControl(std::string_view character) {
-  const uint8_t first = character[0];
-  if (character.size() == 2)
-    return first == 0xc2 && static_cast<uint8_t>(character[1]) < 0xa0;  // C1 controls
-  return (first < 0x20 && first != '\n' && first != '\t') || first == 0x7f;
-}
-
-}  // namespace
-
 size_t Utf8CharacterBytes(std::string_view text) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0; };
   auto tail = [&](size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -87,6 +76,18 @@ bool IsUtf8(std::string_view text) {
   }
   return true;
 }
+
+namespace {
+
+// What moves the cursor, hides text or turns its direction round: lines of a verdict would look like others.
+bool IsControl(std::string_view character) {
+  const char32_t c = DecodeUtf8(character);
+  const bool direction = c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+                         (c >= 0x2066 && c <= 0x2069);
+  return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0) || direction;
+}
+
+}  // namespace
 
 std::string PrintableText(std::string_view text, size_t max_bytes) {
   if (text.size() > max_bytes) {
