@@ -20,6 +20,8 @@ std::string ReadSource(const std::string& path) {
   std::string text = ReadFile(path, /*max_bytes=*/4 << 20);
   if (text.empty()) throw UserError(fmt::format("'{}' is empty", path));
   if (!IsUtf8(text)) throw UserError(fmt::format("'{}' is not UTF-8 text", path));
+  if (text.starts_with("\xef\xbb\xbf"))
+    text.erase(0, 3);  // a byte order mark, as some editors write and Python skips
   return text;
 }
 

@@ -28,6 +28,13 @@ TEST(ReadSource, GivesTheWholeText) {
   EXPECT_EQ(ReadSource(path), "x = 'é'\n");
 }
 
+TEST(ReadSource, LeavesOutAByteOrderMark) {
+  TempDir folder;
+  const auto path = folder.path() / "program.py";
+  WriteFileAtomic(path, "\xef\xbb\xbfx = 1\n");
+  EXPECT_EQ(ReadSource(path), "x = 1\n");
+}
+
 TEST(ReadSource, NamesTheFileAndWhatIsWrongWithIt) {
   TempDir folder;
   const auto path = folder.path() / "program.py";
