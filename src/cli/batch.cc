@@ -57,7 +57,7 @@ int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Envir
   const std::optional<FoundGpu> gpu = common.FindGpu();
   const VerifyOptions options = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true);
   CatchInterrupt();
-  const Workers workers = StartWorkers(environment, common, gpu);
+  const Workers workers = StartWorkers(environment, common, gpu, Cores());
   JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
   return streams ? JudgeStream(STDIN_FILENO, batch, options, &pool)
                  : JudgeBatch(lines, batch, options, &pool);

@@ -120,7 +120,7 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
                                .no_cache = true,
                                .gpus = o.gpus};
     const std::optional<FoundGpu> gpu = common.FindGpu();
-    const Workers workers = StartWorkers(environment, common, gpu);
+    const Workers workers = StartWorkers(environment, common, gpu, run.judges);
     JudgePool pool(workers.recorder.get(), run.judges, workers.gpu, workers.cache);
     run.on_gpu = gpu.has_value();
     run.stop = Interrupted;

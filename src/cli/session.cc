@@ -159,8 +159,15 @@ VerifyOptions CommonOptions::Verification(bool on_gpu, int threads, bool in_batc
           .against_itself = against_itself};
 }
 
+namespace {
+
+// One keeps up with three H100s (measured: 190 recordings a second beside 64 judges).
+constexpr int kJudgesPerRecordingWorker = 24;
+
+}  // namespace
+
 Workers StartWorkers(const Environment& environment, const CommonOptions& options,
-                     const std::optional<FoundGpu>& gpu) {
+                     const std::optional<FoundGpu>& gpu, int judges) {
   Workers workers{.cache = OpenVerdictCache(options)};
   std::future<void> compiler_started;
   if (gpu) {
@@ -179,7 +186,8 @@ Workers StartWorkers(const Environment& environment, const CommonOptions& option
                       .worker_folder = environment.root + "/worker",
                       .allow_weak_jail = options.allow_weak_jail,
                       .capability = gpu ? gpu->target.capability : RecorderOptions().capability,
-                      .wall_seconds = std::min(60.0, options.budget_seconds)});
+                      .wall_seconds = std::min(60.0, options.budget_seconds),
+                      .workers = 1 + judges / kJudgesPerRecordingWorker});
   if (compiler_started.valid()) compiler_started.get();
   if (gpu) workers.gpu = GpuTarget{gpu->name, gpu->target, workers.compiler.get(), gpu->uuids};
   return workers;

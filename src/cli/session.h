@@ -65,9 +65,9 @@ struct Workers {
   std::optional<GpuTarget> gpu;              // nothing: nothing runs on a GPU
   std::optional<VerdictCacheOptions> cache;  // nothing: every candidate is judged
 };
-// Says on stderr where verdicts cannot be kept.
+// For so many judges. Says on stderr where verdicts cannot be kept.
 Workers StartWorkers(const Environment& environment, const CommonOptions& options,
-                     const std::optional<FoundGpu>& gpu);
+                     const std::optional<FoundGpu>& gpu, int judges = 1);
 
 // Where what later runs can use again is kept.
 std::filesystem::path CacheFolder();

@@ -1,5 +1,11 @@
 #include "record/recorder.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+
 #include "base/frame.h"
 #include "base/overloaded.h"
 #include "record/reply.h"
@@ -63,14 +69,22 @@ nlohmann::json RequestMap(const RecordRequest& request, int capability) {
 struct Recorder::Impl {
   RecorderOptions options;
   std::vector<std::string> missing;
-  std::unique_ptr<Zygote> zygote;
+  std::vector<std::unique_ptr<Zygote>> zygotes;
+  std::atomic<unsigned> next = 0;
+
+  // In turn; processes forked from one another begin with different ones.
+  Zygote& Next() { return *zygotes[(static_cast<unsigned>(getpid()) + next++) % zygotes.size()]; }
 };
 
 Recorder::Recorder(RecorderOptions options) : impl_(std::make_unique<Impl>()) {
   JailStrength jail = RequireJail(options.allow_weak_jail);
   impl_->missing = std::move(jail.missing);
-  impl_->zygote = std::make_unique<Zygote>(WorkerSpec(
-      FindPythonEnvironment(options.python), options.worker_folder, options.recorder_module, jail.weak));
+  const JailSpec spec = WorkerSpec(FindPythonEnvironment(options.python), options.worker_folder,
+                                   options.recorder_module, jail.weak);
+  std::vector<std::future<std::unique_ptr<Zygote>>> started;  // they warm up side by side
+  for (int i = 0; i < options.workers; ++i)
+    started.push_back(std::async(std::launch::async, [&spec] { return std::make_unique<Zygote>(spec); }));
+  for (auto& zygote : started) impl_->zygotes.push_back(zygote.get());
   impl_->options = std::move(options);
 }
 
@@ -79,7 +93,7 @@ Recorder::~Recorder() = default;
 std::variant<Plan, RecordFailure> Recorder::Record(const RecordRequest& request) {
   ChildLimits limits{impl_->options.wall_seconds, impl_->options.cpu_seconds, impl_->options.memory_bytes};
   if (request.wall_seconds > 0) limits.wall_seconds = request.wall_seconds;
-  return ReadChildEnd(impl_->zygote->Run(EncodeFrame(RequestMap(request, impl_->options.capability)), limits),
+  return ReadChildEnd(impl_->Next().Run(EncodeFrame(RequestMap(request, impl_->options.capability)), limits),
                       limits);
 }
 
@@ -90,17 +104,17 @@ std::vector<std::optional<Plan>> Recorder::RecordTogether(std::span<const Record
   for (const RecordRequest& request : requests)
     maps.push_back(RequestMap(request, impl_->options.capability));
   std::vector<std::optional<Plan>> plans =
-      ReadPlans(impl_->zygote->Run(EncodeFrame({{"together", std::move(maps)}}), limits));
+      ReadPlans(impl_->Next().Run(EncodeFrame({{"together", std::move(maps)}}), limits));
   plans.resize(requests.size());
   return plans;
 }
 
 bool Recorder::Lost() const {
-  return impl_->zygote->Lost();
+  return std::ranges::any_of(impl_->zygotes, [](const auto& zygote) { return zygote->Lost(); });
 }
 
 void Recorder::Await() {
-  impl_->zygote->Await();
+  for (const auto& zygote : impl_->zygotes) zygote->Await();
 }
 
 const std::vector<std::string>& Recorder::missing_features() const {

@@ -1,6 +1,6 @@
-// Records Python programs into Plans inside the jail. One Recorder owns one warm worker (the zygote); Record
-// forks a child there, waits for its Plan, and says how it ended when there is none. Thread-safe: several
-// threads may record at once.
+// Records Python programs into Plans inside the jail. One Recorder owns one warm worker (the zygote) or
+// several; Record forks a child there, waits for its Plan, and says how it ended when there is none.
+// Thread-safe: several threads may record at once.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,8 @@ struct RecorderOptions {
   double wall_seconds = 60;  // per program
   double cpu_seconds = 60;
   int64_t memory_bytes = int64_t{4} << 30;
+  // Warm workers. Each forks one child after the other, some 200 a second, and takes half a GiB.
+  int workers = 1;
   std::string recorder_module = "record";  // of worker/; tests name others
 };
 
@@ -52,10 +54,10 @@ struct RecordFailure {
 
 class Recorder {
  public:
-  // Starts the worker and waits until it is warm. Throws UserError when the jail is refused by the kernel and
-  // allow_weak_jail is off, or when the interpreter has no torch or triton.
+  // Starts the workers and waits until they are warm. Throws UserError when the jail is refused by the kernel
+  // and allow_weak_jail is off, or when the interpreter has no torch or triton.
   explicit Recorder(RecorderOptions options);
-  ~Recorder();  // kills the worker and everything in its namespaces
+  ~Recorder();  // kills the workers and everything in its namespaces
 
   std::variant<Plan, RecordFailure> Record(const RecordRequest& request);
 
@@ -65,10 +67,10 @@ class Recorder {
   // reason: only Record says why.
   std::vector<std::optional<Plan>> RecordTogether(std::span<const RecordRequest> requests);
 
-  // The worker is gone and this process, forked from the one that made this, cannot start another: all that
-  // is recorded here fails.
+  // A worker is gone and this process, forked from the one that made this, cannot start another: what is
+  // recorded there fails.
   bool Lost() const;
-  // In the process that made this, before it forks: waits until there is a worker again, should it have
+  // In the process that made this, before it forks: waits until there are all workers again, should one have
   // ended.
   void Await();
 

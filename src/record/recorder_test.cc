@@ -207,6 +207,32 @@ int InChildProcess(const std::function<void()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// In turn; where one dies, the others' programs are not disturbed.
+TEST(RecorderTest, SeveralWorkersShareWhatThereIsToRecord) {
+  RecorderOptions options = Options();
+  options.workers = 2;
+  const size_t before = ChildrenOf(getpid()).size();
+  Recorder recorder(options);
+  const std::vector<pid_t> children = ChildrenOf(getpid());
+  ASSERT_EQ(children.size(), before + 2);
+  std::vector<std::string> answers(2);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      const std::string source = fmt::format("import time; time.sleep(1); result = {}", i);
+      answers[i] = Fail(recorder, source).message;
+    });
+  }
+  for (size_t i = before; i < children.size(); ++i)
+    EXPECT_TRUE(BecomesTrue([&] { return !ChildrenOf(children[i]).empty(); })) << "one has nothing to do";
+  kill(children.back(), SIGKILL);
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(answers[i], std::to_string(i));
+  recorder.Await();
+  EXPECT_FALSE(recorder.Lost());
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Fail(recorder, "result = 'alive'").message, "alive");
+}
+
 // A judge, say: it shares the zygote, but cannot start another.
 TEST(RecorderTest, AForkedProcessSaysAtOnceThatTheZygoteIsGone) {
   Recorder recorder(Options());
