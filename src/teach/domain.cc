@@ -118,16 +118,32 @@ std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
   return MergeDigits(joined);
 }
 
+namespace {
+
+bool IsSort(const Prim& prim) {
+  return prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort;
+}
+
+}  // namespace
+
 bool HasScans(const Graph& graph, const Group& group) {
   return std::any_of(group.members.begin(), group.members.end(),
                      [&](PrimId id) { return graph[id].kind == PrimKind::kScan; });
+}
+
+bool HasSorts(const Graph& graph, const Group& group) {
+  return std::ranges::any_of(group.members, [&](PrimId id) { return IsSort(graph[id]); });
+}
+
+int64_t LongestHeldScan(const std::vector<Segment>& domain, bool sorts) {
+  return !sorts && domain.back().axis == AxisKind::kRow ? kHeldScanAcross : kHeldScan;
 }
 
 bool NeedsAnotherWalk(const Graph& graph, const Group& group, const Prim& prim,
                       const std::vector<Segment>& domain) {
   int64_t columns = 1;
   for (const Segment& segment : domain) columns *= segment.axis == AxisKind::kColumn ? segment.size : 1;
-  if (columns <= kHeldScan) return false;
+  if (columns <= LongestHeldScan(domain, IsSort(prim) || HasSorts(graph, group))) return false;
   std::set<PrimId> behind;  // of a scan
   const auto reads_one = [&](const Prim& reader) {
     const std::vector<View> reads = Reads(graph, reader);

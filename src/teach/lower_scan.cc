@@ -7,23 +7,39 @@
 namespace tritogen::teach {
 namespace {
 
-// Whether a line can be left to one program: it is short, or there are so many that each can be walked along;
-// of lines whose elements are no neighbours in memory a program takes several.
-bool TakesWholeLines(const std::vector<int64_t>& sizes, int64_t dim) {
+// How the lines of a scan lie: of those whose elements are no neighbours in memory a program takes several.
+struct ScannedLines {
+  int64_t length, programs, total;
+  bool across;
+};
+
+ScannedLines LinesOf(const std::vector<int64_t>& sizes, int64_t dim) {
   constexpr int64_t kLinesAcross = 64;
-  int64_t before = 1, behind = 1;
-  for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) {
-    if (d != dim) (d < dim ? before : behind) *= sizes[d];
-  }
-  return sizes[dim] <= kHeldScan || (behind == 1 ? before : before * behind / kLinesAcross) >= kManyPrograms;
+  const int64_t total = Product(sizes), lines = total / std::max<int64_t>(sizes[dim], 1);
+  const bool across =
+      std::any_of(sizes.begin() + dim + 1, sizes.end(), [](int64_t size) { return size > 1; });
+  return {sizes[dim], across ? lines / kLinesAcross : lines, total, across};
+}
+
+// Whether there are so many lines that each can be walked along.
+bool AreMany(const ScannedLines& lines) {
+  return lines.programs >= kManyPrograms;
+}
+
+// Whether a line can be left to one program: it is short, or there are many, or little to do.
+bool TakesWholeLines(const ScannedLines& lines) {
+  constexpr int64_t kLittle = 1 << 20;
+  if (AreMany(lines) || lines.length <= (lines.across ? kHeldScanAcross : kHeldScan)) return true;
+  return lines.across && lines.length <= kHeldScan && lines.total <= kLittle;
 }
 
 // Longer lines are walked along; where there are few of them they are cut into pieces: each is scanned, so
 // are their totals, and every piece starts from the total before it.
 Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
-  if (TakesWholeLines(x.sizes(), dim)) return b.Scan(op, x, dim);
+  const ScannedLines lines = LinesOf(x.sizes(), dim);
+  if (TakesWholeLines(lines)) return b.Scan(op, x, dim);
   const int64_t n = x.sizes()[dim];
-  int64_t piece = 1024;
+  int64_t piece = lines.across ? kHeldScanAcross / 2 : 1024;
   while (n / piece > kHeldScan) piece *= 2;
   const int64_t pieces = (n + piece - 1) / piece;
   std::vector<int64_t> sizes = x.sizes();
@@ -72,9 +88,15 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
   Value x = b.Tensor(args, "self");
   if (x.view.rank() == 0 || !x.view.guards.empty()) return false;
   const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(0), x.view.rank());
+  const ScannedLines lines = LinesOf(x.sizes(), dim);
+  const bool whole = lines.length <= kHeldScan || AreMany(lines);  // what is never cut
   if (op == "cumsum" || op == "cumprod") {
-    if (!IsFloating(x.dtype) && !TakesWholeLines(x.sizes(), dim)) return false;
+    if (!IsFloating(x.dtype) && !whole) return false;
     Value in = IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
+    if (!IsFloating(x.dtype)) {
+      b.Return({b.Scan(op == "cumsum" ? ReduceOp::kSum : ReduceOp::kProd, in, dim)});
+      return true;
+    }
     b.Return({op == "cumsum" ? ScanLine(b, ReduceOp::kSum, in, dim) : RunningProduct(b, in, dim)});
     return true;
   }
@@ -85,7 +107,7 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
   }
   // The index of a running extremum is the last place where the line reached it.
   const bool largest = op == "cummax";
-  if (!IsFloating(x.dtype) || !TakesWholeLines(x.sizes(), dim)) return false;
+  if (!IsFloating(x.dtype) || !whole) return false;
   Value best = b.Scan(largest ? ReduceOp::kMax : ReduceOp::kMin, x, dim);
   Value reached = b.Pointwise("reached", "tl.where(({0} == {1}) | ({0} != {0}), {2}, -1)",
                               {x, best, b.Index(x.sizes(), dim)}, Dtype::kInt32, 2);

@@ -10,8 +10,9 @@
 
 namespace tritogen::teach {
 
-// Elements of a line that a program holds to scan it; longer ones are walked along.
-inline constexpr int64_t kHeldScan = 4096;
+// Elements of a line that a program holds to scan it; longer ones are walked along. Across memory it takes 16
+// of them, so that what it reads at once are neighbours.
+inline constexpr int64_t kHeldScan = 4096, kHeldScanAcross = 256;
 
 enum class GroupKind {
   kFlat,        // pointwise over all elements
@@ -85,6 +86,9 @@ std::set<PrimId> ReadBy(const Graph& graph, const Group& group);
 std::vector<Group> Partition(const Graph& graph, bool turns = true);
 
 bool HasScans(const Graph& graph, const Group& group);
+// Elements of a line of this domain that a program holds to scan it; of what is sorted it must hold all.
+int64_t LongestHeldScan(const std::vector<Segment>& domain, bool sorts);
+bool HasSorts(const Graph& graph, const Group& group);
 // A walk along lines of these elements makes all scans, in one direction: what is reduced of one is not there
 // before, and a scan in the other direction would need a walk of its own. Whether `prim`, a reduction or
 // scan, is such a one for the group.

@@ -1,6 +1,7 @@
 #include "teach/row_tiles.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "teach/windows.h"
 
@@ -10,11 +11,46 @@ namespace {
 constexpr int64_t kWalkedBlock = 16384;  // of a longer line than a program holds: with accumulators
 constexpr int64_t kTile = 2048;          // elements that a program of several rows works on
 constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
-constexpr int64_t kWindows = 512;        // that a program works on
+constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
+constexpr int64_t kShortLine = 32;
+constexpr int64_t kWindows = 512;  // that a program works on
 
 int WarpsFor(int64_t tile, const KernelOptions& options) {
   if (options.num_warps > 0) return options.num_warps;
   return tile > 16384 ? 32 : tile >= 8192 ? 16 : tile >= 2048 ? 8 : 4;
+}
+
+// Whether this reads memory in which the neighbours of an element are of other lines, through a transposed
+// view say.
+bool LiesAcross(const Graph& graph, const Group& group, const View& view) {
+  if (view.prim < 0 || group.per_row.contains(view.prim)) return false;
+  const Prim& prim = graph[view.prim];
+  if (prim.inlined) {  // nowhere in memory
+    return std::ranges::any_of(prim.operands.begin() + static_cast<int64_t>(prim.FirstElementwise()),
+                               prim.operands.end(), [&](const View& operand) {
+                                 const auto behind = Compose(view, operand);
+                                 return behind && LiesAcross(graph, group, *behind);
+                               });
+  }
+  const auto digits = DigitsOf(view, group.domain, false);
+  if (!digits) return false;
+  const auto nearest = [&](AxisKind axis) {
+    const std::vector<Digit> joined = AxisDigits(*digits, group.domain, false, axis);
+    return joined.empty() ? 0 : std::abs(joined.back().stride);
+  };
+  return nearest(AxisKind::kRow) == 1 && nearest(AxisKind::kColumn) > 1;
+}
+
+// A tile of several lines then has neighbours both ways. Short lines are in one anyway.
+bool ReadsAcross(const Graph& graph, const Group& group) {
+  if (group.Size(AxisKind::kColumn) <= kShortLine) return false;
+  return std::ranges::any_of(group.members, [&](PrimId member) {
+    const Prim& prim = graph[member];
+    if (group.per_row.at(member) && prim.kind != PrimKind::kReduce) return false;
+    return std::ranges::any_of(
+        prim.operands.begin() + static_cast<int64_t>(prim.FirstElementwise()), prim.operands.end(),
+        [&](const View& read) { return LiesAcross(graph, group, group.InOrder(member, read)); });
+  });
 }
 
 }  // namespace
@@ -23,9 +59,12 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   RowTiles s{};
   s.rows = group.Size(AxisKind::kRow);
   s.columns = group.Size(AxisKind::kColumn);
-  bool across = group.domain.back().axis == AxisKind::kRow;
+  const bool behind = group.domain.back().axis == AxisKind::kRow;
+  const bool across = behind || ReadsAcross(graph, group);
   int64_t whole = NextPowerOf2(s.columns);
-  const bool scans = HasScans(graph, group), held = scans && s.columns <= kHeldScan, walked = scans && !held;
+  const bool scans = HasScans(graph, group),
+             held = scans && s.columns <= LongestHeldScan(group.domain, HasSorts(graph, group)),
+             walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
   if (s.windows) {
     s.row_tile = kWindows;
@@ -33,12 +72,16 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   } else if (across) {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
-    if (held) s.row_tile = std::clamp<int64_t>(kTileAcross / whole, 1, s.row_tile);
-    s.col_tile = held ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
+    // What is read across and written along is read once where a few lines of it fit into a program.
+    const bool whole_lines = held || (!behind && !scans && whole <= kTileOfLines / kFewestLines);
+    if (whole_lines)
+      s.row_tile = std::clamp<int64_t>((held ? kTileAcross : kTileOfLines) / whole, 1, s.row_tile);
+    s.col_tile = whole_lines ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
   } else {
-    s.row_tile = options.rows_per_program > 0
-                     ? options.rows_per_program
-                     : std::max<int64_t>(1, std::min<int64_t>(whole > 32 ? 16 : 128, kTile / 2 / whole));
+    s.row_tile =
+        options.rows_per_program > 0
+            ? options.rows_per_program
+            : std::max<int64_t>(1, std::min<int64_t>(whole > kShortLine ? 16 : 128, kTile / 2 / whole));
     s.col_tile = whole > kHeldLine ? kWalkedBlock : whole;
     if ((options.row_loop && !held) || walked)
       s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);

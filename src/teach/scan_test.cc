@@ -45,5 +45,18 @@ TEST(Scan, FewLongLinesAreCutIntoPieces) {
   EXPECT_NE(answers[0].source.find("// 1024"), std::string::npos) << answers[0].source;
 }
 
+// A program reads several lines at once, so that neighbours in memory are read together.
+TEST(Scan, LinesAcrossMemoryAreWalkedInTilesOrCutShort) {
+  for (const auto& [sizes, text] : {std::pair{std::vector<int64_t>{16, 512, 2048}, "ROWS=64, BLOCK=64"},
+                                    std::pair{std::vector<int64_t>{4096, 2048}, "// 128"}}) {
+    Maker m;
+    const int64_t dim = static_cast<int64_t>(sizes.size()) - 2;
+    NodeId x = m.Leaf(NodeKind::kInput, "x", sizes);
+    const auto answers = TeachFunction(m.Finish(m.Op("aten::cumsum", {Ref(x), Arg{dim}}, sizes)));
+    ASSERT_FALSE(answers.empty());
+    EXPECT_TRUE(Says(answers[0].source, text)) << answers[0].source;
+  }
+}
+
 }  // namespace
 }  // namespace tritogen::teach

@@ -4,6 +4,8 @@ FORWARD = {
     "products": "return (1 + 0.2 * x).cumprod(1), (1 - 0.1 * x).flip(1).cumprod(1).flip(1)",
     "extrema": "return *torch.cummax(x, 1), *torch.cummin(x, 1)",
     "sums_of_exponentials": "return torch.logcumsumexp(9 * x, 1), torch.logcumsumexp(torch.where(x[:3] > 1, float('-inf'), x[:3]), 1)",
+    "across": "return 0.01 * x.T.cumsum(0), x.T.contiguous().cumsum(0) * 0.01",
+    "across_few": "return x.contiguous().cumsum(0), x.flip(0).cumsum(0).flip(0), torch.logcumsumexp(x, 0), *torch.cummax(x, 0)",
     "what_is_made_of_one": "return x.softmax(1).cumsum(1).amax(1), torch.cumsum(x > 0, 1)",
 }
 MODULE = """import torch
