@@ -69,8 +69,9 @@ bool LowerVectorNorm(Builder& b, const BoundArgs& args) {
   } else if (p != 0) {
     Value sum = b.Reduce(ReduceOp::kSum, b.Op("pow", {magnitude, p}), d.dims, d.keepdim);
     b.Return({b.Op("pow", {sum, 1 / p})});
-  } else {
-    return false;
+  } else {  // how many elements are not zero
+    Value counted = b.Pointwise("counted", "tl.where({0} != 0, 1.0, 0.0)", {x}, ComputeDtype(x.dtype), 1);
+    b.Return({b.Reduce(ReduceOp::kSum, counted, d.dims, d.keepdim)});
   }
   return true;
 }
