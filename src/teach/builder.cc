@@ -187,6 +187,19 @@ Value Builder::Once(std::string name, const Value& in) {
   return in;
 }
 
+// Whether pointwise work reads what lines of the last `length` elements have been reduced to: the kernel that
+// did so can sum the lines up, too, and nothing of full size is stored.
+static bool IsMadeOfLines(const Graph& graph, const View& view, int64_t length, int steps = 8) {
+  if (view.prim < 0 || steps == 0) return false;
+  const Prim& prim = graph[view.prim];
+  if (prim.kind == PrimKind::kReduce) {
+    return prim.reduced.back() && prim.space.back() == length && std::ranges::count(prim.reduced, true) == 1;
+  }
+  return prim.kind == PrimKind::kPointwise && std::ranges::any_of(prim.operands, [&](const View& operand) {
+           return IsMadeOfLines(graph, operand, length, steps - 1);
+         });
+}
+
 Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim) {
   int rank = in.view.rank();
   const std::vector<bool> reduced = MarkedDims(dims, rank);
@@ -204,7 +217,8 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
     int last = rank - 1;
     while (!reduced[last] || in.sizes()[last] == 1) --last;
     int64_t size = in.sizes()[last];
-    int64_t chunk = size <= 2 * kPiece && size < columns ? size : PieceOf(size, size / 2);
+    const bool whole = size <= 2 * kPiece || IsMadeOfLines(graph, in.view, size);
+    int64_t chunk = whole && size < columns ? size : PieceOf(size, size / 2);
     if (chunk > 1) {
       std::vector<int64_t> sizes = in.sizes(), outer_dims;
       if (chunk < size) {

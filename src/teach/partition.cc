@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "teach/joins.h"
 #include "teach/windows.h"
 
 namespace tritogen::teach {
@@ -27,7 +28,7 @@ int64_t DomainSize(const std::vector<Segment>& domain) {
 class Partitioner {
  public:
   Partitioner(const Graph& graph, bool turns)
-      : graph_(graph), turns_(turns), group_of_(graph.prims.size(), -1) {}
+      : graph_(graph), turns_(turns), readers_(ReadersOf(graph)), group_of_(graph.prims.size(), -1) {}
 
   std::vector<Group> Run() {
     for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
@@ -135,7 +136,7 @@ class Partitioner {
         group.members.size() >= kMaxMembers || ReadBy(graph_, group).size() >= kMaxPointers) {
       return false;
     }
-    if (LoadsFrom(prim, g)) return false;
+    if (LoadsFrom(prim, g) || IsForOtherLines(graph_, readers_, group, id)) return false;
     for (const View& view : prim.operands) {
       int other = view.prim < 0 ? -1 : group_of_[view.prim];
       if (other >= 0 && other != g && DependsOn(other, g)) return false;
@@ -143,7 +144,7 @@ class Partitioner {
     if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
     if (TryJoinElements(id, g)) return true;
     if (!turns_) return false;
-    const auto turn = TurnOfReads(prim, group);
+    const auto turn = TurnOfReads(graph_, prim, group);
     const bool apart = group.kind == GroupKind::kRows && !AreSimpleWindows(graph_, group);
     if (!turn || (apart && Product(prim.sizes) > kFewApart)) return false;
     groups_[g].turned[id] = *turn;
@@ -167,43 +168,22 @@ class Partitioner {
     return false;
   }
 
-  // The order in which the group has what a value is made from. None where that is its own, and where nothing
-  // is gained: a value that need not be stored is better made by who reads it.
-  std::optional<Turn> TurnOfReads(const Prim& prim, const Group& group) const {
-    const auto plain = [&](const View& view) {
-      return view.guards.empty() && (view.prim < 0 || !graph_[view.prim].inlined);
-    };
-    if (prim.kind != PrimKind::kPointwise || !std::ranges::all_of(prim.operands, plain)) return std::nullopt;
-    for (const View& view : prim.operands) {
-      if (view.prim < 0 || group.per_row.count(view.prim) == 0) continue;
-      const auto turned = group.turned.find(view.prim);
-      if (turned != group.turned.end()) {
-        const auto divides = [&](const View& read) {
-          return Reshape(read, turned->second.sizes).has_value();
-        };
-        if (std::ranges::all_of(prim.operands, divides)) return turned->second;
-        continue;
-      }
-      if (!prim.once || IsRowMajor(view)) continue;
-      std::vector<int64_t> order(view.sizes.size());
-      std::iota(order.begin(), order.end(), 0);
-      std::ranges::stable_sort(order, std::greater<>(), [&](int64_t dim) { return view.strides[dim]; });
-      return Turn{view.sizes, order};
-    }
-    return std::nullopt;
-  }
-
   // The pointwise kernels of the other operands come along where they can, so that nothing is stored between.
   void AbsorbMakers(const Prim& prim, int g) {
     for (const View& view : Tiles(prim)) {
       int maker = view.prim < 0 ? -1 : group_of_[view.prim];
-      if (maker >= 0 && maker != g && groups_[maker].kind == GroupKind::kFlat) TryAbsorb(maker, g);
+      if (maker < 0 || maker == g) continue;
+      if (groups_[maker].kind == GroupKind::kFlat) TryAbsorb(maker, g);
+      // Of two kernels over the same rows, too; what is there once for each row costs little to store.
+      if (!groups_[maker].per_row.at(view.prim) && AreTwins(graph_, groups_[maker], groups_[g]))
+        TryAbsorb(maker, g);
     }
   }
 
-  void TryAbsorb(int flat, int g) {
-    Group& from = groups_[flat];
+  void TryAbsorb(int maker, int g) {
+    Group& from = groups_[maker];
     Group& to = groups_[g];
+    const bool twins = from.kind == GroupKind::kRows;
     const bool per_row = DomainSize(from.domain) != DomainSize(to.domain);
     if (per_row && (to.kind != GroupKind::kRows || DomainSize(from.domain) != to.Size(AxisKind::kRow)))
       return;
@@ -213,30 +193,30 @@ class Partitioner {
         ReadBy(graph_, from).size() + ReadBy(graph_, to).size() > kMaxPointers)
       return;
     for (PrimId member : from.members) {
-      if (!Fits(member, from, to.domain, per_row)) return;
+      if (!twins && !Fits(member, from, to.domain, per_row)) return;
     }
     for (PrimId member : from.members) {
       if (LoadsFrom(graph_[member], g)) return;
     }
     for (PrimId member : to.members) {
-      if (LoadsFrom(graph_[member], flat)) return;
+      if (LoadsFrom(graph_[member], maker)) return;
       // Of a value that the same program computes, an element finds its own only.
       for (const View& view : Tiles(graph_[member])) {
-        if (view.prim >= 0 && group_of_[view.prim] == flat && !IsOwn(to.InOrder(member, view), from)) return;
+        if (view.prim >= 0 && group_of_[view.prim] == maker && !IsOwn(to.InOrder(member, view), from)) return;
       }
       // A product reads whole rows and columns, not its own element.
       if (!graph_[member].IsProduct()) continue;
       for (const View& view : Reads(graph_, graph_[member])) {
-        if (view.prim >= 0 && group_of_[view.prim] == flat) return;
+        if (view.prim >= 0 && group_of_[view.prim] == maker) return;
       }
     }
-    for (int need : Needs(flat)) {
+    for (int need : Needs(maker)) {
       if (need != g && DependsOn(need, g)) return;
     }
     for (int need : Needs(g)) {
-      if (need != flat && DependsOn(need, flat)) return;
+      if (need != maker && DependsOn(need, maker)) return;
     }
-    for (PrimId member : from.members) Enter(member, g, per_row);
+    for (PrimId member : from.members) Enter(member, g, twins ? from.per_row.at(member) : per_row);
     from.members.clear();
     to.turned.merge(from.turned);
     // In program order again; a product stays in front.
@@ -362,6 +342,7 @@ class Partitioner {
 
   const Graph& graph_;
   const bool turns_;
+  const Readers readers_;
   std::vector<int> group_of_;  // by prim; -1 for sources
   std::vector<Group> groups_;
 };

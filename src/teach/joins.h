@@ -1,0 +1,28 @@
+// What decides whether work joins a kernel, as far as the graph and the kernel's members say it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "teach/partition.h"
+
+namespace tritogen::teach {
+
+// By prim: who reads it, through inlined work, too.
+using Readers = std::vector<std::vector<PrimId>>;
+Readers ReadersOf(const Graph& graph);
+
+// Whether pointwise work of a kernel over rows would only be stored there, for kernels over other lines that
+// had better do it themselves: all that is made of it is reduced along other lines, and of what it reads the
+// kernel makes at most a number for each row.
+bool IsForOtherLines(const Graph& graph, const Readers& readers, const Group& rows, PrimId id);
+
+// Whether two kernels over rows may be one, so that what one makes for the other is not stored: they work on
+// the same elements, and a program can hold two lines.
+bool AreTwins(const Graph& graph, const Group& a, const Group& b);
+
+// The order in which the group has what a value is made from. None where that is its own, and where nothing
+// is gained: a value that need not be stored is better made by who reads it.
+std::optional<Turn> TurnOfReads(const Graph& graph, const Prim& prim, const Group& group);
+
+}  // namespace tritogen::teach

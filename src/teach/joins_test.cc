@@ -1,0 +1,74 @@
+// Which kernels over rows become one, and what does not join them.
+#include "teach/joins.h"
+
+#include <gtest/gtest.h>
+
+#include "teach/test_programs.h"
+
+namespace tritogen::teach {
+namespace {
+
+const std::vector<int64_t> kSizes = {512, 1024};
+
+TEST(Joins, TwoSoftmaxesAndTheirProductAreOneKernel) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", kSizes), y = m.Leaf(NodeKind::kInput, "y", kSizes);
+  NodeId a = m.Op("aten::_log_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, kSizes);
+  NodeId c = m.Op("aten::_softmax", {Ref(y), Arg{int64_t{1}}, Arg{false}}, kSizes);
+  auto groups = Groups(m.Finish(m.Op("aten::mul.Tensor", {Ref(a), Ref(c)}, kSizes)));
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].stores.size(), 1u);
+}
+
+// Two lines of 32,768 elements are more than a program's registers.
+TEST(Joins, LongHeldLinesStayApart) {
+  Maker m;
+  const std::vector<int64_t> sizes = {512, 32768};
+  NodeId x = m.Leaf(NodeKind::kInput, "x", sizes), y = m.Leaf(NodeKind::kInput, "y", sizes);
+  NodeId a = m.Op("aten::_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, sizes);
+  NodeId c = m.Op("aten::_softmax", {Ref(y), Arg{int64_t{1}}, Arg{false}}, sizes);
+  EXPECT_EQ(Groups(m.Finish(m.Op("aten::mul.Tensor", {Ref(a), Ref(c)}, sizes))).size(), 2u);
+}
+
+TEST(Joins, RunningSumsStayApart) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", kSizes), y = m.Leaf(NodeKind::kInput, "y", kSizes);
+  NodeId a = m.Op("aten::cumsum", {Ref(x), Arg{int64_t{1}}}, kSizes);
+  NodeId c = m.Op("aten::_softmax", {Ref(y), Arg{int64_t{1}}, Arg{false}}, kSizes);
+  EXPECT_EQ(Groups(m.Finish(m.Op("aten::mul.Tensor", {Ref(a), Ref(c)}, kSizes))).size(), 2u);
+}
+
+// The loss of a softmax over lines is a sum of all: lines are summed up where they are made.
+TEST(Joins, ASumOfAllTakesTheLinesThatItsElementsAreMadeOf) {
+  Maker m;
+  const std::vector<int64_t> sizes = {512, 10000};
+  NodeId x = m.Leaf(NodeKind::kInput, "x", sizes);
+  NodeId softmax = m.Op("aten::_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, sizes);
+  NodeId square = m.Op("aten::square", {Ref(softmax)}, sizes);
+  auto groups = Groups(m.Finish(m.Op("aten::sum", {Ref(square)}, {})));
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].Size(AxisKind::kRow), 512);
+  EXPECT_EQ(groups[0].stores.size(), 1u);
+}
+
+// x³ joined the kernel of the mean, which reads x, too, and was stored for the sum over the other dimension.
+TEST(Joins, WhatOtherLinesAreMadeOfIsMadeThere) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", kSizes);
+  NodeId mean = m.Op("aten::mean.dim", {Ref(x), Ints({1})}, {512});
+  NodeId cubes = m.Op("aten::pow.Tensor_Scalar", {Ref(x), Arg{3.5}}, kSizes);
+  NodeId sum = m.Op("aten::sum.dim_IntList", {Ref(cubes), Ints({0})}, {1024});
+  Program program = m.Finish(mean);
+  program.outputs.push_back({sum});
+  program.structure = "(*, *)";
+  const auto groups = Groups(program);
+  int64_t stored = 0;
+  const Graph graph = InlineViews(*Lower(program, {}));
+  for (const Group& group : groups) {
+    for (PrimId id : group.stores) stored += Product(graph[id].sizes);
+  }
+  EXPECT_LT(stored, 512 * 1024 / 2);
+}
+
+}  // namespace
+}  // namespace tritogen::teach
