@@ -29,6 +29,12 @@ std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_
 std::optional<int64_t> KeysBehind(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                   int64_t keys);
 
+// The same of a result's rows and columns: beyond them it is zero, whatever it is made from.
+std::optional<int64_t> KeptAhead(const Graph& graph, const View& result, int64_t batch, int64_t rows,
+                                 int64_t columns);
+std::optional<int64_t> KeptBehind(const Graph& graph, const View& result, int64_t batch, int64_t rows,
+                                  int64_t columns);
+
 // Where a comparison of indices that has just this limit is all that masks the scores: the operand of the
 // last work on them that it chooses for keys up to there.
 std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,

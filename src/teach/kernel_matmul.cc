@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "program/triton_dtype.h"
+#include "teach/attention.h"
 #include "teach/count_text.h"
 #include "teach/factor_descriptor.h"
 #include "teach/kernel.h"
@@ -15,6 +16,31 @@
 
 namespace tritogen::teach {
 namespace {
+
+// Columns of the result that lie further ahead of their row, or further behind it, are zero whatever the
+// product is.
+struct Kept {
+  std::optional<int64_t> ahead, behind;
+  bool All() const { return !ahead && !behind; }
+};
+
+Kept KeptOf(const Graph& graph, const Group& group) {
+  const int64_t batch = group.Size(AxisKind::kBatch), m = group.Size(AxisKind::kM),
+                n = group.Size(AxisKind::kN);
+  Kept kept;
+  for (size_t i = 0; i < group.stores.size(); ++i) {
+    const PrimId id = group.stores[i];
+    if (id == group.members[0] || group.turned.contains(id)) return {};
+    const auto ahead = KeptAhead(graph, graph.Whole(id), batch, m, n),
+               behind = KeptBehind(graph, graph.Whole(id), batch, m, n);
+    const auto join = [&](std::optional<int64_t>& all, const std::optional<int64_t>& own) {
+      all = i == 0 ? own : all && own ? std::optional(std::max(*all, *own)) : std::nullopt;
+    };
+    join(kept.ahead, ahead);
+    join(kept.behind, behind);
+  }
+  return kept;
+}
 
 class MatmulWriter {
  public:
@@ -37,6 +63,9 @@ class MatmulWriter {
     if (t_.programs > 0) {
       for (const char* used : {"tile", "BATCH"}) code_.Name(used);
       lines_ = Lines(Depth());
+    } else {  // a loop over tiles is one with that over k, which all have
+      if (t_.m > t_.block_m || t_.n > t_.block_n) kept_ = KeptOf(graph_, group_);
+      if (!kept_.All()) code_.Name("end");
     }
     code_.body = code_.outer = &lines_;
     ProgramIds();
@@ -172,13 +201,29 @@ class MatmulWriter {
   void Loops(const Prim& product, const Lines& inner) {
     lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
     if (product.parts > 1) lines_.Add("rest = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    if (!kept_.All()) EndOfTriangle();
     if (t_.sum < t_.k) {
       SumsOfSums(inner);
     } else {
-      lines_.Add("for start in range(0, K, BLOCK_K):");
+      lines_.Add(fmt::format("for start in range(0, {}, BLOCK_K):", kept_.All() ? "K" : "end"));
       lines_.AddDeeper(inner);
     }
     if (product.parts > 1) lines_.Add("acc += rest");
+  }
+
+  void EndOfTriangle() {
+    const auto behind = [](int64_t offset) {
+      return offset == 0 ? "" : fmt::format(" {} {}", offset < 0 ? '-' : '+', std::abs(offset));
+    };
+    std::string some;
+    if (kept_.ahead) some = fmt::format("pid_n * BLOCK_N < (pid_m + 1) * BLOCK_M{}", behind(*kept_.ahead));
+    if (kept_.behind) {
+      const std::string below =
+          fmt::format("pid_m * BLOCK_M < (pid_n + 1) * BLOCK_N{}", behind(*kept_.behind));
+      some = some.empty() ? below : fmt::format("({}) & ({})", some, below);
+    }
+    lines_.Add("# Of a tile that is zero throughout nothing is multiplied.");
+    lines_.Add(fmt::format("end = tl.where({}, K, 0)", some));
   }
 
   void SumsOfSums(const Lines& inner) {
@@ -192,7 +237,7 @@ class MatmulWriter {
     chunk.Add("acc += part");
     lines_.Add(fmt::format("# Sums of {} columns are added up: rounding errors grow with the terms of a sum.",
                            t_.sum));
-    lines_.Add(fmt::format("for chunk in range(0, K, {}):", t_.sum));
+    lines_.Add(fmt::format("for chunk in range(0, {}, {}):", kept_.All() ? "K" : "end", t_.sum));
     lines_.AddDeeper(chunk);
   }
 
@@ -227,6 +272,7 @@ class MatmulWriter {
   const Graph& graph_;
   const Group& group_;
   ProductTiles t_;
+  Kept kept_;
   const KernelOptions& options_;
   TileCode code_;
   Lines head_, lines_;  // behind it, deeper in a loop over tiles

@@ -1,4 +1,5 @@
-// KeysAhead and KeysBehind: what a comparison of indices says about keys that a query does not look at.
+// KeysAhead and KeysBehind: what a comparison of indices says about keys that a query does not look at. The
+// same of the columns of a result that are zero for a row.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,8 +20,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kNever = std::numeric_limits<int64_t>::min() / 2;  // the limit of what cannot be
 constexpr int kDeepest = 16;
 
-// What a value is to be. kLive: not -inf.
-enum class State { kTrue, kFalse, kLive };
+// What a value is to be. kLive: not -inf; kNotZero: of a number.
+enum class State { kTrue, kFalse, kLive, kNotZero };
 
 State Other(State state) {
   return state == State::kTrue ? State::kFalse : State::kTrue;
@@ -81,9 +82,9 @@ class Looker {
         return in ? Of(*in, state, depth + 1) : Limit{};
       }
       case Kind::kNumber: {
-        const bool is = state == State::kLive   ? e.number != -kInfinity
-                        : state == State::kTrue ? e.number != 0
-                                                : e.number == 0;
+        const bool is = state == State::kLive    ? e.number != -kInfinity
+                        : state == State::kFalse ? e.number == 0
+                                                 : e.number != 0;
         return is ? Limit{} : Limit{kNever};
       }
       case Kind::kNot:
@@ -108,6 +109,11 @@ class Looker {
       if (e.name == "+") return Both(of(a, state), of(b, state));
       if (e.name == "-") return of(a, state);
       const bool factor = b.kind == Kind::kNumber && b.number > 0 && (e.name == "*" || e.name == "/");
+      return factor ? of(a, state) : Limit{};
+    }
+    // What is multiplied by a mask is NaN where it is infinite: only a choice says that something is zero.
+    if (state == State::kNotZero) {
+      const bool factor = b.kind == Kind::kNumber && (e.name == "*" || e.name == "/");
       return factor ? of(a, state) : Limit{};
     }
     const bool is = state == State::kTrue;
@@ -216,6 +222,18 @@ std::optional<int64_t> KeysBehind(const Graph& graph, const View& weighed, int64
                                   int64_t keys) {
   const Limit limit = Looker(graph, Side::kBehind, batch, queries, keys).Of(weighed, State::kLive);
   return limit && *limit > -keys && *limit < queries - 1 ? limit : std::nullopt;
+}
+
+std::optional<int64_t> KeptAhead(const Graph& graph, const View& result, int64_t batch, int64_t rows,
+                                 int64_t columns) {
+  const Limit limit = Looker(graph, Side::kAhead, batch, rows, columns).Of(result, State::kNotZero);
+  return limit && *limit > -rows && *limit < columns - 1 ? limit : std::nullopt;
+}
+
+std::optional<int64_t> KeptBehind(const Graph& graph, const View& result, int64_t batch, int64_t rows,
+                                  int64_t columns) {
+  const Limit limit = Looker(graph, Side::kBehind, batch, rows, columns).Of(result, State::kNotZero);
+  return limit && *limit > -columns && *limit < rows - 1 ? limit : std::nullopt;
 }
 
 }  // namespace tritogen::teach
