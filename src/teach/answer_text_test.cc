@@ -106,8 +106,8 @@ TEST(Teach, PlansGoThroughTheProgramLineByLineOnRequest) {
             "0. Lines:\n   - x: input\n   - w: parameter\n   - relu: relu_kernel\n   - mm: matmul_kernel\n"
             "   - t: a view\n   - neg: neg_kernel\n");
   EXPECT_EQ(lines("fused"),
-            "0. Lines:\n   - x: input\n   - w: parameter\n   - relu: matmul_kernel\n   - mm: matmul_kernel\n"
-            "   - t: a view\n   - neg: neg_kernel\n");
+            "0. Lines:\n   - x: input\n   - w: parameter\n   - relu: matmul_neg_kernel\n"
+            "   - mm: matmul_neg_kernel\n   - t: a view\n   - neg: matmul_neg_kernel\n");
 }
 
 TEST(Teach, DivisorsAreWrittenAsTheSizesTheyAreMadeOf) {

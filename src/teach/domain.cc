@@ -18,6 +18,29 @@ View Group::InOrder(PrimId member, const View& view) const {
   return Permute(*Reshape(view, found->second.sizes), found->second.order);
 }
 
+std::vector<View> Reads(const Graph& graph, const Prim& prim) {
+  std::vector<View> reads;
+  for (const View& view : prim.operands) {
+    if (view.prim >= 0 && graph[view.prim].inlined) {
+      std::vector<View> behind = Reads(graph, graph[view.prim]);
+      reads.insert(reads.end(), behind.begin(), behind.end());
+    } else {
+      reads.push_back(view);
+    }
+  }
+  return reads;
+}
+
+std::set<PrimId> ReadBy(const Graph& graph, const Group& group) {
+  std::set<PrimId> read;
+  for (PrimId member : group.members) {
+    for (const View& view : Reads(graph, graph[member])) {
+      if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
+    }
+  }
+  return read;
+}
+
 std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {
   std::vector<int64_t> factors;
   for (const Segment& segment : domain) {

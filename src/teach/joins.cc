@@ -13,10 +13,7 @@ bool IsLineWork(const Prim& prim) {
 // Whether all that becomes of the value is reduced along other lines than these.
 bool IsReducedElsewhere(const Graph& graph, const Readers& readers, PrimId id,
                         const std::vector<Segment>& domain, int steps = 8) {
-  if (steps == 0 || readers[id].empty()) return false;
-  for (const View& output : graph.outputs) {
-    if (output.prim == id) return false;
-  }
+  if (steps == 0 || readers[id].empty() || IsOutput(graph, id)) return false;
   return std::ranges::all_of(readers[id], [&](PrimId reader) {
     const Prim& prim = graph[reader];
     if (IsLineWork(prim)) return ReduceDomain(prim) != domain;
@@ -25,7 +22,26 @@ bool IsReducedElsewhere(const Graph& graph, const Readers& readers, PrimId id,
   });
 }
 
+// Whether it is a result, or who reads it finds it in memory only.
+bool IsStored(const Graph& graph, const Readers& readers, PrimId id) {
+  return IsOutput(graph, id) || std::ranges::any_of(readers[id], [&](PrimId reader) {
+           return !graph[id].IsCopy() && (graph[reader].kind == PrimKind::kLoad || graph[reader].IsProduct());
+         });
+}
+
 }  // namespace
+
+bool ReadsOwnRow(const View& view, const std::vector<std::vector<Digit>>& digits,
+                 const std::vector<Segment>& domain) {
+  auto rows = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kRow));
+  auto columns = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kColumn));
+  bool own_row = rows.empty() || (rows.size() == 1 && rows[0].stride == 1);
+  return view.offset == 0 && view.guards.empty() && own_row && columns.size() == 1 && columns[0].stride == 0;
+}
+
+bool IsOutput(const Graph& graph, PrimId id) {
+  return std::ranges::any_of(graph.outputs, [&](const View& output) { return output.prim == id; });
+}
 
 Readers ReadersOf(const Graph& graph) {
   Readers readers(graph.prims.size());
@@ -58,11 +74,14 @@ bool AreTwins(const Graph& graph, const Group& a, const Group& b) {
          !HasScans(graph, b);
 }
 
-std::optional<Turn> TurnOfReads(const Graph& graph, const Prim& prim, const Group& group) {
+std::optional<Turn> TurnOfReads(const Graph& graph, const Readers& readers, PrimId id, const Group& group) {
+  const Prim& prim = graph[id];
   const auto plain = [&](const View& view) {
     return view.guards.empty() && (view.prim < 0 || !graph[view.prim].inlined);
   };
   if (prim.kind != PrimKind::kPointwise || !std::ranges::all_of(prim.operands, plain)) return std::nullopt;
+  // What must be in memory anyway is stored by the product that it is made from.
+  const bool stored = group.kind == GroupKind::kMatmul && IsStored(graph, readers, id);
   for (const View& view : prim.operands) {
     if (view.prim < 0 || group.per_row.count(view.prim) == 0) continue;
     const auto turned = group.turned.find(view.prim);
@@ -71,7 +90,7 @@ std::optional<Turn> TurnOfReads(const Graph& graph, const Prim& prim, const Grou
       if (std::ranges::all_of(prim.operands, divides)) return turned->second;
       continue;
     }
-    if (!prim.once || IsRowMajor(view)) continue;
+    if (!(prim.once || stored) || IsRowMajor(view)) continue;
     std::vector<int64_t> order(view.sizes.size());
     std::iota(order.begin(), order.end(), 0);
     std::ranges::stable_sort(order, std::greater<>(), [&](int64_t dim) { return view.strides[dim]; });

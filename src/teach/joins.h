@@ -12,6 +12,12 @@ namespace tritogen::teach {
 using Readers = std::vector<std::vector<PrimId>>;
 Readers ReadersOf(const Graph& graph);
 
+bool IsOutput(const Graph& graph, PrimId id);
+
+// Reads the row's own element of a per-row value, the same for every column.
+bool ReadsOwnRow(const View& view, const std::vector<std::vector<Digit>>& digits,
+                 const std::vector<Segment>& domain);
+
 // Whether pointwise work of a kernel over rows would only be stored there, for kernels over other lines that
 // had better do it themselves: all that is made of it is reduced along other lines, and of what it reads the
 // kernel makes at most a number for each row.
@@ -22,7 +28,8 @@ bool IsForOtherLines(const Graph& graph, const Readers& readers, const Group& ro
 bool AreTwins(const Graph& graph, const Group& a, const Group& b);
 
 // The order in which the group has what a value is made from. None where that is its own, and where nothing
-// is gained: a value that need not be stored is better made by who reads it.
-std::optional<Turn> TurnOfReads(const Graph& graph, const Prim& prim, const Group& group);
+// is gained: a value that need not be stored is better made by who reads it, and what rows are made of by
+// rows.
+std::optional<Turn> TurnOfReads(const Graph& graph, const Readers& readers, PrimId id, const Group& group);
 
 }  // namespace tritogen::teach

@@ -70,5 +70,28 @@ TEST(Joins, WhatOtherLinesAreMadeOfIsMadeThere) {
   EXPECT_LT(stored, 512 * 1024 / 2);
 }
 
+// y + (x·w)ᵀ: the product's tiles have neighbours in memory both ways.
+TEST(Joins, AResidualInAnotherOrderIsAddedByTheProduct) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {256, 128}), w = m.Leaf(NodeKind::kInput, "w", {128, 512});
+  NodeId y = m.Leaf(NodeKind::kInput, "y", {512, 256});
+  NodeId product = m.Op("aten::mm", {Ref(x), Ref(w)}, {256, 512});
+  NodeId turned = m.Op("aten::t", {Ref(product)}, {512, 256});
+  EXPECT_EQ(Groups(m.Finish(m.Op("aten::add.Tensor", {Ref(y), Ref(turned)}, {512, 256}))).size(), 1u);
+}
+
+// What is stored is squared by who sums the squares up, not stored a second time.
+TEST(Joins, AKernelStoresNothingThatItsReaderMakesOfTheRest) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {256, 128}), w = m.Leaf(NodeKind::kInput, "w", {128, 512});
+  NodeId product = m.Op("aten::mm", {Ref(x), Ref(w)}, {256, 512});
+  NodeId half = m.Op("aten::mul.Tensor", {Ref(product), Arg{0.5}}, {256, 512});
+  NodeId square = m.Op("aten::square", {Ref(half)}, {256, 512});
+  NodeId sum = m.Op("aten::sum.dim_IntList", {Ref(square), Ints({1}), Arg{true}}, {256, 1});
+  const auto groups = Groups(m.Finish(m.Op("aten::div.Tensor", {Ref(half), Ref(sum)}, {256, 512})));
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].stores.size(), 1u);
+}
+
 }  // namespace
 }  // namespace tritogen::teach

@@ -35,6 +35,7 @@ class Partitioner {
       const Prim& prim = graph_[id];
       if (prim.kind != PrimKind::kSource && prim.kind != PrimKind::kEmpty && !prim.inlined) Place(id);
     }
+    HandOver();
     FindStores();
     return InOrder();
   }
@@ -144,7 +145,7 @@ class Partitioner {
     if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
     if (TryJoinElements(id, g)) return true;
     if (!turns_) return false;
-    const auto turn = TurnOfReads(graph_, prim, group);
+    const auto turn = TurnOfReads(graph_, readers_, id, group);
     const bool apart = group.kind == GroupKind::kRows && !AreSimpleWindows(graph_, group);
     if (!turn || (apart && Product(prim.sizes) > kFewApart)) return false;
     groups_[g].turned[id] = *turn;
@@ -260,7 +261,7 @@ class Partitioner {
       if (member == group.per_row.end()) continue;
       const bool turned = group.turned.count(view.prim) > 0;
       if (member->second == per_row ? !IsOwn(view, group)
-                                    : per_row || turned || !IsRowBroadcast(view, *digits, domain)) {
+                                    : per_row || turned || !ReadsOwnRow(view, *digits, domain)) {
         return false;
       }
     }
@@ -270,16 +271,6 @@ class Partitioner {
   // Whether a member of the group finds what it reads of another one at the place of its own element.
   bool IsOwn(const View& view, const Group& group) const {
     return ReadAlike(view, group.InOrder(view.prim, graph_.Whole(view.prim)));
-  }
-
-  // Reads the row's own element of a per-row value, the same for every column.
-  static bool IsRowBroadcast(const View& view, const std::vector<std::vector<Digit>>& digits,
-                             const std::vector<Segment>& domain) {
-    auto rows = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kRow));
-    auto columns = MergeDigits(AxisDigits(digits, domain, false, AxisKind::kColumn));
-    bool own_row = rows.empty() || (rows.size() == 1 && rows[0].stride == 1);
-    return view.offset == 0 && view.guards.empty() && own_row && columns.size() == 1 &&
-           columns[0].stride == 0;
   }
 
   std::set<int> Needs(int g) const {
@@ -310,7 +301,50 @@ class Partitioner {
     return false;
   }
 
-  void FindStores() {
+  // Pointwise work that a kernel does for another one alone, from what it stores in any case, is left to that
+  // one, which reads as much: nothing more is stored.
+  void HandOver() {
+    const std::set<PrimId> stored = Stored();
+    for (PrimId id = static_cast<PrimId>(graph_.prims.size()) - 1; id >= 0; --id) {
+      const int from = group_of_[id], to = ReaderOf(id);
+      if (from < 0 || to < 0 || graph_[id].kind != PrimKind::kPointwise || groups_[from].per_row.at(id) ||
+          !TakesOver(id, from, to, stored))
+        continue;
+      std::erase(groups_[from].members, id);
+      groups_[from].per_row.erase(id);
+      Enter(id, to, false);
+      std::ranges::sort(groups_[to].members);
+    }
+  }
+
+  // The one kernel that reads what another one stores for it; -1: there are several, or it is a result.
+  int ReaderOf(PrimId id) const {
+    if (graph_[id].inlined || readers_[id].empty() || IsOutput(graph_, id)) return -1;
+    const int reader = group_of_[readers_[id].front()];
+    const bool one =
+        std::ranges::all_of(readers_[id], [&](PrimId other) { return group_of_[other] == reader; });
+    const bool written =
+        std::ranges::any_of(graph_.writes, [&](const auto& write) { return write.value == id; });
+    return one && !written && reader != group_of_[id] ? reader : -1;
+  }
+
+  bool TakesOver(PrimId id, int from, int to, const std::set<PrimId>& stored) const {
+    const Prim& prim = graph_[id];
+    const Group& group = groups_[to];
+    if (group.kind != GroupKind::kRows || HasScans(graph_, group) || groups_[from].turned.contains(id) ||
+        groups_[from].members.size() < 2 || prim.unit != graph_[group.members[0]].unit ||
+        group.members.size() >= kMaxMembers || ReadBy(graph_, group).size() >= kMaxPointers ||
+        DomainSize(group.domain) != Product(prim.sizes) || !Fits(id, group, group.domain, false))
+      return false;
+    const PrimId made_from = prim.operands.size() == 1 ? prim.operands[0].prim : -1;
+    if (made_from < 0 || group_of_[made_from] != from || !stored.contains(made_from)) return false;
+    const auto own = [&](const View& view) { return view.prim != id || ReadAlike(view, graph_.Whole(id)); };
+    return std::ranges::all_of(
+        readers_[id], [&](PrimId reader) { return std::ranges::all_of(graph_[reader].operands, own); });
+  }
+
+  // What is a result, or read by another kernel than its own.
+  std::set<PrimId> Stored() const {
     std::set<PrimId> stored;
     for (const View& view : graph_.outputs) stored.insert(view.prim);
     for (const Graph::Write& write : graph_.writes) stored.insert(write.value);
@@ -320,6 +354,11 @@ class Partitioner {
         if (view.prim >= 0 && group_of_[view.prim] != group_of_[id]) stored.insert(view.prim);
       }
     }
+    return stored;
+  }
+
+  void FindStores() {
+    const std::set<PrimId> stored = Stored();
     for (Group& group : groups_) {
       for (PrimId member : group.members) {
         if (stored.count(member) > 0) group.stores.push_back(member);
@@ -348,29 +387,6 @@ class Partitioner {
 };
 
 }  // namespace
-
-std::vector<View> Reads(const Graph& graph, const Prim& prim) {
-  std::vector<View> reads;
-  for (const View& view : prim.operands) {
-    if (view.prim >= 0 && graph[view.prim].inlined) {
-      std::vector<View> behind = Reads(graph, graph[view.prim]);
-      reads.insert(reads.end(), behind.begin(), behind.end());
-    } else {
-      reads.push_back(view);
-    }
-  }
-  return reads;
-}
-
-std::set<PrimId> ReadBy(const Graph& graph, const Group& group) {
-  std::set<PrimId> read;
-  for (PrimId member : group.members) {
-    for (const View& view : Reads(graph, graph[member])) {
-      if (view.prim >= 0 && group.per_row.count(view.prim) == 0) read.insert(view.prim);
-    }
-  }
-  return read;
-}
 
 std::vector<Group> Partition(const Graph& graph, bool turns) {
   return Partitioner(graph, turns).Run();
