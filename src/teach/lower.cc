@@ -72,7 +72,9 @@ class Lowering {
     for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes.size()); ++id) {
       const Node& node = program_.nodes[id];
       if (!IsSound(id)) return std::nullopt;
-      if (node.kind != NodeKind::kOp) {
+      if (IsEmpty(node)) {
+        b_.values_.push_back({Empty(node.results[0])});
+      } else if (node.kind != NodeKind::kOp) {
         b_.values_.push_back({Source(id)});
       } else {
         b_.results_.clear();
@@ -107,14 +109,24 @@ class Lowering {
     const Node& node = program_.nodes[id];
     if (node.results.empty() || (IsInPlace(node.op) && !DrawsIntoNewMemory(id)) || node.op == "launch")
       return false;
-    if (node.kind != NodeKind::kOp || node.results.size() == 1) {
-      if (node.results[0].numel() == 0 && Used(id, 0)) return false;
-    }
+    if (IsEmpty(node) && !GoesNowhere(id)) return false;
     for (NodeRef ref : TensorArguments(node)) {
       if (ref.id < 0 || ref.id >= id || ref.result < 0) return false;
       if (ref.result >= static_cast<int>(program_.nodes[ref.id].results.size())) return false;
     }
     return true;
+  }
+
+  static bool IsEmpty(const Node& node) { return node.results.size() == 1 && node.results[0].numel() == 0; }
+
+  // Of a value without elements, such as the keys of a cache at its first token: it is part of a longer one
+  // at most.
+  bool GoesNowhere(NodeId id) const {
+    if (std::ranges::count(program_.outputs, NodeRef{id}) > 0) return false;
+    return std::ranges::all_of(program_.nodes, [&](const Node& node) {
+      return std::ranges::count(TensorArguments(node), NodeRef{id}) == 0 || IsEmpty(node) ||
+             PlainName(node.op) == "cat";
+    });
   }
 
   // Random numbers, such as x.exponential_() for a tensor that the program has made for them.

@@ -57,12 +57,14 @@ bool LowerCutting(Builder& b, const Node& node, std::string_view op, const Bound
     for (const Arg& item : *list) {
       if (AsRef(item) == nullptr) return false;
       Value part = b.Get(*AsRef(item));
+      if (part.view.numel() == 0 && op == "cat") continue;
       if (op == "stack") part = With(part, Unsqueeze(part.view, dim));
       if (part.dtype != node.results[0].dtype || part.view.rank() == 0 || part.view.numel() == 0)
         return false;
       if (!part.view.guards.empty()) return false;
       parts.push_back(part);
     }
+    if (parts.empty()) return false;
     b.Return({ConcatenateAll(b, std::move(parts), dim)});
     return true;
   }
