@@ -11,6 +11,7 @@
 #include "program/names.h"
 #include "program/print.h"
 #include "teach/kernel_text.h"
+#include "teach/module_text.h"
 #include "teach/plan.h"
 #include "teach/tensor_text.h"
 
@@ -43,22 +44,24 @@ class ModuleWriter {
     }
     for (size_t i = 0; i < graph_.prims.size(); ++i) {
       const Prim& prim = graph_.prims[i];
-      if (prim.kind == PrimKind::kEmpty) forward_.push_back(Allocation(static_cast<PrimId>(i), device_));
+      if (prim.kind == PrimKind::kEmpty)
+        parts_.forward.push_back(Allocation(static_cast<PrimId>(i), device_));
     }
     returned_ = FillStructure(program_.structure, Outputs());
     if (returned_.empty()) return std::nullopt;
     for (const Graph::Write& write : graph_.writes) {
       if (given_[write.to] != texts_[write.to])
-        forward_.push_back(fmt::format("{}.copy_({})", given_[write.to], texts_[write.to]));
+        parts_.forward.push_back(fmt::format("{}.copy_({})", given_[write.to], texts_[write.to]));
     }
     const size_t before = graph_.outputs.size() - graph_.updates.size();
     for (size_t i = 0; i < graph_.updates.size(); ++i) {
-      forward_.push_back(
+      parts_.forward.push_back(
           fmt::format("{}.copy_({})", given_[graph_.updates[i]], TextOf(graph_.outputs[before + i])));
     }
-    forward_.push_back("return " + returned_);
-    return Module{Source(), PlanText(plan_.Finish(returned_, request_.lines), kernels_, style_.wording,
-                                     !request_.is_function)};
+    parts_.forward.push_back("return " + returned_);
+    return Module{ModuleText(request_, style_, Parameters(), parts_, buffers_),
+                  PlanText(plan_.Finish(returned_, request_.lines), parts_.kernels, style_.wording,
+                           !request_.is_function)};
   }
 
  private:
@@ -149,7 +152,7 @@ class ModuleWriter {
         auto constant = request_.constants.find(static_cast<NodeId>(i));
         by_node[i] = StateText(node);
         if (constant != request_.constants.end()) {
-          init_.push_back(
+          parts_.init.push_back(
               fmt::format("self.register_buffer(\"{}\", {}, persistent=False)", node.name, constant->second));
         }
       }
@@ -164,8 +167,8 @@ class ModuleWriter {
       }
       texts_[i] = by_node[prim.node.id];
       if (style_.wrapper == Wrapper::kFunction) {
-        function_params_.push_back(buffers_[i]);
-        function_args_.push_back(texts_[i]);
+        parts_.function_params.push_back(buffers_[i]);
+        parts_.function_args.push_back(texts_[i]);
         texts_[i] = buffers_[i];
       }
       given_[i] = texts_[i];
@@ -175,7 +178,7 @@ class ModuleWriter {
         const bool kept = std::ranges::count(graph_.updates, id) > 0 ||
                           std::ranges::count(graph_.writes, id, &Graph::Write::to) > 0;
         const std::string rows = kept ? names_.Unique(buffers_[i] + "_rows") : buffers_[i];
-        forward_.push_back(fmt::format("{} = {}.contiguous()", rows, texts_[i]));
+        parts_.forward.push_back(fmt::format("{} = {}.contiguous()", rows, texts_[i]));
         texts_[i] = rows;
       }
       if (device_.empty() || program_.nodes[prim.node.id].kind == NodeKind::kInput) {
@@ -250,11 +253,11 @@ class ModuleWriter {
     if (helper) {
       Helper(kernel, made);
     } else {
-      for (PrimId id : made) forward_.push_back(Allocation(id, device_));
-      LaunchLines(kernel, texts_, forward_);
+      for (PrimId id : made) parts_.forward.push_back(Allocation(id, device_));
+      LaunchLines(kernel, texts_, parts_.forward);
     }
     plan_.Add({kernel.name, Flow(kernel.pointers, made), kernel.name == name ? kernel.access : ""}, group);
-    if (kernel.name == name) kernels_.push_back(std::move(kernel));
+    if (kernel.name == name) parts_.kernels.push_back(std::move(kernel));
   }
 
   // "x0, x1 -> sum [32, 64]": what is read, what is made.
@@ -308,20 +311,9 @@ class ModuleWriter {
     LaunchLines(kernel, buffers_, lines);
     if (!made.empty()) lines.push_back(fmt::format("return {}", fmt::join(results, ", ")));
     const std::string name = kernel_names_.Unique("launch_" + kernel.name);
-    helpers_ += fmt::format("\n\ndef {}({}):\n", name, fmt::join(params, ", ")) + Indented(lines, 1);
+    parts_.helpers += fmt::format("\n\ndef {}({}):\n", name, fmt::join(params, ", ")) + Indented(lines, 1);
     const std::string call = fmt::format("{}({})", name, fmt::join(given, ", "));
-    forward_.push_back(made.empty() ? call : fmt::format("{} = {}", fmt::join(results, ", "), call));
-  }
-
-  static std::string Indented(const std::vector<std::string>& lines, int depth) {
-    const std::string indent(4 * depth, ' ');
-    std::string text;
-    for (const std::string& line : lines) {
-      text += indent;
-      for (char c : line) text += c == '\n' ? "\n" + indent : std::string(1, c);
-      text += "\n";
-    }
-    return text;
+    parts_.forward.push_back(made.empty() ? call : fmt::format("{} = {}", fmt::join(results, ", "), call));
   }
 
   // The name of an earlier kernel that differs in nothing but the names of tensors; else its own.
@@ -346,10 +338,11 @@ class ModuleWriter {
     std::vector<std::string> targets(node.results.size(), "_");
     for (PrimId member : group.members) targets[graph_[member].node.result] = buffers_[member];
     std::string call = CallText(node, name, device_);
-    forward_.push_back(fmt::format("{} = {}", TargetsText(node, targets), call));
+    parts_.forward.push_back(fmt::format("{} = {}", TargetsText(node, targets), call));
     for (PrimId member : group.members) {
       // Kernels and views take row-major order for granted; this costs nothing where it is so already.
-      if (NeedsRowMajor(member)) forward_.push_back(fmt::format("{0} = {0}.contiguous()", buffers_[member]));
+      if (NeedsRowMajor(member))
+        parts_.forward.push_back(fmt::format("{0} = {0}.contiguous()", buffers_[member]));
     }
     std::vector<PrimId> read;
     for (const View& view : first.operands) {
@@ -366,50 +359,6 @@ class ModuleWriter {
       }
     }
     return !std::all_of(graph_.outputs.begin(), graph_.outputs.end(), plain);
-  }
-
-  std::string Source() const {
-    std::string kernels;
-    for (const KernelCode& kernel : kernels_) {
-      std::string summary = kernel.compute + ".";
-      summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
-      kernels += "\n\n" + style_.Written(kernel.source, summary);
-    }
-    std::string text = "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n";
-    const std::string combine = CombineFunctions(kernels);
-    if ((kernels + combine).find("libdevice.") != std::string::npos)
-      text += "from triton.language.extra import libdevice\n";
-    if ((helpers_ + ForwardText()).find("TensorDescriptor.") != std::string::npos)
-      text += "from triton.tools.tensor_descriptor import TensorDescriptor\n";
-    if (!request_.is_function) text = request_.reference_source + "\n\n" + text;
-    text += combine;
-    text += kernels + helpers_;
-    const std::string compute = function_params_.empty() ? "" : NameTable{"self"}.Unique(FunctionName());
-    if (!compute.empty()) {
-      text += fmt::format("\n\ndef {}({}):\n", compute, fmt::join(function_params_, ", ")) + ForwardText(1);
-    }
-    std::vector<std::string> parameters = Parameters();
-    parameters.insert(parameters.begin(), "self");
-    text += fmt::format("\n\nclass ModelNew({}):\n", request_.is_function ? "nn.Module" : request_.entry);
-    if (!init_.empty()) {
-      text += "    def __init__(self, *args):\n        super().__init__(*args)\n";
-      for (const std::string& line : init_) text += "        " + line + "\n";
-      text += "\n";
-    }
-    text += fmt::format("    def forward({}):\n", fmt::join(parameters, ", "));
-    if (compute.empty()) return text + ForwardText(2);
-    return text + fmt::format("        return {}({})\n", compute, fmt::join(function_args_, ", "));
-  }
-
-  std::string ForwardText(int depth = 2) const { return Indented(forward_, depth); }
-
-  // "softmax_relu", unlike every kernel and variable.
-  std::string FunctionName() const {
-    std::set<std::string> taken(buffers_.begin(), buffers_.end());
-    for (const KernelCode& kernel : kernels_) taken.insert(kernel.name);
-    std::string name = kernels_.empty() ? "compute" : "run_" + kernels_.back().name;
-    while (taken.count(name) > 0) name += "_all";
-    return name;
   }
 
   const Request& request_;
@@ -432,10 +381,7 @@ class ModuleWriter {
   std::string wave_;  // counts the launches of a kernel that is launched again and again
   std::string device_;
   bool device_from_input_ = false;
-  std::vector<std::string> init_, forward_;
-  std::string helpers_;                                       // functions of Wrapper::kHelpers
-  std::vector<std::string> function_params_, function_args_;  // of Wrapper::kFunction
-  std::vector<KernelCode> kernels_;
+  ModuleParts parts_;
 };
 
 }  // namespace
