@@ -244,6 +244,17 @@ def excused(error, e, g, w):
 
 
 @triton.jit
+def errors_at(exact, eager, got, at, mask, rescues):
+    """What is expected there, what there is, and its error."""
+    e = tl.load(exact + at, mask=mask, other=0.0)
+    g = tl.load(got + at, mask=mask, other=0.0).to(tl.float64)
+    error = error_of(e, g)
+    if rescues:
+        error = excused(error, e, g, tl.load(eager + at, mask=mask, other=0.0).to(tl.float64))
+    return e, g, error
+
+
+@triton.jit
 def ratio_of(error, allowed):
     """To divide zero or infinity takes a GPU ten times as long."""
     some = (error > 0) & (error < INFINITY)
@@ -292,11 +303,7 @@ def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, matter
         row = block * ROWS + tl.arange(0, ROWS)
         scale = tl.load(row_scale + row, mask=row < rows, other=0.0)
         noise = tl.load(row_error + row, mask=row < rows, other=0.0)
-        e = tl.load(exact + first + at, mask=mask, other=0.0)
-        g = tl.load(got + first + at, mask=mask, other=0.0).to(tl.float64)
-        error = error_of(e, g)
-        if rescues:
-            error = excused(error, e, g, tl.load(eager + first + at, mask=mask, other=0.0).to(tl.float64))
+        e, g, error = errors_at(exact + first, eager + first, got + first, at, mask, rescues)
         near = (error <= tolerance * tl.abs(e) + tolerance) | (error == 0)
         far += tl.sum((near == 0).to(tl.int32), 1)
         finite = tl.where(error < INFINITY, error, 0.0)
@@ -308,11 +315,7 @@ def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, matter
         for tile in range(tl.program_id(0), (rows + ROWS - 1) // ROWS * chunks, tl.num_programs(0)):
             block = tile // chunks
             first, at, mask = places_of(block * ROWS, (tile - block * chunks) * (STEPS * LANES), n, length, ROWS, STEPS, LANES)
-            e = tl.load(exact + first + at, mask=mask, other=0.0)
-            g = tl.load(got + first + at, mask=mask, other=0.0).to(tl.float64)
-            error = error_of(e, g)
-            if rescues:
-                error = excused(error, e, g, tl.load(eager + first + at, mask=mask, other=0.0).to(tl.float64))
+            e, g, error = errors_at(exact + first, eager + first, got + first, at, mask, rescues)
             most = tl.load(column_allowed + column_of(first, at, n, length, period, shift), mask=mask, other=INFINITY).to(tl.float64)
             ratio = tl.reduce(tl.where(error > most, ratio_of(error, most), 0.0), 1, larger)
             place = tl.where((ratio > worst) | ((ratio == worst) & (tile < place)), tile, place)
@@ -350,13 +353,9 @@ def join_compared(exact, eager, got, row_scale, row_error, column_allowed, colum
     column = tile % chunks * tile_columns + inside % tile_columns
     at = row.to(tl.int64) * length + column
     mask = (inside < tile_rows * tile_columns) & (row < rows) & (column < length) & (at < n)
-    e = tl.load(exact + at, mask=mask, other=0.0)
-    g = tl.load(got + at, mask=mask, other=0.0).to(tl.float64)
+    e, g, error = errors_at(exact, eager, got, at, mask, rescues)
     noise = tl.load(row_error + row, mask=mask, other=0.0)
     allowed = allowed_of(noise, tl.load(row_scale + row, mask=mask, other=0.0), typical, erring, multiple, floor)
-    error = error_of(e, g)
-    if rescues:
-        error = excused(error, e, g, tl.load(eager + at, mask=mask, other=0.0).to(tl.float64))
     ratio = ratio_of(error, allowed)
     if columns_matter(matters, period):
         whose = at % period >> shift

@@ -62,7 +62,7 @@ def flatten_outputs(value: Any) -> tuple[list[Any], str]:
 
 def _key(key: Any) -> str:
     """The key of a dict: text or a number, which are not the same."""
-    if type(key) not in (str, int) or not -(1 << 63) <= (0 if type(key) is str else key) < 1 << 63:
+    if not (type(key) is str or type(key) is int and -(1 << 63) <= key < 1 << 63):
         _cannot("contract", f"a dict has a {type(key).__name__} among its keys; use text or numbers", 0)
     return json.dumps(key)
 

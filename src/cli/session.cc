@@ -26,6 +26,9 @@
 namespace tritogen {
 namespace {
 
+// A worker records some 190 programs a second; 16 judges of an H100 ask for 80.
+constexpr int kJudgesPerRecordingWorker = 24;
+
 nlohmann::json Describe(const cuda::Driver& driver) {
   const cuda::DeviceInfo first = cuda::ReadDevice(driver);
   int count = 0;
@@ -158,13 +161,6 @@ VerifyOptions CommonOptions::Verification(bool on_gpu, int threads, bool in_batc
                                                : 1.0,
           .against_itself = against_itself};
 }
-
-namespace {
-
-// One keeps up with three H100s (measured: 190 recordings a second beside 64 judges).
-constexpr int kJudgesPerRecordingWorker = 24;
-
-}  // namespace
 
 Workers StartWorkers(const Environment& environment, const CommonOptions& options,
                      const std::optional<FoundGpu>& gpu, int judges) {

@@ -191,12 +191,14 @@ class StructureReader {
   // Text, or a number.
   void Key() {
     auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    const bool number = Take('-') || is_digit(Next());
-    if (number && !is_digit(Next())) Fail("structure: expected a number at byte {}", at_);
-    while (number && is_digit(Next())) ++at_;
-    if (!number) Expect('"');
-    while (!number && Next() != '"' && at_ < text_.size()) at_ += Next() == '\\' ? 2 : 1;
-    if (!number) Expect('"');
+    if (Take('-') || is_digit(Next())) {
+      if (!is_digit(Next())) Fail("structure: expected a number at byte {}", at_);
+      while (is_digit(Next())) ++at_;
+    } else {
+      Expect('"');
+      while (Next() != '"' && at_ < text_.size()) at_ += Next() == '\\' ? 2 : 1;
+      Expect('"');
+    }
     Expect(':');
   }
 

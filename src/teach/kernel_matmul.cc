@@ -205,11 +205,13 @@ class MatmulWriter {
     if (t_.sum < t_.k) {
       SumsOfSums(inner);
     } else {
-      lines_.Add(fmt::format("for start in range(0, {}, BLOCK_K):", kept_.All() ? "K" : "end"));
+      lines_.Add(fmt::format("for start in range(0, {}, BLOCK_K):", EndOfSum()));
       lines_.AddDeeper(inner);
     }
     if (product.parts > 1) lines_.Add("acc += rest");
   }
+
+  const char* EndOfSum() const { return kept_.All() ? "K" : "end"; }
 
   void EndOfTriangle() {
     const auto behind = [](int64_t offset) {
@@ -237,7 +239,7 @@ class MatmulWriter {
     chunk.Add("acc += part");
     lines_.Add(fmt::format("# Sums of {} columns are added up: rounding errors grow with the terms of a sum.",
                            t_.sum));
-    lines_.Add(fmt::format("for chunk in range(0, {}, {}):", kept_.All() ? "K" : "end", t_.sum));
+    lines_.Add(fmt::format("for chunk in range(0, {}, {}):", EndOfSum(), t_.sum));
     lines_.AddDeeper(chunk);
   }
 

@@ -205,6 +205,14 @@ class Looker {
   const std::vector<int64_t> axes_;
 };
 
+// None where it says nothing of any row and column, or lets none be.
+std::optional<int64_t> LimitOf(const Graph& graph, Side side, const View& view, State state, int64_t batch,
+                               int64_t rows, int64_t columns) {
+  const auto [near, far] = side == Side::kAhead ? std::pair(rows, columns) : std::pair(columns, rows);
+  const Limit limit = Looker(graph, side, batch, rows, columns).Of(view, state);
+  return limit && *limit > -near && *limit < far - 1 ? limit : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
@@ -214,26 +222,22 @@ std::optional<size_t> ChosenUpTo(const Graph& graph, const View& weighed, int64_
 
 std::optional<int64_t> KeysAhead(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                  int64_t keys) {
-  const Limit limit = Looker(graph, Side::kAhead, batch, queries, keys).Of(weighed, State::kLive);
-  return limit && *limit > -queries && *limit < keys - 1 ? limit : std::nullopt;
+  return LimitOf(graph, Side::kAhead, weighed, State::kLive, batch, queries, keys);
 }
 
 std::optional<int64_t> KeysBehind(const Graph& graph, const View& weighed, int64_t batch, int64_t queries,
                                   int64_t keys) {
-  const Limit limit = Looker(graph, Side::kBehind, batch, queries, keys).Of(weighed, State::kLive);
-  return limit && *limit > -keys && *limit < queries - 1 ? limit : std::nullopt;
+  return LimitOf(graph, Side::kBehind, weighed, State::kLive, batch, queries, keys);
 }
 
 std::optional<int64_t> KeptAhead(const Graph& graph, const View& result, int64_t batch, int64_t rows,
                                  int64_t columns) {
-  const Limit limit = Looker(graph, Side::kAhead, batch, rows, columns).Of(result, State::kNotZero);
-  return limit && *limit > -rows && *limit < columns - 1 ? limit : std::nullopt;
+  return LimitOf(graph, Side::kAhead, result, State::kNotZero, batch, rows, columns);
 }
 
 std::optional<int64_t> KeptBehind(const Graph& graph, const View& result, int64_t batch, int64_t rows,
                                   int64_t columns) {
-  const Limit limit = Looker(graph, Side::kBehind, batch, rows, columns).Of(result, State::kNotZero);
-  return limit && *limit > -columns && *limit < rows - 1 ? limit : std::nullopt;
+  return LimitOf(graph, Side::kBehind, result, State::kNotZero, batch, rows, columns);
 }
 
 }  // namespace tritogen::teach

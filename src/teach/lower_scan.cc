@@ -91,13 +91,13 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
   const ScannedLines lines = LinesOf(x.sizes(), dim);
   const bool whole = lines.length <= kHeldScan || AreMany(lines);  // what is never cut
   if (op == "cumsum" || op == "cumprod") {
-    if (!IsFloating(x.dtype) && !whole) return false;
-    Value in = IsFloating(x.dtype) ? x : b.Cast(x, node.results[0].dtype);
-    if (!IsFloating(x.dtype)) {
-      b.Return({b.Scan(op == "cumsum" ? ReduceOp::kSum : ReduceOp::kProd, in, dim)});
+    const bool sum = op == "cumsum";
+    if (IsFloating(x.dtype)) {
+      b.Return({sum ? ScanLine(b, ReduceOp::kSum, x, dim) : RunningProduct(b, x, dim)});
       return true;
     }
-    b.Return({op == "cumsum" ? ScanLine(b, ReduceOp::kSum, in, dim) : RunningProduct(b, in, dim)});
+    if (!whole) return false;
+    b.Return({b.Scan(sum ? ReduceOp::kSum : ReduceOp::kProd, b.Cast(x, node.results[0].dtype), dim)});
     return true;
   }
   if (op == "logcumsumexp") {

@@ -108,7 +108,8 @@ void CheckRecurrent(const c10::FunctionSchema& schema, const torch::jit::Stack& 
   std::vector<at::Tensor> states = arguments.tensors("hx");
   if (!lstm) states = {arguments.tensor("hx")};
   const std::vector<at::Tensor> weights = arguments.tensors("params");
-  const int64_t cells = arguments["num_layers"].toInt() * (arguments["bidirectional"].toBool() ? 2 : 1);
+  const int64_t directions = arguments["bidirectional"].toBool() ? 2 : 1;
+  const int64_t cells = arguments["num_layers"].toInt() * directions;
   const size_t plain = biases ? 4 : 2, each = cells > 0 ? weights.size() / cells : 0;
   Require(x.dim() == 3 && states.size() == (lstm ? 2U : 1U), "an input of three dimensions and its states");
   Require(each * cells == weights.size() && (each == plain || each == plain + 1), "the number of weights");
@@ -118,7 +119,6 @@ void CheckRecurrent(const c10::FunctionSchema& schema, const torch::jit::Stack& 
   for (const at::Tensor& state : states) {
     Require(state.dim() == 3 && state.size(0) == cells && state.size(1) == batch, "states do not fit");
   }
-  const int64_t directions = arguments["bidirectional"].toBool() ? 2 : 1;
   for (int64_t cell = 0; cell < cells; ++cell) {
     const int64_t inputs = cell < directions ? x.size(2) : directions * outputs;
     CheckWeights({gates, inputs, units, outputs}, std::span(weights).subspan(cell * each, each), biases);

@@ -146,7 +146,7 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
   for (int64_t r = 0; r < rows; ++r) row_budget_[r] = Allowed(row_eager_[r], row_magnitude_[r]);
   const Rule rule = RuleFor(dtype_);
   columns_.MeasureByLoops(exact_, errors_of);
-  columns_.AllowByLoops(rule.column, totals.scale);
+  AllowColumns();
   totals.rms_budget =
       rule.multiple / 2 * totals.rms_eager + rule.floor * std::sqrt(squares / std::max<double>(1, n));
 }
@@ -163,15 +163,23 @@ void Expectation::Widen(const at::Tensor& wobble) {
   totals_->rms_eager = more;
   totals_->rms_budget += RuleFor(dtype_).multiple / 2 * (more - rms);
   columns_.Widen(other.columns_);
+  AllowColumns();
   if (way_ == Way::kKernels) {
     row_error_ = at::maximum(row_error_, other.row_error_);
-    columns_.AllowByKernels(RuleFor(dtype_).column, device_totals_);
     return;
   }
-  columns_.AllowByLoops(RuleFor(dtype_).column, totals().scale);
   for (size_t r = 0; r < row_eager_.size(); ++r) {
     row_eager_[r] = std::max(row_eager_[r], other.row_eager_[r]);
     row_budget_[r] = std::max(row_budget_[r], Allowed(row_eager_[r], row_magnitude_[r]));
+  }
+}
+
+void Expectation::AllowColumns() {
+  const ColumnBudget::Rule rule = RuleFor(dtype_).column;
+  if (way_ == Way::kKernels) {
+    columns_.AllowByKernels(rule, device_totals_);
+  } else {
+    columns_.AllowByLoops(rule, totals().scale);
   }
 }
 
@@ -221,15 +229,15 @@ PendingComparison Expectation::CompareLater(const at::Tensor& got) const {
   return way_ == Way::kKernels ? CompareByKernels(got) : PendingComparison(CompareByLoops(got));
 }
 
-double Expectation::RatioAt(int64_t index, double error, bool* by_column) const {
-  *by_column = false;
-  if (error == 0) return 0;
-  if (std::isinf(error)) return kInfinity;  // also where the budget overflows
-  const double ratio = error / std::max(row_budget_[index / row_length_], std::numeric_limits<double>::min());
-  if (columns_.empty()) return ratio;
-  const double most = columns_.allowed().const_data_ptr<float>()[columns_.layout().Of(index)];
-  *by_column = error > most && error / most > ratio;
-  return *by_column ? error / most : ratio;
+Expectation::Bound Expectation::BoundAt(int64_t index, double error) const {
+  const int64_t row = index / row_length_;
+  if (!columns_.empty()) {
+    const int64_t column = columns_.layout().Of(index);
+    const double most = columns_.allowed().const_data_ptr<float>()[column];
+    if (std::isfinite(error) && error > most && most < row_budget_[row])
+      return {most, columns_.error().const_data_ptr<double>()[column]};
+  }
+  return {row_budget_[row], row_eager_[row]};
 }
 
 Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
@@ -239,29 +247,28 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   const double tolerance = RuleFor(dtype_).allclose, unit = scale() > 0 ? 1 / scale() : 1;
   Comparison result;
   double worst = -1, squares = 0;
-  bool worst_by_column = false;
   int64_t close = 0;
   for (int64_t i = 0; i < n; ++i) {
     const double error = ErrorAt(i, g[i]);
     close += error <= tolerance + tolerance * std::abs(e[i]) || (error == 0 && !std::isfinite(e[i]));
     if (std::isfinite(error)) squares += error * error;
-    bool by_column = false;
-    const double ratio = RatioAt(i, error, &by_column);
+    const double ratio =
+        error == 0          ? 0
+        : std::isinf(error) ? kInfinity  // also where the budget overflows
+                            : error / std::max(BoundAt(i, error).allowed, std::numeric_limits<double>::min());
     if (ratio > worst) {
       worst = ratio;
-      worst_by_column = by_column;
       result.index = i;
     }
   }
   if (n == 0) return result;
   const int64_t at = result.index;
   result.allclose = static_cast<double>(close) / static_cast<double>(n);
-  result.error = ErrorAt(at, g[at]) * unit;
-  const int64_t row = at / row_length_, column = worst_by_column ? columns_.layout().Of(at) : 0;
-  result.budget =
-      unit * (worst_by_column ? columns_.allowed().const_data_ptr<float>()[column] : row_budget_[row]);
-  result.eager =
-      unit * (worst_by_column ? columns_.error().const_data_ptr<double>()[column] : row_eager_[row]);
+  const double error = ErrorAt(at, g[at]);
+  const Bound bound = BoundAt(at, error);
+  result.error = error * unit;
+  result.budget = bound.allowed * unit;
+  result.eager = bound.noise * unit;
   result.expected = e[at];
   result.got = g[at];
   Judge(worst, std::sqrt(squares / static_cast<double>(n)), &result);

@@ -142,13 +142,17 @@ class Expectation {
   int64_t rows() const { return (exact_.numel() + row_length_ - 1) / row_length_; }
 
   void Raise(const at::Tensor& least);  // every row's noise to this
+  void AllowColumns();                  // by the noise that is known now
   // Absolute, of a row with this largest error and this largest magnitude.
   double Allowed(double error, double scale) const;
   void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);
   void MeasureByKernels(const at::Tensor& wobble, const at::Tensor& base);
   Comparison CompareByLoops(const at::Tensor& got) const;
-  // Of an element, in terms of its budget; `by_column`: the column's decided.
-  double RatioAt(int64_t index, double error, bool* by_column) const;
+  struct Bound {
+    double allowed, noise;  // absolute
+  };
+  // What decides of an element with this error: its row, or its column where that is over its budget by more.
+  Bound BoundAt(int64_t index, double error) const;  // kLoops
   PendingComparison CompareByKernels(const at::Tensor& got) const;
   Comparison Finish(const double* result) const;
   void Judge(double worst, double rms, Comparison* result) const;

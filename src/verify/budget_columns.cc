@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/rounding.h"
 #include "verify/builtin_launch.h"
 
 namespace tritogen {
@@ -19,14 +20,7 @@ struct Tile {
   static Tile For(int64_t columns) { return columns <= 32 ? Tile{32, 16} : Tile{128, 4}; }
 };
 
-// All run at the same time where 132 multiprocessors have 5 each.
-constexpr int64_t kPrograms = 640;
-
 constexpr float kLeast = std::numeric_limits<float>::min();
-
-int64_t DivideUp(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 }  // namespace
 
@@ -72,8 +66,8 @@ void ColumnBudget::MeasureByKernels(const at::Tensor& exact, const at::Tensor& e
   matters_ = zeros.narrow(0, 2 * padded, 1);
   const int64_t lines = exact.numel() / layout_.period;
   const Tile tile = Tile::For(count);
-  const int64_t tiles = DivideUp(count, tile.columns), most = DivideUp(lines << layout_.shift, tile.rows);
-  const int64_t parts = std::clamp<int64_t>(kPrograms / tiles, 1, most);
+  const int64_t tiles = CeilDiv(count, tile.columns), most = CeilDiv(lines << layout_.shift, tile.rows);
+  const int64_t parts = std::clamp<int64_t>(kMostPrograms / tiles, 1, most);
   LaunchBuiltin(fmt::format("measure_columns.{}.{}.{}", BuiltinDtype(eager.scalar_type()),
                             wobble.defined() ? 1 : 0, tile.columns),
                 tiles * parts,
@@ -97,7 +91,7 @@ void ColumnBudget::AllowByKernels(const Rule& rule, const at::Tensor& totals) {
   if (empty()) return;
   allowed_ = at::empty({layout_.count()}, scale_.options().dtype(at::kFloat));
   LaunchBuiltin(
-      "allow_columns", DivideUp(layout_.count(), 1024),
+      "allow_columns", CeilDiv(layout_.count(), 1024),
       {scale_, error_, totals, allowed_, matters_, layout_.count(), rule.multiple, rule.share, rule.floor});
 }
 

@@ -10,6 +10,10 @@
 
 namespace tritogen {
 
+// Programs of a kernel that measures or compares: all run at the same time where 132 multiprocessors have 5
+// each. What they find is joined by one program, which takes at most 1024.
+constexpr int64_t kMostPrograms = 640;
+
 // An output as lines of `period` elements, as many of its trailing dimensions as leave kLeastElements lines.
 // A column is what stands at the same place of all lines or, where these are few or columns very many, at
 // 2^shift neighbouring places.

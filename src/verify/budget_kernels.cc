@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "verify/budget.h"
 #include "verify/builtin_launch.h"
 
@@ -23,14 +24,7 @@ struct Tile {
   }
 };
 
-// All run at the same time where 132 multiprocessors have 5 each; what they find is joined by one program,
-// which takes at most 1024.
-constexpr int64_t kMostPrograms = 640;
 constexpr int64_t kSums = 7, kFound = 4;  // numbers that each program leaves
-
-int64_t DivideUp(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // One transfer, and one wait, for all of them, one behind the other.
 std::vector<double> ToHost(const std::vector<at::Tensor>& tensors) {
@@ -50,7 +44,7 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
     totals_.emplace();
     return;
   }
-  const int64_t programs = std::min(DivideUp(rows, Tile::For(row_length_).rows), kMostPrograms);
+  const int64_t programs = std::min(CeilDiv(rows, Tile::For(row_length_).rows), kMostPrograms);
   const auto options = exact_.options();
   row_scale_ = at::empty({rows}, options);
   row_error_ = at::empty({rows}, options);
@@ -67,7 +61,7 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
                 {sums, row_scale_, row_error_, device_totals_, programs, rows / samples, samples,
                  rule.multiple, rule.floor, n});
   columns_.MeasureByKernels(exact_, eager_, wobble);
-  columns_.AllowByKernels(rule.column, device_totals_);
+  AllowColumns();
 }
 
 void Expectation::SetTotals(const double* numbers) const {
@@ -106,7 +100,7 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
   const at::Tensor values = declared ? got.contiguous() : got.to(at::kDouble).contiguous();
   const std::string dtype = BuiltinDtype(eager_.scalar_type()), of = BuiltinDtype(values.scalar_type());
   const Tile tile = Tile::For(row_length_);
-  const int64_t tiles = DivideUp(rows, tile.rows) * DivideUp(row_length_, tile.columns);
+  const int64_t tiles = CeilDiv(rows, tile.rows) * CeilDiv(row_length_, tile.columns);
   const int64_t programs = std::min(tiles, kMostPrograms);
   const at::Tensor found = at::empty({programs, kFound}, exact_.options());
   const at::Tensor result = at::empty({kResults}, exact_.options());
