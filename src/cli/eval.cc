@@ -146,8 +146,11 @@ void PrintCell(const std::string& name, const ordered_json& cell) {
     text += fmt::format("  pass@{} {}", k, Percent(estimate));
   text += fmt::format("  plans {:.2f}", cell.at("plans").at("mean").get<double>());
   if (cell.contains("after_repair")) text += fmt::format("  repaired {}", Percent(cell.at("after_repair")));
-  if (cell.contains("faster_than_eager"))
-    text += fmt::format("  faster {}", Percent(cell.at("faster_than_eager")));
+  if (cell.contains("fast"))
+    text += fmt::format("  fast_1 {}  fast_2 {}  speedup {:.2f} (median; geometric mean {:.2f})",
+                        Percent(cell.at("fast").at("1")), Percent(cell.at("fast").at("2")),
+                        cell.at("speedup").at("median").get<double>(),
+                        cell.at("speedup").at("geometric_mean").get<double>());
   fmt::print("{}\n", text);
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "base/json_cursor.h"
 
@@ -28,6 +31,38 @@ std::string Reason(const JsonCursor& answer) {
   return rule.empty() || verdict == "passed" ? verdict : fmt::format("{}: {}", verdict, rule);
 }
 
+// fast_p (KernelBench, arXiv 2502.10517, section 3.3): the share of all answers that pass and are more than p
+// times as fast as eager PyTorch.
+ordered_json FastOf(const std::vector<Cell::Answers>& tasks) {
+  ordered_json fast;
+  for (const double p : {0.5, 0.8, 1.0, 1.5, 2.0}) {
+    std::vector<double> shares;
+    for (const Cell::Answers& task : tasks) {
+      if (task.samples == 0) continue;
+      const auto faster = std::ranges::count_if(task.speedups, [&](double s) { return s > p; });
+      shares.push_back(static_cast<double>(faster) / static_cast<double>(task.samples));
+    }
+    fast[fmt::format("{}", p)] = ToJson(MeanOf(shares));
+  }
+  return fast;
+}
+
+// Of the fastest answer to each task that has a timed one.
+ordered_json SpeedupOf(const std::vector<Cell::Answers>& tasks) {
+  std::vector<double> best;
+  double logs = 0;
+  for (const Cell::Answers& task : tasks) {
+    if (task.speedups.empty()) continue;
+    best.push_back(std::ranges::max(task.speedups));
+    logs += std::log(best.back());
+  }
+  std::ranges::sort(best);
+  const size_t n = best.size();
+  return {{"median", (best[(n - 1) / 2] + best[n / 2]) / 2},
+          {"geometric_mean", std::exp(logs / static_cast<double>(n))},
+          {"tasks", n}};
+}
+
 // Which k are told for n samples: 1, 2, 4, …, n.
 std::set<int64_t> Ks(int64_t samples) {
   std::set<int64_t> ks;
@@ -43,18 +78,18 @@ void Cell::Add(const Answers& answers) {
 }
 
 ordered_json Cell::ToJson() const {
-  int64_t samples = 0, passed = 0, most = 0, repairs = 0, timed = 0;
-  std::vector<double> after_repair, faster, plans, several;
+  int64_t samples = 0, passed = 0, most = 0, repairs = 0;
+  bool timed = false;
+  std::vector<double> after_repair, plans, several;
   for (const Answers& task : tasks_) {
     samples += task.samples;
     passed += task.passed;
     repairs += task.repairs;
-    timed += task.timed;
+    timed |= !task.speedups.empty();
     most = std::max(most, task.samples);
     if (task.samples == 0) continue;
     const auto n = static_cast<double>(task.samples);
     after_repair.push_back(static_cast<double>(task.passed + task.mended) / n);
-    faster.push_back(static_cast<double>(task.faster) / n);
     if (task.passed > 0) plans.push_back(static_cast<double>(task.plans.size()));
     if (task.samples > 1) several.push_back(task.plans.size() > 1);
   }
@@ -68,7 +103,10 @@ ordered_json Cell::ToJson() const {
     json["pass"][std::to_string(k)] = eval::ToJson(MeanOf(values));
   }
   if (repairs > 0) json["after_repair"] = eval::ToJson(MeanOf(after_repair));
-  if (timed > 0) json["faster_than_eager"] = eval::ToJson(MeanOf(faster));
+  if (timed) {
+    json["fast"] = FastOf(tasks_);
+    json["speedup"] = SpeedupOf(tasks_);
+  }
   double sum = 0;
   for (const double count : plans) sum += count;
   json["plans"] = {{"mean", plans.empty() ? 0.0 : sum / static_cast<double>(plans.size())},
@@ -113,10 +151,9 @@ void Score::Add(const nlohmann::json& result) {
       all.examples.emplace(Reason(answer), fmt::format("{}: {}", TextOr(at, "id"), reason));
     if (!passed) continue;
     mine.plans.insert(TextOr(answer, "plan_hash"));
-    if (answer.Has("speedup") && answer["speedup"].json().is_number()) {
-      ++mine.timed;
-      mine.faster += answer["speedup"].json().get<double>() > 1;
-    }
+    if (!answer.Has("speedup") || !answer["speedup"].json().is_number()) continue;
+    if (const auto speedup = answer["speedup"].json().get<double>(); speedup > 0)
+      mine.speedups.push_back(speedup);
   }
   ++tasks_;
   for (const auto& [proposer, mine] : answers) {

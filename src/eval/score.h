@@ -1,4 +1,4 @@
-// From results to scores: pass@k, failures by reason, operators, strategies.
+// From results to scores: pass@k, fast_p, failures by reason, operators, strategies.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -19,8 +19,8 @@ class Cell {
   struct Answers {
     int64_t samples = 0, passed = 0, mended = 0;  // mended: samples whose repair passed
     int64_t repairs = 0;
-    int64_t timed = 0, faster = 0;  // passed and timed; faster than eager PyTorch
-    std::set<std::string> plans;    // hashes of those that passed
+    std::vector<double> speedups;  // over eager PyTorch, of those that passed and were timed
+    std::set<std::string> plans;   // hashes of those that passed
   };
   void Add(const Answers& answers);
   nlohmann::ordered_json ToJson() const;

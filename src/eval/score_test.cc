@@ -57,14 +57,32 @@ TEST(Score, RepairsCountApart) {
   EXPECT_EQ(policy["repair_verdicts"], (json{{"passed", 1}, {"no_answer: no_code", 1}}));
 }
 
-TEST(Score, FasterThanEagerNeedsTimes) {
+json Timed(double speedup, const std::string& verdict = "passed") {
+  json answer = Answer(verdict, "a");
+  answer["speedup"] = speedup;
+  return answer;
+}
+
+TEST(Score, SpeedIsOfAnswersThatPass) {
   Score score;
-  json fast = Answer("passed", "a"), slow = Answer("passed", "a");
-  fast["speedup"] = 1.5;
-  slow["speedup"] = 0.5;
-  score.Add(Result("level 1", {fast, slow, Answer("wrong_values")}));
-  EXPECT_NEAR(score.ToJson()["proposers"]["policy"]["all"]["faster_than_eager"]["value"].get<double>(),
-              1.0 / 3, 1e-9);
+  score.Add(Result("level 1", {Timed(1.5), Timed(0.5), Timed(9, "wrong_values")}));
+  score.Add(Result("level 1", {Timed(6), Timed(1), Answer("passed", "b")}));
+  score.Add(Result("level 1", {Answer("wrong_values"), Answer("killed"), Answer("killed")}));
+  const json all = score.ToJson()["proposers"]["policy"]["all"];
+  const auto fast = [&](const char* p) { return all["fast"][p]["value"].get<double>(); };
+  EXPECT_NEAR(fast("0.5"), 3.0 / 9, 1e-9);
+  EXPECT_NEAR(fast("1"), 2.0 / 9, 1e-9);
+  EXPECT_NEAR(fast("2"), 1.0 / 9, 1e-9);
+  EXPECT_NEAR(all["speedup"]["median"].get<double>(), 3.75, 1e-9);
+  EXPECT_NEAR(all["speedup"]["geometric_mean"].get<double>(), 3, 1e-9);
+  EXPECT_EQ(all["speedup"]["tasks"], 2);
+}
+
+TEST(Score, NoTimesNoSpeed) {
+  Score score;
+  score.Add(Result("level 1", {Answer("passed", "a"), Timed(0), Timed(2, "wrong_values")}));
+  EXPECT_FALSE(score.ToJson()["proposers"]["policy"]["all"].contains("fast"));
+  EXPECT_FALSE(score.ToJson()["proposers"]["policy"]["all"].contains("speedup"));
 }
 
 TEST(Score, TasksThatCannotBeJudgedCountNowhere) {
@@ -91,11 +109,12 @@ TEST(EvalReport, ShowsWhatThereIsAndEscapesIt) {
   json wrong = Answer("rejected");
   wrong["rule"] = "<script>";
   wrong["reason"] = "a & b";
-  score.Add(Result("level <1>", {Answer("passed", "a"), wrong}));
+  score.Add(Result("level <1>", {Timed(1.25), wrong}));
   const std::string page = RenderEvalReport("synth & co", score.ToJson(), {"torch"});
   EXPECT_NE(page.find("level &lt;1&gt;, pass@2"), std::string::npos);
   EXPECT_NE(page.find("rejected: &lt;script&gt;"), std::string::npos);
   EXPECT_NE(page.find("50.0 %"), std::string::npos);
+  EXPECT_NE(page.find("level &lt;1&gt;, more than 0.8 times"), std::string::npos);
   EXPECT_EQ(page.find("<script>"), std::string::npos);
   EXPECT_NE(RenderEvalReport("nothing", nlohmann::ordered_json(), {}).find("nothing"), std::string::npos);
   EXPECT_NE(RenderEvalReport("odd", {{"proposers", {{"p", 3}}}, {"remarks", 7}}, {}).find("odd"),

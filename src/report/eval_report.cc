@@ -76,9 +76,12 @@ std::string Figures(const Json& of) {
   if (all.contains("after_repair"))
     out +=
         Figure("After a repair", Percent(NumberOf(In(all, "after_repair"), "value")), "of the answers pass");
-  if (all.contains("faster_than_eager"))
-    out += Figure("Faster", Percent(NumberOf(In(all, "faster_than_eager"), "value")),
+  if (all.contains("fast")) {
+    out += Figure("Faster", Percent(NumberOf(In(In(all, "fast"), "1"), "value")),
                   "of the answers pass and are faster than eager PyTorch");
+    out += Figure("Speedup", Digits(NumberOf(In(all, "speedup"), "median")),
+                  "times as fast as eager PyTorch: median of the fastest answers to each task");
+  }
   if (of.contains("tokens_an_answer"))
     out += Figure("Length", fmt::format("{:.0f}", NumberOf(of, "tokens_an_answer")), "tokens an answer");
   return "<dl class=\"figures\">\n" + out + "</dl>\n";
@@ -101,6 +104,24 @@ std::string Groups(const Json& of) {
   if (rows.empty()) return "";
   return SharePlot("Tasks that pass, by group, with 95% intervals", rows) +
          "<p class=\"axis\">whiskers: 95 % intervals over tasks</p>\n" + table.Html();
+}
+
+// fast_p by group.
+std::string Speed(const Json& of) {
+  std::vector<Share> rows;
+  Table table({"group", "tasks timed", "median", "geometric mean"}, 1);
+  for (const auto& [group, cell] : In(of, "groups").items()) {
+    if (!cell.contains("fast")) continue;
+    for (const auto& [p, estimate] : In(cell, "fast").items())
+      rows.push_back(ShareOf(fmt::format("{}, more than {} times", group, p), estimate));
+    const Json& speedup = In(cell, "speedup");
+    table.Row({group, fmt::format("{}", CountOf(speedup, "tasks")), Digits(NumberOf(speedup, "median")),
+               Digits(NumberOf(speedup, "geometric_mean"))});
+  }
+  if (rows.empty()) return "";
+  return SharePlot("Answers that pass and are p times as fast as eager PyTorch (fast_p)", rows) +
+         table.Html() +
+         "<p class=\"axis\">median and geometric mean: of the fastest answer to each task</p>\n";
 }
 
 // pass@k over k, all groups together.
@@ -180,6 +201,7 @@ std::string RenderEvalReport(const std::string& name, const nlohmann::ordered_js
     main += proposers.size() > 1 ? Section(proposer, Figures(of)) : Figures(of);
     main += Section(by + "Passed", Groups(of));
     main += Section(by + "Samples", Samples(of));
+    main += Section(by + "Speed", Speed(of));
     main += Section(by + "Failures", Reasons(In(of, "verdicts"), In(of, "examples")));
     main += Section(by + "Failures of repairs", Reasons(In(of, "repair_verdicts"), Json::object()));
     main += Section(by + "Operators", Operators(of));
