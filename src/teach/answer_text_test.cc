@@ -56,6 +56,17 @@ TEST(Teach, LargeTensorsUse64BitOffsets) {
   EXPECT_NE(answers[0].source.find("tl.int64"), std::string::npos);
 }
 
+TEST(Teach, ElementsThatAreOnlyComputedNeedNo64BitOffsets) {
+  // 2^28 results, each of a window of 8.
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {1, 64, 1 << 22});
+  const auto one = [](int64_t a) { return Arg{Arg::List{Arg{a}}}; };
+  auto answers = TeachFunction(m.Finish(
+      m.Op("aten::max_pool1d", {Ref(x), one(9), one(1), one(4), one(1), Arg{false}}, {1, 64, 1 << 22})));
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(answers[0].source.find("tl.int64"), std::string::npos) << answers[0].source;
+}
+
 TEST(Teach, StyleFollowsTheSeedAndStrategiesDoNot) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512});

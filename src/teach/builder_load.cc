@@ -12,15 +12,8 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kNarrowLimit = int64_t{1} << 31;
 // What may be computed again for every element that a load reads, rather than stored once.
 constexpr double kFlopsAgain = 8;
-
-int64_t LastElement(const View& view) {
-  int64_t last = view.offset;
-  for (int i = 0; i < view.rank(); ++i) last += (view.sizes[i] - 1) * view.strides[i];
-  return last;
-}
 
 // The number of an element, of a value of this shape, from its indices, which are operands 1, 2, …:
 // "{1} * (3 * 4) + {2}".
@@ -100,7 +93,7 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
   prim.origin = origin;
   prim.dtype = data.dtype;
   prim.held = ComputeDtype(data.dtype);
-  const bool wide = LastElement(data.view) >= kNarrowLimit;
+  const bool wide = Reach(data.view) >= kNarrowLimit;
   std::vector<Value> in = index;
   if (valid) in.push_back(*valid);
   std::vector<std::vector<int64_t>> shapes;

@@ -13,8 +13,6 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kNarrowLimit = int64_t{1} << 31;
-
 // Σ digit·stride over one axis, which has these dimensions, in a value of this shape:
 // "(rows // (4 * 2) % 4) * (16 * 4)".
 std::vector<std::string> DigitTerms(const std::string& index, const std::vector<Digit>& digits,
@@ -115,17 +113,19 @@ TileCode::TileCode(const Graph& graph, const Group& group, const std::vector<std
       buffers_(buffers),
       names_{"tl", "triton", "libdevice", "torch", "range", "min", "float"},
       domain_(&group.domain) {
-  auto check = [&](auto& self, const View& view) -> void {
-    int64_t last = std::abs(view.offset);
-    for (int i = 0; i < view.rank(); ++i) last += (view.sizes[i] - 1) * std::abs(view.strides[i]);
-    wide_ |= last >= kNarrowLimit;
-    if (view.prim < 0 || !graph_[view.prim].inlined) return;
+  // What is only computed has no address, however many elements it has.
+  const auto reach = [&](const View& view) { wide_ |= Reach(view) >= kNarrowLimit; };
+  const auto read = [&](auto& self, const View& view) -> void {
+    if (!IsComputed(view)) return reach(view);
+    if (group_.per_row.count(view.prim) > 0) return;  // its own operands are looked at
     for (const View& operand : graph_[view.prim].operands) self(self, operand);
   };
-  for (PrimId member : group.members) {
-    check(check, graph_.Whole(member));
-    for (const View& view : graph_[member].operands) check(check, view);
+  for (const Segment& segment : group.domain) wide_ |= group.Size(segment.axis) >= kNarrowLimit;
+  for (const PrimId member : group.members) {
+    for (const View& view : graph_[member].operands) read(read, view);
+    if (IsScatter(member)) reach(graph_.Whole(member));
   }
+  for (const PrimId stored : group.stores) reach(graph_.Whole(stored));
 }
 
 std::string TileCode::Pointer(PrimId id) {

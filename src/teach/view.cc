@@ -1,6 +1,7 @@
 #include "teach/view.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 
@@ -45,6 +46,12 @@ bool ReadAlike(const View& a, const View& b) {
   };
   return a.prim == b.prim && a.offset == b.offset && a.guards.empty() && b.guards.empty() &&
          digits(a) == digits(b);
+}
+
+int64_t Reach(const View& view) {
+  int64_t reach = std::abs(view.offset);
+  for (int i = 0; i < view.rank(); ++i) reach += (view.sizes[i] - 1) * std::abs(view.strides[i]);
+  return reach;
 }
 
 bool IsRowMajor(const View& view) {

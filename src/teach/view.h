@@ -35,6 +35,12 @@ struct View {
   bool IsContiguous() const;
 };
 
+// Offsets and element numbers below this are int32 in kernels.
+inline constexpr int64_t kNarrowLimit = int64_t{1} << 31;
+
+// At most how far from the start of its memory a view's elements lie.
+int64_t Reach(const View& view);
+
 // Whether they read the same elements in the same order; their shapes may differ. Never with guards.
 bool ReadAlike(const View& a, const View& b);
 
