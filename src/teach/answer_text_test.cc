@@ -67,6 +67,32 @@ TEST(Teach, ElementsThatAreOnlyComputedNeedNo64BitOffsets) {
   EXPECT_EQ(answers[0].source.find("tl.int64"), std::string::npos) << answers[0].source;
 }
 
+TEST(Teach, ConvolutionsOfFewChannelsAreOuterProducts) {
+  const auto answers = [](int64_t in, int64_t out, std::vector<int64_t> stride) {
+    Maker m;
+    NodeId x = m.Leaf(NodeKind::kInput, "x", {16, in, 160, 164}),
+           w = m.Leaf(NodeKind::kInput, "w", {out, in, 3, 5});
+    const int64_t height = 157 / stride[0] + 1;
+    const auto list = [](int64_t a, int64_t b) { return Arg{Arg::List{Arg{a}, Arg{b}}}; };
+    return TeachFunction(m.Finish(m.Op("aten::conv2d", {Ref(x), Ref(w), Arg{}, list(stride[0], stride[1])},
+                                       {16, out, height, 160})),
+                         true);
+  };
+  const auto few = answers(8, 24, {1, 1});
+  const std::string& text = few.at(0).source;
+  EXPECT_EQ(text.find("tl.dot"), std::string::npos) << text;
+  EXPECT_NE(text.find("for step in range(0, K // BLOCK_K)"), std::string::npos) << text;
+  EXPECT_NE(text.find("for tap in tl.static_range(BLOCK_K)"), std::string::npos) << text;
+  EXPECT_NE(text.find("BLOCK_K=15"), std::string::npos) << text;
+  EXPECT_NE(text.find("K=8 * 3 * 5"), std::string::npos) << text;
+  const auto dots = std::ranges::find(few, "convolutions by dots", &Answer::strategy);
+  ASSERT_NE(dots, few.end());
+  EXPECT_NE(dots->source.find("tl.dot"), std::string::npos);
+  for (const auto& many : {answers(32, 24, {1, 1}), answers(8, 160, {1, 1})})
+    EXPECT_NE(many.at(0).source.find("tl.dot"), std::string::npos) << many.at(0).source;
+  EXPECT_EQ(answers(8, 24, {2, 1}).at(0).source.find("tl.dot"), std::string::npos);
+}
+
 TEST(Teach, StyleFollowsTheSeedAndStrategiesDoNot) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 512});

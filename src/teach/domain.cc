@@ -84,6 +84,19 @@ std::optional<View> BehindCopy(const Graph& graph, const View& view, bool finely
   return finely ? ComposeFinely(view, copy.operands[0]) : Compose(view, copy.operands[0]);
 }
 
+namespace {
+
+// The dimensions of k that outer products are written out along, behind those that a loop walks along.
+std::vector<Segment> StepsAndTaps(const std::vector<int64_t>& factors, int64_t taps) {
+  size_t border = factors.size();
+  for (int64_t size = 1; size < taps;) size *= factors[--border];
+  const auto at = factors.begin() + static_cast<int64_t>(border);
+  const std::vector<int64_t> steps(factors.begin(), at), written(at, factors.end());
+  return {{AxisKind::kColumn, Product(steps), steps}, {AxisKind::kFlat, taps, written}};
+}
+
+}  // namespace
+
 std::vector<Segment> MatmulDomain(const Prim& prim) {
   const std::vector<int64_t>&sizes = prim.TileSizes(), &shape = prim.pieces > 1 ? sizes : prim.Shape();
   const auto first_m = sizes.begin() + prim.batch_dims;
@@ -95,9 +108,13 @@ std::vector<Segment> MatmulDomain(const Prim& prim) {
 
 std::vector<Segment> OperandDomain(const Prim& prim, size_t operand) {
   const std::vector<Segment> tile = MatmulDomain(prim);
-  const Segment k{AxisKind::kFlat, prim.inner, FactorsAt(prim.operands[0].sizes, 1, prim.inner)};
-  if (prim.Factor(operand) == 0) return {tile[0], tile[1], k};
-  return {tile[0], k, tile[2]};
+  const std::vector<int64_t> factors = FactorsAt(prim.operands[0].sizes, 1, prim.inner);
+  std::vector<Segment> domain = {tile[0]}, k = {{AxisKind::kFlat, prim.inner, factors}};
+  if (prim.taps > 0) k = StepsAndTaps(factors, prim.taps);
+  if (prim.Factor(operand) == 0) domain.push_back(tile[1]);
+  domain.insert(domain.end(), k.begin(), k.end());
+  if (prim.Factor(operand) == 1) domain.push_back(tile[2]);
+  return domain;
 }
 
 std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const std::vector<Segment>& domain,

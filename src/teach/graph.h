@@ -85,6 +85,7 @@ struct Prim {
   int64_t inner = 0;   // k; operands may have it as several dimensions
   int parts = 1;       // values of which each factor is the sum
   bool tf32 = false;   // of float32, by TF32 dots
+  int64_t taps = 0;    // of float32, by outer products instead of dots, so many in a row; 0: dots
   int first = 1;       // operands that are the first factor: all of its parts, the largest first, or the one
                        // value that the product takes apart; behind them the second factor's
   size_t Factor(size_t operand) const { return operand < static_cast<size_t>(first) ? 0 : 1; }

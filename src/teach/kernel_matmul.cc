@@ -60,6 +60,9 @@ class MatmulWriter {
            {"rest", "a_high", "a_middle", "a_low", "b_high", "b_middle", "b_low", "a_rest", "b_rest"})
         code_.Name(used);
     }
+    if (graph_[group_.members[0]].taps > 0) {
+      for (const char* used : {"step", "tap"}) code_.Name(used);
+    }
     if (t_.programs > 0) {
       for (const char* used : {"tile", "BATCH"}) code_.Name(used);
       lines_ = Lines(Depth());
@@ -69,8 +72,8 @@ class MatmulWriter {
     }
     code_.body = code_.outer = &lines_;
     ProgramIds();
-    Dot();
-    PrimId product = group_.members[0];
+    const PrimId product = group_.members[0];
+    graph_[product].taps > 0 ? OuterProducts() : Dot();
     Axes tile;
     for (const Segment& segment : group_.domain) tile.Add(segment.axis);
     code_.Bind(product, "acc", Dtype::kFloat32, tile);
@@ -135,6 +138,47 @@ class MatmulWriter {
     code_.axes = axes;
   }
 
+  // A column of the first factor times a row of the second, for one element of k after the other.
+  void OuterProducts() {
+    const Prim& product = graph_[group_.members[0]];
+    const auto axes = code_.axes;
+    const bool steps = t_.k > t_.block_k;
+    Lines loop(Depth() + (steps ? 1 : 0)), inner(Depth() + (steps ? 2 : 1));
+    code_.axes[AxisKind::kColumn] = {steps ? "step" : "", ""};
+    code_.axes[AxisKind::kFlat] = {"tap", ""};
+    code_.body = &inner;
+    for (const size_t i : {0, 1}) {
+      Axes unused;
+      const std::string value = ElementsOf(product, i, OperandDomain(product, i), &unused);
+      inner.Add(fmt::format("{} = {}", i == 0 ? "a" : "b", value));
+    }
+    inner.Add("acc += a * b");
+    code_.body = &lines_;
+    lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)");
+    if (steps) lines_.Add("for step in range(0, K // BLOCK_K):");
+    // What is written out has no dtype that it could be converted from.
+    loop.Add(fmt::format("for tap in {}(BLOCK_K):", code_.wide() ? "range" : "tl.static_range"));
+    lines_.AddDeeper(loop);
+    lines_.AddDeeper(inner);
+    code_.axes = axes;
+  }
+
+  // Of an operand, as code that names its axes; `axes`: those that it has.
+  std::string ElementsOf(const Prim& product, size_t operand, const std::vector<Segment>& domain,
+                         Axes* axes) {
+    const View& view = product.operands[operand];
+    if (view.prim < 0 || !graph_[view.prim].inlined) {
+      const TileCode::Place place = code_.PlaceOf(view, domain, false);
+      *axes = place.axes;
+      return code_.Load(view, place);
+    }
+    code_.BeginOperand(domain);
+    const std::string value = code_.Read(view, false, product.compute[operand]);
+    *axes = code_.AxesOf(view.prim);
+    code_.EndOperand();
+    return value;
+  }
+
   // Of an operand, for one step along k.
   std::string TileOf(const Prim& product, size_t operand) {
     const View& view = product.operands[operand];
@@ -144,16 +188,9 @@ class MatmulWriter {
     const std::string mask = t_.k % t_.block_k != 0 ? fmt::format("({} < K)", index) : "";
     code_.axes[AxisKind::kFlat] = {index, mask};
     if (const auto described = Described(operand)) return LoadOf(operand, *described);
-    std::string value;
     Axes axes;
-    if (view.prim < 0 || !graph_[view.prim].inlined) {
-      const TileCode::Place place = code_.PlaceOf(view, domain, false);
-      value = code_.Load(view, place);
-      axes = place.axes;
-    } else {
-      code_.BeginOperand(domain);
-      value = code_.Read(view, false, product.compute[operand]);
-      axes = code_.AxesOf(view.prim);
+    std::string value = ElementsOf(product, operand, domain, &axes);
+    if (view.prim >= 0 && graph_[view.prim].inlined) {
       // Past the end of k only zeros may be added, which a load along k gives by itself.
       const Prim& prim = graph_[view.prim];
       const bool zeros = prim.kind == PrimKind::kLoad && IsFloating(prim.dtype) &&
@@ -163,7 +200,6 @@ class MatmulWriter {
         value =
             fmt::format("tl.where({}, {}, 0.0).to({})", mask, value, TritonDtype(product.compute[operand]));
       }
-      code_.EndOperand();
     }
     // A dot wants whole tiles, also of what is the same in all rows or columns.
     bool full = true;
@@ -301,7 +337,7 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
   const std::vector<Segment> domain = OperandDomain(product, 0);
   const std::vector<int64_t> rows = FactorsOf(domain, AxisKind::kM),
                              columns = FactorsOf(group.domain, AxisKind::kN),
-                             inner = FactorsOf(domain, AxisKind::kFlat);
+                             inner = FactorsAt(product.operands[0].sizes, 1, t.k);
   const std::string m = CountText(rows);
   const std::string batch = CountText(FactorsOf(domain, AxisKind::kBatch));
   kernel.grid = fmt::format("{}triton.cdiv({}, {}) * triton.cdiv({}, {})", t.batch > 1 ? batch + " * " : "",
@@ -322,7 +358,8 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
                   t.programs > 0 ? "programs in turn" : "one program", t.block_m, t.block_n, kernel.grid);
   kernel.compute =
       fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
-                  product.parts > 1            ? " (six dots of bfloat16 parts)"
+                  product.taps > 0             ? " (outer products, too little work for tensor cores)"
+                  : product.parts > 1          ? " (six dots of bfloat16 parts)"
                   : MultipliesFloat32(product) ? " (" + DotsText(PrecisionOf(product, options)) + ")"
                                                : "",
                   OperatorList(graph, group));

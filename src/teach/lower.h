@@ -27,6 +27,8 @@ struct LowerOptions {
   // which are copies where need be, or all are.
   enum class Products { kAsTheyAre, kBfloat16Parts, kTf32, kTf32OfCopies } products = Products::kAsTheyAre;
   bool UsesTf32() const { return products == Products::kTf32 || products == Products::kTf32OfCopies; }
+  // Convolutions of few channels are outer products, not dots.
+  bool outer_products = true;
   // Recurrent layers: by size, or all in waves (a launch for each step), or none.
   enum class Waves { kBySize, kAlways, kNever } waves = Waves::kBySize;
   // Numbers of a state that a program of such a launch makes.

@@ -72,7 +72,7 @@ std::optional<View> BehindCopy(const Graph& graph, const View& view, bool finely
 std::vector<Segment> ReduceDomain(const Prim& prim);
 // Axes of a product's result.
 std::vector<Segment> MatmulDomain(const Prim& product);
-// Axes of one of its operands, of which kFlat is what it sums over.
+// Axes of one of its operands, of which kFlat is what it sums over; of outer products kColumn and kFlat are.
 std::vector<Segment> OperandDomain(const Prim& product, size_t operand);
 
 // What a prim reads that its kernel does not compute: the values behind operands that are inlined.

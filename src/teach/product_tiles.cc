@@ -1,6 +1,7 @@
 #include "teach/product_tiles.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "teach/factor_descriptor.h"
@@ -64,6 +65,18 @@ ProductTiles ChooseDescribed(ProductTiles t, bool turns) {
   return t;
 }
 
+// A warp for each tile, with 128 sums in each thread: few loads for each multiplication.
+ProductTiles ChooseForOuterProducts(ProductTiles t, int64_t taps) {
+  constexpr int64_t kSums = 32 * 128, kManyRows = 32, kMostColumns = 512;
+  const auto fit = [](int64_t size) {
+    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
+  };
+  t.block_m = std::min(fit(t.m), t.m <= kManyRows ? kManyRows : kManyRows / 2);
+  t.block_n = std::min({fit(t.n), kSums / t.block_m, kMostColumns});
+  t.block_k = taps, t.sum = t.k, t.num_warps = 1;
+  return t;
+}
+
 // Whether tensor descriptors read both factors, of a half type.
 bool IsDescribed(const Graph& graph, const Group& group) {
   const Prim& product = graph[group.members[0]];
@@ -100,13 +113,14 @@ bool DoesLittleBehind(const Graph& graph, const Group& group) {
 }  // namespace
 
 bool MultipliesFloat32(const Prim& product) {
-  return product.compute[0] == Dtype::kFloat32 && product.parts == 1;
+  return product.compute[0] == Dtype::kFloat32 && product.parts == 1 && product.taps == 0;
 }
 
 ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOptions& options) {
   const Prim& product = graph[group.members[0]];
   const int64_t k = product.inner;
   ProductTiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k};
+  if (product.taps > 0) return ChooseForOuterProducts(t, product.taps);
   if (product.tf32) return ChooseForTf32(t, options);
   if (options.persistent_products && IsDescribed(graph, group))
     return ChooseDescribed(t, DoesLittleBehind(graph, group));

@@ -25,7 +25,7 @@ struct ProductTiles {
 // For the product that the group begins with.
 ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOptions& options);
 
-// Of float32, multiplied as they are, not as parts.
+// Of float32, multiplied by dots as they are, not as parts.
 bool MultipliesFloat32(const Prim& product);
 
 }  // namespace tritogen::teach

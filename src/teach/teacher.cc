@@ -63,7 +63,7 @@ std::vector<Strategy> OfLargeProducts(LargeProducts large, Fp32Precision precisi
 std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, const Request& request,
                                  LargeProducts large_products, bool attention) {
   const bool simple = request.simple;
-  bool flat = false, rows = false, product = false, single = false, recurrent = false;
+  bool flat = false, rows = false, product = false, single = false, outer = false, recurrent = false;
   const Prim* waves = nullptr;
   for (const Group& group : groups) {
     flat |= group.kind == GroupKind::kFlat || group.kind == GroupKind::kScatter;
@@ -73,6 +73,7 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     if (first.kind == PrimKind::kWaves) waves = &first;
     recurrent |= first.kind == PrimKind::kRecurrent;
     single |= group.kind == GroupKind::kMatmul && first.compute[0] == Dtype::kFloat32;
+    outer |= first.taps > 0;
   }
   // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
   const Strategy apart{"a kernel for each operation", {}, {.apart = true}};
@@ -103,6 +104,9 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   if (recurrent) add("layers in waves", [](Strategy& s) { s.lower.waves = LowerOptions::Waves::kAlways; });
   if (product && !request.strict)
     add("products by PyTorch", [](Strategy& s) { s.lower.keep_products = true; });
+  if (outer)
+    add("convolutions by dots",
+        [](Strategy& s) { s.lower.outer_products = false, s.lower.products = Products::kBfloat16Parts; });
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
   if (product)
     add("tiles 64x64x32", [](Strategy& s) { s.kernel.tile_m = s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
@@ -187,7 +191,9 @@ std::vector<Answer> AnswersTo(const Request& request) {
   LargeProducts large;
   if (!request.simple) {
     const auto split =
-        Prepare(*request.program, {.products = Products::kBfloat16Parts, .attention = attention});
+        Prepare(*request.program, {.products = Products::kBfloat16Parts,
+                                   .outer_products = request.fp32_precision != Fp32Precision::kTf32,
+                                   .attention = attention});
     if (split) large = LargeIn(split->graph);
   }
   std::vector<Answer> answers;
