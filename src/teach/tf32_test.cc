@@ -139,8 +139,8 @@ TEST(Tf32, ConvolutionsReadChannelsLast) {
     Maker maker;
     const int64_t out = 65 - kernel;
     const NodeId x = maker.Leaf(NodeKind::kInput, "x", {images, channels, 64, 64});
-    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {64, channels, kernel, kernel});
-    return Answers(maker.Finish(maker.Op("aten::conv2d", {Ref(x), Ref(w)}, {images, 64, out, out})))
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {160, channels, kernel, kernel});
+    return Answers(maker.Finish(maker.Op("aten::conv2d", {Ref(x), Ref(w)}, {images, 160, out, out})))
         .at(0)
         .source;
   };
