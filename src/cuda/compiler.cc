@@ -346,6 +346,15 @@ bool KernelCompiler::Lost() const {
   return impl_->worker != nullptr && impl_->worker->Lost();
 }
 
+std::vector<int> KernelCompiler::fds() const {
+  std::lock_guard lock(impl_->worker_mutex);
+  return impl_->worker != nullptr ? impl_->worker->fds() : std::vector<int>();
+}
+
+const std::filesystem::path& KernelCompiler::folder() const {
+  return impl_->options.cache_folder;
+}
+
 KernelCompiler::~KernelCompiler() = default;
 
 std::vector<CompileResult> KernelCompiler::Compile(std::span<const Kernel> kernels, const Target& target,

@@ -43,6 +43,10 @@ class KernelCompiler {
   // They are gone and this process, forked from the one that made this, cannot start others.
   bool Lost() const;
 
+  // What a process forked from this one needs to compile: descriptors, and the folder that it writes to.
+  std::vector<int> fds() const;
+  const std::filesystem::path& folder() const;
+
   // Of the kernels that are in no cache: how many are done. Called before the first one and behind each, from
   // any thread, one call at a time; never when all are there.
   using OnCompiled = std::function<void(int64_t done, int64_t total)>;

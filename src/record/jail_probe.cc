@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "record/jail.h"
+#include "record/landlock.h"
 
 namespace tritogen {
 namespace {
@@ -41,10 +42,11 @@ JailFeature ProbeSeccomp() {
 // Mounts already show nothing that could be harmed, so Landlock is a second fence and its lack does not make
 // a jail weak.
 JailFeature ProbeLandlock() {
-  constexpr long kCreateRuleset = 444, kAskVersion = 1;
-  const long version = syscall(kCreateRuleset, nullptr, 0, kAskVersion);
+  const int version = LandlockVersion();
   if (version > 0) return {"landlock", true, false, fmt::format("version {}", version)};
-  return {"landlock", false, false, fmt::format("{}; the kernel needs lsm=landlock", std::strerror(errno))};
+  return {"landlock", false, false,
+          fmt::format("{}; the kernel needs lsm=landlock, without it judges can read what the user can",
+                      std::strerror(errno))};
 }
 
 }  // namespace

@@ -117,6 +117,14 @@ void Recorder::Await() {
   for (const auto& zygote : impl_->zygotes) zygote->Await();
 }
 
+std::vector<int> Recorder::fds() const {
+  std::vector<int> all;
+  for (const auto& zygote : impl_->zygotes) {
+    for (const int fd : zygote->fds()) all.push_back(fd);
+  }
+  return all;
+}
+
 const std::vector<std::string>& Recorder::missing_features() const {
   return impl_->missing;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -205,6 +206,18 @@ int InChildProcess(const std::function<void()>& body) {
   int status = -1;
   waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// As one does that waits in vain and may send no signals.
+TEST(RecorderTest, AForkedProcessThatHangsUpEndsTheZygote) {
+  Recorder recorder(Options());
+  const pid_t zygote = ChildrenOf(getpid()).back();
+  kill(zygote, SIGSTOP);
+  const int control = recorder.fds().at(0);
+  EXPECT_EQ(InChildProcess([&] { _exit(shutdown(control, SHUT_RDWR) == 0 ? 42 : 43); }), 42);
+  EXPECT_TRUE(BecomesTrue([&] { return IsGone(zygote); }));
+  recorder.Await();
+  EXPECT_EQ(Fail(recorder, "result = 'another'").message, "another");
 }
 
 // In turn; where one dies, the others' programs are not disturbed.

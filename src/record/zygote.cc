@@ -77,6 +77,7 @@ class ZygoteProcess {
   ZygoteProcess& operator=(const ZygoteProcess&) = delete;
 
   int pidfd() const { return pidfd_.get(); }
+  int control() const { return control_.get(); }
   // Waits so long for its end.
   bool EndsWithin(std::chrono::milliseconds time) const {
     pollfd end{pidfd_.get(), POLLIN, 0};
@@ -84,8 +85,12 @@ class ZygoteProcess {
   }
   bool ended() const { return EndsWithin(std::chrono::milliseconds(0)); }
   int64_t address_bytes() const { return address_bytes_; }
-  // By descriptor: in a forked process the pid may be somebody else's by now.
-  void Kill() const { syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); }
+  // By descriptor: in a forked process the pid may be somebody else's by now. One that may send no signals,
+  // as judges may not, hangs up, which its maker's keeper sees.
+  void Kill() const {
+    shutdown(control_.get(), SHUT_RDWR);
+    syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  }
 
   // Waits for the first message. Throws UserError with what the zygote said when it fails.
   void Warm() {
@@ -231,9 +236,16 @@ struct Zygote::Impl {
   }
 
   void WaitForDeath(const ZygoteProcess& living) const {
-    pollfd polls[2] = {{living.pidfd(), POLLIN, 0}, {stop.get(), POLLIN, 0}};
-    while (poll(polls, 2, -1) < 0 && errno == EINTR) {
+    pollfd polls[3] = {{living.pidfd(), POLLIN, 0}, {stop.get(), POLLIN, 0}, {living.control(), 0, 0}};
+    while (poll(polls, 3, -1) < 0 && errno == EINTR) {
     }
+    if (polls[2].revents != 0) living.Kill();
+  }
+
+  std::vector<int> Fds() const {
+    std::lock_guard lock(mutex);
+    if (process == nullptr) return {};
+    return {process->control(), process->pidfd()};
   }
 
   // In a forked process there is no keeper, and nobody to wait for.
@@ -338,6 +350,10 @@ Zygote::~Zygote() = default;
 
 bool Zygote::Lost() const {
   return impl_->Lost();
+}
+
+std::vector<int> Zygote::fds() const {
+  return impl_->Fds();
 }
 
 bool Zygote::Await() {

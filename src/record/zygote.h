@@ -50,6 +50,9 @@ class Zygote {
   // The zygote is gone, and with it what this process, forked from the one that made this, could run: only
   // the maker starts another, and only who is forked from it afterwards knows that one.
   bool Lost() const;
+  // What of this process's descriptors one that is forked from it needs to run something. None while there is
+  // no zygote.
+  std::vector<int> fds() const;
   // In the process that made this: waits until a zygote is there to be shared. False when none starts.
   bool Await();
 
