@@ -79,7 +79,7 @@ std::optional<VerdictCacheOptions> OpenVerdictCache(const CommonOptions& options
   const VerdictCacheOptions cache{.file = CacheFolder() / "verdicts.sqlite",
                                   .verifier = verifier,
                                   .seed_is_drawn = !options.seed.has_value()};
-  VerdictCache tried(cache);  // each judge opens it for itself
+  VerdictCache tried(cache);  // a pool of judges opens it for itself
   if (const std::string warning = tried.TakeWarning(); !warning.empty())
     fmt::print(stderr, "tritogen: {}\n", warning);
   return tried.usable() ? std::optional(cache) : std::nullopt;

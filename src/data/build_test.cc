@@ -270,7 +270,9 @@ TEST_F(DataTest, ABrokenManifestOrInfoIsSaid) {
 TEST_F(DataTest, JudgesThatCannotJudgeEndTheBuild) {
   BuildOptions options = SmallOptions();
   FakeTeacher teacher;
-  JudgePool pool([]() -> JudgeFunction { return [](const JudgeRequest&) { return Judgement(); }; }, 1, 60);
+  JudgePool pool(
+      []() -> JudgeFunction { return [](const JudgeRequest&, const FindVerdict&) { return Judgement(); }; },
+      1, 60);
   SetFolder set(folder_, Identity(&options), options.shards());
   const BuildRun run{.past_shard = 1};
   EXPECT_NE(ErrorOf([&] { Build(options, run, &teacher, &pool, &set); }).find("could not be judged"),
@@ -279,7 +281,7 @@ TEST_F(DataTest, JudgesThatCannotJudgeEndTheBuild) {
 
   JudgePool no_references(
       []() -> JudgeFunction {
-        return [](const JudgeRequest&) { return Judgement{.reference_failed = true}; };
+        return [](const JudgeRequest&, const FindVerdict&) { return Judgement{.reference_failed = true}; };
       },
       1, 60);
   EXPECT_NE(ErrorOf([&] { Build(options, run, &teacher, &no_references, &set); }).find("could not be judged"),

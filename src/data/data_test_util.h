@@ -31,7 +31,7 @@ class FakeTeacher : public Proposer {
 };
 
 // "right" passes, "wrong" does not, answers to one reference have the same Plan from the third on.
-inline Judgement FakeJudgement(const JudgeRequest& request) {
+inline Judgement FakeJudgement(const JudgeRequest& request, const FindVerdict&) {
   Judgement judgement;
   const std::string& text = request.candidate.text;
   judgement.verdict.outcome = text.ends_with("wrong") ? Outcome::kWrongValues : Outcome::kPassed;

@@ -10,7 +10,7 @@ namespace tritogen::eval {
 namespace {
 
 // What judges of these tests say: "right" passes, "crash" ends the judge, everything else is wrong.
-Judgement Judged(const JudgeRequest& request) {
+Judgement Judged(const JudgeRequest& request, const FindVerdict&) {
   const std::string& text = request.candidate.text;
   if (text == "crash") _exit(3);
   Judgement judgement;

@@ -44,9 +44,6 @@ std::string Encode(const GpuJob& job) {
                       {"confirmed", job.confirmed ? json(*job.confirmed) : json()},
                       {"hurried", job.hurried},
                       {"notes", job.notes},
-                      {"jail_notes", job.jail_notes},
-                      {"cache_key", job.cache_key},
-                      {"source", job.source},
                       {"seconds", job.seconds},
                       {"stages", job.stages}});
 }
@@ -61,9 +58,6 @@ GpuJob DecodeGpuJob(std::string_view bytes) {
                .confirmed = {},
                .hurried = message.at("hurried"),
                .notes = message.at("notes"),
-               .jail_notes = message.at("jail_notes"),
-               .cache_key = message.at("cache_key"),
-               .source = message.at("source"),
                .seconds = message.at("seconds"),
                .stages = message.at("stages")};
     if (!message.at("confirmed").is_null()) job.confirmed = message.at("confirmed").get<std::string>();
@@ -82,8 +76,7 @@ Verdict ReferenceFailure(Outcome outcome, const std::string& reason, const Verif
   return verdict;
 }
 
-GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many)
-    : compiler_(compiler) {
+GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, bool many) : compiler_(compiler) {
   NeedingDeviceMemory("judging", "; does something else use the GPU?", [&] {
     Gpu& gpu = Gpu::Open(0, compiler);
     gpu.KeepLargePiecesWhole();
@@ -91,8 +84,6 @@ GpuJudge::GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCa
     const GpuTurn turn(&gpu);
     WarmUp(&gpu);
   });
-  if (cache) cache_.emplace(*cache);  // whoever started this process has told its user what is wrong with it
-  if (cache_) cache_->TakeWarning();
 }
 
 GpuJudge::~GpuJudge() {
@@ -258,7 +249,7 @@ GpuJudge::Result GpuJudge::RunInTurn(GpuJob* job) {
   return result;
 }
 
-void GpuJudge::Finish(const GpuJob& job, Verdict* verdict) {
+void GpuJudge::AddNotes(const GpuJob& job, Verdict* verdict) {
   // The tile machine sees each access, the GPU what really happens.
   verdict->notes.push_back(
       job.confirmed
@@ -266,9 +257,6 @@ void GpuJudge::Finish(const GpuJob& job, Verdict* verdict) {
           : "accesses to memory were not checked one by one: the task is too large for the tile machine");
   verdict->notes.insert(verdict->notes.end(), job.notes.begin(), job.notes.end());
   verdict->hurried |= job.hurried;
-  if (!cache_ || job.cache_key.empty()) return;
-  cache_->Keep(job.cache_key, job.source, *verdict);
-  if (const std::string warning = cache_->TakeWarning(); !warning.empty()) verdict->notes.push_back(warning);
 }
 
 GpuJudge::Result GpuJudge::Run(GpuJob job) {
@@ -276,13 +264,12 @@ GpuJudge::Result GpuJudge::Run(GpuJob job) {
   Result result;
   try {
     result = RunInTurn(&job);
-    if (!result.reference_failed) Finish(job, &result.verdict);
+    if (!result.reference_failed) AddNotes(job, &result.verdict);
   } catch (...) {
     EndTurn();
     throw;
   }
   Verdict& verdict = result.verdict;
-  verdict.notes.insert(verdict.notes.end(), job.jail_notes.begin(), job.jail_notes.end());
   verdict.seconds = job.seconds + stages.elapsed();
   verdict.stages = std::move(job.stages);
   for (const auto& [name, seconds] : stages.seconds()) verdict.stages[name] += seconds;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "cuda/compiler.h"
-#include "judge/verdict_cache.h"
 #include "verify/verifier.h"
 
 namespace tritogen {
@@ -29,8 +28,6 @@ struct GpuJob {
   std::optional<std::string> confirmed;  // what the tile machine said of the candidate, which it let pass
   bool hurried = false;                  // … and time ran short there
   std::vector<std::string> notes;        // to be added
-  std::vector<std::string> jail_notes;   // of this run's jail, and not to be kept
-  std::string cache_key, source;         // empty key: the verdict is not kept
   bool large = false;  // for the pool: a process that had one of these keeps memory for the next
   double seconds = 0;  // spent so far
   std::map<std::string, double> stages;  // of these
@@ -51,7 +48,7 @@ class GpuJudge {
   // Opens the first GPU of the machine, for good. `many`: candidates are to be judged, so that it pays to
   // make ready what most of them need. `compiler` must outlive the GpuJudge. Throws UserError when there is
   // no usable GPU, or not enough of its memory.
-  GpuJudge(cuda::KernelCompiler* compiler, const std::optional<VerdictCacheOptions>& cache, bool many);
+  GpuJudge(cuda::KernelCompiler* compiler, bool many);
   ~GpuJudge();  // gives up what it keeps
 
   struct Result {
@@ -73,7 +70,7 @@ class GpuJudge {
   std::vector<cuda::CompileResult> ReadKernels(const GpuJob& job);
   Result RunInTurn(GpuJob* job);
   Verdict Judge(GpuJob* job, Result* result);
-  void Finish(const GpuJob& job, Verdict* verdict);  // notes; kept for later runs
+  static void AddNotes(const GpuJob& job, Verdict* verdict);
   bool Stands(const Verdict& verdict) const;
   static bool MayHaveRunShort(const Verdict& verdict);
   void JudgeSparing(GpuJob* job, Result* result);
@@ -86,7 +83,6 @@ class GpuJudge {
   void EndTurn() noexcept;
 
   cuda::KernelCompiler* compiler_;
-  std::optional<VerdictCache> cache_;
   std::list<Reference> references_;  // most recently used first
   std::unique_ptr<GpuTurn> turn_;    // of this job, or kept from the last one
   std::chrono::steady_clock::time_point kept_since_;

@@ -30,10 +30,7 @@ RecordRequest RequestFor(Role role, const SourceFile& file) {
 
 Judge::Judge(Recorder* recorder, std::optional<GpuTarget> gpu,
              const std::optional<VerdictCacheOptions>& cache)
-    : recorder_(recorder), gpu_(std::move(gpu)) {
-  if (cache) cache_.emplace(*cache);  // whoever started this process has told its user what is wrong with it
-  if (cache_) cache_->TakeWarning();
-}
+    : recorder_(recorder), gpu_(std::move(gpu)), cache_(cache) {}
 
 Judge::Reference& Judge::Find(const JudgeRequest& request) {
   const VerifyOptions& options = request.options;
@@ -94,15 +91,15 @@ std::variant<Plan, RecordFailure> Judge::Record(const JudgeRequest& request, Ref
 }
 
 // What was judged before needs neither the task nor a replay.
-void Judge::JudgePlan(const JudgeRequest& request, Reference* reference, Judgement* judgement) {
+void Judge::JudgePlan(const JudgeRequest& request, const FindVerdict& find, Reference* reference,
+                      Judgement* judgement) {
   const VerifyOptions& options = request.options;
   const Plan& candidate = *judgement->plan;
   Verdict& verdict = judgement->verdict;
-  std::string key;
   if (cache_) {
-    key = VerdictKey(cache_->options(), options, options.on_gpu ? gpu_->name : "tile machine",
-                     PlanHash(candidate), reference->hash);
-    if (auto found = cache_->Find(key, request.candidate.text)) {
+    const std::string key = VerdictKey(*cache_, options, options.on_gpu ? gpu_->name : "tile machine",
+                                       PlanHash(candidate), reference->hash);
+    if (auto found = find(key)) {
       verdict = *found;
       return;
     }
@@ -114,25 +111,18 @@ void Judge::JudgePlan(const JudgeRequest& request, Reference* reference, Judgeme
     verdict = Verify(*reference->task, candidate, options.on_gpu ? OnCpu(options) : options);
   }
   if (options.on_gpu && (!reference->task || verdict.outcome == Outcome::kPassed)) {
-    judgement->handover = HandOver(request, *reference, candidate, reference->task ? &verdict : nullptr, key);
-    return;
+    judgement->handover = HandOver(request, *reference, candidate, reference->task ? &verdict : nullptr);
   }
-  if (!cache_) return;
-  cache_->Keep(key, request.candidate.text, verdict);
-  if (const std::string warning = cache_->TakeWarning(); !warning.empty()) verdict.notes.push_back(warning);
 }
 
 GpuJob Judge::HandOver(const JudgeRequest& request, const Reference& reference, const Plan& candidate,
-                       const Verdict* confirmed, const std::string& key) {
+                       const Verdict* confirmed) {
   GpuJob job{.reference = reference.plan,
              .candidate = candidate,
              .reference_hash = reference.hash,
              .options = request.options,
              .confirmed = {},
              .notes = {},
-             .jail_notes = {},
-             .cache_key = key,
-             .source = request.candidate.text,
              .large = PeakBytes(reference.plan) > kLargeBytes,
              .stages = {}};
   if (confirmed != nullptr) {
@@ -146,7 +136,7 @@ GpuJob Judge::HandOver(const JudgeRequest& request, const Reference& reference, 
   return job;
 }
 
-Judgement Judge::Run(const JudgeRequest& request) {
+Judgement Judge::Run(const JudgeRequest& request, const FindVerdict& find) {
   const Stages stages;
   Judgement judgement;
   Reference& reference = Find(request);
@@ -156,16 +146,14 @@ Judgement Judge::Run(const JudgeRequest& request) {
       judgement.verdict = VerdictOf(*failure, request.options);
     } else {
       judgement.plan = std::get<Plan>(std::move(recorded));
-      JudgePlan(request, &reference, &judgement);
+      JudgePlan(request, find, &reference, &judgement);
     }
   }
   if (reference.failure) judgement.verdict = *reference.failure;
   judgement.reference_failed = reference.failure.has_value();
   judgement.lost = recorder_->Lost() || (gpu_ && gpu_->compiler->Lost());
-  std::vector<std::string>& notes =
-      judgement.handover ? judgement.handover->jail_notes : judgement.verdict.notes;
   for (const std::string& feature : recorder_->missing_features())
-    notes.push_back(fmt::format("weak jail: {}", feature));
+    judgement.jail_notes.push_back(fmt::format("weak jail: {}", feature));
   judgement.verdict.seconds = stages.elapsed();
   judgement.verdict.stages = stages.seconds();
   if (judgement.handover) {

@@ -4,6 +4,7 @@
 // many candidates of one task cost little. One thread at a time.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -35,10 +36,15 @@ struct Judgement {
   Verdict verdict;
   bool reference_failed =
       false;  // the verdict tells what is wrong with the reference; nobody looked at the candidate
-  std::optional<Plan> plan;        // of the candidate, when it could be recorded
-  std::optional<GpuJob> handover;  // then there is no verdict yet: a GpuJudge must say it
+  std::optional<Plan> plan;             // of the candidate, when it could be recorded
+  std::optional<GpuJob> handover;       // then there is no verdict yet: a GpuJudge must say it
+  std::vector<std::string> jail_notes;  // of this run's jail: notes that are not to be kept
   bool lost = false;  // a process that this one shares with others has ended: another one has to judge
 };
+
+// Asks for the verdict of an earlier run with this key, before the candidate is replayed; whoever answers
+// keeps under it what becomes of this request.
+using FindVerdict = std::function<std::optional<Verdict>(const std::string& key)>;
 
 // The GPU that a Judge prepares jobs for, from afar.
 struct GpuTarget {
@@ -50,10 +56,11 @@ struct GpuTarget {
 
 class Judge {
  public:
-  // `gpu`: needed for requests that say so. The recorder must outlive the Judge.
+  // `gpu`: needed for requests that say so. `cache`: what keys are made of; none: nothing is asked for. The
+  // recorder must outlive the Judge.
   explicit Judge(Recorder* recorder, std::optional<GpuTarget> gpu = {},
                  const std::optional<VerdictCacheOptions>& cache = {});
-  Judgement Run(const JudgeRequest& request);
+  Judgement Run(const JudgeRequest& request, const FindVerdict& find);
 
  private:
   struct Reference {
@@ -71,14 +78,15 @@ class Judge {
   std::variant<Plan, RecordFailure> Record(const JudgeRequest& request, Reference* reference);
   void Prepare(const VerifyOptions& options, Reference* reference);
   // Of no meaning where this makes the reference fail.
-  void JudgePlan(const JudgeRequest& request, Reference* reference, Judgement* judgement);
+  void JudgePlan(const JudgeRequest& request, const FindVerdict& find, Reference* reference,
+                 Judgement* judgement);
   // `confirmed`: what the tile machine said, where it was asked.
   GpuJob HandOver(const JudgeRequest& request, const Reference& reference, const Plan& candidate,
-                  const Verdict* confirmed, const std::string& key);
+                  const Verdict* confirmed);
 
   Recorder* recorder_;
   std::optional<GpuTarget> gpu_;
-  std::optional<VerdictCache> cache_;
+  const std::optional<VerdictCacheOptions> cache_;
   std::list<Reference> references_;  // most recently used first
 };
 

@@ -11,7 +11,7 @@ namespace tritogen {
 namespace {
 
 // The first crew hands everything over whose text says so; the second one says what came, and where.
-Judgement HandOver(const JudgeRequest& request) {
+Judgement HandOver(const JudgeRequest& request, const FindVerdict&) {
   Judgement judgement = Act(request);
   if (request.candidate.text.starts_with("gpu ")) {
     judgement.handover = GpuJob{.reference = ParsePlan(SmallPlanMap()),
@@ -20,9 +20,6 @@ Judgement HandOver(const JudgeRequest& request) {
                                 .options = request.options,
                                 .confirmed = "right there",
                                 .notes = {"from the first"},
-                                .jail_notes = {},
-                                .cache_key = "",
-                                .source = request.candidate.text,
                                 .large = request.candidate.text == "gpu large",
                                 .seconds = 2,
                                 .stages = {{"record", 1.5}}};
@@ -31,9 +28,9 @@ Judgement HandOver(const JudgeRequest& request) {
 }
 
 GpuJudge::Result Replay(const GpuJob& job) {
-  if (job.source == "gpu kill") raise(SIGKILL);
-  if (job.source == "gpu hang") Sleep(1000);
-  if (job.source.starts_with("gpu group")) Sleep(0.05);  // so that there are jobs to choose from
+  if (job.reference_hash == "kill") raise(SIGKILL);
+  if (job.reference_hash == "hang") Sleep(1000);
+  if (job.reference_hash.starts_with("group")) Sleep(0.05);  // so that there are jobs to choose from
   GpuJudge::Result result;
   result.verdict.outcome = Outcome::kPassed;
   result.verdict.reason = fmt::format("{} {} {}", getpid(), job.confirmed.value_or(""), job.notes.at(0));
@@ -41,11 +38,11 @@ GpuJudge::Result Replay(const GpuJob& job) {
   result.verdict.seconds = job.seconds;
   result.verdict.stages = job.stages;
   result.verdict.plan_hash = PlanHash(job.candidate);
-  result.last = job.source == "gpu last";
-  if (job.source == "gpu large") Sleep(0.02);
+  result.last = job.reference_hash == "last";
+  if (job.reference_hash == "large") Sleep(0.02);
   static int idle_calls = 0;  // of this process
-  if (job.source == "gpu idle") result.idle = [] { return ++idle_calls < 3; };
-  if (job.source == "gpu count") result.verdict.reason = std::to_string(idle_calls);
+  if (job.reference_hash == "idle") result.idle = [] { return ++idle_calls < 3; };
+  if (job.reference_hash == "count") result.verdict.reason = std::to_string(idle_calls);
   return result;
 }
 

@@ -43,6 +43,17 @@ void SeeOneGpu(const std::vector<std::string>& uuids, int number) {
   setenv("CUDA_VISIBLE_DEVICES", uuids[number % uuids.size()].c_str(), /*overwrite=*/1);
 }
 
+// The workers, warm, and what is theirs.
+JudgeNeeds WhatIsShared(Recorder* recorder, const std::optional<GpuTarget>& gpu) {
+  recorder->Await();
+  JudgeNeeds needs{.fds = recorder->fds()};
+  if (!gpu) return needs;
+  gpu->compiler->Start();
+  for (const int fd : gpu->compiler->fds()) needs.fds.push_back(fd);
+  needs.folders = {gpu->compiler->folder()};
+  return needs;
+}
+
 constexpr size_t kLookAhead = 64;          // waiting jobs that a judge may choose from, at the least
 constexpr size_t kLookAheadPerJudge = 4;   // so that few take over what another has the reference of
 constexpr size_t kWaitingPerGpuJudge = 3;  // recording runs ahead by so many jobs, and no further
@@ -63,35 +74,40 @@ JudgePool::JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarg
                      const std::optional<VerdictCacheOptions>& cache)
     : JudgePool(
           [recorder, gpu, cache]() -> JudgeFunction {
-            return [judge = std::make_shared<Judge>(recorder, gpu, cache)](const JudgeRequest& request) {
-              return judge->Run(request);
+            return [judge = std::make_shared<Judge>(recorder, gpu, cache)](const JudgeRequest& request,
+                                                                           const FindVerdict& find) {
+              return judge->Run(request, find);
             };
           },
           judges,
-          [gpu, cache, many = judges > 1](int number) -> GpuJudgeFunction {
+          [gpu, many = judges > 1](int number) -> GpuJudgeFunction {
             SeeOneGpu(gpu->uuids, number);
-            return [judge = std::make_shared<GpuJudge>(gpu->compiler, cache, many)](GpuJob job) {
+            return [judge = std::make_shared<GpuJudge>(gpu->compiler, many)](GpuJob job) {
               return judge->Run(std::move(job));
             };
           },
           gpu ? std::min(judges, CountOf(*gpu) * kGpuJudges) : 0, kGraceSeconds,
-          [recorder, gpu] {
-            recorder->Await();
-            if (gpu) gpu->compiler->Start();
-          },
-          gpu ? CountOf(*gpu) : 1) {}
+          [recorder, gpu] { return WhatIsShared(recorder, gpu); }, gpu ? CountOf(*gpu) : 1, cache) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, double grace_seconds)
     : JudgePool(std::move(make_judge), judges, nullptr, 0, grace_seconds) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-                     double grace_seconds, std::function<void()> before_fork, int gpus)
-    : grace_seconds_(grace_seconds), before_fork_(std::move(before_fork)), gpus_(gpus) {
+                     double grace_seconds, std::function<JudgeNeeds()> before_fork, int gpus,
+                     std::optional<VerdictCacheOptions> cache)
+    : grace_seconds_(grace_seconds),
+      before_fork_(std::move(before_fork)),
+      gpus_(gpus),
+      cache_options_(std::move(cache)) {
   signal(SIGPIPE, SIG_IGN);
   first_.processes.resize(std::max(1, judges));
-  first_.live = [make = std::move(make_judge)](int, int fd) { LiveAsJudge(make, fd); };
+  first_.live = [make = std::move(make_judge)](int, int fd, const JudgeNeeds& needs) {
+    LiveAsJudge(make, fd, needs);
+  };
   second_.processes.resize(gpu_judges);
-  second_.live = [make = std::move(make_gpu_judge)](int number, int fd) { LiveAsGpuJudge(make, number, fd); };
+  second_.live = [make = std::move(make_gpu_judge)](int number, int fd, const JudgeNeeds& needs) {
+    LiveAsGpuJudge(make, number, fd, needs);
+  };
 }
 
 JudgePool::~JudgePool() {
@@ -104,8 +120,8 @@ void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_pl
   const bool keeps = second_.processes.empty();
   const std::string group = keeps ? std::to_string(std::hash<std::string>()(request.reference.text)) : "";
   first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
-                            request.options.seed, request.options.fp32_precision, group, false, nullptr,
-                            false});
+                            request.options.seed, request.options.fp32_precision, group, false,
+                            request.candidate.text, nullptr});
 }
 
 int JudgePool::unfinished() const {
@@ -120,23 +136,22 @@ void JudgePool::Cancel() {
   }
 }
 
+// Whoever made the pool has told the user what is wrong with the file.
+VerdictCache& JudgePool::Cache() {
+  if (!cache_) cache_.emplace(*cache_options_).TakeWarning();
+  return *cache_;
+}
+
 void JudgePool::Start(Crew* crew, Process* process) {
-  if (before_fork_) before_fork_();
+  cache_.reset();
+  const JudgeNeeds needs = before_fork_ ? before_fork_() : JudgeNeeds();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw InternalError(fmt::format("socketpair: {}", std::strerror(errno)));
   }
   const pid_t pid = fork();
   if (pid < 0) throw InternalError(fmt::format("fork: {}", std::strerror(errno)));
-  if (pid == 0) {
-    for (const Crew* other : {&first_, &second_}) {
-      for (const Process& sibling : other->processes) {
-        if (sibling.fd >= 0) close(sibling.fd);
-      }
-    }
-    close(ends[0]);
-    crew->live(static_cast<int>(process - crew->processes.data()), ends[1]);
-  }
+  if (pid == 0) crew->live(static_cast<int>(process - crew->processes.data()), ends[1], needs);
   close(ends[1]);
   SetPatience(ends[0], kPatience);
   process->pid = pid;
@@ -263,26 +278,29 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
   try {
     if (std::optional<json> message = ReceiveFrame(process->fd)) {
       Job& job = *process->job;
+      if (message->contains("find")) {
+        Answer(message->at("find"), process);
+        return std::nullopt;
+      }
       if (message->value("again", false) && !job.again) {
         job.again = true;
+        job.cache_key.clear();
         crew->waiting.push_front(std::move(job));
         Stop(crew, process);
         return std::nullopt;
       }
       if (message->contains("plan")) job.plan = std::move(message->at("plan"));
+      for (const json& note : message->value("jail_notes", json::array())) job.notes.push_back(note);
       std::optional<JudgeReply> reply;
       if (crew == &first_ && !second_.processes.empty() && message->contains("handover")) {
-        Job next{job.id,
-                 {{"handover", std::move(message->at("handover"))}},
-                 job.budget_seconds,
-                 job.seed,
-                 job.fp32_precision,
-                 message->at("group"),
-                 message->at("large"),
-                 std::move(job.plan)};
+        Job next = std::move(job);
+        next.message = {{"handover", std::move(message->at("handover"))}};
+        next.group = message->at("group");
+        next.large = message->at("large");
         second_.waiting.push_back(std::move(next));
       } else {
         reply = ReplyFrom(job.id, *message);
+        Keep(job, *message, &*reply);
         if (!job.plan.is_null()) reply->plan = ParsePlan(job.plan);
       }
       if (message->value("last", false)) {
@@ -297,6 +315,28 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
     fault = fmt::format("the process that replayed it sent something that is no reply: {}", error.what());
   }
   return Bury(crew, process, Outcome::kKilled, fault);
+}
+
+// A judge asks before it replays the candidate, which could say a key of its choice afterwards.
+void JudgePool::Answer(const std::string& key, Process* process) {
+  Job& job = *process->job;
+  if (!cache_options_ || !job.cache_key.empty()) throw FormatError("nobody may ask for a verdict here");
+  job.cache_key = key;
+  const std::optional<Verdict> verdict = Cache().Find(key, job.source);
+  job.found = verdict.has_value();
+  SendFrame(process->fd, {{"found", verdict ? verdict->ToJson() : json()}});
+}
+
+// Keeps a verdict that was made now, and then adds what is of this run alone.
+void JudgePool::Keep(const Job& job, const json& message, JudgeReply* reply) {
+  std::vector<std::string> notes = job.notes;
+  if (!job.cache_key.empty() && !job.found && !reply->reference_failed) {
+    Verdict verdict = Verdict::FromJson(reply->verdict);
+    verdict.hurried = message.value("hurried", true);
+    Cache().Keep(job.cache_key, job.source, verdict);
+    if (const std::string warning = Cache().TakeWarning(); !warning.empty()) notes.push_back(warning);
+  }
+  for (const std::string& note : notes) reply->verdict.at("notes").push_back(note);
 }
 
 // The verdict of a job that took its judge with it. An empty reason: how the judge ended says it.

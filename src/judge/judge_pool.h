@@ -38,13 +38,16 @@ inline constexpr int kGpuJudges = 2;  // of a GPU, at most: while one has it, an
 class JudgePool {
  public:
   // Judges of class Judge, and of class GpuJudge where there are GPUs. The recorder must outlive the pool.
+  // `cache`: the pool alone has it open, so that no judge can write what other judges find.
   JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarget>& gpu = {},
             const std::optional<VerdictCacheOptions>& cache = {});
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
   // A judge that cannot be made gives its first job back for another one to try; the second says why.
-  // `before_fork`: makes ready what the processes share. GPU judge n uses GPU n modulo `gpus`.
+  // `before_fork`: makes ready what the processes share, and says what they need of it. GPU judge n uses GPU
+  // n modulo `gpus`.
   JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-            double grace_seconds = kGraceSeconds, std::function<void()> before_fork = nullptr, int gpus = 1);
+            double grace_seconds = kGraceSeconds, std::function<JudgeNeeds()> before_fork = nullptr,
+            int gpus = 1, std::optional<VerdictCacheOptions> cache = {});
   ~JudgePool();  // Cancel
   JudgePool(const JudgePool&) = delete;
 
@@ -66,10 +69,14 @@ class JudgePool {
     double budget_seconds;
     uint64_t seed;
     Fp32Precision fp32_precision;
-    std::string group;    // jobs that share work: those of one reference
-    bool large;           // best done by who had the last of the group
-    nlohmann::json plan;  // of the candidate, for the reply; null: nobody wants it
-    bool again = false;   // a judge has given it back
+    std::string group;               // jobs that share work: those of one reference
+    bool large;                      // best done by who had the last of the group
+    std::string source;              // of the candidate
+    nlohmann::json plan;             // of the candidate, for the reply; null: nobody wants it
+    bool again = false;              // a judge has given it back
+    std::string cache_key;           // its judge has asked for it
+    bool found = false;              // … and was told a verdict
+    std::vector<std::string> notes;  // for the reply, and not to be kept
   };
   struct Process {
     int pid = -1;
@@ -79,7 +86,7 @@ class JudgePool {
     Clock::time_point deadline;
   };
   // The life of a forked process: does not return.
-  using Live = std::function<void(int number, int fd)>;
+  using Live = std::function<void(int number, int fd, const JudgeNeeds& needs)>;
   struct Crew {
     Live live;
     std::vector<Process> processes;
@@ -87,6 +94,7 @@ class JudgePool {
     int busy = 0;
   };
 
+  VerdictCache& Cache();
   void Start(Crew* crew, Process* process);
   void LetGo();
   int Stop(Crew* crew, Process* process);
@@ -95,11 +103,15 @@ class JudgePool {
   bool ShareGpu(const Crew& crew, const Process& a, const Process& b) const;
   // Nothing when the job goes on in the second crew.
   std::optional<JudgeReply> Collect(Crew* crew, Process* process);
+  void Answer(const std::string& key, Process* process);
+  void Keep(const Job& job, const nlohmann::json& message, JudgeReply* reply);
   JudgeReply Bury(Crew* crew, Process* process, Outcome outcome, const std::string& reason);
 
   double grace_seconds_;
-  std::function<void()> before_fork_;
+  std::function<JudgeNeeds()> before_fork_;
   int gpus_;
+  std::optional<VerdictCacheOptions> cache_options_;
+  std::optional<VerdictCache> cache_;  // never open across a fork: SQLite's connections do not survive one
   Crew first_, second_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/temp_dir.h"
 #include "judge/test_judges.h"
 #include "plan/hash.h"
 #include "plan/parse.h"
@@ -135,7 +136,7 @@ JudgePool LateJudges(const Pipe& failures, int failing) {
     if (read(fd, &byte, 1) == 1) throw UserError("no room for a judge");
     return Act;
   };
-  return {make, 1};
+  return {make, 1, nullptr, 0, kGraceSeconds, [fd = failures.read.get()] { return JudgeNeeds{.fds = {fd}}; }};
 }
 
 TEST(JudgePool, AJobWhoseJudgeCannotBeMadeIsTriedOnceMore) {
@@ -169,7 +170,8 @@ TEST(JudgePool, AJudgeThatFailsLeavesItsCallersThingsAlone) {
   const Pipe cries = MakePipe();
   {
     const EndsWithACry mine{cries.write.get()};
-    JudgePool pool([]() -> JudgeFunction { throw 1; }, 1);  // no std::exception
+    JudgePool pool([]() -> JudgeFunction { throw 1; }, 1, nullptr, 0, kGraceSeconds,  // no std::exception
+                   [&] { return JudgeNeeds{.fds = {cries.write.get()}}; });
     pool.Submit("job", Ask(""));
     EXPECT_EQ(AllReplies(&pool).at("job").outcome, "killed");
   }
@@ -203,11 +205,54 @@ TEST(JudgePool, HandsTheWholeRequestOver) {
   };
   JudgePool pool(
       [&] {
-        return [&](const JudgeRequest& request) { return Judgement{.verdict = {.reason = show(request)}}; };
+        return [&](const JudgeRequest& request, const FindVerdict&) {
+          return Judgement{.verdict = {.reason = show(request)}};
+        };
       },
       1);
   pool.Submit("job", sent);
   EXPECT_EQ(pool.Next(30).value().verdict["reason"], show(sent));
+}
+
+// Judges that ask for the verdict with the key that their candidate's text names; several times, where it
+// says so.
+Judgement AskFirst(const JudgeRequest& request, const FindVerdict& find) {
+  const std::string& text = request.candidate.text;
+  if (const auto found = find(text)) return {.verdict = *found};
+  if (text == "asks again") find("another");
+  Judgement judgement{.verdict = {.outcome = Outcome::kPassed, .reason = std::to_string(getpid())}};
+  judgement.verdict.hurried = text == "hurried";
+  judgement.reference_failed = text == "bad reference";
+  judgement.jail_notes = {"of this run"};
+  return judgement;
+}
+
+TEST(JudgePool, AloneKeepsVerdictsAndFindsThem) {
+  const TempDir folder;
+  const VerdictCacheOptions cache{.file = folder.path() / "verdicts.sqlite", .verifier = "test"};
+  const auto judged = [&](const std::string& text) {
+    JudgePool pool([] { return AskFirst; }, 1, nullptr, 0, kGraceSeconds, nullptr, 1, cache);
+    pool.Submit("job", Ask(text));
+    return pool.Next(30).value();
+  };
+  EXPECT_FALSE(judged("key").verdict.at("cached"));
+  const JudgeReply found = judged("key");
+  EXPECT_TRUE(found.verdict.at("cached"));
+  EXPECT_EQ(found.verdict.at("notes").size(), 0u) << "what is of one run only is not kept";
+  for (const char* text : {"hurried", "bad reference"}) {
+    judged(text);
+    EXPECT_FALSE(judged(text).verdict.at("cached")) << text;
+  }
+}
+
+TEST(JudgePool, KeepsNothingUnderASecondKey) {
+  const TempDir folder;
+  const VerdictCacheOptions cache{.file = folder.path() / "verdicts.sqlite", .verifier = "test"};
+  JudgePool pool([] { return AskFirst; }, 1, nullptr, 0, kGraceSeconds, nullptr, 1, cache);
+  pool.Submit("job", Ask("asks again"));
+  EXPECT_EQ(pool.Next(30).value().outcome, "killed");
+  VerdictCache kept(cache);
+  for (const char* key : {"asks again", "another"}) EXPECT_FALSE(kept.Find(key, "asks again"));
 }
 
 }  // namespace

@@ -28,17 +28,14 @@ using std::chrono::milliseconds;
 
 constexpr auto kAtOnce = milliseconds(400);  // on a busy machine; else it is 1 ms
 
-Judgement HandOver(const JudgeRequest& request) {
+Judgement HandOver(const JudgeRequest& request, const FindVerdict&) {
   Judgement judgement;
   judgement.handover = GpuJob{.reference = ParsePlan(SmallPlanMap()),
                               .candidate = ParsePlan(SmallPlanMap()),
                               .reference_hash = "one",
                               .options = request.options,
                               .confirmed = {},
-                              .notes = {},
-                              .jail_notes = {},
-                              .cache_key = "",
-                              .source = request.candidate.text,
+                              .notes = {request.candidate.text},
                               .stages = {}};
   return judgement;
 }
@@ -50,11 +47,11 @@ class Keeper {
   ~Keeper() { std::ofstream(folder_ / "ended") << turn_.has_value(); }
 
   GpuJudge::Result Run(const GpuJob& job) {
-    if (job.source == "throw") throw std::runtime_error("no luck");
+    if (job.notes.at(0) == "throw") throw std::runtime_error("no luck");
     if (!turn_) turn_.emplace(folder_ / "gpu").Take();
     GpuJudge::Result result;
     result.verdict.outcome = Outcome::kPassed;
-    result.verdict.reason = job.source == "long" ? std::string(8 << 20, 'x') : std::to_string(getpid());
+    result.verdict.reason = job.notes.at(0) == "long" ? std::string(8 << 20, 'x') : std::to_string(getpid());
     result.idle = [this] {
       if (turn_->SomebodyWaits()) turn_.reset();
       return turn_.has_value();
@@ -109,7 +106,7 @@ class JudgeThatKeepsATurn : public testing::Test {
       [folder = folder_.path()](int) -> GpuJudgeFunction {
         return [keeper = std::make_shared<Keeper>(folder)](const GpuJob& job) { return keeper->Run(job); };
       },
-      1);
+      1, kGraceSeconds, [folder = folder_.path()] { return JudgeNeeds{.fds = {}, .folders = {folder}}; });
 };
 
 TEST_F(JudgeThatKeepsATurn, HasItStillForItsNextJob) {

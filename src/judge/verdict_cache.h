@@ -1,5 +1,5 @@
 // Verdicts of earlier runs, kept in one SQLite file by what decides them: an equal Plan is an equal program.
-// Any number of processes may have the file open; each opens it for itself, after it was forked.
+// Any number of processes may have the file open; each opens it for itself, and closes it before it forks.
 //
 // The key (VerdictKey) holds the two Plans, the options that change what is asked, the executor, what judged
 // (this very program, so that no verifier answers with another one's verdict), and the seed policy:
