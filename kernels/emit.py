@@ -25,10 +25,10 @@ TILES = {16: (32, 4, 4), 64: (16, 8, 8), 256: (4, 8, 32), 1024: (1, 8, 128)}  # 
 COLUMN_TILES = {32: 16, 128: 4}  # of measure_columns: columns and rows
 TILE = 1024  # at most
 KINDS = ("spread", "flipped", "shifted", "spikes", "large", "scaled", "binary", "near_one", "swings", "redrawn")
-I32 = {"rows", "programs", "samples", "length", "tile_rows", "tile_columns", "front_bytes", "back_bytes"} | {f"size{i}" for i in range(4)} | \
+I32 = {"rows", "programs", "samples", "length", "tile_rows", "tile_columns", "front_bytes", "back_bytes", "again"} | {f"size{i}" for i in range(4)} | \
     {f"stride{i}" for i in range(4)}  # fmt: skip
 F32 = {"strength", "number"} | {f"value{i}" for i in range(4)}
-F64 = {"multiple", "floor", "tolerance", "unit", "share"}
+F64 = {"multiple", "floor", "tolerance", "unit", "share", "gap"}
 F64_POINTERS = {"exact", "wobble", "row_scale", "row_error", "column_scale", "column_error", "sums", "totals", "found", "result", "stats"}
 F32_POINTERS = {"column_allowed"}
 I64_POINTERS = {"matters"}
@@ -75,6 +75,8 @@ def verifier_variants():
         yield f"plant.{short}", inputs.plant, {"out": dtype}, {}
         for kind in ("plain", "moved") + (("tf32",) if short == "f32" else ()):
             yield f"widen.{kind}.{short}", inputs.widen, {"x": dtype, "out": "fp64"}, {"KIND": kind, "BLOCK": 1024}
+    yield "find_rest", measure.find_rest, {"rest": "i64"}, {"BLOCK": 4096}
+    yield "choose_fill", measure.choose_fill, {}, {}
     yield "allow_columns", measure.allow_columns, {}, {"BLOCK": 1024}
     yield "total_rows", measure.total_rows, {}, {"BLOCK": 1024, "SAMPLES": 2048}
     byte = {"front": "i8", "back": "i8"}

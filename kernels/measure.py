@@ -12,7 +12,10 @@ TINY = tl.constexpr(2.2250738585072014e-308)  # the smallest normal float64
 
 TINY32 = tl.constexpr(1.1754943508222875e-38)  # the smallest normal float32
 
-SUMS = tl.constexpr(7)  # of a program of measure_rows
+LEAST_FILL = tl.constexpr(1000.0)  # src/verify/budget_fill.h
+FILLS_OF_LARGEST = tl.constexpr(16.0)
+
+SUMS = tl.constexpr(8)  # of a program of measure_rows
 
 
 @triton.jit
@@ -31,6 +34,23 @@ def larger(a, b):  # none is NaN: half the instructions of tl.maximum
 
 
 @triton.jit
+def fills_of(totals):
+    """Whether there are fills, and from which magnitude on (infinite: there are none)."""
+    least = tl.load(totals + 10)
+    return least > 0, tl.where(least > 0, least, INFINITY)
+
+
+@triton.jit
+def is_fill(e, least):
+    return (tl.abs(e) >= least) & is_finite(e)
+
+
+@triton.jit
+def fills_allowed(totals, multiple, floor):
+    return multiple * tl.load(totals + 11) + floor * tl.load(totals)
+
+
+@triton.jit
 def places_of(row, start, n, length, ROWS: tl.constexpr, STEPS: tl.constexpr, LANES: tl.constexpr):
     """The tile at this row and column: where its rows start, its elements from there, and which of them there are."""
     first = row.to(tl.int64) * length
@@ -42,20 +62,24 @@ def places_of(row, start, n, length, ROWS: tl.constexpr, STEPS: tl.constexpr, LA
 
 
 @triton.jit
-def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, length, rows, HAS_WOBBLE: tl.constexpr,
+def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, totals, n, length, rows, again, HAS_WOBBLE: tl.constexpr,
                  ROWS: tl.constexpr, STEPS: tl.constexpr, LANES: tl.constexpr):  # fmt: skip
     """Row by row the largest finite magnitude of `exact` and the largest finite error of `eager` and `wobble`.
 
     sums (programs, SUMS): squares of exact, squared errors of eager, of wobble, elements whose NaN or Inf differ between exact and
-    eager, elements that broke (not finite in exact or eager, but finite in `base`), largest scale, largest error.
+    eager, elements that broke (not finite in exact or eager, but finite in `base`), largest scale, largest error, largest error of fills.
+    `again`: only where there are fills, and without them but for their own error.
     """
+    fills, least = fills_of(totals)
+    wanted = (again == 0) | fills
+    fill_error = tl.zeros((ROWS, LANES), tl.float64)
     square = tl.zeros((ROWS, LANES), tl.float64)
     eager_square = tl.zeros((ROWS, LANES), tl.float64)
     wobble_square = tl.zeros((ROWS, LANES), tl.float64)
     odd = tl.zeros((ROWS, LANES), tl.int32)
     largest = tl.zeros((ROWS,), tl.float64)
     largest_error = tl.zeros((ROWS,), tl.float64)
-    blocks = (rows + ROWS - 1) // ROWS
+    blocks = tl.where(wanted, (rows + ROWS - 1) // ROWS, 0)
     for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
         scale = tl.zeros((ROWS, LANES), tl.float64)
         error = tl.zeros((ROWS, LANES), tl.float64)
@@ -63,18 +87,24 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
             first, at, mask = places_of(block * ROWS, start, n, length, ROWS, STEPS, LANES)
             e = tl.load(exact + first + at, mask=mask, other=0.0)
             g = tl.load(eager + first + at, mask=mask, other=0.0).to(tl.float64)
-            size = tl.where(is_finite(e), tl.abs(e), 0.0)
+            size = tl.where(tl.abs(e) < least, tl.abs(e), 0.0)
             square += tl.sum(size * size, 1)
             scale = larger(scale, tl.reduce(size, 1, larger))
             apart = tl.abs(g - e)
             good = apart < INFINITY
             odd += tl.sum((good == 0).to(tl.int32), 1)
             apart = tl.where(good, apart, 0.0)
+            if fills:
+                fill_error = larger(fill_error, tl.reduce(tl.where(tl.abs(e) < least, 0.0, apart), 1, larger))
+                apart = tl.where(tl.abs(e) < least, apart, 0.0)
             eager_square += tl.sum(apart * apart, 1)
             error = larger(error, tl.reduce(apart, 1, larger))
             if HAS_WOBBLE:
                 moved = tl.abs(tl.load(wobble + first + at, mask=mask, other=0.0) - e)
                 moved = tl.where(moved < INFINITY, moved, 0.0)
+                if fills:
+                    fill_error = larger(fill_error, tl.reduce(tl.where(tl.abs(e) < least, 0.0, moved), 1, larger))
+                    moved = tl.where(tl.abs(e) < least, moved, 0.0)
                 wobble_square += tl.sum(moved * moved, 1)
                 error = larger(error, tl.reduce(moved, 1, larger))
         row_largest = tl.reduce(scale, 1, larger)
@@ -85,11 +115,12 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
         largest = larger(largest, row_largest)
         largest_error = larger(largest_error, row_largest_error)
     mine = sums + tl.program_id(0) * SUMS
-    tl.store(mine, tl.sum(square))
-    tl.store(mine + 1, tl.sum(eager_square))
-    tl.store(mine + 2, tl.sum(wobble_square))
-    tl.store(mine + 5, tl.max(largest))
-    tl.store(mine + 6, tl.max(largest_error))
+    tl.store(mine, tl.sum(square), mask=wanted)
+    tl.store(mine + 1, tl.sum(eager_square), mask=wanted)
+    tl.store(mine + 2, tl.sum(wobble_square), mask=wanted)
+    tl.store(mine + 5, tl.max(largest), mask=wanted)
+    tl.store(mine + 6, tl.max(largest_error), mask=wanted)
+    tl.store(mine + 7, tl.max(fill_error), mask=wanted)
     differs = tl.zeros((ROWS, LANES), tl.int32)
     broken = tl.zeros((ROWS, LANES), tl.int32)
     if tl.sum(odd) > 0:  # rare: where NaN and Inf stand is looked at in a second round
@@ -102,16 +133,39 @@ def measure_rows(exact, eager, wobble, base, row_scale, row_error, sums, n, leng
                 was_good = is_finite(tl.load(base + first + at, mask=mask & bad, other=INFINITY).to(tl.float64))
                 differs += tl.sum((bad & (same_pattern(e, g) == 0)).to(tl.int32), 1)
                 broken += tl.sum((bad & was_good).to(tl.int32), 1)
-    tl.store(mine + 3, tl.sum(differs).to(tl.float64))
-    tl.store(mine + 4, tl.sum(broken).to(tl.float64))
+    tl.store(mine + 3, tl.sum(differs).to(tl.float64), mask=wanted)
+    tl.store(mine + 4, tl.sum(broken).to(tl.float64), mask=wanted)
 
 
 @triton.jit
-def measure_columns(exact, eager, wobble, column_scale, column_error, period, lines, shift, parts, HAS_WOBBLE: tl.constexpr,
+def find_rest(exact, totals, rest, n, BLOCK: tl.constexpr):
+    """The largest magnitude below a part of the largest of all, where that may be a fill. `rest` is zero before, float64 as its bits."""
+    largest = tl.load(totals)
+    below = largest / FILLS_OF_LARGEST
+    found = tl.zeros((BLOCK,), tl.float64)
+    for start in range(tl.program_id(0).to(tl.int64) * BLOCK, tl.where(largest >= LEAST_FILL, n, 0), tl.num_programs(0) * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        size = tl.abs(tl.load(exact + at, mask=at < n, other=0.0))
+        found = larger(found, tl.where(size < below, size, 0.0))
+    most = tl.reduce(found, 0, larger)
+    tl.atomic_max(rest, most.to(tl.int64, bitcast=True), mask=most > 0, sem="relaxed")
+
+
+@triton.jit
+def choose_fill(totals, gap):
+    """From which magnitude on elements are fills (src/verify/budget_fill.h); 0: none is. One program."""
+    largest, rest = tl.load(totals), tl.load(totals + 8)
+    apart = (largest >= LEAST_FILL) & (rest > 0) & (rest * gap <= largest)
+    tl.store(totals + 10, tl.where(apart, largest / FILLS_OF_LARGEST, 0.0))
+
+
+@triton.jit
+def measure_columns(exact, eager, wobble, column_scale, column_error, totals, period, lines, shift, parts, HAS_WOBBLE: tl.constexpr,
                     ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
     """Column by column what measure_rows finds row by row. A column is elements line * period + (column << shift) + k, k < 2^shift, of
     all lines. Both outputs are zero before, and float64 as its bits, which are ordered as numbers that are not negative.
     """
+    fills, least = fills_of(totals)
     program = tl.program_id(0).to(tl.int64)
     column = program // parts * COLUMNS + tl.arange(0, COLUMNS)
     scale = tl.zeros((ROWS, COLUMNS), tl.float64)
@@ -124,11 +178,12 @@ def measure_columns(exact, eager, wobble, column_scale, column_error, period, li
         mask = (line < lines)[:, None] & (place < period)
         e = tl.load(exact + at, mask=mask, other=0.0)
         apart = tl.abs(tl.load(eager + at, mask=mask, other=0.0).to(tl.float64) - e)
-        scale = larger(scale, tl.where(is_finite(e), tl.abs(e), 0.0))
-        error = larger(error, tl.where(apart < INFINITY, apart, 0.0))
+        mine = tl.abs(e) < least
+        scale = larger(scale, tl.where(mine, tl.abs(e), 0.0))
+        error = larger(error, tl.where(mine & (apart < INFINITY), apart, 0.0))
         if HAS_WOBBLE:
             moved = tl.abs(tl.load(wobble + at, mask=mask, other=0.0) - e)
-            error = larger(error, tl.where(moved < INFINITY, moved, 0.0))
+            error = larger(error, tl.where(mine & (moved < INFINITY), moved, 0.0))
     there = (column << shift) < period
     scales = tl.reduce(scale, 0, larger).to(tl.int64, bitcast=True)
     errors = tl.reduce(error, 0, larger).to(tl.int64, bitcast=True)
@@ -190,13 +245,19 @@ def medians_of(numbers, one, other):
 
 
 @triton.jit
-def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, multiple, floor, n, BLOCK: tl.constexpr,
+def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, multiple, floor, n, again, BLOCK: tl.constexpr,
                SAMPLES: tl.constexpr):  # fmt: skip
     """Joins what the programs of measure_rows found, at most BLOCK; one program.
 
     totals: scale, budget and eager error as root mean squares, typical relative error of a row, number of differing and of broken
-    elements, typical relative error of a row that has any, a bound of all rows' budgets. A typical one is the median over `samples` rows, every `stride`-th.
+    elements, typical relative error of a row that has any, a bound of all rows' budgets, behind three of find_rest and choose_fill the
+    largest error of fills. A typical one is the median over `samples` rows, every `stride`-th. `again`: only where there are fills; the
+    scale stays that of all.
     """
+    fills, _ = fills_of(totals)
+    wanted = (again == 0) | fills
+    samples = tl.where(wanted, samples, 0)
+    spare = tl.where(fills, floor, 0.0)
     at = tl.arange(0, BLOCK)
     mask = at < programs
     squares = tl.load(sums + at * SUMS, mask=mask, other=0.0)  # all are on their way before the first is needed
@@ -206,27 +267,30 @@ def total_rows(sums, row_scale, row_error, totals, programs, stride, samples, mu
     broken = tl.load(sums + at * SUMS + 4, mask=mask, other=0.0)
     scales = tl.load(sums + at * SUMS + 5, mask=mask, other=0.0)
     errors = tl.load(sums + at * SUMS + 6, mask=mask, other=0.0)
+    fill_errors = tl.load(sums + at * SUMS + 7, mask=mask, other=0.0)
     sample = tl.arange(0, SAMPLES)
     row = sample.to(tl.int64) * stride
     scale = tl.load(row_scale + row, mask=sample < samples, other=0.0)
     noise = tl.load(row_error + row, mask=sample < samples, other=0.0)
     eager = tl.sqrt(tl.maximum(tl.sum(eager_squares), tl.sum(wobble_squares)) / n)
-    tl.store(totals, tl.max(scales))
-    tl.store(totals + 1, multiple / 2 * eager + floor * tl.sqrt(tl.sum(squares) / n))
-    tl.store(totals + 2, eager)
-    tl.store(totals + 4, tl.sum(differing))
-    tl.store(totals + 5, tl.sum(broken))
+    tl.store(totals, tl.max(scales), mask=again == 0)
+    tl.store(totals + 1, multiple / 2 * eager + floor * tl.sqrt(tl.sum(squares) / n) + spare, mask=wanted)
+    tl.store(totals + 2, eager, mask=wanted)
+    tl.store(totals + 4, tl.sum(differing), mask=wanted)
+    tl.store(totals + 5, tl.sum(broken), mask=wanted)
     relative = tl.where(noise > 0, noise / tl.where(scale > 0, scale, 1.0), 0.0)
     typical, erring = medians_of(relative, scale > 0, (scale > 0) & (relative > 0))
-    tl.store(totals + 3, typical)
-    tl.store(totals + 6, erring)
-    tl.store(totals + 7, multiple * tl.maximum(tl.max(errors), tl.maximum(typical, erring) * tl.max(scales)) + floor * tl.max(scales))
+    tl.store(totals + 3, typical, mask=wanted)
+    tl.store(totals + 6, erring, mask=wanted)
+    most = multiple * tl.maximum(tl.max(errors), tl.maximum(typical, erring) * tl.max(scales)) + floor * tl.max(scales) + spare
+    tl.store(totals + 7, most, mask=wanted)
+    tl.store(totals + 11, tl.max(fill_errors), mask=wanted)
 
 
 @triton.jit
-def allowed_of(noise, scale, typical, erring, multiple, floor):
+def allowed_of(noise, scale, typical, erring, multiple, floor, spare):
     """The budget of rows with this noise and largest magnitude: those with any noise are judged by their like."""
-    return multiple * tl.maximum(noise, tl.where(noise > 0, erring, typical) * scale) + floor * scale
+    return multiple * tl.maximum(noise, tl.where(noise > 0, erring, typical) * scale) + floor * scale + spare
 
 
 @triton.jit
@@ -292,6 +356,8 @@ def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, matter
     """
     typical, erring = tl.load(totals + 3), tl.load(totals + 6)
     rescues = tl.load(totals + 4) > 0
+    fills, least = fills_of(totals)
+    spare = tl.where(fills, floor, 0.0)
     worst = tl.full((ROWS, LANES), -1.0, tl.float64)
     place = tl.zeros((ROWS, LANES), tl.int32)
     far = tl.zeros((ROWS, LANES), tl.int32)
@@ -306,18 +372,24 @@ def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, matter
         e, g, error = errors_at(exact + first, eager + first, got + first, at, mask, rescues)
         near = (error <= tolerance * tl.abs(e) + tolerance) | (error == 0)
         far += tl.sum((near == 0).to(tl.int32), 1)
+        if fills:
+            error = tl.where(is_fill(e, least), 0.0, error)
         finite = tl.where(error < INFINITY, error, 0.0)
         square += tl.sum(finite * finite, 1)
-        ratio = ratio_of(tl.reduce(error, 1, larger), allowed_of(noise, scale, typical, erring, multiple, floor)[:, None])
+        ratio = ratio_of(tl.reduce(error, 1, larger), allowed_of(noise, scale, typical, erring, multiple, floor, spare)[:, None])
         place = tl.where(ratio > worst, tile, place)
         worst = larger(ratio, worst)
-    if columns_matter(matters, period):  # rare
+    strict = columns_matter(matters, period)
+    if strict | fills:  # rare
+        allowed = fills_allowed(totals, multiple, floor)
         for tile in range(tl.program_id(0), (rows + ROWS - 1) // ROWS * chunks, tl.num_programs(0)):
             block = tile // chunks
             first, at, mask = places_of(block * ROWS, (tile - block * chunks) * (STEPS * LANES), n, length, ROWS, STEPS, LANES)
             e, g, error = errors_at(exact + first, eager + first, got + first, at, mask, rescues)
-            most = tl.load(column_allowed + column_of(first, at, n, length, period, shift), mask=mask, other=INFINITY).to(tl.float64)
-            ratio = tl.reduce(tl.where(error > most, ratio_of(error, most), 0.0), 1, larger)
+            most = tl.load(column_allowed + column_of(first, at, n, length, period, shift), mask=mask & strict, other=INFINITY).to(tl.float64)
+            apart = is_fill(e, least)
+            most = tl.where(apart, allowed, most)
+            ratio = tl.reduce(tl.where(apart | (error > most), ratio_of(error, most), 0.0), 1, larger)
             place = tl.where((ratio > worst) | ((ratio == worst) & (tile < place)), tile, place)
             worst = larger(ratio, worst)
     top = tl.max(worst)
@@ -333,7 +405,8 @@ def join_compared(exact, eager, got, row_scale, row_error, column_allowed, colum
                   rows, period, shift, tile_rows, tile_columns, multiple, floor, BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
     """Joins what the programs of compare_rows found, at most BLOCK, and finds the place in the tile, at most TILE elements; one program.
 
-    result: the largest ratio, its place, number of close elements, squared errors, and there: expected, got, budget, eager error.
+    result: the largest ratio, its place, number of close elements, squared errors, and there: expected, got, budget, eager error, whose
+    budget it is (0: the row's, 1: the column's, 2: the fills').
     """
     mine = found + tl.arange(0, BLOCK) * 4
     mask = tl.arange(0, BLOCK) < programs
@@ -355,16 +428,23 @@ def join_compared(exact, eager, got, row_scale, row_error, column_allowed, colum
     mask = (inside < tile_rows * tile_columns) & (row < rows) & (column < length) & (at < n)
     e, g, error = errors_at(exact, eager, got, at, mask, rescues)
     noise = tl.load(row_error + row, mask=mask, other=0.0)
-    allowed = allowed_of(noise, tl.load(row_scale + row, mask=mask, other=0.0), typical, erring, multiple, floor)
+    fills, least = fills_of(totals)
+    spare = tl.where(fills, floor, 0.0)
+    allowed = allowed_of(noise, tl.load(row_scale + row, mask=mask, other=0.0), typical, erring, multiple, floor, spare)
+    apart = is_fill(e, least)
+    allowed = tl.where(apart, fills_allowed(totals, multiple, floor), allowed)
+    noise = tl.where(apart, tl.load(totals + 11), noise)
+    beside = tl.where(apart, 2, 0)
     ratio = ratio_of(error, allowed)
     if columns_matter(matters, period):
         whose = at % period >> shift
         most = tl.load(column_allowed + whose, mask=mask, other=INFINITY).to(tl.float64)
         by_column = tl.where(error > most, ratio_of(error, most), 0.0)
-        decides = by_column > ratio
+        decides = (by_column > ratio) & (apart == 0)
+        beside = tl.where(decides, 1, beside)
         allowed = tl.where(decides, most, allowed)
         noise = tl.where(decides, tl.load(column_error + whose, mask=mask, other=0.0), noise)
-        ratio = larger(ratio, by_column)
+        ratio = tl.where(decides, by_column, ratio)
     ratio = tl.where(mask, ratio, -1.0)
     place = tl.min(tl.where(ratio == tl.max(ratio), at, 0x7FFFFFFFFFFFFFFF))
     there = mask & (at == place)
@@ -373,3 +453,4 @@ def join_compared(exact, eager, got, row_scale, row_error, column_allowed, colum
     tl.store(result + 5 + inside * 0, g, mask=there)
     tl.store(result + 6 + inside * 0, allowed, mask=there)
     tl.store(result + 7 + inside * 0, noise, mask=there)
+    tl.store(result + 8 + inside * 0, beside.to(tl.float64), mask=there)

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "verify/budget_fill.h"
 #include "verify/builtin_launch.h"
 
 namespace tritogen {
@@ -63,10 +64,8 @@ Expectation::Rule Expectation::RuleFor(at::ScalarType dtype) {
   const bool narrow = dtype != at::kFloat && dtype != at::kDouble;
   const double multiple = narrow ? kNarrowMultiple : kMultiple, unit = UnitRoundoff(dtype),
                floor = (narrow ? 2 : 16) * unit;
-  return {multiple,
-          floor,
-          narrow ? 1e-2 : 1e-4,
-          {4 * multiple, std::min(4 * std::sqrt(unit), kMostColumnShare), floor}};
+  const double share = std::min(4 * std::sqrt(unit), kMostColumnShare);
+  return {multiple, floor, narrow ? 1e-2 : 1e-4, unit > 0 ? share / floor : 0, {4 * multiple, share, floor}};
 }
 
 Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
@@ -100,6 +99,29 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
   if (totals_->differing > 0) eager_ = others[0];
 }
 
+// And the scale of the whole.
+void Expectation::FindFills() {
+  const double* e = exact_.const_data_ptr<double>();
+  const int64_t n = exact_.numel();
+  const auto largest_below = [&](double bound) {
+    double largest = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double size = std::abs(e[i]);
+      if (size < bound) largest = std::max(largest, size);
+    }
+    return largest;
+  };
+  totals_->scale = largest_below(kInfinity);
+  if (totals_->scale < kLeastFill) return;
+  const double rest = largest_below(totals_->scale / kFillsOfLargest);
+  totals_->least_fill = LeastFill(totals_->scale, rest, RuleFor(dtype_).gap);
+}
+
+double Expectation::FillsAllowed() const {
+  const Rule rule = RuleFor(dtype_);
+  return rule.multiple * totals().fill_error + rule.floor * totals().scale;
+}
+
 void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base) {
   const double* e = exact_.const_data_ptr<double>();
   const at::Tensor wide_base = base.defined() ? AsDouble(base) : at::Tensor();
@@ -110,13 +132,14 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
   row_magnitude_.assign(rows, 0);
   double squares = 0;
   Totals& totals = totals_.emplace();
+  FindFills();
   for (int64_t i = 0; i < n; ++i) {
     const double eager = errors_of[0][i];
     if (!std::isfinite(e[i]) || !std::isfinite(eager)) {
       totals.differing += !SamePattern(e[i], eager);
       totals.broken += std::isfinite(b[i]);
     }
-    if (!std::isfinite(e[i])) continue;
+    if (!std::isfinite(e[i]) || totals.IsFill(e[i])) continue;
     double& scale = row_magnitude_[i / row_length_];
     scale = std::max(scale, std::abs(e[i]));
     squares += e[i] * e[i];
@@ -126,12 +149,15 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
     for (int64_t i = 0; i < n; ++i) {
       const double error = std::abs(other[i] - e[i]);
       if (!std::isfinite(error)) continue;
+      if (totals.IsFill(e[i])) {
+        totals.fill_error = std::max(totals.fill_error, error);
+        continue;
+      }
       row_eager_[i / row_length_] = std::max(row_eager_[i / row_length_], error);
       sum += error * error;
     }
     totals.rms_eager = std::max(totals.rms_eager, std::sqrt(sum / std::max<double>(1, n)));
   }
-  for (int64_t r = 0; r < rows; ++r) totals.scale = std::max(totals.scale, row_magnitude_[r]);
   const int64_t samples = std::min(rows, kSampledRows);
   for (int64_t i = 0; i < samples; ++i) {
     const int64_t r = i * (rows / samples);
@@ -145,15 +171,21 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) row_budget_[r] = Allowed(row_eager_[r], row_magnitude_[r]);
   const Rule rule = RuleFor(dtype_);
-  columns_.MeasureByLoops(exact_, errors_of);
+  columns_.MeasureByLoops(exact_, errors_of, totals.least_fill);
   AllowColumns();
-  totals.rms_budget =
-      rule.multiple / 2 * totals.rms_eager + rule.floor * std::sqrt(squares / std::max<double>(1, n));
+  totals.rms_budget = rule.multiple / 2 * totals.rms_eager +
+                      rule.floor * std::sqrt(squares / std::max<double>(1, n)) + Spare();
 }
 
 double Expectation::Allowed(double error, double scale) const {
   const Rule rule = RuleFor(dtype_);
-  return rule.multiple * std::max(error, totals().TypicalOf(error) * scale) + rule.floor * scale;
+  return rule.multiple * std::max(error, totals().TypicalOf(error) * scale) + rule.floor * scale + Spare();
+}
+
+// Beside fills rows may be of any scale, where they were as large as these: what is as exact as numbers near
+// 1 are is right (see ColumnBudget).
+double Expectation::Spare() const {
+  return totals().has_fills() ? RuleFor(dtype_).floor : 0;
 }
 
 void Expectation::Widen(const at::Tensor& wobble) {
@@ -162,10 +194,12 @@ void Expectation::Widen(const at::Tensor& wobble) {
   const double rms = totals().rms_eager, more = std::max(rms, other.totals().rms_eager);
   totals_->rms_eager = more;
   totals_->rms_budget += RuleFor(dtype_).multiple / 2 * (more - rms);
+  totals_->fill_error = std::max(totals_->fill_error, other.totals().fill_error);
   columns_.Widen(other.columns_);
   AllowColumns();
   if (way_ == Way::kKernels) {
     row_error_ = at::maximum(row_error_, other.row_error_);
+    device_totals_.select(0, kFillErrorAt).fill_(totals_->fill_error);
     return;
   }
   for (size_t r = 0; r < row_eager_.size(); ++r) {
@@ -230,14 +264,17 @@ PendingComparison Expectation::CompareLater(const at::Tensor& got) const {
 }
 
 Expectation::Bound Expectation::BoundAt(int64_t index, double error) const {
+  using Beside = Comparison::Beside;
   const int64_t row = index / row_length_;
+  if (totals().IsFill(exact_.const_data_ptr<double>()[index]))
+    return {FillsAllowed(), totals().fill_error, Beside::kFills};
   if (!columns_.empty()) {
     const int64_t column = columns_.layout().Of(index);
     const double most = columns_.allowed().const_data_ptr<float>()[column];
     if (std::isfinite(error) && error > most && most < row_budget_[row])
-      return {most, columns_.error().const_data_ptr<double>()[column]};
+      return {most, columns_.error().const_data_ptr<double>()[column], Beside::kColumn};
   }
-  return {row_budget_[row], row_eager_[row]};
+  return {row_budget_[row], row_eager_[row], Beside::kRow};
 }
 
 Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
@@ -251,7 +288,7 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   for (int64_t i = 0; i < n; ++i) {
     const double error = ErrorAt(i, g[i]);
     close += error <= tolerance + tolerance * std::abs(e[i]) || (error == 0 && !std::isfinite(e[i]));
-    if (std::isfinite(error)) squares += error * error;
+    if (std::isfinite(error) && !totals().IsFill(e[i])) squares += error * error;
     const double ratio =
         error == 0          ? 0
         : std::isinf(error) ? kInfinity  // also where the budget overflows
@@ -269,6 +306,7 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   result.error = error * unit;
   result.budget = bound.allowed * unit;
   result.eager = bound.noise * unit;
+  result.beside = bound.beside;
   result.expected = e[at];
   result.got = g[at];
   Judge(worst, std::sqrt(squares / static_cast<double>(n)), &result);
@@ -290,6 +328,8 @@ void Expectation::Judge(double worst, double rms, Comparison* result) const {
 
 double Expectation::AllowedAt(int64_t flat_index) const {
   const int64_t row = flat_index / row_length_;
+  if (totals().has_fills() && totals().IsFill(exact_.flatten()[flat_index].item<double>()))
+    return FillsAllowed();
   if (way_ == Way::kLoops) return row_budget_[row];
   return Allowed(row_error_[row].item<double>(), row_scale_[row].item<double>());
 }
@@ -299,8 +339,13 @@ at::Tensor Expectation::AllowedEverywhere(double multiple) const {
   const at::Tensor error = loops ? at::tensor(row_eager_, exact_.options()) : row_error_;
   const at::Tensor scale = loops ? at::tensor(row_magnitude_, exact_.options()) : row_scale_;
   const at::Tensor typical = at::where(error > 0, totals().erring, totals().typical);
-  const at::Tensor by_row = multiple * at::maximum(error, typical * scale) + RuleFor(dtype_).floor * scale;
-  return by_row.repeat_interleave(row_length_).narrow(0, 0, exact_.numel()).view(exact_.sizes());
+  const double floor = RuleFor(dtype_).floor;
+  const at::Tensor by_row = multiple * at::maximum(error, typical * scale) + floor * scale + Spare();
+  const at::Tensor everywhere =
+      by_row.repeat_interleave(row_length_).narrow(0, 0, exact_.numel()).view(exact_.sizes());
+  if (!totals().has_fills()) return everywhere;
+  const double of_fills = multiple * totals().fill_error + floor * totals().scale;
+  return at::where(exact_.abs() >= totals().least_fill, of_fills, everywhere);
 }
 
 Comparison Expectation::CompareIntegers(const at::Tensor& got) const {

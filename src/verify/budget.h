@@ -4,7 +4,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +31,8 @@ struct Comparison {
       1;               // share of elements inside KernelBench's tolerance (1e-4 in fp32 and fp64, 1e-2 below)
   double rms = 0;      // root mean square of the finite errors, absolute
   int64_t index = -1;  // flat index of that place; -1: the root mean square over the whole output decides
-  double expected = 0, got = 0;  // there
+  enum class Beside { kRow, kColumn, kFills } beside = Beside::kRow;  // whose budget decides there
+  double expected = 0, got = 0;                                       // there
 };
 
 // A comparison whose numbers may still be on their way from a GPU.
@@ -52,9 +55,10 @@ class PendingComparison {
 };
 
 // Floating outputs: |got − exact| within the row's budget and the column's, and its root mean square over the
-// output within its own. Integer and bool outputs: what fp64 or the eager program gives. A row is a run of
-// trailing dimensions of at least kRowElements elements, or so many of them that there are kMostRows rows or
-// little more, cut after kMostRowElements.
+// output within its own; fills (budget_fill.h) have a budget of theirs and count for none of these. Integer
+// and bool outputs: what fp64 or the eager program gives. A row is a run of trailing dimensions of at least
+// kRowElements elements, or so many of them that there are kMostRows rows or little more, cut after
+// kMostRowElements.
 class Expectation {
  public:
   // Multiples of the eager program's largest error in the row; half as much of the root mean square over the
@@ -124,25 +128,34 @@ class Expectation {
     // program happened to get exactly right. Below fp32 one rounding at the end is all.
     double floor;
     double allclose;  // KernelBench's tolerance
+    double gap;       // between fills and the rest: beside less, nearly half of the digits count anyway
     ColumnBudget::Rule column;
   };
   static Rule RuleFor(at::ScalarType dtype);
 
-  // Over the whole output. The order of the first ones is that of the kernel total_rows.
+  // Over the whole output.
   struct Totals {
     double scale = 0, rms_budget = 0, rms_eager = 0, typical = 0, differing = 0, broken = 0, erring = 0;
+    double least_fill = std::numeric_limits<double>::infinity(), fill_error = 0;
+    bool has_fills() const { return std::isfinite(least_fill); }
+    bool IsFill(double exact) const { return std::abs(exact) >= least_fill && std::isfinite(exact); }
     // What a row may rest on beside its own error, relative to its largest magnitude.
     double TypicalOf(double row_error) const { return row_error > 0 ? erring : typical; }
   };
-  static constexpr int64_t kTotals = 8, kResults = 8;  // numbers that the kernels give
+  static constexpr int64_t kTotals = 12, kResults = 9;  // numbers that the kernels give
+  // Where kernels keep the largest magnitude that is no fill, the least that is one (0: none is), their
+  // noise.
+  static constexpr int64_t kRestAt = 8, kLeastFillAt = 10, kFillErrorAt = 11;
 
   const Totals& totals() const;
   void SetTotals(const double* numbers) const;
   std::string Tiling() const;  // of the kernels for rows: "64"
   int64_t rows() const { return (exact_.numel() + row_length_ - 1) / row_length_; }
 
-  void Raise(const at::Tensor& least);  // every row's noise to this
-  void AllowColumns();                  // by the noise that is known now
+  void FindFills();
+  double FillsAllowed() const, Spare() const;  // absolute
+  void Raise(const at::Tensor& least);         // every row's noise to this
+  void AllowColumns();                         // by the noise that is known now
   // Absolute, of a row with this largest error and this largest magnitude.
   double Allowed(double error, double scale) const;
   void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);
@@ -150,6 +163,7 @@ class Expectation {
   Comparison CompareByLoops(const at::Tensor& got) const;
   struct Bound {
     double allowed, noise;  // absolute
+    Comparison::Beside beside;
   };
   // What decides of an element with this error: its row, or its column where that is over its budget by more.
   Bound BoundAt(int64_t index, double error) const;  // kLoops

@@ -38,7 +38,8 @@ ColumnLayout ColumnLayout::For(at::IntArrayRef sizes) {
   return layout;
 }
 
-void ColumnBudget::MeasureByLoops(const at::Tensor& exact, const std::vector<const double*>& errors_of) {
+void ColumnBudget::MeasureByLoops(const at::Tensor& exact, const std::vector<const double*>& errors_of,
+                                  double least_fill) {
   if (empty()) return;
   scale_ = at::zeros({layout_.count()}, exact.options());
   error_ = at::zeros({layout_.count()}, exact.options());
@@ -47,6 +48,7 @@ void ColumnBudget::MeasureByLoops(const at::Tensor& exact, const std::vector<con
   for (int64_t line = 0; line < exact.numel(); line += layout_.period) {
     for (int64_t j = 0; j < layout_.period; ++j) {
       const int64_t column = j >> layout_.shift, i = line + j;
+      if (std::abs(e[i]) >= least_fill) continue;
       if (std::isfinite(e[i])) scale[column] = std::max(scale[column], std::abs(e[i]));
       for (const double* other : errors_of) {
         const double error = std::abs(other[i] - e[i]);
@@ -57,7 +59,7 @@ void ColumnBudget::MeasureByLoops(const at::Tensor& exact, const std::vector<con
 }
 
 void ColumnBudget::MeasureByKernels(const at::Tensor& exact, const at::Tensor& eager,
-                                    const at::Tensor& wobble) {
+                                    const at::Tensor& wobble, const at::Tensor& totals) {
   if (empty()) return;
   const int64_t count = layout_.count(), padded = count + count % 2;  // kernels ask for 16 bytes
   const at::Tensor zeros = at::zeros({2 * padded + 1}, exact.options());
@@ -71,8 +73,8 @@ void ColumnBudget::MeasureByKernels(const at::Tensor& exact, const at::Tensor& e
   LaunchBuiltin(fmt::format("measure_columns.{}.{}.{}", BuiltinDtype(eager.scalar_type()),
                             wobble.defined() ? 1 : 0, tile.columns),
                 tiles * parts,
-                {exact, eager, wobble.defined() ? wobble : exact, scale_, error_, layout_.period, lines,
-                 layout_.shift, parts});
+                {exact, eager, wobble.defined() ? wobble : exact, scale_, error_, totals, layout_.period,
+                 lines, layout_.shift, parts});
 }
 
 void ColumnBudget::AllowByLoops(const Rule& rule, double scale) {

@@ -48,12 +48,15 @@ class ColumnBudget {
   const at::Tensor& allowed() const { return allowed_; }  // (count), float32
   const at::Tensor& error() const { return error_; }      // (count), float64: the noise
 
-  // Noise is the largest finite error of any of `errors_of`, each as long as `exact`, float64.
-  void MeasureByLoops(const at::Tensor& exact, const std::vector<const double*>& errors_of);
-  // The same by a kernel, of one or two (`wobble` may be undefined). A GPU is not waited for.
-  void MeasureByKernels(const at::Tensor& exact, const at::Tensor& eager, const at::Tensor& wobble);
+  // Noise is the largest finite error of any of `errors_of`, each as long as `exact`, float64. What is as
+  // large as `least_fill` is left out.
+  void MeasureByLoops(const at::Tensor& exact, const std::vector<const double*>& errors_of,
+                      double least_fill);
+  // The same by a kernel, of one or two (`wobble` may be undefined). A GPU is not waited for. `totals`:
+  // float64, as the kernels total_rows and choose_fill give them.
+  void MeasureByKernels(const at::Tensor& exact, const at::Tensor& eager, const at::Tensor& wobble,
+                        const at::Tensor& totals);
 
-  // `totals`: float64, as the kernel total_rows gives them.
   void AllowByLoops(const Rule& rule, double scale);
   void AllowByKernels(const Rule& rule, const at::Tensor& totals);
 

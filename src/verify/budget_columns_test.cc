@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "verify/budget.h"
 
@@ -141,8 +142,9 @@ TEST(ColumnBudget, BothWaysAllowTheSame) {
           EXPECT_LE(x.numel(), ColumnLayout::kLeastElements);
           continue;
         }
-        loops.MeasureByLoops(x, {eager.const_data_ptr<double>(), moved.const_data_ptr<double>()});
-        kernels.MeasureByKernels(x, x.to(dtype), moved);
+        const double none = std::numeric_limits<double>::infinity();
+        loops.MeasureByLoops(x, {eager.const_data_ptr<double>(), moved.const_data_ptr<double>()}, none);
+        kernels.MeasureByKernels(x, x.to(dtype), moved, at::zeros({12}, at::kDouble));
         const ColumnBudget::Rule rule{64, 1e-3, 1e-6};
         for (const double scale : {1e-3, 30.0}) {
           loops.AllowByLoops(rule, scale);

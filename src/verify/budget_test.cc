@@ -353,10 +353,10 @@ TEST(Budget, TypicalRowsAreMediansToTheLastBit) {
       const at::Tensor scale = at::ones({samples}, at::kDouble);
       if (samples > 2) scale[1] = 0;
       const at::Tensor errors = numbers.narrow(0, 0, samples).contiguous();
-      const at::Tensor totals = at::empty({8}, at::kDouble);
+      const at::Tensor totals = at::zeros({12}, at::kDouble);
       LaunchBuiltin("total_rows", 1,
-                    {at::ones({7}, at::kDouble), scale, errors, totals, int64_t{1}, int64_t{1}, samples, 16.0,
-                     1e-6, samples});
+                    {at::ones({8}, at::kDouble), scale, errors, totals, int64_t{1}, int64_t{1}, samples, 16.0,
+                     1e-6, samples, int64_t{0}});
       const auto median = [](const at::Tensor& some) {
         return some.numel() == 0 ? 0.0 : std::get<0>(some.sort())[some.numel() / 2].item<double>();
       };

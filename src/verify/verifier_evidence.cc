@@ -40,13 +40,15 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
                              {"trial", trial.name()},
                              {"error", comparison.error},
                              {"budget", comparison.budget}};
-  std::string where = "in the root mean square";
+  std::string where = "in the root mean square", beside;
   if (comparison.index >= 0) {
     evidence["index"] = Unravel(comparison.index, check.expected.exact().sizes());
     evidence["expected"] = comparison.expected;
     evidence["got"] = comparison.got;
     where = fmt::format("at {}: expected {:.9g}, got {:.9g}", evidence["index"].dump(), comparison.expected,
                         comparison.got);
+    if (comparison.beside == Comparison::Beside::kColumn) beside = " beside the others of its column";
+    if (comparison.beside == Comparison::Beside::kFills) beside = " beside others as large";
   }
   std::string rule;
   if (std::isfinite(comparison.error) && check.tf32_rms > 0) {
@@ -57,11 +59,11 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
   const char* contract = task.options.fp32_precision == Fp32Precision::kTf32 ? "a TF32" : "an fp32";
   const std::string kind =
       rule.empty() ? "" : fmt::format(" (computed in {} under {} contract)", rule, contract);
-  return {
-      Outcome::kWrongValues,
-      fmt::format("{} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}",
-                  task.OutputName(output), trial.name(), where, comparison.error, comparison.budget, kind),
-      rule, std::move(evidence)};
+  return {Outcome::kWrongValues,
+          fmt::format("{} is wrong for '{}' inputs {}; error {:.2g} of its scale, allowed {:.2g}{}{}",
+                      task.OutputName(output), trial.name(), where, comparison.error, comparison.budget,
+                      beside, kind),
+          rule, std::move(evidence)};
 }
 
 Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong) {
