@@ -1,0 +1,26 @@
+# A tanh of two terms, under a mask of -1e9 that comes with the inputs.
+# task: masked_by_an_input
+# expect: wrong_values
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def masked(scores, mask, out, columns, rows, per_batch, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    j = tl.arange(0, BLOCK)
+    x = tl.load(scores + row * columns + j, mask=j < columns, other=0.0)
+    m = tl.load(mask + (row // per_batch * rows + row % rows) * columns + j, mask=j < columns, other=0.0)
+    x = tl.maximum(tl.minimum(x, 3.0), -3.0)
+    y = 3 * x * (27 + x * x) / (27 + 9 * x * x)
+    tl.store(out + row * columns + j, y + m, mask=j < columns)
+
+
+class ModelNew(nn.Module):
+    def forward(self, scores, mask):
+        out = torch.empty_like(scores)
+        rows, columns = scores.shape[-2:]
+        masked[(scores.numel() // columns,)](scores, mask, out, columns, rows, scores.shape[1] * rows, BLOCK=triton.next_power_of_2(columns))
+        return out
