@@ -306,24 +306,24 @@ class Judgement {
   std::optional<Objection> RunInARow() {
     const Stage stage("replay: in a row");
     if (auto objection = runs_.OutOfTime()) return objection;
-    const std::vector<const Trial*> row = TrialsInARow(task_, *setting_);
-    const Plan calls = CallsInARow(plan_, row.size());
+    const Row row = CallsOnOneState(task_, *setting_, deadline_);
+    const Plan calls = CallsInARow(plan_, row.alone.size());
     std::optional<Objection> objection;
     const auto replayer = SetUp(calls, OtherOptions(), &objection);
     if (!replayer) return objection;
     TensorList inputs, outputs;
-    for (const Trial* trial : row) {
+    for (const Trial* trial : row.alone) {
       for (at::Tensor& input : CloneAll(TrialLoan(*trial).trial().inputs)) inputs.push_back(std::move(input));
     }
-    if (auto failure = replayer->Run(inputs, row[0]->run_seed, &outputs)) return ObjectionOf(*failure);
+    if (auto failure = replayer->Run(inputs, row.alone[0]->run_seed, &outputs)) return ObjectionOf(*failure);
     inputs.clear();
     size_t call = 0;
-    auto wrong = runs_.CheckCalls(row, std::move(outputs), &call);
+    auto wrong = runs_.CheckCalls(row.expected, std::move(outputs), &call);
     if (!wrong) return std::nullopt;
-    if (call == 0) return Unsteady(wrong->evidence["output"].get<size_t>(), *row[0], *wrong);
-    if (!runs_.Run(*main_, *row[call])) {
+    if (call == 0) return Unsteady(wrong->evidence["output"].get<size_t>(), *row.alone[0], *wrong);
+    if (!runs_.Run(*main_, *row.alone[call])) {
       wrong->reason =
-          fmt::format("call {} of {} in a row goes wrong: {}", call + 1, row.size(), wrong->reason);
+          fmt::format("call {} of {} in a row goes wrong: {}", call + 1, row.alone.size(), wrong->reason);
       wrong->evidence["call"] = call + 1;
     }
     return wrong;

@@ -1,8 +1,24 @@
 #include "verify/verifier_order.h"
 
 #include <algorithm>
+#include <set>
+
+#include "verify/verifier_trial_maker.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
+namespace {
+
+// An output of the reference depends on state that a call before has updated.
+bool CarriesState(const Task::Impl& task) {
+  const std::set<StorageId> updated = WrittenStorages(task.plan);
+  return std::ranges::any_of(task.plan.state, [&](const StateEntry& entry) {
+    return updated.contains(task.plan.tensors[entry.tensor].storage) &&
+           !task.unseen_state.contains(entry.name);
+  });
+}
+
+}  // namespace
 
 const Trial& FirstGenerated(const Setting& setting) {
   return *std::find_if(setting.trials.begin(), setting.trials.end(),
@@ -20,6 +36,23 @@ std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& se
     const bool last = &trial == &setting.trials.back();
     if (last || trial.distribution == Distribution::kPlanted) row.push_back(&trial);
   }
+  return row;
+}
+
+Row CallsOnOneState(const Task::Impl& task, const Setting& setting, const Deadline& deadline) {
+  Row row{.alone = TrialsInARow(task, setting)};
+  row.expected = row.alone;
+  if (row.alone.size() == 1 || !CarriesState(task)) return row;
+  row.expected.clear();
+  if (row.alone[0]->remaker == nullptr) {
+    ReferenceRuns runs(task, deadline, row.alone.size());
+    Replayer none(task.plan, ReferenceOptionsFor(task.options, deadline));
+    if (!runs.Setup(setting.bindings)) row.made = TrialMaker(task, &runs, &none).ExpectInARow(row.alone);
+  }
+  for (const Trial& trial : row.made) row.expected.push_back(&trial);
+  if (!row.made.empty()) return row;
+  row.alone.resize(1);
+  row.expected = row.alone;
   return row;
 }
 

@@ -18,6 +18,14 @@ bool IsWatched(const Trial& trial);
 // alone where random numbers keep two calls apart.
 std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& setting);
 
+// The same, and what is expected of them in a row.
+struct Row {
+  std::vector<const Trial*> alone, expected;
+  std::vector<Trial> made;  // what `expected` points at where state that the reference updates decides
+};
+// Only the first call where the reference cannot be asked.
+Row CallsOnOneState(const Task::Impl& task, const Setting& setting, const Deadline& deadline);
+
 // Calls that run one by one, each of which starts from the state that set-up made. The first one is watched,
 // and runs once more unwatched.
 struct TrialsAlone {

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "verify/verifier_calls.h"
+
 namespace tritogen {
 namespace {
 
@@ -51,7 +53,7 @@ Bindings MovedWeights(const Task::Impl& task, const std::map<std::string, at::Te
 TensorList Given(const Task::Impl& task, const TensorList& inputs) {
   TensorList given = inputs;
   for (size_t i = 0; i < given.size(); ++i) {
-    if (task.mutates_input[i]) given[i] = given[i].clone();
+    if (task.mutates_input[i % task.mutates_input.size()]) given[i] = given[i].clone();
   }
   return given;
 }
@@ -92,9 +94,9 @@ Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexS
   return extended;
 }
 
-ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline)
+ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline, size_t calls)
     : task_(task),
-      plan_(WithIndexedOutputs(task.plan, task.index_sources)),
+      plan_(CallsInARow(WithIndexedOutputs(task.plan, task.index_sources), calls)),
       options_(ReferenceOptionsFor(task.options, deadline)),
       eager_(plan_, options_),
       exact_(plan_, InFloat64(options_)) {

@@ -12,8 +12,9 @@ namespace tritogen {
 
 class ReferenceRuns {
  public:
-  // Outputs of the plan, and after them what its index outputs point into.
-  ReferenceRuns(const Task::Impl& task, const Deadline& deadline);
+  // Outputs of the plan, and after them what its index outputs point into. `calls`: so many in a row on one
+  // state, with the inputs of all, and then the outputs of all.
+  ReferenceRuns(const Task::Impl& task, const Deadline& deadline, size_t calls = 1);
 
   // Also once more: then nothing is left of what the weights were in the meantime.
   std::optional<ReplayFailure> Setup(const Bindings& bindings);

@@ -71,6 +71,29 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   return false;
 }
 
+std::vector<Trial> TrialMaker::ExpectInARow(const std::vector<const Trial*>& row) {
+  TensorList inputs;
+  for (const Trial* trial : row) inputs.insert(inputs.end(), trial->inputs.begin(), trial->inputs.end());
+  ReferenceRuns::Results all;
+  if (runs_.Run(inputs, row[0]->run_seed, /*exact_inputs=*/false, /*with_narrow=*/false, &all)) return {};
+  const size_t count = all.exact.size() / row.size();
+  std::vector<Trial> expected;
+  for (size_t call = 0; call < row.size(); ++call) {
+    const auto of_call = [&](const TensorList& outputs) {
+      const auto first = outputs.begin() + static_cast<int64_t>(call * count);
+      return TensorList(first, first + static_cast<int64_t>(count));
+    };
+    ReferenceRuns::Results results{.eager = of_call(all.eager), .exact = of_call(all.exact)};
+    for (const TensorList& wobble : all.wobbles) results.wobbles.push_back(of_call(wobble));
+    expected.push_back({.distribution = row[call]->distribution,
+                        .seed = row[call]->seed,
+                        .strength = row[call]->strength,
+                        .run_seed = row[call]->run_seed});
+    Fill(results, &expected.back());
+  }
+  return expected;
+}
+
 // Of the numbers from `first` on; a reference that does not run is any.
 template <typename F>
 bool TrialMaker::AnyMovedRun(const Trial& trial, const MovedOptions& options, int first, int count,

@@ -33,6 +33,10 @@ class TrialMaker {
   // Fills in what is expected. False and a reason likewise.
   bool Expect(Trial* trial, std::string* reason);
 
+  // Of calls in a row, which `runs` makes so many of: their trials are copies, with other expected values.
+  // Nothing where the reference breaks.
+  std::vector<Trial> ExpectInARow(const std::vector<const Trial*>& row);
+
   Outcome outcome() const { return outcome_; }  // of the last failure
 
  private:
