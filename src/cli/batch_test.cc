@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 // A judge that passes what says "good", and tells what it was given.
-Judgement Look(const JudgeRequest& request) {
+Judgement Look(const JudgeRequest& request, const FindVerdict&) {
   Verdict verdict{.outcome = Outcome::kWrongValues};
   if (request.candidate.text.starts_with("good")) verdict.outcome = Outcome::kPassed;
   verdict.reason = request.reference.entry + "|" + request.reference.text + "|" + request.candidate.entry +
