@@ -386,7 +386,8 @@ def compare_rows(exact, eager, got, row_scale, row_error, column_allowed, matter
             block = tile // chunks
             first, at, mask = places_of(block * ROWS, (tile - block * chunks) * (STEPS * LANES), n, length, ROWS, STEPS, LANES)
             e, g, error = errors_at(exact + first, eager + first, got + first, at, mask, rescues)
-            most = tl.load(column_allowed + column_of(first, at, n, length, period, shift), mask=mask & strict, other=INFINITY).to(tl.float64)
+            column = column_of(first, at, n, length, period, shift)
+            most = tl.load(column_allowed + column, mask=mask & strict, other=INFINITY).to(tl.float64)
             apart = is_fill(e, least)
             most = tl.where(apart, allowed, most)
             ratio = tl.reduce(tl.where(apart | (error > most), ratio_of(error, most), 0.0), 1, larger)

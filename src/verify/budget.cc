@@ -122,12 +122,25 @@ double Expectation::FillsAllowed() const {
   return rule.multiple * totals().fill_error + rule.floor * totals().scale;
 }
 
+// A row in which the eager program was lucky gets the error that a typical row has. Where most rows have none
+// at all (most of the output is clamped, say), those that have one are judged by their like.
+void Expectation::FindTypicalRows() {
+  std::vector<double> relative;
+  const int64_t samples = std::min(rows(), kSampledRows);
+  for (int64_t i = 0; i < samples; ++i) {
+    const int64_t r = i * (rows() / samples);
+    if (row_magnitude_[r] > 0) relative.push_back(row_eager_[r] / row_magnitude_[r]);
+  }
+  totals_->typical = Median(relative);
+  std::erase(relative, 0.0);
+  totals_->erring = Median(std::move(relative));
+}
+
 void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base) {
   const double* e = exact_.const_data_ptr<double>();
   const at::Tensor wide_base = base.defined() ? AsDouble(base) : at::Tensor();
   const double* b = base.defined() ? wide_base.const_data_ptr<double>() : errors_of[0];
   const int64_t n = exact_.numel(), rows = this->rows();
-  std::vector<double> relative;
   row_eager_.assign(rows, 0);
   row_magnitude_.assign(rows, 0);
   double squares = 0;
@@ -158,16 +171,7 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
     }
     totals.rms_eager = std::max(totals.rms_eager, std::sqrt(sum / std::max<double>(1, n)));
   }
-  const int64_t samples = std::min(rows, kSampledRows);
-  for (int64_t i = 0; i < samples; ++i) {
-    const int64_t r = i * (rows / samples);
-    if (row_magnitude_[r] > 0) relative.push_back(row_eager_[r] / row_magnitude_[r]);
-  }
-  // A row in which the eager program was lucky gets the error that a typical row has. Where most rows have
-  // none at all (most of the output is clamped, say), those that have one are judged by their like.
-  totals.typical = Median(relative);
-  std::erase(relative, 0.0);
-  totals.erring = Median(std::move(relative));
+  FindTypicalRows();
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) row_budget_[r] = Allowed(row_eager_[r], row_magnitude_[r]);
   const Rule rule = RuleFor(dtype_);

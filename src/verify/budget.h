@@ -153,6 +153,7 @@ class Expectation {
   int64_t rows() const { return (exact_.numel() + row_length_ - 1) / row_length_; }
 
   void FindFills();
+  void FindTypicalRows();
   double FillsAllowed() const, Spare() const;  // absolute
   void Raise(const at::Tensor& least);         // every row's noise to this
   void AllowColumns();                         // by the noise that is known now

@@ -20,5 +20,6 @@ class ModelNew(nn.Module):
     def forward(self, scores, mask):
         out = torch.empty_like(scores)
         rows, columns = scores.shape[-2:]
-        masked[(scores.numel() // columns,)](scores, mask, out, columns, rows, scores.shape[1] * rows, BLOCK=triton.next_power_of_2(columns))
+        per_batch = scores.shape[1] * rows
+        masked[(scores.numel() // columns,)](scores, mask, out, columns, rows, per_batch, BLOCK=triton.next_power_of_2(columns))
         return out
