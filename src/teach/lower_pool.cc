@@ -154,6 +154,13 @@ Value InputPlace(Builder& b, const Pool& p, const Value& arg) {
   return b.Pointwise("place", expr, in, Dtype::kInt64, 2);
 }
 
+// Whether there is one window, of all elements: a reduction, whose lines need no index.
+bool IsOfEverything(const std::vector<Windows>& windows) {
+  return std::ranges::all_of(windows, [](const Windows& w) {
+    return w.count == 1 && w.longest == w.input && w.padding == 0 && w.dilation == 1;
+  });
+}
+
 }  // namespace
 
 bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
@@ -179,6 +186,12 @@ bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArg
     w.dilation = average ? 1 : PerDimension(args, "dilation", spatial, 1)[s];
     w.inside = w.padding == 0 && (count - 1) * w.stride + (w.longest - 1) * w.dilation < n;
     windows.push_back(w);
+  }
+  if (IsOfEverything(windows) && node.results.size() == 1 && !AsInt(args["divisor_override"])) {
+    std::vector<int64_t> dims;
+    for (size_t s = 0; s < spatial; ++s) dims.push_back(static_cast<int64_t>(lead + s));
+    b.Return({average ? b.Mean(x, dims, true) : b.Reduce(ReduceOp::kMax, x, dims, true)});
+    return true;
   }
   Pool p = Lay(b, windows, out);
   Value taken = b.Load("window", x, p.index, p.valid, average ? "0.0" : "float(\"-inf\")");
