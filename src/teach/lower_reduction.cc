@@ -98,6 +98,19 @@ Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64
   return b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, dims, keepdim);
 }
 
+// Dimensions are kept. What is infinite throughout, or has one element that is, has no distances from it.
+Value LogSumExp(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
+  if (IsCut(b, x, dims)) {
+    const SoftmaxParts parts = Softmax(b, x, dims);
+    return b.Op("add", {b.Op("log", {parts.sum}), parts.maximum});
+  }
+  Value maximum = b.Reduce(ReduceOp::kMax, x, dims, true);
+  Value shift =
+      b.Pointwise("shift", "tl.where(tl.abs({0}) == float(\"inf\"), 0.0, {0})", {maximum}, maximum.dtype, 1);
+  Value exponentials = b.Op("exp", {b.Op("sub", {x, shift}, shift.dtype)});
+  return b.Op("add", {b.Op("log", {b.Reduce(ReduceOp::kSum, exponentials, dims, true)}), shift});
+}
+
 bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
   if (x.dtype == Dtype::kBool || x.dtype == Dtype::kFloat64) return false;
@@ -148,9 +161,7 @@ bool LowerReduction(Builder& b, const Node& node, std::string_view op, const Bou
   }
   if (op == "logsumexp") {
     if (!IsFloating(x.dtype)) return false;
-    SoftmaxParts parts = Softmax(b, x, d.dims);
-    Value result = b.Op("add", {b.Op("log", {parts.sum}), parts.maximum});
-    b.Return({b.Reshape(result, node.results[0].sizes)});
+    b.Return({b.Reshape(LogSumExp(b, x, d.dims), node.results[0].sizes)});
     return true;
   }
   return LowerExtremum(b, node, op, args);

@@ -10,6 +10,7 @@ FAR = "torch.stack([x[0], torch.where(torch.arange(40960) < 6000, float('-inf'),
 LINES = {
     "softmax": ("(3,40960)", f"(torch.softmax({FAR}, 1), torch.log_softmax({FAR}, 1), torch.logsumexp({FAR}, 1))"),
     "all_infinite": ("(2,40960)", "torch.logsumexp(x.masked_fill(x < 9, float('-inf')), 1)"),
+    "short_and_infinite": ("(9,40)", "(torch.logsumexp(x.masked_fill(x[:, :1] < 0.3, float('-inf')), 1), torch.logsumexp(torch.where(x > 1, float('inf'), x), 1))"),
     "across": ("(2,40960,3)", "(torch.softmax(x, 1), x.var(1), torch.logsumexp(x, (1, 2)))"),
     "moments": ("(3,40960)", "(torch.var_mean(x + 3000, 1), (x + 3000).std(), x.var(1, correction=0, keepdim=True))"),
     "layer_norm": ("(2,8,70,60),(8,70,60),(8,70,60)", "F.layer_norm(x, (8, 70, 60), y, z)"),
