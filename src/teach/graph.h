@@ -1,9 +1,9 @@
-// Graph: a program taken apart into what kernels are made of. Ten kinds of work (pointwise, indexed load,
-// scatter, reduction, scan, matrix product, attention, recurrent layer by itself or in waves, ATen call) on
-// values in row-major order; layout operations have become Views. Softmax, norms and losses are gone: they
-// are reductions and pointwise steps here. So are pools (reductions over indexed loads), convolutions
-// (products with one as an operand) and sorting (scans, or ranks, which are reductions of comparisons). One
-// way of fusing serves them all.
+// Graph: a program taken apart into what kernels are made of. Eleven kinds of work (pointwise, indexed load,
+// scatter, reduction, reduction in tiles, scan, matrix product, attention, recurrent layer by itself or in
+// waves, ATen call) on values in row-major order; layout operations have become Views. Softmax, norms and
+// losses are gone: they are reductions and pointwise steps here. So are pools (reductions over indexed
+// loads), convolutions (products with one as an operand) and sorting (scans, or ranks, which are reductions
+// of comparisons). One way of fusing serves them all.
 #pragma once
 
 #include <optional>
@@ -30,7 +30,9 @@ enum class PrimKind {
   kScatter,    // a copy of operand 0, into whose element `expr` an entry of `space` goes; the last operand is
                // what, the others are as for kLoad. Several may name one element
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
-  kScan,       // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
+  kTileReduce,  // operand 0, of shape `space`, (batch, m, n), which the same kernel makes of a product: each
+                // tile of the product reduces its own part, along the dimension marked in `reduced`
+  kScan,    // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
             // says
   kAttention,  // a product whose first factor is the softmax of operand 0 along k; operand 0 is pointwise
@@ -79,6 +81,7 @@ struct Prim {
   ReduceOp reduce = ReduceOp::kSum;
   std::vector<int64_t> space;
   std::vector<bool> reduced;
+  int64_t piece = 0;  // kTileReduce: rows or columns of a tile
 
   // kMatmul
   int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m

@@ -30,7 +30,8 @@ Kept KeptOf(const Graph& graph, const Group& group) {
   Kept kept;
   for (size_t i = 0; i < group.stores.size(); ++i) {
     const PrimId id = group.stores[i];
-    if (id == group.members[0] || group.turned.contains(id)) return {};
+    if (id == group.members[0] || group.turned.contains(id) || graph[id].kind == PrimKind::kTileReduce)
+      return {};
     const auto ahead = KeptAhead(graph, graph.Whole(id), batch, m, n),
                behind = KeptBehind(graph, graph.Whole(id), batch, m, n);
     const auto join = [&](std::optional<int64_t>& all, const std::optional<int64_t>& own) {
@@ -78,8 +79,16 @@ class MatmulWriter {
     for (const Segment& segment : group_.domain) tile.Add(segment.axis);
     code_.Bind(product, "acc", Dtype::kFloat32, tile);
     if (group_.members.size() > 1) lines_.Add("# What follows the product works on the tile in registers.");
-    for (size_t i = 1; i < group_.members.size(); ++i) code_.Member(group_.members[i]);
-    for (PrimId member : group_.stores) code_.Store(member);
+    for (size_t i = 1; i < group_.members.size(); ++i) {
+      if (graph_[group_.members[i]].kind != PrimKind::kTileReduce) code_.Member(group_.members[i]);
+    }
+    for (PrimId member : group_.stores) {
+      if (graph_[member].kind == PrimKind::kTileReduce) {
+        ReduceTile(member);
+      } else {
+        code_.Store(member);
+      }
+    }
   }
 
   TileCode& code() { return code_; }
@@ -277,6 +286,37 @@ class MatmulWriter {
                            t_.sum));
     lines_.Add(fmt::format("for chunk in range(0, {}, {}):", EndOfSum(), t_.sum));
     lines_.AddDeeper(chunk);
+  }
+
+  // What this tile makes of its rows, or columns, for a reduction.
+  void ReduceTile(PrimId id) {
+    const Prim& prim = graph_[id];
+    const bool along_m = prim.reduced[1];
+    std::string tile = code_.Read(prim.operands[0], false, prim.compute[0]);
+    const std::string mask = code_.axes[along_m ? AxisKind::kM : AxisKind::kN].mask;
+    if (!mask.empty())
+      tile = fmt::format("tl.where({}, {}, {})", mask, tile, Neutral(prim.reduce, prim.compute[0]));
+    const std::string name = code_.NameOf(id), axis = fmt::format("axis={}, keep_dims=True", along_m ? 0 : 1);
+    if (prim.reduce == ReduceOp::kLogSumExp) {
+      const std::string most = code_.NameOf(id, "_max");
+      lines_.Add(fmt::format("{} = tl.max({}, {})", most, tile, axis));
+      lines_.Add(fmt::format("{0} = tl.where(tl.abs({0}) == float(\"inf\"), 0.0, {0})", most));
+      lines_.Add(fmt::format("{0} = {1} + tl.log(tl.sum(tl.exp({2} - {1}), {3}))", name, most, tile, axis));
+    } else {
+      const char* op = prim.reduce == ReduceOp::kSum ? "sum" : prim.reduce == ReduceOp::kMax ? "max" : "min";
+      lines_.Add(fmt::format("{} = tl.{}({}, {})", name, op, tile, axis));
+    }
+    const std::string batch = t_.batch > 1 ? "batch * " : "";
+    std::string place;
+    if (along_m) {
+      if (t_.batch > 1) place = "batch * num_m + ";
+      place = place.empty() ? "pid_m * N + offs_n" : fmt::format("({}pid_m) * N + offs_n", place);
+    } else {
+      place = t_.batch > 1 ? "(batch * M + offs_m) * num_n + pid_n" : "offs_m * num_n + pid_n";
+    }
+    const std::string other = code_.axes[along_m ? AxisKind::kN : AxisKind::kM].mask;
+    lines_.Add(fmt::format("tl.store({} + {}, {}{})", code_.Pointer(id), place, name,
+                           other.empty() ? "" : ", mask=" + other));
   }
 
   std::optional<FactorDescriptor> Described(size_t operand) const {

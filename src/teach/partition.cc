@@ -137,6 +137,7 @@ class Partitioner {
         group.members.size() >= kMaxMembers || ReadBy(graph_, group).size() >= kMaxPointers) {
       return false;
     }
+    if (prim.kind == PrimKind::kTileReduce) return TryJoinProduct(id, g);
     if (LoadsFrom(prim, g) || IsForOtherLines(graph_, readers_, group, id)) return false;
     for (const View& view : prim.operands) {
       int other = view.prim < 0 ? -1 : group_of_[view.prim];
@@ -222,6 +223,15 @@ class Partitioner {
     to.turned.merge(from.turned);
     // In program order again; a product stays in front.
     std::sort(to.members.begin() + (to.kind == GroupKind::kMatmul ? 1 : 0), to.members.end());
+  }
+
+  // A reduction in the tiles of the product that its operand is made of.
+  bool TryJoinProduct(PrimId id, int g) {
+    const PrimId of = graph_[id].operands[0].prim;
+    if (groups_[g].kind != GroupKind::kMatmul || group_of_[of] != g || groups_[g].turned.contains(of))
+      return false;
+    Enter(id, g, true);
+    return true;
   }
 
   bool TryJoinReduce(PrimId id, int g) {

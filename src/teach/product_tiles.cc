@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "teach/factor_descriptor.h"
+#include "teach/tile_reductions.h"
 
 namespace tritogen::teach {
 namespace {
@@ -105,6 +106,7 @@ bool TilesAreHalf(const Graph& graph, const Group& group) {
 // for the next steps leaves room for half a tile of float32.
 bool DoesLittleBehind(const Graph& graph, const Group& group) {
   constexpr double kMostFlops = 4;
+  if (HasTileReductions(graph, group)) return false;
   double flops = 0;
   for (size_t i = 1; i < group.members.size(); ++i) flops += graph[group.members[i]].flops;
   return flops <= kMostFlops && TilesAreHalf(graph, group);

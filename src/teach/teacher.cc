@@ -9,6 +9,7 @@
 #include "teach/lower.h"
 #include "teach/module.h"
 #include "teach/rewrite.h"
+#include "teach/tile_reductions.h"
 #include "teach/updates.h"
 
 namespace tritogen::teach {
@@ -169,9 +170,20 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
     if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
   }
   prepared.groups = Partition(prepared.graph, turns);
+  return prepared;
+}
+
+// What the strategy's kernels say of the work, which the graph alone does not.
+Prepared ForKernels(Prepared prepared, const Strategy& strategy) {
+  const LowerOptions& options = strategy.lower;
+  if (!options.apart) {
+    if (auto reduced = ReduceInTiles(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
+      prepared = {std::move(reduced->graph), std::move(reduced->groups)};
+  }
   if (options.UsesTf32() || (options.products != Products::kAsTheyAre && LargeIn(prepared.graph).half))
     prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
   StoreUpdates(prepared.groups, &prepared.graph);
+  if (SharesLaunches(strategy)) prepared.groups = SideBySide(prepared.graph, prepared.groups);
   return prepared;
 }
 
@@ -204,7 +216,7 @@ std::vector<Answer> AnswersTo(const Request& request) {
     const bool as_first = strategy.lower == fused && strategy.turns;
     auto prepared = as_first ? first : Prepare(*request.program, strategy.lower, strategy.turns);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;
-    if (SharesLaunches(strategy)) prepared->groups = SideBySide(prepared->graph, prepared->groups);
+    prepared = ForKernels(*std::move(prepared), strategy);
     // The plain text tells whether this is another program than those before; the style is another matter.
     auto module = WriteModule(request, prepared->graph, prepared->groups, strategy.kernel, Style{});
     if (!module || !seen.insert(module->source).second) continue;

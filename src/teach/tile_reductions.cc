@@ -1,0 +1,293 @@
+#include "teach/tile_reductions.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/rounding.h"
+#include "teach/joins.h"
+#include "teach/product_tiles.h"
+
+namespace tritogen::teach {
+namespace {
+
+// A value of a product's elements that is reduced: (rows, columns), or across memory (rows, columns, inner).
+struct Lines3 {
+  int64_t rows = 1, columns = 1, inner = 1;
+};
+
+std::optional<Lines3> LinesOf(const Prim& reduce) {
+  Lines3 lines;
+  bool behind = false;
+  for (const Segment& segment : ReduceDomain(reduce)) {
+    if (segment.axis == AxisKind::kColumn) {
+      if (behind) return std::nullopt;
+      behind = true;
+      lines.columns = segment.size;
+    } else {
+      (behind ? lines.inner : lines.rows) *= segment.size;
+    }
+  }
+  return lines;
+}
+
+// A product's group, what of it is reduced, and the tiles.
+struct Product3 {
+  int64_t batch, m, n, block_m, block_n;
+};
+
+// The prims that an operation has become where they are no more than a maximum, exponentials relative to it,
+// their sum and its logarithm, of one value.
+struct LogSumExp {
+  PrimId maximum, shift = -1, shifted = -1, exponentials = -1, sum = -1, logarithm = -1, result = -1;
+};
+
+class TileReducer {
+ public:
+  TileReducer(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options)
+      : graph_(graph), readers_(ReadersOf(graph)) {
+    for (const Group& group : groups) {
+      if (group.kind != GroupKind::kMatmul || graph[group.members[0]].kind != PrimKind::kMatmul) continue;
+      const ProductTiles t = ChooseTiles(graph, group, options);
+      for (PrimId id : group.stores) {
+        if (group.turned.contains(id)) continue;
+        for (const Group& reader : groups) {
+          if (&reader != &group) PlanFor(reader, id, {t.batch, t.m, t.n, t.block_m, t.block_n});
+        }
+      }
+    }
+  }
+
+  std::optional<Graph> Run() {
+    if (replaced_.empty()) return std::nullopt;
+    for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
+      if (const auto found = replaced_.find(id); found != replaced_.end()) {
+        moved_.push_back(Reduced(id, found->second));
+        continue;
+      }
+      moved_.push_back(out_.Add(Moved(graph_[id])));
+    }
+    out_.outputs = graph_.outputs;
+    out_.writes = graph_.writes;
+    out_.updates = graph_.updates;
+    out_.Rename(moved_);
+    out_.RemoveUnused();
+    return std::move(out_);
+  }
+
+ private:
+  // What takes the place of a prim: a reduction in tiles of `of`, in lines `lines`, whose values are joined.
+  struct Replacement {
+    PrimId of;
+    Product3 tile;
+    Lines3 lines;
+    bool along_m;
+    ReduceOp op;
+    std::optional<LogSumExp> parts;
+  };
+
+  // Where all of a kernel that reads the value reduces it along whole rows or columns of the product: then
+  // that kernel need not read it.
+  void PlanFor(const Group& group, PrimId id, const Product3& tile) {
+    std::vector<std::pair<PrimId, Replacement>> all;
+    std::vector<PrimId> covered;
+    for (PrimId reader : readers_[id]) {
+      if (!group.per_row.contains(reader) || std::ranges::count(covered, reader) > 0) continue;
+      if (const auto parts = LogSumExpOf(id, reader, &covered)) {
+        if (!Put(id, tile, parts->result, graph_[parts->maximum], ReduceOp::kLogSumExp, parts, &all)) return;
+        continue;
+      }
+      const Prim& reduce = graph_[reader];
+      if (!IsPlainReduction(reader, id)) return;
+      if (Put(id, tile, reader, reduce, reduce.reduce, {}, &all)) continue;
+      if (!PutInTwoSteps(id, tile, reader, &all)) return;
+    }
+    for (auto& [at, replacement] : all) replaced_[at] = std::move(replacement);
+  }
+
+  bool IsPlainReduction(PrimId reduce, PrimId of) const {
+    const Prim& prim = graph_[reduce];
+    const bool known =
+        prim.reduce == ReduceOp::kSum || prim.reduce == ReduceOp::kMax || prim.reduce == ReduceOp::kMin;
+    return prim.kind == PrimKind::kReduce && known && IsFloating(prim.dtype) &&
+           ReadAlike(prim.operands[0], graph_.Whole(of));
+  }
+
+  bool Put(PrimId of, const Product3& tile, PrimId at, const Prim& reduce, ReduceOp op,
+           const std::optional<LogSumExp>& parts, std::vector<std::pair<PrimId, Replacement>>* all) const {
+    const auto lines = LinesOf(reduce);
+    if (!lines) return false;
+    return Put(Replacement{of, tile, *lines, false, op, parts}, at, all);
+  }
+
+  bool Put(Replacement replacement, PrimId at, std::vector<std::pair<PrimId, Replacement>>* all) const {
+    const auto& [rows, columns, inner] = replacement.lines;
+    const Product3& tile = replacement.tile;
+    if (rows * columns * inner != tile.batch * tile.m * tile.n) return false;
+    const bool along_n = inner == 1 && columns % tile.n == 0 && columns > 1;
+    replacement.along_m = inner == tile.n && columns == tile.m && !along_n;
+    if (!along_n && !replacement.along_m) return false;
+    all->push_back({at, std::move(replacement)});
+    return true;
+  }
+
+  // A sum of everything is made of sums of pieces.
+  bool PutInTwoSteps(PrimId of, const Product3& tile, PrimId first,
+                     std::vector<std::pair<PrimId, Replacement>>* all) const {
+    if (readers_[first].size() != 1 || IsOutput(graph_, first)) return false;
+    const PrimId second = readers_[first][0];
+    if (!IsPlainReduction(second, first) || graph_[second].reduce != graph_[first].reduce) return false;
+    const auto pieces = LinesOf(graph_[first]), joined = LinesOf(graph_[second]);
+    if (!pieces || !joined || pieces->inner > 1 || joined->inner > 1) return false;
+    const Lines3 lines{joined->rows, joined->columns * pieces->columns, 1};
+    return Put(Replacement{of, tile, lines, false, graph_[first].reduce, {}}, second, all);
+  }
+
+  // That `reader`, a maximum of the value, belongs to; the prims that read the value for it are `covered`.
+  std::optional<LogSumExp> LogSumExpOf(PrimId id, PrimId reader, std::vector<PrimId>* covered) const {
+    const Prim& maximum = graph_[reader];
+    if (maximum.kind != PrimKind::kReduce || maximum.reduce != ReduceOp::kMax ||
+        maximum.origin != "logsumexp" || !ReadAlike(maximum.operands[0], graph_.Whole(id)))
+      return std::nullopt;
+    LogSumExp parts{.maximum = reader};
+    parts.shift = OnlyReader(reader);
+    // What subtracts it and what adds it to the logarithm.
+    if (parts.shift < 0 || readers_[parts.shift].size() != 2 || IsOutput(graph_, parts.shift))
+      return std::nullopt;
+    parts.shifted = readers_[parts.shift][0], parts.result = readers_[parts.shift][1];
+    if (std::ranges::count(readers_[id], parts.shifted) != 1) return std::nullopt;
+    parts.exponentials = OnlyReader(parts.shifted);
+    parts.sum = OnlyReader(parts.exponentials);
+    parts.logarithm = OnlyReader(parts.sum);
+    if (parts.logarithm < 0 || OnlyReader(parts.logarithm) != parts.result ||
+        graph_[parts.sum].kind != PrimKind::kReduce || graph_[parts.sum].reduce != ReduceOp::kSum ||
+        ReduceDomain(graph_[parts.sum]) != ReduceDomain(maximum))
+      return std::nullopt;
+    for (PrimId part :
+         {parts.shift, parts.shifted, parts.exponentials, parts.sum, parts.logarithm, parts.result}) {
+      if (graph_[part].origin != maximum.origin || graph_[part].line != maximum.line) return std::nullopt;
+    }
+    covered->push_back(parts.shifted);
+    return parts;
+  }
+
+  PrimId OnlyReader(PrimId id) const {
+    return id >= 0 && readers_[id].size() == 1 && !IsOutput(graph_, id) ? readers_[id][0] : -1;
+  }
+
+  Prim Moved(Prim prim) const {
+    for (View& view : prim.operands) {
+      if (view.prim >= 0) view.prim = moved_[view.prim];
+    }
+    return prim;
+  }
+
+  PrimId Reduced(PrimId id, const Replacement& r) {
+    const Product3& t = r.tile;
+    const int64_t pieces = r.along_m ? CeilDiv(t.m, t.block_m) : CeilDiv(t.n, t.block_n);
+    const Prim& reduce = graph_[r.parts ? r.parts->maximum : id];
+    Prim in_tile;
+    in_tile.kind = PrimKind::kTileReduce;
+    in_tile.name = r.op == ReduceOp::kLogSumExp ? "logsumexp" : reduce.name;
+    in_tile.origin = reduce.origin;
+    in_tile.line = reduce.line;
+    in_tile.dtype = in_tile.held = reduce.dtype;
+    in_tile.operands = {ContiguousView(moved_[r.of], {t.batch, t.m, t.n})};
+    in_tile.compute = reduce.compute;
+    in_tile.reduce = r.op;
+    in_tile.space = {t.batch, t.m, t.n};
+    in_tile.reduced = {false, r.along_m, !r.along_m};
+    in_tile.piece = r.along_m ? t.block_m : t.block_n;
+    in_tile.flops = reduce.flops;
+    in_tile.sizes = r.along_m ? std::vector{t.batch, pieces, t.n} : std::vector{t.batch, t.m, pieces};
+    const int64_t columns = r.along_m ? pieces : r.lines.columns / t.n * pieces;
+    if (columns == 1) {
+      in_tile.sizes = graph_[id].sizes;
+      in_tile.shape = graph_[id].shape;
+      in_tile.result = graph_[id].result;
+    }
+    const PrimId made = out_.Add(std::move(in_tile));
+    if (columns == 1) return made;
+    return r.parts ? JoinedLogSumExp(*r.parts, made, r.lines, columns) : Joined(id, made, r.lines, columns);
+  }
+
+  static View LinesIn(PrimId made, const Lines3& lines, int64_t columns) {
+    return ContiguousView(made, {lines.rows, columns, lines.inner});
+  }
+
+  // The reduction, of tiles' values instead of elements.
+  PrimId Joined(PrimId id, PrimId made, const Lines3& lines, int64_t columns) {
+    Prim prim = graph_[id];
+    prim.operands = {LinesIn(made, lines, columns)};
+    prim.compute = {prim.dtype};
+    prim.space = {lines.rows, columns, lines.inner};
+    prim.reduced = {false, true, false};
+    return out_.Add(std::move(prim));
+  }
+
+  // The same work, of tiles' values instead of elements.
+  PrimId JoinedLogSumExp(const LogSumExp& parts, PrimId made, const Lines3& lines, int64_t columns) {
+    const View all = LinesIn(made, lines, columns);
+    std::map<PrimId, PrimId> of;
+    of[parts.maximum] = Joined(parts.maximum, made, lines, columns);
+    const auto add = [&](PrimId id, bool of_lines) {
+      Prim prim = graph_[id];
+      if (!of_lines) prim.sizes = all.sizes, prim.shape.clear();
+      for (View& view : prim.operands) {
+        const auto found = of.find(view.prim);
+        const bool own = found != of.end();
+        if (!of_lines) {
+          view = all;  // a line's number for each of its values
+          if (own && id == parts.shifted) view.strides = {lines.inner, 0, 1};
+        }
+        if (own) view.prim = found->second;
+      }
+      of[id] = out_.Add(std::move(prim));
+    };
+    add(parts.shift, true);
+    add(parts.shifted, false);
+    add(parts.exponentials, false);
+    of[parts.sum] = Joined(parts.sum, of[parts.exponentials], lines, columns);
+    add(parts.logarithm, true);
+    add(parts.result, true);
+    return of[parts.result];
+  }
+
+  const Graph& graph_;
+  const Readers readers_;
+  std::map<PrimId, Replacement> replaced_;
+  Graph out_;
+  std::vector<PrimId> moved_;  // by prim of `graph_`
+};
+
+// Whether each reduction is made by its product, in the tiles that were planned.
+bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options) {
+  for (const Group& group : groups) {
+    for (PrimId member : group.members) {
+      const Prim& prim = graph[member];
+      if (prim.kind != PrimKind::kTileReduce) continue;
+      if (group.kind != GroupKind::kMatmul) return false;
+      const ProductTiles t = ChooseTiles(graph, group, options);
+      if ((prim.reduced[1] ? t.block_m : t.block_n) != prim.piece) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<ReducedInTiles> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
+                                            const KernelOptions& options, bool turns) {
+  auto reduced = TileReducer(graph, groups, options).Run();
+  if (!reduced) return std::nullopt;
+  ReducedInTiles result{*std::move(reduced), {}};
+  result.groups = Partition(result.graph, turns);
+  if (!AreInProducts(result.graph, result.groups, options)) return std::nullopt;
+  return result;
+}
+
+bool HasTileReductions(const Graph& graph, const Group& group) {
+  return std::ranges::any_of(group.members,
+                             [&](PrimId id) { return graph[id].kind == PrimKind::kTileReduce; });
+}
+
+}  // namespace tritogen::teach

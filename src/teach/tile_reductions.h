@@ -1,0 +1,23 @@
+// What a product's result is only reduced to is reduced in the product's tiles: each stores one value for
+// each of its rows or columns, and a reduction joins those of all tiles. The result itself is not stored.
+#pragma once
+
+#include <optional>
+
+#include "teach/kernel.h"
+
+namespace tritogen::teach {
+
+// The graph with such reductions, and what its work goes into; nothing where there are none. `groups`: of
+// Partition. The tiles are those that products get with these options.
+struct ReducedInTiles {
+  Graph graph;
+  std::vector<Group> groups;
+};
+std::optional<ReducedInTiles> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
+                                            const KernelOptions& options, bool turns);
+
+// Whether the group is a product that makes such reductions.
+bool HasTileReductions(const Graph& graph, const Group& group);
+
+}  // namespace tritogen::teach
