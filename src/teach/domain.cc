@@ -26,6 +26,9 @@ std::vector<View> Reads(const Graph& graph, const Prim& prim) {
       reads.insert(reads.end(), behind.begin(), behind.end());
     } else {
       reads.push_back(view);
+      if (view.prim < 0 || graph[view.prim].kind != PrimKind::kJoined) continue;
+      const std::vector<View>& parts = graph[view.prim].operands;
+      reads.insert(reads.end(), parts.begin(), parts.end());
     }
   }
   return reads;
@@ -131,6 +134,8 @@ std::optional<Group> CutInTwo(const Graph& graph, const Group& group, const std:
   const auto at = sizes.begin() + static_cast<int64_t>(border);
   const std::vector<int64_t> before(sizes.begin(), at), behind(at, sizes.end());
   const bool flat = group.kind == GroupKind::kFlat;
+  if (std::ranges::any_of(group.members, [&](PrimId id) { return graph[id].place.has_value(); }))
+    return std::nullopt;
   Group cut = group;
   cut.kind = GroupKind::kRows;
   cut.domain = {{AxisKind::kRow, Product(before), before},

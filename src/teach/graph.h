@@ -1,9 +1,9 @@
-// Graph: a program taken apart into what kernels are made of. Eleven kinds of work (pointwise, indexed load,
+// Graph: a program taken apart into what kernels are made of. Twelve kinds of work (pointwise, indexed load,
 // scatter, reduction, reduction in tiles, scan, matrix product, attention, recurrent layer by itself or in
-// waves, ATen call) on values in row-major order; layout operations have become Views. Softmax, norms and
-// losses are gone: they are reductions and pointwise steps here. So are pools (reductions over indexed
-// loads), convolutions (products with one as an operand) and sorting (scans, or ranks, which are reductions
-// of comparisons). One way of fusing serves them all.
+// waves, concatenation, ATen call) on values in row-major order; layout operations have become Views.
+// Softmax, norms and losses are gone: they are reductions and pointwise steps here. So are pools (reductions
+// over indexed loads), convolutions (products with one as an operand) and sorting (scans, or ranks, which are
+// reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ enum class PrimKind {
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kTileReduce,  // operand 0, of shape `space`, (batch, m, n), which the same kernel makes of a product: each
                 // tile of the product reduces its own part, along the dimension marked in `reduced`
-  kScan,    // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
+  kScan,        // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
             // says
   kAttention,  // a product whose first factor is the softmax of operand 0 along k; operand 0 is pointwise
@@ -40,6 +40,7 @@ enum class PrimKind {
   kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each
                // step, and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
   kWaves,      // several layers of one direction, or both directions of one, a launch for each wave of steps
+  kJoined,     // a concatenation whose parts, its operands, are stored in its memory
   kCall,       // an ATen call; its operands are read as tensors
 };
 
@@ -68,7 +69,11 @@ struct Prim {
   std::vector<Dtype> compute;    // per operand: the dtype the expression wants it in
   Dtype held = Dtype::kFloat32;  // of the expression's value in registers
   bool once = false;             // stored rather than computed again by every reader
-  NodeId unit = -1;              // shares kernels with prims of this unit only
+  PrimId joins = -1;  // of a concatenation its number in the lowered graph: operand i is the part that its
+                      // last guard tells, the last one an index
+  // Part of a kJoined: where its elements lie in that one's memory. Outside guards they are no part of it.
+  std::optional<View> place;
+  NodeId unit = -1;      // shares kernels with prims of this unit only
   bool inlined = false;  // never stored: who reads it computes it. Index arithmetic, operands of products
   double flops = 0;      // per element
 

@@ -30,7 +30,8 @@ class Inliner {
                     prim.kind == PrimKind::kScatter;
         if (tile && i >= prim.FirstElementwise()) view = Inline(view);
         const bool memory = prim.kind == PrimKind::kCall || prim.kind == PrimKind::kRecurrent ||
-                            prim.kind == PrimKind::kWaves || i < prim.FirstElementwise();
+                            prim.kind == PrimKind::kWaves || prim.kind == PrimKind::kJoined ||
+                            i < prim.FirstElementwise();
         const bool cut = (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) &&
                          !Splits(out_, view, ReduceDomain(prim), false);
         if (memory || cut) Store(view);
@@ -89,6 +90,7 @@ class Inliner {
     if (!copy.guards.empty()) return std::nullopt;
     copy.sizes = view.sizes;
     copy.shape.clear();
+    copy.joins = -1;
     if (copy.kind == PrimKind::kLoad) copy.guards = view.guards;
     return copy;
   }

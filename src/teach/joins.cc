@@ -43,6 +43,15 @@ bool IsOutput(const Graph& graph, PrimId id) {
   return std::ranges::any_of(graph.outputs, [&](const View& output) { return output.prim == id; });
 }
 
+bool IsForOneReader(const Graph& graph, PrimId id) {
+  const PrimKind kind = graph[id].kind;
+  if (kind == PrimKind::kSource || kind == PrimKind::kCall) return false;
+  int64_t readers = std::ranges::count(graph.outputs, id, &View::prim) +
+                    std::ranges::count(graph.writes, id, &Graph::Write::value);
+  for (const Prim& prim : graph.prims) readers += std::ranges::count(prim.operands, id, &View::prim);
+  return readers == 1;
+}
+
 Readers ReadersOf(const Graph& graph) {
   Readers readers(graph.prims.size());
   for (PrimId id = 0; id < static_cast<PrimId>(graph.prims.size()); ++id) {

@@ -14,6 +14,9 @@ Readers ReadersOf(const Graph& graph);
 
 bool IsOutput(const Graph& graph, PrimId id);
 
+// A kernel made it, and one kernel alone reads it: that one may go on in its memory.
+bool IsForOneReader(const Graph& graph, PrimId id);
+
 // Reads the row's own element of a per-row value, the same for every column.
 bool ReadsOwnRow(const View& view, const std::vector<std::vector<Digit>>& digits,
                  const std::vector<Segment>& domain);

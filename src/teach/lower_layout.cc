@@ -146,7 +146,9 @@ Value Concatenate(Builder& b, const std::vector<Value>& parts, int64_t dim) {
   }
   expr += fmt::format("{{{}}}{}", parts.size() - 1, std::string(parts.size() - 1, ')'));
   in.push_back(b.Index(sizes, dim));
-  return b.Pointwise("cat", expr, in, parts[0].dtype, 0);
+  Value joined = b.Pointwise("cat", expr, in, parts[0].dtype, 0);
+  if (parts.size() > 1) b.graph.prims[joined.view.prim].joins = joined.view.prim;
+  return joined;
 }
 
 Value Stack(Builder& b, std::vector<Value> parts) {

@@ -10,8 +10,10 @@
 #include "program/catalogue.h"
 #include "program/names.h"
 #include "program/print.h"
+#include "teach/joins.h"
 #include "teach/kernel_text.h"
 #include "teach/module_text.h"
+#include "teach/placed_parts.h"
 #include "teach/plan.h"
 #include "teach/tensor_text.h"
 
@@ -110,6 +112,7 @@ class ModuleWriter {
 
   bool Stored(PrimId id) const {
     return graph_[id].kind == PrimKind::kEmpty || graph_[id].kind == PrimKind::kCall ||
+           graph_[id].kind == PrimKind::kJoined ||
            std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
              return std::find(group.stores.begin(), group.stores.end(), id) != group.stores.end();
            });
@@ -193,18 +196,6 @@ class ModuleWriter {
     return TensorText(texts_[view.prim], sizes_[view.prim], view);
   }
 
-  // A kernel made it, and one kernel alone reads it: that one may go on in its memory.
-  bool IsForOneReader(PrimId id) const {
-    if (graph_[id].kind == PrimKind::kSource || graph_[id].kind == PrimKind::kCall) return false;
-    int readers = 0;
-    for (const Prim& prim : graph_.prims) {
-      readers += static_cast<int>(std::ranges::count(prim.operands, id, &View::prim));
-    }
-    for (const View& view : graph_.outputs) readers += view.prim == id ? 1 : 0;
-    for (const Graph::Write& write : graph_.writes) readers += write.value == id ? 1 : 0;
-    return readers == 1;
-  }
-
   // Gives a value its memory; nothing to do for one that goes into a source. What a scatter starts from is
   // there before its kernel.
   std::string Allocation(PrimId id, const std::string& device) const {
@@ -212,8 +203,8 @@ class ModuleWriter {
     if (prim.kind == PrimKind::kScatter && prim.start.empty()) {
       const View& before = prim.operands[0];
       const bool whole = before == graph_.Whole(before.prim);
-      const std::string copy = whole && IsForOneReader(before.prim) ? ""
-                               : whole                              ? ".clone()"
+      const std::string copy = whole && IsForOneReader(graph_, before.prim) ? ""
+                               : whole                                      ? ".clone()"
                                        : ".clone(memory_format=torch.contiguous_format)";
       const bool same = sizes_[id] == before.sizes;
       return fmt::format("{} = {}{}{}", buffers_[id], TextOf(before), copy,
@@ -244,8 +235,16 @@ class ModuleWriter {
     std::string name = kernel_names_.Unique(own);
     KernelCode kernel = WriteKernel(graph_, group, buffers_, options_, name);
     std::vector<PrimId> made;
+    std::set<PrimId> in_parts;
     for (PrimId id : group.stores) {
-      if (!Written(id)) made.push_back(id);
+      if (const auto place = PlaceOfPart(graph_, id)) {
+        in_parts.insert(place->prim);
+      } else if (!Written(id)) {
+        made.push_back(id);
+      }
+    }
+    for (PrimId id : in_parts) {
+      if (joined_.insert(id).second && !Written(id)) parts_.forward.push_back(Allocation(id, device_));
     }
     kernel.name = KnownAs(group, kernel);
     const bool helper = style_.wrapper == Wrapper::kHelpers && group.kind != GroupKind::kScatter &&
@@ -256,6 +255,7 @@ class ModuleWriter {
       for (PrimId id : made) parts_.forward.push_back(Allocation(id, device_));
       LaunchLines(kernel, texts_, parts_.forward);
     }
+    made.insert(made.end(), in_parts.begin(), in_parts.end());
     plan_.Add({kernel.name, Flow(kernel.pointers, made), kernel.name == name ? kernel.access : ""}, group);
     if (kernel.name == name) parts_.kernels.push_back(std::move(kernel));
   }
@@ -371,6 +371,7 @@ class ModuleWriter {
   NameTable names_{"self",     "torch", "nn",   "triton", "tl",    "libdevice",
                    "ModelNew", "F",     "math", "np",     "numpy", "einops"};
   NameTable kernel_names_;
+  std::set<PrimId> joined_;                   // concatenations that are allocated
   std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
   std::vector<std::string> given_;            // of sources: the tensor itself, not a copy in row-major order

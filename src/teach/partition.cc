@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "teach/joins.h"
+#include "teach/placed_parts.h"
 #include "teach/windows.h"
 
 namespace tritogen::teach {
@@ -33,7 +34,9 @@ class Partitioner {
   std::vector<Group> Run() {
     for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
       const Prim& prim = graph_[id];
-      if (prim.kind != PrimKind::kSource && prim.kind != PrimKind::kEmpty && !prim.inlined) Place(id);
+      const bool work = prim.kind != PrimKind::kSource && prim.kind != PrimKind::kEmpty &&
+                        prim.kind != PrimKind::kJoined && !prim.inlined;
+      if (work) Place(id);
     }
     HandOver();
     FindStores();
@@ -129,6 +132,13 @@ class Partitioner {
            group_of_[prim.operands[0].prim] == g;
   }
 
+  // Whether it reads a concatenation that this kernel stores a part of.
+  bool ReadsJoinedBy(const Prim& prim, int g) const {
+    return std::ranges::any_of(Reads(graph_, prim), [&](const View& view) {
+      return view.prim >= 0 && graph_[view.prim].place && group_of_[view.prim] == g;
+    });
+  }
+
   bool TryJoin(PrimId id, int g) {
     const Prim& prim = graph_[id];
     const Group& group = groups_[g];
@@ -139,10 +149,11 @@ class Partitioner {
     }
     if (prim.kind == PrimKind::kTileReduce) return TryJoinProduct(id, g);
     if (LoadsFrom(prim, g) || IsForOtherLines(graph_, readers_, group, id)) return false;
-    for (const View& view : prim.operands) {
+    for (const View& view : Reads(graph_, prim)) {
       int other = view.prim < 0 ? -1 : group_of_[view.prim];
       if (other >= 0 && other != g && DependsOn(other, g)) return false;
     }
+    if (ReadsJoinedBy(prim, g)) return false;
     if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
     if (TryJoinElements(id, g)) return true;
     if (!turns_) return false;
@@ -198,10 +209,10 @@ class Partitioner {
       if (!twins && !Fits(member, from, to.domain, per_row)) return;
     }
     for (PrimId member : from.members) {
-      if (LoadsFrom(graph_[member], g)) return;
+      if (LoadsFrom(graph_[member], g) || ReadsJoinedBy(graph_[member], g)) return;
     }
     for (PrimId member : to.members) {
-      if (LoadsFrom(graph_[member], maker)) return;
+      if (LoadsFrom(graph_[member], maker) || ReadsJoinedBy(graph_[member], maker)) return;
       // Of a value that the same program computes, an element finds its own only.
       for (const View& view : Tiles(graph_[member])) {
         if (view.prim >= 0 && group_of_[view.prim] == maker && !IsOwn(to.InOrder(member, view), from)) return;
@@ -263,6 +274,7 @@ class Partitioner {
   // Whether a member, or who would be one, can work on these elements: its dimensions split at the domain's
   // borders, and what it reads of the group is at the same place.
   bool Fits(PrimId id, const Group& group, const std::vector<Segment>& domain, bool per_row) const {
+    if (!FitsPlaceOfPart(graph_, group, id, domain, per_row)) return false;
     for (const View& read : Tiles(graph_[id])) {
       const View view = group.InOrder(id, read);
       if (!Splits(graph_, view, domain, per_row)) return false;

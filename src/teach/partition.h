@@ -75,7 +75,8 @@ std::vector<Segment> MatmulDomain(const Prim& product);
 // Axes of one of its operands, of which kFlat is what it sums over; of outer products kColumn and kFlat are.
 std::vector<Segment> OperandDomain(const Prim& product, size_t operand);
 
-// What a prim reads that its kernel does not compute: the values behind operands that are inlined.
+// What a prim reads that its kernel does not compute: the values behind operands that are inlined, and of a
+// concatenation the parts that are stored in it, too.
 std::vector<View> Reads(const Graph& graph, const Prim& prim);
 // The values that a group reads from memory: those that its members read and none of them is.
 std::set<PrimId> ReadBy(const Graph& graph, const Group& group);

@@ -73,7 +73,8 @@ class Arranger {
 
   bool IsReady(const Group& group) const {
     return std::ranges::all_of(ReadBy(graph_, group), [&](PrimId id) {
-      return graph_[id].kind == PrimKind::kSource || made_.count(id) > 0;
+      const PrimKind kind = graph_[id].kind;  // of a concatenation, parts are among what is read
+      return kind == PrimKind::kSource || kind == PrimKind::kJoined || made_.count(id) > 0;
     });
   }
 

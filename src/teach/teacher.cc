@@ -8,6 +8,7 @@
 #include "base/splitmix.h"
 #include "teach/lower.h"
 #include "teach/module.h"
+#include "teach/placed_parts.h"
 #include "teach/rewrite.h"
 #include "teach/tile_reductions.h"
 #include "teach/updates.h"
@@ -146,10 +147,7 @@ bool AnyInTriton(const std::vector<Group>& groups) {
   return std::any_of(groups.begin(), groups.end(), [](const Group& g) { return g.kind != GroupKind::kCall; });
 }
 
-struct Prepared {
-  Graph graph;
-  std::vector<Group> groups;
-};
+using Prepared = Partitioned;
 
 // REQUIRES: products of float32 that are large enough are made of parts.
 LargeProducts LargeIn(const Graph& graph) {
@@ -170,6 +168,8 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
     if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
   }
   prepared.groups = Partition(prepared.graph, turns);
+  if (options.apart) return prepared;
+  if (auto placed = PlaceParts(*graph, prepared, turns)) return placed;
   return prepared;
 }
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "program/triton_dtype.h"
 #include "teach/count_text.h"
+#include "teach/placed_parts.h"
 
 namespace tritogen::teach {
 namespace {
@@ -125,7 +126,7 @@ TileCode::TileCode(const Graph& graph, const Group& group, const std::vector<std
     for (const View& view : graph_[member].operands) read(read, view);
     if (IsScatter(member)) reach(graph_.Whole(member));
   }
-  for (const PrimId stored : group.stores) reach(graph_.Whole(stored));
+  for (const PrimId stored : group.stores) reach(PlaceOfPart(graph, stored).value_or(graph_.Whole(stored)));
 }
 
 std::string TileCode::Pointer(PrimId id) {
@@ -333,7 +334,8 @@ TileCode::Variable TileCode::Emit(PrimId id, bool per_row) {
 
 void TileCode::Store(PrimId id) {
   bool per_row = group_.per_row.at(id);
-  Place place = PlaceOf(group_.InOrder(id, graph_.Whole(id)), *domain_, per_row);
+  const View where = PlaceOfPart(graph_, id).value_or(graph_.Whole(id));
+  Place place = PlaceOf(group_.InOrder(id, where), *domain_, per_row);
   std::string value = Member(id);
   // A product's tile has an axis of size 1, too, along which no address moves: its first element is stored.
   const Axes own = AxesOf(id);
@@ -342,7 +344,7 @@ void TileCode::Store(PrimId id) {
     place.offset = place.offset == "0" ? code.index : place.offset + " + " + code.index;
     place.mask += (place.mask.empty() ? "" : " & ") + code.mask;
   }
-  std::string pointer = Pointer(id);
+  std::string pointer = Pointer(where.prim);
   std::string address = place.offset == "0" ? pointer : pointer + " + " + place.offset;
   bool inside = place.axes.Columns() && body != outer;
   (inside ? body : outer)

@@ -29,7 +29,7 @@ std::vector<int64_t> OrderOfReads(const Graph& graph, const Group& group) {
   std::vector<int64_t> order;
   for (PrimId id : group.members) {
     const Prim& prim = graph[id];
-    if (prim.kind != PrimKind::kPointwise || prim.sizes != sizes) return {};
+    if (prim.kind != PrimKind::kPointwise || prim.sizes != sizes || prim.place) return {};
     for (const View& view : prim.operands) {
       if (view.prim < 0) continue;
       if (graph[view.prim].inlined || !view.guards.empty()) return {};

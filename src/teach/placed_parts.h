@@ -1,0 +1,27 @@
+// A concatenation that is stored whatever its readers do is no work of its own where kernels make its parts:
+// each stores its part where that belongs.
+#pragma once
+
+#include <optional>
+
+#include "teach/partition.h"
+
+namespace tritogen::teach {
+
+// The graph that the program was lowered to, and what it has become.
+struct Partitioned {
+  Graph graph;
+  std::vector<Group> groups;
+};
+// The same with such concatenations as memory that their parts are stored in; nothing where that moves no
+// fewer bytes. `before`: of `lowered`, by InlineViews and Partition.
+std::optional<Partitioned> PlaceParts(const Graph& lowered, const Partitioned& before, bool turns);
+
+// Where a part lies in the concatenation's memory, as a view of its shape; nothing for what is none.
+std::optional<View> PlaceOfPart(const Graph& graph, PrimId id);
+
+// Whether the axes of this domain tell where the group's member has its place there; true for what has none.
+bool FitsPlaceOfPart(const Graph& graph, const Group& group, PrimId id, const std::vector<Segment>& domain,
+                     bool per_row);
+
+}  // namespace tritogen::teach
