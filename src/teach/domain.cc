@@ -44,6 +44,21 @@ std::set<PrimId> ReadBy(const Graph& graph, const Group& group) {
   return read;
 }
 
+int64_t BytesMoved(const Graph& graph, const std::vector<Group>& groups) {
+  constexpr int64_t kBytesOfLaunch = int64_t{1} << 22;  // take about as long
+  int64_t bytes = static_cast<int64_t>(groups.size()) * kBytesOfLaunch;
+  const auto add = [&](PrimId id) {
+    bytes += Product(graph[id].sizes) * static_cast<int64_t>(DtypeSize(graph[id].dtype));
+  };
+  for (const Group& group : groups) {
+    std::ranges::for_each(group.stores, add);
+    for (PrimId id : ReadBy(graph, group)) {
+      if (!graph[id].place) add(id);  // the memory that it lies in is read
+    }
+  }
+  return bytes;
+}
+
 std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis) {
   std::vector<int64_t> factors;
   for (const Segment& segment : domain) {

@@ -81,6 +81,9 @@ std::vector<View> Reads(const Graph& graph, const Prim& prim);
 // The values that a group reads from memory: those that its members read and none of them is.
 std::set<PrimId> ReadBy(const Graph& graph, const Group& group);
 
+// What kernels read and write in all, with a launch as some more.
+int64_t BytesMoved(const Graph& graph, const std::vector<Group>& groups);
+
 // Greedy, in program order: each prim joins the newest kernel of its operands that works on the same elements
 // and leaves no circular wait; else it opens a kernel of its own. The result is in order of execution.
 // `turns`: a kernel may store results in another order than it computes them in.

@@ -8,8 +8,6 @@
 namespace tritogen::teach {
 namespace {
 
-// Bytes that take about as long as a launch.
-constexpr int64_t kBytesOfLaunch = int64_t{1} << 22;
 constexpr size_t kMostParts = 16;
 
 bool IsKernelOfLines(GroupKind kind) {
@@ -117,21 +115,6 @@ Graph WithParts(const Graph& lowered, const std::set<PrimId>& chosen) {
   return graph;
 }
 
-// Read and written, with a launch as so many more. Of parts the memory that they lie in is read.
-int64_t Bytes(const Partitioned& work) {
-  int64_t bytes = static_cast<int64_t>(work.groups.size()) * kBytesOfLaunch;
-  const auto add = [&](PrimId id) {
-    bytes += Product(work.graph[id].sizes) * static_cast<int64_t>(DtypeSize(work.graph[id].dtype));
-  };
-  for (const Group& group : work.groups) {
-    std::ranges::for_each(group.stores, add);
-    for (PrimId id : ReadBy(work.graph, group)) {
-      if (!work.graph[id].place) add(id);
-    }
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::optional<View> PlaceOfPart(const Graph& graph, PrimId id) {
@@ -159,7 +142,7 @@ std::optional<Partitioned> PlaceParts(const Graph& lowered, const Partitioned& b
   if (chosen.empty()) return std::nullopt;
   Partitioned placed{InlineViews(WithParts(lowered, chosen)), {}};
   placed.groups = Partition(placed.graph, turns);
-  if (Bytes(placed) >= Bytes(before)) return std::nullopt;
+  if (BytesMoved(placed.graph, placed.groups) >= BytesMoved(before.graph, before.groups)) return std::nullopt;
   return placed;
 }
 

@@ -281,7 +281,9 @@ std::optional<ReducedInTiles> ReduceInTiles(const Graph& graph, const std::vecto
   if (!reduced) return std::nullopt;
   ReducedInTiles result{*std::move(reduced), {}};
   result.groups = Partition(result.graph, turns);
-  if (!AreInProducts(result.graph, result.groups, options)) return std::nullopt;
+  if (!AreInProducts(result.graph, result.groups, options) ||
+      BytesMoved(result.graph, result.groups) >= BytesMoved(graph, groups))
+    return std::nullopt;
   return result;
 }
 

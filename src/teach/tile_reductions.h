@@ -8,8 +8,8 @@
 
 namespace tritogen::teach {
 
-// The graph with such reductions, and what its work goes into; nothing where there are none. `groups`: of
-// Partition. The tiles are those that products get with these options.
+// The graph with such reductions, and what its work goes into; nothing where there are none, or more would be
+// read and written. `groups`: of Partition. The tiles are those that products get with these options.
 struct ReducedInTiles {
   Graph graph;
   std::vector<Group> groups;
