@@ -55,10 +55,18 @@ class Finder {
   std::optional<Attention> EndingIn(PrimId id) const {
     const Prim& product = graph_[id];
     if (product.kind != PrimKind::kMatmul || product.parts != 1) return std::nullopt;
-    Attention found{id, -1, {}, false, {}};
-    if (!Softmax(product.operands[0], product.inner, &found)) return std::nullopt;
+    Attention found;
+    found.result = id;
+    if (!Softmax(product.operands[0], product.inner, &found)) {
+      found.gone.clear();
+      found.plain = true;
+      const auto weights = Uncast(product.operands[0], &found);
+      if (!weights) return std::nullopt;
+      found.weighed = *weights;
+    }
     found.scores = ScoresOf(found.weighed, product);
     if (found.scores < 0 || !Holds(graph_[found.scores], product)) return std::nullopt;
+    if (found.plain && !IsWorthIt(found)) return std::nullopt;
     std::set<PrimId> inside(found.gone.begin(), found.gone.end());
     inside.insert(id);
     if (!IsWork(found.weighed, found.scores, &inside)) return std::nullopt;
@@ -167,6 +175,20 @@ class Finder {
       if (LeadsTo(graph_, operand.prim, scores) && !IsWork(*through, scores, inside)) return false;
     }
     return true;
+  }
+
+  // Without a softmax two products may be many things: attention is one of batches with keys and values of
+  // their own, of more keys than a head has numbers, and does something to the scores.
+  bool IsWorthIt(const Attention& found) const {
+    constexpr int64_t kFewQueries = 16;
+    const Prim &scores = graph_[found.scores], &result = graph_[found.result];
+    const auto has_own = [](const Prim& product) {
+      const std::vector<int64_t>& strides = product.operands[1].strides;
+      return std::any_of(strides.begin(), strides.begin() + product.batch_dims,
+                         [](int64_t s) { return s != 0; });
+    };
+    return found.weighed.prim != found.scores && result.RowsOfBatch() >= kFewQueries && has_own(scores) &&
+           has_own(result) && result.inner >= std::max(scores.inner, result.sizes.back());
   }
 
   // Rows of keys, queries and results in registers.

@@ -1,4 +1,5 @@
-// Attention, found in a graph: softmax(work on q·kᵀ)·v, whether a program calls it so or writes it out. One
+// Attention, found in a graph: softmax(work on q·kᵀ)·v, whether a program calls it so or writes it out, and
+// the same without the softmax (sigmoids, squares, decay). One
 // kernel makes it with an online softmax (Dao et al. 2022, FlashAttention, Algorithm 1), so that no score is
 // stored.
 #pragma once
@@ -11,10 +12,11 @@
 namespace tritogen::teach {
 
 struct Attention {
-  PrimId result, scores;     // the two products
-  View weighed;              // what the softmax is of: pointwise work on the scores
-  bool safe = false;         // a query all of whose scores are -inf gets zeros; otherwise no number
-  std::vector<PrimId> gone;  // the softmax, and casts of its result
+  PrimId result = -1, scores = -1;  // the two products
+  View weighed;                     // what the softmax is of: pointwise work on the scores
+  bool plain = false;               // no softmax: `weighed` are the weights
+  bool safe = false;                // a query all of whose scores are -inf gets zeros; otherwise no number
+  std::vector<PrimId> gone;         // the softmax, and casts of its result
 };
 
 // Those whose scores and weights nothing else reads, and whose heads a program can hold.

@@ -22,7 +22,7 @@ constexpr int64_t kKeysToAQuery = 8;
 int64_t PiecesOf(const Prim& attention) {
   const int64_t keys = attention.inner;
   const int64_t queries = attention.RowsOfBatch();
-  if (keys < kManyKeys || keys < kKeysToAQuery * queries) return 1;
+  if (attention.plain || keys < kManyKeys || keys < kKeysToAQuery * queries) return 1;
   const int64_t programs = attention.Batches() * CeilDiv(queries, Fit(64, queries));
   const int64_t wanted =
       std::clamp<int64_t>((kManyPrograms + programs / 2) / programs, 1, keys / kShortestPiece);

@@ -106,6 +106,7 @@ struct Prim {
   // query gets all of whose scores are -inf; empty: no number. Scores of keys that lie further ahead of their
   // query, or further behind it, are -inf.
   std::optional<int64_t> ahead, behind;
+  bool plain = false;        // without a softmax: operand 0 is the first factor
   std::vector<NodeId> also;  // operations that are done along with it: the softmax's
   bool WorkGrows() const { return ahead && !behind; }  // with the number of the query
   // Or of so many pieces of the keys each by itself: values (rows, pieces, n) that are not divided yet,

@@ -52,6 +52,7 @@ class AttentionWriter {
     const std::string begin = First(), border = UnmaskedBlocks(begin);
     Walk(border.empty() ? begin : border, End(), prim_.operands[0]);
     if (prim_.pieces > 1) return StorePiece();
+    if (prim_.plain) return Finish();
     lines_.Add(
         prim_.other.empty()
             ? "acc = acc / total[:, None]"
@@ -170,7 +171,8 @@ class AttentionWriter {
     weighed_ = code_.Read(weighed, false, Dtype::kFloat32);
     code_.EndOperand();
     if (const std::string& mask = code_.axes[AxisKind::kFlat].mask; !mask.empty()) {
-      loop.Add(fmt::format("scores = tl.where({}, {}, float(\"-inf\"))", mask, weighed_));
+      loop.Add(fmt::format("scores = tl.where({}, {}, {})", mask, weighed_,
+                           prim_.plain ? "0.0" : "float(\"-inf\")"));
       weighed_ = "scores";
     }
   }
@@ -200,28 +202,36 @@ class AttentionWriter {
 
   // The softmax so far, and what it weighs.
   void Weights(Lines& loop) {
-    Exponentials(loop);
-    loop.Add("total = total * shrink + tl.sum(weights, 1)");
-    loop.Add("maximum = largest");
+    if (prim_.plain) {
+      loop.Add("weights = " + weighed_);
+    } else {
+      Exponentials(loop);
+      loop.Add("total = total * shrink + tl.sum(weights, 1)");
+      loop.Add("maximum = largest");
+    }
     SetColumns("offs_d[None, :]", "D", t_.d, t_.block_d);
     SetKeys("offs_n[:, None]");
     const std::vector<Segment> of_values = OperandDomain(prim_, 1);
     Tile("v", prim_, 1, of_values, "BLOCK_N, BLOCK_D");
     if (prim_.parts > 1) {
-      TakeApart("weights", &loop, /*finite=*/true);
+      TakeApart("weights", &loop, /*finite=*/!prim_.plain);
       TakeApart("v", &loop);
       loop.Add("part = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)");
       AddDotsOfParts("weights", "v", "part", "part", &loop);
-      loop.Add("acc = acc * shrink[:, None] + part");
+      loop.Add(prim_.plain ? "acc += part" : "acc = acc * shrink[:, None] + part");
       return;
     }
     const Dtype dtype = prim_.compute[1];
-    loop.Add("acc = acc * shrink[:, None]");
+    if (!prim_.plain) loop.Add("acc = acc * shrink[:, None]");
     loop.Add(fmt::format("acc = tl.dot({}, v, acc{})", Converted("weights", Dtype::kFloat32, dtype),
                          Precision(prim_)));
   }
 
   void Begin() {
+    if (prim_.plain) {
+      lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)");
+      return lines_.Add("# Scores stay in registers.");
+    }
     lines_.Add("maximum = tl.full((BLOCK_M,), float(\"-inf\"), dtype=tl.float32)");
     lines_.Add("total = tl.zeros((BLOCK_M,), dtype=tl.float32)");
     lines_.Add("acc = tl.zeros((BLOCK_M, BLOCK_D), dtype=tl.float32)");
@@ -260,7 +270,7 @@ class AttentionWriter {
   // Walks along blocks of keys that no query of the program has a mask on, where there are such; gives where
   // they end.
   std::string UnmaskedBlocks(const std::string& begin) {
-    if (!prim_.ahead || *prim_.ahead < 0 || prim_.pieces > 1) return "";
+    if (!prim_.ahead || *prim_.ahead < 0 || prim_.pieces > 1 || prim_.plain) return "";
     const View& weighed = prim_.operands[0];
     const auto chosen = ChosenUpTo(graph_, weighed, t_.batch, t_.m, t_.n, *prim_.ahead);
     if (!chosen) return "";
@@ -367,11 +377,14 @@ KernelCode WriteAttentionKernel(const Graph& graph, const Group& group,
   Group behind = group;
   behind.members.erase(behind.members.begin());
   kernel.compute = fmt::format(
-      "for each block of {} keys{} multiply queries and keys{}; scores stay in registers, with a running "
-      "maximum and a running sum of their exponentials; add the values that they weigh to an accumulator{}; "
+      "for each block of {} keys{} multiply queries and keys{}; scores stay in registers{}; add the values "
+      "that they weigh to an accumulator{}; "
       "{}{}, store once",
-      t.block_n, prim.ahead || prim.behind ? " that the queries look at" : "", dots(scores), dots(prim),
-      prim.pieces > 1 ? "keep maximum and sum to join the pieces by" : "divide at the end",
+      t.block_n, prim.ahead || prim.behind ? " that the queries look at" : "", dots(scores),
+      prim.plain ? "" : ", with a running maximum and a running sum of their exponentials", dots(prim),
+      prim.plain        ? "work on them on the tile"
+      : prim.pieces > 1 ? "keep maximum and sum to join the pieces by"
+                        : "divide at the end",
       behind.members.empty() ? "" : fmt::format(", then {} on the tile", OperatorList(graph, behind)));
   return kernel;
 }

@@ -125,10 +125,13 @@ void ShareKeys(Graph& graph, const Attention& found) {
 }
 
 bool MayHoldAttention(const Program& program) {
-  return std::any_of(program.nodes.begin(), program.nodes.end(), [](const Node& node) {
+  int products = 0;
+  for (const Node& node : program.nodes) {
     const auto has = [&](std::string_view name) { return node.op.find(name) != std::string::npos; };
-    return has("softmax") || has("attention") || has("::exp");
-  });
+    if (has("softmax") || has("attention") || has("::exp")) return true;
+    products += has("matmul") || has("bmm") ? 1 : 0;
+  }
+  return products > 1;  // of batches
 }
 
 }  // namespace
@@ -167,12 +170,14 @@ void Builder::JoinAttention() {
       if (!product->tf32) product->parts = kParts;
     }
     const int64_t batch = result.Batches(), queries = result.RowsOfBatch();
-    result.ahead = KeysAhead(graph, found.weighed, batch, queries, result.inner);
-    result.behind = KeysBehind(graph, found.weighed, batch, queries, result.inner);
+    const auto ahead = found.plain ? KeptAhead : KeysAhead, behind = found.plain ? KeptBehind : KeysBehind;
+    result.ahead = ahead(graph, found.weighed, batch, queries, result.inner);
+    result.behind = behind(graph, found.weighed, batch, queries, result.inner);
     result.kind = PrimKind::kAttention;
     result.name = result.origin = "attention";
     result.operands[0] = found.weighed;
-    result.expr = TakeFactor(graph, found);
+    result.plain = found.plain;
+    if (!found.plain) result.expr = TakeFactor(graph, found);
     if (found.safe) result.other = "0.0";
     for (PrimId id : found.gone) {
       const NodeId line = graph[id].line;
