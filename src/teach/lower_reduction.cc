@@ -98,9 +98,20 @@ Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64
   return b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, dims, keepdim);
 }
 
+// Whether pointwise work makes it of a product's elements: the product's tiles make the sums then, of
+// whatever length (tile_reductions.h).
+bool IsMadeOfProduct(const Graph& graph, const View& view, int steps = 8) {
+  if (view.prim < 0 || steps == 0 || view.numel() != Product(graph[view.prim].sizes)) return false;
+  const Prim& prim = graph[view.prim];
+  if (prim.kind == PrimKind::kMatmul) return true;
+  return prim.kind == PrimKind::kPointwise && std::ranges::any_of(prim.operands, [&](const View& operand) {
+           return IsMadeOfProduct(graph, operand, steps - 1);
+         });
+}
+
 // Dimensions are kept. What is infinite throughout, or has one element that is, has no distances from it.
 Value LogSumExp(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
-  if (IsCut(b, x, dims)) {
+  if (IsCut(b, x, dims) && !IsMadeOfProduct(b.graph, x.view)) {
     const SoftmaxParts parts = Softmax(b, x, dims);
     return b.Op("add", {b.Op("log", {parts.sum}), parts.maximum});
   }

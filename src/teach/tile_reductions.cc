@@ -190,7 +190,7 @@ class TileReducer {
     in_tile.name = r.op == ReduceOp::kLogSumExp ? "logsumexp" : reduce.name;
     in_tile.origin = reduce.origin;
     in_tile.line = reduce.line;
-    in_tile.dtype = in_tile.held = reduce.dtype;
+    in_tile.dtype = in_tile.held = reduce.held;  // what is joined is not rounded before
     in_tile.operands = {ContiguousView(moved_[r.of], {t.batch, t.m, t.n})};
     in_tile.compute = reduce.compute;
     in_tile.reduce = r.op;
@@ -201,6 +201,7 @@ class TileReducer {
     in_tile.sizes = r.along_m ? std::vector{t.batch, pieces, t.n} : std::vector{t.batch, t.m, pieces};
     const int64_t columns = r.along_m ? pieces : r.lines.columns / t.n * pieces;
     if (columns == 1) {
+      in_tile.dtype = graph_[id].dtype;
       in_tile.sizes = graph_[id].sizes;
       in_tile.shape = graph_[id].shape;
       in_tile.result = graph_[id].result;
@@ -218,7 +219,7 @@ class TileReducer {
   PrimId Joined(PrimId id, PrimId made, const Lines3& lines, int64_t columns) {
     Prim prim = graph_[id];
     prim.operands = {LinesIn(made, lines, columns)};
-    prim.compute = {prim.dtype};
+    prim.compute = {prim.held};
     prim.space = {lines.rows, columns, lines.inner};
     prim.reduced = {false, true, false};
     return out_.Add(std::move(prim));

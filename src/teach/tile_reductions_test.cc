@@ -46,5 +46,19 @@ TEST(TileReductions, WhoReadsElementsReducesThemItself) {
   EXPECT_EQ(CountOf(source, "@triton.jit"), 2) << source;
 }
 
+TEST(TileReductions, SharesAreNotRounded) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {70, 40}, Dtype::kBFloat16),
+         y = m.Leaf(NodeKind::kInput, "y", {40, 150}, Dtype::kBFloat16);
+  NodeId product = m.Op("aten::mm", {Ref(x), Ref(y)}, kSizes, Dtype::kBFloat16);
+  const auto answers = TeachFunction(
+      m.Finish(m.Op("aten::sum.dim_IntList", {Ref(product), Ints({1}), Arg{false}}, {70}, Dtype::kBFloat16)),
+      true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_TRUE(
+      Says(answers[0].source, "total = torch.empty((1, 70, 3), device=x.device, dtype=torch.float32)"))
+      << answers[0].source;
+}
+
 }  // namespace
 }  // namespace tritogen::teach
