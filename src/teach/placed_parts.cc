@@ -61,7 +61,7 @@ Prim PartOf(const Prim& whole, const View& read) {
   part.compute = {whole.compute[0]};
   part.once = true;
   part.unit = whole.unit;
-  part.place = View{kElementNumber, guard.lo * strides[guard.dim], own.sizes, strides, {}};
+  part.place = View{whole.joins, guard.lo * strides[guard.dim], own.sizes, strides, {}};
   return part;
 }
 

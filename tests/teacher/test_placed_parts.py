@@ -14,6 +14,7 @@ JOINED = {
     "sums_before_each": ("(90,1030)", "torch.cat([torch.zeros_like(x[:, :1]), x.cumsum(1)[:, :-1]], 1)"),
     "sums_without_the_first": ("(90,1030)", "torch.cat([x.cumsum(1)[:, 3:], x[:, :5]], 1)"),
     "of_two_axes": ("(90,64),(50,64),(130,64)", "(torch.cat([F.linear(x, z), F.linear(y, z)]), torch.stack([torch.tanh(F.linear(x, z)), F.linear(x, z)], -1))"),
+    "a_part_of_two": ("(3,6),(11,5),(11,5)", "torch.cat([x, torch.tanh(torch.cat([x, torch.tanh(torch.cat([x, x[:, 1:]], 1) @ y)], 1) @ z)], 1)"),
     "statistics": ("(90,500)", "torch.cat([x.mean(-1, keepdim=True), x.amax(-1, keepdim=True), torch.softmax(x, -1), x], -1)"),
     "new_keys": ("(2,64,128),(128,128),(2,4,300,32)", "torch.cat([z, F.linear(x, y).view(2, 64, 4, 32).transpose(1, 2)], 2)"),
 }  # fmt: skip
