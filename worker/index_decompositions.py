@@ -292,6 +292,13 @@ def _index_reduce(
     return x.scatter_reduce(dim, places, source, reduce, include_self=include_self)
 
 
+def _scatter_reduced(x: Tensor, dim: int, index: Tensor, source: Tensor | float, *, reduce: str) -> Tensor:
+    """`scatter` with `reduce`, whose words are other ones than those of `scatter_reduce`."""
+    if not isinstance(source, Tensor):
+        source = torch.full(index.shape, source, dtype=x.dtype, device=x.device)
+    return x.scatter_reduce(dim, index, source, {"add": "sum", "multiply": "prod"}[reduce])
+
+
 def _as_strided(x: Tensor, size: list[int], stride: list[int], storage_offset: int | None = None) -> Tensor:
     """By indices, which reach the same elements where x is all of its memory, in order."""
     held = x.numel() * x.element_size()
@@ -309,6 +316,8 @@ PARTS: dict[Any, Callable[..., Any]] = {
     aten.put.default: _put,
     aten.as_strided.default: _as_strided,
     aten.index_reduce.default: _index_reduce,
+    aten.scatter.reduce: _scatter_reduced,
+    aten.scatter.value_reduce: _scatter_reduced,
     aten.index_add.default: _index_add,
     aten.index_copy.default: _index_copy,
     aten.index_fill.int_Scalar: _index_fill,

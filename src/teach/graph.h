@@ -71,8 +71,8 @@ struct Prim {
   bool once = false;             // stored rather than computed again by every reader
   PrimId joins = -1;  // of a concatenation its number in the lowered graph: operand i is the part that its
                       // last guard tells, the last one an index
-  // Part of a kJoined: where its elements lie in that one's memory. Outside guards they are no part of it. Its
-  // prim is the concatenation's `joins`, whatever numbers prims have by now.
+  // Part of a kJoined: where its elements lie in that one's memory. Outside guards they are no part of it.
+  // Its prim is the concatenation's `joins`, whatever numbers prims have by now.
   std::optional<View> place;
   NodeId unit = -1;      // shares kernels with prims of this unit only
   bool inlined = false;  // never stored: who reads it computes it. Index arithmetic, operands of products

@@ -52,6 +52,19 @@ bool IsForOneReader(const Graph& graph, PrimId id) {
   return readers == 1;
 }
 
+std::set<PrimId> StoredOf(const Graph& graph, const std::vector<int>& group_of) {
+  std::set<PrimId> stored;
+  for (const View& view : graph.outputs) stored.insert(view.prim);
+  for (const Graph::Write& write : graph.writes) stored.insert(write.value);
+  for (PrimId id = 0; id < static_cast<PrimId>(graph.prims.size()); ++id) {
+    if (graph[id].inlined) continue;
+    for (const View& view : Reads(graph, graph[id])) {
+      if (view.prim >= 0 && group_of[view.prim] != group_of[id]) stored.insert(view.prim);
+    }
+  }
+  return stored;
+}
+
 Readers ReadersOf(const Graph& graph) {
   Readers readers(graph.prims.size());
   for (PrimId id = 0; id < static_cast<PrimId>(graph.prims.size()); ++id) {

@@ -12,6 +12,9 @@ namespace tritogen::teach {
 using Readers = std::vector<std::vector<PrimId>>;
 Readers ReadersOf(const Graph& graph);
 
+// What is a result, or read by another kernel than its own; `group_of`: by prim, -1 for none.
+std::set<PrimId> StoredOf(const Graph& graph, const std::vector<int>& group_of);
+
 bool IsOutput(const Graph& graph, PrimId id);
 
 // A kernel made it, and one kernel alone reads it: that one may go on in its memory.

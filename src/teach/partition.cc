@@ -132,12 +132,7 @@ class Partitioner {
            group_of_[prim.operands[0].prim] == g;
   }
 
-  // Whether it reads a concatenation that this kernel stores a part of.
-  bool ReadsJoinedBy(const Prim& prim, int g) const {
-    return std::ranges::any_of(Reads(graph_, prim), [&](const View& view) {
-      return view.prim >= 0 && graph_[view.prim].place && group_of_[view.prim] == g;
-    });
-  }
+  bool ReadsJoinedBy(const Prim& prim, int g) const { return ReadsPartOf(graph_, prim, group_of_, g); }
 
   bool TryJoin(PrimId id, int g) {
     const Prim& prim = graph_[id];
@@ -326,7 +321,7 @@ class Partitioner {
   // Pointwise work that a kernel does for another one alone, from what it stores in any case, is left to that
   // one, which reads as much: nothing more is stored.
   void HandOver() {
-    const std::set<PrimId> stored = Stored();
+    const std::set<PrimId> stored = StoredOf(graph_, group_of_);
     for (PrimId id = static_cast<PrimId>(graph_.prims.size()) - 1; id >= 0; --id) {
       const int from = group_of_[id], to = ReaderOf(id);
       if (from < 0 || to < 0 || graph_[id].kind != PrimKind::kPointwise || groups_[from].per_row.at(id) ||
@@ -365,22 +360,8 @@ class Partitioner {
         readers_[id], [&](PrimId reader) { return std::ranges::all_of(graph_[reader].operands, own); });
   }
 
-  // What is a result, or read by another kernel than its own.
-  std::set<PrimId> Stored() const {
-    std::set<PrimId> stored;
-    for (const View& view : graph_.outputs) stored.insert(view.prim);
-    for (const Graph::Write& write : graph_.writes) stored.insert(write.value);
-    for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
-      if (graph_[id].inlined) continue;
-      for (const View& view : Reads(graph_, graph_[id])) {
-        if (view.prim >= 0 && group_of_[view.prim] != group_of_[id]) stored.insert(view.prim);
-      }
-    }
-    return stored;
-  }
-
   void FindStores() {
-    const std::set<PrimId> stored = Stored();
+    const std::set<PrimId> stored = StoredOf(graph_, group_of_);
     for (Group& group : groups_) {
       for (PrimId member : group.members) {
         if (stored.count(member) > 0) group.stores.push_back(member);

@@ -137,6 +137,12 @@ bool FitsPlaceOfPart(const Graph& graph, const Group& group, PrimId id, const st
   return DigitsOf(group.InOrder(id, *place), domain, per_row).has_value();
 }
 
+bool ReadsPartOf(const Graph& graph, const Prim& prim, const std::vector<int>& group_of, int group) {
+  return std::ranges::any_of(Reads(graph, prim), [&](const View& view) {
+    return view.prim >= 0 && graph[view.prim].place && group_of[view.prim] == group;
+  });
+}
+
 std::optional<Partitioned> PlaceParts(const Graph& lowered, const Partitioned& before, bool turns) {
   const std::set<PrimId> chosen = Candidates(before);
   if (chosen.empty()) return std::nullopt;

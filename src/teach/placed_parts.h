@@ -24,4 +24,7 @@ std::optional<View> PlaceOfPart(const Graph& graph, PrimId id);
 bool FitsPlaceOfPart(const Graph& graph, const Group& group, PrimId id, const std::vector<Segment>& domain,
                      bool per_row);
 
+// Whether it reads a concatenation of which the group of this number stores a part; `group_of`: by prim.
+bool ReadsPartOf(const Graph& graph, const Prim& prim, const std::vector<int>& group_of, int group);
+
 }  // namespace tritogen::teach

@@ -5,6 +5,7 @@ import pytest
 FUNCTIONS = {
     "constants": "x[:, torch.tensor([2, 0], device=x.device)] * torch.tensor([0.5, 2.0], device=x.device)",
     "index_add": "torch.zeros(3, 5, device=x.device).index_add(0, torch.arange(4, device=x.device) % 3, x, alpha=2)",
+    "scatter_with_reduce": "x.scatter(1, torch.arange(5, device=x.device).expand(4, 5) % 3, 2.0, reduce='multiply')",
     "grid_sample": "F.grid_sample(x[None, None], x.tanh()[None, :, :2, None].expand(1, 4, 2, 2), align_corners=False)",
     "new_memory": "F.pad(x[None, None], (1, 2, 2, 1), mode='circular')",
     "factories": "x[torch.tril_indices(4, 5, -1, device=x.device)[0]] * torch.logspace(0, 1, 5, device=x.device)",
