@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/stages.h"
+#include "verify/verifier_order.h"
 #include "verify/verifier_second_look.h"
 #include "verify/verifier_trial_loan.h"
 
@@ -58,7 +59,11 @@ void TimedInputs::Refresh() {
 
 TimedPlan::TimedPlan(std::string name, const Task::Impl& task, std::shared_ptr<TimedInputs> inputs,
                      const Plan& plan, const Bindings& bindings, const ReplayOptions& options)
-    : name_(std::move(name)), task_(task), inputs_(std::move(inputs)), replayer_(plan, options) {
+    : name_(std::move(name)),
+      task_(task),
+      starts_anew_(task.mutates() || CarriesState(task)),
+      inputs_(std::move(inputs)),
+      replayer_(plan, options) {
   Expect(SetUp(task, plan, bindings, &replayer_), "set-up");
   Refresh();
   Call();  // before the capture: libraries choose algorithms, kernels load
@@ -83,7 +88,7 @@ cuda::Timed TimedPlan::Timed(bool by_graph, bool check) {
     }
   };
   timed.prepare = [this](CUstream) {
-    if (random_() % kRunsPerRefresh == 0 || task_.mutates()) Refresh();
+    if (random_() % kRunsPerRefresh == 0 || starts_anew_) Refresh();
   };
   if (check) timed.check = [this, since = Deadline(0)] { CheckNowAndThen(since); };
   return timed;

@@ -86,6 +86,7 @@ class TimedPlan {
 
   const std::string name_;
   const Task::Impl& task_;
+  const bool starts_anew_;  // each call: inputs or state that decide are not what they were behind the last
   const std::shared_ptr<TimedInputs> inputs_;
   Replayer replayer_;
   TensorList called_;

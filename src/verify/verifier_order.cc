@@ -7,9 +7,7 @@
 #include "verify/work_ops.h"
 
 namespace tritogen {
-namespace {
 
-// An output of the reference depends on state that a call before has updated.
 bool CarriesState(const Task::Impl& task) {
   const std::set<StorageId> updated = WrittenStorages(task.plan);
   return std::ranges::any_of(task.plan.state, [&](const StateEntry& entry) {
@@ -17,8 +15,6 @@ bool CarriesState(const Task::Impl& task) {
            !task.unseen_state.contains(entry.name);
   });
 }
-
-}  // namespace
 
 const Trial& FirstGenerated(const Setting& setting) {
   return *std::find_if(setting.trials.begin(), setting.trials.end(),

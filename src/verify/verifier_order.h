@@ -18,6 +18,9 @@ bool IsWatched(const Trial& trial);
 // alone where random numbers keep two calls apart.
 std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& setting);
 
+// An output of the reference depends on state that a call before has updated.
+bool CarriesState(const Task::Impl& task);
+
 // The same, and what is expected of them in a row.
 struct Row {
   std::vector<const Trial*> alone, expected;
