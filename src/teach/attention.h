@@ -1,7 +1,6 @@
 // Attention, found in a graph: softmax(work on q·kᵀ)·v, whether a program calls it so or writes it out, and
-// the same without the softmax (sigmoids, squares, decay). One
-// kernel makes it with an online softmax (Dao et al. 2022, FlashAttention, Algorithm 1), so that no score is
-// stored.
+// the same without the softmax (sigmoids, squares, decay). One kernel makes it with an online softmax (Dao et
+// al. 2022, FlashAttention, Algorithm 1), so that no score is stored.
 #pragma once
 
 #include <optional>

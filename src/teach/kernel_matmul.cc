@@ -7,41 +7,15 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "program/triton_dtype.h"
-#include "teach/attention.h"
 #include "teach/count_text.h"
 #include "teach/factor_descriptor.h"
+#include "teach/kept_band.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/product_tiles.h"
 
 namespace tritogen::teach {
 namespace {
-
-// Columns of the result that lie further ahead of their row, or further behind it, are zero whatever the
-// product is.
-struct Kept {
-  std::optional<int64_t> ahead, behind;
-  bool All() const { return !ahead && !behind; }
-};
-
-Kept KeptOf(const Graph& graph, const Group& group) {
-  const int64_t batch = group.Size(AxisKind::kBatch), m = group.Size(AxisKind::kM),
-                n = group.Size(AxisKind::kN);
-  Kept kept;
-  for (size_t i = 0; i < group.stores.size(); ++i) {
-    const PrimId id = group.stores[i];
-    if (id == group.members[0] || group.turned.contains(id) || graph[id].kind == PrimKind::kTileReduce)
-      return {};
-    const auto ahead = KeptAhead(graph, graph.Whole(id), batch, m, n),
-               behind = KeptBehind(graph, graph.Whole(id), batch, m, n);
-    const auto join = [&](std::optional<int64_t>& all, const std::optional<int64_t>& own) {
-      all = i == 0 ? own : all && own ? std::optional(std::max(*all, *own)) : std::nullopt;
-    };
-    join(kept.ahead, ahead);
-    join(kept.behind, behind);
-  }
-  return kept;
-}
 
 class MatmulWriter {
  public:
@@ -350,7 +324,7 @@ class MatmulWriter {
   const Graph& graph_;
   const Group& group_;
   ProductTiles t_;
-  Kept kept_;
+  Band kept_;
   const KernelOptions& options_;
   TileCode code_;
   Lines head_, lines_;  // behind it, deeper in a loop over tiles

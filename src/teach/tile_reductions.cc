@@ -11,12 +11,12 @@ namespace tritogen::teach {
 namespace {
 
 // A value of a product's elements that is reduced: (rows, columns), or across memory (rows, columns, inner).
-struct Lines3 {
+struct ReducedLines {
   int64_t rows = 1, columns = 1, inner = 1;
 };
 
-std::optional<Lines3> LinesOf(const Prim& reduce) {
-  Lines3 lines;
+std::optional<ReducedLines> LinesOf(const Prim& reduce) {
+  ReducedLines lines;
   bool behind = false;
   for (const Segment& segment : ReduceDomain(reduce)) {
     if (segment.axis == AxisKind::kColumn) {
@@ -31,7 +31,7 @@ std::optional<Lines3> LinesOf(const Prim& reduce) {
 }
 
 // A product's group, what of it is reduced, and the tiles.
-struct Product3 {
+struct TiledProduct {
   int64_t batch, m, n, block_m, block_n;
 };
 
@@ -78,8 +78,8 @@ class TileReducer {
   // What takes the place of a prim: a reduction in tiles of `of`, in lines `lines`, whose values are joined.
   struct Replacement {
     PrimId of;
-    Product3 tile;
-    Lines3 lines;
+    TiledProduct tile;
+    ReducedLines lines;
     bool along_m;
     ReduceOp op;
     std::optional<LogSumExp> parts;
@@ -87,7 +87,7 @@ class TileReducer {
 
   // Where all of a kernel that reads the value reduces it along whole rows or columns of the product: then
   // that kernel need not read it.
-  void PlanFor(const Group& group, PrimId id, const Product3& tile) {
+  void PlanFor(const Group& group, PrimId id, const TiledProduct& tile) {
     std::vector<std::pair<PrimId, Replacement>> all;
     std::vector<PrimId> covered;
     for (PrimId reader : readers_[id]) {
@@ -112,7 +112,7 @@ class TileReducer {
            ReadAlike(prim.operands[0], graph_.Whole(of));
   }
 
-  bool Put(PrimId of, const Product3& tile, PrimId at, const Prim& reduce, ReduceOp op,
+  bool Put(PrimId of, const TiledProduct& tile, PrimId at, const Prim& reduce, ReduceOp op,
            const std::optional<LogSumExp>& parts, std::vector<std::pair<PrimId, Replacement>>* all) const {
     const auto lines = LinesOf(reduce);
     if (!lines) return false;
@@ -121,7 +121,7 @@ class TileReducer {
 
   bool Put(Replacement replacement, PrimId at, std::vector<std::pair<PrimId, Replacement>>* all) const {
     const auto& [rows, columns, inner] = replacement.lines;
-    const Product3& tile = replacement.tile;
+    const TiledProduct& tile = replacement.tile;
     if (rows * columns * inner != tile.batch * tile.m * tile.n) return false;
     const bool along_n = inner == 1 && columns % tile.n == 0 && columns > 1;
     replacement.along_m = inner == tile.n && columns == tile.m && !along_n;
@@ -131,14 +131,14 @@ class TileReducer {
   }
 
   // A sum of everything is made of sums of pieces.
-  bool PutInTwoSteps(PrimId of, const Product3& tile, PrimId first,
+  bool PutInTwoSteps(PrimId of, const TiledProduct& tile, PrimId first,
                      std::vector<std::pair<PrimId, Replacement>>* all) const {
     if (readers_[first].size() != 1 || IsOutput(graph_, first)) return false;
     const PrimId second = readers_[first][0];
     if (!IsPlainReduction(second, first) || graph_[second].reduce != graph_[first].reduce) return false;
     const auto pieces = LinesOf(graph_[first]), joined = LinesOf(graph_[second]);
     if (!pieces || !joined || pieces->inner > 1 || joined->inner > 1) return false;
-    const Lines3 lines{joined->rows, joined->columns * pieces->columns, 1};
+    const ReducedLines lines{joined->rows, joined->columns * pieces->columns, 1};
     return Put(Replacement{of, tile, lines, false, graph_[first].reduce, {}}, second, all);
   }
 
@@ -182,7 +182,7 @@ class TileReducer {
   }
 
   PrimId Reduced(PrimId id, const Replacement& r) {
-    const Product3& t = r.tile;
+    const TiledProduct& t = r.tile;
     const int64_t pieces = r.along_m ? CeilDiv(t.m, t.block_m) : CeilDiv(t.n, t.block_n);
     const Prim& reduce = graph_[r.parts ? r.parts->maximum : id];
     Prim in_tile;
@@ -211,12 +211,12 @@ class TileReducer {
     return r.parts ? JoinedLogSumExp(*r.parts, made, r.lines, columns) : Joined(id, made, r.lines, columns);
   }
 
-  static View LinesIn(PrimId made, const Lines3& lines, int64_t columns) {
+  static View LinesIn(PrimId made, const ReducedLines& lines, int64_t columns) {
     return ContiguousView(made, {lines.rows, columns, lines.inner});
   }
 
   // The reduction, of tiles' values instead of elements.
-  PrimId Joined(PrimId id, PrimId made, const Lines3& lines, int64_t columns) {
+  PrimId Joined(PrimId id, PrimId made, const ReducedLines& lines, int64_t columns) {
     Prim prim = graph_[id];
     prim.operands = {LinesIn(made, lines, columns)};
     prim.compute = {prim.held};
@@ -226,7 +226,7 @@ class TileReducer {
   }
 
   // The same work, of tiles' values instead of elements.
-  PrimId JoinedLogSumExp(const LogSumExp& parts, PrimId made, const Lines3& lines, int64_t columns) {
+  PrimId JoinedLogSumExp(const LogSumExp& parts, PrimId made, const ReducedLines& lines, int64_t columns) {
     const View all = LinesIn(made, lines, columns);
     std::map<PrimId, PrimId> of;
     of[parts.maximum] = Joined(parts.maximum, made, lines, columns);
