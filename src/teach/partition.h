@@ -57,6 +57,12 @@ struct Group {
   View InOrder(PrimId member, const View& view) const;
 };
 
+// A graph and the kernels that it goes into.
+struct Partitioned {
+  Graph graph;
+  std::vector<Group> groups;
+};
+
 // The dimensions of all segments of this axis; their product is its size.
 std::vector<int64_t> FactorsOf(const std::vector<Segment>& domain, AxisKind axis);
 

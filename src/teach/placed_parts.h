@@ -8,12 +8,7 @@
 
 namespace tritogen::teach {
 
-// The graph that the program was lowered to, and what it has become.
-struct Partitioned {
-  Graph graph;
-  std::vector<Group> groups;
-};
-// The same with such concatenations as memory that their parts are stored in; nothing where that moves no
+// With such concatenations as memory that their parts are stored in; nothing where that moves no
 // fewer bytes. `before`: of `lowered`, by InlineViews and Partition.
 std::optional<Partitioned> PlaceParts(const Graph& lowered, const Partitioned& before, bool turns);
 

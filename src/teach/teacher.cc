@@ -147,8 +147,6 @@ bool AnyInTriton(const std::vector<Group>& groups) {
   return std::any_of(groups.begin(), groups.end(), [](const Group& g) { return g.kind != GroupKind::kCall; });
 }
 
-using Prepared = Partitioned;
-
 // REQUIRES: products of float32 that are large enough are made of parts.
 LargeProducts LargeIn(const Graph& graph) {
   LargeProducts large;
@@ -160,10 +158,10 @@ LargeProducts LargeIn(const Graph& graph) {
   return large;
 }
 
-std::optional<Prepared> Prepare(const Program& program, const LowerOptions& options, bool turns = true) {
+std::optional<Partitioned> Prepare(const Program& program, const LowerOptions& options, bool turns = true) {
   auto graph = Lower(program, options);
   if (!graph) return std::nullopt;
-  Prepared prepared{InlineViews(*graph), {}};
+  Partitioned prepared{InlineViews(*graph), {}};
   for (const View& view : prepared.graph.outputs) {
     if (view.prim < 0 || !view.guards.empty()) return std::nullopt;
   }
@@ -174,11 +172,11 @@ std::optional<Prepared> Prepare(const Program& program, const LowerOptions& opti
 }
 
 // What the strategy's kernels say of the work, which the graph alone does not.
-Prepared ForKernels(Prepared prepared, const Strategy& strategy) {
+Partitioned ForKernels(Partitioned prepared, const Strategy& strategy) {
   const LowerOptions& options = strategy.lower;
   if (!options.apart) {
     if (auto reduced = ReduceInTiles(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
-      prepared = {std::move(reduced->graph), std::move(reduced->groups)};
+      prepared = *std::move(reduced);
   }
   if (options.UsesTf32() || (options.products != Products::kAsTheyAre && LargeIn(prepared.graph).half))
     prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));

@@ -276,11 +276,11 @@ bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const K
 
 }  // namespace
 
-std::optional<ReducedInTiles> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
-                                            const KernelOptions& options, bool turns) {
+std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
+                                         const KernelOptions& options, bool turns) {
   auto reduced = TileReducer(graph, groups, options).Run();
   if (!reduced) return std::nullopt;
-  ReducedInTiles result{*std::move(reduced), {}};
+  Partitioned result{*std::move(reduced), {}};
   result.groups = Partition(result.graph, turns);
   if (!AreInProducts(result.graph, result.groups, options) ||
       BytesMoved(result.graph, result.groups) >= BytesMoved(graph, groups))

@@ -10,12 +10,8 @@ namespace tritogen::teach {
 
 // The graph with such reductions, and what its work goes into; nothing where there are none, or more would be
 // read and written. `groups`: of Partition. The tiles are those that products get with these options.
-struct ReducedInTiles {
-  Graph graph;
-  std::vector<Group> groups;
-};
-std::optional<ReducedInTiles> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
-                                            const KernelOptions& options, bool turns);
+std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
+                                         const KernelOptions& options, bool turns);
 
 // Whether the group is a product that makes such reductions.
 bool HasTileReductions(const Graph& graph, const Group& group);
