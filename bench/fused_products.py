@@ -100,13 +100,8 @@ def down_swiglu_backward(d_out, weight, gate_up, rows, n, k, BM: tl.constexpr, B
 
 
 @triton.jit
-def linear_add_norm(a, weight, x, norm, total, out, n, k, eps, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PARTS: tl.constexpr):
-    """total (rows, n) = x + a (rows, k) @ weight (n, k).T, out = total / rms(total) * norm; n is PARTS times BN. Whole tiles only."""
-    r = (tl.program_id(0) * BM + tl.arange(0, BM)).to(tl.int64)[:, None]
-    inner = tl.arange(0, BK)
-    column = tl.arange(0, BN)
-    a_at = a + r * k + inner[None, :]
-    w_at = weight + column[None, :] * k + inner[:, None]
+def whole_rows(a_at, w_at, k, along_k, along_n, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PARTS: tl.constexpr):
+    """Whole rows of a product, in PARTS tiles of BN columns; a step along k, and a column, are so many elements of the weights."""
     sums = ()
     for _ in tl.static_range(PARTS):
         sums = sums + (tl.zeros((BM, BN), tl.float32),)
@@ -114,8 +109,20 @@ def linear_add_norm(a, weight, x, norm, total, out, n, k, eps, BM: tl.constexpr,
         piece = tl.load(a_at + step)
         more = ()
         for i in tl.static_range(PARTS):
-            more = more + (tl.dot(piece, tl.load(w_at + i * BN * k + step), sums[i]),)
+            more = more + (tl.dot(piece, tl.load(w_at + step * along_k + i * BN * along_n), sums[i]),)
         sums = more
+    return sums
+
+
+@triton.jit
+def linear_add_norm(a, weight, x, norm, total, out, n, k, eps, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PARTS: tl.constexpr):
+    """total (rows, n) = x + a (rows, k) @ weight (n, k).T, out = total / rms(total) * norm; n is PARTS times BN. Whole tiles only."""
+    r = (tl.program_id(0) * BM + tl.arange(0, BM)).to(tl.int64)[:, None]
+    inner = tl.arange(0, BK)
+    column = tl.arange(0, BN)
+    a_at = a + r * k + inner[None, :]
+    w_at = weight + column[None, :] * k + inner[:, None]
+    sums = whole_rows(a_at, w_at, k, 1, k, BM, BN, BK, PARTS)
     dtype: tl.constexpr = total.dtype.element_ty
     at = r * n + column[None, :]
     squares = tl.zeros((BM,), tl.float32)
@@ -140,15 +147,7 @@ def input_norm_backward(d, weight, x, norm, d_x, parts, n, k, eps, BM: tl.conste
     column = tl.arange(0, BN)
     d_at = d + r * k + inner[None, :]
     w_at = weight + inner[:, None] * n + column[None, :]
-    sums = ()
-    for _ in tl.static_range(PARTS):
-        sums = sums + (tl.zeros((BM, BN), tl.float32),)
-    for step in range(0, k, BK):
-        piece = tl.load(d_at + step)
-        more = ()
-        for i in tl.static_range(PARTS):
-            more = more + (tl.dot(piece, tl.load(w_at + step * n + i * BN), sums[i]),)
-        sums = more
+    sums = whole_rows(d_at, w_at, k, n, 1, BM, BN, BK, PARTS)
     at = r * n + column[None, :]
     square = tl.zeros((BM,), tl.float32)
     along = tl.zeros((BM,), tl.float32)

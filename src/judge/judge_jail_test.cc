@@ -133,18 +133,6 @@ bool Attempts(const std::string& text, const World& world) {
   return map.at(text)(world);
 }
 
-Judgement HandOver(const JudgeRequest& request, const FindVerdict&) {
-  Judgement judgement;
-  judgement.handover = GpuJob{.reference = ParsePlan(SmallPlanMap()),
-                              .candidate = ParsePlan(SmallPlanMap()),
-                              .reference_hash = "one",
-                              .options = request.options,
-                              .confirmed = {},
-                              .notes = {request.candidate.text},
-                              .stages = {}};
-  return judgement;
-}
-
 class JudgesJail : public testing::Test {
  protected:
   JudgesJail() { std::ofstream(world_.file) << "the user's"; }
@@ -161,7 +149,7 @@ class JudgesJail : public testing::Test {
     const auto act_on_gpu = [world = world_](const GpuJob& job) {
       return GpuJudge::Result{.verdict = {.reason = Attempts(job.notes.at(0), world) ? "done" : "refused"}};
     };
-    const JudgeFunction first = on_gpu ? JudgeFunction(HandOver) : JudgeFunction(act);
+    const JudgeFunction first = on_gpu ? JudgeFunction(HandOverAll) : JudgeFunction(act);
     JudgePool pool([first] { return first; }, 1, [act_on_gpu](int) -> GpuJudgeFunction { return act_on_gpu; },
                    on_gpu ? 1 : 0, kGraceSeconds, needs);
     for (const auto& [name, attempt] : attempts) pool.Submit(name, Ask(name));

@@ -16,9 +16,7 @@
 #include <string>
 
 #include "base/temp_dir.h"
-#include "judge/judge_pool.h"
-#include "plan/parse.h"
-#include "plan/test_plans.h"
+#include "judge/test_judges.h"
 #include "verify/turn_lock.h"
 
 namespace tritogen {
@@ -27,18 +25,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr auto kAtOnce = milliseconds(400);  // on a busy machine; else it is 1 ms
-
-Judgement HandOver(const JudgeRequest& request, const FindVerdict&) {
-  Judgement judgement;
-  judgement.handover = GpuJob{.reference = ParsePlan(SmallPlanMap()),
-                              .candidate = ParsePlan(SmallPlanMap()),
-                              .reference_hash = "one",
-                              .options = request.options,
-                              .confirmed = {},
-                              .notes = {request.candidate.text},
-                              .stages = {}};
-  return judgement;
-}
 
 // Keeps its turn until somebody waits, however long that takes, and leaves a file when it ends in order.
 class Keeper {
@@ -102,7 +88,7 @@ class JudgeThatKeepsATurn : public testing::Test {
 
   const TempDir folder_;
   std::unique_ptr<JudgePool> pool_ = std::make_unique<JudgePool>(
-      [] { return HandOver; }, 1,
+      [] { return HandOverAll; }, 1,
       [folder = folder_.path()](int) -> GpuJudgeFunction {
         return [keeper = std::make_shared<Keeper>(folder)](const GpuJob& job) { return keeper->Run(job); };
       },

@@ -48,6 +48,19 @@ inline Judgement Act(const JudgeRequest& request, const FindVerdict& = {}) {
   return judgement;
 }
 
+// A judge that leaves everything to one of the second crew, with the text as a note.
+inline Judgement HandOverAll(const JudgeRequest& request, const FindVerdict&) {
+  Judgement judgement;
+  judgement.handover = GpuJob{.reference = ParsePlan(SmallPlanMap()),
+                              .candidate = ParsePlan(SmallPlanMap()),
+                              .reference_hash = "one",
+                              .options = request.options,
+                              .confirmed = {},
+                              .notes = {request.candidate.text},
+                              .stages = {}};
+  return judgement;
+}
+
 inline JudgePool ActingPool(int judges, double grace_seconds = 60) {
   return {[] { return Act; }, judges, grace_seconds};
 }

@@ -72,9 +72,7 @@ void Builder::CutAttention() {
   graph = {};
   std::vector<PrimId> moved;
   for (Prim& prim : whole.prims) {
-    for (View& view : prim.operands) {
-      if (view.prim >= 0) view.prim = moved[view.prim];
-    }
+    prim.Rename(moved);
     if (!cut(prim)) {
       moved.push_back(graph.Add(std::move(prim)));
       continue;

@@ -108,14 +108,19 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
                       int64_t inner, std::vector<int64_t> shape) {
   auto factors = StoredFactors(a, b, batch_dims, sizes, inner);
-  if (!factors) factors = Factors{{a}, {b}};
+  if (!factors) factors = Factors{.a = {a}, .b = {b}};
   return Matmul(*std::move(factors), batch_dims, std::move(sizes), inner, std::move(shape));
 }
 
 Value Builder::Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
                       std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape) {
   TRITOGEN_CHECK(!a.empty() && a.size() == b.size());
-  return Matmul({a, b, static_cast<int>(a.size())}, batch_dims, std::move(sizes), inner, std::move(shape));
+  return Matmul({a, b, static_cast<int>(a.size()), 0}, batch_dims, std::move(sizes), inner, std::move(shape));
+}
+
+Value Builder::OuterProducts(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
+                             int64_t inner, int64_t taps, std::vector<int64_t> shape) {
+  return OneProduct({{a}, {b}, 1, taps}, batch_dims, std::move(sizes), inner, std::move(shape), a.dtype);
 }
 
 Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
@@ -131,7 +136,7 @@ std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Val
   if (InAttention() || !StoresFactors(a.dtype, FlopsOf(sizes, inner))) return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
   if (options_.UsesTf32()) {
-    Factors factors{{a}, {b}};
+    Factors factors{.a = {a}, .b = {b}};
     if (result.n > kTile) factors.a = {AlongTheSum(a)};
     if (result.m > kTile) {
       const auto first = static_cast<size_t>(batch_dims), rank = b.sizes().size(),
@@ -145,7 +150,7 @@ std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Val
   auto factor = [&](const Value& value, bool few_read) {
     return few_read || value.view.prim < 0 ? std::vector{value} : PartsWhereItLies(value);
   };
-  return Factors{factor(a, few_read_a), factor(b, few_read_b), kParts};
+  return Factors{factor(a, few_read_a), factor(b, few_read_b), kParts, 0};
 }
 
 // Of the parts of k, where that is worth it.
@@ -159,7 +164,7 @@ std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_di
   const Result result = ResultOf(sizes, batch_dims);
   const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);
   if (programs >= kFewPrograms) return std::nullopt;
-  const auto& [a, b, parts] = factors;
+  const auto &a = factors.a, &b = factors.b;
   const Inner of_a = InnerOfFirst(a[0].view, inner), of_b = InnerOfSecond(b[0].view, batch_dims, inner);
   const auto guarded = [](const Value& value) { return !value.view.guards.empty(); };
   if (of_a.sizes != of_b.sizes || std::any_of(a.begin(), a.end(), guarded) ||
@@ -191,6 +196,7 @@ Value Builder::OneProduct(const Factors& factors, int batch_dims, std::vector<in
   prim.name = "matmul";
   prim.origin = origin;
   prim.parts = factors.parts;
+  prim.taps = factors.taps;
   prim.tf32 = IsTf32(factors.dtype(), FlopsOf(sizes, inner));
   prim.first = static_cast<int>(factors.a.size());
   prim.dtype = dtype;

@@ -74,8 +74,7 @@ bool Phases::AllWhole() const {
 }
 
 std::optional<Phases> PhasesOf(const Builder& b, Dtype dtype, const Convolution& g) {
-  const bool strided = std::ranges::any_of(g.stride, [](int64_t stride) { return stride > 1; });
-  if (!g.transposed || !strided) return std::nullopt;
+  if (!g.transposed || !g.Strides()) return std::nullopt;
   Phases phases{{}, g};
   Convolution& conv = phases.conv;
   conv.transposed = false;

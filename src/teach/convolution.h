@@ -1,6 +1,7 @@
 // What convolutions are made of, for lower_conv.cc and conv_phases.cc.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Convolution {
   bool transposed;
   bool channels_last = false;  // of input (n, in…, channels) and of windows and weights: k… before c
 
+  bool Strides() const {
+    return std::ranges::any_of(stride, [](int64_t each) { return each > 1; });
+  }
   double Flops() const {
     return 2.0 * static_cast<double>(n * groups * o * Product(out)) *
            static_cast<double>(c * Product(kernel));

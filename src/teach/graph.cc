@@ -15,8 +15,8 @@ namespace {
 auto WorkOf(const Prim& p) {
   return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.start, p.guards,
                   p.compute, p.held, p.inlined, p.reduce, p.space, p.reduced, p.piece, p.place, p.backwards,
-                  p.batch_dims, p.inner, p.parts, p.tf32, p.first, p.ahead, p.behind, p.plain, p.pieces,
-                  p.layers, p.both, p.columns, p.node);
+                  p.batch_dims, p.inner, p.parts, p.tf32, p.taps, p.first, p.ahead, p.behind, p.plain,
+                  p.pieces, p.layers, p.both, p.columns, p.node);
 }
 
 size_t HashOf(const Prim& prim) {
@@ -66,9 +66,7 @@ void Graph::RemoveUnused() {
     if (!needed[i]) continue;
     renamed[i] = static_cast<PrimId>(kept.size());
     kept.push_back(std::move(prims[i]));
-    for (View& view : kept.back().operands) {
-      if (view.prim >= 0) view.prim = renamed[view.prim];
-    }
+    kept.back().Rename(renamed);
   }
   Rename(renamed);
   prims = std::move(kept);
@@ -82,6 +80,12 @@ void Graph::Rename(const std::vector<PrimId>& renamed) {
   }
   for (Write& write : writes) write = {renamed[write.value], renamed[write.to]};
   for (PrimId& update : updates) update = renamed[update];
+}
+
+void Prim::Rename(const std::vector<PrimId>& renamed) {
+  for (View& view : operands) {
+    if (view.prim >= 0) view.prim = renamed[view.prim];
+  }
 }
 
 int64_t Prim::Batches() const {

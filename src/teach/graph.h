@@ -144,6 +144,8 @@ struct Prim {
   const std::vector<int64_t>& Shape() const { return shape.empty() ? sizes : shape; }
   // Of a product: (batch…, m…, n).
   const std::vector<int64_t>& TileSizes() const { return pieces > 1 ? space : sizes; }
+  // Operands have other numbers: by number before.
+  void Rename(const std::vector<PrimId>& renamed);
   int64_t Batches() const;
   int64_t RowsOfBatch() const;
   // Index of the first operand that is read element by element.

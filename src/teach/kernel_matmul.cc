@@ -131,9 +131,8 @@ class MatmulWriter {
     code_.axes[AxisKind::kFlat] = {"tap", ""};
     code_.body = &inner;
     for (const size_t i : {0, 1}) {
-      Axes unused;
-      const std::string value = ElementsOf(product, i, OperandDomain(product, i), &unused);
-      inner.Add(fmt::format("{} = {}", i == 0 ? "a" : "b", value));
+      inner.Add(
+          fmt::format("{} = {}", i == 0 ? "a" : "b", ElementsOf(product, i, OperandDomain(product, i)).text));
     }
     inner.Add("acc += a * b");
     code_.body = &lines_;
@@ -146,20 +145,23 @@ class MatmulWriter {
     code_.axes = axes;
   }
 
-  // Of an operand, as code that names its axes; `axes`: those that it has.
-  std::string ElementsOf(const Prim& product, size_t operand, const std::vector<Segment>& domain,
-                         Axes* axes) {
+  struct Elements {
+    std::string text;
+    Axes axes;  // that it has
+  };
+
+  // Of an operand, on the axes of this domain.
+  Elements ElementsOf(const Prim& product, size_t operand, const std::vector<Segment>& domain) {
     const View& view = product.operands[operand];
     if (view.prim < 0 || !graph_[view.prim].inlined) {
       const TileCode::Place place = code_.PlaceOf(view, domain, false);
-      *axes = place.axes;
-      return code_.Load(view, place);
+      return {code_.Load(view, place), place.axes};
     }
     code_.BeginOperand(domain);
     const std::string value = code_.Read(view, false, product.compute[operand]);
-    *axes = code_.AxesOf(view.prim);
+    const Axes axes = code_.AxesOf(view.prim);
     code_.EndOperand();
-    return value;
+    return {value, axes};
   }
 
   // Of an operand, for one step along k.
@@ -171,8 +173,7 @@ class MatmulWriter {
     const std::string mask = t_.k % t_.block_k != 0 ? fmt::format("({} < K)", index) : "";
     code_.axes[AxisKind::kFlat] = {index, mask};
     if (const auto described = Described(operand)) return LoadOf(operand, *described);
-    Axes axes;
-    std::string value = ElementsOf(product, operand, domain, &axes);
+    auto [value, axes] = ElementsOf(product, operand, domain);
     if (view.prim >= 0 && graph_[view.prim].inlined) {
       // Past the end of k only zeros may be added, which a load along k gives by itself.
       const Prim& prim = graph_[view.prim];

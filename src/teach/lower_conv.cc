@@ -138,10 +138,9 @@ bool IsOfFewChannels(const Builder& b, Dtype dtype, const Convolution& g) {
   constexpr Limit kLimits[] = {{kAny, 16, 512}, {kAny, 32, 160}, {kImage, 128, 32}};
   constexpr int64_t kFewResults = kProcessors * 16384;
   const int64_t inner = g.c * Product(g.kernel);
-  const bool strided = std::ranges::any_of(g.stride, [](int64_t stride) { return stride > 1; });
   return b.options().outer_products && !b.options().keep_products &&
          (g.c <= kImage || !b.options().UsesTf32()) && dtype == Dtype::kFloat32 &&
-         !(g.transposed && strided) && g.Flops() >= kFlopsWorthStoring &&
+         !(g.transposed && g.Strides()) && g.Flops() >= kFlopsWorthStoring &&
          g.n * g.groups * g.o * Product(g.out) >= kFewResults &&
          std::ranges::any_of(kLimits, [&](const Limit& most) {
            return g.c <= most.channels && g.o <= most.rows && inner <= most.inner;
@@ -156,15 +155,6 @@ int64_t TapsOf(const Convolution& g) {
   int64_t taps = 1;
   for (size_t i = dims.size(); i-- > 0 && taps * dims[i] <= kMostTaps;) taps *= dims[i];
   return taps;
-}
-
-Value OfFewChannels(Builder& b, const Value& x, const Value& weight, const Convolution& g,
-                    const std::vector<int64_t>& shape) {
-  const std::vector<int64_t> sizes = {g.n, g.groups, g.o, Product(g.out)};
-  const Value product = b.Matmul(std::vector{ForImages(FiltersOf(b, weight, g), g)},
-                                 std::vector{WindowsOf(b, x, g)}, 2, sizes, g.c * Product(g.kernel), shape);
-  b.graph.prims[product.view.prim].taps = TapsOf(g);
-  return product;
 }
 
 Value WithBias(Builder& b, const Value& product, const std::optional<Value>& bias, const Convolution& g) {
@@ -211,13 +201,14 @@ Value PlainProduct(Builder& b, const Value& x, const Value& weight, const Convol
 // (n, groups, o, y…), or in the order of `out`.
 Value ResultOf(Builder& b, const Value& x, const Value& weight, const std::optional<Value>& bias,
                Convolution g, const std::vector<int64_t>& out) {
-  if (IsOfFewChannels(b, x.dtype, g)) return WithBias(b, OfFewChannels(b, x, weight, g, out), bias, g);
-  if (!ReadsChannelsLast(b, x.dtype, g)) {
+  const bool few = IsOfFewChannels(b, x.dtype, g);
+  if (few || !ReadsChannelsLast(b, x.dtype, g)) {
     const std::vector<int64_t> sizes = {g.n, g.groups, g.o, Product(g.out)};
-    return WithBias(b,
-                    b.Matmul(std::vector{ForImages(FiltersOf(b, weight, g), g)},
-                             std::vector{WindowsOf(b, x, g)}, 2, sizes, g.c * Product(g.kernel), out),
-                    bias, g);
+    const int64_t inner = g.c * Product(g.kernel);
+    const Value windows = WindowsOf(b, x, g), filters = ForImages(FiltersOf(b, weight, g), g);
+    const Value product = few ? b.OuterProducts(filters, windows, 2, sizes, inner, TapsOf(g), out)
+                              : b.Matmul(std::vector{filters}, std::vector{windows}, 2, sizes, inner, out);
+    return WithBias(b, product, bias, g);
   }
   if (IsPlain(b, x.dtype, g)) return WithBias(b, PlainProduct(b, x, weight, g, out), bias, g);
   if (const auto phases = PhasesOf(b, x.dtype, g)) return OfPhases(b, x, weight, bias, g, *phases);

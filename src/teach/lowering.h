@@ -54,6 +54,10 @@ class Builder {
   // The same of factors that are sums of as many values each, the largest first; the result is float32.
   Value Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
                std::vector<int64_t> sizes, int64_t inner, std::vector<int64_t> shape = {});
+  // The same by outer products, of which `taps` are written out: the last dimensions of k have so many
+  // elements.
+  Value OuterProducts(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
+                      int64_t inner, int64_t taps, std::vector<int64_t> shape);
   // Whether a product of so many operations in this dtype is to have factors that are stored for it.
   bool StoresFactors(Dtype dtype, double flops) const;
   // The same of a convolution, whose windows are read along their channels.
@@ -152,6 +156,7 @@ class Builder {
   struct Factors {
     std::vector<Value> a, b;
     int parts = 1;
+    int64_t taps = 0;  // as Prim::taps
     Dtype dtype() const { return parts > 1 ? Dtype::kFloat32 : a[0].dtype; }
   };
   std::optional<Factors> StoredFactors(const Value& a, const Value& b, int batch_dims,

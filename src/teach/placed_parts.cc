@@ -91,9 +91,7 @@ Graph WithParts(const Graph& lowered, const std::set<PrimId>& chosen) {
   Graph graph;
   std::vector<PrimId> moved;
   for (Prim prim : lowered.prims) {
-    for (View& view : prim.operands) {
-      if (view.prim >= 0) view.prim = moved[view.prim];
-    }
+    prim.Rename(moved);
     if (chosen.contains(prim.joins)) {
       std::vector<View> parts;
       for (size_t i = 0; i + 1 < prim.operands.size(); ++i) {  // the last one is an index

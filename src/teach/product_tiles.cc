@@ -1,7 +1,6 @@
 #include "teach/product_tiles.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "teach/factor_descriptor.h"
@@ -69,11 +68,8 @@ ProductTiles ChooseDescribed(ProductTiles t, bool turns) {
 // A warp for each tile, with 128 sums in each thread: few loads for each multiplication.
 ProductTiles ChooseForOuterProducts(ProductTiles t, int64_t taps) {
   constexpr int64_t kSums = 32 * 128, kManyRows = 32, kMostColumns = 512;
-  const auto fit = [](int64_t size) {
-    return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size)));
-  };
-  t.block_m = std::min(fit(t.m), t.m <= kManyRows ? kManyRows : kManyRows / 2);
-  t.block_n = std::min({fit(t.n), kSums / t.block_m, kMostColumns});
+  t.block_m = std::min(NextPowerOf2(t.m), t.m <= kManyRows ? kManyRows : kManyRows / 2);
+  t.block_n = std::min({NextPowerOf2(t.n), kSums / t.block_m, kMostColumns});
   t.block_k = taps, t.sum = t.k, t.num_warps = 1;
   return t;
 }

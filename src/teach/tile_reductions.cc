@@ -64,7 +64,9 @@ class TileReducer {
         moved_.push_back(Reduced(id, found->second));
         continue;
       }
-      moved_.push_back(out_.Add(Moved(graph_[id])));
+      Prim prim = graph_[id];
+      prim.Rename(moved_);
+      moved_.push_back(out_.Add(std::move(prim)));
     }
     out_.outputs = graph_.outputs;
     out_.writes = graph_.writes;
@@ -172,13 +174,6 @@ class TileReducer {
 
   PrimId OnlyReader(PrimId id) const {
     return id >= 0 && readers_[id].size() == 1 && !IsOutput(graph_, id) ? readers_[id][0] : -1;
-  }
-
-  Prim Moved(Prim prim) const {
-    for (View& view : prim.operands) {
-      if (view.prim >= 0) view.prim = moved_[view.prim];
-    }
-    return prim;
   }
 
   PrimId Reduced(PrimId id, const Replacement& r) {
