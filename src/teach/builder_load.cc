@@ -159,14 +159,31 @@ std::optional<std::string> Builder::NumberEverywhere(const View& view) const {
   return prim.expr.substr(kFull.size(), prim.expr.rfind(", ") - kFull.size());
 }
 
+bool Builder::IsWritten(const Value& value) const {
+  return std::ranges::count(graph.writes, value.view.prim, &Graph::Write::value) > 0;
+}
+
+bool Builder::CanWrite(const Value& to) const {
+  const PrimId id = to.view.prim;
+  return id >= 0 && to.view == graph.Whole(id) && (graph[id].kind == PrimKind::kSource || IsWritten(to));
+}
+
 bool Builder::Write(const Value& to, const Value& value) {
-  if (to.view.prim < 0 || graph[to.view.prim].kind != PrimKind::kSource ||
-      to.view != graph.Whole(to.view.prim))
-    return false;
-  if (value.view.prim < 0 || !graph[value.view.prim].IsElementwise() || to.sizes() != value.sizes())
-    return false;
-  if (value.view != graph.Whole(value.view.prim) || to.dtype != value.dtype) return false;
-  graph.writes.push_back({value.view.prim, to.view.prim});
+  const PrimId old = to.view.prim, made = value.view.prim;
+  if (!CanWrite(to) || made < 0 || value.view != graph.Whole(made)) return false;
+  if (!graph[made].IsElementwise() || to.sizes() != value.sizes() || to.dtype != value.dtype) return false;
+  const auto before = std::ranges::find(graph.writes, old, &Graph::Write::value);
+  if (before != graph.writes.end()) {
+    before->value = made;
+  } else {
+    graph.writes.push_back({made, old});
+  }
+  for (NodeId id = 0; id < static_cast<NodeId>(values_.size()); ++id) {
+    for (size_t r = 0; r < values_[id].size(); ++r) {
+      View& view = values_[id][r].view;
+      if (view.prim == old && lies_in_source_({id, static_cast<int>(r)})) view.prim = made;
+    }
+  }
   return true;
 }
 

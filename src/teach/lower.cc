@@ -6,6 +6,7 @@
 #include "program/catalogue.h"
 #include "program/print.h"
 #include "teach/lowering.h"
+#include "teach/updates.h"
 
 namespace tritogen::teach {
 namespace {
@@ -66,7 +67,9 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
 class Lowering {
  public:
   Lowering(const Program& program, const LowerOptions& options)
-      : program_(program), names_(PrintedNames(program)), b_(options) {}
+      : program_(program), names_(PrintedNames(program)), b_(options) {
+    b_.lies_in_source_ = [this](NodeRef ref) { return SharesMemoryOfSource(ref); };
+  }
 
   std::optional<Graph> Run() {
     for (NodeId id = 0; id < static_cast<NodeId>(program_.nodes.size()); ++id) {
@@ -99,6 +102,7 @@ class Lowering {
     for (NodeId id : program_.updates) b_.graph.updates.push_back(b_.Get({id, 0}).view.prim);
     CopyWhereNothingIsComputed();
     b_.graph.RemoveUnused();
+    CopyWhatOthersRead(&b_.graph);
     b_.JoinAttention();
     return std::move(b_.graph);
   }

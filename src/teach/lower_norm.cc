@@ -87,6 +87,33 @@ bool IsOfProduct(const Builder& b, const View& view, int steps = 3) {
                      [&](const View& operand) { return IsOfProduct(b, operand, steps - 1); });
 }
 
+// Moves running statistics, where there are any, towards those of a batch with so many values in each
+// channel: first the mean, then the variance, which may be the same tensor. `results`: the call's, of which
+// the second is the batch's mean. False where they cannot be written to.
+bool MoveStatistics(Builder& b, std::string_view op, const BoundArgs& args, const Normalized& batch,
+                    int64_t values, std::vector<Value>* results) {
+  if (!b.HasTensor(args, "running_mean") || !b.HasTensor(args, "running_var")) return true;
+  const double count = static_cast<double>(values), momentum = AsNumber(args["momentum"]).value_or(0.1);
+  const bool functional = op == "_native_batch_norm_legit_functional";
+  if (!functional &&
+      (!b.CanWrite(b.Tensor(args, "running_mean")) || !b.CanWrite(b.Tensor(args, "running_var"))))
+    return false;
+  const std::vector<int64_t> flat = (*results)[1].sizes();
+  const Value variance =
+      b.Reshape(b.Op("mul", {batch.variance, count > 1 ? count / (count - 1) : INFINITY}), flat);
+  for (const auto& [name, of_batch] : {std::pair{"running_mean", (*results)[1]}, {"running_var", variance}}) {
+    const Value old = b.Tensor(args, name);
+    Value kept = b.Op("mul", {old, 1 - momentum}, of_batch.dtype), part = b.Op("mul", {of_batch, momentum});
+    const Value moved = b.Cast(b.Op("add", {kept, part}, of_batch.dtype), old.dtype);
+    if (functional) {
+      results->push_back(moved);
+    } else if (!b.Write(old, moved)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // With running statistics BatchNorm is an affine map per channel. In training it is a normalisation over all
 // but the channels, and moves the running statistics towards the batch's.
 bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
@@ -105,24 +132,12 @@ bool LowerBatchNorm(Builder& b, std::string_view op, const BoundArgs& args) {
     const std::vector<int64_t> flat = {x.sizes()[1]};
     std::vector<Value> results = {Affine(b, n.y, args, channel), b.Reshape(n.mean, flat),
                                   b.Reshape(n.rstd, flat)};
-    if (b.HasTensor(args, "running_mean") && b.HasTensor(args, "running_var")) {
-      const double count = static_cast<double>(x.view.numel() / x.sizes()[1]),
-                   momentum = AsNumber(args["momentum"]).value_or(0.1);
-      auto moved = [&](std::string_view name, const Value& batch) {
-        Value old = b.Tensor(args, name);
-        Value kept = b.Op("mul", {old, 1 - momentum}, batch.dtype), part = b.Op("mul", {batch, momentum});
-        return b.Cast(b.Op("add", {kept, part}, batch.dtype), old.dtype);
-      };
-      Value variance = b.Reshape(b.Op("mul", {n.variance, count > 1 ? count / (count - 1) : INFINITY}), flat);
-      Value mean = moved("running_mean", results[1]), spread = moved("running_var", variance);
-      if (op == "_native_batch_norm_legit_functional") {
-        results.push_back(mean);
-        results.push_back(spread);
-      } else if (!b.Write(b.Tensor(args, "running_mean"), mean) ||
-                 !b.Write(b.Tensor(args, "running_var"), spread)) {
-        return false;
-      }
-    }
+    if (!MoveStatistics(b, op, args, n, x.view.numel() / x.sizes()[1], &results)) return false;
+    // Weights that are statistics at the same time have moved before they are read.
+    const auto is_moved = [&](std::string_view name) {
+      return b.HasTensor(args, name) && b.IsWritten(b.Tensor(args, name));
+    };
+    if (is_moved("weight") || is_moved("bias")) results[0] = Affine(b, n.y, args, channel);
     b.Return(std::move(results));
     return true;
   }

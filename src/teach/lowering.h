@@ -87,8 +87,11 @@ class Builder {
   // of range goes nowhere. REQUIRES: for "store" that no two entries name one element.
   Value Scatter(std::string name, std::string how, const Value& start, const std::vector<Value>& index,
                 int64_t dim, const Value& entry);
-  // Puts a value into a parameter, buffer or input when everything is computed. False for what is none of
+  // Puts a value into a parameter, buffer or input. Whatever reads that from now on, through views of it or
+  // by itself, gets the value; what has read it before has read what was there. False for what is none of
   // these.
+  bool CanWrite(const Value& to) const;
+  bool IsWritten(const Value& value) const;  // into one of these
   bool Write(const Value& to, const Value& value);
   // One number everywhere.
   Value Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number);
@@ -172,6 +175,7 @@ class Builder {
   std::map<PrimId, double> fill_;           // floating-point tensors that hold one number throughout
   std::vector<std::vector<Value>> values_;  // by node, by result
   std::vector<Value> results_;
+  std::function<bool(NodeRef)> lies_in_source_;  // the way to it from an input leads through views alone
 };
 
 // What must hold of indices for there to be an element, joined: "({0} >= 0) & ({1} < 8)".

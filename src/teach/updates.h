@@ -9,6 +9,10 @@
 
 namespace tritogen::teach {
 
+// Turns writes into updates where another than the value reads what stood there, or the value has readers:
+// nobody knows yet which kernels these are in.
+void CopyWhatOthersRead(Graph* graph);
+
 // Turns updates of the graph into writes where that is so; others stay copies behind all kernels.
 void StoreUpdates(const std::vector<Group>& groups, Graph* graph);
 

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "teach/test_programs.h"
 
 namespace tritogen::teach {
@@ -68,6 +71,87 @@ TEST(Updates, AValueThatGoesToTwoPlacesIsCopiedToTheOther) {
   program.updates = {x, y};
   const std::string source = TeachFunction(program, true)[0].source;
   EXPECT_EQ(CountOf(source, ".copy_("), 1) << source;
+}
+
+// A batch norm in training, whose weight is `weight` where there is one.
+NodeId BatchNorm(Maker* m, NodeId x, NodeId mean, NodeId var, std::optional<NodeId> weight = {}) {
+  const Arg none{std::monostate{}};
+  return m->Op("aten::batch_norm",
+               {Ref(x), weight ? Ref(*weight) : none, none, Ref(mean), Ref(var), Arg{true}, Arg{0.1},
+                Arg{1e-5}, Arg{true}},
+               {16, 8});
+}
+
+struct NormInputs {
+  explicit NormInputs(Maker* m)
+      : x(m->Leaf(NodeKind::kInput, "x", {16, 8})),
+        mean(m->Leaf(NodeKind::kInput, "mean", {8})),
+        var(m->Leaf(NodeKind::kInput, "var", {8})) {}
+  NodeId x, mean, var;
+};
+
+TEST(Updates, StatisticsThatNobodyElseReadsAreStoredByTheirKernel) {
+  Maker m;
+  const NormInputs in(&m);
+  for (const Answer& answer : TeachFunction(m.Finish(BatchNorm(&m, in.x, in.mean, in.var)), true))
+    EXPECT_FALSE(Says(answer.source, "copy_(")) << answer.source;
+}
+
+TEST(Updates, WhoReadsStatisticsBeforeTheyMoveReadsOldOnes) {
+  Maker m;
+  const NormInputs in(&m);
+  const NodeId mul = m.Op("aten::mul.Tensor", {Ref(in.x), Ref(in.mean)}, {16, 8}),
+               norm = BatchNorm(&m, in.x, in.mean, in.var);
+  for (const Answer& answer :
+       TeachFunction(m.Finish(m.Op("aten::add.Tensor", {Ref(norm), Ref(mul)}, {16, 8})), true)) {
+    EXPECT_EQ(CountOf(answer.source, "mean.copy_("), 1) << answer.source;
+    EXPECT_FALSE(Says(answer.source, "var.copy_(")) << answer.source;
+  }
+}
+
+// What is read behind an update is the value that goes there, at whatever view of it.
+TEST(Updates, WhoReadsStatisticsBehindReadsNewOnes) {
+  for (const bool viewed : {false, true}) {
+    Maker m;
+    const NormInputs in(&m);
+    const NodeId view = m.Op("aten::view", {Ref(in.mean), Ints({1, 8})}, {1, 8}),
+                 norm = BatchNorm(&m, in.x, in.mean, in.var);
+    const NodeId mul = m.Op("aten::mul.Tensor", {Ref(norm), Ref(viewed ? view : in.mean)}, {16, 8});
+    const auto graph = Lower(m.Finish(mul), {});
+    ASSERT_EQ(graph->updates.size(), 1u);
+    const PrimId made = graph->outputs.back().prim;
+    EXPECT_EQ(graph->prims[graph->updates[0]].name, "mean");
+    EXPECT_EQ(std::ranges::count(graph->prims[graph->outputs[0].prim].operands, made, &View::prim), 1);
+  }
+}
+
+TEST(Updates, ACopyTakenBeforeKeepsWhatWasThere) {
+  Maker m;
+  const NormInputs in(&m);
+  const NodeId clone = m.Op("aten::clone", {Ref(in.mean)}, {8}), norm = BatchNorm(&m, in.x, in.mean, in.var);
+  const auto graph = Lower(m.Finish(m.Op("aten::mul.Tensor", {Ref(norm), Ref(clone)}, {16, 8})), {});
+  ASSERT_EQ(graph->updates.size(), 1u);
+  const PrimId made = graph->outputs.back().prim;
+  EXPECT_EQ(std::ranges::count(graph->prims[graph->outputs[0].prim].operands, made, &View::prim), 0);
+}
+
+// As PyTorch does it: both statistics move, then values are scaled.
+TEST(Updates, AWeightThatIsAStatisticHasMoved) {
+  Maker m;
+  const NormInputs in(&m);
+  const auto graph = Lower(m.Finish(BatchNorm(&m, in.x, in.mean, in.var, in.mean)), {});
+  ASSERT_EQ(graph->updates.size(), 1u);
+  const PrimId made = graph->outputs.back().prim;
+  EXPECT_EQ(std::ranges::count(graph->prims[graph->outputs[0].prim].operands, made, &View::prim), 1);
+}
+
+TEST(Updates, StatisticsThatMoveTwiceAreWrittenOnce) {
+  Maker m;
+  const NormInputs in(&m);
+  const NodeId other = m.Leaf(NodeKind::kInput, "other", {8});
+  const NodeId first = BatchNorm(&m, in.x, in.mean, in.var), second = BatchNorm(&m, first, in.mean, other);
+  const auto graph = Lower(m.Finish(second), {});
+  EXPECT_EQ(graph->writes.size() + graph->updates.size(), 3u);
 }
 
 }  // namespace

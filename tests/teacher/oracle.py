@@ -3,6 +3,7 @@
 A program is traced with a dispatch mode, teach_file writes candidates for it, and every candidate runs under Triton's
 interpreter on the CPU. Its outputs must agree with the program's in float64.
 """
+import copy
 import json
 import os
 import subprocess
@@ -205,11 +206,12 @@ def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5
                 if b.is_floating_point():
                     b.data.add_(0.1 * torch.rand_like(b))
         names = [f"x{i}" for i in range(len(inputs))] if len(inputs) > 1 else ["x"]
+        before = copy.deepcopy(inputs)  # the program may write into them
         program, want = trace(model, inputs, names)
         told = teach(program, source, entry, is_function, strict, count, fp32_precision)
         if show:
             print(told["printed"])
-        check_printed(told["printed"], model, inputs, want, folder)
+        check_printed(told["printed"], model, copy.deepcopy(before), want, folder)
         assert with_first in told["answers"][0]["source"], told["answers"][0]["source"]
         errors = {}
         for i, answer in enumerate(told["answers"]):
@@ -223,7 +225,9 @@ def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5
                 candidate.load_state_dict(model.state_dict())
                 candidate.train(model.training)
             with torch.no_grad():
-                errors[answer["strategy"]] = worst_error(candidate(*inputs), want)
+                given = copy.deepcopy(before)
+                got = candidate(*given)
+                errors[answer["strategy"]] = worst_error((got, given), (want, inputs))
         wrong = {k: e for k, e in errors.items() if not e <= tolerance}
         assert not wrong, f"wrong: {wrong}"
         return errors
