@@ -202,6 +202,20 @@ class Finder {
   std::vector<std::set<PrimId>> readers_;
 };
 
+// Scores are made by the kernel that weighs with them, so what another attention results in are none. Of two
+// such, the one with a softmax stays; else the later one.
+std::vector<Attention> OneForEachProduct(const std::vector<Attention>& all) {
+  std::vector<Attention> kept;
+  for (const Attention& one : all) {
+    const bool gives_way = std::ranges::any_of(all, [&](const Attention& other) {
+      return (other.scores == one.result && (one.plain || !other.plain)) ||
+             (other.result == one.scores && !other.plain && one.plain);
+    });
+    if (!gives_way) kept.push_back(one);
+  }
+  return kept;
+}
+
 }  // namespace
 
 PrimId ScoresBehind(const Graph& graph, PrimId id) {
@@ -232,7 +246,7 @@ std::vector<Attention> FindAttention(const Graph& graph) {
     if (SplitIntoAxes(found->weighed, {sizes.batch, sizes.m, graph[id].inner}))
       all.push_back(*std::move(found));
   }
-  return all;
+  return OneForEachProduct(all);
 }
 
 }  // namespace tritogen::teach

@@ -295,5 +295,20 @@ TEST(Attention, LimitsAreReadFromComparisons) {
   EXPECT_EQ(ChosenUpTo(graph, add(near, {score, query, key}, Dtype::kFloat32), 1, 8, 8, 2), std::nullopt);
 }
 
+// Queries that are scaled products could be the weights of an attention without a softmax, which the scores
+// would be the result of.
+TEST(Attention, OfQueriesThatAreAProductTakesThemAsTheyAre) {
+  Maker m;
+  const NodeId bias = m.Leaf(NodeKind::kInput, "bias", {25, 25}),
+               x = m.Leaf(NodeKind::kInput, "x", {5, 25, 25}), y = m.Leaf(NodeKind::kInput, "y", {5, 25, 25});
+  const NodeId queries = m.Op("aten::baddbmm", {Ref(bias), Ref(x), Ref(y)}, {5, 25, 25}),
+               attention =
+                   m.Op("aten::scaled_dot_product_attention", {Ref(queries), Ref(x), Ref(y)}, {5, 25, 25});
+  const auto answers = TeachFunction(m.Finish(attention), true);
+  ASSERT_FALSE(answers.empty());
+  EXPECT_EQ(CountOf(answers[0].source, "@triton.jit"), 2) << answers[0].source;
+  EXPECT_EQ(CountOf(answers[0].source, "tl.exp2("), 2) << answers[0].source;
+}
+
 }  // namespace
 }  // namespace tritogen::teach

@@ -25,6 +25,8 @@ ATTENTION = {
     "keys_repeated_for_heads": ("(2,8,2,16),(2,2,70,16),(8,1,1)", "(lambda k: (x @ k.transpose(-1, -2) * z.exp()).softmax(-1) @ k)(y.repeat_interleave(4, 1))"),
     "keys_of_all_heads": ("(2,5,1,16),(2,1,70,16)", "F.scaled_dot_product_attention(x, y.expand(2, 5, 70, 16), y.expand(2, 5, 70, 16))"),
     "keys_of_all_batches": ("(3,4,1,16),(1,4,70,16),(3,1,1,70)", "(x @ y.transpose(-1, -2) + z).softmax(-1) @ y"),
+    "queries_of_a_product": ("(25,25),(5,25,25),(5,25,25)", "F.scaled_dot_product_attention(torch.baddbmm(x, y, z, beta=2, alpha=3), y, z, is_causal=True)"),
+    "weights_of_an_attention": ("(2,20,16),(2,40,16),(2,40,40)", "F.scaled_dot_product_attention(x, y, z) * 2 @ y"),
     "own_softmax": ("(37,16),(29,16)", "(lambda e: (e / e.sum(-1, keepdim=True)) @ y)((lambda s: torch.exp(s - s.amax(-1, keepdim=True)))(x @ y.t()))"),
     "projected_heads": ("(2,17,24),(72,24)", "(lambda p: (p[0] @ p[1].transpose(-2, -1) * 8 ** -0.5).softmax(-1) @ p[2])((x @ y.t()).reshape(2, 17, 3, 3, 8).permute(2, 0, 3, 1, 4)).transpose(1, 2).reshape(2, 17, 24) + x"),
 }
