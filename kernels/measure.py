@@ -309,10 +309,14 @@ def excused(error, e, g, w):
 
 @triton.jit
 def errors_at(exact, eager, got, at, mask, rescues):
-    """What is expected there, what there is, and its error."""
+    """What is expected there, what there is, and its error: none below the declared precision's smallest normal number."""
     e = tl.load(exact + at, mask=mask, other=0.0)
     g = tl.load(got + at, mask=mask, other=0.0).to(tl.float64)
     error = error_of(e, g)
+    if eager.dtype.element_ty == tl.float64:
+        error = tl.where(error <= TINY, 0.0, error)
+    elif eager.dtype.element_ty != tl.float16:
+        error = tl.where(error <= TINY32, 0.0, error)
     if rescues:
         error = excused(error, e, g, tl.load(eager + at, mask=mask, other=0.0).to(tl.float64))
     return e, g, error

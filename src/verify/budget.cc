@@ -65,7 +65,15 @@ Expectation::Rule Expectation::RuleFor(at::ScalarType dtype) {
   const double multiple = narrow ? kNarrowMultiple : kMultiple, unit = UnitRoundoff(dtype),
                floor = (narrow ? 2 : 16) * unit;
   const double share = std::min(4 * std::sqrt(unit), kMostColumnShare);
-  return {multiple, floor, narrow ? 1e-2 : 1e-4, unit > 0 ? share / floor : 0, {4 * multiple, share, floor}};
+  const double least = dtype == at::kDouble                            ? std::numeric_limits<double>::min()
+                       : dtype == at::kFloat || dtype == at::kBFloat16 ? std::numeric_limits<float>::min()
+                                                                       : 0;
+  return {multiple,
+          floor,
+          narrow ? 1e-2 : 1e-4,
+          unit > 0 ? share / floor : 0,
+          least,
+          {4 * multiple, share, floor}};
 }
 
 Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
@@ -74,7 +82,7 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
 
 Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
                          const std::vector<at::Tensor>& wobbles, const at::Tensor& base, Way way)
-    : dtype_(eager.scalar_type()), way_(way) {
+    : dtype_(eager.scalar_type()), least_(RuleFor(dtype_).least), way_(way) {
   TRITOGEN_CHECK(exact.sizes() == eager.sizes());
   if (!at::isFloatingType(dtype_)) {
     exact_ = exact.to(dtype_).contiguous();
@@ -256,9 +264,11 @@ double Expectation::ErrorAt(int64_t index, double got) const {
   return ErrorBetween(e, got);
 }
 
-double Expectation::ErrorBetween(double exact, double got) {
+double Expectation::ErrorBetween(double exact, double got) const {
   if (!std::isfinite(exact)) return SamePattern(got, exact) ? 0 : kInfinity;
-  return std::isfinite(got) ? std::abs(got - exact) : kInfinity;
+  if (!std::isfinite(got)) return kInfinity;
+  const double error = std::abs(got - exact);
+  return error <= least_ ? 0 : error;
 }
 
 PendingComparison Expectation::CompareLater(const at::Tensor& got) const {

@@ -129,6 +129,9 @@ class Expectation {
     double floor;
     double allclose;  // KernelBench's tolerance
     double gap;       // between fills and the rest: beside less, nearly half of the digits count anyway
+    // Absolute: numbers below the smallest normal one are what hardware makes of them, zero for some. Of
+    // dtypes whose own such numbers programs are full of there is no such thing.
+    double least;
     ColumnBudget::Rule column;
   };
   static Rule RuleFor(at::ScalarType dtype);
@@ -172,8 +175,8 @@ class Expectation {
   Comparison Finish(const double* result) const;
   void Judge(double worst, double rms, Comparison* result) const;
   Comparison CompareIntegers(const at::Tensor& got) const;
-  double ErrorAt(int64_t index, double got) const;       // absolute
-  static double ErrorBetween(double exact, double got);  // absolute; infinite where NaN or Inf do not match
+  double ErrorAt(int64_t index, double got) const;      // absolute
+  double ErrorBetween(double exact, double got) const;  // absolute; infinite where NaN or Inf do not match
 
   friend class PendingComparison;
 
@@ -181,6 +184,7 @@ class Expectation {
   at::Tensor eager_;  // contiguous; floating and kLoops: double, and only when NaN or Inf are elsewhere than
                       // in exact; one element of no meaning after Slim
   at::ScalarType dtype_;
+  double least_ = 0;  // Rule::least
   int64_t row_length_ = 1;
   ColumnBudget columns_;
   Way way_ = Way::kLoops;

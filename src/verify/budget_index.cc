@@ -18,8 +18,9 @@ struct IndexOp {
   std::string_view op;
   size_t result;         // which result holds the indices
   bool dim_may_be_none;  // then the tensor is flattened
+  bool so_far = false;
 };
-constexpr std::array<IndexOp, 9> kIndexOps = {{
+constexpr std::array<IndexOp, 11> kIndexOps = {{
     {"aten::argmax", 0, true},
     {"aten::argmin", 0, true},
     {"aten::max.dim", 1, false},
@@ -29,6 +30,8 @@ constexpr std::array<IndexOp, 9> kIndexOps = {{
     {"aten::sort.stable", 1, false},
     {"aten::argsort", 0, false},
     {"aten::argsort.stable", 0, false},
+    {"aten::cummax", 1, false, true},
+    {"aten::cummin", 1, false, true},
 }};
 
 std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, TensorId output) {
@@ -46,7 +49,7 @@ std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, Tens
     if (row->dim_may_be_none) return IndexSource{self->id, std::nullopt};
     return IndexSource{self->id, rank - 1};  // the default of topk, sort and argsort
   }
-  return IndexSource{self->id, *number < 0 ? *number + rank : *number};
+  return IndexSource{self->id, *number < 0 ? *number + rank : *number, row->so_far};
 }
 
 }  // namespace
@@ -88,7 +91,7 @@ Comparison CompareIndices(const IndexSource& source, const Expectation& values, 
       seen.assign(length, false);
       for (int64_t k = 0; k < per_slice; ++k) {
         const int64_t at = (o * per_slice + k) * inner + i;
-        const bool valid = h[at] >= 0 && h[at] < length && !seen[h[at]];
+        const bool valid = h[at] >= 0 && h[at] < length && (source.so_far ? h[at] <= k : !seen[h[at]]);
         double error = std::numeric_limits<double>::infinity(), allowed = 0;
         if (valid) {
           seen[h[at]] = true;

@@ -1,5 +1,5 @@
-// Outputs that are indices into something that was computed (argmax, topk, sort): where two candidates for
-// the place tie within rounding, either index is right.
+// Outputs that are indices into something that was computed (argmax, topk, sort, cummax): where two
+// candidates for the place tie within rounding, either index is right.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,7 @@ namespace tritogen {
 struct IndexSource {
   TensorId values = kNoTensor;
   std::optional<int64_t> dim;  // nothing: into the flattened tensor
+  bool so_far = false;         // of the elements up to each place (cummax): there may be the same often
 };
 
 // What the tensor `output` of the reference indexes; nothing when it does not come straight from such an
@@ -20,7 +21,7 @@ struct IndexSource {
 std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output);
 
 // Judges indices by the values they point at: each must be within the budget of the value that the expected
-// index points at, and no index may come twice in one slice.
+// index points at, and no index may come twice in one slice, or, of elements so far, speak of a later one.
 Comparison CompareIndices(const IndexSource& source, const Expectation& values, const Expectation& indices,
                           const at::Tensor& got);
 

@@ -39,6 +39,21 @@ TEST(Indices, NoIndexTwice) {
   EXPECT_FALSE(Judge(x, 1, want, at::tensor({1, 1}, at::kLong).view({1, 2})).ok);
 }
 
+TEST(Indices, OfElementsSoFarComeOftenButNoneTooEarly) {
+  const at::Tensor x = at::tensor({2.0f, 5.0f, 5.0f, 4.0f}).view({1, 4});
+  const at::Tensor want = std::get<1>(at::cummax(x, 1));
+  const auto is_right = [&](const std::vector<int64_t>& got) {
+    return CompareIndices({0, 1, true}, Expectation(x.to(at::kDouble), x, {}), Expectation(want, want, {}),
+                          at::tensor(got, at::kLong).view({1, 4}))
+        .ok;
+  };
+  EXPECT_TRUE(is_right({0, 1, 2, 2}));
+  EXPECT_TRUE(is_right({0, 1, 1, 1}));
+  EXPECT_FALSE(is_right({0, 2, 2, 2})) << "a later element";
+  EXPECT_FALSE(is_right({0, 1, 2, 3})) << "a smaller one";
+  EXPECT_FALSE(is_right({0, 1, 2, -1}));
+}
+
 TEST(Indices, SourceIsFoundBehindACast) {
   Plan plan;
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt64, Dtype::kInt32}) {

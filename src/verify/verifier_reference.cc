@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
+#include "verify/partial_range.h"
 #include "verify/verifier_calls.h"
 
 namespace tritogen {
@@ -16,6 +19,11 @@ constexpr double kShareOfCut = 4 / Expectation::kMultiple;
 
 ReplayOptions InFloat64(ReplayOptions options) {
   options.in_float64 = true;
+  return options;
+}
+
+ReplayOptions Probing(ReplayOptions options, std::vector<Probe>* probes) {
+  options.probes = probes;
   return options;
 }
 
@@ -98,8 +106,9 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline, s
     : task_(task),
       plan_(CallsInARow(WithIndexedOutputs(task.plan, task.index_sources), calls)),
       options_(ReferenceOptionsFor(task.options, deadline)),
+      range_probes_(task.spares_memory ? std::vector<Probe>() : RangeProbes(plan_)),
       eager_(plan_, options_),
-      exact_(plan_, InFloat64(options_)) {
+      exact_(plan_, Probing(InFloat64(options_), &range_probes_)) {
   const int wobbles = options_.on_gpu ? kWobblesOnGpu : kWobbles;
   for (int i = 0; i < wobbles && !task.spares_memory; ++i) {
     wobbles_.push_back(std::make_unique<Replayer>(plan_, InFloat64(options_)));
@@ -152,6 +161,15 @@ std::optional<ReplayFailure> ReferenceRuns::RunEager(const TensorList& inputs, u
 std::optional<ReplayFailure> ReferenceRuns::RunExact(const TensorList& inputs, uint64_t seed,
                                                      TensorList* outputs) {
   return exact_.Run(ToDouble(inputs), seed, outputs);
+}
+
+bool ReferenceRuns::LeftRange() {
+  bool left = false;
+  for (Probe& probe : range_probes_) {
+    left = left || OrderLeavesRange(plan_, probe);
+    probe.seen.reset();
+  }
+  return left;
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,

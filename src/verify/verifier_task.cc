@@ -67,9 +67,17 @@ int64_t BytesOf(const Trial& trial) {
   return bytes;
 }
 
-bool BreaksDown(const Trial& trial) {
+std::vector<const Expectation*> ExpectationsOf(const Trial& trial) {
   std::vector<const Expectation*> expectations;
-  for (const OutputCheck& check : trial.outputs) expectations.push_back(&check.expected);
+  for (const OutputCheck& check : trial.outputs) {
+    expectations.push_back(&check.expected);
+    if (check.indexed) expectations.push_back(&*check.indexed);
+  }
+  return expectations;
+}
+
+bool BreaksDown(const Trial& trial) {
+  const std::vector<const Expectation*> expectations = ExpectationsOf(trial);
   Expectation::Fetch(expectations);
   return std::any_of(expectations.begin(), expectations.end(),
                      [](const Expectation* e) { return e->broken() > 0; });

@@ -183,6 +183,8 @@ struct Task::Impl {
 
 // Of inputs and expected values, kept or not.
 int64_t BytesOf(const Trial& trial);
+// What is expected of all outputs, and of what index outputs point into.
+std::vector<const Expectation*> ExpectationsOf(const Trial& trial);
 // Some element that is expected is NaN or Inf where it is not for generated inputs. A GPU is waited for.
 bool BreaksDown(const Trial& trial);
 

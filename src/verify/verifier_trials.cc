@@ -33,8 +33,9 @@ bool IsGenerated(const Trial& trial) {
 std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
   std::vector<const Expectation*> expectations;
   for (const auto& trial : trials) {
-    for (size_t i = 0; trial && i < trial->outputs.size(); ++i)
-      expectations.push_back(&trial->outputs[i].expected);
+    if (!trial) continue;
+    const auto of_trial = ExpectationsOf(*trial);
+    expectations.insert(expectations.end(), of_trial.begin(), of_trial.end());
   }
   Expectation::Fetch(expectations);
   std::vector<bool> breaks;

@@ -8,6 +8,7 @@ tolerances: norms with the statistics of uniform inputs, means in place of atten
 from __future__ import annotations
 
 from cases_edges import CASES as EDGE_CASES
+from cases_order import CASES as ORDER_CASES
 from templates import Candidate, forward, model, torch_only
 
 ROW_KERNELS = '''
@@ -377,4 +378,5 @@ CASES: dict[str, tuple] = {
     **statistics_cases(),
     **index_cases(),
     **EDGE_CASES,
+    **ORDER_CASES,
 }

@@ -1,0 +1,117 @@
+#include "verify/partial_range.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "plan/visit.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+// Powers of two between which numbers have all their places, as partial results are computed.
+struct Exponents {
+  double least, most;
+};
+
+Exponents RangeOf(Dtype dtype) {
+  return dtype == Dtype::kFloat64 ? Exponents{-1022, 1024} : Exponents{-126, 128};
+}
+
+enum class Kind { kNone, kProduct, kPrefixes, kSquares };
+
+Kind KindOf(const AtenStep& step) {
+  constexpr std::array<std::string_view, 4> kSquares = {"aten::var", "aten::std", "aten::var_mean",
+                                                        "aten::std_mean"};
+  const std::string_view op = WithoutOverload(step.op);
+  if (op == "aten::prod") return Kind::kProduct;
+  if (op == "aten::cumprod") return Kind::kPrefixes;
+  return std::ranges::count(kSquares, op) > 0 ? Kind::kSquares : Kind::kNone;
+}
+
+// What a reduction names; empty: all.
+std::vector<int64_t> Dims(const AtenStep& step) {
+  std::vector<int64_t> dims;
+  const Value* dim = FindArgument(step, "dim");
+  if (dim == nullptr) return dims;
+  if (const auto* one = std::get_if<int64_t>(&dim->v)) dims.push_back(*one);
+  if (const auto* list = std::get_if<Value::List>(&dim->v)) {
+    for (const Value& value : *list) {
+      if (const auto* one = std::get_if<int64_t>(&value.v)) dims.push_back(*one);
+    }
+  }
+  return dims;
+}
+
+// Zeros, NaN and Inf are what they are in any order; they count as 1.
+at::Tensor Logarithms(const at::Tensor& x) {
+  const at::Tensor size = x.abs();
+  return at::where((size > 0).logical_and(size.isfinite()), size, 1.0).log2();
+}
+
+// The large numbers first, or the small ones: with all of either a product is as far away as any order brings
+// it. What ends below the range anyway is next to zero in every order.
+bool ProductLeaves(const at::Tensor& x, const std::vector<int64_t>& dims, Exponents range) {
+  const bool all = dims.empty();
+  const at::Tensor line = all ? x.flatten() : x, log = Logarithms(line);
+  const int64_t dim = all ? 0 : dims[0];
+  const at::Tensor up = log.clamp_min(0).sum(dim), down = log.clamp_max(0).sum(dim);
+  const at::Tensor lost =
+      (down < range.least).logical_and((up + down) > range.least).logical_and(line.ne(0).all(dim));
+  return (up > range.most).logical_or(lost).any().item<bool>();
+}
+
+// Of a line's partial products any stretch may be made by itself.
+bool PrefixesLeave(const at::Tensor& x, int64_t dim, Exponents range) {
+  const at::Tensor prefix = Logarithms(x).cumsum(dim);
+  const at::Tensor lowest = std::get<0>(prefix.cummin(dim)).clamp_max(0),
+                   highest = std::get<0>(prefix.cummax(dim)).clamp_min(0);
+  const at::Tensor fell = std::get<0>((highest - prefix).cummax(dim)) > -range.least;
+  const at::Tensor lost = fell.logical_and(prefix > range.least).logical_and(x.eq(0).cumsum(dim).eq(0));
+  return ((prefix - lowest) > range.most).logical_or(lost).any().item<bool>();
+}
+
+bool SquaresLeave(const at::Tensor& x, const std::vector<int64_t>& dims, Exponents range) {
+  std::optional<at::IntArrayRef> over;
+  if (!dims.empty()) over = dims;
+  const at::Tensor sum = (x - x.mean(over, /*keepdim=*/true)).square().sum(over);
+  return sum.isfinite().logical_and(sum.log2() > range.most).any().item<bool>();
+}
+
+}  // namespace
+
+std::vector<Probe> RangeProbes(const Plan& plan) {
+  std::vector<Probe> probes;
+  for (const Step& step : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr || KindOf(*aten) == Kind::kNone || aten->args.empty()) continue;
+    const auto* self = std::get_if<TensorRef>(&aten->args[0].v);
+    if (self == nullptr || !IsFloating(plan.tensors[self->id].dtype)) continue;
+    probes.push_back({aten, self->id, {}, {}});
+  }
+  return probes;
+}
+
+bool OrderLeavesRange(const Plan& plan, const Probe& probe) {
+  const at::Tensor& x = probe.seen;
+  if (!x.defined() || x.numel() == 0 || x.dim() == 0) return false;
+  const Exponents range = RangeOf(plan.tensors[probe.step->outs.at(0)].dtype);
+  const std::vector<int64_t> dims = Dims(*probe.step);
+  switch (KindOf(*probe.step)) {
+    case Kind::kProduct:
+      return ProductLeaves(x, dims, range);
+    case Kind::kPrefixes:
+      return !dims.empty() && PrefixesLeave(x, dims[0], range);
+    case Kind::kSquares:
+      return SquaresLeave(x, dims, range);
+    case Kind::kNone:
+      break;
+  }
+  return false;
+}
+
+}  // namespace tritogen
