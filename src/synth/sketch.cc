@@ -55,11 +55,13 @@ std::string AddStep(Sketch* sketch, SketchStep step, const std::set<std::string,
     step.results.push_back(static_cast<int>(sketch->tensors.size()));
     const int rank = static_cast<int>(step.shapes.results[r].size());
     const Dtype dtype = ResultDtype(*sketch, step, r);
+    // Of equal values either index is right, however exactly they are known.
+    const bool index = step.row->DtypeOf(static_cast<int>(r)) == Dtypes::kIndex;
     sketch->tensors.push_back({.rank = rank,
                                .dtype = dtype,
                                .step = number,
                                .result = static_cast<int>(r),
-                               .exact = exact && (step.row->selects || !IsFloating(dtype))});
+                               .exact = exact && !index && (step.row->selects || !IsFloating(dtype))});
   }
   sketch->steps.push_back(std::move(step));
   return "";

@@ -227,6 +227,24 @@ TEST(Sketch, ComparisonsAndTheLikeTakeNothingThatWasRounded) {
   EXPECT_GT(exact_results, 300);
 }
 
+// argsort(x) ^ 1 has no answer where x has two equal values.
+TEST(Sketch, NothingIsComputedOfIndices) {
+  SketchOptions options;
+  options.operators = OperatorsNamed("sort,argsort,cummin,max.dim,bitwise_xor,bitwise_not,flip,transpose");
+  int indices = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SplitMix random(seed);
+    const Sketch sketch = DrawSketch(options, 5, &random);
+    for (const SketchTensor& tensor : sketch.tensors) {
+      if (tensor.step < 0 || sketch.steps[tensor.step].row->DtypeOf(tensor.result) != Dtypes::kIndex)
+        continue;
+      ++indices;
+      EXPECT_EQ(tensor.uses, 0) << seed;
+    }
+  }
+  EXPECT_GT(indices, 200);
+}
+
 TEST(Sketch, WeightsOfRecurrentLayersAreSmallSoThatLongOnesAreNotChaotic) {
   SketchOptions options;
   for (const char* name : {"rnn_tanh", "rnn_relu", "gru", "lstm"}) {
