@@ -82,6 +82,8 @@ def _look_up(function: Any) -> Traits:
         parts = _foreign(function)
     elif name.startswith(("aten::upsample_", "aten::_upsample_")):
         parts = _plain_upsample(function) if name.endswith(".vec") else None
+    elif function is aten.dropout.default:
+        parts = _dropout
     elif name.startswith("aten::_foreach_") and not schema.returns:
         parts = decompositions.on_each(function)  # a step says by its results what it writes
     elif function._can_decompose() and name.removeprefix("aten::") not in _WHOLE:
@@ -107,6 +109,11 @@ def _plain_upsample(function: Any) -> Callable[..., Any]:
     """interpolate(…) becomes the operator that runs, by C++; decompose() would take Python's, down to single reads."""
     key = torch._C.DispatchKey.CompositeImplicitAutograd
     return lambda *args, **kwargs: function._op_dk(key, *args, **kwargs)
+
+
+def _dropout(input: torch.Tensor, p: float, train: bool) -> torch.Tensor:
+    """What drops nothing gives its argument itself, as C++ does; decompose() would take Python's, which copies it."""
+    return aten.dropout.default.decompose(input, p, train) if train and p > 0 else input
 
 
 def _foreign(function: Any) -> Callable[..., Any]:

@@ -42,6 +42,11 @@ def test_checks_of_pytorchs_own_layers_are_taken_as_passed() -> None:
     assert ops(plan_of(record("x = torch.linalg.solve(x, x)"))["run"]) == ["_linalg_solve_ex", "add.Tensor"]
 
 
+def test_dropout_that_drops_nothing_gives_its_argument_itself() -> None:
+    for call in ("dropout(x, 0.5, training=False)", "dropout(x, 0.0)", "alpha_dropout(x, 0.5, False)"):
+        assert ops(plan_of(record(f"x = torch.nn.functional.{call}"))["run"]) == ["add.Tensor"], call
+
+
 def test_host_reads_of_state_are_rejected_since_others_choose_its_values() -> None:
     text = """
 class Model(nn.Module):
