@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "verify/inner_noise.h"
 #include "verify/partial_range.h"
 #include "verify/verifier_calls.h"
 
@@ -206,17 +207,32 @@ MovedRuns::MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOpti
     : task_(task),
       deadline_(deadline),
       options_(options),
-      eager_(task.plan, ReferenceOptionsFor(task.options, deadline)) {}
+      inner_(options.inside ? InnerProbes(task.plan) : std::vector<Probe>()),
+      eager_(task.plan, Probing(ReferenceOptionsFor(task.options, deadline), &inner_)) {}
 
 std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
   return SetUp(task_, task_.plan, bindings, &eager_);
+}
+
+std::optional<ReplayFailure> MovedRuns::MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
+                                                  bool exact_inputs) {
+  if (inner_.empty()) return std::nullopt;
+  const bool seen = std::ranges::any_of(inner_, [](const Probe& probe) { return probe.seen.defined(); });
+  if (!seen) {
+    TensorList unused;
+    if (auto failure = eager_.Run(Given(task_, inputs), seed, &unused)) return failure;
+  }
+  // What the eager program shows is in float32: of exact inputs the second run is the first that moves any.
+  MoveInside(SubSeed(seed, stream), exact_inputs, &inner_);
+  return std::nullopt;
 }
 
 std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs, uint64_t seed,
                                             bool exact_inputs, TensorList* outputs) {
   const size_t stream = kWobbles + static_cast<size_t>(number);
   ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
-  options.probes = options_.probes;
+  if (auto failure = MoveInner(inputs, seed, stream, exact_inputs)) return failure;
+  options.probes = options_.inside ? &inner_ : options_.probes;
   Replayer exact(task_.plan,
                  task_.cuts_factors ? WithFactorsCut(options, SubSeed(seed, stream)) : InFloat64(options));
   auto failure =

@@ -60,6 +60,7 @@ class ReferenceRuns {
 struct MovedOptions {
   double times = 1;  // so far are inputs and weights moved, in halves of their last places
   std::vector<Probe>* probes = nullptr;  // ReplayOptions::probes
+  bool inside = false;  // what honest programs round inside moves, too (verify/inner_noise.h); without probes
 };
 
 // More runs in fp64 with inputs and weights moved, numbered, unlike those of ReferenceRuns.
@@ -74,7 +75,12 @@ class MovedRuns {
  private:
   const Task::Impl& task_;
   const Deadline& deadline_;
+  // Moves what is inside, where inputs move.
+  std::optional<ReplayFailure> MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
+                                         bool exact_inputs);
+
   const MovedOptions options_;
+  std::vector<Probe> inner_;
   Replayer eager_;  // whose weights are moved
 };
 

@@ -48,7 +48,7 @@ bool SecondLook::Make(const Trial& trial) {
 }
 
 bool SecondLook::Widen(const Trial& trial, const Deadline& deadline, const std::vector<size_t>& outputs_of) {
-  MovedRuns runs(task_, deadline);
+  MovedRuns runs(task_, deadline, {.inside = true});
   if (runs.Setup(*bindings_)) return false;
   const bool exact_inputs = trial.distribution == Distribution::kBinary;
   for (int number = 0; number < kMoreRuns; ++number) {

@@ -1,0 +1,69 @@
+#include "verify/inner_noise.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "plan/visit.h"
+#include "verify/budget.h"
+#include "verify/inputs.h"
+#include "verify/random.h"
+#include "verify/work.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+constexpr size_t kKey = 1;  // among the arguments of attention
+
+bool IsStatistic(const AtenStep& step) {
+  constexpr std::array<std::string_view, 11> kOps = {
+      "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",    "aten::native_group_norm",
+      "aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm", "aten::var",
+      "aten::std",        "aten::var_mean",          "aten::std_mean"};
+  return std::ranges::count(kOps, WithoutOverload(step.op)) > 0;
+}
+
+// Memory whose values the trials and the settings of weights move.
+std::set<StorageId> MovedAnyway(const Plan& plan) {
+  std::set<StorageId> storages;
+  for (const TensorId id : TensorLeaves(plan.inputs)) storages.insert(plan.tensors[id].storage);
+  for (const StateEntry& entry : plan.state) storages.insert(plan.tensors[entry.tensor].storage);
+  return storages;
+}
+
+}  // namespace
+
+std::vector<Probe> InnerProbes(const Plan& plan) {
+  const std::set<StorageId> moved = MovedAnyway(plan);
+  std::vector<Probe> probes;
+  for (const Step& step : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr || (!IsStatistic(*aten) && !IsAttention(*aten))) continue;
+    const size_t at = IsAttention(*aten) ? kKey : 0;
+    const auto* tensor = at < aten->args.size() ? std::get_if<TensorRef>(&aten->args[at].v) : nullptr;
+    if (tensor == nullptr || plan.tensors[tensor->id].dtype != Dtype::kFloat32) continue;
+    if (at == 0 && moved.contains(plan.tensors[tensor->id].storage)) continue;
+    probes.push_back({aten, tensor->id, {}, {}});
+  }
+  return probes;
+}
+
+void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
+  const double unit = UnitRoundoff(at::kFloat);
+  for (Probe& probe : *probes) {
+    probe.nudge.reset();
+    if (!probe.seen.defined() || probe.seen.dim() == 0) continue;
+    std::vector<int64_t> sizes = probe.seen.sizes().vec();
+    if (IsAttention(*probe.step)) sizes.back() = 1;
+    const Random random(SubSeed(seed, probe.argument), probe.seen.device());
+    const at::Tensor whole = probe.seen.to(at::kDouble);
+    probe.nudge = whole * random.Uniform(sizes, -unit, unit);
+    if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
+  }
+}
+
+}  // namespace tritogen

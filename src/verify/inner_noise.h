@@ -1,0 +1,22 @@
+// What honest programs round where moved inputs show nothing: statistics of values that were computed, or of
+// copies of one value, hang on the last places of these; and scores of attention are rounded as numbers of
+// their size, whatever the terms are that they are sums of.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "verify/replay.h"
+
+namespace tritogen {
+
+// At what norms and variances of forward are given, but for its inputs and state, which move anyway; and at
+// the keys of attention. Of float32 alone.
+std::vector<Probe> InnerProbes(const Plan& plan);
+
+// Moves each by at most half a unit in its last place, keys all numbers of one alike: so do all scores that
+// it takes part in. `probes`: with what they saw in a run. `rounded_only`: nothing that float32 holds, where
+// inputs are exact and some numbers are what they are in every program.
+void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes);
+
+}  // namespace tritogen

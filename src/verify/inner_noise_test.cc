@@ -1,0 +1,48 @@
+#include "verify/inner_noise.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "verify/test_builder.h"
+
+namespace tritogen {
+namespace {
+
+TEST(InnerNoise, IsWhereStatisticsAreOfComputedValues) {
+  Builder b;
+  const TensorId x = b.Input({4, 8}), y = b.Tensor({4, 8}), of_input = b.Tensor({4, 8}), z = b.Tensor({4, 8});
+  b.Call("aten::exp", {x}, {y});
+  b.Call("aten::layer_norm", {x}, {of_input});
+  b.Call("aten::layer_norm", {y}, {z});
+  b.Call("aten::scaled_dot_product_attention", {x, x, x}, {b.Tensor({4, 8})});
+  const Plan plan = b.Return(z);
+  const std::vector<Probe> probes = InnerProbes(plan);
+  ASSERT_EQ(probes.size(), 2u);
+  EXPECT_EQ(probes[0].argument, y);
+  EXPECT_EQ(probes[1].step->op, "aten::scaled_dot_product_attention");
+  EXPECT_EQ(probes[1].argument, x) << "scores are rounded although keys are an input";
+}
+
+TEST(InnerNoise, IsHalfAUnitInTheLastPlaceAtMost) {
+  Builder b;
+  const TensorId x = b.Input({4, 8}), y = b.Tensor({4, 8}), z = b.Tensor({4, 8});
+  b.Call("aten::exp", {x}, {y});
+  b.Call("aten::layer_norm", {y}, {z});
+  b.Call("aten::scaled_dot_product_attention", {y, y, y}, {b.Tensor({4, 8})});
+  const Plan plan = b.Return(z);
+  std::vector<Probe> probes = InnerProbes(plan);
+  ASSERT_EQ(probes.size(), 2u);
+  for (Probe& probe : probes) probe.seen = at::rand({4, 8}, at::kDouble) + 1;
+  probes[0].seen[1][2] = 3;
+  MoveInside(7, /*rounded_only=*/true, &probes);
+  EXPECT_EQ(probes[0].nudge[1][2].item<double>(), 0);
+  MoveInside(7, /*rounded_only=*/false, &probes);
+  EXPECT_NE(probes[0].nudge[1][2].item<double>(), 0);
+  const at::Tensor relative = probes[0].nudge / probes[0].seen, of_keys = probes[1].nudge / probes[1].seen;
+  EXPECT_LE(relative.abs().max().item<double>(), 0x1p-24);
+  EXPECT_GT(relative.abs().max().item<double>(), 0x1p-26);
+  EXPECT_TRUE(of_keys.allclose(of_keys.narrow(1, 0, 1).expand({4, 8}))) << "all numbers of a key alike";
+}
+
+}  // namespace
+}  // namespace tritogen
