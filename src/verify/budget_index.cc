@@ -99,7 +99,7 @@ Comparison CompareIndices(const IndexSource& source, const Expectation& values, 
                         chosen = (o * length + h[at]) * inner + i;
           error =
               h[at] == w[at] || data[expected] == data[chosen] ? 0 : std::abs(data[expected] - data[chosen]);
-          if (error > 0) allowed = values.AllowedAt(expected);
+          if (error > 0) allowed = std::max(values.AllowedAt(expected), values.least());
         }
         if (error <= allowed) continue;
         result.ok = false;

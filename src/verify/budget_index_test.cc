@@ -32,6 +32,17 @@ TEST(Indices, AlongAnInnerDimensionAndFlattened) {
   EXPECT_FALSE(Judge(x, std::nullopt, at::argmax(x), at::argmin(x)).ok);
 }
 
+TEST(Indices, WhatFloat32HardlyHasIsEqual) {
+  const at::Tensor exact = at::tensor({1e-52, 3e-50, 2e-50}, at::kDouble);
+  const at::Tensor want = at::argsort(exact), got = at::tensor({2, 0, 1}, at::kLong);
+  const auto is_right = [&](at::ScalarType dtype) {
+    const at::Tensor eager = at::full({3}, NAN, dtype);  // whose error says nothing
+    return CompareIndices({0, 0}, Expectation(exact, eager, {}), Expectation(want, want, {}), got).ok;
+  };
+  EXPECT_TRUE(is_right(at::kFloat));
+  EXPECT_FALSE(is_right(at::kDouble));
+}
+
 TEST(Indices, NoIndexTwice) {
   const at::Tensor x = at::tensor({3.0f, 3.0f, 3.0f, 1.0f}).view({1, 4});
   const at::Tensor want = std::get<1>(at::topk(x, 2, 1));

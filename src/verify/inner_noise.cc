@@ -46,7 +46,8 @@ std::vector<Probe> InnerProbes(const Plan& plan) {
     const size_t at = IsAttention(*aten) ? kKey : 0;
     const auto* tensor = at < aten->args.size() ? std::get_if<TensorRef>(&aten->args[at].v) : nullptr;
     if (tensor == nullptr || plan.tensors[tensor->id].dtype != Dtype::kFloat32) continue;
-    if (at == 0 && moved.contains(plan.tensors[tensor->id].storage)) continue;
+    const TensorMeta& meta = plan.tensors[tensor->id];
+    if (at == 0 && moved.contains(meta.storage) && meta.HoldsEachElement()) continue;
     probes.push_back({aten, tensor->id, {}, {}});
   }
   return probes;

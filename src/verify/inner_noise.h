@@ -10,8 +10,8 @@
 
 namespace tritogen {
 
-// At what norms and variances of forward are given, but for its inputs and state, which move anyway; and at
-// the keys of attention. Of float32 alone.
+// At what norms and variances of forward are given, but for inputs and state, whose elements move anyway (not
+// by themselves where expand shows one often); and at the keys of attention. Of float32 alone.
 std::vector<Probe> InnerProbes(const Plan& plan);
 
 // Moves each by at most half a unit in its last place, keys all numbers of one alike: so do all scores that

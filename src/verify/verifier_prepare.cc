@@ -12,6 +12,7 @@
 #include "plan/visit.h"
 #include "verify/device_errors.h"
 #include "verify/gpu.h"
+#include "verify/inner_noise.h"
 #include "verify/sensitivity.h"
 #include "verify/verifier_calls.h"
 #include "verify/verifier_task.h"
@@ -117,6 +118,7 @@ void Inspect(Task::Impl* task) {
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
   }
+  task->moves_inside = !InnerProbes(plan).empty();
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
   for (TensorId id : TensorLeaves(plan.inputs))
     task->searched.push_back(searched.contains(plan.tensors[id].storage));

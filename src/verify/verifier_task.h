@@ -137,6 +137,7 @@ struct Task::Impl {
   bool cuts_factors = false;    // the contract is TF32, and there is something that it allows to be cut
   bool draws_random = false;    // forward draws random numbers
   bool orders_freely = false;   // forward sorts, and PyTorch leaves open in which order equal values come
+  bool moves_inside = false;    // a second look moves more than inputs and weights (InnerProbes)
   bool lets_few_count = false;  // forward has a softmax or the like (LetsFewCount)
   std::vector<bool> searched;   // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
