@@ -31,7 +31,8 @@ enum class PrimKind {
                // what, the others are as for kLoad. Several may name one element
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kTileReduce,  // operand 0, of shape `space`, (batch, m, n), which the same kernel makes of a product: each
-                // tile of the product reduces its own part, along the dimension marked in `reduced`
+                // tile of the product reduces its own part, along the dimension marked in `reduced`. With an
+                // operand 1, its sum by the same tiles: squared distances from the mean of the part
   kScan,        // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
             // says
@@ -88,6 +89,16 @@ struct Prim {
   std::vector<int64_t> space;
   std::vector<bool> reduced;
   int64_t piece = 0;  // kTileReduce: rows or columns of a tile
+  // kTileReduce: `sizes` are (m, batch, tiles) or (n, batch, tiles), so that those of a row or column follow
+  // each other, instead of (batch, m, tiles) or (batch, tiles, n).
+  bool by_line = false;
+  // kReduce, last step of a sum of squared distances from a mean: the last step of the sum that the mean
+  // comes from. Both are of the same value in memory order, (outer, lines, inner), one for each line.
+  struct Spread {
+    PrimId total;
+    int64_t outer, lines, inner;
+  };
+  std::optional<Spread> spread;
 
   // kMatmul
   int batch_dims = 0;  // leading dimensions of sizes that are batch; the last one is n, the rest m

@@ -37,6 +37,7 @@ class Inliner {
         if (memory || cut) Store(view);
       }
       if (prim.kind == PrimKind::kMatmul && !prim.inlined) SumAlongMemory(&prim);
+      if (prim.spread) prim.spread->total = moved_[prim.spread->total];
       moved_.push_back(out_.Add(std::move(prim)));
     }
     out_.outputs = graph_.outputs;

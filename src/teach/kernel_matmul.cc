@@ -13,6 +13,7 @@
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/product_tiles.h"
+#include "teach/reduce_tile.h"
 
 namespace tritogen::teach {
 namespace {
@@ -58,7 +59,7 @@ class MatmulWriter {
     }
     for (PrimId member : group_.stores) {
       if (graph_[member].kind == PrimKind::kTileReduce) {
-        ReduceTile(member);
+        reductions_.Write(member, &lines_);
       } else {
         code_.Store(member);
       }
@@ -263,37 +264,6 @@ class MatmulWriter {
     lines_.AddDeeper(chunk);
   }
 
-  // What this tile makes of its rows, or columns, for a reduction.
-  void ReduceTile(PrimId id) {
-    const Prim& prim = graph_[id];
-    const bool along_m = prim.reduced[1];
-    std::string tile = code_.Read(prim.operands[0], false, prim.compute[0]);
-    const std::string mask = code_.axes[along_m ? AxisKind::kM : AxisKind::kN].mask;
-    if (!mask.empty())
-      tile = fmt::format("tl.where({}, {}, {})", mask, tile, Neutral(prim.reduce, prim.compute[0]));
-    const std::string name = code_.NameOf(id), axis = fmt::format("axis={}, keep_dims=True", along_m ? 0 : 1);
-    if (prim.reduce == ReduceOp::kLogSumExp) {
-      const std::string most = code_.NameOf(id, "_max");
-      lines_.Add(fmt::format("{} = tl.max({}, {})", most, tile, axis));
-      lines_.Add(fmt::format("{0} = tl.where(tl.abs({0}) == float(\"inf\"), 0.0, {0})", most));
-      lines_.Add(fmt::format("{0} = {1} + tl.log(tl.sum(tl.exp({2} - {1}), {3}))", name, most, tile, axis));
-    } else {
-      const char* op = prim.reduce == ReduceOp::kSum ? "sum" : prim.reduce == ReduceOp::kMax ? "max" : "min";
-      lines_.Add(fmt::format("{} = tl.{}({}, {})", name, op, tile, axis));
-    }
-    const std::string batch = t_.batch > 1 ? "batch * " : "";
-    std::string place;
-    if (along_m) {
-      if (t_.batch > 1) place = "batch * num_m + ";
-      place = place.empty() ? "pid_m * N + offs_n" : fmt::format("({}pid_m) * N + offs_n", place);
-    } else {
-      place = t_.batch > 1 ? "(batch * M + offs_m) * num_n + pid_n" : "offs_m * num_n + pid_n";
-    }
-    const std::string other = code_.axes[along_m ? AxisKind::kN : AxisKind::kM].mask;
-    lines_.Add(fmt::format("tl.store({} + {}, {}{})", code_.Pointer(id), place, name,
-                           other.empty() ? "" : ", mask=" + other));
-  }
-
   std::optional<FactorDescriptor> Described(size_t operand) const {
     if (!options_.descriptors) return std::nullopt;
     return DescribeFactor(graph_, group_, operand, t_.block_k);
@@ -328,6 +298,7 @@ class MatmulWriter {
   Band kept_;
   const KernelOptions& options_;
   TileCode code_;
+  TileReductions reductions_{graph_, group_, &code_};
   Lines head_, lines_;  // behind it, deeper in a loop over tiles
   std::vector<KernelCode::Descriptor> descriptors_;
 };

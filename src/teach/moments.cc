@@ -106,17 +106,41 @@ Value Shift(Builder& b, const Value& maximum) {
   return b.Pointwise("shift", "tl.where({0} == float(\"-inf\"), 0.0, {0})", {maximum}, maximum.dtype, 1);
 }
 
+// Says of the spread what it is, for products whose tiles can make both (tile_moments.cc).
+void MarkSpread(Builder& b, const Value& x, const std::vector<int64_t>& dims, const Value& total,
+                const Value& spread) {
+  const auto is_sum = [&](const Value& value) {
+    return value.view.prim >= 0 && b.graph[value.view.prim].kind == PrimKind::kReduce;
+  };
+  if (!x.view.IsContiguous() || !is_sum(total) || !is_sum(spread)) return;
+  const Dimensions d = DimensionsOf(x, dims);
+  Prim::Spread mark{total.view.prim, 1, 1, 1};
+  bool behind = false, within = false;  // the lines
+  for (size_t i = 0; i < d.sizes.size(); ++i) {
+    if (d.sizes[i] == 1) continue;
+    if (!d.reduced[i] && behind) return;
+    within |= !d.reduced[i];
+    behind |= within && d.reduced[i];
+    (behind ? mark.inner : within ? mark.lines : mark.outer) *= d.sizes[i];
+  }
+  if (!within) std::swap(mark.outer, mark.inner);  // one line
+  b.graph.prims[spread.view.prim].spread = mark;
+}
+
 Moments JoinedMoments(Builder& b, const Cut& cut, const Value& x, const std::vector<int64_t>& dims) {
   const auto count = static_cast<double>(cut.length());
   Value total = b.Reduce(ReduceOp::kSum, cut.x, {cut.piece}, true);
   Value middle = b.DividedByCount("middle", total, {cut.length()});
   Value spread = b.Reduce(ReduceOp::kSum, b.Op("square", {b.Op("sub", {cut.x, middle}, middle.dtype)}),
                           {cut.piece}, true);
-  Value mean = b.DividedByCount("mean", OfLines(b, ReduceOp::kSum, total, cut, x, dims),
-                                CountedSizes(x.sizes(), dims));
+  Value sum = OfLines(b, ReduceOp::kSum, total, cut, x, dims);
+  Value mean = b.DividedByCount("mean", sum, CountedSizes(x.sizes(), dims));
   Value apart = b.Op("square", {b.Op("sub", {middle, ForPieces(b, mean, cut)}, mean.dtype)});
   Value joined = b.Op("add", {spread, b.Op("mul", {apart, count}, mean.dtype)}, mean.dtype);
-  return {mean, b.Op("sub", {x, mean}, mean.dtype), OfLines(b, ReduceOp::kSum, joined, cut, x, dims)};
+  Value centered = b.Op("sub", {x, mean}, mean.dtype);
+  Value all = OfLines(b, ReduceOp::kSum, joined, cut, x, dims);
+  MarkSpread(b, x, dims, sum, all);
+  return {mean, centered, all};
 }
 
 SoftmaxParts JoinedSoftmax(Builder& b, const Cut& cut, const Value& x, const std::vector<int64_t>& dims) {
@@ -139,9 +163,12 @@ bool IsCut(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
 
 Moments MomentsOf(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   if (const auto cut = CutLines(b, x, dims)) return JoinedMoments(b, *cut, x, dims);
-  Value mean = b.Mean(x, dims, true);
+  Value sum = b.Reduce(ReduceOp::kSum, x, dims, true);
+  Value mean = b.DividedByCount("mean", sum, CountedSizes(x.sizes(), dims));
   Value centered = b.Op("sub", {x, mean}, mean.dtype);
-  return {mean, centered, b.Reduce(ReduceOp::kSum, b.Op("square", {centered}), dims, true)};
+  Value spread = b.Reduce(ReduceOp::kSum, b.Op("square", {centered}), dims, true);
+  MarkSpread(b, x, dims, sum, spread);
+  return {mean, centered, spread};
 }
 
 SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims) {

@@ -233,8 +233,8 @@ class Partitioner {
 
   // A reduction in the tiles of the product that its operand is made of.
   bool TryJoinProduct(PrimId id, int g) {
-    const PrimId of = graph_[id].operands[0].prim;
-    if (groups_[g].kind != GroupKind::kMatmul || group_of_[of] != g || groups_[g].turned.contains(of))
+    const View& of = graph_[id].operands[0];
+    if (groups_[g].kind != GroupKind::kMatmul || group_of_[of.prim] != g || !IsOwn(of, groups_[g]))
       return false;
     Enter(id, g, true);
     return true;

@@ -10,6 +10,7 @@
 #include "teach/module.h"
 #include "teach/placed_parts.h"
 #include "teach/rewrite.h"
+#include "teach/tile_moments.h"
 #include "teach/tile_reductions.h"
 #include "teach/updates.h"
 
@@ -175,6 +176,8 @@ std::optional<Partitioned> Prepare(const Program& program, const LowerOptions& o
 Partitioned ForKernels(Partitioned prepared, const Strategy& strategy) {
   const LowerOptions& options = strategy.lower;
   if (!options.apart) {
+    if (auto moments = MomentsInTiles(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
+      prepared = *std::move(moments);
     if (auto reduced = ReduceInTiles(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
       prepared = *std::move(reduced);
   }

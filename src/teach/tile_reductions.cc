@@ -255,20 +255,6 @@ class TileReducer {
   std::vector<PrimId> moved_;  // by prim of `graph_`
 };
 
-// Whether each reduction is made by its product, in the tiles that were planned.
-bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options) {
-  for (const Group& group : groups) {
-    for (PrimId member : group.members) {
-      const Prim& prim = graph[member];
-      if (prim.kind != PrimKind::kTileReduce) continue;
-      if (group.kind != GroupKind::kMatmul) return false;
-      const ProductTiles t = ChooseTiles(graph, group, options);
-      if ((prim.reduced[1] ? t.block_m : t.block_n) != prim.piece) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
@@ -281,6 +267,19 @@ std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<G
       BytesMoved(result.graph, result.groups) >= BytesMoved(graph, groups))
     return std::nullopt;
   return result;
+}
+
+bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options) {
+  for (const Group& group : groups) {
+    for (PrimId member : group.members) {
+      const Prim& prim = graph[member];
+      if (prim.kind != PrimKind::kTileReduce) continue;
+      if (group.kind != GroupKind::kMatmul) return false;
+      const ProductTiles t = ChooseTiles(graph, group, options);
+      if ((prim.reduced[1] ? t.block_m : t.block_n) != prim.piece) return false;
+    }
+  }
+  return true;
 }
 
 bool HasTileReductions(const Graph& graph, const Group& group) {

@@ -13,6 +13,9 @@ namespace tritogen::teach {
 std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
                                          const KernelOptions& options, bool turns);
 
+// Whether each reduction in tiles is made by its product, in the tiles that were planned.
+bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options);
+
 // Whether the group is a product that makes such reductions.
 bool HasTileReductions(const Graph& graph, const Group& group);
 
