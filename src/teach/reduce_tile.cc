@@ -29,6 +29,10 @@ void TileReductions::Write(PrimId id, Lines* lines) {
     lines->Add(fmt::format("{} = tl.max({}, {})", most, tile, axis));
     lines->Add(fmt::format("{0} = tl.where(tl.abs({0}) == float(\"inf\"), 0.0, {0})", most));
     lines->Add(fmt::format("{0} = {1} + tl.log(tl.sum(tl.exp({2} - {1}), {3}))", name, most, tile, axis));
+  } else if (prim.reduce == ReduceOp::kArgMax || prim.reduce == ReduceOp::kArgMin) {
+    lines->Add(fmt::format("{} = tl.{}({}, {}) + {}", name,
+                           prim.reduce == ReduceOp::kArgMax ? "argmax" : "argmin", tile, axis,
+                           IsAlongM(prim) ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N"));
   } else {
     const char* op = prim.reduce == ReduceOp::kSum ? "sum" : prim.reduce == ReduceOp::kMax ? "max" : "min";
     lines->Add(fmt::format("{} = tl.{}({}, {})", name, op, tile, axis));

@@ -1,5 +1,7 @@
 #include "teach/tile_reductions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -99,6 +101,7 @@ class TileReducer {
         continue;
       }
       const Prim& reduce = graph_[reader];
+      if (IsPlace(reader, id) && Put(id, tile, reader, reduce, reduce.reduce, {}, &all)) continue;
       if (!IsPlainReduction(reader, id)) return;
       if (Put(id, tile, reader, reduce, reduce.reduce, {}, &all)) continue;
       if (!PutInTwoSteps(id, tile, reader, &all)) return;
@@ -114,6 +117,14 @@ class TileReducer {
            ReadAlike(prim.operands[0], graph_.Whole(of));
   }
 
+  bool IsPlace(PrimId reduce, PrimId of) const {
+    const Prim& prim = graph_[reduce];
+    return prim.kind == PrimKind::kReduce && LooksForPlace(prim.reduce) && IsFloating(prim.compute[0]) &&
+           ReadAlike(prim.operands[0], graph_.Whole(of));
+  }
+
+  static bool LooksForPlace(ReduceOp op) { return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin; }
+
   bool Put(PrimId of, const TiledProduct& tile, PrimId at, const Prim& reduce, ReduceOp op,
            const std::optional<LogSumExp>& parts, std::vector<std::pair<PrimId, Replacement>>* all) const {
     const auto lines = LinesOf(reduce);
@@ -128,6 +139,8 @@ class TileReducer {
     const bool along_n = inner == 1 && columns % tile.n == 0 && columns > 1;
     replacement.along_m = inner == tile.n && columns == tile.m && !along_n;
     if (!along_n && !replacement.along_m) return false;
+    // A place in a row of the product, or in a column, is one in the line.
+    if (LooksForPlace(replacement.op) && along_n && columns != tile.n) return false;
     all->push_back({at, std::move(replacement)});
     return true;
   }
@@ -177,15 +190,25 @@ class TileReducer {
   }
 
   PrimId Reduced(PrimId id, const Replacement& r) {
+    if (LooksForPlace(r.op)) return PlaceOf(id, r);
+    const Prim& reduce = graph_[r.parts ? r.parts->maximum : id];
+    Prim in_tile = InTile(reduce, r);
+    if (r.op == ReduceOp::kLogSumExp) in_tile.name = "logsumexp";
+    return JoinedOrWhole(id, std::move(in_tile), r, [&](PrimId made, int64_t columns) {
+      return r.parts ? JoinedLogSumExp(*r.parts, made, r.lines, columns) : Joined(id, made, r.lines, columns);
+    });
+  }
+
+  // What the tiles make. It is not rounded before it is joined.
+  Prim InTile(const Prim& reduce, const Replacement& r) const {
     const TiledProduct& t = r.tile;
     const int64_t pieces = r.along_m ? CeilDiv(t.m, t.block_m) : CeilDiv(t.n, t.block_n);
-    const Prim& reduce = graph_[r.parts ? r.parts->maximum : id];
     Prim in_tile;
     in_tile.kind = PrimKind::kTileReduce;
-    in_tile.name = r.op == ReduceOp::kLogSumExp ? "logsumexp" : reduce.name;
+    in_tile.name = reduce.name;
     in_tile.origin = reduce.origin;
     in_tile.line = reduce.line;
-    in_tile.dtype = in_tile.held = reduce.held;  // what is joined is not rounded before
+    in_tile.dtype = in_tile.held = reduce.held;
     in_tile.operands = {ContiguousView(moved_[r.of], {t.batch, t.m, t.n})};
     in_tile.compute = reduce.compute;
     in_tile.reduce = r.op;
@@ -194,16 +217,64 @@ class TileReducer {
     in_tile.piece = r.along_m ? t.block_m : t.block_n;
     in_tile.flops = reduce.flops;
     in_tile.sizes = r.along_m ? std::vector{t.batch, pieces, t.n} : std::vector{t.batch, t.m, pieces};
-    const int64_t columns = r.along_m ? pieces : r.lines.columns / t.n * pieces;
-    if (columns == 1) {
-      in_tile.dtype = graph_[id].dtype;
-      in_tile.sizes = graph_[id].sizes;
-      in_tile.shape = graph_[id].shape;
-      in_tile.result = graph_[id].result;
-    }
-    const PrimId made = out_.Add(std::move(in_tile));
-    if (columns == 1) return made;
-    return r.parts ? JoinedLogSumExp(*r.parts, made, r.lines, columns) : Joined(id, made, r.lines, columns);
+    return in_tile;
+  }
+
+  static int64_t ColumnsOf(const Replacement& r) {
+    const TiledProduct& t = r.tile;
+    return r.along_m ? CeilDiv(t.m, t.block_m) : r.lines.columns / t.n * CeilDiv(t.n, t.block_n);
+  }
+
+  // Where one tile has the whole line, what it makes is the result.
+  PrimId JoinedOrWhole(PrimId id, Prim in_tile, const Replacement& r, const auto& join) {
+    const int64_t columns = ColumnsOf(r);
+    if (columns > 1) return join(out_.Add(std::move(in_tile)), columns);
+    in_tile.dtype = graph_[id].dtype;
+    in_tile.sizes = graph_[id].sizes;
+    in_tile.shape = graph_[id].shape;
+    in_tile.result = graph_[id].result;
+    return out_.Add(std::move(in_tile));
+  }
+
+  // The place that the tile with the line's largest value, or smallest, has found.
+  PrimId PlaceOf(PrimId id, const Replacement& r) {
+    const Prim& reduce = graph_[id];
+    Prim place = InTile(reduce, r);
+    place.name = "place";
+    return JoinedOrWhole(id, std::move(place), r, [&](PrimId made, int64_t columns) {
+      Prim value = InTile(reduce, r);
+      const bool largest = r.op == ReduceOp::kArgMax;
+      value.name = largest ? "maximum" : "minimum";
+      value.reduce = largest ? ReduceOp::kMax : ReduceOp::kMin;
+      value.dtype = value.held = reduce.compute[0];
+      const PrimId values = out_.Add(std::move(value));
+      Prim tile = reduce;
+      tile.name = "tile";
+      tile.result.clear();
+      tile.operands = {LinesIn(values, r.lines, columns)};
+      tile.space = {r.lines.rows, columns, r.lines.inner};
+      tile.reduced = {false, true, false};
+      return PlaceInTile(reduce, made, out_.Add(std::move(tile)), columns, r.lines.inner);
+    });
+  }
+
+  // Element (row, tile, inner) of the places.
+  PrimId PlaceInTile(const Prim& reduce, PrimId places, PrimId tile, int64_t tiles, int64_t inner) {
+    Prim load;
+    load.kind = PrimKind::kLoad;
+    load.name = reduce.name;
+    load.result = reduce.result;
+    load.origin = reduce.origin;
+    load.line = reduce.line;
+    load.dtype = load.held = reduce.dtype;
+    load.sizes = reduce.sizes;
+    load.shape = reduce.shape;
+    load.operands = {out_.Whole(places), ContiguousView(kElementNumber, reduce.sizes), out_.Whole(tile)};
+    const bool wide = Product(out_[places].sizes) >= kNarrowLimit;
+    load.compute = {reduce.dtype, wide ? Dtype::kInt64 : Dtype::kInt32, reduce.dtype};
+    load.expr = inner == 1 ? fmt::format("{{1}} * {} + {{2}}", tiles)
+                           : fmt::format("({{1}} // {1} * {0} + {{2}}) * {1} + {{1}} % {1}", tiles, inner);
+    return out_.Add(std::move(load));
   }
 
   static View LinesIn(PrimId made, const ReducedLines& lines, int64_t columns) {

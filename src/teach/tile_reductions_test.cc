@@ -34,6 +34,22 @@ TEST(TileReductions, OfWhatIsOnlyReducedTilesStoreTheirShare) {
   EXPECT_FALSE(Says(exponentials, "tl.store(relu_ptr")) << exponentials;
 }
 
+TEST(TileReductions, TilesKeepPlacesBesideValues) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {70, 40}), y = m.Leaf(NodeKind::kInput, "y", {40, 150});
+  NodeId product = m.Op("aten::mm", {Ref(x), Ref(y)}, kSizes);
+  const std::string source =
+      TeachFunction(
+          m.Finish(m.Op("aten::argmin", {Ref(product), Arg{int64_t{1}}, Arg{false}}, {70}, Dtype::kInt64)),
+          true)
+          .at(0)
+          .source;
+  EXPECT_EQ(CountOf(source, "@triton.jit"), 2) << source;
+  EXPECT_TRUE(Says(source, "keep_dims=True) + pid_n * BLOCK_N")) << source;
+  EXPECT_TRUE(Says(source, "tl.load(place_ptr + rows * 5 + tile")) << source;
+  EXPECT_FALSE(Says(source, "tl.store(mm_ptr")) << source;
+}
+
 TEST(TileReductions, AResultIsStoredAndNotReadAgain) {
   const std::string source = SourceOf("aten::sum.dim_IntList", Ints({1}), {70}, true);
   EXPECT_TRUE(Says(source, "tl.store(relu_ptr")) << source;

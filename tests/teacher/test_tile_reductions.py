@@ -21,6 +21,11 @@ REDUCED = {
     "long_lines": ("(8,16),(16,33000)", "torch.logsumexp(x @ y * 3, 1)"),
     "half": ("(70,40),(40,300)", "(torch.relu(x.half() @ y.half()).sum(1), (x.half() @ y.half()).amax(0))"),
     "stored_too": ("(70,40),(40,150)", "(x @ y, (x @ y).mean(1), (x @ y)[:, 3] * 2)"),
+    "nearest_code": ("(70,40),(150,40)", "((x * x).sum(1, keepdim=True) - 2 * x @ y.t() + (y * y).sum(1)).argmin(1)"),
+    "place_and_value": ("(3,40,20),(20,150)", "torch.max(x @ y, -1)"),
+    "places_of_columns": ("(3,70,20),(3,20,45)", "((x @ y).argmax(1), (x @ y).argmin(-1, keepdim=True))"),
+    "place_in_one_tile": ("(70,40),(40,30)", "(x @ y).argmax(1)"),
+    "place_of_equal": ("(70,40),(40,150)", "torch.relu(x @ y - 60).argmax(1) + torch.zeros_like(x @ y).argmin(1)"),
     "triangle": ("(70,40),(40,130)", "torch.tril(x @ y).sum(-1)"),
 }  # fmt: skip
 
