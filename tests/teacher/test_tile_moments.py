@@ -17,6 +17,8 @@ NORMS = {
     "linear": ("c=nn.Linear(10, 30), n=nn.BatchNorm1d(30)", "self.n(self.c(x))", "(16397,10)"),
     "linear_of_sequences": ("c=nn.Linear(10, 40), n=nn.BatchNorm1d(30)", "self.n(self.c(x))", "(501,30,10)"),
     "transposed": ("c=nn.ConvTranspose2d(3, 10, 3), n=nn.BatchNorm2d(10)", "torch.relu(self.n(self.c(x)))", "(6,3,53,54)"),
+    "by_phases": ("c=nn.ConvTranspose2d(3, 10, 4, stride=2, padding=1), n=nn.BatchNorm2d(10)", "self.n(torch.relu(self.c(x)))", "(6,3,30,31)"),
+    "by_phases_in_groups": ("c=nn.ConvTranspose1d(6, 10, 6, stride=3, groups=2, output_padding=1, padding=2), n=nn.BatchNorm1d(10)", "self.n(self.c(x))", "(6,6,1001)"),
     "two_of_one": ("c=nn.Conv2d(3, 8, 3), n=nn.BatchNorm2d(8), m=nn.BatchNorm2d(8)", "(self.n(self.c(x)), self.m(torch.relu(self.c(x))))", "(5,3,61,60)"),
     "chain": ("c=nn.Conv2d(3, 8, 3), n=nn.BatchNorm2d(8), d=nn.Conv2d(8, 9, 3, padding=1), m=nn.BatchNorm2d(9)", "F.relu(self.m(self.d(F.relu(self.n(self.c(x))))) + self.c(x)[:, :1])", "(5,3,61,60)"),
     "result_too": ("c=nn.Conv2d(3, 20, 3), n=nn.BatchNorm2d(20)", "(lambda y: (self.n(y), y))(self.c(x))", "(7,3,61,60)"),
