@@ -17,7 +17,7 @@ from triton.compiler.compiler import make_backend
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from kernels import bytes as on_bytes  # noqa: E402
-from kernels import attention, decoder, inputs, linear, measure, packed_attention, sampling, training  # noqa: E402
+from kernels import attention, compare, decoder, inputs, linear, measure, packed_attention, sampling, training  # noqa: E402
 
 TARGET = GPUTarget("cuda", 80, 32)
 FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
@@ -59,7 +59,7 @@ def verifier_variants():
                 yield f"measure_rows.{short}.{wobble}.{columns}", measure.measure_rows, types, tile | {"HAS_WOBBLE": bool(wobble)}
             for got in dict.fromkeys((short, "f64")):
                 types = {"eager": dtype, "got": FLOATS[got]}
-                yield f"compare_rows.{short}.{got}.{columns}", measure.compare_rows, types, tile
+                yield f"compare_rows.{short}.{got}.{columns}", compare.compare_rows, types, tile
         for wobble in (0, 1):
             types = {"eager": dtype, "column_scale": "i64", "column_error": "i64"}
             for columns, rows in COLUMN_TILES.items():
@@ -67,7 +67,7 @@ def verifier_variants():
                 yield f"measure_columns.{short}.{wobble}.{columns}", measure.measure_columns, types, tile
         for got in dict.fromkeys((short, "f64")):
             types = {"eager": dtype, "got": FLOATS[got]}
-            yield f"join_compared.{short}.{got}", measure.join_compared, types, {"BLOCK": 1024, "TILE": TILE}
+            yield f"join_compared.{short}.{got}", compare.join_compared, types, {"BLOCK": 1024, "TILE": TILE}
         yield f"statistics.{short}", inputs.statistics, {"x": dtype}, {"BLOCK": 1024}
         yield f"join_statistics.{short}", inputs.join_statistics, {"x": dtype}, {"BLOCK": 1024}
         for kind in KINDS:

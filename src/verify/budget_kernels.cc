@@ -1,4 +1,5 @@
-// Expectation by kernels/measure.py: what budget.cc does element by element, for outputs that live on a GPU.
+// Expectation by kernels/measure.py and kernels/compare.py: what budget.cc does element by element, for
+// outputs that live on a GPU.
 #include <ATen/ATen.h>
 
 #include <algorithm>

@@ -1,0 +1,92 @@
+// What answers promise of products: how sums are cut up and what factors are made of.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "teach/test_programs.h"
+
+namespace tritogen::teach {
+namespace {
+
+TEST(TeachProducts, OnlyLongSumsOfLargeProductsAreCutUp) {
+  const auto product = [](int64_t m, int64_t k, Dtype dtype) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {m, k}, dtype);
+    const NodeId y = maker.Leaf(NodeKind::kInput, "y", {k, m}, dtype);
+    const auto answers =
+        TeachFunction(maker.Finish(maker.Op("aten::mm", {Ref(x), Ref(y)}, {m, m}, dtype)), true);
+    return std::find_if(answers.begin(), answers.end(), [](const Answer& a) { return a.strategy == "fused"; })
+        ->source;
+  };
+  const auto cut = [](const std::string& source) { return source.find("+= part") != std::string::npos; };
+  EXPECT_TRUE(cut(product(1024, 512, Dtype::kFloat32)));
+  EXPECT_TRUE(cut(product(1024, 1000, Dtype::kFloat32)));
+  EXPECT_FALSE(cut(product(4096, 256, Dtype::kFloat32)));  // one sum
+  EXPECT_FALSE(cut(product(64, 4096, Dtype::kFloat32)));   // little work
+  EXPECT_FALSE(cut(product(1024, 512, Dtype::kBFloat16)));
+}
+
+TEST(TeachProducts, LongSumsOfFewTilesAreSharedByManyPrograms) {
+  const auto sources = [](int64_t rows, int64_t k, Dtype dtype) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {rows, k}, dtype);
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {96, k}, dtype);
+    std::map<std::string, std::string> sources;
+    for (const Answer& answer :
+         TeachFunction(maker.Finish(maker.Op("aten::linear", {Ref(x), Ref(w)}, {rows, 96}, dtype)), true))
+      sources[answer.strategy] = answer.source;
+    return sources;
+  };
+  const auto parts = [](const std::string& source) {
+    return source.find("batch = pid //") != std::string::npos;
+  };
+  auto few = sources(8, 4096, Dtype::kFloat32);
+  EXPECT_TRUE(parts(few["fused"])) << few["fused"];
+  EXPECT_NE(few["fused"].find("torch.empty((32, 8, 96), "), std::string::npos) << few["fused"];
+  EXPECT_NE(few["fused"].find("(8, 96)"), std::string::npos);
+  EXPECT_FALSE(parts(few["one stage reductions"]));
+  // Sums of half types are not rounded before they are added up.
+  const std::string half = sources(8, 4096, Dtype::kFloat16)["fused"];
+  EXPECT_NE(half.find("dtype=torch.float32"), std::string::npos) << half;
+  EXPECT_FALSE(parts(sources(8, 512, Dtype::kFloat32)["fused"]));         // short
+  EXPECT_FALSE(parts(sources(8, 4099, Dtype::kFloat32)["fused"]));        // a prime
+  EXPECT_FALSE(parts(sources(1 << 14, 1024, Dtype::kFloat32)["fused"]));  // many tiles
+}
+
+TEST(TeachProducts, LargeProductsOfFloat32AreMadeOfSixOfBfloat16) {
+  const auto answers = [](int64_t rows, Dtype dtype) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {rows, 1536}, dtype);
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {1024, 1536}, dtype);
+    return TeachFunction(maker.Finish(maker.Op("aten::linear", {Ref(x), Ref(w)}, {rows, 1024}, dtype)), true);
+  };
+  const auto large = answers(2048, Dtype::kFloat32);
+  ASSERT_GE(large.size(), 2u);
+  EXPECT_EQ(large[0].strategy, "products of bfloat16 parts");
+  EXPECT_EQ(CountOf(large[0].source, "tl.dot("), 6) << large[0].source;
+  EXPECT_EQ(CountOf(large[0].source, "tl.dot(a_high, b_high, part)"), 1);
+  EXPECT_NE(large[0].source.find("for chunk in range(0, K, 128)"), std::string::npos);
+  EXPECT_EQ(CountOf(large[1].source, "tl.dot(a_high, b_high, acc)"), 1) << large[1].source;
+  // The transposed weight is read through its strides, so its parts lie as it does.
+  EXPECT_EQ(CountOf(large[0].source, "torch.empty((1024, 1536), "), 3) << large[0].source;
+  EXPECT_EQ(answers(32, Dtype::kFloat32)[0].strategy, "fused");
+  EXPECT_EQ(CountOf(answers(2048, Dtype::kBFloat16)[0].source, "tl.dot("), 1);
+}
+
+TEST(TeachProducts, PartsOfAConvolutionHaveTheirChannelsLastAndPadded) {
+  const auto source = [](int64_t channels, int64_t images) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {images, channels, 64, 64});
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {160, channels, 3, 3});
+    const auto answers =
+        TeachFunction(maker.Finish(maker.Op("aten::conv2d", {Ref(x), Ref(w)}, {images, 160, 62, 62})), true);
+    return answers.at(0).source;
+  };
+  EXPECT_NE(source(16, 64).find("torch.empty((64, 64, 64, 1, 16)"), std::string::npos) << source(16, 64);
+  EXPECT_NE(source(3, 256).find("torch.empty((256, 64, 64, 1, 4)"), std::string::npos) << source(3, 256);
+  EXPECT_NE(source(12, 64).find("torch.empty((1, 160, 3, 3, 16)"), std::string::npos) << source(12, 64);
+  EXPECT_EQ(source(1, 1024).find("bfloat16"), std::string::npos);  // most of four channels would be zeros
+}
+
+}  // namespace
+}  // namespace tritogen::teach
