@@ -82,11 +82,18 @@ void Graph::Rename(const std::vector<PrimId>& renamed) {
   for (PrimId& update : updates) update = renamed[update];
 }
 
+void Graph::TakeResults(const Graph& from, const std::vector<PrimId>& renamed) {
+  outputs = from.outputs;
+  writes = from.writes;
+  updates = from.updates;
+  Rename(renamed);
+}
+
 void Prim::Rename(const std::vector<PrimId>& renamed) {
   for (View& view : operands) {
     if (view.prim >= 0) view.prim = renamed[view.prim];
   }
-  if (spread) spread->total = renamed[spread->total];
+  if (spread && (spread->total = renamed[spread->total]) < 0) spread.reset();
 }
 
 int64_t Prim::Batches() const {

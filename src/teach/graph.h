@@ -183,6 +183,8 @@ class Graph {
   void RemoveUnused();
   // Outputs and writes speak of the prims that these have become, by their number of before.
   void Rename(const std::vector<PrimId>& renamed);
+  // Those of a graph whose prims have become these.
+  void TakeResults(const Graph& from, const std::vector<PrimId>& renamed);
 
  private:
   // Prims by a hash of what nobody changes after Add(): not dtype, not name, not how it is stored.

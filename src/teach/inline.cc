@@ -40,10 +40,7 @@ class Inliner {
       if (prim.spread) prim.spread->total = moved_[prim.spread->total];
       moved_.push_back(out_.Add(std::move(prim)));
     }
-    out_.outputs = graph_.outputs;
-    out_.writes = graph_.writes;
-    out_.updates = graph_.updates;
-    out_.Rename(moved_);
+    out_.TakeResults(graph_, moved_);
     for (const View& view : out_.outputs) Store(view);
     out_.RemoveUnused();
     return std::move(out_);

@@ -90,9 +90,9 @@ class Builder {
   // Puts a value into a parameter, buffer or input. Whatever reads that from now on, through views of it or
   // by itself, gets the value; what has read it before has read what was there. False for what is none of
   // these.
+  bool Write(const Value& to, const Value& value);
   bool CanWrite(const Value& to) const;
   bool IsWritten(const Value& value) const;  // into one of these
-  bool Write(const Value& to, const Value& value);
   // One number everywhere.
   Value Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number);
   Value Cast(const Value& in, Dtype dtype);

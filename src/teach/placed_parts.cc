@@ -106,10 +106,7 @@ Graph WithParts(const Graph& lowered, const std::set<PrimId>& chosen) {
     }
     moved.push_back(graph.Add(std::move(prim)));
   }
-  graph.outputs = lowered.outputs;
-  graph.writes = lowered.writes;
-  graph.updates = lowered.updates;
-  graph.Rename(moved);
+  graph.TakeResults(lowered, moved);
   return graph;
 }
 

@@ -21,16 +21,16 @@ constexpr int64_t kWorthALaunch = int64_t{1} << 21;
 
 // What the tiles make for the lines of a value.
 struct LinesInTiles {
-  PrimId of;             // the value
-  View in_order;         // it in the order of the product's elements
-  bool along_m;          // what a tile reduces
-  int64_t batch, m, n;   // of the product
-  int64_t piece;         // rows or columns of a tile
+  PrimId of;      // the value
+  View in_order;  // it in the order of the product's elements
+  TiledProduct tile;
+  bool along_m = false;  // what a tile reduces
   bool by_line = false;  // how the tiles' numbers lie: Prim::by_line
   // Of the tiles' numbers, the last one for those of the same rows or columns.
   std::vector<int64_t> space;
   std::vector<bool> reduced;
-  int64_t size() const { return along_m ? m : n; }
+  int64_t size() const { return along_m ? tile.m : tile.n; }
+  int64_t piece() const { return along_m ? tile.block_m : tile.block_n; }
 };
 
 class MomentPlacer {
@@ -38,7 +38,7 @@ class MomentPlacer {
   MomentPlacer(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options)
       : graph_(graph), groups_(groups), options_(options) {
     for (PrimId id = 0; id < static_cast<PrimId>(graph.prims.size()); ++id) {
-      if (!graph[id].spread || graph[id].spread->total < 0) continue;
+      if (!graph[id].spread) continue;
       const PrimId total = graph[id].spread->total;
       const auto lines = LinesOf(*graph[id].spread);
       if (lines && Pays(total, lines->of)) spreads_[id] = totals_[total] = *lines;
@@ -58,10 +58,7 @@ class MomentPlacer {
         moved_.push_back(out_.Add(std::move(prim)));
       }
     }
-    out_.outputs = graph_.outputs;
-    out_.writes = graph_.writes;
-    out_.updates = graph_.updates;
-    out_.Rename(moved_);
+    out_.TakeResults(graph_, moved_);
     out_.RemoveUnused();
     return std::move(out_);
   }
@@ -94,7 +91,7 @@ class MomentPlacer {
       return std::nullopt;
     const ProductTiles t = ChooseTiles(graph_, *group, options_);
     if (t.batch * t.m * t.n != outer * lines * inner) return std::nullopt;
-    LinesInTiles made{of, group->InOrder(of, graph_.Whole(of)), false, t.batch, t.m, t.n, t.block_n};
+    LinesInTiles made{of, group->InOrder(of, graph_.Whole(of)), {t.batch, t.m, t.n, t.block_m, t.block_n}};
     const auto turn = group->turned.find(of);
     if (turn != group->turned.end() && !IsTurnedWithin(turn->second, outer * lines)) return std::nullopt;
     if (inner > 1 && inner % t.n == 0) {
@@ -104,7 +101,6 @@ class MomentPlacer {
           made.by_line ? std::vector{lines, rows, outer, tiles} : std::vector{outer, lines, rows, tiles};
     } else if (lines * inner == t.n && turn == group->turned.end()) {
       made.along_m = made.by_line = true;
-      made.piece = t.block_m;
       made.space = {lines, inner, t.batch, CeilDiv(t.m, t.block_m)};
     } else {
       return std::nullopt;
@@ -138,22 +134,13 @@ class MomentPlacer {
   }
 
   PrimId InTile(const Prim& reduce, const char* name, const LinesInTiles& lines, std::vector<View> operands) {
-    const int64_t tiles = lines.space.back();
-    Prim prim;
-    prim.kind = PrimKind::kTileReduce;
+    Prim prim = TileReduction(reduce, lines.tile, lines.along_m);
     prim.name = name;
-    prim.origin = reduce.origin;
-    prim.line = reduce.line;
-    prim.dtype = prim.held = reduce.held;  // what is joined is not rounded before
     prim.compute.assign(operands.size(), reduce.held);
     prim.operands = std::move(operands);
-    prim.space = {lines.batch, lines.m, lines.n};
-    prim.reduced = {false, lines.along_m, !lines.along_m};
-    prim.piece = lines.piece;
-    prim.flops = reduce.flops;
     prim.by_line = lines.by_line;
-    const int64_t all = lines.along_m ? lines.n : lines.m;
-    prim.sizes = lines.by_line ? std::vector{all, lines.batch, tiles} : std::vector{lines.batch, all, tiles};
+    const int64_t all = lines.along_m ? lines.tile.n : lines.tile.m;
+    if (lines.by_line) prim.sizes = {all, lines.tile.batch, lines.space.back()};
     return out_.Add(std::move(prim));
   }
 
@@ -186,9 +173,9 @@ class MomentPlacer {
     const View of_tiles = out_[total].operands[0], mean = ForTiles(MeanOf(total, reduce, lines), lines);
     const View own = ContiguousView(
         InTile(reduce, "spread", lines, {InProduct(lines), out_.Whole(of_tiles.prim)}), lines.space);
-    const bool even = lines.size() % lines.piece == 0;
+    const bool even = lines.size() % lines.piece() == 0;
     const View count = even ? View{} : CountOf(reduce, lines);
-    const std::string number = even ? fmt::format("{}.0", lines.piece) : "{1}";
+    const std::string number = even ? fmt::format("{}.0", lines.piece()) : "{1}";
     const auto with_count = [&](const View& view) {
       return even ? std::vector{view} : std::vector{view, count};
     };
@@ -209,7 +196,7 @@ class MomentPlacer {
     }
     Prim prim =
         Step(reduce, "mean",
-             fmt::format("{{0}} / {}.0", lines.batch * lines.m * lines.n / Product(out_[total].sizes)));
+             fmt::format("{{0}} / {}.0", Product(graph_[lines.of].sizes) / Product(out_[total].sizes)));
     prim.sizes = out_[total].sizes;
     prim.operands = {out_.Whole(total)};
     prim.compute = {reduce.held};
@@ -228,7 +215,7 @@ class MomentPlacer {
     View tile{kElementNumber, 0, lines.space, std::vector<int64_t>(lines.space.size(), 0), {}};
     tile.strides.back() = 1;
     Prim prim =
-        Step(reduce, "count", fmt::format("tl.minimum({0} - {{0}} * {1}, {1})", lines.size(), lines.piece));
+        Step(reduce, "count", fmt::format("tl.minimum({0} - {{0}} * {1}, {1})", lines.size(), lines.piece()));
     prim.dtype = prim.held = Dtype::kInt32;
     prim.sizes = lines.space;
     prim.operands = {tile};
@@ -272,12 +259,7 @@ std::optional<Partitioned> MomentsInTiles(const Graph& graph, const std::vector<
   MomentPlacer placer(graph, groups, options);
   auto placed = placer.Run();
   if (!placed) return std::nullopt;
-  Partitioned result{*std::move(placed), {}};
-  result.groups = Partition(result.graph, turns);
-  if (!AreInProducts(result.graph, result.groups, options) ||
-      BytesMoved(result.graph, result.groups) >= BytesMoved(graph, groups) + placer.saved())
-    return std::nullopt;
-  return result;
+  return InProducts(*std::move(placed), graph, groups, options, turns, placer.saved());
 }
 
 }  // namespace tritogen::teach

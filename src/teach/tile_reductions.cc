@@ -32,11 +32,6 @@ std::optional<ReducedLines> LinesOf(const Prim& reduce) {
   return lines;
 }
 
-// A product's group, what of it is reduced, and the tiles.
-struct TiledProduct {
-  int64_t batch, m, n, block_m, block_n;
-};
-
 // The prims that an operation has become where they are no more than a maximum, exponentials relative to it,
 // their sum and its logarithm, of one value.
 struct LogSumExp {
@@ -70,10 +65,7 @@ class TileReducer {
       prim.Rename(moved_);
       moved_.push_back(out_.Add(std::move(prim)));
     }
-    out_.outputs = graph_.outputs;
-    out_.writes = graph_.writes;
-    out_.updates = graph_.updates;
-    out_.Rename(moved_);
+    out_.TakeResults(graph_, moved_);
     out_.RemoveUnused();
     return std::move(out_);
   }
@@ -199,24 +191,11 @@ class TileReducer {
     });
   }
 
-  // What the tiles make. It is not rounded before it is joined.
   Prim InTile(const Prim& reduce, const Replacement& r) const {
-    const TiledProduct& t = r.tile;
-    const int64_t pieces = r.along_m ? CeilDiv(t.m, t.block_m) : CeilDiv(t.n, t.block_n);
-    Prim in_tile;
-    in_tile.kind = PrimKind::kTileReduce;
-    in_tile.name = reduce.name;
-    in_tile.origin = reduce.origin;
-    in_tile.line = reduce.line;
-    in_tile.dtype = in_tile.held = reduce.held;
-    in_tile.operands = {ContiguousView(moved_[r.of], {t.batch, t.m, t.n})};
+    Prim in_tile = TileReduction(reduce, r.tile, r.along_m);
+    in_tile.operands = {ContiguousView(moved_[r.of], in_tile.space)};
     in_tile.compute = reduce.compute;
     in_tile.reduce = r.op;
-    in_tile.space = {t.batch, t.m, t.n};
-    in_tile.reduced = {false, r.along_m, !r.along_m};
-    in_tile.piece = r.along_m ? t.block_m : t.block_n;
-    in_tile.flops = reduce.flops;
-    in_tile.sizes = r.along_m ? std::vector{t.batch, pieces, t.n} : std::vector{t.batch, t.m, pieces};
     return in_tile;
   }
 
@@ -326,20 +305,7 @@ class TileReducer {
   std::vector<PrimId> moved_;  // by prim of `graph_`
 };
 
-}  // namespace
-
-std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
-                                         const KernelOptions& options, bool turns) {
-  auto reduced = TileReducer(graph, groups, options).Run();
-  if (!reduced) return std::nullopt;
-  Partitioned result{*std::move(reduced), {}};
-  result.groups = Partition(result.graph, turns);
-  if (!AreInProducts(result.graph, result.groups, options) ||
-      BytesMoved(result.graph, result.groups) >= BytesMoved(graph, groups))
-    return std::nullopt;
-  return result;
-}
-
+// Whether each reduction is made by its product, in the tiles that were planned.
 bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options) {
   for (const Group& group : groups) {
     for (PrimId member : group.members) {
@@ -351,6 +317,41 @@ bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const K
     }
   }
   return true;
+}
+
+}  // namespace
+
+std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
+                                         const KernelOptions& options, bool turns) {
+  auto reduced = TileReducer(graph, groups, options).Run();
+  return reduced ? InProducts(*std::move(reduced), graph, groups, options, turns) : std::nullopt;
+}
+
+Prim TileReduction(const Prim& reduce, const TiledProduct& tile, bool along_m) {
+  const int64_t pieces = along_m ? CeilDiv(tile.m, tile.block_m) : CeilDiv(tile.n, tile.block_n);
+  Prim prim;
+  prim.kind = PrimKind::kTileReduce;
+  prim.name = reduce.name;
+  prim.origin = reduce.origin;
+  prim.line = reduce.line;
+  prim.dtype = prim.held = reduce.held;
+  prim.reduce = reduce.reduce;
+  prim.space = {tile.batch, tile.m, tile.n};
+  prim.reduced = {false, along_m, !along_m};
+  prim.piece = along_m ? tile.block_m : tile.block_n;
+  prim.flops = reduce.flops;
+  prim.sizes = along_m ? std::vector{tile.batch, pieces, tile.n} : std::vector{tile.batch, tile.m, pieces};
+  return prim;
+}
+
+std::optional<Partitioned> InProducts(Graph reduced, const Graph& graph, const std::vector<Group>& groups,
+                                      const KernelOptions& options, bool turns, int64_t read_less) {
+  Partitioned result{std::move(reduced), {}};
+  result.groups = Partition(result.graph, turns);
+  if (!AreInProducts(result.graph, result.groups, options) ||
+      BytesMoved(result.graph, result.groups) >= BytesMoved(graph, groups) + read_less)
+    return std::nullopt;
+  return result;
 }
 
 bool HasTileReductions(const Graph& graph, const Group& group) {

@@ -13,8 +13,20 @@ namespace tritogen::teach {
 std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
                                          const KernelOptions& options, bool turns);
 
-// Whether each reduction in tiles is made by its product, in the tiles that were planned.
-bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options);
+// What a product makes, and its tiles.
+struct TiledProduct {
+  int64_t batch, m, n, block_m, block_n;
+};
+
+// What the tiles make of their rows, or with `along_m` of their columns, for such a reduction: not rounded
+// before it is joined. Its operands and their dtypes are to be filled in.
+Prim TileReduction(const Prim& reduce, const TiledProduct& tile, bool along_m);
+
+// `reduced`, which `graph` was turned into, and what its work goes into, where each reduction in tiles is
+// made by its product, in the tiles that were planned, and fewer bytes are moved; so many read less, of which
+// the graphs say nothing.
+std::optional<Partitioned> InProducts(Graph reduced, const Graph& graph, const std::vector<Group>& groups,
+                                      const KernelOptions& options, bool turns, int64_t read_less = 0);
 
 // Whether the group is a product that makes such reductions.
 bool HasTileReductions(const Graph& graph, const Group& group);

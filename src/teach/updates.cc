@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "teach/joins.h"
+
 namespace tritogen::teach {
 namespace {
 
@@ -50,38 +52,23 @@ bool CanStore(const Graph& graph, const std::vector<Group>& groups, const View& 
          IsReadThereAlone(graph, *made, source);
 }
 
-// The only prim that reads this one; -1: there are none or several, or it is a result.
-PrimId OnlyReader(const Graph& graph, PrimId id) {
-  if (std::ranges::count(graph.outputs, id, &View::prim) > 0) return -1;
-  PrimId only = -1;
-  for (PrimId reader = 0; reader < static_cast<PrimId>(graph.prims.size()); ++reader) {
-    const auto reads = std::ranges::count(graph[reader].operands, id, &View::prim);
-    if (reads > 1 || (reads == 1 && only >= 0)) return -1;
-    if (reads == 1) only = reader;
-  }
-  return only;
-}
-
-bool IsRead(const Graph& graph, PrimId id) {
-  return std::ranges::count(graph.outputs, id, &View::prim) > 0 ||
-         std::ranges::any_of(graph.prims, [&](const Prim& prim) {
-           return std::ranges::count(prim.operands, id, &View::prim) > 0;
-         });
-}
-
 // What stands there goes into the value, step by step, and nowhere else; and the value goes nowhere else.
-bool IsForItselfAlone(const Graph& graph, const Graph::Write& write) {
+bool IsForItselfAlone(const Graph& graph, const Readers& readers, const Graph::Write& write) {
   PrimId at = write.to;
-  while (at >= 0 && at != write.value) at = OnlyReader(graph, at);
-  return at == write.value && !IsRead(graph, write.value);
+  while (at != write.value) {
+    if (readers[at].size() != 1 || IsOutput(graph, at)) return false;
+    at = readers[at][0];
+  }
+  return readers[at].empty() && !IsOutput(graph, at);
 }
 
 }  // namespace
 
 void CopyWhatOthersRead(Graph* graph) {
+  const Readers readers = ReadersOf(*graph);
   std::vector<Graph::Write> kept;
   for (const Graph::Write& write : graph->writes) {
-    if (IsForItselfAlone(*graph, write)) {
+    if (IsForItselfAlone(*graph, readers, write)) {
       kept.push_back(write);
     } else {
       graph->outputs.push_back(graph->Whole(write.value));

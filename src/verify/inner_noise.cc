@@ -20,11 +20,10 @@ namespace {
 constexpr size_t kKey = 1;  // among the arguments of attention
 
 bool IsStatistic(const AtenStep& step) {
-  constexpr std::array<std::string_view, 11> kOps = {
-      "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",    "aten::native_group_norm",
-      "aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm", "aten::var",
-      "aten::std",        "aten::var_mean",          "aten::std_mean"};
-  return std::ranges::count(kOps, WithoutOverload(step.op)) > 0;
+  constexpr std::array<std::string_view, 7> kNorms = {
+      "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",   "aten::native_group_norm",
+      "aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm"};
+  return IsVariance(step) || std::ranges::count(kNorms, WithoutOverload(step.op)) > 0;
 }
 
 // Memory whose values the trials and the settings of weights move.

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 
@@ -25,12 +23,10 @@ Exponents RangeOf(Dtype dtype) {
 enum class Kind { kNone, kProduct, kPrefixes, kSquares };
 
 Kind KindOf(const AtenStep& step) {
-  constexpr std::array<std::string_view, 4> kSquares = {"aten::var", "aten::std", "aten::var_mean",
-                                                        "aten::std_mean"};
   const std::string_view op = WithoutOverload(step.op);
   if (op == "aten::prod") return Kind::kProduct;
   if (op == "aten::cumprod") return Kind::kPrefixes;
-  return std::ranges::count(kSquares, op) > 0 ? Kind::kSquares : Kind::kNone;
+  return IsVariance(step) ? Kind::kSquares : Kind::kNone;
 }
 
 // What a reduction names; empty: all.

@@ -73,12 +73,12 @@ class MovedRuns {
                                    TensorList* outputs);
 
  private:
-  const Task::Impl& task_;
-  const Deadline& deadline_;
   // Moves what is inside, where inputs move.
   std::optional<ReplayFailure> MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
                                          bool exact_inputs);
 
+  const Task::Impl& task_;
+  const Deadline& deadline_;
   const MovedOptions options_;
   std::vector<Probe> inner_;
   Replayer eager_;  // whose weights are moved

@@ -178,6 +178,12 @@ std::optional<TensorId> SearchedIn(const AtenStep& step) {
   return tensor == nullptr ? std::nullopt : std::optional(tensor->id);
 }
 
+bool IsVariance(const AtenStep& step) {
+  constexpr std::array<std::string_view, 4> kOps = {"aten::var", "aten::std", "aten::var_mean",
+                                                    "aten::std_mean"};
+  return std::ranges::count(kOps, WithoutOverload(step.op)) > 0;
+}
+
 bool LetsFewCount(const AtenStep& step) {
   constexpr std::array<std::string_view, 9> kOps = {
       "exp", "exp_", "exp2", "logsumexp", "cross_entropy_loss", "argmax", "argmin", "max", "min"};

@@ -50,6 +50,9 @@ std::optional<TensorId> SearchedIn(const AtenStep& step);
 // exponentials, attention, what picks or orders.
 bool LetsFewCount(const AtenStep& step);
 
+// The call gives variances or deviations.
+bool IsVariance(const AtenStep& step);
+
 // Tensors among the arguments that the call writes, and those whose values it reads.
 std::vector<TensorId> WrittenArguments(const AtenStep& step);
 // Memory that the ATen calls of `run` write.
