@@ -23,8 +23,10 @@ class Request:
 class Reply:
     """What an answer is written with. Text goes out as it is: an answer may be anything."""
 
-    def __init__(self, connection: socket.socket, closed: threading.Event) -> None:
+    def __init__(self, connection: socket.socket, closed: threading.Event, ending: Callable[[], None]) -> None:
+        """`ending` is called before an answer's last bytes go out: who has them may ask again at once."""
         self._connection = connection
+        self._ending = ending
         self.closed = closed  # set when the test is over: what hangs may stop
 
     def send(self, data: bytes | str) -> None:
@@ -50,6 +52,8 @@ class Reply:
         self.head()
         data = "".join(events).encode()
         for start in range(0, len(data), 501):  # through characters of several bytes
+            if start + 501 >= len(data):
+                self._ending()
             self.send(data[start : start + 501])
 
     def whole(self, text: str, *, finish: str = "stop", content_type: str = "application/json", **message) -> None:
@@ -60,6 +64,7 @@ class Reply:
     def body(self, text: str | bytes, status: str = "200 OK", content_type: str = "application/json", **headers) -> None:
         data = text if isinstance(text, bytes) else text.encode()
         self.head(status, content_type, Content_Length=str(len(data)), **headers)
+        self._ending()
         self.send(data)
 
     def refuse(self, status: str, message: str, **headers: str) -> None:
@@ -117,13 +122,20 @@ class Server:
             self.requests.append(request)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
+        answering = [request]
+
+        def ending() -> None:
+            with self._lock:
+                while answering:  # once, however often it is told
+                    answering.pop()
+                    self._at_once -= 1
+
         try:
-            script(Reply(connection, self._closed), request)
+            script(Reply(connection, self._closed, ending), request)
         except OSError:
             pass  # the client went away, which is its right
         finally:
-            with self._lock:
-                self._at_once -= 1
+            ending()
 
 
 def _read(connection: socket.socket) -> Request | None:
