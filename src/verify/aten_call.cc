@@ -101,6 +101,7 @@ void AtenCall::Prepare(const AtenStep& step) {
     }
     if (arguments[i].name() == "device" && holes_.empty() && !given[i]) template_[i] = target_.device;
     if (in_float64 && arguments[i].name() == "half_to_float") template_[i] = false;
+    if (in_float64 && template_[i].isNone()) template_[i] = StandsForInf(step, arguments[i].name());
     if (widen_dtypes && arguments[i].name() == "dtype" && template_[i].isNone() && DtypeIsImplied(step)) {
       template_[i] = static_cast<int64_t>(at::kDouble);
     }
@@ -122,6 +123,17 @@ void AtenCall::AddArgument(size_t index, const Value& value, const ReplayTarget&
   } catch (const ArgumentError& error) {
     throw ArgumentError(fmt::format("argument '{}': {}", argument.name(), error.what()));
   }
+}
+
+// `nan_to_num` puts the largest number of the dtype there, which in float64 is the declared one's; nothing
+// for other arguments.
+c10::IValue AtenCall::StandsForInf(const AtenStep& step, std::string_view argument) const {
+  const bool above = argument == "posinf";
+  if (!above && argument != "neginf") return {};
+  const auto* tensor = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+  if (tensor == nullptr || !IsFloating(plan_->tensors[tensor->id].dtype)) return {};
+  const double largest = LargestOf(ToScalarType(plan_->tensors[tensor->id].dtype));
+  return above ? largest : -largest;
 }
 
 // A factory without a dtype makes the default one.

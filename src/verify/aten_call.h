@@ -7,6 +7,7 @@
 #include <ATen/core/stack.h>
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "plan/plan.h"
@@ -47,6 +48,7 @@ class AtenCall {
   void AddArgument(size_t index, const Value& value, const ReplayTarget& target);
   Widening DecideWidening(const AtenStep& step) const;
   bool DtypeIsImplied(const AtenStep& step) const;
+  c10::IValue StandsForInf(const AtenStep& step, std::string_view argument) const;
   at::Tensor Adapt(const at::Tensor& tensor, TensorId id) const;
   void FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack* stack) const;
   void CopyBack(const std::vector<at::Tensor>& slots, const torch::jit::Stack& arguments) const;

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <limits>
+#include <stdexcept>
 
 namespace tritogen {
 namespace {
@@ -29,6 +31,25 @@ std::optional<Dtype> FromScalarType(at::ScalarType type) {
     if (kTypes[i] == type) return static_cast<Dtype>(i);
   }
   return std::nullopt;
+}
+
+double LargestOf(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kDouble:
+      return std::numeric_limits<double>::max();
+    case at::kFloat:
+      return std::numeric_limits<float>::max();
+    case at::kHalf:
+      return std::numeric_limits<at::Half>::max();
+    case at::kBFloat16:
+      return std::numeric_limits<at::BFloat16>::max();
+    case at::kFloat8_e4m3fn:
+      return std::numeric_limits<at::Float8_e4m3fn>::max();
+    case at::kFloat8_e5m2:
+      return std::numeric_limits<at::Float8_e5m2>::max();
+    default:
+      throw std::logic_error("no floating dtype");
+  }
 }
 
 std::string Describe(at::ScalarType type, at::IntArrayRef sizes) {

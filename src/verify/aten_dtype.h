@@ -15,6 +15,9 @@ at::ScalarType InFloat64(Dtype dtype);
 // Nothing for types that Plans do not have (quantised, half complex, …).
 std::optional<Dtype> FromScalarType(at::ScalarType type);
 
+// The largest finite number of a floating dtype: 65504 for float16.
+double LargestOf(at::ScalarType dtype);
+
 // "float32[2, 3]"
 std::string Describe(at::ScalarType type, at::IntArrayRef sizes);
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "plan/visit.h"
-#include "verify/work_ops.h"
+#include "verify/local_flow.h"
 
 namespace tritogen {
 namespace {
@@ -21,24 +21,9 @@ constexpr std::string_view kFlat[] = {"aten::relu",      "aten::relu6",       "a
                                       "aten::clamp_min", "aten::clamp_max",   "aten::clip",
                                       "aten::hardtanh",  "aten::hardsigmoid", "aten::hardswish",
                                       "aten::threshold", "aten::maximum",     "aten::minimum"};
-constexpr std::string_view kPlaceToPlace[] = {
-    "aten::_to_copy",        "aten::cat",          "aten::stack",  "aten::gather",
-    "aten::index_select",    "aten::index",        "aten::flip",   "aten::roll",
-    "aten::repeat",          "aten::tril",         "aten::triu",   "aten::pad",
-    "aten::copy_",           "aten::unfold",       "aten::im2col", "aten::select_scatter",
-    "aten::constant_pad_nd", "aten::slice_scatter"};
-constexpr std::string_view kPools[] = {"aten::max_pool", "aten::avg_pool", "aten::adaptive_max_pool",
-                                       "aten::adaptive_avg_pool", "aten::_adaptive_avg_pool"};
-
 template <size_t n>
 bool OneOf(std::string_view name, const std::string_view (&list)[n]) {
   return std::find(list, list + n, name) != list + n;
-}
-
-// "aten::relu_" → "aten::relu".
-std::string_view OutOfPlace(std::string_view base) {
-  if (base.ends_with('_')) base.remove_suffix(1);
-  return base;
 }
 
 TensorId FloatingArgument(const Plan& plan, const AtenStep& step) {
@@ -49,7 +34,7 @@ TensorId FloatingArgument(const Plan& plan, const AtenStep& step) {
 // Nothing where the call is smooth.
 std::optional<EdgeKind> KindOfEdge(const Plan& plan, const AtenStep& step) {
   if (FloatingArgument(plan, step) == kNoTensor) return std::nullopt;
-  const std::string_view base = WithoutOverload(step.op), name = OutOfPlace(base);
+  const std::string_view base = WithoutOverload(step.op), name = OutOfPlaceName(step);
   if (base == "aten::_to_copy" && !step.outs.empty() && step.outs[0] != kNoTensor) {
     const Dtype to = plan.tensors[step.outs[0]].dtype;
     if (IsFloating(to)) return std::nullopt;
@@ -59,33 +44,6 @@ std::optional<EdgeKind> KindOfEdge(const Plan& plan, const AtenStep& step) {
   if (OneOf(name, kSigns) || OneOf(step.op, kComparisons)) return EdgeKind::kStep;
   if (OneOf(name, kFlat)) return EdgeKind::kFlat;
   return std::nullopt;
-}
-
-// What an element of the result is hangs on a few elements of the arguments.
-bool IsLocal(const Plan& plan, const AtenStep& step) {
-  const OpKind kind = KindOf(plan, step);
-  const std::string_view base = WithoutOverload(step.op);
-  return kind == OpKind::kView || kind == OpKind::kLayout || TraitsOf(step.op).pointwise ||
-         OneOf(base, kPlaceToPlace) ||
-         std::any_of(std::begin(kPools), std::end(kPools),
-                     [&](std::string_view p) { return base.starts_with(p); });
-}
-
-using Storages = std::set<StorageId>;
-
-Storages ReadBy(const Plan& plan, const AtenStep& step) {
-  Storages storages;
-  for (const TensorId id : ReadArguments(step)) storages.insert(plan.tensors[id].storage);
-  return storages;
-}
-
-Storages MadeBy(const Plan& plan, const AtenStep& step) {
-  Storages storages;
-  for (const TensorId id : WrittenArguments(step)) storages.insert(plan.tensors[id].storage);
-  for (const TensorId id : step.outs) {
-    if (id != kNoTensor) storages.insert(plan.tensors[id].storage);
-  }
-  return storages;
 }
 
 bool Meet(const Storages& a, const Storages& b) {
@@ -98,9 +56,9 @@ std::vector<const AtenStep*> LocalCalls(const Plan& plan, TensorId output) {
   Storages wanted = {plan.tensors[output].storage};
   for (size_t i = plan.run.size(); i-- > 0;) {
     const auto* step = std::get_if<AtenStep>(&plan.run[i]);
-    if (step == nullptr || !Meet(MadeBy(plan, *step), wanted) || !IsLocal(plan, *step)) continue;
+    if (step == nullptr || !Meet(StoragesMade(plan, *step), wanted) || !IsLocal(plan, *step)) continue;
     calls.push_back(step);
-    wanted.merge(ReadBy(plan, *step));
+    wanted.merge(StoragesRead(plan, *step));
   }
   std::reverse(calls.begin(), calls.end());
   return calls;
@@ -114,13 +72,13 @@ std::vector<Edge> EdgesBefore(const Plan& plan, TensorId output) {
   for (const AtenStep* step : LocalCalls(plan, output)) {
     const std::optional<EdgeKind> kind = KindOfEdge(plan, *step);
     const bool jumps = kind && *kind != EdgeKind::kFlat;
-    const Storages read = ReadBy(plan, *step);
+    const Storages read = StoragesRead(plan, *step);
     bool jumped = Meet(read, behind_jump), any = Meet(read, behind_any);
     if (kind && !(jumps ? jumped : any)) edges.push_back({step, FloatingArgument(plan, *step), *kind});
     jumped |= jumps;
     any |= kind.has_value();
-    if (jumped) behind_jump.merge(MadeBy(plan, *step));
-    if (any) behind_any.merge(MadeBy(plan, *step));
+    if (jumped) behind_jump.merge(StoragesMade(plan, *step));
+    if (any) behind_any.merge(StoragesMade(plan, *step));
   }
   return edges;
 }

@@ -15,9 +15,9 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 11> kNames = {"generated", "spread",  "flipped", "shifted",
+constexpr std::array<std::string_view, 12> kNames = {"generated", "spread",  "flipped", "shifted",
                                                      "spikes",    "planted", "large",   "binary",
-                                                     "near_one",  "swings",  "huge"};
+                                                     "near_one",  "swings",  "huge",    "asked"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -142,6 +142,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kSwings:
       return Swings(1 + (x - x.mean()) * (0.01 / Spread(x)), strength, random);
     case Distribution::kHuge:
+    case Distribution::kAsked:
       break;
   }
   return x;

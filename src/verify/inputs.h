@@ -22,6 +22,7 @@ enum class Distribution {
   kNearOne,    // one, give or take a percent: products neither vanish nor overflow
   kSwings,     // near one, with jumps along every dimension: products shrink to nothing and grow back
   kHuge,       // a hundred thousand times as generated: beyond what float16 holds. Under a TF32 contract
+  kAsked,      // as generated but for a few elements: what the program names (asked_values.h)
 };
 std::string_view DistributionName(Distribution distribution);
 
@@ -32,7 +33,7 @@ inline constexpr double kLeastLarge = 150, kMostLarge = 500;
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps. Integer tensors stay as generated; of bool
 // tensors some elements are redrawn. Floating tensors that hold at most two different values (masks, labels)
 // are only permuted. Where all of a tensor would be flipped, shifted or large, its beginning is left as it
-// was generated: a program that looks there sees nothing unusual. `keep_signs`:
+// was generated: a program that looks there sees nothing unusual. `kAsked` is not made here. `keep_signs`:
 // tensors without a negative number get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);

@@ -89,6 +89,21 @@ TEST(ReplayTest, TheWeightsOfAttentionAreCutToo) {
   EXPECT_TRUE(at::allclose(outputs[0], cut(scores.softmax(-1)).matmul(cut(inputs[2])), 0, 1e-12));
 }
 
+TEST(ReplayTest, Float64KeepsTheLargestNumberOfTheDeclaredDtype) {
+  Sketch sketch;
+  const int x = sketch.Input("float32", {3}, {1}), y = sketch.Tensor("float32", {3}, {1});
+  sketch.Step("run", "aten::nan_to_num", {T(x), 0.5}, {y});
+  sketch.Output(y);
+  ReplayOptions options;
+  options.in_float64 = true;
+  TensorList outputs;
+  const double inf = std::numeric_limits<double>::infinity(), most = std::numeric_limits<float>::max();
+  auto failure =
+      RunOnce(sketch.Build(), {at::tensor({inf, -inf, std::nan("")}, at::kDouble)}, &outputs, options);
+  ASSERT_FALSE(failure) << failure->message;
+  EXPECT_TRUE(outputs[0].equal(at::tensor({most, -most, 0.5}, at::kDouble)));
+}
+
 TEST(ReplayTest, Float64DrawsTheSameRandomNumbers) {
   Sketch sketch;
   int w = sketch.Tensor("float32", {64}, {1});

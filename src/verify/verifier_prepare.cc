@@ -118,6 +118,7 @@ void Inspect(Task::Impl* task) {
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
   }
+  task->asked = AskedValuesOf(plan);
   task->moves_inside = !InnerProbes(plan).empty();
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
   for (TensorId id : TensorLeaves(plan.inputs))

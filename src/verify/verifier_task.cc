@@ -13,12 +13,13 @@ namespace tritogen {
 
 PendingComparison OutputCheck::CompareLater(const std::optional<IndexSource>& source,
                                             const at::Tensor& got) const {
-  if (!source || !indexed) return expected.CompareLater(WithinRange(got));
+  if (!source || !indexed) return expected.CompareLater(WithoutBroken(WithinRange(got)));
   return Compare(source, got);
 }
 
 Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const at::Tensor& got) const {
-  Comparison result = expected.Compare(WithinRange(got));
+  if (spares_broken && indexed && !indexed->exact().isfinite().all().item<bool>()) return {};
+  Comparison result = expected.Compare(WithoutBroken(WithinRange(got)));
   if (result.ok || !source || !indexed) return result;
   const double share = result.allclose;
   result = CompareIndices(*source, *indexed, expected, got);
@@ -57,6 +58,12 @@ at::Tensor OutputCheck::WithinRange(const at::Tensor& got) const {
   return at::where(high.gt(low).logical_and_(beyond.isfinite()), beyond, wide);
 }
 
+at::Tensor OutputCheck::WithoutBroken(const at::Tensor& got) const {
+  if (!spares_broken || !at::isFloatingType(expected.dtype())) return got;
+  const at::Tensor& exact = expected.exact();
+  return at::where(exact.isfinite(), got.to(at::kDouble), exact);
+}
+
 int64_t BytesOf(const Trial& trial) {
   int64_t bytes = trial.remade_bytes;
   for (const at::Tensor& input : trial.inputs) bytes += static_cast<int64_t>(input.nbytes());
@@ -77,6 +84,7 @@ std::vector<const Expectation*> ExpectationsOf(const Trial& trial) {
 }
 
 bool BreaksDown(const Trial& trial) {
+  if (trial.distribution == Distribution::kAsked) return false;
   const std::vector<const Expectation*> expectations = ExpectationsOf(trial);
   Expectation::Fetch(expectations);
   return std::any_of(expectations.begin(), expectations.end(),

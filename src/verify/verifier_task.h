@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "verify/asked_values.h"
 #include "verify/budget.h"
 #include "verify/budget_index.h"
 #include "verify/edges.h"
@@ -62,6 +63,9 @@ struct OutputCheck {
   // What the contract does not allow, inputs and weights in TF32 or, where that is the contract, in bfloat16,
   // is over budget in this trial.
   bool tells_half = false;
+  // Where NaN or Inf is expected anything is right: inputs hold them that otherwise do not (kAsked), and
+  // programs that pass them on in different ways are honest where nobody has asked.
+  bool spares_broken = false;
 
   // On a GPU a floating output is not waited for; indices are.
   PendingComparison CompareLater(const std::optional<IndexSource>& source, const at::Tensor& got) const;
@@ -70,6 +74,7 @@ struct OutputCheck {
  private:
   // `got` with what is expected where that is right, too; elsewhere as far from that as from what is right.
   at::Tensor WithinRange(const at::Tensor& got) const;
+  at::Tensor WithoutBroken(const at::Tensor& got) const;
 };
 
 class FreshTrials;
@@ -140,6 +145,7 @@ struct Task::Impl {
   bool moves_inside = false;    // a second look moves more than inputs and weights (InnerProbes)
   bool lets_few_count = false;  // forward has a softmax or the like (LetsFewCount)
   std::vector<bool> searched;   // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
+  AskedValues asked;            // by tensor leaf of the inputs
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();
@@ -186,7 +192,8 @@ struct Task::Impl {
 int64_t BytesOf(const Trial& trial);
 // What is expected of all outputs, and of what index outputs point into.
 std::vector<const Expectation*> ExpectationsOf(const Trial& trial);
-// Some element that is expected is NaN or Inf where it is not for generated inputs. A GPU is waited for.
+// Some element that is expected is NaN or Inf where it is not for generated inputs; never where inputs are
+// meant to hold such (kAsked). A GPU is waited for.
 bool BreaksDown(const Trial& trial);
 
 // The outputs of a call on the trial's inputs with what is expected, by output; see OutputCheck.

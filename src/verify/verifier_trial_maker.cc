@@ -34,8 +34,10 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
     outcome_ = OutcomeOf(failure->kind);
     return std::nullopt;
   }
-  TensorList inputs =
-      Transform(wish.distribution, generated, SubSeed(wish.seed, 1), wish.strength, wish.keep_signs);
+  const uint64_t seed = SubSeed(wish.seed, 1);
+  TensorList inputs = wish.distribution == Distribution::kAsked
+                          ? PlantAsked(task_.asked, generated, seed, wish.strength)
+                          : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
   KeepInOrder(task_.searched, generated, &inputs);
   return Trial{.distribution = wish.distribution,
                .seed = wish.seed,
@@ -187,6 +189,7 @@ void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
                             base_.empty() ? at::Tensor() : base_[extra]);
       ++extra;
     }
+    check.spares_broken = trial->distribution == Distribution::kAsked;
     trial->outputs.push_back(std::move(check));
   }
   if (!results.narrow.empty()) MeasureNarrow(results.narrow, trial);

@@ -22,7 +22,7 @@ namespace {
 constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kFlipped,
                                    Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
                                    Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne,
-                                   Distribution::kHuge};
+                                   Distribution::kHuge,   Distribution::kAsked};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -174,6 +174,7 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (task.options.confirm && distribution != Distribution::kSpread) continue;
     // Float16 keeps as many places as TF32, but not its range.
     if (distribution == Distribution::kHuge && !task.cuts_factors) continue;
+    if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     ++stream;
     // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
     const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;

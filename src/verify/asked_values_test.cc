@@ -1,0 +1,102 @@
+#include "verify/asked_values.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "verify/test_sketch.h"
+
+namespace tritogen {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Program {
+  Sketch sketch;
+  int x = sketch.Input("float32", {8, 4}, {4, 1});
+  int Tensor(const char* dtype = "float32") { return sketch.Tensor(dtype, {8, 4}, {4, 1}); }
+};
+
+// What is asked for but NaN, and whether NaN is.
+std::pair<std::vector<double>, bool> AskedOfFirst(const Plan& plan) {
+  std::pair<std::vector<double>, bool> asked;
+  const AskedValues of_leaves = AskedValuesOf(plan);
+  for (const double value : of_leaves.at(0)) {
+    if (std::isnan(value)) {
+      asked.second = true;
+    } else {
+      asked.first.push_back(value);
+    }
+  }
+  return asked;
+}
+
+using Numbers = std::vector<double>;
+
+TEST(AskedValues, AreWhatIsComparedAndClampedWith) {
+  Program program;
+  const int y = program.Tensor(), c = program.Tensor(), b = program.Tensor("bool");
+  program.sketch.Step("run", "aten::mul.Tensor", {T(program.x), 1000.0}, {y});
+  program.sketch.Step("run", "aten::clamp", {T(y), -2e5, 1.0}, {c});
+  program.sketch.Step("run", "aten::gt.Scalar", {T(c), 5000}, {b});
+  program.sketch.Output(b);
+  EXPECT_EQ(AskedOfFirst(program.sketch.Build()), std::pair(Numbers({5000, 2e5}), false))
+      << "factors and what other trials come to anyway are not asked for";
+}
+
+TEST(AskedValues, AreNanAndInfWhereTheyAreLookedFor) {
+  Program all, none;
+  const int y = all.Tensor();
+  all.sketch.Step("run", "aten::nan_to_num_", {T(all.x)}, {y});
+  all.sketch.Output(y);
+  EXPECT_EQ(AskedOfFirst(all.sketch.Build()), std::pair(Numbers{kInf}, true));
+
+  Program self;
+  const int b = self.Tensor("bool");
+  self.sketch.Step("run", "aten::ne.Tensor", {T(self.x), T(self.x)}, {b});
+  self.sketch.Output(b);
+  EXPECT_EQ(AskedOfFirst(self.sketch.Build()), std::pair(Numbers{}, true));
+
+  const int z = none.Tensor();
+  none.sketch.Step("run", "aten::relu", {T(none.x)}, {z});
+  none.sketch.Output(z);
+  EXPECT_FALSE(AsksForAny(AskedValuesOf(none.sketch.Build())));
+}
+
+TEST(AskedValues, AreNotAskedOfWhatIsSummedBefore) {
+  Program program;
+  const int sum = program.sketch.Tensor("float32", {8}, {1}), y = program.sketch.Tensor("float32", {8}, {1});
+  program.sketch.Step("run", "aten::sum.dim_IntList", {T(program.x), json::array({1})}, {sum});
+  program.sketch.Step("run", "aten::nan_to_num", {T(sum)}, {y});
+  program.sketch.Output(y);
+  EXPECT_FALSE(AsksForAny(AskedValuesOf(program.sketch.Build())));
+}
+
+TEST(AskedValues, ArePlantedHereAndThere) {
+  const at::Tensor x = at::rand({64, 64}), untouched = at::rand({4});
+  const AskedValues asked = {{1e6, kInf, std::nan("")}, {}};
+  const auto inputs = PlantAsked(asked, {x, untouched}, 7, 1);
+  EXPECT_TRUE(inputs[1].is_same(untouched));
+  EXPECT_EQ(x.max().item<float>() <= 1, true) << "arguments are not changed";
+  const at::Tensor& y = inputs[0];
+  EXPECT_EQ(y.isnan().sum().item<int>(), 2);
+  for (const double value : {kInf, -kInf, 2e6, -2e6, 2e9, -2e9})
+    EXPECT_EQ(y.eq(value).sum().item<int>(), 2) << value;
+  EXPECT_EQ(y.eq(x).sum().item<int>(), 64 * 64 - 14);
+  EXPECT_TRUE(y.nan_to_num(3).equal(PlantAsked(asked, {x, untouched}, 7, 1)[0].nan_to_num(3)));
+}
+
+TEST(AskedValues, OfADtypeOrATensorThatHasNoRoomAreLeftOut) {
+  const at::Tensor half = at::rand({64}).to(at::kHalf);
+  const at::Tensor y = PlantAsked({{2e4}}, {half}, 7, 1)[0];
+  EXPECT_EQ(y.eq(4e4).sum().item<int>(), 2) << "two thousand times as much is beyond float16";
+  EXPECT_TRUE(y.isfinite().all().item<bool>());
+  const at::Tensor mask = at::rand({64}).gt(0.5).to(at::kFloat), tiny = at::rand({1});
+  EXPECT_TRUE(PlantAsked({{kInf}}, {mask}, 7, 1)[0].is_same(mask));
+  EXPECT_TRUE(PlantAsked({{kInf}}, {tiny}, 7, 1)[0].isinf().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace tritogen
