@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 Verdict Passed() {
   Verdict verdict{.outcome = Outcome::kPassed, .reason = "right in 8 trials", .seed = 7, .plan_hash = "ab"};
   verdict.errors = {{.output = 1, .candidate = 1e-7, .eager = 2e-7, .budget = 1e-6, .trial = "spread"}};
+  verdict.errors[0].used = {{"spread", 0.1}, {"generated", 0.05}};
   verdict.work = {.flops = 1, .bytes = 0.5};
   verdict.timing = {{"device", "NVIDIA H200"}};
   verdict.notes = {"weights matched by seed"};
@@ -34,6 +35,7 @@ Verdict Wrong() {
   Verdict verdict{.outcome = Outcome::kWrongValues, .reason = "output 0 is wrong", .rule = "tf32"};
   verdict.evidence = {{"index", {1, 2}}, {"line", 12}};
   verdict.errors = {{.candidate = std::nan(""), .allclose = 0.5, .trial = "generated"}};
+  verdict.errors[0].used = {{"generated", HUGE_VAL}};
   return verdict;
 }
 

@@ -7,6 +7,7 @@
 #include "report/document.h"
 #include "report/highlight.h"
 #include "report/html.h"
+#include "report/inputs_table.h"
 #include "report/plots.h"
 #include "report/table.h"
 #include "report/verdict_view.h"
@@ -248,7 +249,8 @@ std::string CandidatesSection(const ReportInput& input) {
 
 std::string ErrorSection(const json& verdict) {
   const json outputs = ListIn(verdict, "outputs");
-  return outputs.empty() ? "" : Section("Error", ErrorPlot(outputs) + ErrorTable(outputs));
+  return outputs.empty() ? ""
+                         : Section("Error", ErrorPlot(outputs) + ErrorTable(outputs) + InputsTable(outputs));
 }
 
 std::string TimeSection(const json& verdict) {

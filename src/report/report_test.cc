@@ -110,6 +110,16 @@ TEST(Report, ShowsWhatWentWrongAndWhere) {
   EXPECT_TRUE(Contains(page, "<span class=\"line marked\"><i class=\"keyword\">raise</i>"));
 }
 
+TEST(Report, ShowsWhatInputsWereTriedTheHardestFirst) {
+  const std::string page = Rendered(InputFor(PassedVerdict()));
+  const size_t spread = page.find("slices over three orders of magnitude"),
+               generated = page.find("as the file generates them"), binary = page.find(">exact<");
+  ASSERT_NE(binary, std::string::npos);
+  EXPECT_LT(spread, generated);
+  EXPECT_LT(generated, binary);
+  EXPECT_TRUE(Contains(page, ">62.5 %<")) << "the largest of all outputs";
+}
+
 TEST(Report, ShowsErrorsThatAreOverTheBudgetOrNoNumbers) {
   nlohmann::json verdict = PassedVerdict();
   verdict["outputs"][0]["error"] = 1e-3;
@@ -117,6 +127,8 @@ TEST(Report, ShowsErrorsThatAreOverTheBudgetOrNoNumbers) {
   const std::string page = Rendered(InputFor(verdict));
   EXPECT_TRUE(Contains(page, "100 × the budget"));
   EXPECT_TRUE(Contains(page, ">NaN or Inf<"));
+  verdict["outputs"][0]["budget_used"]["binary"] = nullptr;
+  EXPECT_TRUE(Contains(Rendered(InputFor(verdict)), ">beyond<"));
   verdict = PassedVerdict();
   for (auto& output : verdict["outputs"]) output["error"] = output["eager_error"] = output["budget"] = 0;
   EXPECT_FALSE(Contains(Rendered(InputFor(verdict)), "<svg"))

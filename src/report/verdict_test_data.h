@@ -10,8 +10,10 @@ inline nlohmann::json PassedVerdict() {
     "verdict": "passed", "reason": "right in 8 trials", "rule": null, "evidence": {},
     "work_share": {"flops": 1.0, "bytes": 0.75, "share": 0.75}, "max_error": 2.5e-4, "error_budget": 4e-4,
     "outputs": [
-      {"output": 0, "error": 1e-7, "eager_error": 1e-7, "budget": 1e-5, "allclose": 1.0, "trial": "generated"},
-      {"output": 1, "error": 2.5e-4, "eager_error": 2e-4, "budget": 4e-4, "allclose": 1.0, "trial": "spread"}],
+      {"output": 0, "error": 1e-7, "eager_error": 1e-7, "budget": 1e-5, "allclose": 1.0, "trial": "generated",
+       "budget_used": {"generated": 0.01, "spread": 0.002, "binary": 0}},
+      {"output": 1, "error": 2.5e-4, "eager_error": 2e-4, "budget": 4e-4, "allclose": 1.0, "trial": "spread",
+       "budget_used": {"generated": 0.25, "spread": 0.625, "binary": 0}}],
     "seed": 7, "plan_hash": "00ff", "notes": ["inputs were hardened"], "seconds": 0.42})");
 }
 

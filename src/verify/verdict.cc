@@ -58,12 +58,15 @@ double Verdict::error_budget() const {
 nlohmann::json Verdict::ToJson() const {
   nlohmann::json outputs = nlohmann::json::array();
   for (const OutputError& error : errors) {
+    nlohmann::json used = nlohmann::json::object();
+    for (const auto& [trial, share] : error.used) used[trial] = Number(share);
     outputs.push_back({{"output", error.output},
                        {"error", Number(error.candidate)},
                        {"eager_error", Number(error.eager)},
                        {"budget", Number(error.budget)},
                        {"allclose", Number(error.allclose)},
-                       {"trial", error.trial}});
+                       {"trial", error.trial},
+                       {"budget_used", std::move(used)}});
   }
   nlohmann::json json = {
       {"verdict", OutcomeName(outcome)},
@@ -104,6 +107,8 @@ Verdict Verdict::FromJson(const nlohmann::json& json) {
                               .budget = number(output.at("budget")),
                               .allclose = number(output.at("allclose")),
                               .trial = output.at("trial").get<std::string>()});
+    for (const auto& [trial, share] : output.at("budget_used").items())
+      verdict.errors.back().used[trial] = share.is_null() ? HUGE_VAL : share.get<double>();
   }
   verdict.work = {json.at("work_share").at("flops").get<double>(),
                   json.at("work_share").at("bytes").get<double>()};

@@ -39,6 +39,9 @@ struct OutputError {
   double allclose =
       0;  // share of elements inside KernelBench's tolerance, inputs as generated; NaN: no such trial ran
   std::string trial;  // the input distribution in which it was worst
+  // By input distribution: the error in terms of its budget where that is largest. Infinite: NaN or Inf do
+  // not match, or nothing is allowed.
+  std::map<std::string, double> used = {};
 };
 
 struct WorkShare {

@@ -142,6 +142,28 @@ TEST(Task, ThatSparesMemorySaysSoAndStillTells) {
   }
 }
 
+TEST(Task, SaysHowMuchOfTheBudgetEachKindOfInputsUsed) {
+  const nlohmann::json golden = ReadCase("softmax");
+  const VerifyOptions options{.seed = 7};
+  const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+  std::set<std::string> kinds;
+  for (const Trial& trial : task.impl().bound.trials) kinds.insert(trial.name());
+  for (const Verdict& verdict : VerdictsOf(golden, task, options, /*right=*/true)) {
+    const OutputError& error = verdict.errors.at(0);
+    std::set<std::string> told;
+    for (const auto& [inputs, used] : error.used) {
+      told.insert(inputs);
+      EXPECT_LE(used, error.used.at(error.trial)) << inputs;
+    }
+    EXPECT_EQ(told, kinds);
+    EXPECT_DOUBLE_EQ(error.used.at(error.trial), error.candidate / error.budget);
+  }
+  for (const Verdict& verdict : VerdictsOf(golden, task, options, /*right=*/false)) {
+    if (verdict.outcome == Outcome::kWrongValues)
+      EXPECT_GT(verdict.errors.at(0).used.at(verdict.errors[0].trial), 1);
+  }
+}
+
 // It has no second look, which knows what may lie beside a flat row.
 TEST(Task, ThatSparesMemoryJudgesFlatRowsByTheWholeOutput) {
   const nlohmann::json golden = ReadCase("relu_rows");

@@ -35,6 +35,11 @@ Untouched UntouchedOf(const Task::Impl& task, const Trial& trial, const TensorLi
   return untouched;
 }
 
+double UsedOf(const Comparison& comparison) {
+  if (comparison.budget > 0) return comparison.error / comparison.budget;
+  return comparison.error > 0 ? HUGE_VAL : 0;
+}
+
 }  // namespace
 
 std::optional<Objection> TrialRuns::OutOfTime() const {
@@ -237,15 +242,20 @@ void TrialRuns::Record(int output, const Trial& trial, const Comparison& compari
   auto found =
       std::find_if(errors.begin(), errors.end(), [&](const OutputError& e) { return e.output == output; });
   const double allclose = trial.distribution == Distribution::kGenerated ? comparison.allclose : std::nan("");
-  const OutputError error{output,   comparison.error, comparison.eager, comparison.budget,
-                          allclose, trial.name()};
+  OutputError error{output, comparison.error, comparison.eager, comparison.budget, allclose, trial.name()};
+  if (found != errors.end()) error.used = std::move(found->used);
+  double& used = error.used[trial.name()];
+  used = std::max(used, UsedOf(comparison));
   if (found == errors.end()) {
-    errors.push_back(error);
+    errors.push_back(std::move(error));
     return;
   }
   const double smallest = std::fmin(found->allclose, allclose);  // of numbers, when one is none
-  if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget)
-    *found = error;
+  if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget) {
+    *found = std::move(error);
+  } else {
+    found->used = std::move(error.used);
+  }
   found->allclose = smallest;
 }
 

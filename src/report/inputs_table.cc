@@ -1,0 +1,70 @@
+#include "report/inputs_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/html.h"
+#include "report/table.h"
+
+namespace tritogen::report {
+namespace {
+
+using nlohmann::json;
+
+struct Meaning {
+  std::string_view inputs, text;
+};
+// Of the distributions in docs/verdicts.md.
+constexpr Meaning kMeanings[] = {
+    {"generated", "as the file generates them"},
+    {"spread", "random signs, slices over three orders of magnitude"},
+    {"planted", "as generated but for four unusual elements"},
+    {"flipped", "negated"},
+    {"large", "magnitudes in the hundreds"},
+    {"shifted", "offsets of several deviations"},
+    {"spikes", "a few elements up to a hundred times the rest"},
+    {"swings", "powers of ten, down and up along each line"},
+    {"binary", "zeros and ones"},
+    {"near_one", "one, give or take a percent"},
+    {"huge", "a hundred thousand times as generated"},
+    {"asked", "as generated but for what the program asks for: NaN, Inf, numbers beyond its bounds"},
+};
+
+std::string MeaningOf(const std::string& inputs) {
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.inputs == inputs) return std::string(meaning.text);
+  }
+  return "";
+}
+
+std::string InWords(double used) {
+  if (std::isinf(used)) return "beyond";
+  return used == 0 ? "exact" : Number(100 * used) + " %";
+}
+
+}  // namespace
+
+std::string InputsTable(const json& outputs) {
+  std::map<std::string, double> most;
+  for (const json& output : outputs) {
+    const json used = output.is_object() ? output.value("budget_used", json()) : json();
+    if (!used.is_object()) continue;
+    for (const auto& [inputs, share] : used.items()) {
+      double& here = most.try_emplace(inputs, 0).first->second;
+      here = std::max(here, share.is_number() ? share.get<double>() : HUGE_VAL);
+    }
+  }
+  std::vector<std::pair<std::string, double>> rows(most.begin(), most.end());
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.second > b.second; });
+  Table table({"inputs", "", "of the budget"}, 2);
+  for (const auto& [inputs, used] : rows) table.Row({inputs, MeaningOf(inputs), InWords(used)});
+  return rows.empty() ? "" : table.Html();
+}
+
+}  // namespace tritogen::report
