@@ -159,8 +159,9 @@ TEST(Task, SaysHowMuchOfTheBudgetEachKindOfInputsUsed) {
     EXPECT_DOUBLE_EQ(error.used.at(error.trial), error.candidate / error.budget);
   }
   for (const Verdict& verdict : VerdictsOf(golden, task, options, /*right=*/false)) {
-    if (verdict.outcome == Outcome::kWrongValues)
-      EXPECT_GT(verdict.errors.at(0).used.at(verdict.errors[0].trial), 1);
+    if (verdict.outcome != Outcome::kWrongValues) continue;
+    const OutputError& error = verdict.errors.at(0);
+    EXPECT_GT(error.used.at(error.trial), 1);
   }
 }
 
