@@ -31,6 +31,17 @@ bool IsFloatCompute(const Node& node) {
   return IsFloating(node.results[0].dtype);
 }
 
+// Where the lower bound is above the upper one, that is what `clamp` gives; of numbers one sees which is
+// which.
+bool BoundsMayCross(const BoundArgs& args) {
+  if (IsNone(args["min"]) || IsNone(args["max"])) return false;
+  const auto low = AsNumber(args["min"]), high = AsNumber(args["max"]);
+  return !low || !high || *low > *high;
+}
+constexpr std::string_view kUpperBoundWins =
+    "tl.minimum(tl.maximum({self}, {min}, propagate_nan=tl.PropagateNan.ALL), {max}, "
+    "propagate_nan=tl.PropagateNan.ALL)";
+
 }  // namespace
 
 std::vector<NodeRef> TensorArguments(const Node& node) {
@@ -60,7 +71,9 @@ bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundA
     return b.Reshape(value, channels);
   };
   const bool integers = !IsFloatCompute(node);
-  b.Return({b.Apply(integers ? ForIntegers(row) : row, args, get, result.dtype)});
+  OpRow exact = integers ? ForIntegers(row, result.dtype) : row;
+  if (row.name == "clamp" && BoundsMayCross(args)) exact.cases = {{"", std::string(kUpperBoundWins)}};
+  b.Return({b.Apply(exact, args, get, result.dtype)});
   return true;
 }
 

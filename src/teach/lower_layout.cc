@@ -59,9 +59,8 @@ bool LowerCutting(Builder& b, const Node& node, std::string_view op, const Bound
       Value part = b.Get(*AsRef(item));
       if (part.view.numel() == 0 && op == "cat") continue;
       if (op == "stack") part = With(part, Unsqueeze(part.view, dim));
-      if (part.dtype != node.results[0].dtype || part.view.rank() == 0 || part.view.numel() == 0)
-        return false;
-      if (!part.view.guards.empty()) return false;
+      if (part.view.rank() == 0 || part.view.numel() == 0 || !part.view.guards.empty()) return false;
+      part = b.Cast(part, node.results[0].dtype);
       parts.push_back(part);
     }
     if (parts.empty()) return false;

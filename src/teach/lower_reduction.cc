@@ -51,9 +51,10 @@ bool LowerVariance(Builder& b, const Node& node, std::string_view op, const Boun
   return true;
 }
 
-bool LowerVectorNorm(Builder& b, const BoundArgs& args) {
+bool LowerVectorNorm(Builder& b, const Node& node, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
   if (!IsFloating(x.dtype)) return false;
+  if (node.results[0].dtype == Dtype::kFloat64) x = b.Cast(x, Dtype::kFloat64);  // dtype=
   double p = AsNumber(args["ord"]).value_or(AsNumber(args["p"]).value_or(2));
   Dims d = DimsOf(args, x.view.rank());
   if (p == 2) {
@@ -124,7 +125,8 @@ Value LogSumExp(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
 
 bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
-  if (x.dtype == Dtype::kBool || x.dtype == Dtype::kFloat64) return false;
+  if (x.dtype == Dtype::kFloat64) return false;
+  if (x.dtype == Dtype::kBool) x = b.Cast(x, Dtype::kInt32);  // Fits() makes truth values of it again
   bool largest = op.find("max") != std::string_view::npos;
   Dims d = DimsOf(args, x.view.rank());
   if (op.starts_with("arg")) {
@@ -151,7 +153,7 @@ Value SafeWeights(Builder& b, const SoftmaxParts& parts) {
 
 bool LowerReduction(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   if (op.starts_with("var") || op.starts_with("std")) return LowerVariance(b, node, op, args);
-  if (op == "norm" || op == "linalg_vector_norm") return LowerVectorNorm(b, args);
+  if (op == "norm" || op == "linalg_vector_norm") return LowerVectorNorm(b, node, args);
   Value x = b.Tensor(args, "self");
   Dims d = DimsOf(args, x.view.rank());
   if (op == "any" || op == "all") {
@@ -171,7 +173,7 @@ bool LowerReduction(Builder& b, const Node& node, std::string_view op, const Bou
     return true;
   }
   if (op == "logsumexp") {
-    if (!IsFloating(x.dtype)) return false;
+    if (!IsFloating(x.dtype)) x = b.Cast(x, node.results[0].dtype);
     b.Return({b.Reshape(LogSumExp(b, x, d.dims), node.results[0].sizes)});
     return true;
   }

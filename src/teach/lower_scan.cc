@@ -107,7 +107,8 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
   }
   // The index of a running extremum is the last place where the line reached it.
   const bool largest = op == "cummax";
-  if (!IsFloating(x.dtype) || !whole) return false;
+  if (!whole) return false;
+  if (x.dtype == Dtype::kBool) x = b.Cast(x, Dtype::kInt32);
   Value best = b.Scan(largest ? ReduceOp::kMax : ReduceOp::kMin, x, dim);
   Value reached = b.Pointwise("reached", "tl.where(({0} == {1}) | ({0} != {0}), {2}, -1)",
                               {x, best, b.Index(x.sizes(), dim)}, Dtype::kInt32, 2);

@@ -74,9 +74,14 @@ double NeutralOf(ReduceOp op) {
   return op == ReduceOp::kSum ? 0 : op == ReduceOp::kProd ? 1 : op == ReduceOp::kMax ? -kInfinity : kInfinity;
 }
 
-// The same of entries of any dtype, of which integers are only added.
-std::string NeutralText(ReduceOp op, Dtype dtype) {
-  return IsFloating(dtype) ? PythonLiteral(Arg{NeutralOf(op)}) : "0";
+// The same of entries of any dtype.
+Arg NeutralFor(ReduceOp op, Dtype dtype) {
+  if (IsFloating(dtype)) return Arg{NeutralOf(op)};
+  if (op == ReduceOp::kSum || op == ReduceOp::kProd) return Arg{int64_t{op == ReduceOp::kProd}};
+  const int bits = static_cast<int>(DtypeSize(dtype)) * 8;
+  if (dtype == Dtype::kUint8) return Arg{int64_t{op == ReduceOp::kMax ? 0 : 255}};
+  const int64_t largest = std::numeric_limits<int64_t>::max() >> (64 - bits);
+  return Arg{op == ReduceOp::kMax ? -largest - 1 : largest};
 }
 
 class Scatter {
@@ -97,9 +102,9 @@ class Scatter {
     if (atomic) return Atomically(meeting.atomic, start, entry);
     const Lines2 l = LinesOf(b_, start.sizes(), index_, dim_);
     Value named = b_.Load("target", index_, l.entry, l.valid, "-1");
-    Value own =
-        b_.Pointwise("own", fmt::format("tl.where({{0}} == {{1}}, {{2}}, {})", NeutralText(op, start.dtype)),
-                     {named, l.own, b_.Load("added", entry, l.entry, l.valid)}, ComputeDtype(start.dtype), 1);
+    Value own = b_.Pointwise(
+        "own", fmt::format("tl.where({{0}} == {{1}}, {{2}}, {})", PythonLiteral(NeutralFor(op, start.dtype))),
+        {named, l.own, b_.Load("added", entry, l.entry, l.valid)}, ComputeDtype(start.dtype), 1);
     return b_.Op(meeting.join, {start, b_.Reduce(op, own, {-1}, false)}, start.dtype);
   }
 
@@ -202,7 +207,7 @@ bool LowerMeeting(Builder& b, ReduceOp op, bool mean, bool own, const Value& x, 
                   int64_t dim, const Value& src) {
   const Dtype dtype = ComputeDtype(x.dtype);
   const Value before = b.Cast(x, dtype);
-  const Value start = own ? before : b.Fill(x.sizes(), dtype, Arg{NeutralOf(op)});
+  const Value start = own ? before : b.Fill(x.sizes(), dtype, NeutralFor(op, dtype));
   auto made = Scatter(b, index, dim).Meet(op, start, src);
   if (!made) return false;
   if (mean || !own) {
@@ -223,7 +228,8 @@ bool LowerMeeting(Builder& b, ReduceOp op, bool mean, bool own, const Value& x, 
 
 bool LowerReduced(Builder& b, const Value& x, const Value& index, int64_t dim, const BoundArgs& args) {
   const auto* how = std::get_if<std::string>(&args["reduce"].v);
-  if (how == nullptr || !IsFloating(x.dtype)) return false;
+  if (how == nullptr || x.dtype == Dtype::kBool) return false;
+  if (*how == "mean" && !IsFloating(x.dtype)) return false;  // a division of integers
   const ReduceOp op = *how == "amax"   ? ReduceOp::kMax
                       : *how == "amin" ? ReduceOp::kMin
                       : *how == "prod" ? ReduceOp::kProd

@@ -26,8 +26,9 @@ std::optional<Value> SortedOrder(Builder& b, const Value& x, int64_t dim, int64_
 
 bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "self");
-  if (x.view.rank() == 0 || !x.view.guards.empty() || x.dtype == Dtype::kBool) return false;
+  if (x.view.rank() == 0 || !x.view.guards.empty()) return false;
   if (x.view.prim < 0) return false;
+  if (x.dtype == Dtype::kBool) x = b.Cast(x, Dtype::kInt8);
   const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(-1), x.view.rank());
   const bool topk = op == "topk";
   const bool descending = topk ? AsBool(args["largest"], true) : AsBool(args["descending"], false);

@@ -201,8 +201,8 @@ class Conditions {
 
 // Whether a pointwise operator's expressions, or those of ForIntegers, are right for integers too.
 bool FitsIntegers(std::string_view name);
-// The row with expressions for integers, which Triton divides towards zero.
-OpRow ForIntegers(const OpRow& row);
+// The row with expressions for integers, which Triton divides towards zero, and for truth values.
+OpRow ForIntegers(const OpRow& row, Dtype dtype);
 
 // Each handles the operators of its family; false for what it cannot express. Results go to Builder::Return.
 bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args);
