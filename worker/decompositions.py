@@ -16,8 +16,10 @@ import torch.nn.functional as F
 from torch._decomp import decomposition_table
 
 import index_decompositions
+import integral_decompositions
 import layer_decompositions
 import linalg_decompositions
+import place_decompositions
 import special_decompositions
 import window_decompositions
 
@@ -176,6 +178,31 @@ def _copysign(x: Tensor, other: Tensor) -> Tensor:
     return torch.where(_signbit(other), -x.abs(), x.abs())
 
 
+def _frexp(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The logarithm may be off by one where it is rounded up to a whole number, or is of a number that has no leading
+    bit; powers of two are exact, and in two steps none of them overflows."""
+    wide = x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
+    whole = (wide != 0) & (wide.abs() < math.inf)
+    small = wide.abs() < torch.finfo(wide.dtype).tiny
+    shift = 64 if wide.dtype == torch.float64 else 32  # of numbers without a leading bit
+    scaled = torch.where(whole, torch.where(small, wide * 2.0**shift, wide), 1.0)
+    exponent = scaled.abs().log2().floor() + 1
+    half = (exponent / 2).trunc()
+    mantissa = scaled * torch.exp2(-half) * torch.exp2(half - exponent)
+    above, below = mantissa.abs() >= 1, mantissa.abs() < 0.5
+    exponent = torch.where(above, exponent + 1, torch.where(below, exponent - 1, exponent))
+    mantissa = torch.where(above, mantissa * 0.5, torch.where(below, mantissa * 2, mantissa))
+    exponent = torch.where(small, exponent - shift, exponent)
+    return torch.where(whole, mantissa, wide).to(x.dtype), torch.where(whole, exponent, 0).to(torch.int32)
+
+
+def _of_number(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A number in front of a tensor, as a tensor of the dtype in which both are computed."""
+    return lambda number, x: function(
+        torch.full((), number, dtype=torch.result_type(number, x), device=x.device), x
+    )
+
+
 def _rrelu(x: Tensor, noise: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
     return NotImplemented if training else F.leaky_relu(x, (lower + upper) / 2)
 
@@ -225,7 +252,9 @@ def _sampled_place(at: Tensor, size: int, padding: int, align_corners: bool) -> 
 _OURS: dict[Any, Callable[..., Any]] = {
     **index_decompositions.PARTS,
     **layer_decompositions.PARTS,
+    **integral_decompositions.PARTS,
     **linalg_decompositions.PARTS,
+    **place_decompositions.PARTS,
     **special_decompositions.PARTS,
     **window_decompositions.PARTS,
     aten.__lshift__: lambda x, other: torch.bitwise_left_shift(x, other),
@@ -246,6 +275,18 @@ _OURS: dict[Any, Callable[..., Any]] = {
     aten.acosh.default: _acosh,
     aten.atanh.default: _atanh,
     aten.copysign.Tensor: _copysign,
+    aten.frexp.Tensor: _frexp,
+    aten.remainder.Scalar_Tensor: _of_number(torch.remainder),
+    aten.bitwise_and.Scalar_Tensor: _of_number(torch.bitwise_and),
+    aten.bitwise_or.Scalar_Tensor: _of_number(torch.bitwise_or),
+    aten.bitwise_xor.Scalar_Tensor: _of_number(torch.bitwise_xor),
+    aten.bitwise_left_shift.Scalar_Tensor: _of_number(torch.bitwise_left_shift),
+    aten.bitwise_right_shift.Scalar_Tensor: _of_number(torch.bitwise_right_shift),
+    aten.isin.Scalar_Tensor: lambda number, test, *, assume_unique=False, invert=False: (test != number).all() if invert else (test == number).any(),
+    aten.detach_copy.default: lambda x: x.clone(),
+    aten.select_copy.int: lambda x, dim, index: x.select(dim, index).clone(),
+    aten.slice_copy.Tensor: lambda x, dim=0, start=None, end=None, step=1: aten.slice(x, dim, start, end, step).clone(),
+    aten.split_copy.Tensor: lambda x, size, dim=0: [part.clone() for part in x.split(size, dim)],
     aten.rrelu_with_noise.default: _rrelu,
     aten.histc.default: _histc,
     aten.grid_sampler_3d: _grid_sampler_3d,

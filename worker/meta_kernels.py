@@ -247,6 +247,7 @@ _OURS = {
     aten.roll.default: _contiguous_like,
     aten.max.default: _scalar_like,
     aten.min.default: _scalar_like,
+    aten.isin.Scalar_Tensor: lambda element, test, **_: test.new_empty((), dtype=torch.bool),
     aten.where.self: _where,
     aten.var.correction: _variance,
     aten.std.correction: _variance,

@@ -5,6 +5,7 @@ Everything on the tape must run on CPU tensors through libtorch's dispatcher, so
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Callable
@@ -28,7 +29,8 @@ _WHOLE = {
     "log_softmax.int", "cross_entropy_loss", "max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d",
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input",
     "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "prelu", "batch_norm", "instance_norm",
-    "fake_quantize_per_tensor_affine", "fake_quantize_per_channel_affine", "ctc_loss.IntList", "ctc_loss.Tensor",
+    "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine.tensor_qparams",
+    "fake_quantize_per_channel_affine", "ctc_loss.IntList", "ctc_loss.Tensor",
 }  # fmt: skip
 
 # Files between what a program calls and this one.
@@ -245,10 +247,57 @@ def _fill_diagonal(recording: Recording, function: Any, args: tuple, kwargs: dic
     """Of a matrix without the view by strides that PyTorch takes, which says less."""
     x, value, wrap = (*args, False)[:3]
     with recording:
-        if x.dim() != 2 or wrap:
+        if x.dim() != 2:
             return function.decompose(*args, **kwargs)
-        x.diagonal().fill_(value)
+        if wrap and x.shape[0] > x.shape[1]:  # the diagonal begins anew below itself
+            if not x.is_contiguous():
+                return function.decompose(*args, **kwargs)
+            x.view(-1)[:: x.shape[1] + 1].fill_(value)
+        else:
+            x.diagonal().fill_(value)
     return x
+
+
+def _combinations(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """By places that the sizes decide: PyTorch selects them by a mask, as if their number hung on values."""
+    x, r, replacement = (*args, *(2, False)[len(args) - 1 :])
+    r, replacement = kwargs.get("r", r), kwargs.get("with_replacement", replacement)
+    with recording:
+        if x.dim() != 1 or r < 1:
+            return function.decompose(*args, **kwargs)
+        choose = itertools.combinations_with_replacement if replacement else itertools.combinations
+        places = list(choose(range(x.shape[0]), r))
+        return x[torch.tensor(places, dtype=torch.int64).reshape(-1, r).to(x.device)]
+
+
+def _cov(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """With weights, as PyTorch computes it, but without its questions whether these are allowed and leave freedom."""
+    given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
+    frequencies, importance = given.get("fweights"), given.get("aweights")
+    correction = given.get("correction", 1)
+    with recording:
+        if frequencies is None and importance is None:
+            return function.decompose(*args, **kwargs)
+        x = given["self"].view(1, -1) if given["self"].dim() < 2 else given["self"]
+        weights = importance if frequencies is None else frequencies
+        if frequencies is not None and importance is not None:
+            weights = frequencies * importance
+        total = weights.sum()
+        freedom = total - correction
+        if importance is not None and correction != 0:
+            freedom = total - correction * (weights * importance).sum() / total
+        x = x - ((x * weights).sum(1) / total).unsqueeze(1)
+        return (x @ (x * weights).t() / freedom.clamp(min=0)).squeeze()
+
+
+def _unfold_backward(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """Python's `istft` gives it one window for all lines, which it reads again and again without looking at sizes."""
+    frames, sizes, dim, size, step = args
+    shape = [*sizes, size]
+    shape[dim % len(sizes)] = frames.shape[dim % len(sizes)]
+    with recording:
+        frames = frames.expand(shape)
+    return recording.parts_or_step(function, (frames, sizes, dim, size, step), kwargs)
 
 
 def _set_to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
@@ -290,6 +339,9 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.cudnn_grid_sampler: _grid_sampler,
     aten.fill_diagonal_: _fill_diagonal,
     aten.index.Tensor: _index,
+    aten.unfold_backward: _unfold_backward,
+    aten.combinations: _combinations,
+    aten.cov: _cov,
     aten.t_: _in_place_view(aten.t),
     aten.transpose_: _in_place_view(aten.transpose),
     aten.squeeze_: _in_place_view(aten.squeeze),

@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import complex_pairs
 import decompositions
 import operators
+from copied_views import CopiedViews
 from guards import reject
 from nested import leaves, map_leaves
 from tape import DTYPE_NAMES, Step, Tape, Tid, flatten_results
@@ -115,6 +116,7 @@ class Recording(TorchDispatchMode):
         self.tape = Tape()
         self.file = file
         self.split: set[str] = set()  # base names of operators that are recorded as their parts
+        self.copies = CopiedViews()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -150,7 +152,10 @@ class Recording(TorchDispatchMode):
         if traits.parts is not None:
             with self:
                 return traits.parts(*args, **kwargs)
-        if self.split and (base := decompositions.base_name(traits.name)) in self.split:
+        return self.parts_or_step(function, args, kwargs)
+
+    def parts_or_step(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        if self.split and (base := decompositions.base_name(function.name())) in self.split:
             result = self._in_parts(base, function, args, kwargs)
             if result is not NotImplemented:
                 return result
@@ -164,9 +169,15 @@ class Recording(TorchDispatchMode):
         self.split.remove(base)
         try:
             with self:
-                return parts(*args, **kwargs)
+                result = parts(*args, **kwargs)
         finally:
             self.split.add(base)
+        if operators.traits_of(function).view and isinstance(result, RecordingTensor):
+            self.copies.made(self._storage(result), self._storage(args[0]))
+        return result
+
+    def _storage(self, tensor: RecordingTensor) -> int:
+        return self.tape.tensors[tensor.tid].storage
 
     def step(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Runs one operator on the meta tensors and writes it on the tape."""
@@ -315,6 +326,7 @@ class _Call:
             wrapped.tid = uses[0]  # the very value it was taken from: no step
             return wrapped
         writes = {self.tape.tensors[t.tid].storage for t in self.written(args, kwargs)}
+        self.recording.copies.check(owned, writes)
         writes |= self.tape.storages_of(out for out in outs if out >= first_new) - owned
         if self.traits.makes and not self.tensors and kwargs.get("dtype") is None:
             kwargs["dtype"] = wrapped.dtype  # explicit: torch.set_default_dtype does not travel

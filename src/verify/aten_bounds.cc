@@ -177,6 +177,21 @@ void CheckSamples(const c10::FunctionSchema& schema, const torch::jit::Stack& st
   Require(samples.ge(0).logical_and(samples.le(1)).all().item<bool>(), "samples lie between 0 and 1");
 }
 
+// The frames that `unfold` takes of a tensor of these sizes.
+void CheckFrames(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const Named arguments(schema, stack);
+  const at::Tensor frames = arguments.tensor("grad_in");
+  std::vector<int64_t> sizes = arguments["input_sizes"].toIntVector();
+  const int64_t size = arguments["size"].toInt(), step = arguments["step"].toInt();
+  const int64_t rank = static_cast<int64_t>(sizes.size()), dim = arguments["dim"].toInt();
+  Require(rank > 0 && dim >= -rank && dim < rank && size > 0 && step > 0, "there is no such dimension");
+  int64_t& length = sizes[dim < 0 ? dim + rank : dim];
+  Require(length >= size, "a frame is longer than the line");
+  length = (length - size) / step + 1;
+  sizes.push_back(size);
+  Require(frames.sizes() == at::IntArrayRef(sizes), "the frames are not those of such a tensor");
+}
+
 }  // namespace
 
 BoundsCheck BoundsCheckOf(std::string_view op) {
@@ -194,6 +209,7 @@ BoundsCheck BoundsCheckOf(std::string_view op) {
       {"aten::rnn_tanh", CheckRecurrent},
       {"aten::scaled_dot_product_attention", CheckAttention},
       {"aten::segment_reduce", CheckSegments},
+      {"aten::unfold_backward", CheckFrames},
   };
   const auto found = kChecks.find(op);
   if (found != kChecks.end()) return found->second;

@@ -59,6 +59,18 @@ TEST(AtenBounds, SegmentsLieInTheData) {
   EXPECT_FALSE(offsets({0, 9}) || offsets({-1, 8}) || offsets({4, 2}));
 }
 
+TEST(AtenBounds, FramesAreThoseOfTheLine) {
+  auto fits = [](std::vector<int64_t> frames, std::vector<int64_t> sizes, int64_t dim, int64_t size,
+                 int64_t step) {
+    return Fits("aten::unfold_backward", "", {at::rand(frames), c10::List<int64_t>(sizes), dim, size, step});
+  };
+  EXPECT_TRUE(fits({2, 5, 4}, {2, 12}, 1, 4, 2) && fits({2, 5, 4}, {2, 12}, -1, 4, 2) &&
+              fits({2, 3}, {7}, 0, 3, 4));
+  EXPECT_FALSE(fits({2, 6, 4}, {2, 12}, 1, 4, 2) || fits({2, 5, 3}, {2, 12}, 1, 4, 2));
+  EXPECT_FALSE(fits({1, 5, 4}, {2, 12}, 1, 4, 2) || fits({5, 4}, {2, 12}, 1, 4, 2));
+  EXPECT_FALSE(fits({2, 5, 4}, {2, 12}, 2, 4, 2) || fits({2, 5, 4}, {2, 12}, 1, 4, 0));
+}
+
 TEST(AtenBounds, TargetsAreClassesAsFarAsTheyGo) {
   const at::Tensor scores = at::rand({5, 2, 4});
   auto fits = [&](std::vector<int64_t> targets, std::vector<int64_t> lengths) {

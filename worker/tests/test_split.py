@@ -168,6 +168,9 @@ RECORDED = {
         "torch.randn(6, 2, 5), torch.randint(1, 5, (2, 3))", arguments="x, y",
     ),
     "fake_quantize_per_tensor_affine": module("return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -9, 9)", "torch.randn(4, 6)"),
+    "embedding_renorm_": module("return F.embedding(x, self.f.clone(), max_norm=1.0)", "torch.randint(6, (4, 3))", "self.register_buffer('f', torch.randn(9, 5))"),
+    "unfold_backward": module("return torch.ops.aten.unfold_backward(x, [2, 12], 1, 4, 3)", "torch.randn(1, 3, 4)"),
+    "select_copy": module("return torch.select_copy(x, 1, 2), torch.slice_copy(x, 1, 0, 5, 2)", "torch.randn(4, 6)"),
     "_embedding_bag": module("return self.f(x)", "torch.randint(9, (4, 3))", "self.f = nn.EmbeddingBag(9, 5, mode='max')"),
 }
 
@@ -212,3 +215,34 @@ def test_lists_that_are_written_in_place_are_always_single_writes():
     plan = plan_of(reference(source))
     assert ops(plan["run"])[-4:] == ["addcdiv_", "addcdiv_", "neg_", "neg_"]
     torch.testing.assert_close(replayed(plan, seed=3), eager(source, seed=3))
+
+
+@pytest.mark.parametrize(
+    "write", ("y.as_strided((4,), (7,)).fill_(1.0)", "v = y.as_strided((2, 2), (2, 1)); y.mul_(2); y = y + v.sum()")
+)
+def test_a_view_whose_copy_would_lose_a_write_stays_a_view(write):
+    source = module(f"y = x.clone(); {write}; return y", "torch.randn(4, 6)")
+    failure = reference(source, split=["aten::as_strided"])
+    assert not failure["ok"] and "copy" in failure["message"]
+
+
+def test_a_view_that_is_only_read_may_be_a_copy():
+    source = module("y = x.clone(); v = y.as_strided((2, 2), (2, 1)) + 1; y.mul_(2); return y, v", "torch.randn(4, 6)")
+    split = plan_of(reference(source, split=["aten::as_strided"]))
+    assert "as_strided" not in ops(split["run"])
+    torch.testing.assert_close(replayed(split, seed=3), eager(source, seed=3))
+
+
+WHOLE = {
+    "combinations": "torch.combinations(x[0], 3), torch.combinations(x[:, 0], 2, with_replacement=True)",
+    "cov": "torch.cov(x, fweights=y), torch.cov(x, aweights=x[0].abs()), torch.cov(x, correction=0, fweights=y, aweights=x[0].abs())",
+    "istft": "torch.istft(torch.stft(x, 4, 2, return_complex=True, window=x[0, :4].exp()), 4, 2, window=x[0, :4].exp())",
+    "diagonals": "x.clone().fill_diagonal_(1.0, wrap=True), x.t().contiguous().fill_diagonal_(1.0, wrap=True)",
+    "isin": "torch.isin(2, y), torch.isin(2, y, invert=True)",
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_composites_are_recorded_without_reading_values(name):
+    source = module("return " + WHOLE[name], "torch.randn(4, 6), torch.randint(0, 3, (6,))", arguments="x, y")
+    torch.testing.assert_close(replayed(plan_of(reference(source)), seed=3), eager(source, seed=3))
