@@ -311,6 +311,11 @@ def _grid_sampler(recording: Recording, function: Any, args: tuple, kwargs: dict
     return recording.call(aten.grid_sampler_2d.default, (*args, 0, 0, True), kwargs)
 
 
+def _only_on_cpus(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    how = "torch.histc, or torch.bucketize and scatter_add, count on GPUs"
+    reject("device", f"PyTorch has {function.name()} for CPUs only; {how}")
+
+
 def _no_resize(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     reject("resize", f"{function.name()} changes the memory behind a tensor; allocate it with its final size")
 
@@ -347,6 +352,10 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.squeeze_: _in_place_view(aten.squeeze),
     aten.unsqueeze_: _in_place_view(aten.unsqueeze),
     aten.as_strided_: _in_place_view(aten.as_strided),
+    aten.histogram: _only_on_cpus,
+    aten._histogramdd_bin_edges: _only_on_cpus,
+    aten._histogramdd_from_bin_cts: _only_on_cpus,
+    aten._histogramdd_from_bin_tensors: _only_on_cpus,
     aten.resize_: _no_resize,
     aten.resize_as_: _no_resize,
     aten.set_.source_Tensor: _set_to,
