@@ -175,6 +175,8 @@ def _atanh(x: Tensor) -> Tensor:
 
 
 def _copysign(x: Tensor, other: Tensor) -> Tensor:
+    dtype = torch.result_type(x, other)
+    x = x.to(dtype if dtype.is_floating_point else torch.get_default_dtype())
     return torch.where(_signbit(other), -x.abs(), x.abs())
 
 

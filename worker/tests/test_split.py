@@ -37,6 +37,7 @@ CASES = [
     (aten.fmax.default, (_NAN, _Y)),
     (aten.fmin.default, (_NAN, _Y)),
     (aten.signbit.default, (torch.tensor([-1.0, -0.0, 0.0, 2.0, -torch.inf]),)),
+    *[(aten.copysign.Tensor, (x, y)) for x in (_LINES, _X) for y in (_X, _LINES - 2, torch.tensor(-1))],
     (aten.signbit.default, (torch.tensor([-1, 0, 1]),)),
     (aten.rrelu_with_noise.default, (_X, torch.empty_like(_X))),
     (aten.histc.default, (_X, 5, -0.8, 0.9)),
