@@ -24,12 +24,22 @@ std::string SourceText(const std::string& text, const std::filesystem::path& fol
   return ReadSource(beside ? folder / text : std::filesystem::path(text));
 }
 
+std::string_view WithoutMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 }  // namespace
 
-BatchLine ParseBatchLine(const std::string& text, int number) {
+bool IsBlankLine(std::string_view text) {
+  return WithoutMark(text).find_first_not_of(" \t\r") == text.npos;
+}
+
+BatchLine ParseBatchLine(std::string_view text, int number) {
   BatchLine line;
   line.id = fmt::format("line {}", number);
-  line.object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  line.object = json::parse(WithoutMark(text), nullptr, /*allow_exceptions=*/false);
   if (!line.object.is_object()) {
     line.fault = fmt::format("line {} is not a JSON object", number);
     return line;
@@ -54,7 +64,7 @@ std::vector<BatchLine> ReadBatch(const std::string& path) {
   std::map<std::string, int> numbers;
   std::string text;
   for (int number = 1; std::getline(in, text); ++number) {
-    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (IsBlankLine(text)) continue;
     lines.push_back(ParseBatchLine(text, number));
     const auto [first, fresh] = numbers.emplace(lines.back().id, number);
     if (!fresh) {

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "judge/judge.h"
@@ -25,8 +26,11 @@ struct BatchLine {
   std::string fault;      // what is wrong with the line
 };
 
+// Nothing but white space, behind a byte order mark maybe, which editors put in front of a file's first line.
+bool IsBlankLine(std::string_view text);
+
 // `number`: of the line, from 1.
-BatchLine ParseBatchLine(const std::string& text, int number);
+BatchLine ParseBatchLine(std::string_view text, int number);
 
 // Every line that is not blank; at least one, no two with one id. Throws UserError where that cannot be.
 std::vector<BatchLine> ReadBatch(const std::string& path);

@@ -72,16 +72,23 @@ int JudgeStream(int fd, const BatchOptions& batch, const VerifyOptions& options,
   const std::set<std::string> finished = batch.out.empty() ? std::set<std::string>() : FinishedIds(batch.out);
   BatchOutput output(batch.out);
   LineReader input(fd);
+  std::set<std::string> taken;  // ids whose candidates nobody else may be taken for
   int number = 0;
   const auto submit = [&](const std::string& text, bool too_long) {
     ++number;
-    if (!too_long && text.find_first_not_of(" \t\r") == text.npos) return;
-    const BatchLine line = ParseBatchLine(text, number);
+    if (!too_long && IsBlankLine(text)) return;
+    BatchLine line = ParseBatchLine(text, number);
     if (finished.contains(line.id)) return;
+    if (taken.contains(line.id)) {
+      line.fault = fmt::format("line {} has the id '{}' of another candidate{}; give it its own", number,
+                               line.id, batch.out.empty() ? " that is not judged yet" : "");
+      line.id = fmt::format("line {}", number);  // the id's own verdict is another one
+    }
     try {
       if (too_long) throw UserError(fmt::format("line {} has more than {} MiB", number, kMostLine >> 20));
       if (!line.fault.empty()) throw UserError(line.fault);
       pool->Submit(line.id, RequestOf(line, batch, options));
+      taken.insert(line.id);
     } catch (const UserError& error) {
       output.Write(line.id, BadLine(error.what()));
     }
@@ -90,7 +97,10 @@ int JudgeStream(int fd, const BatchOptions& batch, const VerifyOptions& options,
   while ((open || pool->unfinished() > 0) && !Interrupted()) {
     if (open) open = input.Read(pool->unfinished() > 0 ? 0 : kIdle, submit);
     if (pool->unfinished() == 0) continue;
-    if (auto reply = pool->Next(open ? kLook : kIdle)) output.Write(reply->id, reply->verdict);
+    if (auto reply = pool->Next(open ? kLook : kIdle)) {
+      output.Write(reply->id, reply->verdict);
+      if (batch.out.empty()) taken.erase(reply->id);  // of a file that a later run goes on with ids stay
+    }
   }
   if (!Interrupted()) return 0;
   fmt::print(stderr, "interrupted; {} candidates were not judged\n", pool->unfinished());

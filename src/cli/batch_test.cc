@@ -22,7 +22,9 @@ using nlohmann::json;
 // A judge that passes what says "good", and tells what it was given.
 Judgement Look(const JudgeRequest& request, const FindVerdict&) {
   Verdict verdict{.outcome = Outcome::kWrongValues};
-  if (request.candidate.text.starts_with("good")) verdict.outcome = Outcome::kPassed;
+  const bool slow = request.candidate.text.starts_with("slow");
+  if (slow) usleep(500000);
+  if (slow || request.candidate.text.starts_with("good")) verdict.outcome = Outcome::kPassed;
   verdict.reason = request.reference.entry + "|" + request.reference.text + "|" + request.candidate.entry +
                    "|" + request.candidate.text;
   return {.verdict = verdict};
@@ -142,6 +144,14 @@ TEST_F(BatchTest, RefusesAFileThatCannotBeUsed) {
   EXPECT_NE(Refusal().find("lines 1 and 4 have the same id 'a'"), std::string::npos) << Refusal();
 }
 
+TEST_F(BatchTest, SkipsAByteOrderMark) {
+  const std::string mark = "\xEF\xBB\xBF";
+  Write(mark + Entry("a", "good\n") + mark + "\n" + Entry("b", "bad\n"));
+  auto verdicts = Run();
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts.at("a")["verdict"], "passed");
+}
+
 TEST_F(BatchTest, RefusesAnOutputThatCannotBeWritten) {
   Write(Entry("a", "good\n"));
   BatchOptions options = Options();
@@ -182,6 +192,13 @@ TEST_F(BatchTest, AStreamIsAnsweredAsItComes) {
   }
   send("\nno json\n");
   EXPECT_EQ(receive()["id"], "line 4");
+  send("\xEF\xBB\xBF" + Entry("twice", "slow\n") + Entry("twice", "good\n"));
+  const json second = receive(), first = receive();  // a verdict that could be the other one's has another id
+  EXPECT_EQ(second["id"], "line 6");
+  EXPECT_NE(second["reason"].get<std::string>().find("has the id 'twice' of another candidate"),
+            std::string::npos);
+  EXPECT_EQ(first["id"], "twice");
+  EXPECT_EQ(first["verdict"], "passed");
   std::string last = Entry("last", "good\n");
   last.pop_back();  // no line break at the end
   send(Entry("b", "bad\n") + last);
