@@ -115,6 +115,7 @@ def install(capability: tuple[int, int]) -> None:
 
 
 # Where launches go while an autotuned kernel lists its variants; None: each launch is a step.
+_steps_beside: list[Step] = []  # what hooks and grid functions of these variants have done
 _variants: list[dict[str, Any]] | None = None
 
 
@@ -123,7 +124,7 @@ def _run(self: JITFunction, *args: Any, grid: Any, warmup: bool, **kwargs: Any) 
     kwargs["debug"] = kwargs.get("debug", self.debug) or triton.knobs.runtime.debug
     kwargs["instrumentation_mode"] = ""
     for hook in self.pre_run_hooks:
-        hook(*args, **kwargs)
+        _beside(lambda: hook(*args, **kwargs))
     compiled_by_key, key_cache, target, backend, binder = self.device_caches[0]
     bound, specialization, options = binder(*args, **kwargs)
     key = compute_cache_key(key_cache, specialization, options)
@@ -209,7 +210,8 @@ def _grid(grid: Any, bound: dict[str, Any]) -> list[int]:
     if grid is None:
         raise AssertionError("a kernel is launched with kernel[grid](…)")
     if callable(grid):
-        grid = grid(bound)
+        function = grid
+        grid = _beside(lambda: function(bound))
     sizes = [_integer(size) for size in (grid[i] if i < len(grid) else 1 for i in range(3))]
     for size, limit in zip(sizes, _MAX_GRID):
         if not 0 <= size <= limit:
@@ -306,24 +308,24 @@ def _encode_call_value(value: Any, name: str) -> Any:
 
 def _run_autotuned(self: Autotuner, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
     """Takes the place of Autotuner.run: one launch with all variants; the timer chooses, not the program."""
-    global _variants
+    global _variants, _steps_beside
     self.nargs = dict(zip(self.arg_names, args))
     configs = self.configs
     if len(configs) > 1:
         configs = self.prune_configs(kwargs)
         _reset_first_time(self, kwargs)
-    outer, found = _variants, []
-    hooked: list[Step] = []
+    outer, found, outer_beside = _variants, [], _steps_beside
     result = error = None
     try:
-        _variants = found
+        _variants, _steps_beside = found, []
         for config in configs:
             if conflicts := kwargs.keys() & config.kwargs.keys():
                 raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}."
                                  " Make sure that you don't re-define auto-tuned symbols.")  # fmt: skip
             chosen = {**kwargs, **config.all_kwargs()}
             if config.pre_hook is not None:
-                _run_hook(config.pre_hook, {**self.nargs, **chosen}, hooked)
+                arguments = {**self.nargs, **chosen}
+                _beside(lambda: config.pre_hook(arguments))
             try:
                 result = self.fn.run(*args, grid=grid, warmup=warmup, **chosen)
             except (CompileError, OutOfResources) as failed:
@@ -331,7 +333,7 @@ def _run_autotuned(self: Autotuner, *args: Any, grid: Any, warmup: bool, **kwarg
                     raise
                 error = failed  # Triton leaves such a variant out
     finally:
-        _variants = outer
+        _variants, _steps_beside = outer, outer_beside
         self.nargs = None
     if not found and error is not None:
         raise error
@@ -353,23 +355,26 @@ def _reset_first_time(tuner: Autotuner, kwargs: dict[str, Any]) -> None:
         tuner.pre_hook(everything, reset_only=True)
 
 
-def _run_hook(hook: Any, arguments: dict[str, Any], hooked: list[Step]) -> None:
-    """Runs the pre_hook of one variant. Its steps stand before the launch, equal ones of several variants once; launches
-    among them are steps of their own, not variants."""
+def _beside(call: Callable[[], Any]) -> Any:
+    """Runs a hook or grid function, maybe of one variant. Its steps stand before the launch, equal ones of several
+    variants once; launches among them are steps of their own, not variants."""
     global _variants
+    if _variants is None:
+        return call()
     steps = current().tape.steps
     mark = len(steps)
     outer, _variants = _variants, None
     try:
-        hook(arguments)
+        result = call()
     finally:
         _variants = outer
     added = steps[mark:]
     del steps[mark:]
     for step in added:
-        if not any(_does_again(step, earlier) for earlier in hooked):
+        if not any(_does_again(step, earlier) for earlier in _steps_beside):
             steps.append(step)
-            hooked.append(step)
+            _steps_beside.append(step)
+    return result
 
 
 def _does_again(step: Step, earlier: Step) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from launches import ADD, function, launches, record
@@ -222,6 +224,25 @@ def test_autotune_resets_only_the_first_time_and_hooks_run_before_the_launch() -
     head = AUTOTUNED.replace("num_warps=w)", "num_warps=w, pre_hook=lambda a: a['y_ptr'].zero_())")
     text = function(CALL, head.replace("PRUNE", "").replace("FORBIDDEN", "0"))
     assert ops(plan_of(record(text))["run"]) == ["empty_like", "zero_", "launch"]
+
+
+def test_launches_in_a_grid_function_are_steps_of_their_own() -> None:
+    head = AUTOTUNED.replace("PRUNE", "").replace("FORBIDDEN", "0") + """
+@triton.jit
+def clear(p, n, B: tl.constexpr):
+    tl.store(p + tl.arange(0, B), 0.0, mask=tl.arange(0, B) < n)
+
+def grid_behind(grid, y):
+    def made(meta):
+        clear[(1,)](y, 16, B=16)
+        return grid(meta)
+    return made
+"""
+    grid = re.search(r"k\[(.*)\]\(", CALL).group(1)
+    plan = plan_of(record(function(CALL.replace(f"k[{grid}]", f"k[grid_behind({grid}, y)]"), head)))
+    assert ops(plan["run"]) == ["empty_like", "launch", "launch"]
+    assert [len(step["variants"]) for step in plan["run"][1:]] == [1, 4]
+    assert plan["kernels"][plan["run"][1]["variants"][0]["kernel"]]["name"] == "clear"
 
 
 def test_host_descriptor() -> None:
