@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +24,8 @@ class Call:
     steps: list[Step] = field(default_factory=list)
     outputs: list[Any] = field(default_factory=list)
     structure: str = ""
+    packed: list[Any] = field(default_factory=list)
+    left: dict[str, int] = field(default_factory=dict)  # the state's tensor ids after it
 
 
 @dataclass
@@ -39,32 +40,7 @@ class Phases:
     unsaved: list[tuple[str, RecordingTensor, str]] = field(default_factory=list)  # buffers that the state dict lacks
     calls: list[Call] = field(default_factory=list)  # three
     training: bool = False
-
-
-def flatten_outputs(value: Any) -> tuple[list[Any], str]:
-    """Leaves of what the program returned, and how they are packed."""
-    if isinstance(value, dict):
-        parts = [(_key(key) + ":", item) for key, item in value.items()]
-        opening, closing = "{", "}"
-    elif isinstance(value, (list, tuple)):
-        parts = [("", item) for item in value]
-        opening, closing = ("[", "]") if isinstance(value, list) else ("(", ",)" if len(value) == 1 else ")")
-    else:
-        return [value], "*"
-    leaves: list[Any] = []
-    texts: list[str] = []
-    for prefix, item in parts:
-        inner, text = flatten_outputs(item)
-        leaves += inner
-        texts.append(prefix + text)
-    return leaves, opening + ",".join(texts) + closing
-
-
-def _key(key: Any) -> str:
-    """The key of a dict: text or a number, which are not the same."""
-    if not (type(key) is str or type(key) is int and -(1 << 63) <= key < 1 << 63):
-        _cannot("contract", f"a dict has a {type(key).__name__} among its keys; use text or numbers", 0)
-    return json.dumps(key)
+    changed: list[str] = field(default_factory=list)  # what a steady call of a reference changes beside the state
 
 
 class _Comparable:
@@ -213,6 +189,8 @@ class PlanWriter:
             "structure": run.structure,
             "training": phases.training,
             **self._unsaved(phases),
+            **({"packed": run.packed} if run.packed else {}),
+            **({"changed": phases.changed} if phases.changed else {}),
         }
 
     def _unsaved(self, phases: Phases) -> dict[str, Any]:

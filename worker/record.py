@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import itertools
 import linecache
 import os
 import random
@@ -33,9 +34,12 @@ import meta_kernels
 import numpy_bridge
 import stand_ins
 import triton_driver
+from changes import Settings
 from decompositions import base_name
 from kernels import SourceFile
-from plan import RUN, Call, Phases, PlanWriter, flatten_outputs, tensor_leaves
+from packing import Packing
+from plan import RUN, Call, Phases, PlanWriter, tensor_leaves
+from rebinding import as_updates
 from tape import DTYPE_NAMES, Step
 from tensors import Recording, RecordingTensor
 
@@ -180,6 +184,7 @@ class _Program:
                 callee = self._construct(phases)
             with self._in_parts():
                 phases.calls = [self._call(index, callee) for index in range(_CALLS)]
+            phases.changed += as_updates(self.recording.tape, phases.state + phases.unsaved, phases.calls)
         return phases
 
     def inputs(self) -> dict[str, Any]:
@@ -277,12 +282,22 @@ class _Program:
             inputs = self.generated if index == RUN else self._like(self.generated)
         call = Call(list(inputs), mark)
         tape.given |= tape.storages_of(t.tid for t in tensor_leaves(inputs))
+        watched = index == RUN and self.request["role"] == "reference"
+        before = Settings(callee, self.module) if watched else None
         with self._recorded() as call.steps:
             self._take_outputs(call, callee(*inputs))
+        if self.request["role"] == "reference" and isinstance(callee, torch.nn.Module):
+            named = itertools.chain(*(of(remove_duplicate=False) for of in (callee.named_parameters, callee.named_buffers)))
+            call.left = {name: tensor.tid for name, tensor in named if isinstance(tensor, RecordingTensor)}
+        if before is not None:
+            written = {storage for step in call.steps for storage in step.writes}
+            after = Settings(callee, self.module)
+            self.phases.changed = after.changed_since(before, written, lambda tid: tape.tensors[tid].storage)
         return call
 
     def _take_outputs(self, call: Call, result: Any) -> None:
-        leaves, call.structure = flatten_outputs(result)
+        packing = Packing.of(result, self.module)
+        leaves, call.structure, call.packed = packing.leaves, packing.structure, packing.packed
         for leaf in leaves:
             if not isinstance(leaf, (torch.Tensor, int, float, str, type(None))):
                 guards.reject(

@@ -167,8 +167,12 @@ void ShipBest(Recorder* recorder, const ConvertOptions& options, const std::stri
               const Plan& reference, const std::vector<eval::Attempt>& judged, ConvertReport* report) {
   const std::vector<const eval::Attempt*> passed = BestFirst(judged);
   for (const eval::Attempt* best : passed) {
-    auto shipped = Ship(recorder, options.entry.Request(source), reference, *best->reply.plan,
-                        BestVariantIn(best->reply.verdict),
+    auto names = [&](const char* key) { return best->reply.verdict.value(key, std::vector<std::string>()); };
+    const Verified verified{.plan = &*best->reply.plan,
+                            .variant = BestVariantIn(best->reply.verdict),
+                            .unchanged_state = names("unchanged_state"),
+                            .other_state = names("other_state")};
+    auto shipped = Ship(recorder, options.entry.Request(source), reference, verified,
                         ModuleHeader(options.file, best->candidate, best->reply.verdict));
     if (auto* failure = std::get_if<EmitFailure>(&shipped)) {
       report->remarks.push_back(

@@ -151,8 +151,8 @@ std::vector<std::string> ModuleHeader(const std::string& file, const Candidate& 
   for (const char* line :
        {"Weights load from the original's state dict. The original program runs for",
         "arguments of another shape, dtype or device, where gradients are needed, under",
-        "autocast, and in a module that was made with other arguments or whose layers",
-        "were replaced or hooked. Numbers that are changed later (model.eps = 1e-3) are", "not seen."})
+        "autocast, in traces, and in a module that was made with other arguments or whose",
+        "layers, hooks, numbers or methods were changed."})
     lines.push_back(line);
   return lines;
 }

@@ -1,12 +1,16 @@
 #include "cli/ship.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
 
+#include "emit/preparation.h"
+#include "emit/returns.h"
+#include "emit/updates.h"
 #include "plan/hash.h"
 #include "plan/visit.h"
 
@@ -94,14 +98,24 @@ Plan WithBuffersOf(const Plan& reference, Plan plan) {
 }  // namespace
 
 std::variant<std::string, EmitFailure> Ship(Recorder* recorder, const RecordRequest& request,
-                                            const Plan& reference, const Plan& verified, int variant,
+                                            const Plan& reference, const Verified& candidate,
                                             std::vector<std::string> header) {
+  if (!reference.changed.empty()) {
+    return EmitFailure{
+        fmt::format("each call of the original changes {}, which kernels would leave as it is; "
+                    "return it, or keep it in a buffer",
+                    fmt::join(reference.changed, ", "))};
+  }
+  auto updated = WithUpdates(reference, *candidate.plan, candidate.unchanged_state, candidate.other_state);
+  if (auto* failure = std::get_if<EmitFailure>(&updated)) return *failure;
+  const Plan& verified = std::get<Plan>(updated);
   const Plan printed = WithBuffersOf(reference, verified);
   auto emitted = EmitModule({.plan = &printed,
-                             .variant = variant,
+                             .variant = candidate.variant,
                              .reference_source = request.source,
                              .entry = request.entry,
                              .is_function = request.is_function,
+                             .reference = &reference,
                              .mode_matters = ModeMatters(recorder, request, reference),
                              .header = std::move(header)});
   if (std::holds_alternative<EmitFailure>(emitted)) return emitted;
@@ -115,7 +129,9 @@ std::variant<std::string, EmitFailure> Ship(Recorder* recorder, const RecordRequ
         fmt::format("the printed module does not record (line {}): {}", failure->line, failure->message)};
   }
   const Plan& shipped = std::get<Plan>(recorded);
-  Plan expected = WithVariant(verified, variant);
+  Plan expected = PreparedByRun(WithVariant(verified, candidate.variant));
+  expected.packed = RenamedTypes(reference.packed, request.entry,
+                                 (request.is_function ? "original_" : "Original") + request.entry);
   if (request.is_function) expected.training = shipped.training;  // a function has no mode
   if (PlanHash(WithConstantsLast(shipped)) != PlanHash(WithConstantsLast(std::move(expected)))) {
     return EmitFailure{"the printed module records to another Plan than the verified one"};

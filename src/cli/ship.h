@@ -10,11 +10,20 @@
 
 namespace tritogen {
 
-// The module's text, with `header` as its docstring and this variant of autotuned launches; or why the Plan
+// A candidate that passed.
+struct Verified {
+  const Plan* plan = nullptr;
+  int variant = 0;  // of autotuned launches
+  // State that the reference updates: what the candidate leaves as it was, or with other values.
+  std::vector<std::string> unchanged_state, other_state;
+};
+
+// The module's text, with `header` as its docstring and the reference's own updates of
+// state that the candidate leaves alone; or why the Plan
 // cannot be shipped: it cannot be printed, or what was printed does not record to the Plan that was verified.
 // `request` is how the reference was recorded.
 std::variant<std::string, EmitFailure> Ship(Recorder* recorder, const RecordRequest& request,
-                                            const Plan& reference, const Plan& verified, int variant,
+                                            const Plan& reference, const Verified& verified,
                                             std::vector<std::string> header);
 
 }  // namespace tritogen

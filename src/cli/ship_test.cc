@@ -49,7 +49,7 @@ std::string Shipped(const std::string& kernels, const std::string& body, int var
       "        return out\n";
   const Plan reference = Recorded(Reference());
   const Plan verified = Recorded({.source = source, .entry = "ModelNew", .reference = &reference});
-  auto shipped = Ship(&Shared(), Reference(), reference, verified, variant, {"Title."});
+  auto shipped = Ship(&Shared(), Reference(), reference, {.plan = &verified, .variant = variant}, {"Title."});
   if (auto* failure = std::get_if<EmitFailure>(&shipped)) return failure->reason;
   return std::get<std::string>(shipped);
 }
@@ -144,10 +144,10 @@ TEST(Ship, RefusesWhatRecordsToAnotherPlan) {
   Plan other = reference;
   other.role = Role::kCandidate;
   other.generate.clear();
-  EXPECT_TRUE(
-      std::holds_alternative<std::string>(Ship(&Shared(), Reference(), reference, other, 0, {"Title."})));
+  EXPECT_TRUE(std::holds_alternative<std::string>(
+      Ship(&Shared(), Reference(), reference, {.plan = &other}, {"Title."})));
   other.training = !other.training;  // no module can say this
-  auto shipped = Ship(&Shared(), Reference(), reference, other, 0, {"Title."});
+  auto shipped = Ship(&Shared(), Reference(), reference, {.plan = &other}, {"Title."});
   ASSERT_TRUE(std::holds_alternative<EmitFailure>(shipped));
   ExpectIn("another Plan", std::get<EmitFailure>(shipped).reason);
 }

@@ -7,7 +7,10 @@
 
 #include "emit/helpers.h"
 #include "emit/kernel_text.h"
+#include "emit/preparation.h"
 #include "emit/python_text.h"
+#include "emit/returns.h"
+#include "emit/updates.h"
 #include "emit/wrapper.h"
 
 namespace tritogen {
@@ -43,19 +46,6 @@ void NameInputs(const Value& value, const std::string& expression, Wrapper* wrap
   }
 }
 
-// The state entries and buffers that run or the set-up slice reads, so that a guard and a name exist for
-// each.
-std::vector<const StateEntry*> StateInOrder(const Plan& plan) {
-  std::vector<const StateEntry*> entries;
-  std::set<TensorId> seen;
-  for (const auto* named : {&plan.state, &plan.unsaved}) {
-    for (const StateEntry& entry : *named) {
-      if (seen.insert(entry.tensor).second) entries.push_back(&entry);
-    }
-  }
-  return entries;
-}
-
 bool IsImport(std::string_view statement) {
   return statement.starts_with("import ") || statement.starts_with("from ");
 }
@@ -69,11 +59,22 @@ bool TakesDescriptors(const Step& step) {
 
 // The imports that the module itself needs.
 std::vector<std::string> OwnImports(const Plan& plan) {
-  std::vector<std::string> imports = {"import torch", "import triton", "import triton.language as tl"};
+  std::vector<std::string> imports = {"import functools",
+                                      "import inspect",
+                                      "import operator",
+                                      "import types",
+                                      "from typing import NamedTuple",
+                                      "",
+                                      "import torch",
+                                      "import triton",
+                                      "import triton.language as tl"};
   if (std::any_of(plan.run.begin(), plan.run.end(), TakesDescriptors) ||
       std::any_of(plan.setup.begin(), plan.setup.end(), TakesDescriptors)) {
     imports.push_back("from triton.tools.tensor_descriptor import TensorDescriptor");
   }
+  if (std::ranges::any_of(plan.packed,
+                          [](const PackedAs& packed) { return packed.type.starts_with("collections."); }))
+    imports.insert(imports.begin(), "import collections");
   return imports;
 }
 
@@ -111,8 +112,9 @@ struct Body {
   std::string places;      // text of _PLACES
   std::string state_meta;  // text of _STATE
   std::string setup;       // statements of the set-up slice, 8 columns in
-  std::string provided;    // what _prepared returns
+  std::string provided;    // what _tables returns
   std::string device;      // expression of the tensor whose device counts
+  std::string written;     // arguments of _apart, where the program writes to what it is given
   std::string statements, outputs;
 };
 
@@ -172,7 +174,7 @@ std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
 
   const SetupSlice slice = SliceSetup(plan);
   if (!slice.failure.empty()) return EmitFailure{slice.failure};
-  body.setup = wrapper.Statements(slice.steps, indent);
+  body.setup = wrapper.Statements(slice.steps, 8);
   std::vector<std::string> provided;
   for (TensorId id : slice.provided) {
     if (wrapper.NameOf(id).empty()) return EmitFailure{"forward reads a tensor that no recorded step makes"};
@@ -192,88 +194,57 @@ std::string ForwardText(const EmitRequest& request, const Body& body, const std:
   const bool state = !body.state.empty();
   std::string guards;
   auto guard = [&](std::string_view condition) { guards += fmt::format("            and {}\n", condition); };
-  guard("self._made_alike");
   if (request.mode_matters)
     guard(fmt::format("self.training is {}", request.plan->training ? "True" : "False"));
+  guard("_only_values()");
+  guard("_as_written(type(self), " + original + ")");
   guard(fmt::format("_unchanged(self, {})", request.mode_matters ? "True" : "False"));
-  guard("not torch.is_autocast_enabled(\"cuda\")");
   guard("_fits(args, _INPUTS)");
   if (state) guard("_fits(state, _STATE)");
-  // What tells whether weights were changed since.
-  if (state && !body.provided.empty()) guard("not any(tensor.is_inference() for tensor in state)");
+  if (!body.written.empty()) guard(fmt::format("_apart({})", body.written));
   return fmt::format(
       R"(
-_MADE_WITH = {}
-_INPUTS = {}
-{}
+_MADE_WITH = {0}
+_INPUTS = {1}
+{2}
 
 def _arguments(args, kwargs):
     """What the original's constructor is given, by name, with what it takes where nothing is given."""
-    bound = inspect.signature({}.__init__).bind(None, *args, **kwargs)
+    bound = inspect.signature({3}.__init__).bind(None, *args, **kwargs)
     bound.apply_defaults()
     return bound.arguments
 
 
-class {}({}):
-    """{} with Triton kernels for the arguments it was verified with; the original runs for all others."""
+class {4}({3}):
+    """{4} with Triton kernels for the arguments it was verified with; the original runs for all others."""
 
+    @functools.wraps({3}.__init__, assigned=["__doc__"], updated=[])
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._made_alike = _alike(_arguments(args, kwargs), _arguments(_MADE_WITH, {{}}))
-        self._made_of = _parts(self)
+        self._made_of, self._made_with = _parts(self), []
+        self._made_with = _settings(self)
 
+    @functools.wraps({3}.forward, assigned=["__doc__"], updated=[])
     def forward(self, *args, **kwargs):
-{}        fits = (
+        if kwargs:
+            args, kwargs = _in_order(super().forward, args, kwargs)
+{5}        fits = (
             not kwargs
-{}        )
+            and self._made_alike
+{6}        )
         if not fits:
             return super().forward(*args, **kwargs)
-        return self._run({}*args)
+        return self._run_kernels({7}*args)
 
 )",
       body.made_with, body.expected,
       state ? fmt::format("_PLACES = {}\n_STATE = {}\n", body.places, body.state_meta) : "", original,
-      request.entry, original, request.entry, state ? "        state = _state(self)\n" : "", guards,
-      state ? "state, " : "");
+      request.entry, state ? "        state = _state(self)\n" : "", guards, state ? "state, " : "");
 }
 
-// REQUIRES: run reads something that set-up makes.
-std::string PreparedText(const Body& body) {
-  const bool state = !body.state.empty();
-  return fmt::format(
-      R"(    def _prepared(self{}, device):
-        """Tensors made from the weights once, and again when a weight was changed, but through its .data."""
-        versions = [{}]
-        made_from, tensors = _PREPARED.get(self, (None, ()))
-        if made_from != versions:
-            kept = _KEPT.setdefault(device.index, {{}})
-{}{}            tensors = {}
-            _PREPARED[self] = versions, tensors
-        return tensors
-
-)",
-      state ? ", state" : "", state ? "(tensor.data_ptr(), tensor._version) for tensor in state" : "",
-      state ? fmt::format("            {} = state\n", body.state) : "", body.setup, body.provided);
-}
-
-std::string ClassText(const EmitRequest& request, const Body& body, const std::string& original) {
-  const bool state = !body.state.empty();
-  std::string out = ForwardText(request, body, original);
-  if (!body.provided.empty()) out += PreparedText(body);
-  out += fmt::format("    def _run(self{}{}{}):\n", state ? ", state" : "", body.inputs.empty() ? "" : ", ",
-                     body.inputs);
-  if (state) out += fmt::format("        {} = state\n", body.state);
-  out += fmt::format("        device = {}.device\n", body.device);
-  if (!body.provided.empty())
-    out += fmt::format("        {} = self._prepared({}device)\n", body.provided, state ? "state, " : "");
-  out += fmt::format(
-      "        kept = _KEPT.setdefault(device.index, {{}})\n"
-      "        with torch.cuda.device(device):\n{}        return {}\n",
-      body.statements, body.outputs);
-  return out;
-}
-
-// What run reads and no argument gives: of a function only values that stand in the file.
+// What run reads and no argument gives: values that stand in the file. One set for all
+// modules, since no call writes there.
 // REQUIRES: run reads something like that.
 std::string TablesText(const Body& body) {
   return fmt::format(R"(
@@ -291,25 +262,44 @@ def _tables(device):
                      body.setup, body.provided);
 }
 
+std::string ClassText(const EmitRequest& request, const Body& body, const std::string& original) {
+  const bool state = !body.state.empty();
+  std::string out = body.provided.empty() ? "" : TablesText(body);
+  out += ForwardText(request, body, original);
+  out += fmt::format("    def _run_kernels(self{}{}{}):\n", state ? ", state" : "",
+                     body.inputs.empty() ? "" : ", ", body.inputs);
+  if (state) out += fmt::format("        {} = state\n", body.state);
+  out += fmt::format("        device = {}.device\n", body.device);
+  if (!body.provided.empty()) out += fmt::format("        {} = _tables(device)\n", body.provided);
+  out += fmt::format(
+      "        kept = _KEPT.setdefault(device.index, {{}})\n"
+      "        with torch.cuda.device(device):\n{}        return {}\n",
+      body.statements, body.outputs);
+  return out;
+}
+
 std::string FunctionText(const EmitRequest& request, const Body& body, const std::string& original) {
   return fmt::format(R"(
-_INPUTS = {}
+_INPUTS = {0}
 
 
-def {}(*args, **kwargs):
-    """{} with Triton kernels for the arguments it was verified with; the original runs for all others."""
-    if kwargs or torch.is_autocast_enabled("cuda") or not _fits(args, _INPUTS):
-        return {}(*args, **kwargs)
-    return _run(*args)
-{}
+@functools.wraps({2}, assigned=["__doc__"], updated=[])
+def {1}(*args, **kwargs):
+    if kwargs:
+        args, kwargs = _in_order({2}, args, kwargs)
+    if kwargs or not (_only_values() and _file_kept() and _fits(args, _INPUTS){3}):
+        return {2}(*args, **kwargs)
+    return _run_kernels(*args)
+{4}
 
-def _run({}):
-    device = {}.device
+def _run_kernels({5}):
+    device = {6}.device
     kept = _KEPT.setdefault(device.index, {{}})
-{}    with torch.cuda.device(device):
-{}    return {}
+{7}    with torch.cuda.device(device):
+{8}    return {9}
 )",
-                     body.expected, request.entry, request.entry, original,
+                     body.expected, request.entry, original,
+                     body.written.empty() ? "" : fmt::format(" and _apart({})", body.written),
                      body.provided.empty() ? "" : TablesText(body), body.inputs, body.device,
                      body.provided.empty() ? "" : fmt::format("    {} = _tables(device)\n", body.provided),
                      body.statements, body.outputs);
@@ -338,33 +328,44 @@ Plan WithVariant(const Plan& plan, int variant) {
 }
 
 std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
-  const Plan plan = WithVariant(*request.plan, request.variant);
+  const std::string original = (request.is_function ? "original_" : "Original") + request.entry;
+  Plan plan = PreparedByRun(WithVariant(*request.plan, request.variant));
+  if (request.reference != nullptr)
+    plan.packed = RenamedTypes(request.reference->packed, request.entry, original);
+  if (std::ranges::any_of(plan.packed, [](const PackedAs& packed) { return packed.type.empty(); }))
+    return EmitFailure{"the original returns an object of a class that has no name at the top of its file"};
   if (std::string why = RefusalOfKernels(plan); !why.empty()) return EmitFailure{std::move(why)};
   auto written = WriteBody(plan, request.is_function ? 8 : 12);
   if (auto* failure = std::get_if<EmitFailure>(&written)) return *failure;
-  const Body& body = std::get<Body>(written);
-  const std::string original = (request.is_function ? "original_" : "Original") + request.entry;
+  Body& body = std::get<Body>(written);
+  if (request.reference != nullptr) body.written = WrittenText(plan, *request.reference);
   std::vector<std::string> futures;
   const std::string source =
       HoistFutures(RenameIdentifier(request.reference_source, request.entry, original), &futures);
   EmitRequest with_plan = request;
   with_plan.plan = &plan;
-  std::string out = Docstring(request);
-  for (const std::string& line : futures) out += line + "\n";
   const std::vector<std::string> imports = OwnImports(plan);
   const std::string kernels = KernelTexts(plan, imports);
+  std::string own = kGuards;
+  if (!body.written.empty()) own += kApart;
+  if (!body.state.empty()) own += kStateReader;
+  own += kLauncher;
+  own += kSettings;
+  if (!request.is_function) own += kMakeGuards;
+  own += request.is_function ? FunctionText(with_plan, body, original) : ClassText(with_plan, body, original);
   if (const std::string name = ClashOf(source, kernels); !name.empty())
     return EmitFailure{fmt::format("the original program and the kernels both define {}", name)};
-  out += fmt::format("\nimport inspect\nimport weakref\nfrom typing import NamedTuple\n\n{}\n",
-                     fmt::join(imports, "\n"));
-  out += fmt::format("\n# The original program, as it was handed in.\n\n{}\n# Triton kernels.\n{}", source,
-                     kernels);
-  out += kGuards;
-  if (!body.state.empty()) out += kStateReader;
-  out += kLauncher;
-  if (!request.is_function) out += kMakeGuards;
-  if (!body.provided.empty()) out += kPrepared;
-  out += request.is_function ? FunctionText(with_plan, body, original) : ClassText(with_plan, body, original);
+  if (const std::string name = ClashOf(source, own); !name.empty())
+    return EmitFailure{
+        fmt::format("the original program defines {}, which means something else in a printed "
+                    "module; give it another name",
+                    name)};
+  std::string out = Docstring(request);
+  for (const std::string& line : futures) out += line + "\n";
+  out += fmt::format("\n{}\n", fmt::join(imports, "\n"));
+  out += fmt::format("\n# The original program, as it was handed in.\n\n{}\n", source);
+  out += "_ORIGINAL = dict(globals())  # who changes something there later gets the original program\n";
+  out += "\n# Triton kernels.\n" + kernels + own;
   return out;
 }
 

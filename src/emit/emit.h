@@ -19,6 +19,9 @@ struct EmitRequest {
   std::string reference_source;
   std::string entry;  // class or function name in the reference
   bool is_function = false;
+  // The original: what it writes to decides which arguments must not share memory, and it says what is
+  // returned. None: nothing, and as in `plan`.
+  const Plan* reference = nullptr;
   bool mode_matters = true;  // training and evaluation differ: the module's mode is one of the guards
   std::vector<std::string>
       header;  // lines of the module's docstring: what was verified, how, with which seed and versions

@@ -73,8 +73,8 @@ TEST(EmitModule, GuardsWhatTheModuleIsMadeWith) {
   for (const char* piece :
        {"_MADE_WITH = (\n    3,\n    [1.5, \"mode\"],\n    torch.device(\"cuda\"),\n    _Meta((4, 4), (4, "
         "1), torch.float32),\n)",
-        "and self._made_alike\n", "and _unchanged(self, True)\n",
-        "and not torch.is_autocast_enabled(\"cuda\")\n", "inspect.signature(OriginalModel.__init__)"}) {
+        "and self._made_alike\n", "and _unchanged(self, True)\n", "and _only_values()\n",
+        "inspect.signature(OriginalModel.__init__)"}) {
     EXPECT_NE(text.find(piece), std::string::npos) << piece << " is not in\n" << text;
   }
 }
@@ -158,7 +158,8 @@ TEST(EmitModule, ChoosesTheVariant) {
   EXPECT_EQ(std::get<LaunchStep>(WithVariant(plan, 3).run[1]).variants.size(), 1u);
 }
 
-TEST(EmitModule, PreparesWhatRunReadsFromSetup) {
+// `weight.data.mul_(2)` leaves no trace, so nothing that is made from weights is kept.
+TEST(EmitModule, CallsPrepareWhatSetupMakesFromTheState) {
   Plan plan = SmallPlan();
   for (LaunchVariant& variant : std::get<LaunchStep>(plan.run[1]).variants) {
     variant.args[1] = PointerArg{2};
@@ -167,9 +168,10 @@ TEST(EmitModule, PreparesWhatRunReadsFromSetup) {
   const auto emitted = EmitModule(RequestFor(plan));
   ASSERT_TRUE(std::holds_alternative<std::string>(emitted));
   const std::string& text = std::get<std::string>(emitted);
-  EXPECT_NE(text.find("t0 = torch.ops.aten.t.default(linear_weight)"), std::string::npos) << text;
-  EXPECT_NE(text.find("(t0,) = self._prepared(state, device)"), std::string::npos) << text;
-  EXPECT_NE(text.find("not any(tensor.is_inference() for tensor in state)"), std::string::npos) << text;
+  const size_t run = text.find("def _run_kernels(self, state, x0)");
+  EXPECT_NE(text.find("            t0 = torch.ops.aten.t.default(linear_weight)", run), std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("_tables"), std::string::npos) << text;
 }
 
 TEST(EmitModule, AFunctionKeepsItsTablesByGpu) {
@@ -204,7 +206,21 @@ TEST(EmitModule, PreparesCopiesOfViewsOfTheState) {
   const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
   EXPECT_NE(text.find("t0 = torch.ops.aten.t.default(linear_weight)\n"), std::string::npos) << text;
   EXPECT_NE(text.find("t1 = torch.ops.aten.clone.default(t0)\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("(t1,) = self._prepared(state, device)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("_tables"), std::string::npos) << text;
+}
+
+// Two calls on two streams must not work in one place.
+TEST(EmitModule, CallsMakeTheirWorkspaces) {
+  Plan plan = SmallPlan();
+  plan.setup = {
+      AtenStep{.op = "aten::zeros", .args = {{Value::List{{int64_t{4}}, {int64_t{4}}}}}, .outs = {2}}};
+  for (LaunchVariant& variant : std::get<LaunchStep>(plan.run[1]).variants) {
+    variant.args[1] = PointerArg{2};
+    variant.call[1].second = Ref(2);
+  }
+  const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
+  EXPECT_NE(text.find("torch.zeros", text.find("def _run_kernels")), std::string::npos) << text;
+  EXPECT_EQ(text.find("_tables"), std::string::npos) << text;
 }
 
 TEST(EmitModule, RefusesRandomTensorsThatNoStateDictHolds) {
@@ -277,7 +293,22 @@ TEST(Wrapper, FillsTheStructureOutsideOfKeys) {
   plan.outputs = {Ref(0), {int64_t{7}}};
   Wrapper wrapper(plan);
   wrapper.Name(0, "x0");
-  EXPECT_EQ(wrapper.Outputs(), "{\"a*b\":x0,\"c\":[7]}");
+  EXPECT_EQ(wrapper.Outputs(), "{\"a*b\": x0, \"c\": [7]}");
+}
+
+TEST(Wrapper, ReturnsTheTypesOfTheOriginal) {
+  Plan plan = SmallPlan();
+  plan.structure = "[(*,*),(*,),{\"a\":*,3:*},{\"k\\\"}\":*},(*)]";
+  plan.packed = {{1, "Pair", {"first", "second"}},
+                 {3, "Record", {"a", "b"}},
+                 {4, "OrderedDict", {}},
+                 {5, "torch.return_types.max", {"values"}}};
+  plan.outputs.assign(7, Ref(0));
+  Wrapper wrapper(plan);
+  wrapper.Name(0, "x0");
+  EXPECT_EQ(wrapper.Outputs(),
+            "[Pair(first=x0, second=x0), (x0,), Record(a=x0, b=x0), OrderedDict({\"k\\\"}\": x0}), "
+            "torch.return_types.max((x0,))]");
 }
 
 }  // namespace

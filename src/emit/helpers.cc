@@ -3,7 +3,8 @@
 namespace tritogen {
 
 // Kernels are compiled for addresses that are multiples of 16; what else PyTorch hands out is rare, and the
-// original's. So are tensors without an address: subclasses that claim a shape, as quantised weights are.
+// original's. So are tensors without an address: what claims a shape, as quantised weights and tensors under
+// vmap do. `_TENSORS` is asked of PyTorch, since the recorder has a class of its own for plain tensors.
 const char* const kGuards = R"(
 
 class _Meta(NamedTuple):
@@ -14,17 +15,28 @@ class _Meta(NamedTuple):
     dtype: torch.dtype
 
 
+_TENSORS = (type(torch.empty(0)), torch.nn.Parameter)  # other classes may make anything of an operation
+_MODES = torch._C._len_torch_dispatch_stack()
+
+
+def _address(tensor):
+    try:
+        return tensor.data_ptr()
+    except RuntimeError:  # it has none
+        return 0
+
+
 def _fits(value, expected):
     """True when value is what the kernels were verified with: tensors on the GPU by shape, strides, dtype and alignment."""
     if isinstance(expected, _Meta):
         return (
-            isinstance(value, torch.Tensor)
+            type(value) in _TENSORS
             and value.is_cuda
             and value.shape == expected.shape
             and value.stride() == expected.strides
             and value.dtype is expected.dtype
             and not (value.requires_grad and torch.is_grad_enabled())
-            and (torch.compiler.is_compiling() or (value.data_ptr() % 16 == 0 and value.data_ptr() != 0))
+            and (torch.compiler.is_compiling() or (_address(value) % 16 == 0 and _address(value) != 0))
         )
     if isinstance(expected, (list, tuple)):
         return (
@@ -34,11 +46,94 @@ def _fits(value, expected):
         )
     return type(value) is type(expected) and value == expected
 
+
+def _only_values():
+    """False where a call is more than its values: traced, watched, in autocast or differentiated forward."""
+    return not torch.is_autocast_enabled("cuda") and (
+        torch.compiler.is_compiling()
+        or not torch.jit.is_tracing()
+        and torch.autograd.forward_ad._current_level < 0
+        and torch._C._len_torch_dispatch_stack() == _MODES
+    )
+
+
+def _in_order(forward, args, kwargs):
+    """Arguments that were given by name, in their places; one that has none in front of it stays named."""
+    args, kwargs = list(args), dict(kwargs)
+    for name in list(inspect.signature(forward).parameters)[len(args) :]:
+        if name not in kwargs:
+            break
+        args.append(kwargs.pop(name))
+    return args, kwargs
+
+)";
+
+// Settings of a program: numbers, functions, tensors beside the state that somebody changes after the kernels
+// were made for others. Identity tells, in a tenth of a microsecond each; values only where it does not (a
+// module that was pickled).
+const char* const kSettings = R"(
+
+def _members(holder):
+    return holder if isinstance(holder, dict) else dict(enumerate(holder)) if isinstance(holder, (list, tuple)) else vars(holder)
+
+
+_TORCHS = {*vars(torch.nn.Module()), "_made_alike", "_made_of", "_made_with"}  # attributes that are looked at elsewhere
+
+
+def _holders(value, found):
+    """Adds to `found`, by id, what holds settings: parts, objects and classes of this file, dicts, lists; and which."""
+    own = type(value).__module__ == __name__ or isinstance(value, (torch.nn.Module, types.SimpleNamespace))
+    if not (own or isinstance(value, (dict, list, tuple)) or isinstance(value, type) and value.__module__ == __name__):
+        return
+    if id(value) in found or not (isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__")):
+        return
+    members = {name: item for name, item in _members(value).items() if name not in _TORCHS}
+    found[id(value)] = value, len(_members(value)), tuple(members), tuple(members.values()), _versions(members)
+    for item in members.values():
+        _holders(item, found)
+
+
+def _versions(members):
+    return [value._version for value in members.values() if isinstance(value, torch.Tensor) and not value.is_inference()]
+
+
+def _as_it_was(value, seen):
+    atoms = (bool, int, float, complex, str, bytes, torch.dtype, torch.device)
+    return value is seen or (type(value) is type(seen) and isinstance(value, atoms) and value == seen)
+
+
+def _shadowed(holder, names):
+    """True when a name that came since stands for something else than the class has there (a method, forward)."""
+    new = vars(holder).keys() - {*names} if hasattr(holder, "__dict__") and not isinstance(holder, type) else {None}
+    return any(name is None or hasattr(type(holder), name) for name in new - _TORCHS)
+
+
+def _kept(holders):
+    """True when everything is in its place that was there when `holders` was made."""
+    for holder, size, names, values, versions in holders:
+        members = _members(holder)
+        now = list(map(members.get, names))
+        if not (all(map(operator.is_, now, values)) or all(map(_as_it_was, now, values))):
+            return False
+        if len(members) != size and _shadowed(holder, names) or versions and _versions(dict(zip(names, now))) != versions:
+            return False
+    return True
+
+
+_found = {}
+for _value in list(_ORIGINAL.values()):
+    _holders(_value, _found)
+_FILE = list(_found.values())
+
+
+def _file_kept():
+    return all(map(_as_it_was, map(globals().get, _ORIGINAL), _ORIGINAL.values())) and _kept(_FILE)
+
 )";
 
 // What a module computes hangs on what its constructor was given, and on what was done to it since: layers
 // that were put in the place of others (adapters, quantised ones), hooks (pruning, spectral norms), layers
-// that were frozen one by one.
+// that were frozen one by one, numbers and methods that are other ones now.
 const char* const kMakeGuards = R"(
 
 def _alike(value, expected):
@@ -53,26 +148,41 @@ def _alike(value, expected):
 
 
 def _hooks(part):
-    return len(part._forward_pre_hooks) + len(part._forward_hooks)
+    return (*part._forward_pre_hooks, *part._forward_hooks)
 
 
 def _parts(module):
-    """Everything in a module: its parts, what each is made of, how many hooks it has, its mode."""
+    """Everything in a module: its parts, what each is made of, its hooks, its mode."""
     return [(part, dict(part._modules), _hooks(part), part.training) for part in module.modules()]
 
 
+def _settings(module):
+    """What else its parts hold, and the dicts, lists and objects there."""
+    found = {}
+    for part in module.modules():
+        _holders(part, found)
+    return list(found.values())
+
+
 def _unchanged(module, mode_matters):
-    """False when a part was replaced or got a hook since, or, where that matters, was put into another mode alone.
+    """False when something was replaced or got a hook since, or, where that matters, was put into another mode alone.
 
     Hooks of the module itself run around its call, as ever.
     """
     for part, children, hooks, training in module._made_of:
         if part._modules != children:
-            module._made_alike, module._made_of = False, []  # for good: what was replaced is let go
+            module._made_alike, module._made_of, module._made_with = False, [], []  # for good: what was replaced is let go
             return False
         if part is not module and _hooks(part) != hooks or mode_matters and part.training is not training:
             return False
-    return True
+    return _kept(module._made_with) and _file_kept() and not torch.nn.modules.module._has_any_global_hook()
+
+
+def _as_written(kind, original):
+    """False when a subclass has something else in the place of what the original's classes define, but around forward."""
+    names = {name for one in original.__mro__ if one.__module__ == __name__ for name in vars(one) if not name.startswith("__")}
+    below = kind.__mro__[: kind.__mro__.index(original)]
+    return all((names - {"forward"}).isdisjoint(vars(one)) for one in below)
 
 )";
 
@@ -92,10 +202,26 @@ def _state(module):
 
 )";
 
-// Not an attribute: copies and files of a module would bring along what was made from other weights.
-const char* const kPrepared = R"(
+// What is written in place is computed from what stood there before: two that share memory are another
+// program.
+const char* const kApart = R"(
 
-_PREPARED = weakref.WeakKeyDictionary()  # by module: which versions of its weights, and what was made from them
+def _apart(tensors, written):
+    """True when no tensor that is written, by its place, shares memory with another."""
+    if torch.compiler.is_compiling():
+        return False
+
+    def span(tensor):
+        last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+        return tensor.data_ptr(), tensor.data_ptr() + (last + 1) * tensor.element_size()
+
+    spans = sorted((*span(one), place in written) for place, one in enumerate(tensors))
+    end = written_end = 0
+    for first, last, writes in spans:
+        if first < (end if writes else written_end):
+            return False
+        end, written_end = max(end, last), max(written_end, last if writes else 0)
+    return True
 
 )";
 

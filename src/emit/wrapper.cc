@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/overloaded.h"
 #include "emit/python_text.h"
+#include "emit/returns.h"
 #include "plan/visit.h"
 #include "program/triton_dtype.h"
 
@@ -30,87 +31,6 @@ std::string Spelling(const std::string& op) {
   const std::string name = op.substr(op.find("::") + 2);
   return "torch.ops.aten." + name + (name.find('.') == std::string::npos ? ".default" : "");
 }
-
-// Storages that a step may change or create. A launch may write whatever it was given.
-void VisitWrites(const Plan& plan, const Step& step, const std::function<void(StorageId)>& visit) {
-  auto visit_storage = [&](TensorId id) { visit(plan.tensors[id].storage); };
-  if (std::holds_alternative<LaunchStep>(step)) {
-    ForEachUse(step, visit_storage);
-  } else {
-    ForEachResult(step, visit_storage);
-  }
-}
-
-bool IsRandom(std::string_view op) {
-  static const char* const kWords[] = {"rand",        "normal_",      "uniform_", "bernoulli",
-                                       "multinomial", "exponential_", "dropout"};
-  return std::any_of(std::begin(kWords), std::end(kWords),
-                     [&](const char* word) { return op.find(word) != std::string_view::npos; });
-}
-
-}  // namespace
-
-SetupSlice SliceSetup(const Plan& plan) {
-  SetupSlice slice;
-  std::set<TensorId> named;
-  std::set<StorageId> ready;  // inputs and state, and what the device copy of a state tensor was made from
-  for (const Value& value : plan.inputs) {
-    ForEachTensor(value, [&](TensorId id) { named.insert(id); });
-  }
-  for (const auto* entries : {&plan.state, &plan.unsaved}) {
-    for (const StateEntry& entry : *entries) named.insert(entry.tensor);
-  }
-  for (TensorId id : named) ready.insert(plan.tensors[id].storage);
-
-  std::set<StorageId> wanted;
-  std::set<TensorId> provided;
-  auto need = [&](TensorId id) {
-    if (ready.count(plan.tensors[id].storage)) return;
-    wanted.insert(plan.tensors[id].storage);
-    provided.insert(id);
-  };
-  std::set<TensorId> made;
-  for (const Step& step : plan.run) {
-    ForEachUse(step, [&](TensorId id) {
-      if (!made.count(id)) need(id);
-    });
-    VisitWrites(plan, step, [&](StorageId storage) { ready.insert(storage); });
-    if (const auto* aten = std::get_if<AtenStep>(&step)) made.insert(aten->outs.begin(), aten->outs.end());
-  }
-  for (const Value& value : plan.outputs) {
-    ForEachTensor(value, [&](TensorId id) {
-      if (!made.count(id)) need(id);
-    });
-  }
-  slice.provided.assign(provided.begin(), provided.end());
-  if (wanted.empty()) return slice;
-
-  std::set<TensorId> read = provided;  // by the slice; views of the state among them, which write nothing
-  std::set<StorageId> given;
-  for (const StateEntry& entry : plan.state) given.insert(plan.tensors[entry.tensor].storage);
-  for (auto step = plan.setup.rbegin(); step != plan.setup.rend(); ++step) {
-    bool writes = false;
-    VisitWrites(plan, *step,
-                [&](StorageId storage) { writes |= wanted.count(storage) && !given.count(storage); });
-    ForEachResult(*step, [&](TensorId id) { writes |= read.count(id) && !named.count(id); });
-    if (!writes) continue;
-    if (const auto* aten = std::get_if<AtenStep>(&*step); aten && IsRandom(aten->op)) {
-      slice.failure = fmt::format(
-          "forward uses a tensor that {} made in the constructor and that is no part of the original's "
-          "state; make it from the weights in the first call",
-          aten->op);
-    }
-    ForEachUse(*step, [&](TensorId id) {
-      wanted.insert(plan.tensors[id].storage);
-      read.insert(id);
-    });
-    slice.steps.push_back(&*step);
-  }
-  std::reverse(slice.steps.begin(), slice.steps.end());
-  return slice;
-}
-
-namespace {
 
 // The one integer in which two launches of a kernel differ, as its place among the arguments of the call.
 std::optional<size_t> OnlyDifference(const LaunchVariant& a, const LaunchVariant& b) {
@@ -185,6 +105,7 @@ Wrapper::Wrapper(const Plan& plan)
       used_({"self", "state", "device", "kept", "versions", "torch", "triton", "tl", "TensorDescriptor"}) {
   for (const Kernel& kernel : plan.kernels) used_.Unique(kernel.name);
   for (size_t i = 0; i < plan.inputs.size(); ++i) used_.Unique(fmt::format("x{}", i));
+  for (const PackedAs& packed : plan.packed) used_.Unique(packed.type.substr(0, packed.type.find('.')));
 }
 
 std::string Wrapper::Fresh(TensorId id, std::string_view stem) {
@@ -317,23 +238,9 @@ std::string Wrapper::Statements(const std::vector<const Step*>& steps, int inden
 }
 
 std::string Wrapper::Outputs() const {
-  std::string out;
-  size_t next = 0;
-  char quote = 0;
-  bool escaped = false;
-  for (char c : plan_.structure) {
-    if (quote) {
-      if (c == quote && !escaped) quote = 0;
-      escaped = c == '\\' && !escaped;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '*' && next < plan_.outputs.size()) {
-      out += Literal(plan_.outputs[next++]);
-      continue;
-    }
-    out += c;
-  }
-  return out;
+  std::vector<std::string> leaves;
+  for (const Value& value : plan_.outputs) leaves.push_back(Literal(value));
+  return ReturnedText(plan_, leaves);
 }
 
 }  // namespace tritogen

@@ -9,16 +9,6 @@
 
 namespace tritogen {
 
-// Steps of the Plan that `run` needs to find done: the slice of set-up behind tensors that are neither inputs
-// nor state (packed weights, constant tensors). Empty when run reads inputs and state only.
-struct SetupSlice {
-  std::vector<const Step*> steps;
-  std::vector<TensorId> provided;  // what run reads of them
-  std::string
-      failure;  // not empty: needs something a module cannot rebuild (random values, the first call's inputs)
-};
-SetupSlice SliceSetup(const Plan& plan);
-
 // Launches of one kernel, one behind the other, that differ in one integer alone, which grows by the same
 // number each time: a Python loop.
 struct LaunchLoop {

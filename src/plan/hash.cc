@@ -33,6 +33,7 @@ class Canonicalizer {
     std::sort(canonical_.state.begin(), canonical_.state.end(), by_name);
     for (StateEntry& entry : canonical_.state) entry.tensor = Tensor(entry.tensor);
     canonical_.structure = plan_.structure;
+    canonical_.packed = plan_.packed;
     canonical_.training = plan_.training;
     return std::move(canonical_);
   }

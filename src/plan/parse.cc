@@ -210,13 +210,24 @@ StateEntry ParseState(const JsonCursor& at) {
   return {at[0].String(limits::kNameBytes), ParseTensorId(at[1]), kind == "parameter"};
 }
 
+std::vector<std::string> ParseNames(const JsonCursor& at) {
+  return ParseList(at, limits::kListLength,
+                   [](const JsonCursor& item) { return item.String(limits::kNameBytes); });
+}
+
+PackedAs ParsePacked(const JsonCursor& at) {
+  at.ExpectArray(3);
+  return {static_cast<int>(at[0].Int(0, limits::kListLength)), at[1].String(limits::kNameBytes),
+          ParseNames(at[2])};
+}
+
 }  // namespace
 
 Plan ParsePlan(const nlohmann::json& map) {
   JsonCursor root(map);
   root.ExpectKeys({"version", "role", "storages", "tensors", "kernels", "generate", "setup", "run",
                    "init_inputs", "inputs", "warmup_inputs", "state", "unsaved", "outputs", "structure",
-                   "training"});
+                   "packed", "changed", "training"});
   root["version"].Int(1, 1);
   Plan plan;
   const std::string& role = root["role"].String(limits::kNameBytes);
@@ -236,6 +247,8 @@ Plan ParsePlan(const nlohmann::json& map) {
   if (root.Has("unsaved")) plan.unsaved = ParseList(root["unsaved"], limits::kListLength, ParseState);
   plan.outputs = ParseValues(root["outputs"], limits::kListLength);
   plan.structure = root["structure"].String(limits::kStringBytes);
+  if (root.Has("packed")) plan.packed = ParseList(root["packed"], limits::kListLength, ParsePacked);
+  if (root.Has("changed")) plan.changed = ParseNames(root["changed"]);
   plan.training = root["training"].Bool();
   Validate(plan);
   return plan;

@@ -129,6 +129,15 @@ struct StateEntry {
   bool is_parameter = true;
 };
 
+// A container of `structure` that is no plain tuple, list or dict: a named tuple, what torch.max returns, a
+// dataclass.
+struct PackedAs {
+  int container = 0;  // in the order of opening brackets
+  std::string type;   // how the program's file names it: "Out", "torch.return_types.max"; empty: it cannot
+  std::vector<std::string> fields;  // none: made from the plain container
+  bool operator==(const PackedAs&) const = default;
+};
+
 enum class Role { kReference, kCandidate };
 
 struct Plan {
@@ -142,6 +151,8 @@ struct Plan {
   std::vector<StateEntry> unsaved;  // buffers that the state dict does not have
   std::vector<Value> outputs;
   std::string structure;
+  std::vector<PackedAs> packed;
+  std::vector<std::string> changed;  // attributes and globals that a call of the reference changes
   bool training = false;
 };
 

@@ -150,6 +150,12 @@ json ToJson(const Plan& plan) {
               {"structure", plan.structure},
               {"training", plan.training}};
   if (!plan.unsaved.empty()) map["unsaved"] = List(plan.unsaved, FromState);
+  if (!plan.packed.empty()) {
+    map["packed"] = List(plan.packed, [](const PackedAs& packed) {
+      return json::array({packed.container, packed.type, packed.fields});
+    });
+  }
+  if (!plan.changed.empty()) map["changed"] = plan.changed;
   return map;
 }
 

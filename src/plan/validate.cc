@@ -176,6 +176,7 @@ class StructureReader {
     if (at_ != text_.size()) Fail("structure: text after the end");
     return leaves_;
   }
+  size_t containers() const { return containers_; }  // that were met
 
  private:
   char Next() { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -206,7 +207,10 @@ class StructureReader {
     if (depth > limits::kListDepth) Fail("structure: nests too deeply");
     if (Take('*')) {
       ++leaves_;
-    } else if (Take('(')) {
+      return;
+    }
+    ++containers_;
+    if (Take('(')) {
       Items(')', false, depth);
     } else if (Take('[')) {
       Items(']', false, depth);
@@ -226,8 +230,30 @@ class StructureReader {
 
   std::string_view text_;
   size_t at_ = 0;
-  size_t leaves_ = 0;
+  size_t leaves_ = 0, containers_ = 0;
 };
+
+// What a printed module spells is names, with dots between them.
+void CheckPacked(const Plan& plan, size_t containers) {
+  auto is_name = [](std::string_view text, bool dots) {
+    bool inside = false;  // of a name
+    for (const char c : text) {
+      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+      if (!letter && !(inside && c >= '0' && c <= '9') && !(inside && dots && c == '.')) return false;
+      inside = c != '.';
+    }
+    return inside;
+  };
+  int last = -1;
+  for (const PackedAs& packed : plan.packed) {
+    if (packed.container <= last || static_cast<size_t>(packed.container) >= containers)
+      Fail("packed: no container {}", packed.container);
+    last = packed.container;
+    if (!packed.type.empty() && !is_name(packed.type, true)) Fail("packed: a type has no name");
+    for (const std::string& field : packed.fields)
+      if (!is_name(field, false)) Fail("packed: a field has no name");
+  }
+}
 
 // What a program takes and returns is real: that is what candidates can take, and what is compared.
 void CheckReal(const Plan& plan) {
@@ -283,9 +309,11 @@ void Validate(const Plan& plan) {
   checker.CheckSteps(plan.run, "run");
   ForEachTensor(plan.outputs, [&](TensorId id) { checker.RequireDefined(id, "outputs"); });
   CheckReal(plan);
-  if (StructureReader(plan.structure).CountLeaves() != plan.outputs.size()) {
+  StructureReader structure(plan.structure);
+  if (structure.CountLeaves() != plan.outputs.size()) {
     Fail("structure: as many leaves as outputs are needed");
   }
+  CheckPacked(plan, structure.containers());
 }
 
 }  // namespace tritogen

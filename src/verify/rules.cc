@@ -169,6 +169,26 @@ std::string NoteOfLayout(const Plan& reference, const Plan& candidate) {
   return "";
 }
 
+std::string NoteOfTypes(const Plan& reference, const Plan& candidate) {
+  auto text = [](const Plan& plan, int container) {
+    const auto found = std::ranges::find(plan.packed, container, &PackedAs::container);
+    if (found == plan.packed.end()) return std::string("a plain tuple, list or dict");
+    const std::string& name = found->type.empty() ? "an object" : found->type;
+    return found->fields.empty() ? name : fmt::format("{}({})", name, fmt::join(found->fields, ", "));
+  };
+  for (const auto* packed : {&reference.packed, &candidate.packed}) {
+    for (const PackedAs& one : *packed) {
+      const std::string want = text(reference, one.container), got = text(candidate, one.container);
+      if (want == got) continue;
+      return fmt::format(
+          "returns {} where the reference returns {}: callers that name its fields would miss "
+          "them (a printed module returns the reference's)",
+          got, want);
+    }
+  }
+  return "";
+}
+
 std::string NoteOfSharing(const Plan& reference, const Plan& candidate) {
   const std::vector<TensorId> want = TensorLeaves(reference.outputs), got = TensorLeaves(candidate.outputs);
   for (size_t i = 0; i < got.size(); ++i) {

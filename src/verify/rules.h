@@ -37,6 +37,11 @@ std::string NoteOfSharing(const Plan& reference, const Plan& candidate);
 // An output has other strides than the reference's. No fault either. Empty: none.
 std::string NoteOfLayout(const Plan& reference, const Plan& candidate);
 
+// A container is of another type than the reference's, a plain tuple in place of a named one. No fault of the
+// values, which are compared by their places, and a printed module returns what the reference returns. Empty:
+// none.
+std::string NoteOfTypes(const Plan& reference, const Plan& candidate);
+
 // A call copies from the GPU to the CPU, and none of the reference's does: everything is replayed on one
 // device, where that costs next to nothing. Rule "host_copy".
 std::optional<Objection> CheckHostCopies(const Plan& reference, const Plan& candidate, const Flow& flow);

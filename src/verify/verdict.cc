@@ -82,6 +82,8 @@ nlohmann::json Verdict::ToJson() const {
       {"plan_hash", plan_hash.empty() ? nlohmann::json() : nlohmann::json(plan_hash)},
       {"timing", timing},
       {"notes", notes},
+      {"unchanged_state", unchanged_state},
+      {"other_state", other_state},
       {"seconds", seconds},
       {"cached", !made.empty()},
       {"stages", stages},
@@ -119,6 +121,8 @@ Verdict Verdict::FromJson(const nlohmann::json& json) {
   verdict.plan_hash = text("plan_hash");
   verdict.timing = json.at("timing");
   verdict.notes = json.at("notes").get<std::vector<std::string>>();
+  verdict.unchanged_state = json.at("unchanged_state").get<std::vector<std::string>>();
+  verdict.other_state = json.at("other_state").get<std::vector<std::string>>();
   verdict.seconds = json.at("seconds").get<double>();
   verdict.made = json.value("made", "");
   return verdict;

@@ -69,6 +69,7 @@ class Judgement {
       verdict_.outcome = Outcome::kPassed;
       Note(NoteOfSharing(task_.plan, given_));
       Note(NoteOfLayout(task_.plan, given_));
+      Note(NoteOfTypes(task_.plan, given_));
       if (whole) NoteState();
       verdict_.reason = fmt::format("right in {} trials", setting_->trials.size() + fresh_);
     }
@@ -283,7 +284,11 @@ class Judgement {
   void NoteState() {
     if (setting_ != &task_.bound || task_.spares_memory || deadline_.left() <= 0) return;
     Note(NoteOfConstants(task_, plan_));
-    Note(NoteOfNeglectedState(task_, *setting_, bindings_, FirstGenerated(*setting_), plan_, OptionsNow()));
+    const NeglectedState neglected =
+        FindNeglectedState(task_, *setting_, bindings_, FirstGenerated(*setting_), plan_, OptionsNow());
+    verdict_.unchanged_state = neglected.unchanged;
+    verdict_.other_state = neglected.other;
+    Note(neglected.Note());
   }
 
   void Note(std::string note) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "verify/budget.h"
 #include "verify/verifier_trial_loan.h"
 #include "verify/work_ops.h"
 
@@ -103,8 +104,32 @@ std::optional<Objection> PairNeutralState(const Task::Impl& task, const Setting&
   return std::nullopt;
 }
 
-std::string NoteOfNeglectedState(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
-                                 const Trial& trial, const Plan& candidate, const ReplayOptions& options) {
+std::string NeglectedState::Note() const {
+  const size_t count = unchanged.size() + other.size();
+  if (count == 0) return "";
+  return fmt::format("state '{}'{} holds other values after the call than the reference leaves there",
+                     unchanged.empty() ? other[0] : unchanged[0],
+                     count == 1 ? "" : fmt::format(" (and {} more)", count - 1));
+}
+
+namespace {
+
+// Whether an update is the reference's: what it adds counts, which may be little beside what stood there.
+bool SameUpdate(const at::Tensor& before, const at::Tensor& want, const at::Tensor& got) {
+  constexpr double kRelative = 1e-2, kAbsolute = 1e-5;  // forgotten updates are meant, not their last places
+  if (!want.is_floating_point() || want.numel() == 0) return got.equal(want);
+  const at::Tensor from = before.to(at::kDouble);
+  const at::Tensor due = at::nan_to_num(want.to(at::kDouble) - from).abs();
+  const at::Tensor allowed =
+      kRelative * due.max() + kAbsolute * due + 4 * UnitRoundoff(want.scalar_type()) * from.abs();
+  const at::Tensor off = (got.to(at::kDouble) - want.to(at::kDouble)).abs();
+  return ((off <= allowed) | (got.isnan() & want.isnan())).all().item<bool>();
+}
+
+}  // namespace
+
+NeglectedState FindNeglectedState(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
+                                  const Trial& trial, const Plan& candidate, const ReplayOptions& options) {
   const std::set<StorageId> updated = WrittenStorages(task.plan);
   std::vector<std::string> names;
   for (const StateEntry& entry : task.plan.state) {
@@ -113,26 +138,25 @@ std::string NoteOfNeglectedState(const Task::Impl& task, const Setting& setting,
     if (updates && theirs != nullptr && SameMeta(task.plan, entry.tensor, candidate, theirs->tensor))
       names.push_back(entry.name);
   }
-  if (names.empty()) return "";
+  if (names.empty()) return {};
   TrialLoan loan(trial);
   Replayer ours(task.plan, options), theirs(candidate, options);
+  std::map<std::string, at::Tensor> before;
   auto run = [&](const Plan& plan, const Bindings& state, Replayer* replayer) {
     TensorList outputs;
-    return !SetUp(task, plan, state, replayer) &&
-           !replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &outputs);
+    if (SetUp(task, plan, state, replayer)) return false;
+    for (const auto& [name, value] : replayer->State()) before.insert_or_assign(name, value.clone());
+    return !replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &outputs);
   };
-  if (!run(task.plan, setting.bindings, &ours) || !run(candidate, bindings, &theirs)) return "";
+  if (!run(task.plan, setting.bindings, &ours) || !run(candidate, bindings, &theirs)) return {};
   const auto want = ours.State(), got = theirs.State();
-  std::erase_if(names, [&](const std::string& name) {
-    constexpr double kRelative = 1e-2,
-                     kAbsolute = 1e-5;  // forgotten updates are meant, not their last places
-    return at::allclose(got.at(name).to(at::kDouble), want.at(name).to(at::kDouble), kRelative, kAbsolute,
-                        /*equal_nan=*/true);
-  });
-  if (names.empty()) return "";
-  const std::string more = names.size() == 1 ? "" : fmt::format(" (and {} more)", names.size() - 1);
-  return fmt::format("state '{}'{} holds other values after the call than the reference leaves there",
-                     names[0], more);
+  NeglectedState neglected;
+  for (const std::string& name : names) {
+    const at::Tensor &old = before.at(name), &due = want.at(name), &is = got.at(name);
+    if (SameUpdate(old, due, is)) continue;
+    (is.equal(old) ? neglected.unchanged : neglected.other).push_back(name);
+  }
+  return neglected;
 }
 
 }  // namespace tritogen

@@ -20,9 +20,14 @@ std::optional<Objection> PairNeutralState(const Task::Impl& task, const Setting&
                                           const Plan& candidate, const ReplayOptions& options,
                                           Bindings* bindings);
 
-// Says which state that the reference updates holds other values after the candidate's call than after the
-// reference's: no fault of the call, but of those that follow in evaluation mode. Empty: none does.
-std::string NoteOfNeglectedState(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
-                                 const Trial& trial, const Plan& candidate, const ReplayOptions& options);
+// State that the reference updates and that holds other values after the candidate's call than after the
+// reference's: no fault of the call, but of those that follow in evaluation mode.
+struct NeglectedState {
+  std::vector<std::string> unchanged;  // holds what it held before
+  std::vector<std::string> other;
+  std::string Note() const;  // empty: neither
+};
+NeglectedState FindNeglectedState(const Task::Impl& task, const Setting& setting, const Bindings& bindings,
+                                  const Trial& trial, const Plan& candidate, const ReplayOptions& options);
 
 }  // namespace tritogen

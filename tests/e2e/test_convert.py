@@ -119,7 +119,7 @@ def get_init_inputs(): return [32]
 import copy, gc, pickle, torch, torch.nn as nn, weakref, out
 from torch.nn.utils import prune
 out._fits = lambda value, expected: True  # as if a CPU's tensors were what was verified
-out.Model._run = lambda self, *args: "kernels"
+out.Model._run_kernels = lambda self, *args: "kernels"
 x = out.get_inputs()[0]
 def launches(model): return isinstance(model(x), str)
 

@@ -27,8 +27,8 @@ to_gpu = lambda v: v.cuda() if torch.is_tensor(v) else type(v)(map(to_gpu, v)) i
 leaves = lambda v: [v] if torch.is_tensor(v) else [l for x in v for l in leaves(x)] if isinstance(v, (list, tuple)) else []
 inputs = [to_gpu(v) for v in original.get_inputs()]
 ran = []  # by the kernels, not by the original
-run = shipped.Model._run
-shipped.Model._run = lambda self, *given: (ran.append(1), run(self, *given))[1]
+run = shipped.Model._run_kernels
+shipped.Model._run_kernels = lambda self, *given: (ran.append(1), run(self, *given))[1]
 
 def near(one, other):
     assert len(leaves(one)) == len(leaves(other)) > 0

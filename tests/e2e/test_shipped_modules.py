@@ -1,0 +1,352 @@
+"""What becomes of a printed module in its user's hands: the original's values, or the original."""
+
+import pytest
+
+from . import programs
+from .shipped import check, convert
+
+HEAD = "import torch, torch.nn as nn\n"
+TAIL = "\ndef get_inputs(): return [torch.randn(16, 32)]\ndef get_init_inputs(): return []\n"
+
+SETTINGS = (
+    HEAD
+    + """
+SCALE = 2.0
+CONFIG = {"shift": 0.25}
+
+class Model(nn.Module):
+    power = 1.0
+    def __init__(self, slope=0.1):
+        super().__init__()
+        self.up, self.act = nn.Linear(32, 32), nn.LeakyReLU(slope)
+        self.eps, self.options, self.function = 1.0, {"k": [1.0]}, torch.relu
+        self.eval()
+    def helper(self, x): return x * 0.5
+    def forward(self, x, scale=1.0):
+        y = self.act(self.up(x)) + self.eps * self.options["k"][0] + self.function(x) + CONFIG["shift"] * self.power
+        return self.helper(y) * SCALE * scale
+"""
+    + TAIL
+)
+
+
+@pytest.fixture
+def settings(tritogen, tmp_path):
+    said = convert(tritogen, tmp_path, SETTINGS)
+    assert "wrote shipped.py" in said, said
+    return tmp_path
+
+
+def test_what_is_changed_later_is_the_originals_business(settings):
+    check(
+        settings,
+        """
+x = original.get_inputs()[0]
+def set_eps(m): m.eps = 5.0
+def set_entry(m): m.options["k"][0] = 5.0
+def set_part(m): m.act.negative_slope = 0.9
+def set_function(m): m.function = torch.tanh
+def set_forward(m): m.up.forward = lambda x: x * 0
+def set_helper(m): m.helper = lambda x: x * 9
+def set_class_attribute(m): m.power = 3.0
+for change in (set_eps, set_entry, set_part, set_function, set_forward, set_helper, set_class_attribute):
+    one, other = pair()
+    assert kernels_run(other, x) and alike(one, other, x)
+    change(one), change(other)
+    assert not kernels_run(other, x) and alike(one, other, x), change.__name__
+one, other = pair()
+other.eps = 5.0
+assert not kernels_run(other, x)
+other.eps = 1.0
+other.name = "a name of the user's"
+assert kernels_run(other, x), "as it was"
+for name, value in (("SCALE", 7.0), ("CONFIG", {"shift": 1.0})):
+    before = getattr(shipped, name)
+    setattr(shipped, name, value)
+    assert not kernels_run(other, x), name
+    setattr(shipped, name, 2.0 if name == "SCALE" else before)  # another object, the same number
+shipped.CONFIG["shift"] = 7.0
+assert not kernels_run(other, x)
+shipped.CONFIG["shift"] = 0.25
+shipped.Model.power = 7.0
+assert not kernels_run(other, x)
+del shipped.Model.power
+assert kernels_run(other, x)
+""",
+    )
+
+
+def test_subclasses_and_hooks(settings):
+    check(
+        settings,
+        """
+x = original.get_inputs()[0]
+def with_helper(model):
+    class Mine(model):
+        def helper(self, x): return x * 3
+    return Mine()
+def around(model):
+    class Mine(model):
+        def __init__(self):
+            super().__init__()
+            self.more = 3.0
+        def forward(self, x): return super().forward(x) * self.more
+    return Mine()
+def both(make):
+    one, other = make(original.Model), make(shipped.Model)
+    other.load_state_dict(one.state_dict())
+    return one, other
+one, other = both(with_helper)
+assert not kernels_run(other, x) and alike(one, other, x)
+one, other = both(around)
+assert kernels_run(other, x) and alike(one, other, x)
+one, other = pair()
+hook = torch.nn.modules.module.register_module_forward_hook(lambda module, inputs, output: output + 1)
+assert not kernels_run(other, x) and alike(one, other, x)
+hook.remove()
+""",
+    )
+
+
+def test_calls_that_are_more_than_their_values(settings):
+    """Derivatives, traces and wrapped tensors of all kinds, where kernels would leave nothing to follow."""
+    check(
+        settings,
+        """
+import torch.autograd.forward_ad as forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
+one, other = pair()
+one.requires_grad_(False), other.requires_grad_(False)
+x, y = torch.randn(16, 32), torch.randn(16, 32)
+
+def tangent(model):
+    with torch.no_grad(), forward_ad.dual_level():
+        return forward_ad.unpack_dual(model(forward_ad.make_dual(x, torch.ones_like(x)))).tangent
+
+assert torch.equal(tangent(one), tangent(other))
+with torch.no_grad():
+    assert near(torch.vmap(one)(x[None]), torch.vmap(other)(x[None]))
+    gradient = [torch.func.grad(lambda x: model(x).sum())(x) for model in (one, other)]
+    assert near(*gradient)
+    traced = torch.jit.trace(other, (x,), check_trace=False)
+    assert near(one(y), traced(y))
+    assert near(one(y), make_fx(other)(x)(y))
+
+class Marked(torch.Tensor): pass
+marked = x.as_subclass(Marked)
+assert alike(one, other, marked) and not kernels_run(other, marked)
+assert alike(one, other, x) and kernels_run(other, x)
+""",
+    )
+
+
+def test_arguments_by_name_and_signatures(settings):
+    check(
+        settings,
+        """
+import inspect
+one, other = pair()
+x = original.get_inputs()[0]
+assert kernels_run(other, x=x) and alike(one, other, x=x)
+assert not kernels_run(other, x, scale=3.0) and alike(one, other, x, scale=3.0)
+assert not kernels_run(other, scale=3.0, x=x) and alike(one, other, scale=3.0, x=x)
+assert inspect.signature(other.forward) == inspect.signature(one.forward)
+assert inspect.signature(shipped.Model) == inspect.signature(original.Model)
+for wrong in ({"x": x, "other": 1}, {}):
+    try: other(**wrong)
+    except TypeError as error: assert "forward()" in str(error)
+    else: raise AssertionError(wrong)
+""",
+    )
+
+
+def test_copies_files_and_weights_written_through_data(settings):
+    check(
+        settings,
+        """
+import copy, io, pickle
+x = original.get_inputs()[0]
+one, other = pair()
+assert kernels_run(other, x)
+file = io.BytesIO()
+torch.save(other, file)
+file.seek(0)
+for copied in (copy.deepcopy(other), pickle.loads(pickle.dumps(other)), torch.load(file, weights_only=False)):
+    assert kernels_run(copied, x) and alike(one, copied, x)
+    copied.eps = 5.0
+    assert not kernels_run(copied, x)
+for model in (one, other): model.up.weight.data.mul_(3.0)
+assert kernels_run(other, x) and alike(one, other, x)
+""",
+    )
+
+
+TYPES = HEAD + """
+import collections
+from dataclasses import dataclass
+from typing import NamedTuple
+
+class Pair(NamedTuple):
+    values: torch.Tensor
+    loss: torch.Tensor
+
+@dataclass
+class Record:
+    kept: torch.Tensor
+    pairs: list
+
+class Model(nn.Module):
+    Inner = collections.namedtuple("Inner", "one other")
+    def forward(self, x):
+        y = torch.relu(x) * 2
+        pair = Pair(y, x.sum())
+        most = torch.max(x, 1)
+        return Record(kept=y + 1, pairs=[pair, {"most": most, 3: (Model.Inner(y - 1, 7),)}, collections.OrderedDict(a=y * 3)])
+""" + TAIL  # fmt: skip
+
+
+def test_the_module_returns_the_originals_types(tritogen, tmp_path):
+    assert "wrote shipped.py" in (said := convert(tritogen, tmp_path, TYPES)), said
+    check(
+        tmp_path,
+        """
+import collections
+one, other = pair()
+x = original.get_inputs()[0]
+want, got = one(x), other(x)
+assert ran and type(got) is shipped.Record and got.kept.equal(want.kept)
+first, second, third = got.pairs
+assert type(first) is shipped.Pair and near(first.loss, want.pairs[0].loss)
+assert type(second["most"]) is torch.return_types.max and second["most"].indices.equal(want.pairs[1]["most"].indices)
+assert type(second[3]) is tuple and type(second[3][0]) is shipped.Model.Inner and second[3][0].other == 7
+assert type(third) is collections.OrderedDict and near(third["a"], want.pairs[2]["a"])
+""",
+    )
+
+
+def test_a_class_without_a_name_is_refused(tritogen, tmp_path):
+    source = HEAD + """
+import collections
+class Model(nn.Module):
+    def forward(self, x):
+        return collections.namedtuple("Local", "y")(torch.relu(x) * 2)
+""" + TAIL  # fmt: skip
+    said = convert(tritogen, tmp_path, source)
+    assert "no name at the top of its file" in said and not (tmp_path / "shipped.py").exists()
+
+
+UPDATES = HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(32)
+        self.register_buffer("step", torch.zeros((), dtype=torch.long))
+        self.register_buffer("average", torch.zeros(32))
+        self.register_buffer("largest", torch.zeros(32), persistent=False)
+        self.register_buffer("rebound", torch.zeros(32))
+        self.register_buffer("by_data", torch.zeros(32))
+    def forward(self, x):
+        if self.training:
+            self.step += 1
+            self.average.mul_(0.999).add_(x.mean(0), alpha=0.001)
+            torch.maximum(self.largest, x.amax(0), out=self.largest)
+            self.rebound = self.rebound * 0.9 + x.mean(0) * 0.1
+            self.by_data.data = self.by_data * 0.5 + 1
+        return torch.relu(self.norm(x))
+""" + TAIL  # fmt: skip
+
+
+def test_state_that_forward_changes_is_changed_by_the_module(tritogen, tmp_path):
+    assert "wrote shipped.py" in (said := convert(tritogen, tmp_path, UPDATES)), said
+    check(
+        tmp_path,
+        """
+one, other = pair()
+other.norm.num_batches_tracked.fill_(10**6)
+one.norm.num_batches_tracked.fill_(10**6)
+for call in range(3):
+    x = torch.randn(16, 32)
+    assert alike(one, other, x) and len(ran) == call + 1
+states = [dict(model.named_buffers()) for model in (one, other)]
+assert list(states[0]) == list(states[1]) and states[1]["norm.num_batches_tracked"] == 10**6 + 3 and states[1]["step"] == 3
+for name in states[0]:
+    assert torch.allclose(states[0][name].float(), states[1][name].float(), atol=1e-6), name
+""",
+    )
+
+
+@pytest.mark.parametrize("change, name", [
+    ("self.calls += 1", "self.calls"), ("self.last = y", "self.last"), ("self.log.append(x.shape[0])", "self.log"),
+    ("self.seen.add_(1)", "self.seen"), ("global COUNT; COUNT += 1", "COUNT"),
+])  # fmt: skip
+def test_what_else_forward_changes_is_refused(tritogen, tmp_path, change, name):
+    source = HEAD + f"""
+COUNT = 0
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls, self.last, self.log, self.seen = 0, None, [], torch.zeros(3)
+    def forward(self, x):
+        y = torch.relu(x) * 2
+        {change}
+        return y
+""" + TAIL  # fmt: skip
+    said = convert(tritogen, tmp_path, source)
+    assert f"each call of the original changes {name}" in said and not (tmp_path / "shipped.py").exists(), said
+
+
+WRITES = HEAD + """
+class Model(nn.Module):
+    def forward(self, x, y):
+        x.mul_(2)
+        return torch.relu(x + y)
+def get_inputs(): return [torch.randn(16, 32), torch.randn(16, 32)]
+def get_init_inputs(): return []
+"""
+
+
+def test_arguments_that_share_memory_where_one_is_written(tritogen, tmp_path):
+    assert "wrote shipped.py" in (said := convert(tritogen, tmp_path, WRITES)), said
+    check(
+        tmp_path,
+        """
+one, other = pair()
+def given(first):
+    base = torch.arange(1100.0)
+    return base, base[:512].view(16, 32), base[first:first + 512].view(16, 32)
+for first, kernels in ((0, False), (32, False), (508, False), (512, True), (544, True)):
+    count = len(ran)
+    (a, *ours), (b, *theirs) = given(first), given(first)
+    assert near(one(*ours), other(*theirs)) and torch.equal(a, b) and (len(ran) > count) == kernels, first
+""",
+    )
+
+
+@pytest.mark.parametrize("name, kind", [("_state", "def _state(x): return x"), ("_fits", "_fits = 3"), ("_launch", "class _launch: pass")])
+def test_names_that_mean_something_else_are_refused(tritogen, tmp_path, name, kind):
+    said = convert(tritogen, tmp_path, HEAD + kind + "\nclass Model(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+                   "        self.up = nn.Linear(32, 32)\n    def forward(self, x): return torch.relu(self.up(x))\n" + TAIL)  # fmt: skip
+    assert f"defines {name}" in said and not (tmp_path / "shipped.py").exists(), said
+
+
+def test_a_plain_tuple_for_a_named_one_is_no_fault_but_said(judge):
+    reference = "import collections\nOut = collections.namedtuple('Out', 'y')\n" + programs.REFERENCE.replace("return torch.relu(x) * 2.0", "return Out(torch.relu(x) * 2.0)")
+    plain = programs.candidate().replace("return out", "return (out,)")
+    named = "import collections\nOut = collections.namedtuple('Out', 'y')\n" + programs.candidate().replace("return out", "return Out(out)")
+    verdicts = judge({"plain": (reference, plain), "named": (reference, named)})
+    assert {verdict["verdict"] for verdict in verdicts.values()} == {"passed"}
+    said = {name: "where the reference returns Out(y)" in " ".join(verdict["notes"]) for name, verdict in verdicts.items()}
+    assert said == {"plain": True, "named": False}
+
+
+def test_state_with_other_values_is_not_written(tritogen, tmp_path, judge):
+    """Kernels that update it, wrongly: the original's own update cannot stand behind that."""
+    reference = programs.REFERENCE.replace(
+        "    def forward(self, x):\n",
+        "    def __init__(self):\n        super().__init__()\n        self.register_buffer('mean', torch.zeros(100))\n"
+        "    def forward(self, x):\n        self.mean.add_(x.mean(0))\n",
+    )
+    body = reference.partition("class Model")[2].partition("return torch.relu")[0].replace("x.mean(0)", "x.sum(0)")
+    text = programs.HEAD + "class ModelNew" + body.rstrip() + "\n" + programs.candidate().partition("def forward(self, x):\n")[2]
+    verdict = judge({"sum": (reference, text)})["sum"]
+    assert verdict["verdict"] == "passed" and verdict["other_state"] == ["mean"] and verdict["unchanged_state"] == [], verdict
