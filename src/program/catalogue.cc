@@ -74,7 +74,7 @@ Dtypes OpRow::DtypeOf(int result) const {
 const std::vector<OpRow>& Catalogue() {
   static const std::vector<OpRow> rows =
       JoinRows({ActivationRows(), UnaryRows(), BinaryRows(), ReductionRows(), NormRows(), MatmulRows(),
-                LayoutRows(), IndexRows(), SpatialRows(), CreateRows()});
+                LayoutRows(), IndexRows(), SpatialRows(), CreateRows(), FactorRows()});
   return rows;
 }
 

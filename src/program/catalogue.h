@@ -54,6 +54,7 @@ enum class Dtypes {
   kFirst,     // that of the first tensor
   kBool,
   kIndex,    // int64
+  kInt32,    // what LAPACK counts with
   kWideInt,  // that of the first tensor; integers and bools as int64
   kCreated,  // float32, or int64 where all numbers are integers and the row makes a range
 };

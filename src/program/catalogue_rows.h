@@ -32,6 +32,7 @@ std::vector<OpRow> BinaryRows();
 std::vector<OpRow> ReductionRows();
 std::vector<OpRow> NormRows();
 std::vector<OpRow> MatmulRows();
+std::vector<OpRow> FactorRows();
 std::vector<OpRow> LayoutRows();
 std::vector<OpRow> IndexRows();
 std::vector<OpRow> SpatialRows();

@@ -88,6 +88,7 @@ Dtype DtypeOf(const OpCall& call, const ShapeLookup& shape_of, int result) {
   const Dtypes rule = call.row->DtypeOf(result);
   if (rule == Dtypes::kBool) return Dtype::kBool;
   if (rule == Dtypes::kIndex) return Dtype::kInt64;
+  if (rule == Dtypes::kInt32) return Dtype::kInt32;
   if (const auto* given = std::get_if<Dtype>(&call.args["dtype"].v)) return *given;
   switch (rule) {
     case Dtypes::kPromoted:

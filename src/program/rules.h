@@ -95,4 +95,13 @@ void IndexSelect(ShapeBuilder& b);
 void Index(ShapeBuilder& b);
 void Embedding(ShapeBuilder& b);
 
+// rules_linalg.cc
+void Cholesky(ShapeBuilder& b);
+void LuFactor(ShapeBuilder& b);
+void Lu(ShapeBuilder& b);
+void SolveTriangular(ShapeBuilder& b);
+void Reflections(ShapeBuilder& b);
+void Eigen(ShapeBuilder& b);
+void SingularValues(ShapeBuilder& b);
+
 }  // namespace tritogen::rules

@@ -1,9 +1,9 @@
-// Graph: a program taken apart into what kernels are made of. Twelve kinds of work (pointwise, indexed load,
-// scatter, reduction, reduction in tiles, scan, matrix product, attention, recurrent layer by itself or in
-// waves, concatenation, ATen call) on values in row-major order; layout operations have become Views.
-// Softmax, norms and losses are gone: they are reductions and pointwise steps here. So are pools (reductions
-// over indexed loads), convolutions (products with one as an operand) and sorting (scans, or ranks, which are
-// reductions of comparisons). One way of fusing serves them all.
+// Graph: a program taken apart into what kernels are made of. Thirteen kinds of work (pointwise, indexed
+// load, scatter, reduction, reduction in tiles, scan, matrix product, attention, recurrent layer by itself or
+// in waves, factor of matrices, concatenation, ATen call) on values in row-major order; layout operations
+// have become Views. Softmax, norms and losses are gone: they are reductions and pointwise steps here. So are
+// pools (reductions over indexed loads), convolutions (products with one as an operand) and sorting (scans,
+// or ranks, which are reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
 #include <optional>
@@ -41,6 +41,7 @@ enum class PrimKind {
   kRecurrent,  // one direction of a recurrent layer, whose inputs' products are there: states after each
                // step, and behind them an LSTM's last cell; (steps or steps + 1, batch, size)
   kWaves,      // several layers of one direction, or both directions of one, a launch for each wave of steps
+  kFactor,     // what comes of factoring each of some matrices, (matrices, numbers of one)
   kJoined,     // a concatenation whose parts, its operands, are stored in its memory
   kCall,       // an ATen call; its operands are read as tensors
 };
@@ -142,6 +143,10 @@ struct Prim {
   bool both = false;    // directions of one layer
   int64_t columns = 1;  // numbers of a state that a program makes
 
+  // kFactor: `expr` is what of: "cholesky", "lu", "reflections", "solve_lower", "solve_upper" (and those with
+  // "_unit"), "eigen", "singular_values", "singular". Operands (matrices, rows, columns);
+  // results as LowerFactor says.
+
   // kSource and kCall
   NodeRef node{-1, 0};
   bool on_ones = false;  // a call that draws random numbers, made on ones instead of its tensor
@@ -150,6 +155,10 @@ struct Prim {
   bool IsProduct() const { return kind == PrimKind::kMatmul || kind == PrimKind::kAttention; }
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }
+  // A kernel of its own, which reads its operands from memory.
+  bool IsAlone() const {
+    return kind == PrimKind::kRecurrent || kind == PrimKind::kWaves || kind == PrimKind::kFactor;
+  }
   // The same elements, in another order or shape.
   bool IsCopy() const { return kind == PrimKind::kPointwise && expr == "{0}"; }
   const std::vector<int64_t>& Shape() const { return shape.empty() ? sizes : shape; }

@@ -29,9 +29,8 @@ class Inliner {
         bool tile = prim.IsElementwise() || prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan ||
                     prim.kind == PrimKind::kScatter;
         if (tile && i >= prim.FirstElementwise()) view = Inline(view);
-        const bool memory = prim.kind == PrimKind::kCall || prim.kind == PrimKind::kRecurrent ||
-                            prim.kind == PrimKind::kWaves || prim.kind == PrimKind::kJoined ||
-                            i < prim.FirstElementwise();
+        const bool memory = prim.kind == PrimKind::kCall || prim.IsAlone() ||
+                            prim.kind == PrimKind::kJoined || i < prim.FirstElementwise();
         const bool cut = (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) &&
                          !Splits(out_, view, ReduceDomain(prim), false);
         if (memory || cut) Store(view);

@@ -78,6 +78,9 @@ KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
 KernelCode WriteWaveKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const std::string& name);
 
+KernelCode WriteFactorKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
+                             const std::string& name);
+
 // How many programs share `size`, which `text` says as Python, in blocks: one for each block, or, for a
 // persistent kernel, one for two, and no more than a GPU has at once.
 std::string GridText(int64_t size, const std::string& text, int64_t block, bool persistent);

@@ -190,7 +190,8 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (first == PrimKind::kAttention) return WriteAttentionKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kMatmul) return WriteMatmulKernel(graph, group, buffers, options, name);
   if (first == PrimKind::kWaves) return WriteWaveKernel(graph, group, buffers, name);
-  if (group.kind == GroupKind::kRecurrent) return WriteRecurrentKernel(graph, group, buffers, options, name);
+  if (first == PrimKind::kFactor) return WriteFactorKernel(graph, group, buffers, name);
+  if (group.kind == GroupKind::kAlone) return WriteRecurrentKernel(graph, group, buffers, options, name);
   if (const auto tiles = InTiles(graph, group)) return WriteTileKernel(graph, *tiles, buffers, name);
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kSideBySide)

@@ -285,7 +285,8 @@ class Lowering {
         {"logcumsumexp", LowerScan}, {"sort", LowerSort},        {"argsort", LowerSort},
         {"topk", LowerSort},         {"lstm", LowerRecurrent},   {"gru", LowerRecurrent},
         {"rnn_", LowerRecurrent},    {"gather", LowerIndex},     {"scatter", LowerIndex},
-        {"index", LowerIndex},       {"embedding", LowerIndex},
+        {"index", LowerIndex},       {"embedding", LowerIndex},  {"linalg_", LowerFactor},
+        {"_linalg_", LowerFactor},   {"geqrf", LowerFactor},
     };
     for (const auto& [prefix, lower] : kFamilies) {
       if (op.starts_with(prefix)) return lower(b_, node, op, args);

@@ -92,15 +92,6 @@ Done Unrolled(Builder& b, std::string_view op, const Layer& layer, const Value& 
   return {Stack(b, states), c};
 }
 
-// Memory is read by strides alone, which `repeat` elements where they are 0: the rest is copied.
-void ReadByStrides(Builder& b, const Value& value, bool may_repeat, Prim* prim) {
-  const std::vector<int64_t>& strides = value.view.strides;
-  const bool repeats = std::ranges::find(strides, 0) != strides.end();
-  const bool plain = value.view.prim >= 0 && value.view.guards.empty() && (may_repeat || !repeats);
-  prim->operands.push_back(plain ? value.view : b.Pointwise("copy", "{0}", {value}, value.dtype, 0).view);
-  prim->compute.push_back(value.dtype);
-}
-
 // By one kernel for all steps.
 Done InOneKernel(Builder& b, std::string_view op, const Layer& layer, const Value& inputs, bool backwards) {
   Prim prim;
@@ -307,6 +298,14 @@ std::optional<How> HowToRun(Builder& b, std::string_view op, const Value& input,
 }
 
 }  // namespace
+
+void ReadByStrides(Builder& b, const Value& value, bool may_repeat, Prim* prim) {
+  const std::vector<int64_t>& strides = value.view.strides;
+  const bool repeats = std::ranges::find(strides, 0) != strides.end();
+  const bool plain = value.view.prim >= 0 && value.view.guards.empty() && (may_repeat || !repeats);
+  prim->operands.push_back(plain ? value.view : b.Pointwise("copy", "{0}", {value}, value.dtype, 0).view);
+  prim->compute.push_back(value.dtype);
+}
 
 bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
   Value input = b.Tensor(args, "input");

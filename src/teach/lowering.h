@@ -222,6 +222,11 @@ bool LowerScan(Builder& b, const Node& node, std::string_view op, const BoundArg
 bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerCreate(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
 bool LowerRecurrent(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+bool LowerFactor(Builder& b, const Node& node, std::string_view op, const BoundArgs& args);
+
+// Adds an operand that is read by strides alone, which `repeat` elements where they are 0: other views are
+// copied.
+void ReadByStrides(Builder& b, const Value& value, bool may_repeat, Prim* prim);
 
 // Whether so many lines are better reduced by more programs than there are lines.
 bool AreFewLines(int64_t rows, int64_t columns);

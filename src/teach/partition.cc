@@ -55,7 +55,7 @@ class Partitioner {
     } else if (prim.kind == PrimKind::kScatter) {
       Open(id);
       return AbsorbMakers(prim, group_of_[id]);
-    } else if (!prim.IsProduct() && prim.kind != PrimKind::kRecurrent && prim.kind != PrimKind::kWaves) {
+    } else if (!prim.IsProduct() && !prim.IsAlone()) {
       for (int g : Candidates(prim)) {
         if (!TryJoin(id, g)) continue;
         AbsorbMakers(prim, g);
@@ -75,8 +75,7 @@ class Partitioner {
     const Prim& prim = graph_[id];
     Group group;
     if (prim.kind == PrimKind::kCall) group.kind = GroupKind::kCall;
-    if (prim.kind == PrimKind::kRecurrent || prim.kind == PrimKind::kWaves)
-      group.kind = GroupKind::kRecurrent;
+    if (prim.IsAlone()) group.kind = GroupKind::kAlone;
     if (prim.IsProduct()) {
       group.kind = GroupKind::kMatmul;
       group.domain = MatmulDomain(prim);
@@ -138,7 +137,7 @@ class Partitioner {
     const Prim& prim = graph_[id];
     const Group& group = groups_[g];
     if (prim.unit != graph_[group.members[0]].unit || group.kind == GroupKind::kCall ||
-        group.kind == GroupKind::kRecurrent || group.kind == GroupKind::kScatter ||
+        group.kind == GroupKind::kAlone || group.kind == GroupKind::kScatter ||
         group.members.size() >= kMaxMembers || ReadBy(graph_, group).size() >= kMaxPointers) {
       return false;
     }

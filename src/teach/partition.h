@@ -18,7 +18,7 @@ enum class GroupKind {
   kFlat,        // pointwise over all elements
   kRows,        // rows × columns; reductions run along the columns
   kMatmul,      // one matrix product, or attention, and pointwise work on its tiles
-  kRecurrent,   // one recurrent layer, or several in waves
+  kAlone,       // one recurrent layer, or several in waves; factors of matrices
   kCall,        // one ATen call
   kScatter,     // pointwise over all entries of a scatter, which it ends with
   kSideBySide,  // several flat ones in one launch
