@@ -1,4 +1,5 @@
-"""Parts of linear algebra on small matrices: elimination, column by column, of all matrices of a batch at once."""
+"""Parts of linear algebra. Small matrices: elimination, column by column, of all matrices of a batch at once; larger ones
+by factors that kernels make (blocked_decompositions.py)."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+
+import blocked_decompositions as blocked
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -33,12 +36,20 @@ def _eliminated(a: Tensor, b: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
 
 def _quotient(a: Tensor, b: Tensor) -> Tensor:
     """a⁻¹·b"""
+    if not _small(a):
+        return blocked.quotient(a, b)
     both, diagonal, _ = _eliminated(a, b)
     return both[..., a.shape[-1] :] / diagonal.unsqueeze(-1)
 
 
 def _small(a: Tensor) -> bool:
-    return 0 < a.shape[-1] <= _LARGEST and a.dtype in (torch.float32, torch.float64)
+    """Whether its elimination is written out."""
+    return 0 < a.shape[-1] <= _LARGEST and a.dtype in (torch.float32, torch.float64) and not blocked.in_blocks()
+
+
+def _in_a_kernel(a: Tensor) -> bool:
+    """Whether the call stays as it is: because a kernel holds the matrix, or because nobody knows parts of it."""
+    return blocked.in_blocks() or blocked.held(*a.shape[-2:]) or not blocked.fits(a)
 
 
 def _no_errors(a: Tensor) -> Tensor:
@@ -54,12 +65,14 @@ def _identity(a: Tensor) -> Tensor:
 
 
 def _inverse(a: Tensor, *, check_errors: bool = False) -> Any:
-    return (_quotient(a, _identity(a)), _no_errors(a)) if _small(a) else NotImplemented
+    if not blocked.fits(a):
+        return NotImplemented
+    return (_quotient(a, _identity(a)), _no_errors(a))
 
 
 def _solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """Where the factors of a would stand, which are for a backward pass, stands a."""
-    if not _small(a):
+    if not blocked.fits(a):
         return NotImplemented
     vector = b.dim() == 1 or (b.dim() == a.dim() - 1 and b.shape == a.shape[:-1])
     b = b.unsqueeze(-1) if vector else b
@@ -68,15 +81,26 @@ def _solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = Fals
 
 
 def _determinant(a: Tensor) -> Any:
-    if not _small(a):
+    if not blocked.fits(a):
         return NotImplemented
-    _, diagonal, sign = _eliminated(a, None)
+    diagonal, sign = _diagonal_and_sign(a)
     return diagonal.prod(-1) * sign, a, _no_pivots(a)
+
+
+def _diagonal_and_sign(a: Tensor) -> tuple[Tensor, Tensor]:
+    """Of what is left of a behind an elimination, and of the order of its rows."""
+    if _small(a):
+        return _eliminated(a, None)[1:]
+    factors, taken, _ = blocked.factored(a)
+    return factors.diagonal(dim1=-2, dim2=-1), blocked.sign_of(taken).to(a.dtype)
 
 
 def _cholesky(a: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     if not _small(a):
-        return NotImplemented
+        if _in_a_kernel(a):
+            return NotImplemented
+        factor = blocked.cholesky(a.mT if upper else a)
+        return (factor.mT if upper else factor), _no_errors(a)
     rows, rest, columns = torch.arange(a.shape[-1], device=a.device), (a.mT if upper else a), []
     for k in range(a.shape[-1]):
         column = torch.where(rows < k, 0.0, rest[..., k] / rest[..., k, k].sqrt().unsqueeze(-1))
@@ -89,10 +113,12 @@ def _cholesky(a: Tensor, *, upper: bool = False, check_errors: bool = False) -> 
 def _solve_triangular(
     a: Tensor, b: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
-    if not _small(a):
+    if not _small(a) and (blocked.in_blocks() or a.shape[-1] <= blocked.LONGEST_SYSTEM):
         return NotImplemented
     if not left:
         return _solve_triangular(a.mT, b.mT, upper=not upper, unitriangular=unitriangular).mT
+    if not _small(a):
+        return blocked.solve(a, b, upper=upper, one=unitriangular)
     size = a.shape[-1]
     found: dict[int, Tensor] = {}
     for k in reversed(range(size)) if upper else range(size):
@@ -104,20 +130,26 @@ def _solve_triangular(
 
 
 def _cholesky_solve(b: Tensor, factor: Tensor, upper: bool = False) -> Any:
-    if not _small(factor):
+    if not blocked.fits(factor):
         return NotImplemented
     lower = factor.mT if upper else factor
-    half = _solve_triangular(lower, b, upper=False)
-    return _solve_triangular(lower.mT, half, upper=True)
+    half = _triangle_quotient(lower, b, upper=False)
+    return _triangle_quotient(lower.mT, half, upper=True)
+
+
+def _triangle_quotient(a: Tensor, b: Tensor, *, upper: bool, one: bool = False) -> Tensor:
+    if _small(a):
+        return _solve_triangular(a, b, upper=upper, unitriangular=one)
+    return blocked.solve(a, b, upper=upper, one=one)
 
 
 # --- determinants and factors ----------------------------------------------------------------------------------------
 
 
 def _sign_and_log(a: Tensor) -> Any:
-    if not _small(a):
+    if not blocked.fits(a):
         return NotImplemented
-    _, diagonal, sign = _eliminated(a, None)
+    diagonal, sign = _diagonal_and_sign(a)
     return sign * diagonal.sign().prod(-1), diagonal.abs().log().sum(-1), a, _no_pivots(a)
 
 
@@ -138,10 +170,14 @@ def _factored(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return a, torch.cat(taken, -1), order_of_all
 
 
+def _is_small_panel(a: Tensor) -> bool:
+    return _small(a) and a.shape[-2] <= _LARGEST
+
+
 def _lu(a: Tensor, *, pivot: bool = True) -> Any:
-    if not _small(a) or a.shape[-2] > _LARGEST or not pivot:
+    if not pivot or (not _is_small_panel(a) and _in_a_kernel(a)):
         return NotImplemented
-    factors, _, order = _factored(a)
+    factors, _, order = _factored(a) if _is_small_panel(a) else blocked.factored(a)
     height, width = a.shape[-2:]
     least = min(height, width)
     places = torch.arange(height, device=a.device)
@@ -151,15 +187,18 @@ def _lu(a: Tensor, *, pivot: bool = True) -> Any:
 
 
 def _lu_factor(a: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    if not _small(a) or a.shape[-2] > _LARGEST or not pivot:
+    if not pivot or (not _is_small_panel(a) and _in_a_kernel(a)):
         return NotImplemented
-    factors, taken, _ = _factored(a)
+    factors, taken, _ = _factored(a) if _is_small_panel(a) else blocked.factored(a)
     return factors, (taken + 1).to(torch.int32), _no_errors(a)
 
 
 def _lu_solve(factors: Tensor, pivots: Tensor, b: Tensor, *, left: bool = True, adjoint: bool = False) -> Any:
-    if not _small(factors) or not left or adjoint:
+    if not blocked.fits(factors) or not left or adjoint:
         return NotImplemented
+    if not _small(factors):
+        b = blocked.rows_in_order(b, blocked.order_of(pivots, factors.shape[-1]))
+        return blocked.solve(factors, blocked.solve(factors, b, upper=False, one=True), upper=True)
     rows = torch.arange(factors.shape[-1], device=factors.device)
     for k in range(factors.shape[-1]):
         other = pivots[..., k].unsqueeze(-1).to(torch.int64) - 1
@@ -172,8 +211,9 @@ def _lu_solve(factors: Tensor, pivots: Tensor, b: Tensor, *, left: bool = True, 
 def _old_solve_triangular(
     b: Tensor, a: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    solution = _solve_triangular(a.mT if transpose else a, b, upper=upper != transpose, unitriangular=unitriangular)
-    return solution if solution is NotImplemented else (solution, a)
+    if not blocked.fits(a):
+        return NotImplemented
+    return _triangle_quotient(a.mT if transpose else a, b, upper=upper != transpose, one=unitriangular), a
 
 
 # --- reflections -----------------------------------------------------------------------------------------------------
@@ -183,8 +223,15 @@ def _qr(a: Tensor, mode: str = "reduced") -> Any:
     """Householder's, with LAPACK's signs: a column whose rest is zero already keeps its sign."""
     height, width = a.shape[-2:]
     least = min(height, width)
-    if least == 0 or least > _LARGEST or a.dtype not in (torch.float32, torch.float64):
+    if least == 0 or a.dtype not in (torch.float32, torch.float64):
         return NotImplemented
+    if least > _LARGEST:
+        if not blocked.fits(a):
+            return NotImplemented
+        factors, tau = blocked.reflections(a)
+        columns = height if mode == "complete" else least
+        q = a.new_zeros(0) if mode == "r" else blocked.product_of_reflections(factors, tau, columns)
+        return q, factors[..., :columns, :].triu()
     rows = torch.arange(height, device=a.device)
     q = torch.eye(height, dtype=a.dtype, device=a.device).expand(*a.shape[:-2], height, height)
     for k in range(min(least, height - 1)):
@@ -211,7 +258,7 @@ def _reflected(a: Tensor, vector: Tensor, tau: Tensor) -> Tensor:
 def _householder_product(vectors: Tensor, tau: Tensor) -> Any:
     height, width = vectors.shape[-2:]
     if tau.shape[-1] > _LARGEST:
-        return NotImplemented
+        return blocked.product_of_reflections(vectors, tau, width) if blocked.fits(vectors) else NotImplemented
     rows = torch.arange(height, device=vectors.device)
     q = torch.eye(height, width, dtype=vectors.dtype, device=vectors.device).expand(vectors.shape)
     for k in reversed(range(tau.shape[-1])):
@@ -254,6 +301,10 @@ def _matrix_exponential(a: Tensor) -> Any:
 
 
 PARTS: dict[Any, Callable[..., Any]] = {
+    aten._linalg_svd.default: blocked.singular,
+    aten.linalg_pinv.atol_rtol_tensor: blocked.pseudo_inverse,
+    aten.ormqr.default: blocked.reflected,
+    aten.geqrf.default: lambda a: NotImplemented if _in_a_kernel(a) else blocked.reflections(a),
     aten._linalg_slogdet.default: _sign_and_log,
     aten.linalg_lu.default: _lu,
     aten.linalg_lu_factor_ex.default: _lu_factor,

@@ -288,6 +288,11 @@ def _least_squares(a: torch.Tensor, b: torch.Tensor, *_: Any, **__: Any) -> tupl
     return b.new_empty((*batch, a.shape[-1], *(() if vector else b.shape[-1:]))), None, None, None
 
 
+def _reflections(a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    *batch, height, width = a.shape
+    return a.new_empty((*batch, width, height)).mT, a.new_empty((*batch, min(height, width)))
+
+
 def _ctc_loss(log_probs: torch.Tensor, targets: torch.Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
               reduction: int = 1, *_: Any) -> torch.Tensor:  # fmt: skip
     if log_probs.dtype not in (torch.float32, torch.float64):
@@ -311,6 +316,7 @@ WHOLE = {
     aten.fake_quantize_per_tensor_affine.default: _like,
     aten.fake_quantize_per_tensor_affine.tensor_qparams: _like,
     aten.fake_quantize_per_channel_affine.default: _like,
+    aten.geqrf.default: _reflections,
     aten.linalg_lstsq.default: _least_squares,
     aten.ctc_loss.IntList: _ctc_loss,
     aten.ctc_loss.Tensor: _ctc_loss,

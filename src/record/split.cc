@@ -1,5 +1,6 @@
 #include "record/split.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,6 +40,20 @@ std::set<std::string> UnknownOps(const Program& program) {
   return names;
 }
 
+// Factors of matrices, which rows of the catalogue tell of: the recorder knows parts of small ones and of
+// those that no kernel holds, and leaves the others as they are.
+std::set<std::string> FactorOps(const Program& program) {
+  static const std::set<std::string_view> kFactors = {
+      "linalg_cholesky_ex", "linalg_lu_factor_ex", "linalg_lu", "linalg_solve_triangular", "geqrf",
+      "_linalg_eigh",       "_linalg_svd",
+  };
+  std::set<std::string> names;
+  for (const Node& node : program.nodes) {
+    if (node.kind == NodeKind::kOp && kFactors.contains(BaseName(node.op))) names.insert(node.op);
+  }
+  return names;
+}
+
 // Nothing where the program does not run in parts.
 std::optional<LiftedReference> Again(const RecordFunction& record, const RecordRequest& request) {
   auto recorded = record(request);
@@ -70,17 +85,20 @@ LiftedReference LiftReference(Plan plan) {
 
 LiftedReference InKnownOps(const RecordFunction& record, RecordRequest request,
                            const LiftedReference& whole) {
-  std::set<std::string> unknown = UnknownOps(*whole.program), split;
-  if (unknown.empty()) return whole;
+  std::set<std::string> unknown = UnknownOps(*whole.program), factors = FactorOps(*whole.program), split;
+  if (unknown.empty() && factors.empty()) return whole;
   for (int round = 0; round < kMostRounds; ++round) {
     const size_t before = split.size();
     split.insert(unknown.begin(), unknown.end());
+    split.insert(factors.begin(), factors.end());
     if (split.size() == before) break;
     request.split.assign(split.begin(), split.end());
     std::optional<LiftedReference> parts = Again(record, request);
     if (!parts) break;
     unknown = UnknownOps(*parts->program);
-    if (unknown.empty()) return std::move(*parts);
+    factors = FactorOps(*parts->program);
+    const bool asked = std::ranges::all_of(factors, [&](const auto& name) { return split.contains(name); });
+    if (unknown.empty() && asked) return std::move(*parts);
   }
   LiftedReference left = whole;
   left.unknown.assign(unknown.begin(), unknown.end());

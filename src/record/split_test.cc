@@ -69,6 +69,13 @@ TEST_F(SplitTest, WhatTheCatalogueKnowsIsNotRecordedAgain) {
   EXPECT_TRUE(asked_.empty());
 }
 
+// Only the recorder knows which of them are small.
+TEST_F(SplitTest, FactorsOfMatricesAreAskedForOnce) {
+  recordings_ = {{{"aten::geqrf"}, {"aten::relu", "aten::geqrf"}}};
+  EXPECT_THAT(Ops(Split({"aten::geqrf"})), ElementsAre("aten::relu", "aten::geqrf"));
+  EXPECT_EQ(asked_.size(), 1u);
+}
+
 TEST_F(SplitTest, PartsOfPartsAreFound) {
   recordings_ = {{{"aten::odd"}, {"aten::odder", "aten::exp"}},
                  {{"aten::odd", "aten::odder"}, {"aten::relu", "aten::exp"}}};
