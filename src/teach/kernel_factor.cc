@@ -79,7 +79,8 @@ namespace {
 
 constexpr int64_t kHeldSystem = 8192;  // elements of the right side that a program holds
 
-// Rows that are much alike leave small differences: those are exact where products are not rounded before them.
+// Rows that are much alike leave small differences: those are exact where products are not rounded before
+// them.
 constexpr const char* kLu = R"(
 order = r
 pivots = r
