@@ -61,6 +61,7 @@ bool TakesDescriptors(const Step& step) {
 std::vector<std::string> OwnImports(const Plan& plan) {
   std::vector<std::string> imports = {"import functools",
                                       "import inspect",
+                                      "import itertools",
                                       "import operator",
                                       "import types",
                                       "from typing import NamedTuple",
@@ -197,7 +198,7 @@ std::string ForwardText(const EmitRequest& request, const Body& body, const std:
   if (request.mode_matters)
     guard(fmt::format("self.training is {}", request.plan->training ? "True" : "False"));
   guard("_only_values()");
-  guard("_as_written(type(self), " + original + ")");
+  guard("_as_written(type(self), " + original + ", _NAMES)");
   guard(fmt::format("_unchanged(self, {})", request.mode_matters ? "True" : "False"));
   guard("_fits(args, _INPUTS)");
   if (state) guard("_fits(state, _STATE)");
@@ -205,6 +206,7 @@ std::string ForwardText(const EmitRequest& request, const Body& body, const std:
   return fmt::format(
       R"(
 _MADE_WITH = {0}
+_NAMES = _names_of({3})
 _INPUTS = {1}
 {2}
 
@@ -222,7 +224,7 @@ class {4}({3}):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._made_alike = _alike(_arguments(args, kwargs), _arguments(_MADE_WITH, {{}}))
-        self._made_of, self._made_with = _parts(self), []
+        self._made_of, self._made_with = _parts(self), None
         self._made_with = _settings(self)
 
     @functools.wraps({3}.forward, assigned=["__doc__"], updated=[])
@@ -364,7 +366,8 @@ std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   for (const std::string& line : futures) out += line + "\n";
   out += fmt::format("\n{}\n", fmt::join(imports, "\n"));
   out += fmt::format("\n# The original program, as it was handed in.\n\n{}\n", source);
-  out += "_ORIGINAL = dict(globals())  # who changes something there later gets the original program\n";
+  out += "# To see what is changed later.\n";
+  out += "_ORIGINAL = {name: value for name, value in globals().items() if not name.startswith(\"__\")}\n";
   out += "\n# Triton kernels.\n" + kernels + own;
   return out;
 }

@@ -69,8 +69,8 @@ def _in_order(forward, args, kwargs):
 )";
 
 // Settings of a program: numbers, functions, tensors beside the state that somebody changes after the kernels
-// were made for others. Identity tells, in a tenth of a microsecond each; values only where it does not (a
-// module that was pickled).
+// were made for others. All of them are looked at in each call, and a network has hundreds: identity tells,
+// by loops that Python has in C; values only where it does not (a module that was pickled).
 const char* const kSettings = R"(
 
 def _members(holder):
@@ -81,20 +81,30 @@ _TORCHS = {*vars(torch.nn.Module()), "_made_alike", "_made_of", "_made_with"}  #
 
 
 def _holders(value, found):
-    """Adds to `found`, by id, what holds settings: parts, objects and classes of this file, dicts, lists; and which."""
+    """Adds to `found`, by id, what holds settings: parts, objects and classes of this file, dicts, lists."""
     own = type(value).__module__ == __name__ or isinstance(value, (torch.nn.Module, types.SimpleNamespace))
     if not (own or isinstance(value, (dict, list, tuple)) or isinstance(value, type) and value.__module__ == __name__):
         return
     if id(value) in found or not (isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__")):
         return
-    members = {name: item for name, item in _members(value).items() if name not in _TORCHS}
-    found[id(value)] = value, len(_members(value)), tuple(members), tuple(members.values()), _versions(members)
-    for item in members.values():
-        _holders(item, found)
+    names = [name for name in _members(value) if name not in _TORCHS]
+    found[id(value)] = value, names
+    for name in names:
+        _holders(_members(value)[name], found)
 
 
-def _versions(members):
-    return [value._version for value in members.values() if isinstance(value, torch.Tensor) and not value.is_inference()]
+def _seen(found):
+    """What holders have in their places now, one place after the other; see _kept."""
+    holders = [(vars if hasattr(holder, "__dict__") else _members, holder) for holder, _ in found]
+    gets = [operator.itemgetter(names[0], *names) if names else _nothing for _, names in found]  # of two it makes a tuple
+    values = [value for get, (members_of, holder) in zip(gets, holders) for value in get(members_of(holder))]
+    tensors = [value for value in values if isinstance(value, torch.Tensor) and not value.is_inference()]
+    sizes = [len(_members(holder)) for holder, _ in found]
+    return holders, gets, values, tensors, [tensor._version for tensor in tensors], sizes, [names for _, names in found]
+
+
+def _nothing(members):
+    return ()
 
 
 def _as_it_was(value, seen):
@@ -108,26 +118,32 @@ def _shadowed(holder, names):
     return any(name is None or hasattr(type(holder), name) for name in new - _TORCHS)
 
 
-def _kept(holders):
-    """True when everything is in its place that was there when `holders` was made."""
-    for holder, size, names, values, versions in holders:
-        members = _members(holder)
-        now = list(map(members.get, names))
-        if not (all(map(operator.is_, now, values)) or all(map(_as_it_was, now, values))):
-            return False
-        if len(members) != size and _shadowed(holder, names) or versions and _versions(dict(zip(names, now))) != versions:
-            return False
-    return True
+def _kept(seen):
+    """True when everything is in its place that was there when it was seen."""
+    holders, gets, values, tensors, versions, sizes, names = seen
+    members = [members_of(holder) for members_of, holder in holders]
+    try:
+        now = list(itertools.chain.from_iterable([get(one) for get, one in zip(gets, members)]))
+    except KeyError:
+        return False
+    if not (all(map(operator.is_, now, values)) or all(map(_as_it_was, now, values))):
+        return False
+    if tensors and [tensor._version for tensor in tensors] != versions:
+        return False
+    grown = [] if (now := list(map(len, members))) == sizes else map(operator.ne, now, sizes)
+    return not any(one and _shadowed(holder, known) for one, (_, holder), known in zip(grown, holders, names))
 
 
 _found = {}
 for _value in list(_ORIGINAL.values()):
     _holders(_value, _found)
-_FILE = list(_found.values())
+_FILE = _seen(_found.values())
+_GLOBALS = operator.itemgetter(*_ORIGINAL, "_Meta")
 
 
 def _file_kept():
-    return all(map(_as_it_was, map(globals().get, _ORIGINAL), _ORIGINAL.values())) and _kept(_FILE)
+    now, values = _GLOBALS(globals()), _ORIGINAL.values()
+    return (all(map(operator.is_, now, values)) or all(map(_as_it_was, now, values))) and _kept(_FILE)
 
 )";
 
@@ -147,13 +163,13 @@ def _alike(value, expected):
     return value is expected or (type(value) is type(expected) and value == expected)
 
 
-def _hooks(part):
-    return (*part._forward_pre_hooks, *part._forward_hooks)
+_MAKE_UP = operator.itemgetter("_modules", "_forward_pre_hooks", "_forward_hooks")
 
 
 def _parts(module):
-    """Everything in a module: its parts, what each is made of, its hooks, its mode."""
-    return [(part, dict(part._modules), _hooks(part), part.training) for part in module.modules()]
+    """Everything in a module: its parts, what each is made of and its hooks, its mode."""
+    parts = list(module.modules())
+    return parts, [tuple(map(dict, _MAKE_UP(vars(part)))) for part in parts], [part.training for part in parts]
 
 
 def _settings(module):
@@ -161,28 +177,38 @@ def _settings(module):
     found = {}
     for part in module.modules():
         _holders(part, found)
-    return list(found.values())
+    return _seen(found.values())
 
 
 def _unchanged(module, mode_matters):
-    """False when something was replaced or got a hook since, or, where that matters, was put into another mode alone.
-
-    Hooks of the module itself run around its call, as ever.
-    """
-    for part, children, hooks, training in module._made_of:
-        if part._modules != children:
-            module._made_alike, module._made_of, module._made_with = False, [], []  # for good: what was replaced is let go
+    """False when something was replaced or got a hook since, or, where that matters, was put into another mode alone."""
+    parts, made_of, training = module._made_of
+    now = list(map(_MAKE_UP, map(vars, parts)))
+    if now != made_of:
+        if any(children != before for (children, *_), (before, *_) in zip(now, made_of)):
+            module._made_alike, module._made_of, module._made_with = False, None, None  # for good: what was replaced is let go
             return False
-        if part is not module and _hooks(part) != hooks or mode_matters and part.training is not training:
+        if now[1:] != made_of[1:]:  # hooks of the module itself run around its call, as ever
             return False
+    if mode_matters and [part.training for part in parts] != training:
+        return False
     return _kept(module._made_with) and _file_kept() and not torch.nn.modules.module._has_any_global_hook()
 
 
-def _as_written(kind, original):
+def _names_of(original):
+    """Names that the original's classes define, but forward."""
+    own = [one for one in original.__mro__ if one.__module__ == __name__]
+    return {name for one in own for name in vars(one) if not name.startswith("__")} - {"forward"}
+
+
+def _as_written(kind, original, names):
     """False when a subclass has something else in the place of what the original's classes define, but around forward."""
-    names = {name for one in original.__mro__ if one.__module__ == __name__ for name in vars(one) if not name.startswith("__")}
-    below = kind.__mro__[: kind.__mro__.index(original)]
-    return all((names - {"forward"}).isdisjoint(vars(one)) for one in below)
+    for one in kind.__mro__:
+        if one is original:
+            return True
+        if not names.isdisjoint(vars(one)):
+            return False
+    return False
 
 )";
 
@@ -206,10 +232,16 @@ def _state(module):
 // program.
 const char* const kApart = R"(
 
+_APART = set()  # addresses of what was found apart; shapes are always the same
+
+
 def _apart(tensors, written):
     """True when no tensor that is written, by its place, shares memory with another."""
     if torch.compiler.is_compiling():
         return False
+    addresses = tuple(map(torch.Tensor.data_ptr, tensors))
+    if addresses in _APART:
+        return True
 
     def span(tensor):
         last = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
@@ -221,6 +253,9 @@ def _apart(tensors, written):
         if first < (end if writes else written_end):
             return False
         end, written_end = max(end, last), max(written_end, last if writes else 0)
+    if len(_APART) == 64:
+        _APART.clear()
+    _APART.add(addresses)
     return True
 
 )";
