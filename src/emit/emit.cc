@@ -57,13 +57,14 @@ bool TakesDescriptors(const Step& step) {
                      [](const KernelArg& arg) { return std::holds_alternative<DescriptorArg>(arg); });
 }
 
-// The imports that the module itself needs.
+// The imports that the module itself needs; those of Python's library by names that the original program does
+// not give to anything of its own.
 std::vector<std::string> OwnImports(const Plan& plan) {
-  std::vector<std::string> imports = {"import functools",
-                                      "import inspect",
-                                      "import itertools",
-                                      "import operator",
-                                      "import types",
+  std::vector<std::string> imports = {"import functools as _functools",
+                                      "import inspect as _inspect",
+                                      "import itertools as _itertools",
+                                      "import operator as _operator",
+                                      "import types as _types",
                                       "from typing import NamedTuple",
                                       "",
                                       "import torch",
@@ -212,7 +213,7 @@ _INPUTS = {1}
 
 def _arguments(args, kwargs):
     """What the original's constructor is given, by name, with what it takes where nothing is given."""
-    bound = inspect.signature({3}.__init__).bind(None, *args, **kwargs)
+    bound = _inspect.signature({3}.__init__).bind(None, *args, **kwargs)
     bound.apply_defaults()
     return bound.arguments
 
@@ -220,14 +221,14 @@ def _arguments(args, kwargs):
 class {4}({3}):
     """{4} with Triton kernels for the arguments it was verified with; the original runs for all others."""
 
-    @functools.wraps({3}.__init__, assigned=["__doc__"], updated=[])
+    @_functools.wraps({3}.__init__, assigned=["__doc__"], updated=[])
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._made_alike = _alike(_arguments(args, kwargs), _arguments(_MADE_WITH, {{}}))
         self._made_of, self._made_with = _parts(self), None
         self._made_with = _settings(self)
 
-    @functools.wraps({3}.forward, assigned=["__doc__"], updated=[])
+    @_functools.wraps({3}.forward, assigned=["__doc__"], updated=[])
     def forward(self, *args, **kwargs):
         if kwargs:
             args, kwargs = _in_order(super().forward, args, kwargs)
@@ -285,7 +286,7 @@ std::string FunctionText(const EmitRequest& request, const Body& body, const std
 _INPUTS = {0}
 
 
-@functools.wraps({2}, assigned=["__doc__"], updated=[])
+@_functools.wraps({2}, assigned=["__doc__"], updated=[])
 def {1}(*args, **kwargs):
     if kwargs:
         args, kwargs = _in_order({2}, args, kwargs)

@@ -60,7 +60,7 @@ def _only_values():
 def _in_order(forward, args, kwargs):
     """Arguments that were given by name, in their places; one that has none in front of it stays named."""
     args, kwargs = list(args), dict(kwargs)
-    for name in list(inspect.signature(forward).parameters)[len(args) :]:
+    for name in list(_inspect.signature(forward).parameters)[len(args) :]:
         if name not in kwargs:
             break
         args.append(kwargs.pop(name))
@@ -82,7 +82,7 @@ _TORCHS = {*vars(torch.nn.Module()), "_made_alike", "_made_of", "_made_with"}  #
 
 def _holders(value, found):
     """Adds to `found`, by id, what holds settings: parts, objects and classes of this file, dicts, lists."""
-    own = type(value).__module__ == __name__ or isinstance(value, (torch.nn.Module, types.SimpleNamespace))
+    own = type(value).__module__ == __name__ or isinstance(value, (torch.nn.Module, _types.SimpleNamespace))
     if not (own or isinstance(value, (dict, list, tuple)) or isinstance(value, type) and value.__module__ == __name__):
         return
     if id(value) in found or not (isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__")):
@@ -96,7 +96,7 @@ def _holders(value, found):
 def _seen(found):
     """What holders have in their places now, one place after the other; see _kept."""
     holders = [(vars if hasattr(holder, "__dict__") else _members, holder) for holder, _ in found]
-    gets = [operator.itemgetter(names[0], *names) if names else _nothing for _, names in found]  # of two it makes a tuple
+    gets = [_operator.itemgetter(names[0], *names) if names else _nothing for _, names in found]  # of two it makes a tuple
     values = [value for get, (members_of, holder) in zip(gets, holders) for value in get(members_of(holder))]
     tensors = [value for value in values if isinstance(value, torch.Tensor) and not value.is_inference()]
     sizes = [len(_members(holder)) for holder, _ in found]
@@ -123,14 +123,14 @@ def _kept(seen):
     holders, gets, values, tensors, versions, sizes, names = seen
     members = [members_of(holder) for members_of, holder in holders]
     try:
-        now = list(itertools.chain.from_iterable([get(one) for get, one in zip(gets, members)]))
+        now = list(_itertools.chain.from_iterable([get(one) for get, one in zip(gets, members)]))
     except KeyError:
         return False
-    if not (all(map(operator.is_, now, values)) or all(map(_as_it_was, now, values))):
+    if not (all(map(_operator.is_, now, values)) or all(map(_as_it_was, now, values))):
         return False
     if tensors and [tensor._version for tensor in tensors] != versions:
         return False
-    grown = [] if (now := list(map(len, members))) == sizes else map(operator.ne, now, sizes)
+    grown = [] if (now := list(map(len, members))) == sizes else map(_operator.ne, now, sizes)
     return not any(one and _shadowed(holder, known) for one, (_, holder), known in zip(grown, holders, names))
 
 
@@ -138,12 +138,12 @@ _found = {}
 for _value in list(_ORIGINAL.values()):
     _holders(_value, _found)
 _FILE = _seen(_found.values())
-_GLOBALS = operator.itemgetter(*_ORIGINAL, "_Meta")
+_GLOBALS = _operator.itemgetter(*_ORIGINAL, "_Meta")
 
 
 def _file_kept():
     now, values = _GLOBALS(globals()), _ORIGINAL.values()
-    return (all(map(operator.is_, now, values)) or all(map(_as_it_was, now, values))) and _kept(_FILE)
+    return (all(map(_operator.is_, now, values)) or all(map(_as_it_was, now, values))) and _kept(_FILE)
 
 )";
 
@@ -163,7 +163,7 @@ def _alike(value, expected):
     return value is expected or (type(value) is type(expected) and value == expected)
 
 
-_MAKE_UP = operator.itemgetter("_modules", "_forward_pre_hooks", "_forward_hooks")
+_MAKE_UP = _operator.itemgetter("_modules", "_forward_pre_hooks", "_forward_hooks")
 
 
 def _parts(module):

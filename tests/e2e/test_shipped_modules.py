@@ -76,6 +76,18 @@ assert kernels_run(other, x)
     )
 
 
+def test_the_originals_names_are_its_own(tritogen, tmp_path):
+    """Also those of modules that the printed part imports."""
+    source = HEAD + """
+operator, types, itertools = 3.0, "t", None
+def inspect(x): return x + 1
+class Model(nn.Module):
+    def forward(self, x): return inspect(x) * operator
+""" + TAIL  # fmt: skip
+    assert "wrote shipped.py" in convert(tritogen, tmp_path, source)
+    check(tmp_path, "x = original.get_inputs()[0]\none, other = pair()\nassert kernels_run(other, x) and alike(one, other, x)")
+
+
 def test_subclasses_and_hooks(settings):
     check(
         settings,
