@@ -66,6 +66,27 @@ TEST(EmitModule, PrintsLaunchesBuffersAndGuards) {
   EXPECT_EQ(text.find("_prepared"), std::string::npos) << "run reads nothing that set-up made";
 }
 
+TEST(EmitModule, CountersThatFollowEachOtherAreOneCall) {
+  Plan plan = SmallPlan();
+  for (const char* name : {"a.batches", "b.batches", "c.batches"}) {
+    const auto storage = static_cast<StorageId>(plan.storages.size());
+    const auto id = static_cast<TensorId>(plan.tensors.size());
+    plan.storages.push_back(8);
+    plan.tensors.push_back({storage, Dtype::kInt64, {}, {}, 0, true});
+    plan.state.push_back({name, id, false});
+    plan.run.push_back(AtenStep{.op = "aten::add_.Tensor", .args = {Ref(id), {int64_t{1}}}, .outs = {id}});
+  }
+  const auto text = [&] { return std::get<std::string>(EmitModule(RequestFor(plan))); };
+  EXPECT_NE(text().find("torch._foreach_add_((a_batches, b_batches, c_batches), 1)\n"), std::string::npos)
+      << text();
+  std::get<AtenStep>(plan.run.back()).args[1] = {int64_t{2}};
+  EXPECT_NE(text().find("torch._foreach_add_((a_batches, b_batches), 1)\n"), std::string::npos) << text();
+  EXPECT_NE(text().find("aten.add_.Tensor(c_batches, 2)\n"), std::string::npos) << "another number";
+  plan.run.push_back(plan.run[plan.run.size() - 2]);
+  std::get<AtenStep>(plan.run[plan.run.size() - 2]) = std::get<AtenStep>(plan.run.back());
+  EXPECT_NE(text().find("aten.add_.Tensor(b_batches, 1)\n"), std::string::npos) << "one twice";
+}
+
 TEST(EmitModule, GuardsWhatTheModuleIsMadeWith) {
   Plan plan = SmallPlan();
   plan.init_inputs = {{int64_t{3}}, {Value::List{{1.5}, {std::string("mode")}}}, {DeviceValue{true}}, Ref(0)};

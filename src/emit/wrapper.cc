@@ -211,6 +211,44 @@ std::string Wrapper::LaunchStatement(const LaunchStep& step, int indent, const L
   return FormatCall("_launch", arguments, indent);
 }
 
+namespace {
+
+// The integers that a step adds to, in place.
+std::optional<TensorId> CounterOf(const Plan& plan, const Step& step) {
+  const auto* aten = std::get_if<AtenStep>(&step);
+  if (aten == nullptr || aten->op != "aten::add_.Tensor" || aten->args.size() != 2 || !aten->kwargs.empty())
+    return std::nullopt;
+  const auto* counter = std::get_if<TensorRef>(&aten->args[0].v);
+  if (counter == nullptr || !std::holds_alternative<int64_t>(aten->args[1].v)) return std::nullopt;
+  const bool counts =
+      plan.tensors[counter->id].dtype == Dtype::kInt64 && aten->outs == std::vector{counter->id};
+  return counts ? std::optional(counter->id) : std::nullopt;
+}
+
+}  // namespace
+
+size_t CountersFrom(const Plan& plan, const std::vector<const Step*>& steps, size_t first) {
+  std::set<StorageId> counted;
+  size_t end = first;
+  for (; end < steps.size(); ++end) {
+    const auto counter = CounterOf(plan, *steps[end]);
+    if (!counter || std::get<AtenStep>(*steps[end]).args[1] != std::get<AtenStep>(*steps[first]).args[1])
+      break;
+    if (!counted.insert(plan.tensors[*counter].storage).second) break;
+  }
+  return end - first;
+}
+
+// The recorder takes it for the steps that it stands for.
+std::string Wrapper::CountersStatement(const std::vector<const Step*>& steps, size_t first, size_t count,
+                                       int indent) const {
+  std::vector<std::string> counters;
+  for (size_t i = first; i < first + count; ++i)
+    counters.push_back(Literal(std::get<AtenStep>(*steps[i]).args[0]));
+  const std::string number = Literal(std::get<AtenStep>(*steps[first]).args[1]);
+  return FormatCall("torch._foreach_add_", {FormatCall("", counters, indent + 4), number}, indent);
+}
+
 std::string Wrapper::Statements(const std::vector<const Step*>& steps, int indent) {
   constexpr size_t kLeast = 3;  // launches that are worth a loop
   std::string out;
@@ -225,6 +263,11 @@ std::string Wrapper::Statements(const std::vector<const Step*>& steps, int inden
       out += fmt::format("{:{}}{}\n", "", indent + 4,
                          LaunchStatement(std::get<LaunchStep>(*steps[i]), indent + 4, &loop));
       i += loop.launches - 1;
+      continue;
+    }
+    if (const size_t counters = CountersFrom(plan_, steps, i); counters > 1) {
+      out += fmt::format("{:{}}{}\n", "", indent, CountersStatement(steps, i, counters, indent));
+      i += counters - 1;
       continue;
     }
     const std::string text =

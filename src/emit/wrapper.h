@@ -20,6 +20,10 @@ struct LaunchLoop {
 // The longest such loop that begins at `first`; of one launch where there is none.
 LaunchLoop LoopFrom(const std::vector<const Step*>& steps, size_t first);
 
+// How many steps from `first` on add the same number to counters in place, each to another: a batch norm
+// counts its batches, and a launch for each of them takes longer than one for all.
+size_t CountersFrom(const Plan& plan, const std::vector<const Step*>& steps, size_t first);
+
 // Names every tensor of the Plan as Python knows it and writes statements. Step order is the Plan's.
 class Wrapper {
  public:
@@ -38,6 +42,8 @@ class Wrapper {
 
  private:
   std::string AtenStatement(const AtenStep& step, int indent);
+  std::string CountersStatement(const std::vector<const Step*>& steps, size_t first, size_t count,
+                                int indent) const;
   std::string ConstantStatement(const ConstantStep& step, int indent);
   std::string LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop = nullptr);
   std::string LaunchLiteral(const Value& value, const std::vector<KernelArg>& args, size_t* next) const;

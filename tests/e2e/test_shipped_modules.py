@@ -88,6 +88,30 @@ class Model(nn.Module):
     check(tmp_path, "x = original.get_inputs()[0]\none, other = pair()\nassert kernels_run(other, x) and alike(one, other, x)")
 
 
+def test_batches_of_several_norms_are_counted(tritogen, tmp_path):
+    source = HEAD + """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norms = nn.Sequential(*[nn.BatchNorm1d(32) for _ in range(3)])
+    def forward(self, x): return self.norms(x)
+""" + TAIL  # fmt: skip
+    assert "wrote shipped.py" in convert(tritogen, tmp_path, source)
+    assert "torch._foreach_add_(" in (tmp_path / "shipped.py").read_text()
+    check(
+        tmp_path,
+        """
+x = original.get_inputs()[0]
+one, other = pair()
+for _ in range(2):
+    assert alike(one, other, x)
+assert len(ran) == 2
+assert [int(norm.num_batches_tracked) for norm in other.norms] == [int(norm.num_batches_tracked) for norm in one.norms]
+assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(one.state_dict().values(), other.state_dict().values()))
+""",
+    )
+
+
 def test_subclasses_and_hooks(settings):
     check(
         settings,
