@@ -152,5 +152,37 @@ TEST(Ship, RefusesWhatRecordsToAnotherPlan) {
   ExpectIn("another Plan", std::get<EmitFailure>(shipped).reason);
 }
 
+// Its running statistics would stay what they were, and to make them takes the original's whole call.
+TEST(Ship, RefusesABatchNormWhoseStatisticsNobodyMoves) {
+  const auto with_norm = [](const std::string& name, const std::string& forward) {
+    return "import torch\nimport torch.nn as nn\nimport triton\nimport triton.language as tl\n"
+           "@triton.jit\ndef copy(x, out, n, BLOCK: tl.constexpr):\n"
+           "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+           "    tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)\n"
+           "class " +
+           name +
+           "(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+           "        self.bn = nn.BatchNorm1d(128)\n    def forward(self, x):\n" +
+           forward +
+           "def get_inputs():\n    return [torch.randn(64, 128)]\ndef get_init_inputs():\n    return []\n";
+  };
+  const RecordRequest request{.role = Role::kReference,
+                              .source = with_norm("Model", "        return self.bn(x)\n"),
+                              .entry = "Model"};
+  const Plan reference = Recorded(request);
+  const Plan verified = Recorded({.source = with_norm("ModelNew",
+                                                      "        out = torch.empty_like(x)\n"
+                                                      "        copy[(64,)](x, out, 8192, BLOCK=128)\n"
+                                                      "        return out\n"),
+                                  .entry = "ModelNew",
+                                  .reference = &reference});
+  auto shipped =
+      Ship(&Shared(), request, reference,
+           {.plan = &verified, .unchanged_state = {"bn.running_mean", "bn.running_var"}}, {"Title."});
+  ASSERT_TRUE(std::holds_alternative<EmitFailure>(shipped));
+  ExpectIn("'bn.", std::get<EmitFailure>(shipped).reason);
+  ExpectIn("a norm makes them", std::get<EmitFailure>(shipped).reason);
+}
+
 }  // namespace
 }  // namespace tritogen

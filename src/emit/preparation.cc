@@ -33,6 +33,9 @@ void VisitWrites(const Plan& plan, const Step& step, const std::function<void(St
   } else {
     ForEachResult(step, visit_storage);
   }
+  const auto* aten = std::get_if<AtenStep>(&step);
+  if (aten == nullptr || !WritesStatistics(*aten)) return;
+  for (const size_t i : {size_t{3}, size_t{4}}) ForEachTensor(aten->args[i], visit_storage);
 }
 
 std::vector<const StateEntry*> StateInOrder(const Plan& plan) {

@@ -149,6 +149,8 @@ std::string Objection(const Plan& reference, const std::vector<const Step*>& ste
     const auto* aten = std::get_if<AtenStep>(step);
     if (std::holds_alternative<LaunchStep>(*step)) return "a kernel of the original makes them";
     if (aten != nullptr && IsRandom(aten->op)) return "they hang on random numbers";
+    if (aten != nullptr && WritesStatistics(*aten))
+      return "a norm makes them from what it is given, all of it anew";
     bool clash = false;
     ForEachUse(*step, [&](TensorId id) { clash |= given.contains(reference.tensors[id].storage); });
     if (clash) return "they are made from what the call changes, too";

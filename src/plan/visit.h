@@ -64,6 +64,12 @@ void ForEachResult(const Step& step, const F& f) {
   }
 }
 
+// batch_norm writes its running statistics, arguments 3 and 4, in training, which its schema does not say.
+inline bool WritesStatistics(const AtenStep& step) {
+  return WithoutOverload(step.op) == "aten::batch_norm" && step.args.size() > 5 &&
+         step.args[5].v == Value{true}.v;
+}
+
 // Autotuned launches of one call may differ in how many variants they offer: the greatest number, at least 1.
 inline int MostVariants(const Plan& plan) {
   size_t most = 1;

@@ -58,12 +58,6 @@ bool ReadsOnlyShape(std::string_view base) {
   return base.ends_with("_like") || base.starts_with("aten::new_");
 }
 
-// batch_norm writes its running statistics, arguments 3 and 4, in training, which its schema does not say.
-bool WritesStatistics(const AtenStep& step) {
-  return WithoutOverload(step.op) == "aten::batch_norm" && step.args.size() > 5 &&
-         step.args[5].v == Value{true}.v;
-}
-
 enum class Use { kRead, kWritten, kOut };  // out: written, whatever was there (`out=`)
 
 // f(tensor id, use) for each tensor argument.
