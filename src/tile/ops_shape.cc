@@ -101,13 +101,6 @@ class Concatenate final : public Instruction {
   size_t first_, second_;
 };
 
-// Product of the dimensions in [begin, end).
-int64_t Product(const std::vector<int64_t>& shape, size_t begin, size_t end) {
-  int64_t product = 1;
-  for (size_t i = begin; i < end; ++i) product *= shape[i];
-  return product;
-}
-
 std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
   for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];

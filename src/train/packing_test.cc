@@ -69,13 +69,17 @@ TEST(Packer, EachExampleOnceWithTargetsAndWeights) {
         const bool learned = whole && next >= example.plan && next < end - begin;
         ASSERT_EQ(batch.targets[i], learned ? example.tokens[next] : -1);
         ASSERT_EQ(batch.weights[i], !learned ? 0 : next < example.code ? 0.5 : 2);
-        if (!whole) ASSERT_EQ(batch.tokens[i], 0);
+        if (!whole) {
+          ASSERT_EQ(batch.tokens[i], 0);
+        }
       }
     });
   }
   for (int64_t i = 0; i < corpus.size(); ++i) {
     const bool like_padding = corpus.at(i).tokens.size() == 1 && i == 0;
-    if (!like_padding) EXPECT_EQ(seen[i], 1) << i;
+    if (!like_padding) {
+      EXPECT_EQ(seen[i], 1) << i;
+    }
   }
 }
 
