@@ -23,7 +23,7 @@ class Settings:
         self.file = file
         self.alive: list[Any] = []  # so that no id is used twice
         self.values: dict[str, Any] = {}
-        self.storages: dict[str, set[torch.UntypedStorage]] = {}  # of the tensors there
+        self.tensors: dict[str, set[int]] = {}  # the tids of those there
         parts = called.named_modules() if isinstance(called, torch.nn.Module) else ()
         for path, part in parts:
             self._add(f"self.{path}." if path else "self.", vars(part), skip=_TORCHS)
@@ -33,13 +33,13 @@ class Settings:
     def _add(self, prefix: str, members: dict[str, Any], skip: frozenset[str] = frozenset()) -> None:
         for name, value in members.items():
             if name not in skip:
-                self.tids: set[int] = set()
-                self.values[prefix + name] = self._form(value, set())
-                self.storages[prefix + name] = self.tids
+                tids = self.tensors[prefix + name] = set()
+                self.values[prefix + name] = self._form(value, set(), tids)
 
-    def _form(self, value: Any, inside: set[int]) -> Any:
+    def _form(self, value: Any, inside: set[int], tids: set[int]) -> Any:
+        """Adds the tensors that it meets to `tids`."""
         if isinstance(value, RecordingTensor):
-            self.tids.add(value.tid)
+            tids.add(value.tid)
             return "tensor", value.tid
         if isinstance(value, _ATOMS):
             return type(value), repr(value)
@@ -48,11 +48,11 @@ class Settings:
             return "again"
         inside = inside | {id(value)}
         if isinstance(value, dict):
-            return "dict", [(repr(key), self._form(item, inside)) for key, item in value.items()]
+            return "dict", [(repr(key), self._form(item, inside, tids)) for key, item in value.items()]
         if isinstance(value, (list, tuple)):
-            return type(value), [self._form(item, inside) for item in value]
+            return type(value), [self._form(item, inside, tids) for item in value]
         if type(value).__module__ == self.file.__name__ and not isinstance(value, torch.nn.Module) or isinstance(value, SimpleNamespace):
-            return id(value), self._form(dict(getattr(value, "__dict__", {})), inside)
+            return id(value), self._form(dict(getattr(value, "__dict__", {})), inside, tids)
         return id(value)
 
     def changed_since(self, before: Settings, written: set[int], storage_of: Any) -> list[str]:
@@ -62,5 +62,5 @@ class Settings:
             name
             for name in names
             if before.values.get(name) != self.values.get(name)
-            or any(storage_of(tid) in written for tid in self.storages.get(name, ()))
+            or any(storage_of(tid) in written for tid in self.tensors.get(name, ()))
         ]

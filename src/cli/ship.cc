@@ -130,8 +130,8 @@ std::variant<std::string, EmitFailure> Ship(Recorder* recorder, const RecordRequ
   }
   const Plan& shipped = std::get<Plan>(recorded);
   Plan expected = PreparedByRun(WithVariant(verified, candidate.variant));
-  expected.packed = RenamedTypes(reference.packed, request.entry,
-                                 (request.is_function ? "original_" : "Original") + request.entry);
+  expected.packed =
+      RenamedTypes(reference.packed, request.entry, OriginalName(request.entry, request.is_function));
   if (request.is_function) expected.training = shipped.training;  // a function has no mode
   if (PlanHash(WithConstantsLast(shipped)) != PlanHash(WithConstantsLast(std::move(expected)))) {
     return EmitFailure{"the printed module records to another Plan than the verified one"};

@@ -330,8 +330,12 @@ Plan WithVariant(const Plan& plan, int variant) {
   return chosen;
 }
 
+std::string OriginalName(const std::string& entry, bool is_function) {
+  return (is_function ? "original_" : "Original") + entry;
+}
+
 std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
-  const std::string original = (request.is_function ? "original_" : "Original") + request.entry;
+  const std::string original = OriginalName(request.entry, request.is_function);
   Plan plan = PreparedByRun(WithVariant(*request.plan, request.variant));
   if (request.reference != nullptr)
     plan.packed = RenamedTypes(request.reference->packed, request.entry, original);

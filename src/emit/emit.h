@@ -13,6 +13,9 @@
 
 namespace tritogen {
 
+// What the original's class or function is called in the printed module: "OriginalModel", "original_f".
+std::string OriginalName(const std::string& entry, bool is_function);
+
 struct EmitRequest {
   const Plan* plan = nullptr;  // a candidate that passed; `unsaved`: only buffers that the reference has, too
   int variant = 0;             // which variant of autotuned launches, modulo their number

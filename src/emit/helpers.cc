@@ -19,11 +19,12 @@ _TENSORS = (type(torch.empty(0)), torch.nn.Parameter)  # other classes may make 
 _MODES = torch._C._len_torch_dispatch_stack()
 
 
-def _address(tensor):
+def _aligned(tensor):
     try:
-        return tensor.data_ptr()
+        address = tensor.data_ptr()
     except RuntimeError:  # it has none
-        return 0
+        return False
+    return address != 0 and address % 16 == 0
 
 
 def _fits(value, expected):
@@ -36,7 +37,7 @@ def _fits(value, expected):
             and value.stride() == expected.strides
             and value.dtype is expected.dtype
             and not (value.requires_grad and torch.is_grad_enabled())
-            and (torch.compiler.is_compiling() or (_address(value) % 16 == 0 and _address(value) != 0))
+            and (torch.compiler.is_compiling() or _aligned(value))
         )
     if isinstance(expected, (list, tuple)):
         return (
@@ -112,6 +113,10 @@ def _as_it_was(value, seen):
     return value is seen or (type(value) is type(seen) and isinstance(value, atoms) and value == seen)
 
 
+def _same(now, values):
+    return all(map(_operator.is_, now, values)) or all(map(_as_it_was, now, values))
+
+
 def _shadowed(holder, names):
     """True when a name that came since stands for something else than the class has there (a method, forward)."""
     new = vars(holder).keys() - {*names} if hasattr(holder, "__dict__") and not isinstance(holder, type) else {None}
@@ -126,7 +131,7 @@ def _kept(seen):
         now = list(_itertools.chain.from_iterable([get(one) for get, one in zip(gets, members)]))
     except KeyError:
         return False
-    if not (all(map(_operator.is_, now, values)) or all(map(_as_it_was, now, values))):
+    if not _same(now, values):
         return False
     if tensors and [tensor._version for tensor in tensors] != versions:
         return False
@@ -138,12 +143,10 @@ _found = {}
 for _value in list(_ORIGINAL.values()):
     _holders(_value, _found)
 _FILE = _seen(_found.values())
-_GLOBALS = _operator.itemgetter(*_ORIGINAL, "_Meta")
 
 
 def _file_kept():
-    now, values = _GLOBALS(globals()), _ORIGINAL.values()
-    return (all(map(_operator.is_, now, values)) or all(map(_as_it_was, now, values))) and _kept(_FILE)
+    return _same(list(map(globals().get, _ORIGINAL)), _ORIGINAL.values()) and _kept(_FILE)
 
 )";
 

@@ -15,6 +15,7 @@
 #include "verify/inputs.h"
 #include "verify/local_flow.h"
 #include "verify/random.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
@@ -32,11 +33,6 @@ constexpr std::string_view kComparisons[] = {"aten::eq", "aten::ne", "aten::gt",
                                              "aten::ge", "aten::lt", "aten::le"};
 constexpr std::string_view kBounded[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max",
                                          "aten::clip",  "aten::hardtanh",  "aten::threshold"};
-
-template <size_t n>
-bool OneOf(std::string_view name, const std::string_view (&list)[n]) {
-  return std::ranges::find(list, name) != std::end(list);
-}
 
 // NaN has no order: it is kept apart.
 struct Values {
@@ -89,11 +85,6 @@ std::vector<double> Planted(const std::vector<double>& asked, at::ScalarType dty
   return planted;
 }
 
-bool HoldsTwoValues(const at::Tensor& x) {
-  const at::Tensor low = x.min(), high = x.max();
-  return x.eq(low).logical_or(x.eq(high)).all().item<bool>();
-}
-
 }  // namespace
 
 AskedValues AskedValuesOf(const Plan& plan) {
@@ -136,7 +127,7 @@ std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<a
     const at::Tensor& x = generated[i];
     inputs.push_back(x);
     if (asked[i].empty() || !at::isFloatingType(x.scalar_type()) || !x.is_non_overlapping_and_dense() ||
-        x.numel() == 0 || (x.numel() > 2 && HoldsTwoValues(x)))
+        x.numel() == 0 || IsTwoValued(x))
       continue;
     const std::vector<double> values = Planted(asked[i], x.scalar_type(), strength);
     const Random random(SubSeed(seed, i), x.device());

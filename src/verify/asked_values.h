@@ -22,7 +22,7 @@ bool AsksForAny(const AskedValues& asked);
 
 // As generated but for a few elements at random places: NaN where it is asked for, both Infs, and numbers of
 // both signs beyond those that are asked for, twice as large and, at a strength of 1, two thousand times,
-// since an input may be scaled before it is asked. Integers, what holds at most two different values, and
+// since an input may be scaled before it is asked. Integers, what is two-valued, and
 // what a dtype cannot hold, are left out. Random, but the same for the same seed.
 std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<at::Tensor>& generated,
                                    uint64_t seed, double strength);

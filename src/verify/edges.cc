@@ -7,6 +7,7 @@
 
 #include "plan/visit.h"
 #include "verify/local_flow.h"
+#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {
@@ -21,10 +22,6 @@ constexpr std::string_view kFlat[] = {"aten::relu",      "aten::relu6",       "a
                                       "aten::clamp_min", "aten::clamp_max",   "aten::clip",
                                       "aten::hardtanh",  "aten::hardsigmoid", "aten::hardswish",
                                       "aten::threshold", "aten::maximum",     "aten::minimum"};
-template <size_t n>
-bool OneOf(std::string_view name, const std::string_view (&list)[n]) {
-  return std::find(list, list + n, name) != list + n;
-}
 
 TensorId FloatingArgument(const Plan& plan, const AtenStep& step) {
   const auto* tensor = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);

@@ -44,12 +44,6 @@ double Spread(const at::Tensor& x) {
   return std::isfinite(size) && size > 0 ? size : 1;
 }
 
-bool IsTwoValued(const at::Tensor& x) {
-  if (x.numel() < 3) return false;
-  const at::Tensor low = x.min(), high = x.max();
-  return low.lt(high).item<bool>() && x.eq(low).logical_or(x.eq(high)).all().item<bool>();
-}
-
 at::Tensor Permuted(const at::Tensor& x, const Random& random) {
   const at::Tensor order = random.Permutation(x.numel());
   return x.contiguous().flatten().index_select(0, order).view(x.sizes());
@@ -223,6 +217,12 @@ at::Tensor Rearranged(const at::Tensor& integers, const Random& random) {
 }
 
 }  // namespace
+
+bool IsTwoValued(const at::Tensor& x) {
+  if (x.numel() < 3) return false;
+  const at::Tensor low = x.min(), high = x.max();
+  return low.lt(high).item<bool>() && x.eq(low).logical_or(x.eq(high)).all().item<bool>();
+}
 
 std::string_view DistributionName(Distribution distribution) {
   return kNames[static_cast<size_t>(distribution)];

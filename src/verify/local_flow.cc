@@ -23,7 +23,7 @@ bool IsLocal(const Plan& plan, const AtenStep& step) {
   const OpKind kind = KindOf(plan, step);
   const std::string_view base = WithoutOverload(step.op);
   return kind == OpKind::kView || kind == OpKind::kLayout || TraitsOf(step.op).pointwise ||
-         std::ranges::find(kPlaceToPlace, base) != std::end(kPlaceToPlace) ||
+         OneOf(base, kPlaceToPlace) ||
          std::ranges::any_of(kPools, [&](std::string_view p) { return base.starts_with(p); });
 }
 

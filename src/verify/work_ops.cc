@@ -37,11 +37,6 @@ OpTraits LookUp(const std::string& op) {
   return traits;
 }
 
-template <size_t N>
-bool OneOf(std::string_view name, const std::array<std::string_view, N>& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // Writes of these depend on nothing the written tensor held before.
 constexpr std::array<std::string_view, 2> kConstantFills = {"aten::zero_", "aten::fill_"};
 // Nor do these, which draw what they write.

@@ -2,6 +2,7 @@
 // from nothing, gives a view, only moves data, or computes; and which arguments it writes.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,12 @@
 #include "plan/plan.h"
 
 namespace tritogen {
+
+// Whether a name is one of a list.
+template <typename Names>
+bool OneOf(std::string_view name, const Names& names) {
+  return std::ranges::find(names, name) != std::ranges::end(names);
+}
 
 enum class OpKind {
   kFactory,  // reads no tensor's values: empty, zeros, full_like, arange, …

@@ -72,6 +72,8 @@ shipped.Model.power = 7.0
 assert not kernels_run(other, x)
 del shipped.Model.power
 assert kernels_run(other, x)
+del shipped.get_init_inputs
+assert not kernels_run(other, x), "nothing is raised"
 """,
     )
 
