@@ -32,11 +32,18 @@ constexpr const char* kAngles = R"(
         sine = tangent * cosine
         share = sine / (1.0 + cosine))";
 
-constexpr const char* kVectors = R"(
-        at = vectors + c[:, None] * WIDTH
-        column_mask = (c[:, None] < WIDTH) & meet[None, :]
+// Both columns of each pair, of a matrix with so many rows, and what a rotation makes of them.
+std::string ReadColumns(const char* matrix, const char* rows, const char* height) {
+  return fmt::format(R"(
+        at = {} + {}[:, None] * WIDTH
+        column_mask = ({}[:, None] < {}) & meet[None, :]
         left = tl.load(at + p[None, :], mask=column_mask, other=0.0)
-        right = tl.load(at + q[None, :], mask=column_mask, other=0.0)
+        right = tl.load(at + q[None, :], mask=column_mask, other=0.0))",
+                     matrix, rows, rows, height);
+}
+
+constexpr const char* kTurnColumns = R"(
+        # What other threads have stored is read only behind a barrier.
         tl.debug_barrier()
         tl.store(at + p[None, :], left - sine[None, :] * (right + share[None, :] * left), mask=column_mask)
         tl.store(at + q[None, :], right + sine[None, :] * (left - share[None, :] * right), mask=column_mask))";
@@ -48,15 +55,7 @@ constexpr const char* kEigenRound = R"(
         theta = (large - small) / tl.where(between == 0.0, 1.0, 2.0 * between)
         off = tl.maximum(off, tl.max(tl.abs(between), axis=0)))";
 
-constexpr const char* kEigenTurn = R"(
-        # What other threads have stored is read only behind a barrier.
-        at = out + r[:, None] * WIDTH
-        column_mask = (r[:, None] < HEIGHT) & meet[None, :]
-        left = tl.load(at + p[None, :], mask=column_mask, other=0.0)
-        right = tl.load(at + q[None, :], mask=column_mask, other=0.0)
-        tl.debug_barrier()
-        tl.store(at + p[None, :], left - sine[None, :] * (right + share[None, :] * left), mask=column_mask)
-        tl.store(at + q[None, :], right + sine[None, :] * (left - share[None, :] * right), mask=column_mask)
+constexpr const char* kTurnRows = R"(
         tl.debug_barrier()
         row_mask = meet[:, None] & (c[None, :] < WIDTH)
         upper = out + p[:, None] * WIDTH + c[None, :]
@@ -71,22 +70,12 @@ constexpr const char* kEigenTurn = R"(
 
 // Columns of the matrix, which become orthogonal; their lengths are the singular values.
 constexpr const char* kSingularRound = R"(
-        at = out + r[:, None] * WIDTH
-        column_mask = (r[:, None] < HEIGHT) & meet[None, :]
-        left = tl.load(at + p[None, :], mask=column_mask, other=0.0)
-        right = tl.load(at + q[None, :], mask=column_mask, other=0.0)
         small = tl.sum(left * left, axis=0)
         large = tl.sum(right * right, axis=0)
         between = tl.sum(left * right, axis=0)
         theta = (large - small) / tl.where(between == 0.0, 1.0, 2.0 * between)
         both = tl.sqrt(small) * tl.sqrt(large)
         off = tl.maximum(off, tl.max(tl.abs(between) / tl.where(both == 0.0, 1.0, both), axis=0)))";
-
-constexpr const char* kSingularTurn = R"(
-        # What other threads have stored is read only behind a barrier.
-        tl.debug_barrier()
-        tl.store(at + p[None, :], left - sine[None, :] * (right + share[None, :] * left), mask=column_mask)
-        tl.store(at + q[None, :], right + sine[None, :] * (left - share[None, :] * right), mask=column_mask))";
 
 // Rotations leave errors of their own in the matrix, which the vectors' own errors do only squared: a value
 // is what the matrix as it was does to its vector.
@@ -174,10 +163,14 @@ tl.store(out + r[:, None] * WIDTH + c[None, :], a / scale, mask=mask))");
       kMostSweeps, Enough(code->prim().dtype)));
   code->Add("    for turn in range(0, 2 * PAIRS - 1):\n        tl.debug_barrier()");
   code->Add(kPairs);
+  const std::string columns = ReadColumns("out", "r", "HEIGHT");
+  if (!eigen) code->Add(columns);
   code->Add(eigen ? kEigenRound : kSingularRound);
   code->Add(kAngles);
-  code->Add(eigen ? kEigenTurn : kSingularTurn);
-  if (vectors) code->Add(kVectors);
+  if (eigen) code->Add(columns);
+  code->Add(kTurnColumns);
+  if (eigen) code->Add(kTurnRows);
+  if (vectors) code->Add(ReadColumns("vectors", "c", "WIDTH") + kTurnColumns);
   code->Add("    sweep += 1");
   AddResults(code, eigen, vectors);
 }
