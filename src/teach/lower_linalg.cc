@@ -10,9 +10,7 @@
 namespace tritogen::teach {
 namespace {
 
-// Elements of a matrix, each dimension a power of 2, that a program holds. Of what rotations read at once,
-// half the columns, it holds less: there are two of these, and what becomes of them.
-constexpr int64_t kHeldMatrix = 16384, kHeldHalf = 8192;
+constexpr int64_t kHeldMatrix = 16384;    // elements, each dimension a power of 2, that a program holds
 constexpr int64_t kLongestSystem = 1024;  // rows of a triangular system
 
 int64_t Rows(const Value& x) {
@@ -21,6 +19,10 @@ int64_t Rows(const Value& x) {
 
 int64_t Columns(const Value& x) {
   return x.sizes().back();
+}
+
+std::vector<int64_t> BatchOf(const Value& x) {
+  return {x.sizes().begin(), x.sizes().end() - 2};
 }
 
 Value Transposed(const Value& x) {
@@ -61,7 +63,7 @@ struct Factored {
 std::optional<Factored> Factor(Builder& b, std::string name, std::string kind,
                                const std::vector<Value>& operands, int64_t numbers, double flops) {
   const Value& first = operands[0];
-  Factored done{-1, {first.sizes().begin(), first.sizes().end() - 2}, numbers, first.dtype};
+  Factored done{-1, BatchOf(first), numbers, first.dtype};
   Prim prim;
   prim.kind = PrimKind::kFactor;
   prim.name = std::move(name);
@@ -82,8 +84,7 @@ std::optional<Factored> Factor(Builder& b, std::string name, std::string kind,
 
 // PyTorch's report of what went wrong, and where: nothing did.
 Value NoErrors(Builder& b, const Value& x) {
-  const std::vector<int64_t> batch(x.sizes().begin(), x.sizes().end() - 2);
-  return b.Fill(batch, Dtype::kInt32, Arg{int64_t{0}});
+  return b.Fill(BatchOf(x), Dtype::kInt32, Arg{int64_t{0}});
 }
 
 bool LowerCholesky(Builder& b, const BoundArgs& args) {
@@ -145,10 +146,7 @@ bool LowerReflections(Builder& b, const BoundArgs& args) {
 
 // Equal batches, of which one may have been repeated.
 std::vector<Value> SameBatches(const Value& a, const Value& b) {
-  const auto batch = [](const Value& x) {
-    return std::vector<int64_t>(x.sizes().begin(), x.sizes().end() - 2);
-  };
-  const std::vector<int64_t> both = BroadcastSizes({batch(a), batch(b)});
+  const std::vector<int64_t> both = BroadcastSizes({BatchOf(a), BatchOf(b)});
   const auto expanded = [&](const Value& x) {
     std::vector<int64_t> sizes = both;
     sizes.insert(sizes.end(), {Rows(x), Columns(x)});
@@ -180,7 +178,7 @@ bool LowerSolveTriangular(Builder& b, const BoundArgs& args) {
 
 bool LowerEigen(Builder& b, const BoundArgs& args) {
   Value a = b.Tensor(args, "A");
-  if (!IsMatrix(a) || NextPowerOf2(Rows(a)) * NextPowerOf2(Rows(a)) / 2 > kHeldHalf) return false;
+  if (!IsMatrix(a) || !IsHeld(Rows(a), Rows(a))) return false;
   const auto* half = std::get_if<std::string>(&args["UPLO"].v);
   if (half != nullptr && *half == "U") a = Transposed(a);
   const int64_t n = Rows(a), square = n * n;
@@ -199,7 +197,6 @@ bool LowerSingularValues(Builder& b, const BoundArgs& args) {
   if (!IsMatrix(a)) return false;
   const int64_t m = Rows(a), n = Columns(a);
   if (m < n || (vectors && full && m > n) || !IsHeld(m, n)) return false;
-  if (NextPowerOf2(m) * NextPowerOf2(n) / 2 > kHeldHalf) return false;
   const double work = 21.0 * static_cast<double>(m * n) * static_cast<double>(n);
   const int64_t before = m * n + (vectors ? n * n : 0);
   const auto done = Factor(b, "singular", vectors ? "singular" : "singular_values", {a}, before + n, work);
