@@ -52,13 +52,17 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
 // Its kinds.
 KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const KernelOptions& options, const std::string& name);
-// Pointwise work and windows some of whose results lie in another order than the rest. `group`: of InTiles.
+// Pointwise work and windows some of whose results lie in another order than the rest, or windows in lines.
+// `group`: of InTiles or WindowLines.
 KernelCode WriteTileKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                            const std::string& name);
 // A group with such results, its elements as rows (kRow) and columns (kColumn; of windows kN): neighbours in
 // memory follow each other along the rows for these results, along the columns for the rest. Nothing for
 // other groups.
 std::optional<Group> InTiles(const Graph& graph, const Group& group);
+// A group of windows that are better read in tiles of lines: a line, along the last dimension, as columns
+// (kN), all lines as rows (kRow). Nothing for other groups.
+std::optional<Group> WindowLines(const Graph& graph, const Group& group);
 KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                           const KernelOptions& options, const std::string& name);
 KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,

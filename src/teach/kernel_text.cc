@@ -193,6 +193,9 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (first == PrimKind::kFactor) return WriteFactorKernel(graph, group, buffers, name);
   if (group.kind == GroupKind::kAlone) return WriteRecurrentKernel(graph, group, buffers, options, name);
   if (const auto tiles = InTiles(graph, group)) return WriteTileKernel(graph, *tiles, buffers, name);
+  if (!options.persistent && options.rows_per_program == 0 && !options.row_loop) {
+    if (const auto lines = WindowLines(graph, group)) return WriteTileKernel(graph, *lines, buffers, name);
+  }
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kSideBySide)
     return WriteSideBySideKernel(graph, group, buffers, options, name);

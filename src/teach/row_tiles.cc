@@ -13,7 +13,9 @@ constexpr int64_t kTile = 2048;          // elements that a program of several r
 constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
-constexpr int64_t kWindows = 512;  // that a program works on
+// Windows that a program works on. A thread's own are neighbours, so that where windows step over elements a
+// warp's loads lie apart, but for one window a thread.
+constexpr int64_t kWindows = 512, kWindowsApart = 256, kThreadsOfWarp = 32;
 
 int WarpsFor(int64_t tile, const KernelOptions& options) {
   if (options.num_warps > 0) return options.num_warps;
@@ -67,7 +69,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
              walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
   if (s.windows) {
-    s.row_tile = kWindows;
+    s.row_tile = StepOfWindows(graph, group) > 1 ? kWindowsApart : kWindows;
     s.col_tile = 1;
   } else if (across) {
     s.row_tile =
@@ -91,7 +93,8 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.several_rows = s.row_tile > 1;
   s.row_mask = s.rows % s.row_tile != 0;
   s.col_mask = s.columns % s.col_tile != 0;
-  s.num_warps = WarpsFor(s.row_tile * s.col_tile, options);
+  s.num_warps = s.windows && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
+                                                         : WarpsFor(s.row_tile * s.col_tile, options);
   return s;
 }
 

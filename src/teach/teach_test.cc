@@ -301,24 +301,42 @@ TEST(Teach, SmallRecurrentLayersGoInWavesInOneAnswer) {
   EXPECT_EQ(std::count_if(answers.begin(), answers.end(), waves), 1);
 }
 
+// How a program takes the elements of windows: "" where it does not take them one by one.
+std::string WalkAlongWindows(Maker& m, NodeId result) {
+  const auto answers = TeachFunction(m.Finish(result), true);
+  EXPECT_FALSE(answers.empty());
+  const std::string text = answers.empty() ? "" : answers[0].source;
+  const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
+  if (has("tl.static_range(0, WINDOW)")) return "tile";
+  if (!has("tl.static_range(0, N_COLS")) return "";
+  return has("num_warps=8") ? "a window a thread" : "windows of a thread are neighbours";
+}
+
 // Neighbouring windows share what they read; rows that lie one behind the other do not.
 TEST(Teach, WindowsAreReadElementByElement) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {2, 4, 32, 32}), w = m.Leaf(NodeKind::kInput, "w", {4, 1, 3, 3});
+  NodeId narrow = m.Leaf(NodeKind::kInput, "narrow", {4, 1, 1, 3});
+  NodeId halves = m.Leaf(NodeKind::kInput, "halves", {2, 4, 32, 32}, Dtype::kBFloat16);
   NodeId table = m.Leaf(NodeKind::kInput, "table", {64, 8});
-  const auto two = Arg{Arg::List{Arg{int64_t{2}}, Arg{int64_t{2}}}},
-             ones = Arg{Arg::List{Arg{int64_t{1}}, Arg{int64_t{1}}}},
-             none = Arg{Arg::List{Arg{int64_t{0}}, Arg{int64_t{0}}}};
-  const auto by_element = [&](NodeId result) {
-    const auto answers = TeachFunction(m.Finish(result), true);
-    EXPECT_FALSE(answers.empty());
-    return !answers.empty() && answers[0].source.find("tl.static_range(0, N_COLS") != std::string::npos;
+  const auto list = [](int64_t a, int64_t b) { return Arg{Arg::List{Arg{a}, Arg{b}}}; };
+  const auto pool = [&](NodeId of, int64_t size, int64_t step, int64_t count) {
+    return m.Op("aten::max_pool2d", {Ref(of), list(size, size), list(step, step)}, {2, 4, count, count});
   };
-  EXPECT_TRUE(by_element(m.Op("aten::max_pool2d", {Ref(x), two}, {2, 4, 16, 16})));
-  EXPECT_TRUE(by_element(
-      m.Op("aten::conv2d", {Ref(x), Ref(w), Arg{}, ones, none, ones, Arg{int64_t{4}}}, {2, 4, 30, 30})));
-  EXPECT_FALSE(
-      by_element(m.Op("aten::sum.dim_IntList", {Ref(table), Arg{Arg::List{Arg{int64_t{1}}}}}, {64})));
+  const auto by_channel = [&](NodeId weight, int64_t rows) {
+    return m.Op("aten::conv2d",
+                {Ref(x), Ref(weight), Arg{}, list(1, 1), list(0, 0), list(1, 1), Arg{int64_t{4}}},
+                {2, 4, rows, 30});
+  };
+  // Steps over elements: loads of a warp would lie apart.
+  EXPECT_EQ(WalkAlongWindows(m, pool(x, 2, 2, 16)), "a window a thread");
+  EXPECT_EQ(WalkAlongWindows(m, pool(x, 3, 3, 10)), "a window a thread");
+  EXPECT_EQ(WalkAlongWindows(m, pool(x, 3, 1, 30)), "tile");
+  EXPECT_EQ(WalkAlongWindows(m, by_channel(w, 30)), "tile");
+  EXPECT_EQ(WalkAlongWindows(m, by_channel(narrow, 32)), "windows of a thread are neighbours");
+  EXPECT_EQ(WalkAlongWindows(m, pool(halves, 3, 1, 30)), "windows of a thread are neighbours");
+  const Arg rows{Arg::List{Arg{int64_t{1}}}};
+  EXPECT_EQ(WalkAlongWindows(m, m.Op("aten::sum.dim_IntList", {Ref(table), rows}, {64})), "");
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "teach/windows.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "teach/expression.h"
 
 namespace tritogen::teach {
 namespace {
@@ -31,7 +34,86 @@ void NoteReads(const Graph& graph, const Group& group, const View& view, RowRead
   (rows.back().stride < group.Size(AxisKind::kColumn) ? reads->between : reads->apart) = true;
 }
 
+// The element of a view's value that element `at` of the view is.
+int64_t ElementOf(const View& view, int64_t at) {
+  int64_t element = view.offset;
+  for (size_t i = view.sizes.size(); i-- > 0; at /= view.sizes[i])
+    element += at % view.sizes[i] * view.strides[i];
+  return element;
+}
+
+// What index arithmetic comes to for one element.
+class Arithmetic {
+ public:
+  explicit Arithmetic(const Graph& graph) : graph_(graph) {}
+
+  std::optional<double> Of(const View& view, int64_t at) const {
+    const int64_t element = ElementOf(view, at);
+    if (view.prim == kElementNumber) return static_cast<double>(element);
+    const Prim& prim = graph_[view.prim];
+    return prim.kind == PrimKind::kPointwise ? OfText(prim, element) : std::nullopt;
+  }
+
+  // Of the text of a prim's element.
+  std::optional<double> OfText(const Prim& prim, int64_t element) const {
+    const auto e = ParseExpression(prim.expr);
+    return e ? Of(*e, prim, element) : std::nullopt;
+  }
+
+ private:
+  std::optional<double> Of(const Expression& e, const Prim& prim, int64_t element) const {
+    if (e.kind == Expression::Kind::kNumber) return e.number;
+    if (e.IsOperand())
+      return e.operand < prim.operands.size() ? Of(prim.operands[e.operand], element) : std::nullopt;
+    if (e.kind != Expression::Kind::kBinary) return std::nullopt;
+    const auto a = Of(e.in[0], prim, element), b = Of(e.in[1], prim, element);
+    if (!a || !b) return std::nullopt;
+    if (e.name == "+") return *a + *b;
+    if (e.name == "-") return *a - *b;
+    if (e.name == "*") return *a * *b;
+    if (e.name == "//" && *b > 0) return std::floor(*a / *b);
+    if (e.name == "%" && *b > 0) return *a - std::floor(*a / *b) * *b;
+    return std::nullopt;
+  }
+
+  const Graph& graph_;
+};
+
+// The furthest of what is read for elements `one` and `other` of the view, which work on the way may make.
+double StepBetween(const Graph& graph, const Group& group, const View& view, int64_t one, int64_t other) {
+  if (view.prim < 0) return 0;
+  one = ElementOf(view, one), other = ElementOf(view, other);
+  const Prim& prim = graph[view.prim];
+  if (prim.kind == PrimKind::kLoad) {
+    const Arithmetic arithmetic(graph);
+    const auto a = arithmetic.OfText(prim, one), b = arithmetic.OfText(prim, other);
+    return a && b ? std::abs(*a - *b) : 0;
+  }
+  if (!prim.inlined && !group.per_row.contains(view.prim)) return static_cast<double>(std::abs(one - other));
+  double step = 0;
+  for (const View& operand : prim.operands)
+    step = std::max(step, StepBetween(graph, group, operand, one, other));
+  return step;
+}
+
 }  // namespace
+
+int64_t StepOfWindows(const Graph& graph, const Group& group) {
+  double step = 0;
+  for (const PrimId member : group.members) {
+    const Prim& prim = graph[member];
+    if (prim.kind != PrimKind::kReduce) continue;
+    // Two neighbours in the middle of the last line of windows: at its ends they may be cut.
+    int64_t behind = 1;
+    for (size_t i = prim.space.size(); i-- > 0; behind *= prim.space[i]) {
+      if (prim.reduced[i] || prim.space[i] == 1) continue;
+      const int64_t one = (prim.space[i] / 2 - 1) * behind;
+      step = std::max(step, StepBetween(graph, group, prim.operands[0], one, one + behind));
+      break;
+    }
+  }
+  return static_cast<int64_t>(step);
+}
 
 bool AreWindows(const Graph& graph, const Group& group) {
   if (group.Size(AxisKind::kColumn) > kWindow || group.domain.back().axis == AxisKind::kRow) return false;

@@ -10,6 +10,10 @@ namespace tritogen::teach {
 // column, and work out the place of each of its elements. REQUIRES: group.kind is kRows.
 bool AreWindows(const Graph& graph, const Group& group);
 
+// How far apart in memory the elements of neighbouring windows lie, the furthest of what the group reads; 0
+// where it cannot be told. REQUIRES: AreWindows(graph, group).
+int64_t StepOfWindows(const Graph& graph, const Group& group);
+
 // Windows of each of which no more is made than sums and the like, of floating point: they may be in tiles.
 bool AreSimpleWindows(const Graph& graph, const Group& group);
 
