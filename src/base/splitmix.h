@@ -29,7 +29,8 @@ class SplitMix {
   }
 
   // True with this probability.
-  bool Chance(double probability) { return static_cast<double>(Next() >> 11) * 0x1p-53 < probability; }
+  double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // uniform in [0, 1)
+  bool Chance(double probability) { return Unit() < probability; }
 
   // A bijection of 64-bit words that looks random.
   static uint64_t Mix(uint64_t z) {

@@ -50,6 +50,9 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_option("--max-bytes", s.shapes.max_bytes, "bytes of all inputs and results")->check(kPositive);
   app->add_option("--fan-out", s.sketch.fan_out, "how often a tensor may be used again")
       ->check(CLI::Range(0.0, 1.0));
+  app->add_option("--free-numbers", s.sketch.free_numbers,
+                  "how often a real argument is any number of the size of those in the catalogue")
+      ->check(CLI::Range(0.0, 1.0));
   app->add_option("--broadcast", s.sketch.broadcast, "how often sizes of operands may differ and broadcast")
       ->check(CLI::Range(0.0, 1.0));
   app->add_flag(

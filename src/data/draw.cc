@@ -34,6 +34,7 @@ synth::SamplerOptions OptionsOf(const ProgramOptions& p, const LevelOptions& lev
   s.sketch.operators = synth::OperatorsNamed(level.operators);
   s.sketch.max_rank = static_cast<int>(p.max_rank);
   s.sketch.fan_out = p.fan_out;
+  s.sketch.free_numbers = p.free_numbers;
   s.sketch.broadcast = p.broadcast;
   s.shapes.sizes = synth::Domain::Parse(level.sizes.empty() ? p.sizes : level.sizes);
   s.shapes.max_elements = p.max_elements;

@@ -37,6 +37,7 @@ void DescribePrograms(config::Fields* f, ProgramOptions* o) {
   f->Int("max_rank", &o->max_rank, 1, 5);
   f->Int("per_graph", &o->per_graph, 1, 1'000'000);
   f->Double("fan_out", &o->fan_out, 0, 1);
+  f->Double("free_numbers", &o->free_numbers, 0, 1);
   f->Double("broadcast", &o->broadcast, 0, 1);
   f->Text("held_out", &o->held_out);
   f->Texts("avoid", &o->avoid);

@@ -1,8 +1,13 @@
 // Drawing of sketches, one step after the other.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "base/error.h"
+#include "program/literal.h"
 #include "synth/sketch.h"
 
 namespace tritogen::synth {
@@ -113,8 +118,8 @@ class StepDrawer {
       values.indexed_operand = ref->id;
       values.indexed_axis = spec.class_of.empty() ? -1 : 1;
     }
-    // Integers that hang on rounding (which of two near equals is larger) are right as they are, but not what is
-    // computed of them.
+    // Integers that hang on rounding (which of two near equals is larger) are right as they are, but not what
+    // is computed of them.
     const bool exact = !options_.jumps && (spec.unrounded || !IsFloating(dtype));
     auto fits = [&](const SketchTensor& tensor) {
       return tensor.dtype == dtype && (tensor.exact || !exact) &&
@@ -164,7 +169,7 @@ class StepDrawer {
       case ParamSpec::Domain::kBool:
         return Arg{random_.Chance(0.5)};
       case ParamSpec::Domain::kChoice:
-        return spec.choices[random_.Below(spec.choices.size())];
+        return Near(spec.choices[random_.Below(spec.choices.size())], param, spec);
       case ParamSpec::Domain::kAxis:
         if (rank == 0) return std::nullopt;
         return Arg{static_cast<int64_t>(random_.Below(rank))};
@@ -184,6 +189,23 @@ class StepDrawer {
     if (!spec.items_as.empty()) items = RankOfArg(spec.items_as);
     if (items < 0) return std::nullopt;
     return Arg{Arg::List(items, Arg{std::max<int64_t>(spec.low, 1)})};
+  }
+
+  // Where a number may be any real one: one of one to four digits and of the size of what is listed. A share,
+  // below 1, stays one.
+  Arg Near(const Arg& listed, const Param& param, const ParamSpec& spec) {
+    const bool real = (param.type == Param::Type::kFloat || param.type == Param::Type::kScalar) &&
+                      std::ranges::any_of(spec.choices, [](const Arg& choice) {
+                        return std::holds_alternative<double>(choice.v);
+                      });
+    const auto number = AsNumber(listed);
+    if (options_.free_numbers == 0 || !real || !number || *number == 0 ||
+        !random_.Chance(options_.free_numbers))
+      return listed;
+    const bool share = std::abs(*number) < 1;
+    const double least = std::log(share ? 0.02 : 0.1), most = std::log(share ? 1.9 : 4.0);
+    const double drawn = *number * std::exp(least + (most - least) * random_.Unit());
+    return Arg{std::strtod(fmt::format("{:.{}g}", drawn, 1 + random_.Below(4)).c_str(), nullptr)};
   }
 
   Arg Axes(int rank, const ParamSpec& spec) {

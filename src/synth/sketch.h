@@ -74,6 +74,7 @@ struct SketchOptions {
   double fresh = 0.35;      // that an operand after the first is a new input
   double fan_out = 0.2;     // that any tensor will do, used or not; else one that no step uses yet
   double broadcast = 0.25;  // that a step's sizes may broadcast rather than be equal
+  double free_numbers = 0;  // that a real argument is any number of the size of one that is listed for it
   bool jumps = false;       // operators whose results jump may take values that were rounded
 };
 

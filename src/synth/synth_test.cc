@@ -101,6 +101,29 @@ TEST(Sampler, DrawsProgramsThatAreUnlikeAndDeterministic) {
   }
 }
 
+// Real arguments by what they are listed as: `negative_slope: one of 0.01 | 0.2`, `value: one of 0.0 | 20.0`.
+TEST(Sampler, FreeNumbersAreOfTheSizeOfThoseThatAreListed) {
+  for (const double share : {0.0, 0.5, 1.0}) {
+    SamplerOptions options = Options(1, "leaky_relu,threshold");
+    options.sketch.free_numbers = share;
+    options.per_sketch = 1;
+    Sampler sampler(options);
+    std::set<double> slopes, values;
+    for (int i = 0; i < 300; ++i) {
+      const Program program = sampler.Next().sized.program;
+      const Node& node = program.nodes.back().kind == NodeKind::kOp ? program.nodes.back() : program.nodes[1];
+      const OpCall call = *BindCall(node);
+      (node.op == "aten::leaky_relu" ? slopes : values)
+          .insert(*AsNumber(call.args[node.op == "aten::leaky_relu" ? "negative_slope" : "value"]));
+    }
+    EXPECT_EQ(slopes.size() > 20, share > 0) << share;
+    EXPECT_TRUE(values.contains(0.0)) << share;
+    EXPECT_GE(*slopes.begin(), 0.01 * 0.02);
+    EXPECT_LT(*slopes.rbegin(), 1);
+    EXPECT_LE(*values.rbegin(), 80);
+  }
+}
+
 // The catalogue computes each result's sizes from numbers what it stated as constraints before.
 TEST(Sampler, SizesAreThoseTheCatalogueComputes) {
   Sampler sampler(Options(4, "all"));
