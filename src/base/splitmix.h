@@ -28,8 +28,10 @@ class SplitMix {
     return static_cast<uint64_t>(product >> 64);
   }
 
+  // Uniform in [0, 1).
+  double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+
   // True with this probability.
-  double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // uniform in [0, 1)
   bool Chance(double probability) { return Unit() < probability; }
 
   // A bijection of 64-bit words that looks random.

@@ -111,10 +111,9 @@ TEST(Sampler, FreeNumbersAreOfTheSizeOfThoseThatAreListed) {
     std::set<double> slopes, values;
     for (int i = 0; i < 300; ++i) {
       const Program program = sampler.Next().sized.program;
-      const Node& node = program.nodes.back().kind == NodeKind::kOp ? program.nodes.back() : program.nodes[1];
-      const OpCall call = *BindCall(node);
-      (node.op == "aten::leaky_relu" ? slopes : values)
-          .insert(*AsNumber(call.args[node.op == "aten::leaky_relu" ? "negative_slope" : "value"]));
+      const OpCall call = *BindCall(*std::ranges::find(program.nodes, NodeKind::kOp, &Node::kind));
+      const bool leaky = call.row->name == "leaky_relu";
+      (leaky ? slopes : values).insert(*AsNumber(call.args[leaky ? "negative_slope" : "value"]));
     }
     EXPECT_EQ(slopes.size() > 20, share > 0) << share;
     EXPECT_TRUE(values.contains(0.0)) << share;

@@ -166,6 +166,13 @@ std::optional<Group> CutInTwo(const Graph& graph, const Group& group, const std:
   return cut;
 }
 
+std::optional<Group> CutLastDimension(const Graph& graph, const Group& group,
+                                      const std::vector<int64_t>& sizes) {
+  const auto last = std::find_if(sizes.rbegin(), sizes.rend(), [](int64_t size) { return size > 1; });
+  if (last == sizes.rend()) return std::nullopt;
+  return CutInTwo(graph, group, sizes, static_cast<size_t>(sizes.rend() - last) - 1);
+}
+
 std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
                               const std::vector<Segment>& domain, bool per_row, AxisKind axis) {
   std::vector<Digit> joined;

@@ -203,13 +203,8 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
     return WriteFlatKernel(graph, group, buffers, options, name);
   // The last dimension of the largest member as columns, where every member can be cut there.
   const PrimId largest = group.members.back();
-  const std::vector<int64_t> sizes = group.InOrder(largest, graph.Whole(largest)).sizes;
-  const auto last = std::find_if(sizes.rbegin(), sizes.rend(), [](int64_t size) { return size > 1; });
-  const auto columns = static_cast<size_t>(sizes.rend() - last) - 1;
-  if (last != sizes.rend() && *last < Product(sizes)) {
-    if (const auto rows = CutInTwo(graph, group, sizes, columns))
-      return WriteRowKernel(graph, *rows, buffers, options, name);
-  }
+  const auto rows = CutLastDimension(graph, group, group.InOrder(largest, graph.Whole(largest)).sizes);
+  if (rows && rows->Size(AxisKind::kRow) > 1) return WriteRowKernel(graph, *rows, buffers, options, name);
   return WriteFlatKernel(graph, group, buffers, options, name);
 }
 

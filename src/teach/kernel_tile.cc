@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 #include "base/rounding.h"
@@ -26,8 +25,7 @@ constexpr TileShape kBothWays{64, 32};
 // Windows of a program, two for each thread, and the least of a window's elements with which they are ahead
 // of windows in a row; on an H100 by 3 to 27% for 8 to 49 elements, behind by 5% for 3.
 constexpr int64_t kWindowsOfTile = 256, kFewestElements = 6;
-// Of a tile's columns at least so many of 8 are windows.
-constexpr int64_t kFullEighths = 6;
+constexpr int64_t kFewestColumns = 8;
 
 class TileWriter {
  public:
@@ -137,18 +135,19 @@ class TileWriter {
   Lines lines_;
 };
 
-// Columns of a tile for lines of so many windows: the most that are mostly full. None where none are.
+// Columns of a tile for lines of so many windows: the most with which tiles are at least three quarters full.
+// None where with none they are.
 std::optional<int64_t> ColumnsFor(int64_t line) {
-  for (int64_t columns = kWindowsOfTile; columns >= 8; columns /= 2) {
-    if (line * 8 >= CeilDiv(line, columns) * columns * kFullEighths) return columns;
+  for (int64_t columns = kWindowsOfTile; columns >= kFewestColumns; columns /= 2) {
+    if (4 * line >= 3 * RoundUp(line, columns)) return columns;
   }
   return std::nullopt;
 }
 
 // Of four bytes an element: of what is loaded two by two, a thread's own windows are better neighbours.
-bool ReadsFloats(const Graph& graph, const Group& group) {
-  const std::set<PrimId> read = ReadBy(graph, group);
-  return std::ranges::all_of(read, [&](PrimId id) { return DtypeSize(graph[id].dtype) == 4; });
+bool ReadsFourBytes(const Graph& graph, const Group& group) {
+  return std::ranges::all_of(ReadBy(graph, group),
+                             [&](PrimId id) { return DtypeSize(graph[id].dtype) == 4; });
 }
 
 }  // namespace
@@ -156,15 +155,14 @@ bool ReadsFloats(const Graph& graph, const Group& group) {
 std::optional<Group> WindowLines(const Graph& graph, const Group& group) {
   if (group.kind != GroupKind::kRows || !group.turned.empty() || !AreSimpleWindows(graph, group) ||
       group.Size(AxisKind::kColumn) < kFewestElements || StepOfWindows(graph, group) != 1 ||
-      !ReadsFloats(graph, group))
+      !ReadsFourBytes(graph, group))
     return std::nullopt;
-  const std::vector<int64_t> sizes = FactorsOf(group.domain, AxisKind::kRow);
-  const auto last = std::find_if(sizes.rbegin(), sizes.rend(), [](int64_t size) { return size > 1; });
-  if (last == sizes.rend() || !ColumnsFor(*last)) return std::nullopt;
-  return CutInTwo(graph, group, sizes, static_cast<size_t>(sizes.rend() - last) - 1);
+  auto lines = CutLastDimension(graph, group, FactorsOf(group.domain, AxisKind::kRow));
+  return lines && ColumnsFor(lines->Size(AxisKind::kN)) ? std::move(lines) : std::nullopt;
 }
 
 std::optional<Group> InTiles(const Graph& graph, const Group& group) {
+  if (group.turned.empty()) return std::nullopt;
   const bool windows = group.kind == GroupKind::kRows && AreSimpleWindows(graph, group);
   if (group.kind != GroupKind::kFlat && !windows) return std::nullopt;
   for (PrimId id : group.stores) {

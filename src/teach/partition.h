@@ -125,6 +125,9 @@ std::optional<std::vector<std::vector<Digit>>> DigitsOf(const View& view, const 
 // sizes, which are the domain's. Of flat ones the second are columns. Nothing where a member cannot be cut.
 std::optional<Group> CutInTwo(const Graph& graph, const Group& group, const std::vector<int64_t>& sizes,
                               size_t border);
+// The same with the last dimension that is longer than 1 behind the border. Nothing where there is none, too.
+std::optional<Group> CutLastDimension(const Graph& graph, const Group& group,
+                                      const std::vector<int64_t>& sizes);
 // Whether they fit, for the view and for what inlined work behind it reads.
 bool Splits(const Graph& graph, const View& view, const std::vector<Segment>& domain, bool per_row);
 // The digits that belong to one axis, joined.

@@ -68,8 +68,9 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
              held = scans && s.columns <= LongestHeldScan(group.domain, HasSorts(graph, group)),
              walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
+  const bool apart = s.windows && StepOfWindows(graph, group) > 1;
   if (s.windows) {
-    s.row_tile = StepOfWindows(graph, group) > 1 ? kWindowsApart : kWindows;
+    s.row_tile = apart ? kWindowsApart : kWindows;
     s.col_tile = 1;
   } else if (across) {
     s.row_tile =
@@ -93,8 +94,8 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.several_rows = s.row_tile > 1;
   s.row_mask = s.rows % s.row_tile != 0;
   s.col_mask = s.columns % s.col_tile != 0;
-  s.num_warps = s.windows && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
-                                                         : WarpsFor(s.row_tile * s.col_tile, options);
+  s.num_warps = apart && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
+                                                     : WarpsFor(s.row_tile * s.col_tile, options);
   return s;
 }
 
