@@ -39,8 +39,8 @@ enum class Compute {
   kAsIs,      // every operand in its own: casts, selections' conditions
 };
 
-// A Triton expression, used when every condition in `when` ("alpha=1", "min=None", "approximate='tanh'";
-// comma means and) holds; {name} stands for the parameter of that name. The first case that holds is taken.
+// A Triton expression, used when every condition in `when` ("alpha=1", "min=None", "approximate='tanh'",
+// "min=tensor"; comma means and) holds; {name} stands for the parameter of that name. The first case that holds is taken.
 struct OpCase {
   std::string when;
   std::string triton;

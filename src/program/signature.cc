@@ -188,6 +188,10 @@ bool BoundArgs::Holds(std::string_view when) const {
     size_t equals = condition.find('=');
     TRITOGEN_CHECK(equals != std::string_view::npos);
     const Arg& have = (*this)[condition.substr(0, equals)];
+    if (condition.substr(equals + 1) == "tensor") {
+      if (AsRef(have) == nullptr) return false;
+      continue;
+    }
     Arg want = ParseLiteral(condition.substr(equals + 1));
     auto a = AsNumber(have), b = AsNumber(want);
     if (a && b ? *a != *b : !(have == want)) return false;

@@ -19,6 +19,7 @@ POINTWISE = {
     "ternary": ("(40,),(40,),(40,)", "torch.addcmul(x, y, z, value=0.5) + torch.lerp(x, y, 0.3)"),
     "powers": ("(33,)", "x ** 2 + x ** 3 + (x.abs() + 1) ** 0.5 + (x.abs() + 1) ** -1.7 + 2 - x"),
     "maximum": ("(33,),(33,)", "torch.maximum(x, y) - torch.minimum(x, y) * x.neg().rsqrt().isnan()"),
+    "clamps_by_tensors": ("(5,33),(33,)", "(x.clamp(y, -y), x.clamp(max=y.log()), torch.clamp_min(x, y.log()), torch.clamp_max(x.log(), y).isnan())"),
     "casts": ("(65,)", "(x * 3).to(torch.int32).to(torch.float32) + x.half().float()"),
     "compare": ("(65,)", "((x > 0) & ~(x > 1)) | (x < -1)"),
     "long_sums_of_few_tiles": ("(4,1200),(1200,6),(5,32,6,6)", "(torch.relu(x @ y), F.conv2d(z, z, padding=2), x.half() @ y.half())"),
