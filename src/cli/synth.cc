@@ -50,8 +50,9 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_option("--max-bytes", s.shapes.max_bytes, "bytes of all inputs and results")->check(kPositive);
   app->add_option("--fan-out", s.sketch.fan_out, "how often a tensor may be used again")
       ->check(CLI::Range(0.0, 1.0));
-  app->add_option("--free-numbers", s.sketch.free_numbers,
-                  "how often a real argument is any number of the size of those in the catalogue")
+  app->add_option("--as-modules", s.sketch.as_modules,
+                  "how often a call is as real modules have it: other overloads, numbers for operands, any\n"
+                  "real number, integers by default or larger than in the catalogue, square windows")
       ->check(CLI::Range(0.0, 1.0));
   app->add_option("--broadcast", s.sketch.broadcast, "how often sizes of operands may differ and broadcast")
       ->check(CLI::Range(0.0, 1.0));
@@ -61,6 +62,9 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
       "answer differently");
   app->add_option("--per-graph", s.per_sketch, "programs from one graph, of different sizes")
       ->check(CLI::Range(1, 1'000'000));
+  app->add_option("--sizes-per-graph", s.sizes_per_sketch,
+                  "draw so many of --sizes for each graph, small ones as often as large ones (0: all)")
+      ->check(CLI::Range(0, 64));
   app->add_option("--hold-out", o->held_out, "operators and pairs that must not come: relu,matmul>tanh");
   app->add_flag("--only-held-out", o->only_held_out, "only programs that have what is held out");
   app->add_option("--split", o->split, "which side of the split of all programs by fingerprint")

@@ -34,13 +34,14 @@ synth::SamplerOptions OptionsOf(const ProgramOptions& p, const LevelOptions& lev
   s.sketch.operators = synth::OperatorsNamed(level.operators);
   s.sketch.max_rank = static_cast<int>(p.max_rank);
   s.sketch.fan_out = p.fan_out;
-  s.sketch.free_numbers = p.free_numbers;
+  s.sketch.as_modules = p.as_modules;
   s.sketch.broadcast = p.broadcast;
   s.shapes.sizes = synth::Domain::Parse(level.sizes.empty() ? p.sizes : level.sizes);
   s.shapes.max_elements = p.max_elements;
   s.shapes.max_bytes = p.max_bytes;
   s.shapes.max_flops = p.max_flops;
   s.per_sketch = static_cast<int>(p.per_graph);
+  s.sizes_per_sketch = static_cast<int>(p.sizes_per_graph);
   s.held_out = synth::HeldOut::Parse(p.held_out);
   return s;
 }

@@ -36,8 +36,9 @@ void DescribePrograms(config::Fields* f, ProgramOptions* o) {
   f->Int("max_flops", &o->max_flops, 1, int64_t{1} << 60);
   f->Int("max_rank", &o->max_rank, 1, 5);
   f->Int("per_graph", &o->per_graph, 1, 1'000'000);
+  f->Int("sizes_per_graph", &o->sizes_per_graph, 0, 64);
   f->Double("fan_out", &o->fan_out, 0, 1);
-  f->Double("free_numbers", &o->free_numbers, 0, 1);
+  f->Double("as_modules", &o->as_modules, 0, 1);
   f->Double("broadcast", &o->broadcast, 0, 1);
   f->Text("held_out", &o->held_out);
   f->Texts("avoid", &o->avoid);

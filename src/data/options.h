@@ -25,8 +25,8 @@ struct LevelOptions {
 struct ProgramOptions {
   std::string sizes = "common";
   int64_t max_elements = 16384, max_bytes = int64_t{1} << 20, max_flops = int64_t{1} << 24;
-  int64_t max_rank = 4, per_graph = 2;
-  double fan_out = 0.2, broadcast = 0.25, free_numbers = 0;
+  int64_t max_rank = 4, per_graph = 2, sizes_per_graph = 0;
+  double fan_out = 0.2, broadcast = 0.25, as_modules = 0;
   std::string held_out;            // operators and pairs that do not come: "relu,matmul>tanh"
   std::vector<std::string> avoid;  // files of fingerprints that do not come: test suites
   double test_share = 0.05;

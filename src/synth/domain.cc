@@ -90,6 +90,13 @@ bool Domain::Contains(int64_t value) const {
   return it != ranges_.begin() && value <= std::prev(it)->high;
 }
 
+int64_t Domain::AtMost(int64_t value) const {
+  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), value,
+                             [](int64_t v, const Range& range) { return v < range.low; });
+  TRITOGEN_CHECK(it != ranges_.begin());
+  return std::min(value, std::prev(it)->high);
+}
+
 std::vector<int64_t> Domain::Values() const {
   std::vector<int64_t> values;
   values.reserve(size_);

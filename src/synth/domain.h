@@ -33,6 +33,7 @@ class Domain {
   int64_t min() const { return ranges_.front().low; }
   int64_t max() const { return ranges_.back().high; }
   bool Contains(int64_t value) const;
+  int64_t AtMost(int64_t value) const;  // the largest member that is. REQUIRES: value ≥ min()
   const std::vector<Range>& ranges() const { return ranges_; }
   std::vector<int64_t> Values() const;  // ascending
   Domain And(const Domain& other) const;

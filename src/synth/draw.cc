@@ -26,17 +26,39 @@ class StepDrawer {
   bool Draw() {
     const size_t tensors = sketch_.tensors.size(), inputs = sketch_.inputs.size();
     step_.row = &row_;
-    step_.signature = &row_.signatures[0];
+    step_.signature = &AnyForm();
     bool drawn = true;
     for (const Param& param : step_.signature->params) drawn = drawn && DrawParam(param);
     step_.equal_sizes = !random_.Chance(options_.broadcast);
-    if (drawn && AddStep(&sketch_, std::move(step_), free_, options_.max_rank + 1).empty()) return true;
+    if (drawn && AddStep(&sketch_, std::move(step_), free_, options_.max_rank + 1).empty()) {
+      if (AsModule()) Widen(&sketch_.steps.back().shapes);
+      if (AsModule()) MakeSquare(&sketch_.steps.back().shapes);
+      return true;
+    }
     sketch_.tensors.resize(tensors);
     sketch_.inputs.resize(inputs);
     return false;
   }
 
  private:
+  bool AsModule() { return options_.as_modules > 0 && random_.Chance(options_.as_modules); }
+
+  // The row's first overload, or any that PyTorch takes a call for: `sum(x)`, `sum(x, dim=[1])`, but not
+  // `mul.Scalar`, since `x * 2` is a call of `mul.Tensor`.
+  const Signature& AnyForm() {
+    if (!AsModule()) return row_.signatures[0];
+    auto wraps = [&](const Signature& form) {
+      return std::ranges::any_of(form.params, [&](const Param& param) {
+        return param.type == Param::Type::kScalar &&
+               std::ranges::any_of(row_.signatures[0].params, [&](const Param& first) {
+                 return first.name == param.name && first.IsTensor();
+               });
+      });
+    };
+    const Signature& form = row_.signatures[random_.Below(row_.signatures.size())];
+    return form.results < 0 || wraps(form) ? row_.signatures[0] : form;
+  }
+
   static const ParamSpec& Unspecified() {
     static const ParamSpec none;
     return none;
@@ -60,6 +82,10 @@ class StepDrawer {
 
   std::optional<Arg> DrawTensors(const Param& param, const ParamSpec& spec) {
     if (spec.never) return Arg{};
+    // `x * 3.14`: the catalogue lists numbers for an operand that may be one.
+    const bool number = !spec.choices.empty() && step_.signature == &row_.signatures[0];
+    if (number && !step_.operands.empty() && AsModule())
+      return Near(spec.choices[random_.Below(spec.choices.size())], param, spec);
     if (param.nullable && !spec.always && random_.Chance(0.5)) return Arg{};
     if (param.type == Param::Type::kTensor) return Operand(spec, RankOf(spec));
     Arg::List items;
@@ -163,6 +189,9 @@ class StepDrawer {
 
   std::optional<Arg> DrawAttribute(const Param& param, const ParamSpec& spec) {
     const int rank = FirstRank();
+    const bool whole = spec.domain == ParamSpec::Domain::kRange || spec.domain == ParamSpec::Domain::kAxis ||
+                       spec.domain == ParamSpec::Domain::kAxes;
+    if (whole && param.otherwise && AsModule()) return std::nullopt;
     switch (spec.domain) {
       case ParamSpec::Domain::kDefault:
         return std::nullopt;
@@ -191,17 +220,46 @@ class StepDrawer {
     return Arg{Arg::List(items, Arg{std::max<int64_t>(spec.low, 1)})};
   }
 
+  // Windows, groups and the like of up to thrice what is listed for them: `kernel_size: 1..4` and a
+  // module's 11.
+  static void Widen(ShapeSystem* shapes) {
+    for (ShapeVariable& variable : shapes->variables) {
+      if (variable.role == ShapeVariable::Role::kAttribute && variable.high <= kSmall) variable.high *= 3;
+    }
+  }
+
+  // Windows that are the same in all their dimensions.
+  static void MakeSquare(ShapeSystem* shapes) {
+    auto numbers = [](const Relation& relation) -> std::vector<Term> {
+      if (const auto* w = std::get_if<relation::Window>(&relation))
+        return {w->kernel, w->stride, w->padding, w->dilation};
+      if (const auto* w = std::get_if<relation::TransposedWindow>(&relation))
+        return {w->kernel, w->stride, w->padding, w->dilation, w->extra};
+      return {};
+    };
+    std::vector<Term> first;
+    for (size_t r = 0, count = shapes->relations.size(); r < count; ++r) {
+      const std::vector<Term> terms = numbers(shapes->relations[r]);
+      if (first.empty()) {
+        first = terms;
+        continue;
+      }
+      for (size_t i = 0; i < std::min(first.size(), terms.size()); ++i) {
+        if (!first[i].known() && !terms[i].known())
+          shapes->relations.push_back(relation::Equal{first[i], terms[i]});
+      }
+    }
+  }
+
   // Where a number may be any real one: one of one to four digits and of the size of what is listed. A share,
   // below 1, stays one.
   Arg Near(const Arg& listed, const Param& param, const ParamSpec& spec) {
-    const bool real = (param.type == Param::Type::kFloat || param.type == Param::Type::kScalar) &&
-                      std::ranges::any_of(spec.choices, [](const Arg& choice) {
-                        return std::holds_alternative<double>(choice.v);
-                      });
+    const bool real =
+        param.type != Param::Type::kInt && std::ranges::any_of(spec.choices, [](const Arg& choice) {
+          return std::holds_alternative<double>(choice.v);
+        });
     const auto number = AsNumber(listed);
-    if (options_.free_numbers == 0 || !real || !number || *number == 0 ||
-        !random_.Chance(options_.free_numbers))
-      return listed;
+    if (!real || !number || *number == 0 || !AsModule()) return listed;
     const bool share = std::abs(*number) < 1;
     const double least = std::log(share ? 0.02 : 0.1), most = std::log(share ? 1.9 : 4.0);
     const double drawn = *number * std::exp(least + (most - least) * random_.Unit());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "config/fields.h"
@@ -115,6 +116,15 @@ struct Sampler::Current {
 
 namespace {
 
+// Up to `count` members of the domain, next to numbers whose logarithms are uniform between its ends.
+Domain SomeOf(const Domain& domain, int count, SplitMix* random) {
+  const double least = std::log(domain.min()), most = std::log(domain.max() + 1.0);
+  std::vector<int64_t> values;
+  for (int i = 0; i < count; ++i)
+    values.push_back(domain.AtMost(static_cast<int64_t>(std::exp(least + (most - least) * random->Unit()))));
+  return Domain::Of(values);
+}
+
 SolverOptions SolverFor(const SamplerOptions& options) {
   SolverOptions solver = options.solver;
   if (options.shapes.sizes.size() > kListed && solver.most_steps == 0) solver.most_steps = kManySteps;
@@ -125,6 +135,7 @@ SolverOptions SolverFor(const SamplerOptions& options) {
 
 Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), solver_(SolverFor(options_)) {
   TRITOGEN_CHECK(options_.level >= 1 && options_.per_sketch >= 1);
+  if (options_.sketch.as_modules > 0) options_.shapes.windows = Domain{1, 2, 3, 4, 5, 6, 7, 8, 9, 11};
 }
 
 void Sampler::NextSketch() {
@@ -142,7 +153,10 @@ void Sampler::NextSketch() {
     ++statistics_.passed_over;
     return;
   }
-  SketchSystem system = SystemOf(mould->sketch(), options_.shapes);
+  ShapeOptions shapes = options_.shapes;
+  if (options_.sizes_per_sketch > 0)
+    shapes.sizes = SomeOf(options_.shapes.sizes, options_.sizes_per_sketch, &random);
+  SketchSystem system = SystemOf(mould->sketch(), shapes);
   auto space = solver_.Compile(system.system);
   if (!space) {
     ++statistics_.too_large;

@@ -100,10 +100,12 @@ class SystemMaker {
       out_.system.Restrict(var, Listed(options_.sizes));
     return var;
   }
-  Operand Kernel(Term term) {
+  // A number of a window. Of sizes, which kernels of convolutions are, few make sense.
+  Operand OfWindow(const SketchStep& step, Term term) {
     if (term.known()) return Operand(term.number);
     const Var var = vars_[term.var];
-    if (out_.system.variables()[var].domain.size() > options_.windows.size())
+    if (step.shapes.variables[term.var].role != ShapeVariable::Role::kAttribute &&
+        out_.system.variables()[var].domain.size() > options_.windows.size())
       out_.system.Restrict(var, options_.windows);
     return Operand::Of(var);
   }
@@ -148,13 +150,15 @@ class SystemMaker {
     if (!r.number.known()) Tied(r.number);
     out_.system.Add(Divides{OperandOf(r.divisor), OperandOf(r.number)});
   }
-  void Translate(const SketchStep&, const relation::Window& r) {
-    out_.system.Add(Window{VarOf(r.out), Tied(r.in), Kernel(r.kernel), Kernel(r.stride), Kernel(r.padding),
-                           Kernel(r.dilation)});
+  void Translate(const SketchStep& step, const relation::Window& r) {
+    auto of = [&](Term term) { return OfWindow(step, term); };
+    out_.system.Add(
+        Window{VarOf(r.out), Tied(r.in), of(r.kernel), of(r.stride), of(r.padding), of(r.dilation)});
   }
-  void Translate(const SketchStep&, const relation::TransposedWindow& r) {
-    out_.system.Add(TransposedWindow{VarOf(r.out), Tied(r.in), Kernel(r.kernel), Kernel(r.stride),
-                                     Kernel(r.padding), Kernel(r.dilation), Kernel(r.extra)});
+  void Translate(const SketchStep& step, const relation::TransposedWindow& r) {
+    auto of = [&](Term term) { return OfWindow(step, term); };
+    out_.system.Add(TransposedWindow{VarOf(r.out), Tied(r.in), of(r.kernel), of(r.stride), of(r.padding),
+                                     of(r.dilation), of(r.extra)});
   }
   void Translate(const SketchStep&, const relation::InRange& r) {
     out_.system.Restrict(VarOf(r.term), Domain::Interval(r.low, r.high));

@@ -74,8 +74,12 @@ struct SketchOptions {
   double fresh = 0.35;      // that an operand after the first is a new input
   double fan_out = 0.2;     // that any tensor will do, used or not; else one that no step uses yet
   double broadcast = 0.25;  // that a step's sizes may broadcast rather than be equal
-  double free_numbers = 0;  // that a real argument is any number of the size of one that is listed for it
-  bool jumps = false;       // operators whose results jump may take values that were rounded
+  // How often a call is as modules have it, each of these apart: it is of any overload, an operand that may
+  // be a number is one, a real argument is any number of the size of one that is listed, integers and axes
+  // keep their default, a step's integers (windows, groups) go up to thrice what is listed, windows are
+  // square.
+  double as_modules = 0;
+  bool jumps = false;  // operators whose results jump may take values that were rounded
 };
 
 // A sketch of `level` steps. REQUIRES: level ≥ 1, operators not empty and each Drawable().

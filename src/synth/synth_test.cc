@@ -1,4 +1,4 @@
-// Drawing of programs, permutations, fingerprints.
+// Permutations, numbers, sketches, fingerprints.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,136 +74,10 @@ TEST(Domain, ParsesAndRefuses) {
   EXPECT_EQ(Domain::Parse("1..3, 8,8,4").ToString(), "{1..4, 8}");
   EXPECT_EQ(Domain::Parse("1..32768").size(), 32768);
   EXPECT_EQ(Domain::Parse("common").And(Domain::Parse("many")), Domain::Common());
+  EXPECT_EQ(Domain::Parse("2..5,9").AtMost(7), 5);
+  EXPECT_EQ(Domain::Parse("2..5,9").AtMost(3), 3);
   for (const char* wrong : {"", "0", "3..1", "x", "1..", "1,,2", "99999999999999999999"})
     EXPECT_THROW(Domain::Parse(wrong), UserError) << wrong;
-}
-
-SamplerOptions Options(int level, std::string_view operators, uint64_t seed = 1) {
-  SamplerOptions options{.level = level, .seed = seed};
-  options.sketch.operators = OperatorsNamed(operators);
-  return options;
-}
-
-TEST(Sampler, DrawsProgramsThatAreUnlikeAndDeterministic) {
-  std::vector<std::string> first;
-  for (int run = 0; run < 2; ++run) {
-    Sampler sampler(Options(5, "all"));
-    std::set<std::string> fingerprints;
-    for (int i = 0; i < 200; ++i) {
-      const Sample sample = sampler.Next();
-      EXPECT_EQ(sample.operators.size(), 5u);
-      EXPECT_TRUE(fingerprints.insert(sample.fingerprint).second);
-      if (run == 0)
-        first.push_back(sample.text);
-      else
-        EXPECT_EQ(sample.text, first[i]);
-    }
-  }
-}
-
-// Real arguments by what they are listed as: `negative_slope: one of 0.01 | 0.2`, `value: one of 0.0 | 20.0`.
-TEST(Sampler, FreeNumbersAreOfTheSizeOfThoseThatAreListed) {
-  for (const double share : {0.0, 0.5, 1.0}) {
-    SamplerOptions options = Options(1, "leaky_relu,threshold");
-    options.sketch.free_numbers = share;
-    options.per_sketch = 1;
-    Sampler sampler(options);
-    std::set<double> slopes, values;
-    for (int i = 0; i < 300; ++i) {
-      const Program program = sampler.Next().sized.program;
-      const OpCall call = *BindCall(*std::ranges::find(program.nodes, NodeKind::kOp, &Node::kind));
-      const bool leaky = call.row->name == "leaky_relu";
-      (leaky ? slopes : values).insert(*AsNumber(call.args[leaky ? "negative_slope" : "value"]));
-    }
-    EXPECT_EQ(slopes.size() > 20, share > 0) << share;
-    EXPECT_TRUE(values.contains(0.0)) << share;
-    EXPECT_GE(*slopes.begin(), 0.01 * 0.02);
-    EXPECT_LT(*slopes.rbegin(), 1);
-    EXPECT_LE(*values.rbegin(), 80);
-  }
-}
-
-// The catalogue computes each result's sizes from numbers what it stated as constraints before.
-TEST(Sampler, SizesAreThoseTheCatalogueComputes) {
-  Sampler sampler(Options(4, "all"));
-  for (int i = 0; i < 500; ++i) {
-    const Sample sample = sampler.Next();
-    for (const Node& node : sample.sized.program.nodes) {
-      if (node.kind != NodeKind::kOp) continue;
-      const auto call = BindCall(node);
-      ASSERT_TRUE(call) << sample.text;
-      const Inferred inferred = InferResults(*call, LookupIn(sample.sized.program));
-      ASSERT_EQ(inferred.problem, "") << sample.text;
-      for (size_t r = 0; r < node.results.size(); ++r)
-        EXPECT_EQ(ShapeText(inferred.results[r]), ShapeText(node.results[r])) << sample.text;
-    }
-  }
-}
-
-TEST(Sampler, KeepsLimits) {
-  SamplerOptions options = Options(3, "matmul,relu,add");
-  options.shapes.max_flops = 1'000'000;
-  options.shapes.min_flops = 1'000;
-  options.shapes.max_elements = 10'000;
-  Sampler sampler(options);
-  for (int i = 0; i < 100; ++i) {
-    const Sample sample = sampler.Next();
-    EXPECT_LE(sample.sized.flops, 1e6);
-    EXPECT_GE(sample.sized.flops, 1e3);
-    for (const Node& node : sample.sized.program.nodes) {
-      for (const Shape& shape : node.results) EXPECT_LE(shape.numel(), 10'000);
-    }
-  }
-}
-
-TEST(Sampler, SidesOfASplitShareNothingAndLeaveNothingOut) {
-  std::set<std::string> sides[3];
-  for (int side = 0; side < 3; ++side) {
-    SamplerOptions options = Options(1, "relu,add", side);
-    options.shapes.sizes = {1, 2, 3, 4};
-    options.sketch.max_rank = 2;
-    options.side = static_cast<Side>(side);
-    options.test_share = 0.4;
-    Sampler sampler(options);
-    try {
-      while (true) sides[side].insert(sampler.Next().fingerprint);  // until there is no more
-    } catch (const UserError&) {
-    }
-  }
-  EXPECT_GT(sides[2].size(), 5u);
-  EXPECT_EQ(sides[0].size(), sides[1].size() + sides[2].size());
-  for (int side : {1, 2}) {
-    for (const std::string& fingerprint : sides[side]) EXPECT_TRUE(sides[0].contains(fingerprint));
-  }
-}
-
-TEST(Sampler, SaysWhyNothingComes) {
-  SamplerOptions options = Options(1, "relu");
-  options.shapes.min_elements = 1000;
-  options.shapes.max_elements = 10;
-  try {
-    Sampler(options).Next();
-    FAIL() << "there can be no such program";
-  } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what()).find("no sizes that fit"), std::string::npos) << error.what();
-  }
-  EXPECT_THROW(OperatorsNamed("no_such_operator"), UserError);
-}
-
-TEST(HeldOut, KeepsPairsApart) {
-  SamplerOptions options = Options(3, "relu,tanh,exp");
-  options.held_out = HeldOut::Parse("relu>tanh, exp");
-  Sampler without(options);
-  options.held_out.only = true;
-  Sampler with(options);
-  for (int i = 0; i < 50; ++i) {
-    const Sample a = without.Next(), b = with.Next();
-    EXPECT_EQ(std::count(a.operators.begin(), a.operators.end(), "exp"), 0);
-    EXPECT_EQ(a.text.find("tanh(relu"), std::string::npos) << a.text;
-    EXPECT_TRUE(b.text.find("exp(") != std::string::npos || b.text.find("tanh(relu") != std::string::npos)
-        << b.text;
-  }
-  EXPECT_THROW(HeldOut::Parse("relu>nothing"), UserError);
 }
 
 Node Input(std::string name, std::vector<int64_t> sizes) {

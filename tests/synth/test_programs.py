@@ -72,9 +72,9 @@ def small(record):
     return record["flops"] < 1e7 and record["bytes"] < 1e7
 
 
-@pytest.mark.parametrize("level", [1, 3, 8, 20])
-def test_programs_are_valid_pytorch(level):
-    records = programs("--level", level, "--count", COUNT, "--seed", level)
+@pytest.mark.parametrize("level, options", [(1, []), (3, []), (8, []), (20, []), (1, ["--as-modules", 0.6]), (8, ["--as-modules", 0.6])])
+def test_programs_are_valid_pytorch(level, options):
+    records = programs("--level", level, "--count", COUNT, "--seed", level, *options)
     assert len(records) == COUNT
     for record in records:
         assert record["level"] == level
@@ -82,8 +82,9 @@ def test_programs_are_valid_pytorch(level):
             check(record, "meta")
 
 
-def test_small_programs_run():
-    records = programs("--level", 2, "--count", COUNT, "--seed", 5, "--max-elements", 10000)
+@pytest.mark.parametrize("options", [[], ["--as-modules", 0.5], ["--as-modules", 0.7, "--sizes", "1..9999", "--sizes-per-graph", 24]])
+def test_small_programs_run(options):
+    records = programs("--level", 2, "--count", COUNT, "--seed", 5, "--max-elements", 10000, *options)
     ran = [record for record in records if small(record) and not slow(record)]
     assert len(ran) > COUNT / 4
     for record in ran:
