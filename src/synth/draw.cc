@@ -220,11 +220,17 @@ class StepDrawer {
     return Arg{Arg::List(items, Arg{std::max<int64_t>(spec.low, 1)})};
   }
 
-  // Windows, groups and the like of up to thrice what is listed for them: `kernel_size: 1..4` and a
-  // module's 11.
+  // Integers beyond what is listed for them. What divides a size, as groups do, may be any size; windows and
+  // the like go up to thrice the list's end: `kernel_size: 1..4` and a module's 11.
   static void Widen(ShapeSystem* shapes) {
     for (ShapeVariable& variable : shapes->variables) {
       if (variable.role == ShapeVariable::Role::kAttribute && variable.high <= kSmall) variable.high *= 3;
+    }
+    for (const Relation& relation : shapes->relations) {
+      const auto* divides = std::get_if<relation::Divides>(&relation);
+      if (divides == nullptr || divides->divisor.known()) continue;
+      ShapeVariable& divisor = shapes->variables[divides->divisor.var];
+      if (divisor.role == ShapeVariable::Role::kAttribute) divisor.high = kUnboundedSize;
     }
   }
 

@@ -110,6 +110,7 @@ TEST(Sampler, CallsAsModulesHaveThem) {
   } cases[] = {{"mul", "mul\\(x0, [0-9.]+\\)"},
                {"sum", "sum\\(x0, dim=\\[[0-9, ]+\\], keepdim=True\\)"},
                {"conv2d", "conv2d\\(x0, x1\\)"},
+               {"group_norm", "group_norm\\(x0, (16|32|64).*"},
                {"max_pool2d", "max_pool2d\\(x0, \\[[0-9]+, [0-9]+\\]\\)"}};
   for (const auto& [op, regex] : cases) {
     EXPECT_TRUE(any(CallsOf(op, 0.6), regex)) << op;
