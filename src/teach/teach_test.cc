@@ -206,6 +206,21 @@ TEST(Teach, SimpleFormsVaryAKernelForEachOperation) {
   EXPECT_EQ(kernels(answers[2].source), 2);
 }
 
+TEST(Teach, AnswersToLearnFromHaveMasksThatAreNotNeeded) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 256});
+  const Program program = m.Finish(m.Op("aten::relu", {Ref(x)}, {4, 256}));
+  Request request;
+  request.program = &program;
+  request.is_function = request.strict = true;
+  for (const bool simple : {false, true}) {
+    request.simple = simple;
+    const auto answers = Teach(request);
+    ASSERT_FALSE(answers.empty());
+    EXPECT_EQ(answers[0].source.find("mask = offs < N") != std::string::npos, simple) << answers[0].source;
+  }
+}
+
 TEST(Teach, APartOfACatThatIsReadByIndexIsReadInItsPlaceOnly) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {2048});

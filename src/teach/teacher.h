@@ -18,7 +18,9 @@ struct Request {
   bool is_function = false;
   bool strict = false;                                  // only candidates whose work is all in Triton
   Fp32Precision fp32_precision = Fp32Precision::kIeee;  // of products in float32
-  bool simple = false;  // after the first two, strategies vary a kernel for each operation
+  // For who learns to write answers: after the first two, strategies vary a kernel for each operation; blocks
+  // have masks at their ends, needed or not.
+  bool simple = false;
   bool lines = false;   // plans go through the program line by line first
   int count = 8;        // at most so many
   uint64_t seed = 0;    // of the style: names, comments, layout of the wrapper. 0: the plain one
