@@ -8,12 +8,14 @@ cd "$(dirname "$0")/.."
 
 sets=sets runs=runs wrong_tasks=4000 samples=8 programs=200 more_programs=60
 main=configs/data.toml large=configs/data_large.toml long=configs/data_long.toml hybrid=configs/data_hybrid.toml
+modules=configs/data_modules.toml modules_long=configs/data_modules_long.toml
 start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml last=configs/sft_embedded_last.toml
 
-# The same steps, with little of everything: a small set four times, a tiny model, a minute for both halves.
+# The same steps, with little of everything: a small set six times, a tiny model, a minute for both halves.
 rehearse() {
   sets=runs/rehearsal/sets runs=runs/rehearsal wrong_tasks=2 samples=1 programs=1 more_programs=1
   main=configs/data_small.toml large=configs/data_small.toml long=configs/data_small.toml hybrid=configs/data_small.toml
+  modules=configs/data_small.toml modules_long=configs/data_small.toml
   start=$runs/start.toml rest=$runs/rest.toml last=$runs/last.toml
   mkdir -p "$runs"
   local little='[train]
@@ -46,7 +48,7 @@ out = "$3"
 [model]
 from = "$4"
 [data]
-data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/long_dimensions", "$sets/hybrid"]
+data = ["$sets/levels_1_to_3", "$sets/large_tensors", "$sets/long_dimensions", "$sets/hybrid", "$sets/modules", "$sets/modules_long"]
 wrong = ["$sets/wrong.jsonl"]
 $little
 TOML
@@ -64,6 +66,8 @@ esac
 ./tritogen data build --config "$large" --out "$sets/large_tensors" --device cpu
 ./tritogen data build --config "$long" --out "$sets/long_dimensions" --device cpu
 ./tritogen data build --config "$hybrid" --out "$sets/hybrid" --device cpu
+./tritogen data build --config "$modules" --out "$sets/modules" --device cpu
+./tritogen data build --config "$modules_long" --out "$sets/modules_long" --device cpu
 
 # Repairs: what the policy that there is answers wrongly.
 if [ ! -e "$sets/wrong.jsonl" ]; then
