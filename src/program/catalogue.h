@@ -40,7 +40,8 @@ enum class Compute {
 };
 
 // A Triton expression, used when every condition in `when` ("alpha=1", "min=None", "approximate='tanh'",
-// "min=tensor"; comma means and) holds; {name} stands for the parameter of that name. The first case that holds is taken.
+// "min=tensor"; comma means and) holds; {name} stands for the parameter of that name. The first case that
+// holds is taken.
 struct OpCase {
   std::string when;
   std::string triton;
