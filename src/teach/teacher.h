@@ -21,9 +21,9 @@ struct Request {
   // For who learns to write answers: after the first two, strategies vary a kernel for each operation; blocks
   // have masks at their ends, needed or not.
   bool simple = false;
-  bool lines = false;   // plans go through the program line by line first
-  int count = 8;        // at most so many
-  uint64_t seed = 0;    // of the style: names, comments, layout of the wrapper. 0: the plain one
+  bool lines = false;  // plans go through the program line by line first
+  int count = 8;       // at most so many
+  uint64_t seed = 0;   // of the style: names, comments, layout of the wrapper. 0: the plain one
   // Parameters of forward, and for each input of the program the expression that gives it. Empty: one
   // parameter for each input, named after it.
   std::vector<std::string> parameters, inputs;
