@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rebuilds models/embedded: data, training, scores. For a machine with a GPU and many cores; 32 cores make the data in a
-# quarter of an hour, two H200 learn as long. Each step is skipped when it is done, and may be killed and run again.
+# Rebuilds models/embedded: data, training, scores. For a machine with a GPU and many cores; 32 cores made the data in a
+# quarter of an hour when there were no modules among it, two H200 learned as long. Each step is skipped when it is done, and may be killed and run again.
 #   tools/rebuild_policy.sh               # runs/embedded_last/final
 #   tools/rebuild_policy.sh --rehearse    # every step, small, on CPUs, in minutes: runs/rehearsal/embedded_last/final
 set -euo pipefail

@@ -183,18 +183,23 @@ Arg* BoundArgs::Find(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+// 1 is 1.0 here.
+bool IsLiteral(const Arg& have, const Arg& want) {
+  const auto a = AsNumber(have), b = AsNumber(want);
+  return a && b ? *a == *b : have == want;
+}
+
+}  // namespace
+
 bool BoundArgs::Holds(std::string_view when) const {
   for (std::string_view condition : SplitOutside(when, ',')) {
     size_t equals = condition.find('=');
     TRITOGEN_CHECK(equals != std::string_view::npos);
     const Arg& have = (*this)[condition.substr(0, equals)];
-    if (condition.substr(equals + 1) == "tensor") {
-      if (AsRef(have) == nullptr) return false;
-      continue;
-    }
-    Arg want = ParseLiteral(condition.substr(equals + 1));
-    auto a = AsNumber(have), b = AsNumber(want);
-    if (a && b ? *a != *b : !(have == want)) return false;
+    const std::string_view what = condition.substr(equals + 1);
+    if (what == "tensor" ? AsRef(have) == nullptr : !IsLiteral(have, ParseLiteral(what))) return false;
   }
   return true;
 }

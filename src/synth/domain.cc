@@ -85,9 +85,7 @@ const Domain& Domain::Many() {
 }
 
 bool Domain::Contains(int64_t value) const {
-  auto it = std::upper_bound(ranges_.begin(), ranges_.end(), value,
-                             [](int64_t v, const Range& range) { return v < range.low; });
-  return it != ranges_.begin() && value <= std::prev(it)->high;
+  return !empty() && value >= min() && AtMost(value) == value;
 }
 
 int64_t Domain::AtMost(int64_t value) const {

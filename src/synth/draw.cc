@@ -85,7 +85,7 @@ class StepDrawer {
     // `x * 3.14`: the catalogue lists numbers for an operand that may be one.
     const bool number = !spec.choices.empty() && step_.signature == &row_.signatures[0];
     if (number && !step_.operands.empty() && AsModule())
-      return Near(spec.choices[random_.Below(spec.choices.size())], param, spec);
+      return Near(spec.choices[random_.Below(spec.choices.size())], spec);
     if (param.nullable && !spec.always && random_.Chance(0.5)) return Arg{};
     if (param.type == Param::Type::kTensor) return Operand(spec, RankOf(spec));
     Arg::List items;
@@ -198,7 +198,7 @@ class StepDrawer {
       case ParamSpec::Domain::kBool:
         return Arg{random_.Chance(0.5)};
       case ParamSpec::Domain::kChoice:
-        return Near(spec.choices[random_.Below(spec.choices.size())], param, spec);
+        return Near(spec.choices[random_.Below(spec.choices.size())], spec);
       case ParamSpec::Domain::kAxis:
         if (rank == 0) return std::nullopt;
         return Arg{static_cast<int64_t>(random_.Below(rank))};
@@ -259,11 +259,9 @@ class StepDrawer {
 
   // Where a number may be any real one: one of one to four digits and of the size of what is listed. A share,
   // below 1, stays one.
-  Arg Near(const Arg& listed, const Param& param, const ParamSpec& spec) {
-    const bool real =
-        param.type != Param::Type::kInt && std::ranges::any_of(spec.choices, [](const Arg& choice) {
-          return std::holds_alternative<double>(choice.v);
-        });
+  Arg Near(const Arg& listed, const ParamSpec& spec) {
+    const bool real = std::ranges::any_of(
+        spec.choices, [](const Arg& choice) { return std::holds_alternative<double>(choice.v); });
     const auto number = AsNumber(listed);
     if (!real || !number || *number == 0 || !AsModule()) return listed;
     const bool share = std::abs(*number) < 1;
