@@ -123,7 +123,9 @@ class Finder {
     e = ExpressionOf(graph_[shifted->prim]);
     if (!e || !e->IsBinary("-")) return false;
     auto x = Operand(*shifted, e->in[0]), maximum = Operand(*shifted, e->in[1]);
-    if (!x || !maximum || x->prim < 0 || !IsOfRow(ReduceOp::kMax, *maximum, *x, columns)) return false;
+    if (!x || !maximum || x->prim < 0) return false;
+    if (!IsOfRow(ReduceOp::kLargest, *maximum, *x, columns) && !IsOfRow(ReduceOp::kMax, *maximum, *x, columns))
+      return false;
     if (checked && checked->prim != maximum->prim) return false;
     found->gone.insert(found->gone.end(), {exponentials->prim, sum->prim, shifted->prim, maximum->prim});
     found->weighed = *x;

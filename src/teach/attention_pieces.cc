@@ -47,7 +47,7 @@ View Builder::JoinPieces(const Prim& attention, PrimId id) {
   };
   const Value values{ContiguousView(id, sizes), Dtype::kFloat32}, maxima = of_pieces(rows * pieces * n),
                                                                   totals = of_pieces(rows * pieces * (n + 1));
-  const Value largest = Reduce(ReduceOp::kMax, maxima, {1}, true);
+  const Value largest = Reduce(ReduceOp::kLargest, maxima, {1}, true);
   // A piece without any key that counts has no maximum to take off.
   const Value share =
       step("share", "tl.exp2({0} - tl.where({1} == float(\"-inf\"), 0.0, {1}))", {maxima, largest});

@@ -24,8 +24,10 @@ std::string_view ReduceName(ReduceOp op) {
     case ReduceOp::kSum:
       return "total";
     case ReduceOp::kMax:
+    case ReduceOp::kLargest:
       return "maximum";
     case ReduceOp::kMin:
+    case ReduceOp::kSmallest:
       return "minimum";
     case ReduceOp::kProd:
       return "product";

@@ -106,33 +106,22 @@ class RowWriter {
     return value;
   }
 
-  std::string Reduced(ReduceOp op, const std::string& tile) const {
-    switch (op) {
-      case ReduceOp::kSum:
-        return fmt::format("tl.sum({}, {})", tile, Axis());
-      case ReduceOp::kMax:
-        return fmt::format("tl.max({}, {})", tile, Axis());
-      case ReduceOp::kMin:
-        return fmt::format("tl.min({}, {})", tile, Axis());
-      case ReduceOp::kProd:
-        return fmt::format("tl.reduce({}, {}, multiply{})", tile, s_.several_rows ? 1 : 0,
-                           s_.several_rows ? ", keep_dims=True" : "");
-      case ReduceOp::kArgMax:
-        return fmt::format("tl.argmax({}, {}).to(tl.int64)", tile, Axis());
-      case ReduceOp::kArgMin:
-        return fmt::format("tl.argmin({}, {}).to(tl.int64)", tile, Axis());
-      case ReduceOp::kLogSumExp:
-      case ReduceOp::kSort:
-        break;
-    }
-    return "";
+  std::string Reduced(const Prim& prim, const std::string& tile) const {
+    if (LooksForPlace(prim))
+      return fmt::format("tl.arg{}({}, {}).to(tl.int64)", prim.reduce == ReduceOp::kArgMax ? "max" : "min",
+                         tile, Axis());
+    return ReducedText(prim.reduce, prim.compute[0], tile, s_.several_rows ? 1 : 0, s_.several_rows);
+  }
+
+  static bool LooksForPlace(const Prim& prim) {
+    return prim.reduce == ReduceOp::kArgMax || prim.reduce == ReduceOp::kArgMin;
   }
 
   void ReduceHeld(PrimId id) {
     const Prim& prim = graph_[id];
     std::string tile = Operand(id);
     std::string name = code_.NameOf(id);
-    main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, tile)));
+    main_.Add(fmt::format("{} = {}", name, Reduced(prim, tile)));
     code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
   }
 
@@ -249,8 +238,8 @@ class RowWriter {
     std::string dtype = TritonDtype(prim.compute[0]);
     main_.Add(fmt::format("{} = tl.full({}, {}, dtype={})", acc, TileShape(),
                           Neutral(prim.reduce, prim.compute[0]), dtype));
-    if (prim.reduce != ReduceOp::kArgMax && prim.reduce != ReduceOp::kArgMin) {
-      inner.Add(TakesIn(prim.reduce, acc, tile));
+    if (!LooksForPlace(prim)) {
+      inner.Add(TakesIn(prim.reduce, prim.compute[0], acc, tile));
       return;
     }
     std::string where = acc + "_col", better = acc + "_better", candidate = acc + "_new";
@@ -266,13 +255,13 @@ class RowWriter {
     const Prim& prim = graph_[id];
     const std::string& acc = accumulators_[id];
     std::string name = code_.NameOf(id);
-    if (prim.reduce == ReduceOp::kArgMax || prim.reduce == ReduceOp::kArgMin) {
-      ReduceOp value = prim.reduce == ReduceOp::kArgMax ? ReduceOp::kMax : ReduceOp::kMin;
-      main_.Add(fmt::format("{}_best = {}", acc, Reduced(value, acc)));
+    if (LooksForPlace(prim)) {
+      main_.Add(fmt::format("{0}_best = tl.{1}({0}, {2})", acc,
+                            prim.reduce == ReduceOp::kArgMax ? "max" : "min", Axis()));
       main_.Add(fmt::format("{0} = tl.min(tl.where({1} == {1}_best, {1}_col, N_COLS), {2}).to(tl.int64)",
                             name, acc, Axis()));
     } else {
-      main_.Add(fmt::format("{} = {}", name, Reduced(prim.reduce, acc)));
+      main_.Add(fmt::format("{} = {}", name, Reduced(prim, acc)));
     }
     code_.Bind(id, name, prim.dtype == Dtype::kInt64 ? Dtype::kInt64 : prim.held, RowAxes());
   }

@@ -55,10 +55,12 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
     case ReduceOp::kProd:
       return IsFloating(dtype) ? "1.0" : "1";
     case ReduceOp::kMax:
+    case ReduceOp::kLargest:
     case ReduceOp::kArgMax:
     case ReduceOp::kLogSumExp:
       return Lowest(dtype);
     case ReduceOp::kMin:
+    case ReduceOp::kSmallest:
     case ReduceOp::kArgMin:
     case ReduceOp::kSort:
       return Highest(dtype);
@@ -66,16 +68,33 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
   return "";
 }
 
-std::string TakesIn(ReduceOp op, std::string_view total, std::string_view element) {
+bool KeepsNan(ReduceOp op, Dtype dtype) {
+  return IsFloating(dtype) && (op == ReduceOp::kMax || op == ReduceOp::kMin);
+}
+
+std::string ReducedText(ReduceOp op, Dtype dtype, std::string_view tile, int axis, bool keep_dims) {
+  const std::string_view kept = keep_dims ? ", keep_dims=True" : "";
+  if (op == ReduceOp::kProd) return fmt::format("tl.reduce({}, {}, multiply{})", tile, axis, kept);
+  const bool largest = op == ReduceOp::kMax || op == ReduceOp::kLargest;
+  if (KeepsNan(op, dtype))
+    return fmt::format("tl.reduce({}, {}, {}{})", tile, axis, largest ? "larger" : "smaller", kept);
+  const char* function = op == ReduceOp::kSum ? "sum" : largest ? "max" : "min";
+  return fmt::format("tl.{}({}, axis={}{})", function, tile, axis, kept);
+}
+
+std::string TakesIn(ReduceOp op, Dtype dtype, std::string_view total, std::string_view element) {
+  const char* nan = KeepsNan(op, dtype) ? ", propagate_nan=tl.PropagateNan.ALL" : "";
   switch (op) {
     case ReduceOp::kSum:
       return fmt::format("{} += {}", total, element);
     case ReduceOp::kProd:
       return fmt::format("{} *= {}", total, element);
     case ReduceOp::kMax:
-      return fmt::format("{0} = tl.maximum({0}, {1})", total, element);
+    case ReduceOp::kLargest:
+      return fmt::format("{0} = tl.maximum({0}, {1}{2})", total, element, nan);
     case ReduceOp::kMin:
-      return fmt::format("{0} = tl.minimum({0}, {1})", total, element);
+    case ReduceOp::kSmallest:
+      return fmt::format("{0} = tl.minimum({0}, {1}{2})", total, element, nan);
     case ReduceOp::kArgMax:
     case ReduceOp::kArgMin:
     case ReduceOp::kLogSumExp:

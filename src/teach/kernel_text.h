@@ -35,8 +35,13 @@ std::string CombineFunctions(const std::string& kernels);
 // What a reduction starts from; elements outside the row count as this.
 std::string Neutral(ReduceOp op, Dtype dtype);
 
-// The statement that a loop takes one more element in by. REQUIRES: a reduction that looks for no place.
-std::string TakesIn(ReduceOp op, std::string_view total, std::string_view element);
+// Whether it is NaN where an element is and Triton's own maximum and minimum would not be.
+bool KeepsNan(ReduceOp op, Dtype dtype);
+
+// Both REQUIRE a reduction that looks for no place; `dtype` is the elements'. The reduction of a tile along an
+// axis, and the statement that a loop takes one more element in by.
+std::string ReducedText(ReduceOp op, Dtype dtype, std::string_view tile, int axis, bool keep_dims);
+std::string TakesIn(ReduceOp op, Dtype dtype, std::string_view total, std::string_view element);
 
 // The lines that take a float32 tile `x` apart into three of bfloat16 that add up to it: x_high, x_middle,
 // x_low (and x_rest). As Builder::Parts does for factors whose parts are stored. `finite`: no element is

@@ -116,7 +116,7 @@ Value LogSumExp(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
     const SoftmaxParts parts = Softmax(b, x, dims);
     return b.Op("add", {b.Op("log", {parts.sum}), parts.maximum});
   }
-  Value maximum = b.Reduce(ReduceOp::kMax, x, dims, true);
+  Value maximum = b.Reduce(ReduceOp::kLargest, x, dims, true);
   Value shift =
       b.Pointwise("shift", "tl.where(tl.abs({0}) == float(\"inf\"), 0.0, {0})", {maximum}, maximum.dtype, 1);
   Value exponentials = b.Op("exp", {b.Op("sub", {x, shift}, shift.dtype)});

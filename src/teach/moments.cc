@@ -144,11 +144,11 @@ Moments JoinedMoments(Builder& b, const Cut& cut, const Value& x, const std::vec
 }
 
 SoftmaxParts JoinedSoftmax(Builder& b, const Cut& cut, const Value& x, const std::vector<int64_t>& dims) {
-  Value largest = b.Reduce(ReduceOp::kMax, cut.x, {cut.piece}, true);
+  Value largest = b.Reduce(ReduceOp::kLargest, cut.x, {cut.piece}, true);
   const Dtype dtype = largest.dtype;
   Value sum = b.Reduce(ReduceOp::kSum, b.Op("exp", {b.Op("sub", {cut.x, Shift(b, largest)}, dtype)}),
                        {cut.piece}, true);
-  Value maximum = OfLines(b, ReduceOp::kMax, largest, cut, x, dims);
+  Value maximum = OfLines(b, ReduceOp::kLargest, largest, cut, x, dims);
   Value scale = b.Op("exp", {b.Op("sub", {largest, Shift(b, ForPieces(b, maximum, cut))}, dtype)});
   Value shifted = b.Op("sub", {x, maximum}, dtype);
   return {maximum, shifted, b.Op("exp", {shifted}),
@@ -173,7 +173,7 @@ Moments MomentsOf(Builder& b, const Value& x, const std::vector<int64_t>& dims) 
 
 SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   if (const auto cut = CutLines(b, x, dims)) return JoinedSoftmax(b, *cut, x, dims);
-  Value maximum = b.Reduce(ReduceOp::kMax, x, dims, true);
+  Value maximum = b.Reduce(ReduceOp::kLargest, x, dims, true);
   Value shifted = b.Op("sub", {x, maximum}, maximum.dtype);
   Value exponentials = b.Op("exp", {shifted});
   return {maximum, shifted, exponentials, b.Reduce(ReduceOp::kSum, exponentials, dims, true)};

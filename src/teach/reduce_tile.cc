@@ -34,8 +34,8 @@ void TileReductions::Write(PrimId id, Lines* lines) {
                            prim.reduce == ReduceOp::kArgMax ? "argmax" : "argmin", tile, axis,
                            IsAlongM(prim) ? "pid_m * BLOCK_M" : "pid_n * BLOCK_N"));
   } else {
-    const char* op = prim.reduce == ReduceOp::kSum ? "sum" : prim.reduce == ReduceOp::kMax ? "max" : "min";
-    lines->Add(fmt::format("{} = tl.{}({}, {})", name, op, tile, axis));
+    lines->Add(fmt::format("{} = {}", name,
+                           ReducedText(prim.reduce, prim.compute[0], tile, IsAlongM(prim) ? 0 : 1, true)));
   }
   const std::string& other = MaskOf(IsAlongM(prim) ? AxisKind::kN : AxisKind::kM);
   lines->Add(fmt::format("tl.store({} + {}, {}{})", code_.Pointer(id), PlaceOf(prim), name,

@@ -104,7 +104,7 @@ class TileReducer {
   bool IsPlainReduction(PrimId reduce, PrimId of) const {
     const Prim& prim = graph_[reduce];
     const bool known =
-        prim.reduce == ReduceOp::kSum || prim.reduce == ReduceOp::kMax || prim.reduce == ReduceOp::kMin;
+        prim.reduce != ReduceOp::kProd && !LooksForPlace(prim.reduce);
     return prim.kind == PrimKind::kReduce && known && IsFloating(prim.dtype) &&
            ReadAlike(prim.operands[0], graph_.Whole(of));
   }
@@ -152,7 +152,7 @@ class TileReducer {
   // That `reader`, a maximum of the value, belongs to; the prims that read the value for it are `covered`.
   std::optional<LogSumExp> LogSumExpOf(PrimId id, PrimId reader, std::vector<PrimId>* covered) const {
     const Prim& maximum = graph_[reader];
-    if (maximum.kind != PrimKind::kReduce || maximum.reduce != ReduceOp::kMax ||
+    if (maximum.kind != PrimKind::kReduce || maximum.reduce != ReduceOp::kLargest ||
         maximum.origin != "logsumexp" || !ReadAlike(maximum.operands[0], graph_.Whole(id)))
       return std::nullopt;
     LogSumExp parts{.maximum = reader};
@@ -224,7 +224,7 @@ class TileReducer {
       Prim value = InTile(reduce, r);
       const bool largest = r.op == ReduceOp::kArgMax;
       value.name = largest ? "maximum" : "minimum";
-      value.reduce = largest ? ReduceOp::kMax : ReduceOp::kMin;
+      value.reduce = largest ? ReduceOp::kLargest : ReduceOp::kSmallest;
       value.dtype = value.held = reduce.compute[0];
       const PrimId values = out_.Add(std::move(value));
       Prim tile = reduce;
