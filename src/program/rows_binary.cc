@@ -51,7 +51,7 @@ std::vector<OpRow> BinaryRows() {
                 .specs = "self: unrounded; other: nonzero, one of 2 | 1.5; rounding_mode: one of 'floor' | "
                          "'trunc'",
                 .cases = {{"rounding_mode=None", "{self} / {other}"},
-                          {"rounding_mode='floor'", "tl.floor({self} / {other})"},
+                          {"rounding_mode='floor'", "floored_quotient({self}, {other})"},
                           {"", "libdevice.trunc({self} / {other})"}}},
                {.name = "pow",
                 .schemas = {"pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
@@ -129,7 +129,7 @@ std::vector<OpRow> BinaryRows() {
                 .flops = {FlopCount::kResults, 4},
                 .torch = "torch.remainder",
                 .specs = "self: unrounded; other: nonzero, one of 1.5 | 2",
-                .cases = {{"", "{self} - {other} * tl.floor({self} / {other})"}}},
+                .cases = {{"", "floored_remainder({self}, {other})"}}},
                {.name = "eq",
                 .schemas = {"eq.Scalar(Tensor self, Scalar other) -> Tensor",
                             "eq.Tensor(Tensor self, Tensor other) -> Tensor"},

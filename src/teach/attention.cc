@@ -124,7 +124,8 @@ class Finder {
     if (!e || !e->IsBinary("-")) return false;
     auto x = Operand(*shifted, e->in[0]), maximum = Operand(*shifted, e->in[1]);
     if (!x || !maximum || x->prim < 0) return false;
-    if (!IsOfRow(ReduceOp::kLargest, *maximum, *x, columns) && !IsOfRow(ReduceOp::kMax, *maximum, *x, columns))
+    if (!IsOfRow(ReduceOp::kLargest, *maximum, *x, columns) &&
+        !IsOfRow(ReduceOp::kMax, *maximum, *x, columns))
       return false;
     if (checked && checked->prim != maximum->prim) return false;
     found->gone.insert(found->gone.end(), {exponentials->prim, sum->prim, shifted->prim, maximum->prim});

@@ -43,6 +43,11 @@ std::string_view ReduceName(ReduceOp op) {
   return "";
 }
 
+// That take numbers for float32.
+bool CallsFunctions(std::string_view expr) {
+  return expr.find("libdevice.") != std::string_view::npos || expr.find("floored_") != std::string_view::npos;
+}
+
 // Index along a dimension of one element: a number where the expression takes one. A number has no methods,
 // and an expression of numbers alone would be none of Triton's.
 std::string WithNumbers(std::string expr, const std::vector<Value>& in) {
@@ -150,7 +155,7 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
                        : number && (filled.count(name) > 0 || (compute && IsFloating(*compute)))
                            ? PythonLiteral(Arg{*number})
                            : PythonLiteral(arg);
-    if (number && at == params.end() && expr.find("libdevice.") != std::string::npos &&
+    if (number && at == params.end() && CallsFunctions(expr) &&
         (compute ? *compute : ComputeDtype(values[0].dtype)) == Dtype::kFloat64)
       text = fmt::format("tl.full([], {}, tl.float64)", text);  // by itself it would be a float32 there
     expr = ReplaceAll(expr, "{" + name + "}", text);

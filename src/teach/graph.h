@@ -48,9 +48,9 @@ enum class PrimKind {
 
 inline constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
 
-// kMax and kMin are NaN where an element is, as PyTorch's are; kLargest and kSmallest are of the elements that
-// are numbers. The last two of scans alone; kSort, the smallest first, of lines that a program holds, whose
-// elements differ.
+// kMax and kMin are NaN where an element is, as PyTorch's are; kLargest and kSmallest are of the elements
+// that are numbers. The last two of scans alone; kSort, the smallest first, of lines that a program holds,
+// whose elements differ.
 enum class ReduceOp { kSum, kMax, kMin, kLargest, kSmallest, kProd, kArgMax, kArgMin, kLogSumExp, kSort };
 
 struct Prim {

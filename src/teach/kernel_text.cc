@@ -117,6 +117,21 @@ std::string SumOfExponentials(std::string_view a, std::string_view b) {
       a, b);
 }
 
+// As PyTorch computes them: a quotient that is rounded up to a whole number must not count as one.
+constexpr std::string_view kRemainder = R"(
+
+@triton.jit
+def floored_remainder(a, b):
+    rest = libdevice.fmod(a, b)
+    return tl.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+)";
+constexpr std::string_view kFloorDivide = R"(
+
+@triton.jit
+def floored_quotient(a, b):
+    return tl.where(b == 0, a / b, libdevice.nearbyint((a - floored_remainder(a, b)) / b))
+)";
+
 std::string CombineFunctions(const std::string& kernels) {
   std::string text;
   auto add = [&](const std::string& name, const std::string& parameters, const std::string& result) {
@@ -125,6 +140,9 @@ std::string CombineFunctions(const std::string& kernels) {
       return;
     text += fmt::format("\n\n@triton.jit\ndef {}({}):\n    return {}\n", name, parameters, result);
   };
+  const bool divides = kernels.find("floored_quotient(") != std::string::npos;
+  if (divides || kernels.find("floored_remainder(") != std::string::npos) text += kRemainder;
+  if (divides) text += kFloorDivide;
   add("multiply", "a, b", "a * b");
   add("multiply_keeping_zero", "a, b", ProductKeepingZero("a", "b"));
   add("add_exponentials", "a, b", SumOfExponentials("a", "b"));

@@ -29,7 +29,8 @@ std::string ProductKeepingZero(std::string_view a, std::string_view b);
 // log(exp(a) + exp(b)), which overflows where that does, and is a where b is -inf.
 std::string SumOfExponentials(std::string_view a, std::string_view b);
 
-// Those that kernels of this text combine elements with: "multiply(a, b)" and so on, decorated.
+// Those that kernels of this text combine elements with: "multiply(a, b)", "floored_remainder(a, b)" and so
+// on, decorated.
 std::string CombineFunctions(const std::string& kernels);
 
 // What a reduction starts from; elements outside the row count as this.
@@ -38,8 +39,8 @@ std::string Neutral(ReduceOp op, Dtype dtype);
 // Whether it is NaN where an element is and Triton's own maximum and minimum would not be.
 bool KeepsNan(ReduceOp op, Dtype dtype);
 
-// Both REQUIRE a reduction that looks for no place; `dtype` is the elements'. The reduction of a tile along an
-// axis, and the statement that a loop takes one more element in by.
+// Both REQUIRE a reduction that looks for no place; `dtype` is the elements'. The reduction of a tile along
+// an axis, and the statement that a loop takes one more element in by.
 std::string ReducedText(ReduceOp op, Dtype dtype, std::string_view tile, int axis, bool keep_dims);
 std::string TakesIn(ReduceOp op, Dtype dtype, std::string_view total, std::string_view element);
 

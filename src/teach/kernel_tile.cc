@@ -121,8 +121,8 @@ class TileWriter {
     const std::string name = code_.NameOf(id);
     lines_.Add(fmt::format("{} = tl.full((ROWS, BLOCK), {}, dtype={})", name,
                            Neutral(prim.reduce, prim.compute[0]), TritonDtype(prim.compute[0])));
-    inner->Add(TakesIn(prim.reduce, prim.compute[0], name,
-                       code_.Read(prim.operands[0], false, prim.compute[0])));
+    inner->Add(
+        TakesIn(prim.reduce, prim.compute[0], name, code_.Read(prim.operands[0], false, prim.compute[0])));
     return name;
   }
 

@@ -103,8 +103,7 @@ class TileReducer {
 
   bool IsPlainReduction(PrimId reduce, PrimId of) const {
     const Prim& prim = graph_[reduce];
-    const bool known =
-        prim.reduce != ReduceOp::kProd && !LooksForPlace(prim.reduce);
+    const bool known = prim.reduce != ReduceOp::kProd && !LooksForPlace(prim.reduce);
     return prim.kind == PrimKind::kReduce && known && IsFloating(prim.dtype) &&
            ReadAlike(prim.operands[0], graph_.Whole(of));
   }
