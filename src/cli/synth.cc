@@ -52,7 +52,8 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
       ->check(CLI::Range(0.0, 1.0));
   app->add_option("--as-modules", s.sketch.as_modules,
                   "how often a call is as real modules have it: other overloads, numbers for operands, any\n"
-                  "real number, integers by default or larger than in the catalogue, square windows")
+                  "real number, integers by default or larger than in the catalogue, square windows\n"
+                  "and images")
       ->check(CLI::Range(0.0, 1.0));
   app->add_option("--broadcast", s.sketch.broadcast, "how often sizes of operands may differ and broadcast")
       ->check(CLI::Range(0.0, 1.0));

@@ -32,7 +32,8 @@ class StepDrawer {
     step_.equal_sizes = !random_.Chance(options_.broadcast);
     if (drawn && AddStep(&sketch_, std::move(step_), free_, options_.max_rank + 1).empty()) {
       if (AsModule()) Widen(&sketch_.steps.back().shapes);
-      if (AsModule()) MakeSquare(&sketch_.steps.back().shapes);
+      if (AsModule()) MakeWindowsSquare(&sketch_.steps.back().shapes);
+      if (AsModule()) MakeImagesSquare(&sketch_.steps.back().shapes);
       return true;
     }
     sketch_.tensors.resize(tensors);
@@ -235,7 +236,7 @@ class StepDrawer {
   }
 
   // Windows that are the same in all their dimensions.
-  static void MakeSquare(ShapeSystem* shapes) {
+  static void MakeWindowsSquare(ShapeSystem* shapes) {
     auto numbers = [](const Relation& relation) -> std::vector<Term> {
       if (const auto* w = std::get_if<relation::Window>(&relation))
         return {w->kernel, w->stride, w->padding, w->dilation};
@@ -254,6 +255,15 @@ class StepDrawer {
         if (!first[i].known() && !terms[i].known())
           shapes->relations.push_back(relation::Equal{first[i], terms[i]});
       }
+    }
+  }
+
+  // Images and volumes that are as high and as deep as they are wide.
+  static void MakeImagesSquare(ShapeSystem* shapes) {
+    constexpr size_t kFirst = 2;  // behind batch and channels
+    for (const Terms& sizes : shapes->operands) {
+      for (size_t i = kFirst + 1; i < sizes.size(); ++i)
+        shapes->relations.push_back(relation::Equal{sizes[kFirst], sizes[i]});
     }
   }
 

@@ -100,6 +100,23 @@ TEST(Sampler, WindowsAsModulesHaveThemAreWiderAndSquare) {
   }
 }
 
+TEST(Sampler, ImagesAsModulesHaveThemAreAsHighAsWide) {
+  for (const double share : {0.0, 0.5}) {
+    SamplerOptions options = Options(1, "max_pool2d");
+    options.sketch.as_modules = share;
+    Sampler sampler(options);
+    int images = 0, square = 0;
+    for (int i = 0; i < 300; ++i) {
+      const std::vector<int64_t> sizes = sampler.Next().sized.program.nodes[0].results[0].sizes;
+      if (sizes.size() < 4) continue;  // without a batch
+      ++images;
+      square += sizes[2] == sizes[3];
+    }
+    EXPECT_GT(images, 100);
+    EXPECT_EQ(3 * square > images, share > 0) << square << " of " << images;
+  }
+}
+
 TEST(Sampler, CallsAsModulesHaveThem) {
   auto any = [](const std::set<std::string>& calls, const std::string& regex) {
     return std::ranges::any_of(

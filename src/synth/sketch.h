@@ -77,7 +77,7 @@ struct SketchOptions {
   // How often a call is as modules have it, each of these apart: it is of any overload, an operand that may
   // be a number is one, a real argument is any number of the size of one that is listed, integers and axes
   // keep their default, a step's integers go beyond what is listed (groups to any size, others to thrice its
-  // end), windows are square.
+  // end), windows are square, images as high as wide.
   double as_modules = 0;
   bool jumps = false;  // operators whose results jump may take values that were rounded
 };
