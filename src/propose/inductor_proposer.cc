@@ -84,7 +84,7 @@ std::vector<Candidate> InductorProposer::Propose(const ProposeRequest& request) 
 }
 
 std::vector<std::string> InductorProposer::TakeRemarks() {
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks = Proposer::TakeRemarks();
   for (const auto& [reason, count] : reasons_)
     remarks.push_back(fmt::format("inductor: no candidate for {}: {}",
                                   count == 1 ? "one program" : fmt::format("{} programs", count), reason));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/fp32_precision.h"
 #include "plan/plan.h"
 #include "program/program.h"
@@ -89,7 +90,14 @@ class Proposer {
     if (begun_.empty()) return std::nullopt;
     auto [id, request] = std::move(begun_.front());
     begun_.pop_front();
-    return Proposal{std::move(id), Propose(request)};
+    Proposal proposal{std::move(id)};
+    try {
+      proposal.candidates = Propose(request);
+    } catch (const InternalError& error) {  // in one program, which must not end a batch of many
+      faults_.push_back(
+          fmt::format("{}: no answer to a program, by a fault of Tritogen: {}", name(), error.what()));
+    }
+    return proposal;
   }
   // What became of a piece of a request that was begun.
   virtual void PieceJudged(std::string_view /*id*/, int64_t /*piece*/, bool /*passed*/) {}
@@ -102,12 +110,13 @@ class Proposer {
   // then says nothing about the program.
   virtual bool failed() const { return false; }
   // What went wrong since the last call, a line each: "remote: 2 of 8 samples failed: …".
-  virtual std::vector<std::string> TakeRemarks() { return {}; }
+  virtual std::vector<std::string> TakeRemarks() { return std::exchange(faults_, {}); }
   // The model behind it, for questions other than for candidates; null where there is none.
   virtual class ChatModel* chat() { return nullptr; }
 
  private:
   std::deque<std::pair<std::string, ProposeRequest>> begun_;
+  std::vector<std::string> faults_;
 };
 
 }  // namespace tritogen

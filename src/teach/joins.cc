@@ -108,7 +108,10 @@ std::optional<Turn> TurnOfReads(const Graph& graph, const Readers& readers, Prim
     if (view.prim < 0 || group.per_row.count(view.prim) == 0) continue;
     const auto turned = group.turned.find(view.prim);
     if (turned != group.turned.end()) {
-      const auto divides = [&](const View& read) { return Reshape(read, turned->second.sizes).has_value(); };
+      const std::vector<int64_t>& sizes = turned->second.sizes;
+      const auto divides = [&](const View& read) {
+        return read.numel() == Product(sizes) && Reshape(read, sizes).has_value();
+      };
       if (std::ranges::all_of(prim.operands, divides)) return turned->second;
       continue;
     }

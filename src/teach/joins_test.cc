@@ -93,5 +93,19 @@ TEST(Joins, AKernelStoresNothingThatItsReaderMakesOfTheRest) {
   EXPECT_EQ(groups[0].stores.size(), 1u);
 }
 
+// The sorted lines of a product that is stored in another order have other numbers of elements than it.
+TEST(Joins, WhatIsSortedOfATurnedProductHasAnswers) {
+  Maker m;
+  const std::vector<int64_t> sizes = {3, 384, 70, 9};
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {3, 512, 64, 3}),
+         w = m.Leaf(NodeKind::kInput, "w", {512, 192, 7, 2});
+  NodeId product = m.Op("aten::convolution",
+                        {Ref(x), Ref(w), Arg{}, Ints({1, 3}), Ints({0, 0}), Ints({1, 2}), Arg{true},
+                         Ints({0, 0}), Arg{int64_t{2}}},
+                        sizes);
+  const Program program = m.Finish(m.Op("aten::argsort", {Ref(product)}, sizes, Dtype::kInt64));
+  EXPECT_GT(Teach({.program = &program, .is_function = true, .strict = true}).size(), 1u);
+}
+
 }  // namespace
 }  // namespace tritogen::teach
