@@ -55,6 +55,7 @@ class ReplayEngine {
         action;                   // at::Tensor: a constant's value
     std::vector<bool> in_place;   // ATen: for each result, whether it is one of the arguments
     std::vector<TensorId> dying;  // not needed after this step
+    bool in_run = false;          // a step of a call
   };
 
   std::vector<MadeReady> MakeReady(Phase phase) const;

@@ -2,6 +2,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "verify/test_sketch.h"
 
 namespace tritogen {
@@ -56,6 +58,27 @@ TEST(ReplayLimitsTest, ResultsMustBeWhatThePlanSays) {
   ReplayFailure dtype = FailureOf("aten::eq.Scalar", {"x", 1});
   EXPECT_EQ(dtype.message, "aten::eq.Scalar gave bool[2, 3], the Plan says float32[2, 3]");
   EXPECT_EQ(FailureOf("aten::max.dim", {"x", 0}).message, "aten::max.dim gave 2 tensors, the Plan says 1");
+}
+
+// log_sigmoid_forward's second result is empty on a GPU, whatever a Plan that was recorded elsewhere says.
+TEST(ReplayLimitsTest, AResultThatNobodyReadsMayHaveAnotherShape) {
+  for (const bool is_read : {false, true}) {
+    Sketch sketch;
+    const int x = sketch.Input("float32", {2, 3}, {3, 1});
+    const int y = sketch.Tensor("float32", {2, 3}, {3, 1});
+    const int buffer = sketch.Tensor("float32", {0}, {1});
+    sketch.Step("run", "aten::log_sigmoid_forward", json::array({T(x)}), {y, buffer});
+    sketch.Output(y);
+    if (is_read) sketch.Output(buffer);
+    TensorList outputs;
+    const auto failure = RunOnce(sketch.Build(), {at::zeros({2, 3})}, &outputs);
+    ASSERT_EQ(failure.has_value(), is_read);
+    if (is_read) {
+      EXPECT_EQ(failure->message, "aten::log_sigmoid_forward gave float32[2, 3], the Plan says float32[0]");
+    } else {
+      EXPECT_TRUE(at::allclose(outputs[0], at::full({2, 3}, -std::log(2.0))));
+    }
+  }
 }
 
 TEST(ReplayLimitsTest, ViewsStayInsideTheirStorage) {
