@@ -12,6 +12,7 @@
 #include "verify/device_errors.h"
 #include "verify/gpu.h"
 #include "verify/timed_plan.h"
+#include "verify/unavoidable_reads.h"
 #include "verify/work.h"
 
 namespace tritogen {
@@ -196,14 +197,14 @@ class Stopwatch {
     return bytes;
   }
 
-  // Reads that no program can avoid: inputs that visibly reach an output, from a cold L2. Of what is written,
-  // an L2 full may still lie there; and who says that another program needs as many operations.
+  // Reads that no program can avoid: of inputs that visibly reach an output, from a cold L2. Of what is
+  // written, an L2 full may still lie there; and who says that another program needs as many operations.
   double UnavoidableBytes() const {
     double read = 0, written = 0;
     const std::vector<TensorId> inputs = TensorLeaves(task_.plan.inputs);
     for (const int leaf : task_.sensitive_inputs) {
       // Of one that is written, most may stay as it is.
-      if (!task_.mutates_input[leaf]) read += Bytes(inputs[leaf]);
+      if (!task_.mutates_input[leaf]) read += UnavoidableReads(task_.plan, task_.flow, inputs[leaf]);
     }
     for (TensorId id : Returned()) written += Bytes(id);
     const auto l2 = static_cast<double>(Gpu::Current()->info().l2_bytes);

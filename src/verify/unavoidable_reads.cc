@@ -1,0 +1,98 @@
+#include "verify/unavoidable_reads.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "plan/visit.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+// Different elements that a tensor shows, at most: one of an expanded dimension, no more than lie in its
+// span.
+int64_t Distinct(const TensorMeta& meta) {
+  if (meta.numel() == 0) return 0;
+  int64_t elements = 1, span = 1;
+  for (size_t i = 0; i < meta.sizes.size(); ++i) {
+    if (meta.strides[i] == 0) continue;
+    elements *= meta.sizes[i];
+    span += (meta.sizes[i] - 1) * meta.strides[i];
+  }
+  return std::min(elements, span);
+}
+
+// Of their first argument these are taken to read at most as many elements as they give, though those that
+// interpolate read a few for each.
+bool Samples(std::string_view base) {
+  constexpr std::array<std::string_view, 10> kOps = {
+      "aten::index", "aten::index_select", "aten::gather",         "aten::embedding",
+      "aten::take",  "aten::trace",        "aten::take_along_dim", "aten::constant_pad_nd",
+      "aten::pad",   "aten::_unsafe_index"};
+  return OneOf(base, kOps) || base.starts_with("aten::upsample_") || base.starts_with("aten::_upsample_") ||
+         base.starts_with("aten::grid_sampler") || base.starts_with("aten::max_unpool");
+}
+
+// Elements of an argument that the call reads, at most.
+int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
+  const std::string_view base = WithoutOverload(step.op);
+  const int64_t all = Distinct(plan.tensors[id]);
+  auto elements = [&](const Value* value) {
+    const auto* tensor = value == nullptr ? nullptr : std::get_if<TensorRef>(&value->v);
+    return tensor == nullptr ? all : std::min(all, plan.tensors[tensor->id].numel());
+  };
+  auto is = [&](const Value* value) { return value != nullptr && value->v == Value{TensorRef{id}}.v; };
+  if (Samples(base) && !step.args.empty() && is(&step.args[0]) && !step.outs.empty() &&
+      step.outs[0] != kNoTensor)
+    return std::min(all, plan.tensors[step.outs[0]].numel());
+  if (base.starts_with("aten::scatter") && is(FindArgument(step, "src")))
+    return elements(FindArgument(step, "index"));
+  return all;
+}
+
+// The call gives its argument's elements, or a function of each, in as many places of new memory.
+bool Maps(const Plan& plan, const AtenStep& step, TensorId id) {
+  if (KindOf(plan, step) != OpKind::kLayout && !TraitsOf(step.op).pointwise) return false;
+  if (!WrittenArguments(step).empty() || step.outs.size() != 1 || step.outs[0] == kNoTensor) return false;
+  const TensorMeta& meta = plan.tensors[id];
+  return Distinct(meta) == meta.numel() && plan.tensors[step.outs[0]].numel() == meta.numel();
+}
+
+}  // namespace
+
+double UnavoidableReads(const Plan& plan, const Flow& flow, TensorId input) {
+  const TensorMeta& whole = plan.tensors[input];
+  auto size = [&](TensorId id) { return static_cast<double>(DtypeSize(plan.tensors[id].dtype)); };
+  // Storages that hold the input or a map of it, and how many of its bytes one byte there stands for.
+  std::map<StorageId, double> scale = {{whole.storage, 1.0}};
+  double most = 0;
+  auto read = [&](TensorId id, int64_t elements) {
+    const auto known = scale.find(plan.tensors[id].storage);
+    if (known != scale.end()) most = std::max(most, static_cast<double>(elements) * size(id) * known->second);
+  };
+  for (size_t i = 0; i < plan.run.size(); ++i) {
+    if (!flow.run[i]) continue;
+    const auto* step = std::get_if<AtenStep>(&plan.run[i]);
+    if (step == nullptr) {
+      ForEachUse(plan.run[i], [&](TensorId id) { read(id, Distinct(plan.tensors[id])); });
+      continue;
+    }
+    if (KindOf(plan, *step) == OpKind::kView) continue;
+    for (const TensorId id : ReadArguments(*step)) {
+      const auto known = scale.find(plan.tensors[id].storage);
+      if (known == scale.end()) continue;
+      if (Maps(plan, *step, id)) {
+        const TensorId out = step->outs[0];
+        if (plan.tensors[out].storage != known->first)  // else it is a view after all
+          scale.emplace(plan.tensors[out].storage, known->second * size(id) / size(out));
+      } else {
+        read(id, ReadBy(plan, *step, id));
+      }
+    }
+  }
+  ForEachTensor(plan.outputs, [&](TensorId id) { read(id, Distinct(plan.tensors[id])); });
+  return std::min(most, static_cast<double>(whole.numel()) * size(input));
+}
+
+}  // namespace tritogen
