@@ -33,9 +33,7 @@ void ForEachPlace(const TensorMeta& meta, const F& f) {
 // The bytes that a tensor spans, from the first to behind the last.
 std::pair<int64_t, int64_t> SpanOf(const TensorMeta& meta) {
   const auto size = static_cast<int64_t>(DtypeSize(meta.dtype));
-  int64_t last = meta.offset;
-  for (size_t i = 0; i < meta.sizes.size(); ++i) last += (meta.sizes[i] - 1) * meta.strides[i];
-  return {meta.offset * size, (last + 1) * size};
+  return {meta.offset * size, (meta.offset + meta.Span()) * size};
 }
 
 }  // namespace
@@ -44,6 +42,13 @@ int64_t TensorMeta::numel() const {
   int64_t count = 1;
   for (int64_t size : sizes) count *= size;
   return count;
+}
+
+int64_t TensorMeta::Span() const {
+  if (numel() == 0) return 0;
+  int64_t span = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) span += (sizes[i] - 1) * strides[i];
+  return span;
 }
 
 bool TensorMeta::HoldsEachElement() const {

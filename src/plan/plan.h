@@ -28,6 +28,8 @@ struct TensorMeta {
   bool on_cuda = true;           // the device that the program believed in
 
   int64_t numel() const;
+  // Elements from the first to behind the last, where none is skipped; 0 without elements.
+  int64_t Span() const;
   // No two elements share memory, as those of an expanded tensor do. False for some that interleave, too.
   bool HoldsEachElement() const;
   // Some element of one lies where one of the other does.

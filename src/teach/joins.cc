@@ -109,10 +109,9 @@ std::optional<Turn> TurnOfReads(const Graph& graph, const Readers& readers, Prim
     const auto turned = group.turned.find(view.prim);
     if (turned != group.turned.end()) {
       const std::vector<int64_t>& sizes = turned->second.sizes;
-      const auto divides = [&](const View& read) {
-        return read.numel() == Product(sizes) && Reshape(read, sizes).has_value();
-      };
-      if (std::ranges::all_of(prim.operands, divides)) return turned->second;
+      const auto divides = [&](const View& read) { return Reshape(read, sizes).has_value(); };
+      if (Product(prim.sizes) == Product(sizes) && std::ranges::all_of(prim.operands, divides))
+        return turned->second;
       continue;
     }
     if (!(prim.once || stored) || IsRowMajor(view)) continue;

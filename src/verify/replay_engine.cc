@@ -89,21 +89,20 @@ std::vector<ReplayEngine::MadeReady> ReplayEngine::MakeReady(Phase phase) const 
   const std::vector<Step>& steps = StepsOf(plan_, phase);
   std::vector<MadeReady> ready;
   ready.reserve(steps.size());
-  for (const Step& step : steps) {
-    ready.push_back(MakeReady(step));
-    ready.back().in_run = phase == Phase::kRun;
-  }
+  for (const Step& step : steps) ready.push_back(MakeReady(step));
   auto lifetimes = TensorLifetimes(plan_, phase);
   for (size_t id = 0; id < lifetimes.size(); ++id) {
-    int death = lifetimes[id].death;
-    if (death >= 0 && death < static_cast<int>(steps.size()))
-      ready[death].dying.push_back(static_cast<TensorId>(id));
+    const auto [birth, death] = lifetimes[id];
+    if (death < 0 || death >= static_cast<int>(steps.size())) continue;
+    ready[death].dying.push_back(static_cast<TensorId>(id));
+    // Others than a call's may still be bound.
+    if (birth == death && phase == Phase::kRun) ready[death].unread.push_back(static_cast<TensorId>(id));
   }
   return ready;
 }
 
 ReplayEngine::MadeReady ReplayEngine::MakeReady(const Step& step) const {
-  MadeReady ready{&step, ReplayFailure{}, {}, {}, false};
+  MadeReady ready{&step, ReplayFailure{}, {}, {}, {}};
   try {
     if (const auto* aten = std::get_if<AtenStep>(&step)) {
       std::unordered_set<TensorId> used;
@@ -244,9 +243,10 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
       continue;
     }
     if (!results[i].defined()) FailReplay(Failure::kInfraError, step.line, "{} gave no tensor", step.op);
-    // What nobody reads may have another shape, as log_sigmoid_forward's buffer, which is empty on a GPU.
-    const bool unread = ready.in_run && std::ranges::find(ready.dying, id) != ready.dying.end();
-    if (unread && results[i].sizes() != at::IntArrayRef(plan_.tensors[id].sizes)) continue;
+    // log_sigmoid_forward's buffer, say, which is empty on a GPU.
+    if (results[i].sizes() != at::IntArrayRef(plan_.tensors[id].sizes) &&
+        std::ranges::count(ready.unread, id) > 0)
+      continue;
     Store(id, std::move(results[i]), step.op, step.line);
     const bool poison = options_.check_memory || !options_.on_gpu;
     if (poison && call.returns_undefined_memory()) undefined_.Born(slots_[id]);

@@ -52,10 +52,10 @@ class ReplayEngine {
   struct MadeReady {
     const Step* step;
     std::variant<ReplayFailure, AtenCall, at::Tensor, std::unique_ptr<LaunchCall>>
-        action;                   // at::Tensor: a constant's value
-    std::vector<bool> in_place;   // ATen: for each result, whether it is one of the arguments
-    std::vector<TensorId> dying;  // not needed after this step
-    bool in_run = false;          // a step of a call
+        action;                    // at::Tensor: a constant's value
+    std::vector<bool> in_place;    // ATen: for each result, whether it is one of the arguments
+    std::vector<TensorId> dying;   // not needed after this step
+    std::vector<TensorId> unread;  // of a call: results that nothing reads, which may have another shape
   };
 
   std::vector<MadeReady> MakeReady(Phase phase) const;

@@ -13,14 +13,10 @@ namespace {
 // Different elements that a tensor shows, at most: one of an expanded dimension, no more than lie in its
 // span.
 int64_t Distinct(const TensorMeta& meta) {
-  if (meta.numel() == 0) return 0;
-  int64_t elements = 1, span = 1;
-  for (size_t i = 0; i < meta.sizes.size(); ++i) {
-    if (meta.strides[i] == 0) continue;
-    elements *= meta.sizes[i];
-    span += (meta.sizes[i] - 1) * meta.strides[i];
-  }
-  return std::min(elements, span);
+  int64_t elements = 1;
+  for (size_t i = 0; i < meta.sizes.size(); ++i)
+    if (meta.strides[i] != 0) elements *= meta.sizes[i];
+  return std::min(elements, meta.Span());
 }
 
 // Of their first argument these are taken to read at most as many elements as they give, though those that
@@ -38,16 +34,15 @@ bool Samples(std::string_view base) {
 int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
   const std::string_view base = WithoutOverload(step.op);
   const int64_t all = Distinct(plan.tensors[id]);
-  auto elements = [&](const Value* value) {
-    const auto* tensor = value == nullptr ? nullptr : std::get_if<TensorRef>(&value->v);
-    return tensor == nullptr ? all : std::min(all, plan.tensors[tensor->id].numel());
-  };
   auto is = [&](const Value* value) { return value != nullptr && value->v == Value{TensorRef{id}}.v; };
   if (Samples(base) && !step.args.empty() && is(&step.args[0]) && !step.outs.empty() &&
       step.outs[0] != kNoTensor)
     return std::min(all, plan.tensors[step.outs[0]].numel());
-  if (base.starts_with("aten::scatter") && is(FindArgument(step, "src")))
-    return elements(FindArgument(step, "index"));
+  if (base.starts_with("aten::scatter") && is(FindArgument(step, "src"))) {
+    const Value* index = FindArgument(step, "index");
+    const auto* places = index == nullptr ? nullptr : std::get_if<TensorRef>(&index->v);
+    if (places != nullptr) return std::min(all, plan.tensors[places->id].numel());
+  }
   return all;
 }
 
