@@ -192,6 +192,47 @@ void CheckFrames(const c10::FunctionSchema& schema, const torch::jit::Stack& sta
   Require(frames.sizes() == at::IntArrayRef(sizes), "the frames are not those of such a tensor");
 }
 
+void CheckProbabilities(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const at::Tensor x = Named(schema, stack).tensor("self");
+  Require(x.ge(0).logical_and(x.le(1)).all().item<bool>(), "probabilities lie between 0 and 1");
+}
+
+// Integers of `index` from `least` to below `size`.
+void RequireWithin(const at::Tensor& index, int64_t least, int64_t size) {
+  if (!index.defined() || !at::isIntegralType(index.scalar_type(), /*includeBool=*/false)) return;
+  const bool within = index.ge(least).logical_and(index.lt(size)).all().item<bool>();
+  Require(within, fmt::format("an index is not within the {} elements of its dimension", size));
+}
+
+void CheckIndex(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const Named arguments(schema, stack);
+  const at::Tensor self = arguments.tensor("self");
+  const int64_t dim = arguments["dim"].isInt() ? arguments["dim"].toInt() : 0;
+  if (self.dim() == 0 || dim < -self.dim() || dim >= self.dim()) return;
+  RequireWithin(arguments.tensor("index"), 0, self.size(dim));
+}
+
+void CheckEmbedding(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const Named arguments(schema, stack);
+  RequireWithin(arguments.tensor("indices"), 0, arguments.tensor("weight").size(0));
+}
+
+// A list of indices, one a dimension, some of which are missing.
+void CheckIndices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const Named arguments(schema, stack);
+  const at::Tensor self = arguments.tensor("self");
+  const c10::List<c10::IValue> indices = arguments["indices"].toList();
+  int64_t dim = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const c10::IValue value = indices.get(i);
+    const at::Tensor index = value.isTensor() ? value.toTensor() : at::Tensor();
+    const bool mask = index.defined() && !at::isIntegralType(index.scalar_type(), /*includeBool=*/false);
+    if (mask) return;  // as many dimensions as it has
+    if (dim < self.dim()) RequireWithin(index, -self.size(dim), self.size(dim));
+    ++dim;
+  }
+}
+
 }  // namespace
 
 BoundsCheck BoundsCheckOf(std::string_view op) {
@@ -215,6 +256,20 @@ BoundsCheck BoundsCheckOf(std::string_view op) {
   if (found != kChecks.end()) return found->second;
   const bool channels = op.find("batch_norm") != op.npos || op.find("instance_norm") != op.npos;
   return channels ? CheckChannels : nullptr;
+}
+
+BoundsCheck TrapCheckOf(std::string_view op) {
+  static const std::unordered_map<std::string_view, BoundsCheck> kChecks = {
+      {"aten::_unsafe_index", CheckIndices}, {"aten::binary_cross_entropy", CheckProbabilities},
+      {"aten::embedding", CheckEmbedding},   {"aten::gather", CheckIndex},
+      {"aten::index", CheckIndices},         {"aten::index_add", CheckIndex},
+      {"aten::index_copy", CheckIndex},      {"aten::index_fill", CheckIndex},
+      {"aten::index_put", CheckIndices},     {"aten::index_put_", CheckIndices},
+      {"aten::index_select", CheckIndex},    {"aten::scatter", CheckIndex},
+      {"aten::scatter_add", CheckIndex},     {"aten::scatter_reduce", CheckIndex},
+  };
+  const auto found = kChecks.find(op);
+  return found == kChecks.end() ? nullptr : found->second;
 }
 
 }  // namespace tritogen

@@ -15,13 +15,13 @@ namespace {
 using Values = torch::jit::Stack;
 
 // By position; the rest as the schema has it.
-bool Fits(const std::string& op, const char* overload, Values values) {
+bool Fits(const std::string& op, const char* overload, Values values, BoundsCheck check = nullptr) {
   const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.c_str(), overload);
   const auto& arguments = handle.schema().arguments();
   for (size_t i = values.size(); i < arguments.size(); ++i)
     values.push_back(arguments[i].default_value().value_or(c10::IValue()));
   try {
-    BoundsCheckOf(op)(handle.schema(), values);
+    (check != nullptr ? check : BoundsCheckOf(op))(handle.schema(), values);
     return true;
   } catch (const ArgumentError&) {
     return false;
@@ -99,6 +99,35 @@ TEST(AtenBounds, RecurrentWeightsAndStatesFitEachOther) {
 TEST(AtenBounds, NobodyIsAskedWherePytorchLooksItself) {
   EXPECT_EQ(BoundsCheckOf("aten::relu"), nullptr);
   EXPECT_EQ(BoundsCheckOf("aten::index_select"), nullptr);
+}
+
+bool FitsOnGpu(const std::string& op, const char* overload, Values values) {
+  return Fits(op, overload, std::move(values), TrapCheckOf(op));
+}
+
+TEST(AtenBounds, NumbersThatEndAGpusContextAreRefused) {
+  const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3});
+  EXPECT_TRUE(FitsOnGpu("aten::binary_cross_entropy", "", {x, y}));
+  EXPECT_FALSE(FitsOnGpu("aten::binary_cross_entropy", "", {x + 0.5, y}));
+  EXPECT_FALSE(FitsOnGpu("aten::binary_cross_entropy", "", {x / 0.0 - x / 0.0, y})) << "NaN";
+
+  const at::Tensor rows = at::tensor({0, 3, 2}), behind = rows + 1, before = rows - 1;
+  for (const at::Tensor& index : {rows, behind, before}) {
+    const bool fits = index.is_same(rows);
+    EXPECT_EQ(FitsOnGpu("aten::index_select", "", {x, 0, index}), fits);
+    EXPECT_EQ(FitsOnGpu("aten::embedding", "", {x, index}), fits);
+    EXPECT_EQ(FitsOnGpu("aten::gather", "", {x, 0, index.view({3, 1})}), fits);
+    EXPECT_EQ(FitsOnGpu("aten::scatter_add", "", {x, 0, index.view({3, 1}), y}), fits);
+  }
+  const auto indexed = [&](const at::Tensor& first, const at::Tensor& second) {
+    const c10::List<std::optional<at::Tensor>> indices({first, second});
+    return FitsOnGpu("aten::index", "Tensor", {x, indices});
+  };
+  EXPECT_TRUE(indexed(before, at::tensor({0, 1, 2}))) << "-1 is the last one";
+  EXPECT_FALSE(indexed(rows, at::tensor({0, 1, 3})));
+  EXPECT_FALSE(indexed({}, at::tensor({0, -4, 2})));
+  EXPECT_TRUE(indexed(x.select(1, 0) > 0.5, {})) << "a mask";
+  EXPECT_EQ(TrapCheckOf("aten::relu"), nullptr);
 }
 
 }  // namespace

@@ -93,8 +93,10 @@ void AtenCall::Prepare(const AtenStep& step) {
     AddArgument(*index, value, target);
     given[*index] = true;
   }
-  // What a GPU reads there is its own memory, and asking it for numbers would stop a graph's capture.
-  bounds_check_ = target_.device.is_cpu() ? BoundsCheckOf(WithoutOverload(step.op)) : nullptr;
+  // What a GPU reads beside its arguments is its own memory, but some numbers end its context. Asking for
+  // numbers would stop a graph's capture.
+  const std::string_view op = WithoutOverload(step.op);
+  bounds_check_ = target_.device.is_cpu() ? BoundsCheckOf(op) : target_.timed ? nullptr : TrapCheckOf(op);
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!given[i] && !arguments[i].default_value()) {
       throw ArgumentError(fmt::format("argument '{}' is missing", arguments[i].name()));
@@ -175,6 +177,7 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
     return widening_ == Widening::kNone ? slots[id] : Adapt(slots[id], id);
   };
   const bool quantises = target_.in_float64 && step_->op.starts_with("aten::fake_quantize_");
+  const bool probable = target_.in_float64 && step_->op == "aten::binary_cross_entropy";
   for (const Hole& hole : holes_) {
     c10::IValue& place = (*stack)[hole.argument];
     if (hole.kind == Kind::kTensor) {
@@ -182,6 +185,9 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
       // PyTorch takes no scale of float64, not even beside a tensor of it.
       if (quantises && op_.schema().arguments()[hole.argument].name() == "scale")
         place = place.toTensor().to(at::kFloat);
+      // In float64 inputs are moved, by half a unit for one, and no probability is more than 1.
+      if (probable && op_.schema().arguments()[hole.argument].name() == "self")
+        place = place.toTensor().clamp(0, 1);
     } else if (hole.kind == Kind::kTensorList) {
       c10::List<at::Tensor> list;
       for (TensorId id : hole.tensors) list.push_back(tensor_of(id));

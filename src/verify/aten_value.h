@@ -31,6 +31,7 @@ struct PreparedArgument {
 struct ReplayTarget {
   at::Device device = at::kCPU;
   bool in_float64 = false;  // floating dtypes become float64
+  bool timed = false;       // or captured: nothing may wait for a GPU
 };
 
 // Generators must be absent (the replay has its own). Throws ArgumentError.

@@ -257,6 +257,15 @@ void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor
   }
 }
 
+void KeepProbabilities(const std::vector<bool>& probabilities, std::vector<at::Tensor>* inputs) {
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    at::Tensor& x = (*inputs)[i];
+    if (!probabilities[i] || !at::isFloatingType(x.scalar_type())) continue;
+    const at::Tensor within = x.ge(0).logical_and(x.le(1));
+    x = at::empty_like(x).copy_(at::where(within, x, x - x.floor()));
+  }
+}
+
 std::optional<at::Tensor> Redraw(const at::Tensor& tensor, uint64_t seed) {
   const Random random(seed, tensor.device());
   at::Tensor changed;

@@ -47,6 +47,9 @@ std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<a
 void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor>& generated,
                  std::vector<at::Tensor>* inputs);
 
+// `probabilities` are between 0 and 1 again: of those that left, what lies behind the decimal point.
+void KeepProbabilities(const std::vector<bool>& probabilities, std::vector<at::Tensor>* inputs);
+
 // Other values for one tensor of the same kind, far enough from the old ones to matter; nothing when there
 // are none (an integer tensor with one value). Integers are permuted (those in order stay so, from the first
 // to the last), bools flipped, floats redrawn from a distribution like theirs.

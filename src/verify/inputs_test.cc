@@ -50,6 +50,22 @@ TEST(Inputs, WhatIsSearchedStaysInOrderWhereItWas) {
   }
 }
 
+TEST(Inputs, ProbabilitiesStayBetweenZeroAndOne) {
+  const std::vector<at::Tensor> in = {at::rand({8, 50}), at::rand({8, 50}).t(), at::rand({8, 50})};
+  for (const Distribution d : kAll) {
+    const auto plain = Transform(d, in, 5, 1);
+    auto kept = plain;
+    KeepProbabilities({true, true, false}, &kept);
+    for (size_t i : {0, 1}) {
+      const at::Tensor inside = plain[i].ge(0).logical_and(plain[i].le(1));
+      EXPECT_TRUE(kept[i].ge(0).logical_and(kept[i].le(1)).all().item<bool>()) << DistributionName(d);
+      EXPECT_TRUE(kept[i].eq(plain[i]).logical_or(inside.logical_not()).all().item<bool>());
+      EXPECT_EQ(kept[i].strides(), in[i].strides());
+    }
+    EXPECT_TRUE(kept[2].equal(plain[2])) << "nobody takes it for probabilities";
+  }
+}
+
 TEST(Inputs, AreTheSameForTheSameSeedAndOthersForAnother) {
   const std::vector<at::Tensor> in = {at::rand({32, 32})};
   for (const Distribution d :

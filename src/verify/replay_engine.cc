@@ -66,7 +66,8 @@ const c10::StorageImpl* const kAnyStorage =
 ReplayEngine::ReplayEngine(const Plan& plan, const ReplayOptions& options)
     : plan_(plan),
       options_(options),
-      target_{options.on_gpu ? Gpu::Current()->device() : at::kCPU, options.in_float64},
+      target_{options.on_gpu ? Gpu::Current()->device() : at::kCPU, options.in_float64,
+              options.on_gpu && !options.check_memory && !options.queue_only},
       names_(StorageNames(plan)),
       undefined_(options.order_seed, options.leftovers) {
   if (options.on_gpu) loaded_ = Gpu::Current()->Load(plan.kernels);

@@ -109,11 +109,13 @@ void Inspect(Task::Impl* task) {
   task->narrow = std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& tensor) {
     return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;
   });
-  std::set<StorageId> searched;
+  std::set<StorageId> searched, probabilities;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (const auto lines = aten == nullptr ? std::nullopt : SearchedIn(*aten))
       searched.insert(plan.tensors[*lines].storage);
+    if (const auto taken = aten == nullptr ? std::nullopt : ProbabilitiesOf(*aten))
+      probabilities.insert(plan.tensors[*taken].storage);
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
@@ -121,8 +123,10 @@ void Inspect(Task::Impl* task) {
   task->asked = AskedValuesOf(plan);
   task->moves_inside = !InnerProbes(plan).empty();
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
-  for (TensorId id : TensorLeaves(plan.inputs))
+  for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));
+    task->probabilities.push_back(probabilities.contains(plan.tensors[id].storage));
+  }
 }
 
 std::optional<TaskFailure> Generate(const Deadline& deadline, Task::Impl* task) {

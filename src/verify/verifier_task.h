@@ -145,7 +145,8 @@ struct Task::Impl {
   bool moves_inside = false;    // a second look moves more than inputs and weights (InnerProbes)
   bool lets_few_count = false;  // forward has a softmax or the like (LetsFewCount)
   std::vector<bool> searched;   // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
-  AskedValues asked;            // by tensor leaf of the inputs
+  std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
+  AskedValues asked;                // by tensor leaf of the inputs
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();

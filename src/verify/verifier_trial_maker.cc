@@ -39,6 +39,7 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
                           ? PlantAsked(task_.asked, generated, seed, wish.strength)
                           : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
   KeepInOrder(task_.searched, generated, &inputs);
+  KeepProbabilities(task_.probabilities, &inputs);
   return Trial{.distribution = wish.distribution,
                .seed = wish.seed,
                .strength = wish.strength,

@@ -167,6 +167,13 @@ std::optional<TensorId> SearchedIn(const AtenStep& step) {
   return tensor == nullptr ? std::nullopt : std::optional(tensor->id);
 }
 
+std::optional<TensorId> ProbabilitiesOf(const AtenStep& step) {
+  if (step.op != "aten::binary_cross_entropy") return std::nullopt;
+  const Value* given = FindArgument(step, "self");
+  const auto* tensor = given == nullptr ? nullptr : std::get_if<TensorRef>(&given->v);
+  return tensor == nullptr ? std::nullopt : std::optional(tensor->id);
+}
+
 bool IsVariance(const AtenStep& step) {
   constexpr std::array<std::string_view, 4> kOps = {"aten::var", "aten::std", "aten::var_mean",
                                                     "aten::std_mean"};

@@ -53,6 +53,8 @@ bool DrawsRandom(const AtenStep& step);
 bool OrdersFreely(const AtenStep& step);
 // The tensor in which the call looks for places, taking for granted that its lines are in order.
 std::optional<TensorId> SearchedIn(const AtenStep& step);
+// What the call takes as probabilities, and lets no other number pass for.
+std::optional<TensorId> ProbabilitiesOf(const AtenStep& step);
 // True where, of many elements, a few may count for all, and a rounding says which: softmaxes and other
 // exponentials, attention, what picks or orders.
 bool LetsFewCount(const AtenStep& step);
