@@ -193,8 +193,11 @@ void CheckFrames(const c10::FunctionSchema& schema, const torch::jit::Stack& sta
 }
 
 void CheckProbabilities(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
-  const at::Tensor x = Named(schema, stack).tensor("self");
-  Require(x.ge(0).logical_and(x.le(1)).all().item<bool>(), "probabilities lie between 0 and 1");
+  const Named arguments(schema, stack);
+  for (const char* name : {"self", "target"}) {
+    const at::Tensor x = arguments.tensor(name);
+    Require(x.ge(0).logical_and(x.le(1)).all().item<bool>(), "probabilities lie between 0 and 1");
+  }
 }
 
 // Integers of `index` from `least` to below `size`.

@@ -109,6 +109,7 @@ TEST(AtenBounds, NumbersThatEndAGpusContextAreRefused) {
   const at::Tensor x = at::rand({4, 3}), y = at::rand({4, 3});
   EXPECT_TRUE(FitsOnGpu("aten::binary_cross_entropy", "", {x, y}));
   EXPECT_FALSE(FitsOnGpu("aten::binary_cross_entropy", "", {x + 0.5, y}));
+  EXPECT_FALSE(FitsOnGpu("aten::binary_cross_entropy", "", {x, y - 0.5}));
   EXPECT_FALSE(FitsOnGpu("aten::binary_cross_entropy", "", {x / 0.0 - x / 0.0, y})) << "NaN";
 
   const at::Tensor rows = at::tensor({0, 3, 2}), behind = rows + 1, before = rows - 1;

@@ -177,7 +177,7 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
     return widening_ == Widening::kNone ? slots[id] : Adapt(slots[id], id);
   };
   const bool quantises = target_.in_float64 && step_->op.starts_with("aten::fake_quantize_");
-  const bool probable = target_.in_float64 && step_->op == "aten::binary_cross_entropy";
+  const auto probabilities = target_.in_float64 ? ProbabilitiesOf(*step_) : std::vector<TensorId>();
   for (const Hole& hole : holes_) {
     c10::IValue& place = (*stack)[hole.argument];
     if (hole.kind == Kind::kTensor) {
@@ -186,8 +186,7 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
       if (quantises && op_.schema().arguments()[hole.argument].name() == "scale")
         place = place.toTensor().to(at::kFloat);
       // In float64 inputs are moved, by half a unit for one, and no probability is more than 1.
-      if (probable && op_.schema().arguments()[hole.argument].name() == "self")
-        place = place.toTensor().clamp(0, 1);
+      if (std::ranges::count(probabilities, hole.tensors[0]) > 0) place = place.toTensor().clamp(0, 1);
     } else if (hole.kind == Kind::kTensorList) {
       c10::List<at::Tensor> list;
       for (TensorId id : hole.tensors) list.push_back(tensor_of(id));

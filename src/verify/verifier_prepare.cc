@@ -114,8 +114,8 @@ void Inspect(Task::Impl* task) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (const auto lines = aten == nullptr ? std::nullopt : SearchedIn(*aten))
       searched.insert(plan.tensors[*lines].storage);
-    if (const auto taken = aten == nullptr ? std::nullopt : ProbabilitiesOf(*aten))
-      probabilities.insert(plan.tensors[*taken].storage);
+    for (const TensorId taken : aten == nullptr ? std::vector<TensorId>() : ProbabilitiesOf(*aten))
+      probabilities.insert(plan.tensors[taken].storage);
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);

@@ -167,11 +167,15 @@ std::optional<TensorId> SearchedIn(const AtenStep& step) {
   return tensor == nullptr ? std::nullopt : std::optional(tensor->id);
 }
 
-std::optional<TensorId> ProbabilitiesOf(const AtenStep& step) {
-  if (step.op != "aten::binary_cross_entropy") return std::nullopt;
-  const Value* given = FindArgument(step, "self");
-  const auto* tensor = given == nullptr ? nullptr : std::get_if<TensorRef>(&given->v);
-  return tensor == nullptr ? std::nullopt : std::optional(tensor->id);
+std::vector<TensorId> ProbabilitiesOf(const AtenStep& step) {
+  if (step.op != "aten::binary_cross_entropy") return {};
+  std::vector<TensorId> ids;
+  for (const char* name : {"self", "target"}) {
+    const Value* given = FindArgument(step, name);
+    if (const auto* tensor = given == nullptr ? nullptr : std::get_if<TensorRef>(&given->v))
+      ids.push_back(tensor->id);
+  }
+  return ids;
 }
 
 bool IsVariance(const AtenStep& step) {

@@ -54,7 +54,7 @@ bool OrdersFreely(const AtenStep& step);
 // The tensor in which the call looks for places, taking for granted that its lines are in order.
 std::optional<TensorId> SearchedIn(const AtenStep& step);
 // What the call takes as probabilities, and lets no other number pass for.
-std::optional<TensorId> ProbabilitiesOf(const AtenStep& step);
+std::vector<TensorId> ProbabilitiesOf(const AtenStep& step);
 // True where, of many elements, a few may count for all, and a rounding says which: softmaxes and other
 // exponentials, attention, what picks or orders.
 bool LetsFewCount(const AtenStep& step);

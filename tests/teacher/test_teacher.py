@@ -109,8 +109,8 @@ INDEXED = {
     ),
     "pools": ("(2,3,9,8)", "(F.max_pool2d(F.relu(x), 3, 2, 1), F.avg_pool2d(x, 2, 2, 1), F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False))"),
     "between_neighbours": (
-        "(1,2,700,4),(1,1,300,5,4)",
-        "(F.interpolate(x, (3, 4), mode='bicubic', align_corners=True), F.interpolate(x, (7, 9), mode='bicubic'), F.interpolate(x, (1500, 1), mode='bilinear', align_corners=True),"
+        "(1,2,70,4),(1,1,30,5,4)",
+        "(F.interpolate(x, (3, 4), mode='bicubic', align_corners=True), F.interpolate(x, (7, 9), mode='bicubic'), F.interpolate(x, (150, 1), mode='bilinear', align_corners=True),"
         " F.interpolate(x[:, :, :9], scale_factor=1.3, mode='bilinear'), F.interpolate(y, (7, 8, 9), mode='trilinear', align_corners=True), F.interpolate(y, scale_factor=2, mode='trilinear'))",
     ),
     "adaptive": ("(2,3,9)", "F.adaptive_max_pool1d(x, 4, return_indices=True)"),
