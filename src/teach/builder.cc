@@ -6,18 +6,15 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "teach/count_text.h"
+#include "teach/line_pieces.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kFewRows = 64, kLongRow = 16384, kPiece = 4096;
-// Lines that leave multiprocessors without one: where they hold so much, that costs more than a launch.
-constexpr int64_t kMuch = int64_t{1} << 23;
-
-bool CanSplit(ReduceOp op) {
-  return op != ReduceOp::kArgMax && op != ReduceOp::kArgMin;
-}
+// A line's last dimension stays as it is up to so many elements: work of whole lines reads what is made
+// there.
+constexpr int64_t kWholeLine = 8192;
 
 std::string_view ReduceName(ReduceOp op) {
   switch (op) {
@@ -194,53 +191,83 @@ Value Builder::Once(std::string name, const Value& in) {
   return in;
 }
 
-// Whether pointwise work reads what lines of the last `length` elements have been reduced to: the kernel that
-// did so can sum the lines up, too, and nothing of full size is stored.
+// Whether pointwise work reads what lines of the last `length` elements have been reduced to, or a product:
+// the kernel that made those can reduce its lines, too, and nothing of full size is stored.
 static bool IsMadeOfLines(const Graph& graph, const View& view, int64_t length, int steps = 8) {
   if (view.prim < 0 || steps == 0) return false;
   const Prim& prim = graph[view.prim];
   if (prim.kind == PrimKind::kReduce) {
     return prim.reduced.back() && prim.space.back() == length && std::ranges::count(prim.reduced, true) == 1;
   }
-  return prim.kind == PrimKind::kPointwise && std::ranges::any_of(prim.operands, [&](const View& operand) {
-           return IsMadeOfLines(graph, operand, length, steps - 1);
-         });
+  if (prim.kind != PrimKind::kPointwise) return prim.kind == PrimKind::kMatmul;
+  return std::ranges::any_of(
+      prim.operands, [&](const View& operand) { return IsMadeOfLines(graph, operand, length, steps - 1); });
+}
+
+static bool IsIndex(ReduceOp op) {
+  return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
+}
+
+// Of each line the place of its extremum: within which of its pieces, and where in that one.
+Value Builder::PlaceInPieces(ReduceOp op, const LinePieces& pieces) {
+  const bool largest = op == ReduceOp::kArgMax;
+  std::vector<int64_t> sizes;  // of the pieces, those of one line side by side: along `line`
+  size_t line = 0;
+  int64_t count = 1;
+  for (int64_t dim = 0; dim < pieces.x.view.rank(); ++dim) {
+    const int64_t size = pieces.x.sizes()[dim];
+    if (dim == pieces.of_line.front()) line = sizes.size(), sizes.push_back(1);
+    if (std::ranges::count(pieces.of_line, dim) > 0) {
+      count *= size;
+    } else if (std::ranges::count(pieces.within, dim) == 0) {
+      sizes.push_back(size);
+    }
+  }
+  sizes[line] = count;
+  const auto of_piece = [&](ReduceOp reduce) {
+    return Reshape(Reduce(reduce, pieces.x, pieces.within, false), sizes);
+  };
+  const Value extremum = of_piece(largest ? ReduceOp::kLargest : ReduceOp::kSmallest), place = of_piece(op);
+  const Value best = Reduce(op, extremum, {static_cast<int64_t>(line)}, false);
+  std::vector<Value> index = Indices(best.sizes());
+  index.insert(index.begin() + static_cast<std::ptrdiff_t>(line), best);
+  return Pointwise("place", fmt::format("({{0}} * {} + {{1}})", pieces.length),
+                   {best, Load("place", place, index)}, Dtype::kInt64, 1);
+}
+
+std::optional<Value> Builder::ReduceInPieces(ReduceOp op, const Value& in, const std::vector<bool>& reduced) {
+  int64_t rows = 1, columns = 1;
+  for (size_t i = 0; i < reduced.size(); ++i) (reduced[i] ? columns : rows) *= in.sizes()[i];
+  if (!CutsReductions() || !AreFewLines(rows, columns, AreAcross(in.sizes(), reduced))) return std::nullopt;
+  size_t last = reduced.size() - 1;
+  while (!reduced[last] || in.sizes()[last] == 1) --last;
+  const bool keeps_last = in.sizes()[last] < columns && IsMadeOfLines(graph, in.view, in.sizes()[last]);
+  const auto pieces = CutLines(in, reduced, {.longest_whole = kWholeLine, .keeps_last = keeps_last});
+  if (!pieces) return std::nullopt;
+  if (IsIndex(op)) {
+    // The number of an element counts those between its line's only where none are.
+    const bool together = std::ranges::adjacent_find(pieces->of_line, [](int64_t a, int64_t b) {
+                            return b != a + 1;
+                          }) == pieces->of_line.end();
+    return together ? std::optional(PlaceInPieces(op, *pieces)) : std::nullopt;
+  }
+  // Dimensions of a piece lie behind those of its line.
+  return Reduce(op, Reduce(op, pieces->x, pieces->within, false), pieces->of_line, false);
 }
 
 Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, bool keepdim) {
   int rank = in.view.rank();
   const std::vector<bool> reduced = MarkedDims(dims, rank);
   std::vector<int64_t> kept_sizes, final_sizes;
-  int64_t rows = 1, columns = 1;
+  int64_t columns = 1;
   for (int i = 0; i < rank; ++i) {
-    (reduced[i] ? columns : rows) *= in.sizes()[i];
+    if (reduced[i]) columns *= in.sizes()[i];
     if (!reduced[i]) kept_sizes.push_back(in.sizes()[i]);
     if (!reduced[i] || keepdim) final_sizes.push_back(reduced[i] ? 1 : in.sizes()[i]);
   }
-  bool index = op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
-  Dtype dtype = index ? Dtype::kInt64 : ComputeDtype(in.dtype);
-  if (columns == 1) return index ? Fill(final_sizes, dtype, Arg{int64_t{0}}) : Reshape(in, final_sizes);
-  if (CutsReductions() && CanSplit(op) && AreFewLines(rows, columns)) {
-    int last = rank - 1;
-    while (!reduced[last] || in.sizes()[last] == 1) --last;
-    int64_t size = in.sizes()[last];
-    const bool whole = size <= 2 * kPiece || IsMadeOfLines(graph, in.view, size);
-    int64_t chunk = whole && size < columns ? size : PieceOf(size, size / 2);
-    if (chunk > 1) {
-      std::vector<int64_t> sizes = in.sizes(), outer_dims;
-      if (chunk < size) {
-        sizes[last] = size / chunk;
-        sizes.insert(sizes.begin() + last + 1, chunk);
-      }
-      int64_t inner_dim = chunk < size ? last + 1 : last;
-      Value partial = Reduce(op, Reshape(in, sizes), {inner_dim}, false);
-      for (int i = 0; i < rank; ++i) {
-        if (reduced[i] && !(chunk == size && i == last))
-          outer_dims.push_back(i > last ? i - (chunk == size) : i);
-      }
-      return Reshape(Reduce(op, partial, outer_dims, false), final_sizes);
-    }
-  }
+  Dtype dtype = IsIndex(op) ? Dtype::kInt64 : ComputeDtype(in.dtype);
+  if (columns == 1) return IsIndex(op) ? Fill(final_sizes, dtype, Arg{int64_t{0}}) : Reshape(in, final_sizes);
+  if (const auto result = ReduceInPieces(op, in, reduced)) return Reshape(*result, final_sizes);
   Prim prim;
   prim.kind = PrimKind::kReduce;
   prim.name = ReduceName(op);
@@ -255,19 +282,6 @@ Value Builder::Reduce(ReduceOp op, const Value& in, std::vector<int64_t> dims, b
   prim.flops = 1;
   View view = graph.Whole(graph.Add(std::move(prim)));
   return Reshape({view, dtype}, final_sizes);
-}
-
-bool AreFewLines(int64_t rows, int64_t columns) {
-  if (columns < kLongRow) return false;
-  return rows < kFewRows || (rows < kProcessors && columns >= kMuch / rows);
-}
-
-int64_t PieceOf(int64_t n, int64_t most) {
-  for (int64_t piece = std::min(kPiece, most), least = std::min<int64_t>(256, most / 2); piece >= least;
-       --piece) {
-    if (n % piece == 0) return piece;
-  }
-  return 1;
 }
 
 std::vector<int64_t> CountedSizes(const std::vector<int64_t>& sizes, const std::vector<int64_t>& dims) {

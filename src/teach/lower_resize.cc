@@ -130,9 +130,10 @@ Taps CubicTaps(Builder& b, const Place& place, int64_t n) {
     taps.index.push_back(b.Pointwise("index",
                                      fmt::format("tl.minimum(tl.maximum({{0}} + {}, 0), {})", k, n - 1),
                                      {place.low}, Dtype::kInt32, 0));
-    const std::string x = k == -1 ? "({0} + 1.0)" : k == 0 ? "{0}" : k == 1 ? "(1.0 - {0})" : "(2.0 - {0})";
+    // By the distance to the nearer one: terms that grow with the other's would cancel each other.
+    const std::string x = k <= 0 ? "{0}" : "(1.0 - {0})", y = k <= 0 ? "(1.0 - {0})" : "{0}";
     const std::string near = fmt::format("((1.25 * {0} - 2.25) * {0} * {0} + 1.0)", x);
-    const std::string far = fmt::format("(((-0.75 * {0} + 3.75) * {0} - 6.0) * {0} + 3.0)", x);
+    const std::string far = fmt::format("(-0.75 * {0} * {1} * {1})", x, y);
     taps.weight.push_back(
         b.Pointwise("weight", k == 0 || k == 1 ? near : far, {place.share}, Dtype::kFloat32, 0));
   }

@@ -22,6 +22,8 @@ struct Value {
   const std::vector<int64_t>& sizes() const { return view.sizes; }
 };
 
+struct LinePieces;
+
 // An operand of Builder::Op: a tensor or a number.
 using In = std::variant<Value, double>;
 
@@ -141,6 +143,9 @@ class Builder {
  private:
   friend class Lowering;
   Value AddPointwise(Prim prim, const std::vector<Value>& in);
+  // The same as Reduce with its dimensions left out; nothing where lines are not cut (line_pieces.h).
+  std::optional<Value> ReduceInPieces(ReduceOp op, const Value& in, const std::vector<bool>& reduced);
+  Value PlaceInPieces(ReduceOp op, const LinePieces& pieces);
   std::optional<Value> LoadThrough(const std::string& name, const Value& data,
                                    const std::vector<Value>& index, const std::optional<Value>& valid,
                                    const std::string& other);
@@ -227,12 +232,6 @@ bool LowerFactor(Builder& b, const Node& node, std::string_view op, const BoundA
 // Adds an operand that is read by strides alone, which `repeat` elements where they are 0: other views are
 // copied.
 void ReadByStrides(Builder& b, const Value& value, bool may_repeat, Prim* prim);
-
-// Whether so many lines are better reduced by more programs than there are lines.
-bool AreFewLines(int64_t rows, int64_t columns);
-// The part of a line of n elements that one of these programs does: the largest divisor of n that is at most
-// `most` and what it may hold, and 1 when there is none worth it.
-int64_t PieceOf(int64_t n, int64_t most);
 
 // Whether no program sees a whole line: moments and softmaxes over these dimensions are made of pieces.
 bool IsCut(const Builder& b, const Value& x, const std::vector<int64_t>& dims);

@@ -5,23 +5,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "teach/line_pieces.h"
 #include "teach/lowering.h"
 
 namespace tritogen::teach {
 namespace {
 
 constexpr int64_t kManyElements = int64_t{1} << 24;  // no cache holds them: who walks twice reads twice
-// Lines across memory are walked along by programs that have many of them: 64, and all of a piece's elements
-// are in a cache then.
-constexpr int64_t kHeldAcross = 1024, kPieceAcross = 256;
-
-// A value of whose lines dimension `piece` has pieces; those of one line lie along `others`.
-struct Cut {
-  Value x;
-  int64_t piece;
-  std::vector<int64_t> others;
-  int64_t length() const { return x.sizes()[piece]; }
-};
+constexpr int64_t kHeldAcross = 1024;                // of a line across memory: of many together
+constexpr int64_t kWhole = 4096;
 
 // Sizes and marks of dimensions.
 struct Dimensions {
@@ -33,71 +25,32 @@ Dimensions DimensionsOf(const Value& x, const std::vector<int64_t>& dims) {
   return {x.sizes(), MarkedDims(dims, x.view.rank())};
 }
 
-// Joins the last of the reduced dimensions with those in front of it, as far as memory allows. Nothing where
-// there is none.
-std::optional<size_t> MergeLast(View* view, Dimensions* d) {
-  size_t last = d->sizes.size();
-  while (last > 0 && (!d->reduced[last - 1] || d->sizes[last - 1] == 1)) --last;
-  if (last-- == 0) return std::nullopt;
-  while (last > 0 && d->reduced[last - 1]) {
-    Dimensions merged = *d;
-    merged.sizes[last - 1] *= merged.sizes[last];
-    merged.sizes.erase(merged.sizes.begin() + static_cast<std::ptrdiff_t>(last));
-    merged.reduced.erase(merged.reduced.begin() + static_cast<std::ptrdiff_t>(last));
-    const auto as = Reshape(*view, merged.sizes);
-    if (!as) break;
-    *view = *as;
-    *d = std::move(merged);
-    --last;
-  }
-  return last;
-}
-
 // Nothing where lines are not cut.
-std::optional<Cut> CutLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
-  Dimensions d = DimensionsOf(x, dims);
+std::optional<LinePieces> CutLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
+  const Dimensions d = DimensionsOf(x, dims);
   int64_t rows = 1, columns = 1;
   for (size_t i = 0; i < d.sizes.size(); ++i) (d.reduced[i] ? columns : rows) *= d.sizes[i];
-  if (!b.CutsReductions() || (!AreFewLines(rows, columns) && rows < kManyElements / columns))
-    return std::nullopt;
-  View view = x.view;
-  const auto last = MergeLast(&view, &d);
-  if (!last) return std::nullopt;
-  const bool across = std::any_of(d.sizes.begin() + static_cast<std::ptrdiff_t>(*last) + 1, d.sizes.end(),
-                                  [](int64_t n) { return n > 1; });
-  if (columns <= (across ? kHeldAcross : kHeldLine)) return std::nullopt;
-  const int64_t size = d.sizes[*last], most = size < columns ? size : size / 2,
-                piece = PieceOf(size, across ? std::min(most, kPieceAcross) : most);
-  if (piece == 1) return std::nullopt;
-  size_t at = *last;
-  if (piece < size) {
-    d.sizes[at] = size / piece;
-    d.sizes.insert(d.sizes.begin() + static_cast<std::ptrdiff_t>(++at), piece);
-    d.reduced.insert(d.reduced.begin() + static_cast<std::ptrdiff_t>(at), true);
-    view = *Reshape(view, d.sizes);  // a dimension in two is a view
-  }
-  Cut cut{{view, x.dtype}, static_cast<int64_t>(at), {}};
-  for (size_t i = 0; i < d.sizes.size(); ++i) {
-    if (d.reduced[i] && i != at) cut.others.push_back(static_cast<int64_t>(i));
-  }
-  return cut;
+  const bool across = AreAcross(d.sizes, d.reduced);
+  if (!b.CutsReductions() || columns <= (across ? kHeldAcross : kHeldLine)) return std::nullopt;
+  if (!AreFewLines(rows, columns, across) && rows < kManyElements / columns) return std::nullopt;
+  return CutLines(x, d.reduced, {.longest_whole = kWhole});
 }
 
 // A value of all pieces of each line, in the shape of `x` with its dimensions kept.
-Value OfLines(Builder& b, ReduceOp op, const Value& of_pieces, const Cut& cut, const Value& x,
+Value OfLines(Builder& b, ReduceOp op, const Value& of_pieces, const LinePieces& cut, const Value& x,
               const std::vector<int64_t>& dims) {
   Dimensions d = DimensionsOf(x, dims);
   for (size_t i = 0; i < d.sizes.size(); ++i) {
     if (d.reduced[i]) d.sizes[i] = 1;
   }
-  return b.Reshape(b.Reduce(op, of_pieces, cut.others, true), d.sizes);
+  return b.Reshape(b.Reduce(op, of_pieces, cut.of_line, true), d.sizes);
 }
 
 // In the shape of the pieces' own values, for each piece of a line the line's.
-Value ForPieces(Builder& b, const Value& of_lines, const Cut& cut) {
+Value ForPieces(Builder& b, const Value& of_lines, const LinePieces& cut) {
   std::vector<int64_t> sizes = cut.x.sizes();
-  sizes[cut.piece] = 1;
-  for (int64_t other : cut.others) sizes[other] = 1;
+  for (int64_t inner : cut.within) sizes[inner] = 1;
+  for (int64_t outer : cut.of_line) sizes[outer] = 1;
   return b.Reshape(of_lines, sizes);
 }
 
@@ -127,12 +80,12 @@ void MarkSpread(Builder& b, const Value& x, const std::vector<int64_t>& dims, co
   b.graph.prims[spread.view.prim].spread = mark;
 }
 
-Moments JoinedMoments(Builder& b, const Cut& cut, const Value& x, const std::vector<int64_t>& dims) {
-  const auto count = static_cast<double>(cut.length());
-  Value total = b.Reduce(ReduceOp::kSum, cut.x, {cut.piece}, true);
-  Value middle = b.DividedByCount("middle", total, {cut.length()});
+Moments JoinedMoments(Builder& b, const LinePieces& cut, const Value& x, const std::vector<int64_t>& dims) {
+  const auto count = static_cast<double>(cut.length);
+  Value total = b.Reduce(ReduceOp::kSum, cut.x, cut.within, true);
+  Value middle = b.DividedByCount("middle", total, {cut.length});
   Value spread = b.Reduce(ReduceOp::kSum, b.Op("square", {b.Op("sub", {cut.x, middle}, middle.dtype)}),
-                          {cut.piece}, true);
+                          cut.within, true);
   Value sum = OfLines(b, ReduceOp::kSum, total, cut, x, dims);
   Value mean = b.DividedByCount("mean", sum, CountedSizes(x.sizes(), dims));
   Value apart = b.Op("square", {b.Op("sub", {middle, ForPieces(b, mean, cut)}, mean.dtype)});
@@ -143,11 +96,12 @@ Moments JoinedMoments(Builder& b, const Cut& cut, const Value& x, const std::vec
   return {mean, centered, all};
 }
 
-SoftmaxParts JoinedSoftmax(Builder& b, const Cut& cut, const Value& x, const std::vector<int64_t>& dims) {
-  Value largest = b.Reduce(ReduceOp::kLargest, cut.x, {cut.piece}, true);
+SoftmaxParts JoinedSoftmax(Builder& b, const LinePieces& cut, const Value& x,
+                           const std::vector<int64_t>& dims) {
+  Value largest = b.Reduce(ReduceOp::kLargest, cut.x, cut.within, true);
   const Dtype dtype = largest.dtype;
   Value sum = b.Reduce(ReduceOp::kSum, b.Op("exp", {b.Op("sub", {cut.x, Shift(b, largest)}, dtype)}),
-                       {cut.piece}, true);
+                       cut.within, true);
   Value maximum = OfLines(b, ReduceOp::kLargest, largest, cut, x, dims);
   Value scale = b.Op("exp", {b.Op("sub", {largest, Shift(b, ForPieces(b, maximum, cut))}, dtype)});
   Value shifted = b.Op("sub", {x, maximum}, dtype);

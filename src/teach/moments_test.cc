@@ -33,10 +33,10 @@ TEST(Moments, LinesThatAProgramHoldsOrACacheDoes) {
   EXPECT_EQ(Launches(First("layer_norm", {100, 65536}, 1)), 1);
 }
 
-TEST(Moments, SeveralDimensionsAreOneLineWhereMemoryAllows) {
+TEST(Moments, SeveralDimensionsMakeUpAPiece) {
   const std::string source = First("layer_norm", {64, 32, 128, 100}, 1);
   EXPECT_EQ(Launches(source), 3) << source;
-  EXPECT_TRUE(Says(source, "torch.empty((64, 100")) << source;
+  EXPECT_TRUE(Says(source, "torch.empty((64, 32, 4")) << source;
 }
 
 TEST(Moments, OfLogitsThatNoProgramHoldsTheTargetsAreLookedUp) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/rounding.h"
 #include "teach/windows.h"
 
 namespace tritogen::teach {
@@ -13,6 +14,7 @@ constexpr int64_t kTile = 2048;          // elements that a program of several r
 constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
+constexpr int64_t kSectorLines = 8;  // whose elements side by side are 32 bytes
 // Windows that a program works on. A thread's own are neighbours, so that where windows step over elements a
 // warp's loads lie apart, but for one window a thread.
 constexpr int64_t kWindows = 512, kWindowsApart = 256, kThreadsOfWarp = 32;
@@ -75,6 +77,11 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   } else if (across) {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
+    // Few lines leave multiprocessors without work: neighbours that fill a sector are enough then.
+    const int64_t least = std::min(kSectorLines, NextPowerOf2(group.domain.back().size));
+    while (behind && options.rows_per_program == 0 && s.row_tile > least &&
+           CeilDiv(s.rows, s.row_tile) < kProcessors)
+      s.row_tile /= 2;
     // What is read across and written along is read once where a few lines of it fit into a program.
     const bool whole_lines = held || (!behind && !scans && whole <= kTileOfLines / kFewestLines);
     if (whole_lines)

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
+#include "base/rounding.h"
 #include "plan/visit.h"
 #include "verify/work_ops.h"
 
@@ -30,6 +32,37 @@ bool Samples(std::string_view base) {
          base.starts_with("aten::grid_sampler") || base.starts_with("aten::max_unpool");
 }
 
+// Elements of a pool's window; nothing for other calls. It may step over elements, or leave some at the end.
+std::optional<int64_t> PoolWindow(const AtenStep& step, std::string_view base) {
+  if (!base.starts_with("aten::max_pool") && !base.starts_with("aten::avg_pool")) return std::nullopt;
+  const Value* given = FindArgument(step, "kernel_size");
+  const auto* sizes = given == nullptr ? nullptr : std::get_if<Value::List>(&given->v);
+  if (sizes == nullptr || step.args.empty()) return std::nullopt;
+  const auto* of = std::get_if<TensorRef>(&step.args[0].v);
+  int64_t window = 1;
+  for (const Value& size : *sizes) {
+    const auto* number = std::get_if<int64_t>(&size.v);
+    if (of == nullptr || number == nullptr || *number < 1) return std::nullopt;
+    window *= *number;
+  }
+  return window;
+}
+
+// The same of what a convolution reads of its input for each of its results' places: all channels.
+std::optional<int64_t> ConvolutionWindow(const Plan& plan, const AtenStep& step, std::string_view base) {
+  if (!base.starts_with("aten::conv") || base.find("transpose") != base.npos || step.args.size() < 2)
+    return std::nullopt;
+  const Value* transposed = FindArgument(step, "transposed");
+  if (transposed != nullptr && transposed->v != Value{false}.v) return std::nullopt;
+  const auto* x = std::get_if<TensorRef>(&step.args[0].v);
+  const auto* weight = std::get_if<TensorRef>(&step.args[1].v);
+  if (x == nullptr || weight == nullptr) return std::nullopt;
+  const std::vector<int64_t>&in = plan.tensors[x->id].sizes, &of = plan.tensors[weight->id].sizes;
+  if (in.size() != of.size() || in.size() < 3 || of[0] == 0 || of[1] == 0) return std::nullopt;
+  const int64_t places = plan.tensors[weight->id].numel() / (of[0] * of[1]);
+  return CeilDiv(in[1] * places, of[0]);  // for each of a place's results
+}
+
 // Elements of an argument that the call reads, at most.
 int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
   const std::string_view base = WithoutOverload(step.op);
@@ -43,6 +76,10 @@ int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
     const auto* places = index == nullptr ? nullptr : std::get_if<TensorRef>(&index->v);
     if (places != nullptr) return std::min(all, plan.tensors[places->id].numel());
   }
+  auto window = PoolWindow(step, base);
+  if (!window) window = ConvolutionWindow(plan, step, base);
+  if (window && is(&step.args[0]) && !step.outs.empty() && step.outs[0] != kNoTensor)
+    return std::min(all, plan.tensors[step.outs[0]].numel() * *window);
   return all;
 }
 
@@ -86,7 +123,9 @@ double UnavoidableReads(const Plan& plan, const Flow& flow, TensorId input) {
       }
     }
   }
-  ForEachTensor(plan.outputs, [&](TensorId id) { read(id, Distinct(plan.tensors[id])); });
+  ForEachTensor(plan.outputs, [&](TensorId id) {  // a view of the input itself is read by nobody
+    if (plan.tensors[id].storage != whole.storage) read(id, Distinct(plan.tensors[id]));
+  });
   return std::min(most, static_cast<double>(whole.numel()) * size(input));
 }
 

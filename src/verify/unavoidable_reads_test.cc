@@ -35,7 +35,7 @@ TEST(UnavoidableReads, AreWhatIsLeftOfViewsAndCopiesAndMaps) {
   EXPECT_EQ(ReadsOfChain({{"aten::sum", {}}}), 64 * 64);
   EXPECT_EQ(ReadsOfChain({{"aten::relu", {64, 64}}}), 64 * 64);
   EXPECT_EQ(ReadsOfChain({{"aten::view", {4096}, true}, {"aten::sum", {}}}), 64 * 64);
-  EXPECT_EQ(ReadsOfChain({{"aten::slice.Tensor", {2, 64}, true}}), 2 * 64) << "returned itself";
+  EXPECT_EQ(ReadsOfChain({{"aten::slice.Tensor", {2, 64}, true}}), 0) << "returned as it lies";
   EXPECT_EQ(ReadsOfChain({{"aten::slice.Tensor", {2, 64}, true}, {"aten::sum", {}}}), 2 * 64);
   EXPECT_EQ(ReadsOfChain({{"aten::clone", {64, 64}}, {"aten::select.int", {64}, true}, {"aten::sum", {}}}),
             64);
@@ -49,6 +49,30 @@ TEST(UnavoidableReads, OfSamplesAreAsManyAsAreGiven) {
   EXPECT_EQ(ReadsOfChain({{"aten::upsample_nearest1d", {64, 3}}}), 64 * 3);
   EXPECT_EQ(ReadsOfChain({{"aten::upsample_nearest1d", {64, 256}}}), 64 * 64);
   EXPECT_EQ(ReadsOfChain({{"aten::index_select", {2, 64}}}), 2 * 64);
+}
+
+TEST(UnavoidableReads, OfWindowsThatStepOverElementsAreTheirs) {
+  const auto of_pool = [](std::vector<int64_t> window, std::vector<int64_t> out) {
+    Builder b;
+    const TensorId x = b.Input({8, 64, 64}), y = b.Tensor(std::move(out));
+    Value::List sizes;
+    for (const int64_t size : window) sizes.push_back(Value{size});
+    b.Call("aten::max_pool2d", {x}, {y}).args.push_back(Value{sizes});
+    b.Return(y);
+    return ReadsOf(b, x) / 4;
+  };
+  EXPECT_EQ(of_pool({2, 2}, {8, 16, 16}), 8 * 32 * 32);
+  EXPECT_EQ(of_pool({3, 3}, {8, 62, 62}), 8 * 64 * 64);
+  const auto of_convolution = [](bool transposed) {
+    Builder b;
+    const TensorId x = b.Input({2, 16, 64, 64}), w = b.Input({32, 4, 2, 2}), y = b.Tensor({2, 32, 16, 16});
+    b.Call("aten::convolution", {x, w}, {y}).kwargs.emplace_back("transposed", Value{transposed});
+    b.Return(y);
+    EXPECT_EQ(ReadsOf(b, w) / 4, 32 * 4 * 2 * 2);
+    return ReadsOf(b, x) / 4;
+  };
+  EXPECT_EQ(of_convolution(false), 2 * 16 * 32 * 32);
+  EXPECT_EQ(of_convolution(true), 2 * 16 * 64 * 64);
 }
 
 TEST(UnavoidableReads, ThePartBesideTheWholeChangesNothing) {

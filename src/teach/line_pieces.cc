@@ -1,0 +1,77 @@
+#include "teach/line_pieces.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/rounding.h"
+
+namespace tritogen::teach {
+namespace {
+
+constexpr int64_t kFewRows = 64, kLongRow = 16384;
+// Lines that leave multiprocessors without one: where they hold so much, that costs more than a launch.
+constexpr int64_t kMuch = int64_t{1} << 23;
+constexpr int64_t kLinesAcross = 64;  // that a program walks along together
+// Elements of a piece. Of lines across memory all that a program has of a piece is in a cache.
+constexpr int64_t kPiece = 4096, kPieceAcross = 256;
+constexpr int64_t kLeastPart = 256, kLeast = 16;  // of a dimension, of all: shorter pieces are worth nothing
+
+// The largest divisor of n up to `most`, and 1 when there is none worth it.
+int64_t PartOf(int64_t n, int64_t most) {
+  for (int64_t part = std::min(n, most), least = std::min(kLeastPart, most / 2);
+       part >= std::max<int64_t>(least, 2); --part) {
+    if (n % part == 0) return part;
+  }
+  return 1;
+}
+
+}  // namespace
+
+bool AreAcross(const std::vector<int64_t>& sizes, const std::vector<bool>& reduced) {
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] > 1) return !reduced[i];
+  }
+  return false;
+}
+
+bool AreFewLines(int64_t rows, int64_t columns, bool across) {
+  if (columns < kLongRow) return false;
+  const int64_t programs = across ? CeilDiv(rows, kLinesAcross) : rows;
+  return programs < kFewRows || (programs < kProcessors && columns >= kMuch / rows);
+}
+
+std::optional<LinePieces> CutLines(const Value& x, const std::vector<bool>& reduced,
+                                   const PieceOptions& options) {
+  std::vector<int64_t> sizes = x.sizes();
+  LinePieces pieces{x, {}, {}, 1};
+  const bool across = AreAcross(sizes, reduced);
+  const int64_t most = across ? kPieceAcross : kPiece;
+  for (size_t at = sizes.size(); at-- > 0;) {
+    const int64_t size = sizes[at], room = most / pieces.length;
+    if (!reduced[at] || size == 1) continue;
+    const auto dim = static_cast<int64_t>(at);
+    const bool first = pieces.within.empty();
+    const bool whole =
+        size <= (first && !across ? options.longest_whole : room) || (first && options.keeps_last);
+    const bool ended = !pieces.of_line.empty() || (!first && (room == 1 || options.keeps_last));
+    const int64_t part = ended ? 1 : whole ? size : PartOf(size, std::min(room, size / 2));
+    if (part == 1) {
+      pieces.of_line.push_back(dim);
+      continue;
+    }
+    pieces.length *= part;
+    pieces.within.push_back(dim);
+    if (part == size) continue;
+    sizes[at] = size / part;
+    sizes.insert(sizes.begin() + dim + 1, part);
+    for (int64_t& inner : pieces.within) ++inner;
+    pieces.of_line.push_back(dim);
+  }
+  if (pieces.length < kLeast || pieces.of_line.empty()) return std::nullopt;
+  std::ranges::reverse(pieces.within);
+  std::ranges::reverse(pieces.of_line);
+  pieces.x.view = *Reshape(x.view, sizes);  // a dimension in two is a view
+  return pieces;
+}
+
+}  // namespace tritogen::teach

@@ -1,0 +1,38 @@
+// Lines that are reduced by more programs than there are lines: each makes the result of a piece, and what
+// follows joins them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "teach/lowering.h"
+
+namespace tritogen::teach {
+
+// Whether the neighbours in memory of a line's elements are of other lines: something behind the last of the
+// reduced dimensions is kept. Where that is so, programs walk along many lines together.
+bool AreAcross(const std::vector<int64_t>& sizes, const std::vector<bool>& reduced);
+
+// Whether so many lines are better reduced by more programs than they keep busy.
+bool AreFewLines(int64_t rows, int64_t columns, bool across);
+
+// A value whose lines are cut: the last elements of a line, whole dimensions and a part of one at most, are a
+// piece.
+struct LinePieces {
+  Value x;                       // with one dimension in two where a part of it is taken
+  std::vector<int64_t> within;   // dimensions of a piece
+  std::vector<int64_t> of_line;  // the others that are reduced: of the pieces of a line
+  int64_t length;                // elements of a piece
+};
+
+struct PieceOptions {
+  int64_t longest_whole;    // a line's last dimension is cut where it is longer
+  bool keeps_last = false;  // a piece is the last dimension as it is
+};
+
+// Nothing where sizes have no divisors for it. `reduced`: by dimension.
+std::optional<LinePieces> CutLines(const Value& x, const std::vector<bool>& reduced,
+                                   const PieceOptions& options);
+
+}  // namespace tritogen::teach
