@@ -52,7 +52,7 @@ std::vector<OpRow> BinaryRows() {
                          "'trunc'",
                 .cases = {{"rounding_mode=None", "{self} / {other}"},
                           {"rounding_mode='floor'", "floored_quotient({self}, {other})"},
-                          {"", "libdevice.trunc({self} / {other})"}}},
+                          {"", "libdevice.trunc(tl.div_rn({self}, {other}))"}}},
                {.name = "pow",
                 .schemas = {"pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
                             "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",

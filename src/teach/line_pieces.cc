@@ -11,7 +11,9 @@ namespace {
 constexpr int64_t kFewRows = 64, kLongRow = 16384;
 // Lines that leave multiprocessors without one: where they hold so much, that costs more than a launch.
 constexpr int64_t kMuch = int64_t{1} << 23;
-constexpr int64_t kLinesAcross = 64;  // that a program walks along together
+// Lines that a program walks along together, at the most and where there are few.
+constexpr int64_t kLinesAcross = 64, kFewestAcross = 8;
+constexpr int64_t kLongAcross = 4096;
 // Elements of a piece. Of lines across memory all that a program has of a piece is in a cache.
 constexpr int64_t kPiece = 4096, kPieceAcross = 256;
 constexpr int64_t kLeastPart = 256, kLeast = 16;  // of a dimension, of all: shorter pieces are worth nothing
@@ -35,6 +37,7 @@ bool AreAcross(const std::vector<int64_t>& sizes, const std::vector<bool>& reduc
 }
 
 bool AreFewLines(int64_t rows, int64_t columns, bool across) {
+  if (across && columns >= kLongAcross && CeilDiv(rows, kFewestAcross) < kFewRows) return true;
   if (columns < kLongRow) return false;
   const int64_t programs = across ? CeilDiv(rows, kLinesAcross) : rows;
   return programs < kFewRows || (programs < kProcessors && columns >= kMuch / rows);

@@ -58,7 +58,8 @@ TEST(LinePieces, FewLinesAreThoseThatKeepFewProgramsBusy) {
   EXPECT_TRUE(AreFewLines(8, 1 << 20, false));
   EXPECT_FALSE(AreFewLines(1000, 1 << 20, false));
   EXPECT_TRUE(AreFewLines(1000, 1 << 20, true)) << "16 programs walk along 64 lines each";
-  EXPECT_FALSE(AreFewLines(8, 1000, false));
+  EXPECT_FALSE(AreFewLines(8, 6000, false));
+  EXPECT_TRUE(AreFewLines(49, 6144, true)) << "7 programs walk along 7 lines each";
 }
 
 std::string Told(const std::string& op, const Numbers& sizes, std::vector<Arg> more, const Numbers& out) {

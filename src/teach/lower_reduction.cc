@@ -87,18 +87,6 @@ bool MayBeNan(const Graph& graph, PrimId id, int steps = 4) {
                              [&](const View& view) { return MayBeNan(graph, view.prim, steps - 1); });
 }
 
-// Of a logarithm, say, a line may be NaN throughout: Triton's comparisons would then name a place behind its
-// end. PyTorch takes the first NaN for the extremum, so infinity is left to them.
-Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64_t>& dims, bool keepdim) {
-  if (IsFloating(x.dtype) && MayBeNan(b.graph, x.view.prim)) {
-    const char* ordered =
-        largest ? "tl.where({0} == {0}, tl.minimum({0}, 3.4028234663852886e+38), float(\"inf\"))"
-                : "tl.where({0} == {0}, tl.maximum({0}, -3.4028234663852886e+38), float(\"-inf\"))";
-    x = b.Pointwise("ordered", ordered, {x}, ComputeDtype(x.dtype), 2);
-  }
-  return b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, dims, keepdim);
-}
-
 // Whether pointwise work makes it of a product's elements: the product's tiles make the sums then, of
 // whatever length (tile_reductions.h).
 bool IsMadeOfProduct(const Graph& graph, const View& view, int steps = 8) {
@@ -144,6 +132,18 @@ bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const Boun
 }
 
 }  // namespace
+
+// Of a logarithm, say, a line may be NaN throughout: Triton's comparisons would then name a place behind its
+// end. PyTorch takes the first NaN for the extremum, so infinity is left to them.
+Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64_t>& dims, bool keepdim) {
+  if (IsFloating(x.dtype) && MayBeNan(b.graph, x.view.prim)) {
+    const char* ordered =
+        largest ? "tl.where({0} == {0}, tl.minimum({0}, 3.4028234663852886e+38), float(\"inf\"))"
+                : "tl.where({0} == {0}, tl.maximum({0}, -3.4028234663852886e+38), float(\"-inf\"))";
+    x = b.Pointwise("ordered", ordered, {x}, ComputeDtype(x.dtype), 2);
+  }
+  return b.Reduce(largest ? ReduceOp::kArgMax : ReduceOp::kArgMin, x, dims, keepdim);
+}
 
 Value SafeWeights(Builder& b, const SoftmaxParts& parts) {
   Value weights = b.Op("div", {parts.exponentials, parts.sum});

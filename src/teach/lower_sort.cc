@@ -32,6 +32,11 @@ bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArg
   const int64_t dim = WrapDim(AsInt(args["dim"]).value_or(-1), x.view.rank());
   const bool topk = op == "topk";
   const bool descending = topk ? AsBool(args["largest"], true) : AsBool(args["descending"], false);
+  if (topk && node.results[0].sizes[dim] == 1 && x.dtype != Dtype::kFloat64) {
+    b.Return({b.Reduce(descending ? ReduceOp::kMax : ReduceOp::kMin, x, {dim}, true),
+              PlaceOfExtremum(b, x, descending, {dim}, true)});
+    return true;
+  }
   const auto order = SortedOrder(b, x, dim, node.results[0].sizes[dim], descending);
   if (!order) return false;
   Value index = b.Cast(*order, Dtype::kInt64);

@@ -233,6 +233,9 @@ bool LowerFactor(Builder& b, const Node& node, std::string_view op, const BoundA
 // copied.
 void ReadByStrides(Builder& b, const Value& value, bool may_repeat, Prim* prim);
 
+// The place of the largest or smallest element along dimensions, int64.
+Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64_t>& dims, bool keepdim);
+
 // Whether no program sees a whole line: moments and softmaxes over these dimensions are made of pieces.
 bool IsCut(const Builder& b, const Value& x, const std::vector<int64_t>& dims);
 
