@@ -217,6 +217,20 @@ TEST(Attention, LargeOnesOfFloat32AreMadeOfBfloat16Parts) {
 
 // Three parts of 128 queries and 64 keys of 128 numbers leave 80 KiB for the next step, of 64 with keys and
 // values, and no room for a mask of float32.
+// Triton 3.6 reads beyond its shared memory otherwise.
+TEST(Attention, PartsOfHeadsOf128HaveValuesOf64AtLeast) {
+  Maker m;
+  const NodeId q = m.Leaf(NodeKind::kInput, "q", {8, 1024, 100}),
+               k = m.Leaf(NodeKind::kInput, "k", {8, 1024, 100}),
+               v = m.Leaf(NodeKind::kInput, "v", {8, 1024, 8});
+  const Answer first =
+      TeachFunction(
+          m.Finish(m.Op("aten::scaled_dot_product_attention", {Ref(q), Ref(k), Ref(v)}, {8, 1024, 8})), true)
+          .at(0);
+  EXPECT_EQ(first.strategy, "products of bfloat16 parts");
+  EXPECT_TRUE(Says(first.source, "BLOCK_K=128, BLOCK_D=64")) << first.source;
+}
+
 TEST(Attention, PartsAndTheNextStepFitIntoSharedMemory) {
   const auto keys_at_once = [](std::optional<Dtype> mask) {
     ByHand attention(64, 512, 512, 128);

@@ -68,6 +68,8 @@ AttentionTiles TilesOf(const Graph& graph, const Prim& attention, const Prim& sc
   t.d = group.Size(AxisKind::kN);
   t.block_k = std::max<int64_t>(NextPowerOf2(t.k), 16);
   t.block_d = std::max<int64_t>(NextPowerOf2(t.d), 16);
+  // Triton 3.6 reads beyond its shared memory where products of parts with heads of 128 weigh less than that.
+  if (attention.parts > 1 && t.block_k == 128) t.block_d = std::max<int64_t>(t.block_d, 64);
   const int64_t head = std::max(t.block_k, t.block_d);
   t.half = attention.compute[1] != Dtype::kFloat32 && scores.compute[0] != Dtype::kFloat32;
   const bool on_tensor_cores = t.half || attention.parts > 1 || PrecisionOf(attention, options) != "ieee";

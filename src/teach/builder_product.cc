@@ -13,6 +13,11 @@ namespace {
 // A factor that so few tiles read is taken apart in them: that makes no copy of it.
 constexpr int64_t kFewReaders = 2;
 
+// Of a product whose parts are not worth a launch each tile takes both factors apart. Fewer operations, or in
+// fewer tiles, are done without tensor cores before those are filled.
+constexpr double kLeastFlopsOfParts = double{1u << 25};
+constexpr int64_t kFewestTiles = 64;
+
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.
 constexpr int64_t kTile = 64, kFewPrograms = kProcessors, kLongSum = 1024, kShortestPart = 128;
@@ -133,8 +138,16 @@ Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> size
 // or read as it lies.
 std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Value& b, int batch_dims,
                                                        const std::vector<int64_t>& sizes, int64_t inner) {
-  if (InAttention() || !StoresFactors(a.dtype, FlopsOf(sizes, inner))) return std::nullopt;
+  if (InAttention()) return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
+  const double flops = FlopsOf(sizes, inner);
+  if (!StoresFactors(a.dtype, flops)) {
+    const bool parts =
+        a.dtype == Dtype::kFloat32 && options_.products == LowerOptions::Products::kBfloat16Parts;
+    const int64_t tiles = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile / 2);
+    const bool apart = parts && flops >= kLeastFlopsOfParts && tiles >= kFewestTiles;
+    return apart ? std::optional(Factors{{a}, {b}, kParts, 0}) : std::nullopt;
+  }
   if (options_.UsesTf32()) {
     Factors factors{.a = {a}, .b = {b}};
     if (result.n > kTile) factors.a = {AlongTheSum(a)};

@@ -13,11 +13,17 @@ bool FitsSums(Dtype dtype) {
 }
 
 // A product with one row or one column is a reduction: nothing is reused, so tiles of a dot would be empty
-// work. But attention of one query is memory's work even so, and one kernel with a dot of 16 rows.
+// work. Little work with few columns of float32 is one of a line for each: a dot without tensor cores takes
+// longer than a line that is read again from a cache. But attention of one query is memory's work even so,
+// and one kernel with a dot of 16 rows.
 Value Product(Builder& b, const Value& a, const Value& w, int batch_dims) {
   int64_t k = a.sizes().back(), n = w.sizes().back(), m = 1;
   for (size_t i = batch_dims; i + 1 < a.sizes().size(); ++i) m *= a.sizes()[i];
-  if ((m > 1 || b.KeepsRows()) && n > 1 && k > 1 && FitsDot(a.dtype)) return b.Matmul(a, w, batch_dims);
+  constexpr int64_t kFewColumns = 16, kMostReadAgain = int64_t{1} << 23;
+  const bool reads_again =
+      a.dtype == Dtype::kFloat32 && !b.KeepsRows() && n <= kFewColumns && a.view.numel() < kMostReadAgain / n;
+  const bool few = n == 1 || reads_again;
+  if ((m > 1 || b.KeepsRows()) && !few && k > 1 && FitsDot(a.dtype)) return b.Matmul(a, w, batch_dims);
   View left = Unsqueeze(a.view, -2);  // (batch…, m…, 1, k) · (batch…, 1…, n, k)
   std::vector<int64_t> order;
   for (int i = 0; i < batch_dims; ++i) order.push_back(i);

@@ -132,9 +132,15 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
     if (!product.TakesApart(1)) large_m /= 2;
     if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
   }
+  // Tiles that take both apart have more to do in a step than to wait for: longer ones, and more warps.
+  const bool apart = product.TakesApart(0) && product.TakesApart(1);
+  if (apart && t.batch * CeilDiv(t.m, large_m) * CeilDiv(t.n, large_n) < kProcessors)
+    large_m = 64, large_n = 32;
+  const bool small = apart && large_n < large;
+  if (small) t.num_stages = large_m == large ? 2 : 3;
   t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large_m, t.m);
   t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large_n, t.n);
-  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : deep, t.k);
+  t.block_k = Fit(options.tile_k > 0 ? options.tile_k : small ? 64 : deep, t.k);
   t.sum = k;
   // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
   // reference's, which are cut up, come to. Short programs stay as simple as they can be.
@@ -142,7 +148,8 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
   const bool many = k >= 2 * kSum && t.Products() >= kManyFlops / 2;
   if (MultipliesFloat32(product) && many) t.sum = kSum;
   if (t.sum >= k || t.sum % t.block_k != 0) t.sum = k;
-  t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * t.block_n >= 128 * 128 ? 8 : 4;
+  const int64_t large_tile = apart ? 128 * 64 : 128 * 128;
+  t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * t.block_n >= large_tile ? 8 : 4;
   return t;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kWalkedBlock = 16384;  // of a longer line than a program holds: with accumulators
 constexpr int64_t kTile = 2048;          // elements that a program of several rows works on
+constexpr int64_t kLeastTile = 512;      // where there are few rows
 constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
@@ -92,6 +93,9 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
         options.rows_per_program > 0
             ? options.rows_per_program
             : std::max<int64_t>(1, std::min<int64_t>(whole > kShortLine ? 16 : 128, kTile / 2 / whole));
+    while (options.rows_per_program == 0 && s.row_tile > 1 && s.row_tile * whole > kLeastTile &&
+           CeilDiv(s.rows, s.row_tile) < kProcessors)
+      s.row_tile /= 2;
     s.col_tile = whole > kHeldLine ? kWalkedBlock : whole;
     if ((options.row_loop && !held) || walked)
       s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);

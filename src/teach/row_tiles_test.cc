@@ -19,5 +19,16 @@ TEST(RowTiles, LinesAcrossMemoryAreReadSeveralAtATime) {
   EXPECT_TRUE(Says(answers[0].source, "ROWS=64")) << answers[0].source;
 }
 
+TEST(RowTiles, FewRowsAreSharedOutAmongPrograms) {
+  const auto softmax = [](int64_t rows, int64_t columns) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {rows, columns});
+    const std::vector<Arg> args = {Ref(x), Arg{int64_t{1}}, Arg{false}};
+    return TeachFunction(m.Finish(m.Op("aten::_softmax", args, {rows, columns}))).at(0).source;
+  };
+  EXPECT_TRUE(Says(softmax(64, 1000), "[(64,)]")) << softmax(64, 1000);
+  EXPECT_TRUE(Says(softmax(4096, 256), "triton.cdiv(4096, 4)")) << softmax(4096, 256);
+}
+
 }  // namespace
 }  // namespace tritogen::teach

@@ -88,5 +88,30 @@ TEST(TeachProducts, PartsOfAConvolutionHaveTheirChannelsLastAndPadded) {
   EXPECT_EQ(source(1, 1024).find("bfloat16"), std::string::npos);  // most of four channels would be zeros
 }
 
+// The first answer to x · wᵀ.
+Answer FirstOfLinear(int64_t rows, int64_t k, int64_t columns) {
+  Maker maker;
+  const NodeId x = maker.Leaf(NodeKind::kInput, "x", {rows, k});
+  const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {columns, k});
+  return TeachFunction(maker.Finish(maker.Op("aten::linear", {Ref(x), Ref(w)}, {rows, columns})), true).at(0);
+}
+
+TEST(TeachProducts, LittleWorkWithFewColumnsIsOneOfLines) {
+  const std::string few = FirstOfLinear(128, 2048, 10).source;
+  EXPECT_EQ(CountOf(few, "tl.dot("), 0) << few;
+  EXPECT_EQ(CountOf(few, "tl.sum("), 1) << few;
+  EXPECT_GT(CountOf(FirstOfLinear(128, 2048, 20).source, "tl.dot("), 0);
+  EXPECT_GT(CountOf(FirstOfLinear(1 << 17, 256, 8).source, "tl.dot("), 0) << "lines would be read too often";
+}
+
+TEST(TeachProducts, TilesOfSmallOnesTakeBothFactorsApart) {
+  const Answer small = FirstOfLinear(12288, 64, 64);
+  EXPECT_EQ(small.strategy, "products of bfloat16 parts");
+  EXPECT_EQ(CountOf(small.source, "num_warps="), 1) << small.source;  // no launch makes parts
+  EXPECT_TRUE(Says(small.source, "a_low = ") && Says(small.source, "b_low = "));
+  EXPECT_TRUE(Says(small.source, "BLOCK_M=64, BLOCK_N=32, BLOCK_K=64")) << small.source;
+  EXPECT_EQ(FirstOfLinear(1024, 64, 64).strategy, "fused") << "little work";
+}
+
 }  // namespace
 }  // namespace tritogen::teach

@@ -66,12 +66,17 @@ LONG = {
     "extrema_that_are_nan": ("(3,70)", "(x.log().amax(1), x.log().amin(0), (x + 1).log().max(1).values, (x + 3).log().max(), torch.linalg.vector_norm((x + 1).log(), float('inf'), 1))"),
     "extrema_of_long_lines_that_are_nan": ("(2,70000)", "((x + 4).log().amax(1), (x + 9).log().amin(1), (x + 3.5).log().amax(0))"),
     "pools_that_are_nan": ("(2,3,31)", "(F.max_pool1d((x + 1).log(), 4, 3, 2, 2), F.adaptive_max_pool1d((x + 1).log(), 5), F.max_pool1d((x + 1).log(), 4, padding=2).isnan())"),
+    "places_in_pieces": ("(3,20000)", "(x.argmax(1), x.argmin(), x.max(1), torch.topk(x, 1, 1), torch.topk(x, 1, 0, largest=False))"),
+    "places_across": ("(2,8192,3)", "(x.argmax(1), x.min(1).indices, (x > 9).any(1))"),
+    "pieces_of_several_dimensions": ("(600,2,50)", "(x.sum(), x.amax((0, 2)), x.var((0, 2)), x.logsumexp((0, 2)), x.argmax())"),
     "down_columns": ("(2,300,70)", "(x.sum(1), x.argmin(1), torch.softmax(x, 1))"),
     "over_channels": ("(40,3,70)", "(x.mean((0, 2)), x.var((0, 2)))"),
     "product": ("(2,700)", "(x * 0.01 + 1).prod(1)"),
 }
 PRODUCTS = {
     "mm": ("(33,20),(20,40)", "x @ y"),
+    "few_columns": ("(33,40),(5,40),(5,)", "(F.relu(F.linear(x, y, z)), x[:4] @ y.t() + z)"),
+    "truncated": ("(64,),(64,)", "torch.div((x * 7).round(), (y * 3).round() + 0.5, rounding_mode='trunc')"),
     "mm_transposed": ("(20,33),(40,20)", "x.t() @ y.t()"),
     "linear": ("(2,17,20),(24,20),(24,)", "F.gelu(F.linear(x, y, z))"),
     "bmm": ("(3,17,20),(3,20,18)", "torch.bmm(x, y) * 0.5"),
