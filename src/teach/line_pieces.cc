@@ -57,7 +57,8 @@ std::optional<LinePieces> CutLines(const Value& x, const std::vector<bool>& redu
     const bool whole =
         size <= (first && !across ? options.longest_whole : room) || (first && options.keeps_last);
     const bool ended = !pieces.of_line.empty() || (!first && (room == 1 || options.keeps_last));
-    const int64_t part = ended ? 1 : whole ? size : PartOf(size, std::min(room, size / 2));
+    int64_t part = ended ? 1 : whole ? size : PartOf(size, std::min(room, size / 2));
+    if (part == 1 && first && across) part = PartOf(size, std::min(kPiece, size / 2));
     if (part == 1) {
       pieces.of_line.push_back(dim);
       continue;

@@ -39,6 +39,7 @@ TEST(LinePieces, AreTheLastElementsOfALine) {
 TEST(LinePieces, AcrossMemoryAreShort) {
   EXPECT_EQ(Cut({7, 65536, 4}, {1})->x.sizes(), (Numbers{7, 256, 256, 4}));
   EXPECT_EQ(Cut({16384, 3, 3, 3}, {0, 2})->length, 64 * 3);
+  EXPECT_EQ(Cut({19 * 863, 30}, {0})->length, 863) << "where there is no shorter one";
   EXPECT_TRUE(AreAcross({7, 65536, 4}, {false, true, false}));
   EXPECT_FALSE(AreAcross({7, 65536, 1}, {false, true, false}));
 }

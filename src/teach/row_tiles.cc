@@ -78,10 +78,11 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   } else if (across) {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
-    // Few lines leave multiprocessors without work: neighbours that fill a sector are enough then.
+    // Few lines leave multiprocessors without work: neighbours that fill a sector are enough then. Fewer
+    // programs still where lines are only read across, and written along.
     const int64_t least = std::min(kSectorLines, NextPowerOf2(group.domain.back().size));
-    while (behind && options.rows_per_program == 0 && s.row_tile > least &&
-           CeilDiv(s.rows, s.row_tile) < kProcessors)
+    const int64_t enough = behind ? kProcessors : kProcessors / 4;
+    while (options.rows_per_program == 0 && s.row_tile > least && CeilDiv(s.rows, s.row_tile) < enough)
       s.row_tile /= 2;
     // What is read across and written along is read once where a few lines of it fit into a program.
     const bool whole_lines = held || (!behind && !scans && whole <= kTileOfLines / kFewestLines);

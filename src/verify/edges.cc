@@ -28,6 +28,12 @@ TensorId FloatingArgument(const Plan& plan, const AtenStep& step) {
   return tensor != nullptr && IsFloating(plan.tensors[tensor->id].dtype) ? tensor->id : kNoTensor;
 }
 
+// Of its dividend a quotient that is rounded makes steps as long as the divisor.
+bool RoundsQuotient(const AtenStep& step, std::string_view name) {
+  const Value* mode = name == "aten::div" ? FindArgument(step, "rounding_mode") : nullptr;
+  return mode != nullptr && std::holds_alternative<std::string>(mode->v);
+}
+
 // Nothing where the call is smooth.
 std::optional<EdgeKind> KindOfEdge(const Plan& plan, const AtenStep& step) {
   if (FloatingArgument(plan, step) == kNoTensor) return std::nullopt;
@@ -37,7 +43,7 @@ std::optional<EdgeKind> KindOfEdge(const Plan& plan, const AtenStep& step) {
     if (IsFloating(to)) return std::nullopt;
     return to == Dtype::kBool ? EdgeKind::kStep : EdgeKind::kStairs;
   }
-  if (OneOf(name, kStairs)) return EdgeKind::kStairs;
+  if (OneOf(name, kStairs) || RoundsQuotient(step, name)) return EdgeKind::kStairs;
   if (OneOf(name, kSigns) || OneOf(step.op, kComparisons)) return EdgeKind::kStep;
   if (OneOf(name, kFlat)) return EdgeKind::kFlat;
   return std::nullopt;

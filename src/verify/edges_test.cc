@@ -36,6 +36,21 @@ TEST(Edges, AreTheFirstJumpsOnTheWay) {
   EXPECT_EQ(Names(plan, 1), Strings{}) << "nothing behind the output counts";
 }
 
+TEST(Edges, AreWhereQuotientsAreRounded) {
+  const auto names = [](const char* op, const json& more) {
+    Sketch sketch;
+    const int x = sketch.Input("float32", {8, 4}, {4, 1}), y = sketch.Tensor("float32", {8, 4}, {4, 1});
+    sketch.Step("run", op, {T(x), 0.7}, {y}, more);
+    sketch.Output(y);
+    return Names(sketch.Build(), 0);
+  };
+  const json trunc = {{"rounding_mode", "trunc"}};
+  EXPECT_EQ(names("aten::div.Scalar_mode", trunc), Strings{"aten::div.Scalar_mode jumps"});
+  EXPECT_EQ(names("aten::div.Tensor_mode", trunc), Strings{"aten::div.Tensor_mode jumps"});
+  EXPECT_EQ(names("aten::div.Scalar", json::object()), Strings{});
+  EXPECT_EQ(names("aten::div.Tensor_mode", {{"rounding_mode", nullptr}}), Strings{});
+}
+
 TEST(Edges, AreFlatPartsInPlaceToo) {
   Sketch sketch;
   const int x = sketch.Input("float32", {8, 4}, {4, 1});
