@@ -29,7 +29,7 @@ class Random {
 
   uint64_t seed_;
   at::Device device_;
-  at::Generator numbers_;   // on the CPU: a single number must not wait for a GPU
+  at::Generator numbers_;                          // on the CPU: a single number must not wait for a GPU
   mutable std::optional<at::Generator> elements_;  // on the device; made when first asked for
 };
 
