@@ -191,17 +191,17 @@ Value Builder::Once(std::string name, const Value& in) {
   return in;
 }
 
-// Whether pointwise work reads what lines of the last `length` elements have been reduced to, or a product:
-// the kernel that made those can reduce its lines, too, and nothing of full size is stored.
+// Whether pointwise work reads what lines of the last `length` elements have been reduced to: the kernel that
+// did so can reduce the lines, too, and nothing of full size is stored.
 static bool IsMadeOfLines(const Graph& graph, const View& view, int64_t length, int steps = 8) {
   if (view.prim < 0 || steps == 0) return false;
   const Prim& prim = graph[view.prim];
   if (prim.kind == PrimKind::kReduce) {
     return prim.reduced.back() && prim.space.back() == length && std::ranges::count(prim.reduced, true) == 1;
   }
-  if (prim.kind != PrimKind::kPointwise) return prim.kind == PrimKind::kMatmul;
-  return std::ranges::any_of(
-      prim.operands, [&](const View& operand) { return IsMadeOfLines(graph, operand, length, steps - 1); });
+  return prim.kind == PrimKind::kPointwise && std::ranges::any_of(prim.operands, [&](const View& operand) {
+           return IsMadeOfLines(graph, operand, length, steps - 1);
+         });
 }
 
 static bool IsIndex(ReduceOp op) {
@@ -216,7 +216,10 @@ Value Builder::PlaceInPieces(ReduceOp op, const LinePieces& pieces) {
   int64_t count = 1;
   for (int64_t dim = 0; dim < pieces.x.view.rank(); ++dim) {
     const int64_t size = pieces.x.sizes()[dim];
-    if (dim == pieces.of_line.front()) line = sizes.size(), sizes.push_back(1);
+    if (dim == pieces.of_line.front()) {
+      line = sizes.size();
+      sizes.push_back(1);
+    }
     if (std::ranges::count(pieces.of_line, dim) > 0) {
       count *= size;
     } else if (std::ranges::count(pieces.within, dim) == 0) {
@@ -236,12 +239,14 @@ Value Builder::PlaceInPieces(ReduceOp op, const LinePieces& pieces) {
 }
 
 std::optional<Value> Builder::ReduceInPieces(ReduceOp op, const Value& in, const std::vector<bool>& reduced) {
-  int64_t rows = 1, columns = 1;
-  for (size_t i = 0; i < reduced.size(); ++i) (reduced[i] ? columns : rows) *= in.sizes()[i];
-  if (!CutsReductions() || !AreFewLines(rows, columns, AreAcross(in.sizes(), reduced))) return std::nullopt;
+  const ReducedLines lines = LinesAlong(in.sizes(), reduced);
+  if (!CutsReductions() || !lines.AreFew()) return std::nullopt;
   size_t last = reduced.size() - 1;
   while (!reduced[last] || in.sizes()[last] == 1) --last;
-  const bool keeps_last = in.sizes()[last] < columns && IsMadeOfLines(graph, in.view, in.sizes()[last]);
+  // A product's tiles can reduce its lines as well.
+  const bool keeps_last =
+      in.sizes()[last] < lines.columns &&
+      (IsMadeOfLines(graph, in.view, in.sizes()[last]) || IsMadeOfProduct(graph, in.view));
   const auto pieces = CutLines(in, reduced, {.longest_whole = kWholeLine, .keeps_last = keeps_last});
   if (!pieces) return std::nullopt;
   if (IsIndex(op)) {

@@ -1,7 +1,6 @@
 #include "teach/line_pieces.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/rounding.h"
 
@@ -29,25 +28,27 @@ int64_t PartOf(int64_t n, int64_t most) {
 
 }  // namespace
 
-bool AreAcross(const std::vector<int64_t>& sizes, const std::vector<bool>& reduced) {
-  for (size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] > 1) return !reduced[i];
-  }
-  return false;
-}
-
-bool AreFewLines(int64_t rows, int64_t columns, bool across) {
+bool ReducedLines::AreFew() const {
   if (across && columns >= kLongAcross && CeilDiv(rows, kFewestAcross) < kFewRows) return true;
   if (columns < kLongRow) return false;
   const int64_t programs = across ? CeilDiv(rows, kLinesAcross) : rows;
   return programs < kFewRows || (programs < kProcessors && columns >= kMuch / rows);
 }
 
+ReducedLines LinesAlong(const std::vector<int64_t>& sizes, const std::vector<bool>& reduced) {
+  ReducedLines lines{1, 1, false};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    (reduced[i] ? lines.columns : lines.rows) *= sizes[i];
+    if (sizes[i] > 1) lines.across = !reduced[i];
+  }
+  return lines;
+}
+
 std::optional<LinePieces> CutLines(const Value& x, const std::vector<bool>& reduced,
                                    const PieceOptions& options) {
   std::vector<int64_t> sizes = x.sizes();
   LinePieces pieces{x, {}, {}, 1};
-  const bool across = AreAcross(sizes, reduced);
+  const bool across = LinesAlong(sizes, reduced).across;
   const int64_t most = across ? kPieceAcross : kPiece;
   for (size_t at = sizes.size(); at-- > 0;) {
     const int64_t size = sizes[at], room = most / pieces.length;

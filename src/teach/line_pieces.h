@@ -10,12 +10,17 @@
 
 namespace tritogen::teach {
 
-// Whether the neighbours in memory of a line's elements are of other lines: something behind the last of the
-// reduced dimensions is kept. Where that is so, programs walk along many lines together.
-bool AreAcross(const std::vector<int64_t>& sizes, const std::vector<bool>& reduced);
+// Lines along the dimensions that are reduced.
+struct ReducedLines {
+  int64_t rows, columns;  // lines, and elements of one
+  // The neighbours in memory of a line's elements are of other lines: something behind the last of the
+  // reduced dimensions is kept. Programs walk along many lines together then.
+  bool across;
 
-// Whether so many lines are better reduced by more programs than they keep busy.
-bool AreFewLines(int64_t rows, int64_t columns, bool across);
+  // Better reduced by more programs than they keep busy.
+  bool AreFew() const;
+};
+ReducedLines LinesAlong(const std::vector<int64_t>& sizes, const std::vector<bool>& reduced);
 
 // A value whose lines are cut: the last elements of a line, whole dimensions and a part of one at most, are a
 // piece.

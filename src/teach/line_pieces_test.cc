@@ -40,8 +40,8 @@ TEST(LinePieces, AcrossMemoryAreShort) {
   EXPECT_EQ(Cut({7, 65536, 4}, {1})->x.sizes(), (Numbers{7, 256, 256, 4}));
   EXPECT_EQ(Cut({16384, 3, 3, 3}, {0, 2})->length, 64 * 3);
   EXPECT_EQ(Cut({19 * 863, 30}, {0})->length, 863) << "where there is no shorter one";
-  EXPECT_TRUE(AreAcross({7, 65536, 4}, {false, true, false}));
-  EXPECT_FALSE(AreAcross({7, 65536, 1}, {false, true, false}));
+  EXPECT_TRUE(LinesAlong({7, 65536, 4}, {false, true, false}).across);
+  EXPECT_FALSE(LinesAlong({7, 65536, 1}, {false, true, false}).across);
 }
 
 TEST(LinePieces, ALastDimensionStays) {
@@ -56,11 +56,11 @@ TEST(LinePieces, AreNotMadeOfWhatHasNoDivisors) {
 }
 
 TEST(LinePieces, FewLinesAreThoseThatKeepFewProgramsBusy) {
-  EXPECT_TRUE(AreFewLines(8, 1 << 20, false));
-  EXPECT_FALSE(AreFewLines(1000, 1 << 20, false));
-  EXPECT_TRUE(AreFewLines(1000, 1 << 20, true)) << "16 programs walk along 64 lines each";
-  EXPECT_FALSE(AreFewLines(8, 6000, false));
-  EXPECT_TRUE(AreFewLines(49, 6144, true)) << "7 programs walk along 7 lines each";
+  EXPECT_TRUE((ReducedLines{8, 1 << 20, false}.AreFew()));
+  EXPECT_FALSE((ReducedLines{1000, 1 << 20, false}.AreFew()));
+  EXPECT_TRUE((ReducedLines{1000, 1 << 20, true}.AreFew())) << "16 programs walk along 64 lines each";
+  EXPECT_FALSE((ReducedLines{8, 6000, false}.AreFew()));
+  EXPECT_TRUE((ReducedLines{49, 6144, true}.AreFew())) << "7 programs walk along 7 lines each";
 }
 
 std::string Told(const std::string& op, const Numbers& sizes, std::vector<Arg> more, const Numbers& out) {

@@ -87,17 +87,6 @@ bool MayBeNan(const Graph& graph, PrimId id, int steps = 4) {
                              [&](const View& view) { return MayBeNan(graph, view.prim, steps - 1); });
 }
 
-// Whether pointwise work makes it of a product's elements: the product's tiles make the sums then, of
-// whatever length (tile_reductions.h).
-bool IsMadeOfProduct(const Graph& graph, const View& view, int steps = 8) {
-  if (view.prim < 0 || steps == 0 || view.numel() != Product(graph[view.prim].sizes)) return false;
-  const Prim& prim = graph[view.prim];
-  if (prim.kind == PrimKind::kMatmul) return true;
-  return prim.kind == PrimKind::kPointwise && std::ranges::any_of(prim.operands, [&](const View& operand) {
-           return IsMadeOfProduct(graph, operand, steps - 1);
-         });
-}
-
 // Dimensions are kept. What is infinite throughout, or has one element that is, has no distances from it.
 Value LogSumExp(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   if (IsCut(b, x, dims) && !IsMadeOfProduct(b.graph, x.view)) {
@@ -132,6 +121,15 @@ bool LowerExtremum(Builder& b, const Node& node, std::string_view op, const Boun
 }
 
 }  // namespace
+
+bool IsMadeOfProduct(const Graph& graph, const View& view, int steps) {
+  if (view.prim < 0 || steps == 0 || view.numel() != Product(graph[view.prim].sizes)) return false;
+  const Prim& prim = graph[view.prim];
+  if (prim.kind == PrimKind::kMatmul) return true;
+  return prim.kind == PrimKind::kPointwise && std::ranges::any_of(prim.operands, [&](const View& operand) {
+           return IsMadeOfProduct(graph, operand, steps - 1);
+         });
+}
 
 // Of a logarithm, say, a line may be NaN throughout: Triton's comparisons would then name a place behind its
 // end. PyTorch takes the first NaN for the extremum, so infinity is left to them.

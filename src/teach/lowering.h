@@ -233,6 +233,10 @@ bool LowerFactor(Builder& b, const Node& node, std::string_view op, const BoundA
 // copied.
 void ReadByStrides(Builder& b, const Value& value, bool may_repeat, Prim* prim);
 
+// Whether pointwise work makes it of a product's elements: the product's tiles make the sums then, of
+// whatever length (tile_reductions.h).
+bool IsMadeOfProduct(const Graph& graph, const View& view, int steps = 8);
+
 // The place of the largest or smallest element along dimensions, int64.
 Value PlaceOfExtremum(Builder& b, Value x, bool largest, const std::vector<int64_t>& dims, bool keepdim);
 

@@ -28,11 +28,9 @@ Dimensions DimensionsOf(const Value& x, const std::vector<int64_t>& dims) {
 // Nothing where lines are not cut.
 std::optional<LinePieces> CutLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   const Dimensions d = DimensionsOf(x, dims);
-  int64_t rows = 1, columns = 1;
-  for (size_t i = 0; i < d.sizes.size(); ++i) (d.reduced[i] ? columns : rows) *= d.sizes[i];
-  const bool across = AreAcross(d.sizes, d.reduced);
-  if (!b.CutsReductions() || columns <= (across ? kHeldAcross : kHeldLine)) return std::nullopt;
-  if (!AreFewLines(rows, columns, across) && rows < kManyElements / columns) return std::nullopt;
+  const ReducedLines lines = LinesAlong(d.sizes, d.reduced);
+  if (!b.CutsReductions() || lines.columns <= (lines.across ? kHeldAcross : kHeldLine)) return std::nullopt;
+  if (!lines.AreFew() && lines.rows < kManyElements / lines.columns) return std::nullopt;
   return CutLines(x, d.reduced, {.longest_whole = kWhole});
 }
 

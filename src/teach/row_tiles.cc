@@ -72,6 +72,10 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
              walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
   const bool apart = s.windows && StepOfWindows(graph, group) > 1;
+  const auto share_out = [&](int64_t least, int64_t enough) {
+    while (options.rows_per_program == 0 && s.row_tile > least && CeilDiv(s.rows, s.row_tile) < enough)
+      s.row_tile /= 2;
+  };
   if (s.windows) {
     s.row_tile = apart ? kWindowsApart : kWindows;
     s.col_tile = 1;
@@ -81,9 +85,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
     // Few lines leave multiprocessors without work: neighbours that fill a sector are enough then. Fewer
     // programs still where lines are only read across, and written along.
     const int64_t least = std::min(kSectorLines, NextPowerOf2(group.domain.back().size));
-    const int64_t enough = behind ? kProcessors : kProcessors / 4;
-    while (options.rows_per_program == 0 && s.row_tile > least && CeilDiv(s.rows, s.row_tile) < enough)
-      s.row_tile /= 2;
+    share_out(least, behind ? kProcessors : kProcessors / 4);
     // What is read across and written along is read once where a few lines of it fit into a program.
     const bool whole_lines = held || (!behind && !scans && whole <= kTileOfLines / kFewestLines);
     if (whole_lines)
@@ -94,9 +96,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
         options.rows_per_program > 0
             ? options.rows_per_program
             : std::max<int64_t>(1, std::min<int64_t>(whole > kShortLine ? 16 : 128, kTile / 2 / whole));
-    while (options.rows_per_program == 0 && s.row_tile > 1 && s.row_tile * whole > kLeastTile &&
-           CeilDiv(s.rows, s.row_tile) < kProcessors)
-      s.row_tile /= 2;
+    share_out(std::max<int64_t>(1, kLeastTile / whole), kProcessors);
     s.col_tile = whole > kHeldLine ? kWalkedBlock : whole;
     if ((options.row_loop && !held) || walked)
       s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);

@@ -75,6 +75,7 @@ void AtenCall::Prepare(const AtenStep& step) {
   returns_undefined_memory_ = IsFactoryOfUndefinedMemory(step.op);
   widening_ = DecideWidening(step);
   const bool in_float64 = target_.in_float64;
+  if (in_float64) probabilities_ = ProbabilitiesOf(step);
   const bool widen_dtypes = in_float64 && widening_ != Widening::kRecordedPrecision;
   const ReplayTarget target{target_.device, widen_dtypes};
   if (step.args.size() > arguments.size()) throw ArgumentError("too many arguments");
@@ -177,7 +178,6 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
     return widening_ == Widening::kNone ? slots[id] : Adapt(slots[id], id);
   };
   const bool quantises = target_.in_float64 && step_->op.starts_with("aten::fake_quantize_");
-  const auto probabilities = target_.in_float64 ? ProbabilitiesOf(*step_) : std::vector<TensorId>();
   for (const Hole& hole : holes_) {
     c10::IValue& place = (*stack)[hole.argument];
     if (hole.kind == Kind::kTensor) {
@@ -186,7 +186,7 @@ void AtenCall::FillHoles(const std::vector<at::Tensor>& slots, torch::jit::Stack
       if (quantises && op_.schema().arguments()[hole.argument].name() == "scale")
         place = place.toTensor().to(at::kFloat);
       // In float64 inputs are moved, by half a unit for one, and no probability is more than 1.
-      if (std::ranges::count(probabilities, hole.tensors[0]) > 0) place = place.toTensor().clamp(0, 1);
+      if (std::ranges::count(probabilities_, hole.tensors[0]) > 0) place = place.toTensor().clamp(0, 1);
     } else if (hole.kind == Kind::kTensorList) {
       c10::List<at::Tensor> list;
       for (TensorId id : hole.tensors) list.push_back(tensor_of(id));

@@ -60,6 +60,7 @@ class AtenCall {
   torch::jit::Stack template_;  // every argument; holes are None
   std::vector<Hole> holes_;
   std::vector<TensorId> writes_;
+  std::vector<TensorId> probabilities_;  // float64: arguments that are kept between 0 and 1
   BoundsCheck bounds_check_ = nullptr;
   Widening widening_ = Widening::kNone;
   bool is_random_ = false;

@@ -37,12 +37,11 @@ std::optional<int64_t> PoolWindow(const AtenStep& step, std::string_view base) {
   if (!base.starts_with("aten::max_pool") && !base.starts_with("aten::avg_pool")) return std::nullopt;
   const Value* given = FindArgument(step, "kernel_size");
   const auto* sizes = given == nullptr ? nullptr : std::get_if<Value::List>(&given->v);
-  if (sizes == nullptr || step.args.empty()) return std::nullopt;
-  const auto* of = std::get_if<TensorRef>(&step.args[0].v);
+  if (sizes == nullptr) return std::nullopt;
   int64_t window = 1;
   for (const Value& size : *sizes) {
     const auto* number = std::get_if<int64_t>(&size.v);
-    if (of == nullptr || number == nullptr || *number < 1) return std::nullopt;
+    if (number == nullptr || *number < 1) return std::nullopt;
     window *= *number;
   }
   return window;
@@ -68,18 +67,15 @@ int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
   const std::string_view base = WithoutOverload(step.op);
   const int64_t all = Distinct(plan.tensors[id]);
   auto is = [&](const Value* value) { return value != nullptr && value->v == Value{TensorRef{id}}.v; };
-  if (Samples(base) && !step.args.empty() && is(&step.args[0]) && !step.outs.empty() &&
-      step.outs[0] != kNoTensor)
-    return std::min(all, plan.tensors[step.outs[0]].numel());
   if (base.starts_with("aten::scatter") && is(FindArgument(step, "src"))) {
     const Value* index = FindArgument(step, "index");
     const auto* places = index == nullptr ? nullptr : std::get_if<TensorRef>(&index->v);
     if (places != nullptr) return std::min(all, plan.tensors[places->id].numel());
   }
-  auto window = PoolWindow(step, base);
+  if (step.args.empty() || !is(&step.args[0]) || step.outs.empty() || step.outs[0] == kNoTensor) return all;
+  auto window = Samples(base) ? std::optional<int64_t>(1) : PoolWindow(step, base);
   if (!window) window = ConvolutionWindow(plan, step, base);
-  if (window && is(&step.args[0]) && !step.outs.empty() && step.outs[0] != kNoTensor)
-    return std::min(all, plan.tensors[step.outs[0]].numel() * *window);
+  if (window) return std::min(all, plan.tensors[step.outs[0]].numel() * *window);
   return all;
 }
 
