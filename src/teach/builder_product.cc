@@ -1,4 +1,6 @@
 // Matrix products: of factors stored for them where they are large, cut along k where results are few.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -25,6 +27,14 @@ constexpr int64_t kTile = 64, kFewPrograms = kProcessors, kLongSum = 1024, kShor
 constexpr int64_t kLongSumOfTf32 = 4096;
 // Neighbours in memory, 64 bytes of them, that make a dimension one to read along.
 constexpr int64_t kNeighbours = 16;
+
+// Elements that one load takes at once, 16 bytes of the half types that tensor cores multiply. Where lines
+// begin or end elsewhere loads are smaller, down to one of each element, and the products wait for them.
+constexpr int64_t kAtOnce = 8;
+// The least at once of what is multiplied as it lies. A product of half types needs no copies but these: more
+// work than that pays for two more launches.
+constexpr int64_t kLeastAtOnce = 4;
+constexpr double kFlopsWorthAligning = double{1u << 31};
 
 struct Result {
   int64_t batch = 1, m = 1, n = 1;
@@ -82,6 +92,15 @@ bool RunsAlongMemory(const View& view) {
   return run >= kNeighbours || run == view.numel();
 }
 
+// Whether every line along memory begins and ends where a load of so many elements does.
+bool IsAligned(const View& view, int64_t at_once) {
+  const auto aligned = [&](int64_t number) { return number % at_once == 0; };
+  bool all = aligned(view.offset);
+  for (size_t i = 0; i < view.sizes.size(); ++i)
+    all &= view.sizes[i] == 1 || aligned(view.strides[i] == 1 ? view.sizes[i] : view.strides[i]);
+  return all;
+}
+
 // `count` dimensions from `first` on behind all others.
 View ToTheEnd(const View& view, size_t first, size_t count) {
   std::vector<int64_t> order(view.sizes.size());
@@ -112,8 +131,10 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
                       int64_t inner, std::vector<int64_t> shape) {
-  auto factors = StoredFactors(a, b, batch_dims, sizes, inner);
-  if (!factors) factors = Factors{.a = {a}, .b = {b}};
+  Value first = a, second = b;
+  inner = Align(&first, &second, batch_dims, sizes, inner);
+  auto factors = StoredFactors(first, second, batch_dims, sizes, inner);
+  if (!factors) factors = Factors{.a = {first}, .b = {second}};
   return Matmul(*std::move(factors), batch_dims, std::move(sizes), inner, std::move(shape));
 }
 
@@ -132,6 +153,60 @@ Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> size
                       std::vector<int64_t> shape) {
   if (auto sum = SumOfProducts(factors, batch_dims, sizes, inner, shape)) return *sum;
   return OneProduct(factors, batch_dims, std::move(sizes), inner, std::move(shape), factors.dtype());
+}
+
+// Puts copies in the place of factors that are read element by element, whose lines run along the sum and are
+// filled up with zeros. How long the sum is then.
+int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner) {
+  const Result result = ResultOf(sizes, batch_dims);
+  const double flops = FlopsOf(sizes, inner);
+  const auto k = static_cast<size_t>(batch_dims);
+  const bool plain = a->sizes().back() == inner && b->sizes().size() == k + 2 && b->sizes()[k] == inner;
+  if (!plain || InAttention() || FewRead(result.n) || FewRead(result.m) || !StoresWindows(a->dtype, flops) ||
+      (IsHalf(a->dtype) && flops < kFlopsWorthAligning))
+    return inner;
+  const int64_t at_once = IsHalf(a->dtype) || options_.UsesTf32() ? kLeastAtOnce : kAtOnce;
+  const auto copied = [&](const Value& v) { return IsInMemory(v) && !IsAligned(v.view, at_once); };
+  const bool copies_a = copied(*a), copies_b = copied(*b);
+  if (!copies_a && !copies_b) return inner;
+  const bool fills_up = inner % at_once != 0;
+  if (fills_up && !(IsInMemory(*a) && IsInMemory(*b))) return inner;
+  const int64_t whole = fills_up ? CeilDiv(inner, kAtOnce) * kAtOnce : inner;
+  if (copies_a || fills_up) *a = FilledUp(*a, whole);
+  if (copies_b || fills_up) {
+    const auto last = static_cast<int>(k);
+    std::vector<int64_t> turn(k + 2);
+    std::iota(turn.begin(), turn.end(), 0);
+    std::swap(turn[last], turn[last + 1]);
+    *b = {Permute(FilledUp({Permute(b->view, turn), b->dtype}, whole).view, turn), b->dtype};
+  }
+  return whole;
+}
+
+bool Builder::IsInMemory(const Value& value) const {
+  return value.view.prim >= 0 && value.view.guards.empty() && !graph[value.view.prim].inlined;
+}
+
+// A copy with so many elements in its last dimension, of what it is the same many times of one.
+Value Builder::FilledUp(const Value& in, int64_t whole) {
+  View view = in.view;
+  const int64_t length = view.sizes.back();
+  for (size_t i = 0; i < view.sizes.size(); ++i) {
+    if (view.strides[i] == 0) view.sizes[i] = 1;
+  }
+  std::vector<Value> read = {{view, in.dtype}};
+  if (whole > length) {
+    View& filled = read[0].view;
+    filled.sizes.back() = whole;
+    filled.guards = {{filled.rank() - 1, 0, length}};
+    read.push_back(Index(filled.sizes, -1));
+  }
+  const std::string text = whole > length ? fmt::format("tl.where({{1}} < {}, {{0}}, 0.0)", length) : "{0}";
+  const Value copy = Pointwise("copy", text, read, in.dtype, 0);
+  if (IsHalf(in.dtype)) Once("copy", copy);
+  std::vector<int64_t> sizes = in.sizes();
+  sizes.back() = whole;
+  return {Expand(copy.view, sizes), in.dtype};
 }
 
 // Parts and copies are stored where many tiles read them. A factor that one or two read is taken apart there,

@@ -15,7 +15,8 @@ int64_t Group::Size(AxisKind axis) const {
 View Group::InOrder(PrimId member, const View& view) const {
   const auto found = turned.find(member);
   if (found == turned.end()) return view;
-  return Permute(*Reshape(view, found->second.sizes), found->second.order);
+  const auto& [sizes, order] = found->second;
+  return Permute(view.sizes == sizes ? view : *Reshape(view, sizes), order);
 }
 
 std::vector<View> Reads(const Graph& graph, const Prim& prim) {

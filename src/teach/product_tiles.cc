@@ -14,6 +14,11 @@ constexpr int64_t kSum = 256;
 constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
 constexpr double kManyFlops = 1 << 30;
 
+// Whether so many tiles leave no more than a tenth of the multiprocessors without one.
+bool FillProcessors(int64_t tiles) {
+  return 10 * tiles >= 9 * kProcessors;
+}
+
 // The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
 // else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
 ProductTiles ChooseForTf32(ProductTiles t, const KernelOptions& options) {
@@ -35,9 +40,9 @@ ProductTiles ChooseForTf32(ProductTiles t, const KernelOptions& options) {
   return t;
 }
 
-// Of half types and by tensor descriptors: the largest tiles that leave no more than a tenth of the
-// multiprocessors without one. Two programs share a multiprocessor and its memory, but for the largest tiles
-// and where there are not so many. With `turns` there are as many programs as there is room for.
+// Of half types and by tensor descriptors: the largest tiles that fill the multiprocessors. Two programs
+// share a multiprocessor and its memory, but for the largest tiles and where there are not so many. With
+// `turns` there are as many programs as there is room for.
 ProductTiles ChooseDescribed(ProductTiles t, bool turns) {
   struct Steps {
     int64_t k;
@@ -58,7 +63,7 @@ ProductTiles ChooseDescribed(ProductTiles t, bool turns) {
     const Steps& steps = alone ? form.alone : form.shared;
     t.block_k = Fit(steps.k, t.k), t.num_warps = form.num_warps, t.num_stages = steps.stages;
     t.programs = alone ? kProcessors : 2 * kProcessors;
-    if (t.m > form.m / 2 && t.n > form.n / 2 && 10 * t.Count() >= 9 * kProcessors) break;
+    if (t.m > form.m / 2 && t.n > form.n / 2 && FillProcessors(t.Count())) break;
   }
   if (!turns || t.Count() <= t.programs) t.programs = 0;
   t.sum = t.k;
@@ -128,13 +133,14 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
   int64_t large = half ? 128 : 64, large_m = large, large_n = large;
   // Small products get small tiles, so that there are programs enough; what is taken apart in them is read by
   // few all the same.
-  if (t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large) < kProcessors) {
+  const int64_t tiles = t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large);
+  if (half ? !FillProcessors(tiles) : tiles < kProcessors) {
     if (!product.TakesApart(1)) large_m /= 2;
     if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
   }
   // Tiles that take both apart have more to do in a step than to wait for: longer ones, and more warps.
   const bool apart = product.TakesApart(0) && product.TakesApart(1);
-  if (apart && t.batch * CeilDiv(t.m, large_m) * CeilDiv(t.n, large_n) < kProcessors)
+  if (apart && !FillProcessors(t.batch * CeilDiv(t.m, large_m) * CeilDiv(t.n, large_n)))
     large_m = 64, large_n = 32;
   const bool small = apart && large_n < large;
   if (small) t.num_stages = large_m == large ? 2 : 3;

@@ -113,5 +113,48 @@ TEST(TeachProducts, TilesOfSmallOnesTakeBothFactorsApart) {
   EXPECT_EQ(FirstOfLinear(1024, 64, 64).strategy, "fused") << "little work";
 }
 
+// The first answer to x · y.
+std::string FirstOfProduct(std::vector<int64_t> x, std::vector<int64_t> y, Dtype dtype = Dtype::kFloat32) {
+  Maker maker;
+  const NodeId first = maker.Leaf(NodeKind::kInput, "x", x, dtype),
+               second = maker.Leaf(NodeKind::kInput, "y", y, dtype);
+  std::vector<int64_t> sizes = x;
+  sizes.back() = y.back();
+  return TeachFunction(maker.Finish(maker.Op("aten::matmul", {Ref(first), Ref(second)}, sizes, dtype)), true)
+      .at(0)
+      .source;
+}
+
+TEST(TeachProducts, FactorsOfOddSizesAreCopiedAlongTheSumAndFilledUp) {
+  const std::string odd = FirstOfProduct({1023, 1001}, {1001, 1025});
+  EXPECT_EQ(CountOf(odd, "torch.empty((1023, 1008), "), 3) << odd;
+  EXPECT_EQ(CountOf(odd, "torch.empty((1025, 1008), "), 3) << odd;  // turned
+  EXPECT_TRUE(Says(odd, "K=1008"));
+  EXPECT_FALSE(Says(odd, "(1001, 1025)"));
+  // Only the one that is read element by element.
+  const std::string columns = FirstOfProduct({1024, 1000}, {1000, 1025});
+  EXPECT_EQ(CountOf(columns, "torch.empty((1024, 1000), "), 3) << columns;
+  EXPECT_EQ(CountOf(columns, "torch.empty((1025, 1000), "), 3) << columns;
+  const std::string rows = FirstOfProduct({1023, 1000}, {1000, 1024});
+  EXPECT_EQ(CountOf(rows, "torch.empty((1000, 1024), "), 3) << rows;
+  // One matrix for all of a batch is copied once.
+  EXPECT_EQ(CountOf(FirstOfProduct({6, 500, 301}, {301, 999}), "torch.empty((999, 304), "), 3);
+  const std::string half = FirstOfProduct({2047, 1001}, {1001, 1025}, Dtype::kFloat16);
+  EXPECT_EQ(CountOf(half, "torch.empty((1025, 1008), "), 1) << half;
+  EXPECT_TRUE(Says(half, "TensorDescriptor"));
+}
+
+TEST(TeachProducts, FactorsOfOddSizesStayWhereCopiesCostMore) {
+  EXPECT_FALSE(Says(FirstOfProduct({255, 4001}, {4001, 1025}), "4008")) << "two tiles read a factor";
+  EXPECT_FALSE(Says(FirstOfProduct({301, 301}, {301, 301}), "304")) << "little work";
+  EXPECT_FALSE(Says(FirstOfProduct({1023, 1001}, {1001, 1025}, Dtype::kFloat16), "1008")) << "little work";
+}
+
+TEST(TeachProducts, FewMultiprocessorsMayBeWithoutALargeTile) {
+  // 128 tiles of 128 by 128, or twice as many of half the size in two rounds.
+  const std::string source = FirstOfProduct({256, 262144}, {262144, 256});
+  EXPECT_TRUE(Says(source, "BLOCK_M=128, BLOCK_N=128, BLOCK_K=32")) << source;
+}
+
 }  // namespace
 }  // namespace tritogen::teach

@@ -32,7 +32,7 @@ std::vector<int64_t> OrderOfReads(const Graph& graph, const Group& group) {
     if (prim.kind != PrimKind::kPointwise || prim.sizes != sizes || prim.place) return {};
     for (const View& view : prim.operands) {
       if (view.prim < 0) continue;
-      if (graph[view.prim].inlined || !view.guards.empty()) return {};
+      if (graph[view.prim].inlined) return {};
       if (group.per_row.contains(view.prim)) {
         if (!view.IsContiguous()) return {};
         continue;

@@ -101,12 +101,15 @@ std::vector<bool> MarkedDims(const std::vector<int64_t>& dims, int64_t rank) {
 }
 
 View Permute(const View& view, const std::vector<int64_t>& dims) {
-  TRITOGEN_CHECK(dims.size() == view.sizes.size() && view.guards.empty());
-  View result{view.prim, view.offset, {}, {}, {}};
-  for (int64_t dim : dims) {
-    dim = WrapDim(dim, view.rank());
+  TRITOGEN_CHECK(dims.size() == view.sizes.size());
+  View result{view.prim, view.offset, {}, {}, view.guards};
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const int64_t dim = WrapDim(dims[i], view.rank());
     result.sizes.push_back(view.sizes[dim]);
     result.strides.push_back(view.strides[dim]);
+    for (size_t g = 0; g < view.guards.size(); ++g) {
+      if (view.guards[g].dim == dim) result.guards[g].dim = static_cast<int>(i);
+    }
   }
   return result;
 }

@@ -51,6 +51,12 @@ TEST(View, ReshapeFollowsStridesOrRefuses) {
             (std::vector<int64_t>{0, 2, 1}));
 }
 
+TEST(View, PermuteTakesGuardsAlong) {
+  View x = ContiguousView(0, {2, 3, 4});
+  x.guards = {{2, 0, 3}, {0, 1, 2}};
+  EXPECT_EQ(Permute(x, {2, 0, 1}).guards, (std::vector<Guard>{{0, 0, 3}, {1, 1, 2}}));
+}
+
 TEST(View, ComposeReadsThroughAValue) {
   // value[i, j] = source[j] over a 4×6 value, read transposed and sliced.
   View inner = Expand(ContiguousView(7, {6}), {4, 6});

@@ -172,6 +172,26 @@ def test_a_product_of_bfloat16_parts():
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
 
 
+# Odd sizes: copies along the sum, filled up with zeros.
+FILLED_UP = {
+    "turned": ("(879,301),(259,879)", "torch.relu(x.t() @ y.t())"),
+    "one_matrix_for_all": ("(2,150,879),(879,259)", "x @ y"),
+    "batches": ("(2,301,431),(2,431,259)", "x @ y"),
+}
+
+
+@pytest.mark.parametrize("name", list(FILLED_UP))
+def test_factors_that_are_filled_up(name):
+    errors = oracle.check(oracle.file_of(*FILLED_UP[name]), "f", is_function=True, strict=True, count=1)
+    assert list(errors) == ["products of bfloat16 parts"]
+
+
+def test_factors_in_tf32_that_are_filled_up():
+    text = oracle.file_of(*FILLED_UP["turned"])
+    errors = oracle.check(text, "f", is_function=True, strict=True, count=1, tolerance=3e-3, fp32_precision="tf32")
+    assert list(errors) == ["TF32 products"]
+
+
 def test_parts_of_all_weights_in_one_launch():
     text = oracle.file_of("(272,512),(512,512),(512,512)", "torch.relu(torch.relu(x @ y) @ z)")
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
