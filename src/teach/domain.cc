@@ -46,7 +46,6 @@ std::set<PrimId> ReadBy(const Graph& graph, const Group& group) {
 }
 
 int64_t BytesMoved(const Graph& graph, const std::vector<Group>& groups) {
-  constexpr int64_t kBytesOfLaunch = int64_t{1} << 22;  // take about as long
   int64_t bytes = static_cast<int64_t>(groups.size()) * kBytesOfLaunch;
   const auto add = [&](PrimId id) {
     bytes += Product(graph[id].sizes) * static_cast<int64_t>(DtypeSize(graph[id].dtype));

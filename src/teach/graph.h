@@ -19,6 +19,8 @@ namespace tritogen::teach {
 
 // Multiprocessors of the GPU that kernels are tuned for, an H200.
 inline constexpr int64_t kProcessors = 132;
+// A launch takes about as long as so many bytes.
+inline constexpr int64_t kBytesOfLaunch = int64_t{1} << 22;
 // Elements of a line that a program can hold in registers.
 inline constexpr int64_t kHeldLine = 32768;
 

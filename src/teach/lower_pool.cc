@@ -1,22 +1,15 @@
-// Pools: a reduction over the elements of a window, read by index. Windows of equal size and windows that
-// divide a dimension as evenly as they can (adaptive) differ only in where they start and end.
+// Pools: a reduction over the elements of a window, read by index, or several, each over some dimensions of
+// the window. Windows of equal size and windows that divide a dimension as evenly as they can (adaptive)
+// differ only in where they start and end.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "teach/lowering.h"
+#include "teach/pool_passes.h"
 
 namespace tritogen::teach {
 namespace {
-
-// Windows along one dimension.
-struct Windows {
-  int64_t count, longest;  // how many, elements of the longest one
-  int64_t input;           // size of the dimension
-  int64_t stride = 1, padding = 0, dilation = 1;
-  bool adaptive = false;
-  bool inside = false;  // every window lies in the dimension and has `longest` elements
-};
 
 int64_t AdaptiveStart(int64_t o, int64_t n, int64_t count) {
   return o * n / count;
@@ -97,11 +90,11 @@ std::vector<int64_t> WindowDims(const Pool& p) {
 }
 
 // Elements that an average divides by: a number where it is the same everywhere.
-Value Divided(Builder& b, const Pool& p, const Value& sum, bool with_padding,
+Value Divided(Builder& b, const std::vector<Windows>& windows, const Value& sum, bool with_padding,
               std::optional<int64_t> divisor) {
   std::vector<int64_t> longest;
   bool equal = true;
-  for (const Windows& w : p.windows) {
+  for (const Windows& w : windows) {
     longest.push_back(w.longest);
     // With padding counted a window is full wherever it ends before the padding does.
     const bool full =
@@ -112,11 +105,11 @@ Value Divided(Builder& b, const Pool& p, const Value& sum, bool with_padding,
   if (equal) return b.DividedByCount("mean", sum, longest);
   std::string expr;
   std::vector<Value> in;
-  const size_t lead = p.out.size() - p.windows.size();
-  for (size_t s = 0; s < p.windows.size(); ++s) {
-    const Windows& w = p.windows[s];
+  const size_t lead = sum.sizes().size() - windows.size();
+  for (size_t s = 0; s < windows.size(); ++s) {
+    const Windows& w = windows[s];
     const std::string o = fmt::format("{{{}}}", in.size());
-    in.push_back(b.Index(p.out, static_cast<int64_t>(lead + s)));
+    in.push_back(b.Index(sum.sizes(), static_cast<int64_t>(lead + s)));
     const std::string start = StartText(w, o);
     std::string length;
     if (w.adaptive) {
@@ -161,20 +154,12 @@ bool IsOfEverything(const std::vector<Windows>& windows) {
   });
 }
 
-}  // namespace
-
-bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
-  Value x = b.Tensor(args, "self");
-  const std::vector<int64_t>& out = node.results[0].sizes;
-  const size_t spatial = op.find("1d") != std::string_view::npos   ? 1
-                         : op.find("2d") != std::string_view::npos ? 2
-                                                                   : 3;
-  if (x.sizes().size() <= spatial || !IsFloating(x.dtype) || !x.view.guards.empty()) return false;
-  const bool average = op.find("avg") != std::string_view::npos, adaptive = op.starts_with("adaptive");
-  const size_t lead = out.size() - spatial;
+std::vector<Windows> WindowsOf(const BoundArgs& args, const std::vector<int64_t>& in,
+                               const std::vector<int64_t>& out, bool adaptive, bool average) {
+  const size_t spatial = in.size();
   std::vector<Windows> windows;
   for (size_t s = 0; s < spatial; ++s) {
-    const int64_t n = x.sizes()[lead + s], count = out[lead + s];
+    const int64_t n = in[s], count = out[s];
     if (adaptive) {
       windows.push_back(Adaptive(n, count));
       continue;
@@ -187,25 +172,66 @@ bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArg
     w.inside = w.padding == 0 && (count - 1) * w.stride + (w.longest - 1) * w.dilation < n;
     windows.push_back(w);
   }
-  if (IsOfEverything(windows) && node.results.size() == 1 && !AsInt(args["divisor_override"])) {
+  return windows;
+}
+
+Value Taken(Builder& b, const Pool& p, const Value& x, ReduceOp op) {
+  return b.Load("window", x, p.index, p.valid, op == ReduceOp::kSum ? "0.0" : "float(\"-inf\")");
+}
+
+// Sums or maxima of windows, in as many passes as are cheapest. What is between two is float32 at least:
+// nothing is rounded that a single pass would not round.
+Value InPasses(Builder& b, ReduceOp op, Value x, const std::vector<Windows>& windows) {
+  const size_t lead = x.sizes().size() - windows.size();
+  const std::vector<int64_t> outer(x.sizes().begin(), x.sizes().begin() + static_cast<int64_t>(lead));
+  for (const PoolPass& pass : CheapestPasses(windows, Product(outer))) {
+    std::vector<int64_t> out = x.sizes();
+    std::vector<Windows> joined;
+    for (size_t s = 0; s < windows.size(); ++s) {
+      joined.push_back(pass.Joins(s) ? windows[s] : SingleElements(out[lead + s]));
+      out[lead + s] = joined[s].count;
+    }
+    const Pool p = Lay(b, joined, out);
+    x = b.Reduce(op, Taken(b, p, x, op), WindowDims(p), false);
+  }
+  return x;
+}
+
+}  // namespace
+
+bool LowerPool(Builder& b, const Node& node, std::string_view op, const BoundArgs& args) {
+  Value x = b.Tensor(args, "self");
+  const std::vector<int64_t>& out = node.results[0].sizes;
+  const size_t spatial = op.find("1d") != std::string_view::npos   ? 1
+                         : op.find("2d") != std::string_view::npos ? 2
+                                                                   : 3;
+  if (x.sizes().size() <= spatial || !IsFloating(x.dtype) || !x.view.guards.empty()) return false;
+  const bool average = op.find("avg") != std::string_view::npos, adaptive = op.starts_with("adaptive");
+  const size_t lead = out.size() - spatial;
+  const auto spatial_of = [&](const std::vector<int64_t>& sizes) {
+    return std::vector<int64_t>(sizes.begin() + static_cast<int64_t>(lead), sizes.end());
+  };
+  const std::vector<Windows> windows =
+      WindowsOf(args, spatial_of(x.sizes()), spatial_of(out), adaptive, average);
+  const auto divisor = AsInt(args["divisor_override"]);
+  if (IsOfEverything(windows) && node.results.size() == 1 && !divisor) {
     std::vector<int64_t> dims;
     for (size_t s = 0; s < spatial; ++s) dims.push_back(static_cast<int64_t>(lead + s));
     b.Return({average ? b.Mean(x, dims, true) : b.Reduce(ReduceOp::kMax, x, dims, true)});
     return true;
   }
-  Pool p = Lay(b, windows, out);
-  Value taken = b.Load("window", x, p.index, p.valid, average ? "0.0" : "float(\"-inf\")");
   if (average) {
-    Value sum = b.Reduce(ReduceOp::kSum, taken, WindowDims(p), false);
-    b.Return({Divided(b, p, sum, AsBool(args["count_include_pad"], true), AsInt(args["divisor_override"]))});
-    return true;
+    const Value sum = InPasses(b, ReduceOp::kSum, x, windows);
+    b.Return({Divided(b, windows, sum, AsBool(args["count_include_pad"], true), divisor)});
+  } else if (node.results.size() == 1) {
+    b.Return({InPasses(b, ReduceOp::kMax, x, windows)});
+  } else {  // a place is told of the whole window
+    const Pool p = Lay(b, windows, out);
+    const Value taken = Taken(b, p, x, ReduceOp::kMax);
+    const Value largest = b.Reduce(ReduceOp::kMax, taken, WindowDims(p), false);
+    const Value arg = b.Reduce(ReduceOp::kArgMax, taken, WindowDims(p), false);
+    b.Return({largest, InputPlace(b, p, arg)});
   }
-  std::vector<Value> results = {b.Reduce(ReduceOp::kMax, taken, WindowDims(p), false)};
-  if (node.results.size() == 2) {
-    Value arg = b.Reduce(ReduceOp::kArgMax, taken, WindowDims(p), false);
-    results.push_back(InputPlace(b, p, arg));
-  }
-  b.Return(std::move(results));
   return true;
 }
 

@@ -8,8 +8,6 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kWindow = 64;  // elements of one whose loop is written out
-
 // How the rows of what a group's members read lie in memory.
 struct RowReads {
   bool computed = false;  // at places that are worked out
@@ -116,7 +114,8 @@ int64_t StepOfWindows(const Graph& graph, const Group& group) {
 }
 
 bool AreWindows(const Graph& graph, const Group& group) {
-  if (group.Size(AxisKind::kColumn) > kWindow || group.domain.back().axis == AxisKind::kRow) return false;
+  if (group.Size(AxisKind::kColumn) > kLongestWindow || group.domain.back().axis == AxisKind::kRow)
+    return false;
   const auto per_row = [&](PrimId id) { return group.per_row.at(id); };
   if (!std::all_of(group.stores.begin(), group.stores.end(), per_row)) return false;
   RowReads reads;

@@ -5,7 +5,9 @@
 
 namespace tritogen::teach {
 
-// The rows of a group are windows of at most 64 elements: their elements lie between those of their
+inline constexpr int64_t kLongestWindow = 64;  // elements of one whose loop is written out
+
+// The rows of a group are windows of no more than that: their elements lie between those of their
 // neighbours, or at places that are worked out. A tile of rows by columns would read the same lines for each
 // column, and work out the place of each of its elements. REQUIRES: group.kind is kRows.
 bool AreWindows(const Graph& graph, const Group& group);
