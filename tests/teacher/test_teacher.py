@@ -105,6 +105,17 @@ INDEXED = {
     "by_tensor": ("(5,6),(4,)", "(x[(y > 0).long()], x.index_select(1, (y < 0).long()), x.gather(1, (x > 0).long()))"),
     "by_computed_tensor": ("(4,12)", "x.index_select(1, ((torch.arange(5) * 2)[:, None] + torch.arange(4)).reshape(-1)).view(4, 5, 4) * 2"),
     "apart": ("(3,4,5),(2,)", "(x[:, (y > 0).long(), 1], x[(y > 0).long(), :, (y > 9).long()])"),
+    "by_places_in_bounds": (
+        "(5,6),(4,3)",
+        "(x[torch.arange(4)[:, None], torch.where((y * 9).floor().abs() < 6, (y * 9).floor(), -1.0).long()],"
+        " x[(y * 9).long() % 5, (y * 9).long().clamp(-2, 3)], x[torch.arange(4, -1, -1), torch.arange(5) - 3])",
+    ),
+    # 1e12: what is far outside is no int32, and NaN is nowhere.
+    "sampled": (
+        "(2,4,5),(2,3,2)",
+        "tuple((lambda f, g, on: torch.where(on, x[torch.arange(2)[:, None], torch.where(on, g, 0.0).long(), torch.where(on, f.long(), 0)], 0.0))"
+        "(f, g, (f >= 0) & (f < 5) & ((g >= 0) & (g < 4))) for f, g in [((y[..., 0] * s + 2).floor(), (y[..., 1] * s / (y[..., :1, 0] > 0) + 2).floor()) for s in (2, 1e12)])",
+    ),
     "embedding": ("(7,6),(2,3)", "F.embedding((y > 0).long() * 5, x)"),
     "gathered_and_joined": ("(5,6),(2,6)", "torch.cat([x.index_select(0, (y[0] > 0).long()), y])"),
     "one_element_joined": ("(1,70),(70,)", "torch.cat([torch.mv(x, y), y])"),
