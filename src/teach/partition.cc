@@ -15,7 +15,9 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr size_t kMaxMembers = 64, kMaxPointers = 24;
+// What is cut passes through memory, and a kernel keeps no more values at a time for being long: the first
+// limit is for who compiles it.
+constexpr size_t kMaxMembers = 512, kMaxPointers = 24;
 // Elements that a kernel over rows may store in another order, each then a piece of memory of its own: that
 // costs about as much as a launch. Tiles of products, pointwise work and windows have neighbours both ways.
 constexpr int64_t kFewApart = 1 << 19;

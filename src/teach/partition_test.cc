@@ -33,6 +33,15 @@ TEST(Partition, LinearWithEpilogueIsOneKernel) {
   EXPECT_EQ(groups[0].kind, GroupKind::kMatmul);
 }
 
+// A cut would pass values through memory, and save none.
+TEST(Partition, LongPointwiseWorkStaysWhole) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {8, 16}), sum = x;
+  for (int i = 0; i < 60; ++i)
+    sum = m.Op("aten::add.Tensor", {Ref(m.Op("aten::sin", {Ref(sum)}, {8, 16})), Ref(x)}, {8, 16});
+  EXPECT_EQ(Groups(m.Finish(sum)).size(), 1u);
+}
+
 TEST(Partition, PointwiseOperandsComeAlong) {
   // exp(x) and the broadcast sin(y) start as kernels of their own; their product brings them together.
   Maker m;
