@@ -6,8 +6,10 @@ in parts that are no simpler: in views by strides, in the operator itself.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -231,7 +233,7 @@ def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_cor
     channel = torch.arange(channels, device=x.device).view(-1, 1, 1, 1)
     total = 0.0
     for corner in itertools.product(*choices):
-        inside = torch.stack([(p >= 0) & (p < size) for (p, _), size in zip(corner, sizes)]).all(0)
+        inside = functools.reduce(operator.and_, [(p >= 0) & (p < size) for (p, _), size in zip(corner, sizes)])
         index = [torch.where(inside, p, 0).to(torch.int64) for p, _ in corner]
         weight = math.prod(w for _, w in corner)
         total = total + torch.where(inside, x[batch, channel, index[0], index[1], index[2]] * weight, 0)
