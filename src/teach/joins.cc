@@ -6,6 +6,9 @@
 namespace tritogen::teach {
 namespace {
 
+// Elements that it takes less time to reduce than to launch a kernel for them.
+constexpr int64_t kShorterThanLaunch = 1 << 20;
+
 bool IsLineWork(const Prim& prim) {
   return prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan;
 }
@@ -41,6 +44,15 @@ bool ReadsOwnRow(const View& view, const std::vector<std::vector<Digit>>& digits
 
 bool IsOutput(const Graph& graph, PrimId id) {
   return std::ranges::any_of(graph.outputs, [&](const View& output) { return output.prim == id; });
+}
+
+int OtherReader(const Graph& graph, const Readers& readers, const std::vector<int>& group_of, PrimId id) {
+  if (graph[id].inlined || readers[id].empty() || IsOutput(graph, id)) return -1;
+  const int reader = group_of[readers[id].front()];
+  const bool one = std::ranges::all_of(readers[id], [&](PrimId other) { return group_of[other] == reader; });
+  const bool written =
+      std::ranges::any_of(graph.writes, [&](const auto& write) { return write.value == id; });
+  return one && !written && reader != group_of[id] ? reader : -1;
 }
 
 bool IsForOneReader(const Graph& graph, PrimId id) {
@@ -94,6 +106,12 @@ bool AreTwins(const Graph& graph, const Group& a, const Group& b) {
   const bool held = columns <= kHeldLine / 2, walked = columns > kHeldLine;
   return (held || walked) && a.turned.empty() && b.turned.empty() && !HasScans(graph, a) &&
          !HasScans(graph, b);
+}
+
+bool SharesLaunch(const Graph& graph, const Group& group, const Prim& reduce) {
+  return reduce.kind == PrimKind::kReduce && group.kind == GroupKind::kRows &&
+         Product(reduce.space) <= kShorterThanLaunch && group.domain == ReduceDomain(reduce) &&
+         group.Size(AxisKind::kColumn) <= kHeldLine / 2 && group.turned.empty() && !HasScans(graph, group);
 }
 
 std::optional<Turn> TurnOfReads(const Graph& graph, const Readers& readers, PrimId id, const Group& group) {

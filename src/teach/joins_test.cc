@@ -38,6 +38,39 @@ TEST(Joins, RunningSumsStayApart) {
   EXPECT_EQ(Groups(m.Finish(m.Op("aten::mul.Tensor", {Ref(a), Ref(c)}, kSizes))).size(), 2u);
 }
 
+// Losses and their count: each sum has two steps, and neither needs the other's.
+TEST(Joins, SmallReductionsOfLikeLinesShareLaunches) {
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {16, 21, 64, 64});
+  NodeId target = m.Leaf(NodeKind::kInput, "target", {16, 64, 64}, Dtype::kInt64);
+  auto groups = Groups(m.Finish(m.Op("aten::cross_entropy_loss",
+                                     {Ref(x), Ref(target), Arg{}, Arg{int64_t{1}}, Arg{int64_t{-100}}}, {})));
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[1].stores.size(), 2u);
+  EXPECT_EQ(groups[2].stores.size(), 1u);
+}
+
+// What the second reduces is made of what the first made, and what is large takes its time anyway.
+TEST(Joins, ReductionsThatWaitOrAreLongShareNoLaunches) {
+  for (const int64_t rows : {64, 4096}) {
+    Maker m;
+    const std::vector<int64_t> sizes = {rows, 1024};
+    NodeId x = m.Leaf(NodeKind::kInput, "x", sizes), y = m.Leaf(NodeKind::kInput, "y", sizes);
+    NodeId a = m.Op("aten::sum.dim_IntList", {Ref(x), Ints({1})}, {rows});
+    NodeId b = m.Op("aten::sum.dim_IntList", {Ref(y), Ints({1})}, {rows});
+    EXPECT_EQ(Groups(m.Finish(m.Op("aten::outer", {Ref(a), Ref(b)}, {rows, rows}))).size(),
+              rows == 64 ? 2u : 3u);
+  }
+  Maker m;
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 64});
+  NodeId rows = m.Op("aten::sum.dim_IntList", {Ref(x), Ints({1}), Arg{true}}, {64, 1});
+  NodeId square =
+      m.Op("aten::square",
+           {Ref(m.Op("aten::t", {Ref(m.Op("aten::div.Tensor", {Ref(x), Ref(rows)}, {64, 64}))}, {64, 64}))},
+           {64, 64});
+  EXPECT_EQ(Groups(m.Finish(m.Op("aten::sum.dim_IntList", {Ref(square), Ints({1})}, {64}))).size(), 2u);
+}
+
 // The loss of a softmax over lines is a sum of all: lines are summed up where they are made.
 TEST(Joins, ASumOfAllTakesTheLinesThatItsElementsAreMadeOf) {
   Maker m;

@@ -94,7 +94,8 @@ class Partitioner {
     Enter(id, static_cast<int>(groups_.size()) - 1, prim.kind == PrimKind::kReduce);
   }
 
-  // Kernels of the operands, products first, the newer first; then kernels that load one of them too.
+  // Kernels of the operands, products first, the newer first; then kernels that load one of them too, or that
+  // another reduction may be in.
   std::vector<int> Candidates(const Prim& prim) const {
     std::set<int, std::greater<>> makers, readers;
     for (const View& view : Tiles(prim)) {
@@ -115,6 +116,9 @@ class Partitioner {
       return groups_[g].kind == GroupKind::kMatmul ? 0 : groups_[g].kind == GroupKind::kRows ? 1 : 2;
     };
     std::ranges::stable_sort(all, {}, rank);
+    for (int g = 0; g < static_cast<int>(groups_.size()); ++g) {
+      if (SharesLaunch(graph_, groups_[g], prim)) readers.insert(g);
+    }
     for (int g : readers) {
       if (makers.count(g) == 0) all.push_back(g);
     }
@@ -143,7 +147,7 @@ class Partitioner {
         group.members.size() >= kMaxMembers || ReadBy(graph_, group).size() >= kMaxPointers) {
       return false;
     }
-    if (prim.kind == PrimKind::kTileReduce) return TryJoinProduct(id, g);
+    if (prim.kind == PrimKind::kTileReduce) return TryJoinTiles(id, g);
     if (LoadsFrom(prim, g) || IsForOtherLines(graph_, readers_, group, id)) return false;
     for (const View& view : Reads(graph_, prim)) {
       int other = view.prim < 0 ? -1 : group_of_[view.prim];
@@ -232,10 +236,11 @@ class Partitioner {
     std::sort(to.members.begin() + (to.kind == GroupKind::kMatmul ? 1 : 0), to.members.end());
   }
 
-  // A reduction in the tiles of the product that its operand is made of.
-  bool TryJoinProduct(PrimId id, int g) {
+  // A reduction in the tiles of the product, or the rows, that its operand is made of.
+  bool TryJoinTiles(PrimId id, int g) {
     const View& of = graph_[id].operands[0];
-    if (groups_[g].kind != GroupKind::kMatmul || group_of_[of.prim] != g || !IsOwn(of, groups_[g]))
+    if (group_of_[of.prim] != g || !IsOwn(of, groups_[g])) return false;
+    if (groups_[g].kind != (groups_[g].per_row.at(of.prim) ? GroupKind::kRows : GroupKind::kMatmul))
       return false;
     Enter(id, g, true);
     return true;
@@ -324,7 +329,7 @@ class Partitioner {
   void HandOver() {
     const std::set<PrimId> stored = StoredOf(graph_, group_of_);
     for (PrimId id = static_cast<PrimId>(graph_.prims.size()) - 1; id >= 0; --id) {
-      const int from = group_of_[id], to = ReaderOf(id);
+      const int from = group_of_[id], to = OtherReader(graph_, readers_, group_of_, id);
       if (from < 0 || to < 0 || graph_[id].kind != PrimKind::kPointwise || groups_[from].per_row.at(id) ||
           !TakesOver(id, from, to, stored))
         continue;
@@ -333,17 +338,6 @@ class Partitioner {
       Enter(id, to, false);
       std::ranges::sort(groups_[to].members);
     }
-  }
-
-  // The one kernel that reads what another one stores for it; -1: there are several, or it is a result.
-  int ReaderOf(PrimId id) const {
-    if (graph_[id].inlined || readers_[id].empty() || IsOutput(graph_, id)) return -1;
-    const int reader = group_of_[readers_[id].front()];
-    const bool one =
-        std::ranges::all_of(readers_[id], [&](PrimId other) { return group_of_[other] == reader; });
-    const bool written =
-        std::ranges::any_of(graph_.writes, [&](const auto& write) { return write.value == id; });
-    return one && !written && reader != group_of_[id] ? reader : -1;
   }
 
   bool TakesOver(PrimId id, int from, int to, const std::set<PrimId>& stored) const {
