@@ -34,7 +34,8 @@ enum class PrimKind {
   kReduce,     // operand 0, of shape `space`, reduced over the dimensions marked in `reduced`
   kTileReduce,  // operand 0, of shape `space`, (batch, m, n), which the same kernel makes of a product: each
                 // tile of the product reduces its own part, along the dimension marked in `reduced`. With an
-                // operand 1, its sum by the same tiles: squared distances from the mean of the part
+                // operand 1, its sum by the same tiles: squared distances from the mean of the part. Or what
+                // a kernel makes of each of its rows, m of them: each program sums its own
   kScan,        // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
   kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
             // says

@@ -42,13 +42,17 @@ class RowWriter {
           ReduceHeld(member);
         } else if (graph_[member].kind == PrimKind::kScan) {
           ScanHeld(member);
-        } else {
+        } else if (graph_[member].kind != PrimKind::kTileReduce) {
           code_.Member(member);
         }
       }
     }
     for (PrimId member : group_.stores) {
-      if (!s_.loop || group_.per_row.at(member)) code_.Store(member);
+      if (graph_[member].kind == PrimKind::kTileReduce) {
+        StoreSumOfRows(member);
+      } else if (!s_.loop || group_.per_row.at(member)) {
+        code_.Store(member);
+      }
     }
     if (s_.loop) StoreLoop();
   }
@@ -59,7 +63,7 @@ class RowWriter {
  private:
   void Header() {
     std::string wide = code_.wide() ? ".to(tl.int64)" : "";
-    std::string program = persistent_ ? "tile" : "tl.program_id(0)";
+    const std::string program = Program();
     if (persistent_) {
       head_.Add("# Each program takes every num_programs-th block of rows.");
       head_.Add(fmt::format("for tile in range(tl.program_id(0), {}, tl.num_programs(0)):",
@@ -77,6 +81,21 @@ class RowWriter {
       code_.axes[AxisKind::kRow] = {"row", ""};
     }
     code_.axes[AxisKind::kColumn] = {"cols", s_.col_mask ? "col_mask" : ""};
+  }
+
+  std::string Program() const { return persistent_ ? "tile" : "tl.program_id(0)"; }
+
+  // Of what the program makes of each of its rows.
+  void StoreSumOfRows(PrimId id) {
+    const Prim& prim = graph_[id];
+    const View& of = prim.operands[0];
+    std::string rows = code_.Read(of, true, prim.compute[0]);
+    const bool one = !code_.AxesOf(of.prim).Has(AxisKind::kRow);  // number for all of them
+    if (s_.row_mask || one)
+      rows = fmt::format("tl.where({}, {}, 0.0)", s_.row_mask ? "row_mask" : "rows >= 0", rows);
+    const std::string name = code_.NameOf(id);
+    main_.Add(fmt::format("{} = tl.sum({})", name, rows));
+    main_.Add(fmt::format("tl.store({} + {}, {})", code_.Pointer(id), Program(), name));
   }
 
   void Columns(Lines& lines, const std::string& start) {
@@ -213,7 +232,7 @@ class RowWriter {
       for (PrimId id : reductions) Finish(id);
     }
     for (PrimId member : group_.members) {
-      if (group_.per_row.at(member)) code_.Member(member);
+      if (group_.per_row.at(member) && graph_[member].kind != PrimKind::kTileReduce) code_.Member(member);
     }
   }
 

@@ -10,6 +10,7 @@
 #include "teach/module.h"
 #include "teach/placed_parts.h"
 #include "teach/rewrite.h"
+#include "teach/row_sums.h"
 #include "teach/tile_moments.h"
 #include "teach/tile_reductions.h"
 #include "teach/updates.h"
@@ -180,6 +181,8 @@ Partitioned ForKernels(Partitioned prepared, const Strategy& strategy) {
       prepared = *std::move(moments);
     if (auto reduced = ReduceInTiles(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
       prepared = *std::move(reduced);
+    if (auto summed = SumInRows(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
+      prepared = *std::move(summed);
   }
   if (options.UsesTf32() || (options.products != Products::kAsTheyAre && LargeIn(prepared.graph).half))
     prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));

@@ -259,7 +259,7 @@ std::optional<Partitioned> MomentsInTiles(const Graph& graph, const std::vector<
   MomentPlacer placer(graph, groups, options);
   auto placed = placer.Run();
   if (!placed) return std::nullopt;
-  return InProducts(*std::move(placed), graph, groups, options, turns, placer.saved());
+  return InTheirTiles(*std::move(placed), graph, groups, options, turns, placer.saved());
 }
 
 }  // namespace tritogen::teach

@@ -8,6 +8,7 @@
 #include "base/rounding.h"
 #include "teach/joins.h"
 #include "teach/product_tiles.h"
+#include "teach/row_sums.h"
 
 namespace tritogen::teach {
 namespace {
@@ -304,12 +305,13 @@ class TileReducer {
   std::vector<PrimId> moved_;  // by prim of `graph_`
 };
 
-// Whether each reduction is made by its product, in the tiles that were planned.
-bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options) {
+// Whether each reduction is made by its product or rows, in the tiles that were planned.
+bool AreInTheirTiles(const Graph& graph, const std::vector<Group>& groups, const KernelOptions& options) {
   for (const Group& group : groups) {
     for (PrimId member : group.members) {
       const Prim& prim = graph[member];
       if (prim.kind != PrimKind::kTileReduce) continue;
+      if (group.kind == GroupKind::kRows && SummedRows(graph, group, options) == prim.piece) continue;
       if (group.kind != GroupKind::kMatmul) return false;
       const ProductTiles t = ChooseTiles(graph, group, options);
       if ((prim.reduced[1] ? t.block_m : t.block_n) != prim.piece) return false;
@@ -323,7 +325,7 @@ bool AreInProducts(const Graph& graph, const std::vector<Group>& groups, const K
 std::optional<Partitioned> ReduceInTiles(const Graph& graph, const std::vector<Group>& groups,
                                          const KernelOptions& options, bool turns) {
   auto reduced = TileReducer(graph, groups, options).Run();
-  return reduced ? InProducts(*std::move(reduced), graph, groups, options, turns) : std::nullopt;
+  return reduced ? InTheirTiles(*std::move(reduced), graph, groups, options, turns) : std::nullopt;
 }
 
 Prim TileReduction(const Prim& reduce, const TiledProduct& tile, bool along_m) {
@@ -343,11 +345,11 @@ Prim TileReduction(const Prim& reduce, const TiledProduct& tile, bool along_m) {
   return prim;
 }
 
-std::optional<Partitioned> InProducts(Graph reduced, const Graph& graph, const std::vector<Group>& groups,
-                                      const KernelOptions& options, bool turns, int64_t read_less) {
+std::optional<Partitioned> InTheirTiles(Graph reduced, const Graph& graph, const std::vector<Group>& groups,
+                                        const KernelOptions& options, bool turns, int64_t read_less) {
   Partitioned result{std::move(reduced), {}};
   result.groups = Partition(result.graph, turns);
-  if (!AreInProducts(result.graph, result.groups, options) ||
+  if (!AreInTheirTiles(result.graph, result.groups, options) ||
       BytesMoved(result.graph, result.groups) >= BytesMoved(graph, groups) + read_less)
     return std::nullopt;
   return result;

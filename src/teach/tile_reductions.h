@@ -23,10 +23,10 @@ struct TiledProduct {
 Prim TileReduction(const Prim& reduce, const TiledProduct& tile, bool along_m);
 
 // `reduced`, which `graph` was turned into, and what its work goes into, where each reduction in tiles is
-// made by its product, in the tiles that were planned, and fewer bytes are moved; so many read less, of which
-// the graphs say nothing.
-std::optional<Partitioned> InProducts(Graph reduced, const Graph& graph, const std::vector<Group>& groups,
-                                      const KernelOptions& options, bool turns, int64_t read_less = 0);
+// made by its product, or its rows, in the tiles that were planned, and fewer bytes are moved; so many read
+// less, of which the graphs say nothing.
+std::optional<Partitioned> InTheirTiles(Graph reduced, const Graph& graph, const std::vector<Group>& groups,
+                                        const KernelOptions& options, bool turns, int64_t read_less = 0);
 
 // Whether the group is a product that makes such reductions.
 bool HasTileReductions(const Graph& graph, const Group& group);

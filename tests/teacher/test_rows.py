@@ -22,6 +22,9 @@ LINES = {
     "residual_of_a_product": ("(70,40),(40,90),(90,70)", "(z + (x @ y).t(), torch.relu(z * 2 + (x @ y).t()).sum(1))"),
     "residual_channels_last": ("(2,20,6,7),(20,20)", "x + torch.sigmoid(F.linear(x.permute(0, 2, 3, 1), y)).permute(0, 3, 1, 2)"),
     "normalised_product": ("(70,40),(40,90)", "(F.normalize(x @ y, dim=1), F.normalize(F.normalize(x @ y * 0.5, dim=1).flatten(), dim=0))"),
+    "summed_rows": ("(203,60)", "(x.softmax(1).amax(1).mean(), x.logsumexp(1).sum() + (x.sum(1) * 0 + 2).sum(), x.amax(1) - x.amax(1).mean())"),
+    "summed_lines": ("(3,5,16,12)", "(x.softmax(1).amax(1).sum((1, 2)), x.argmax(1).float().mean())"),
+    "short_cross_entropy": ("(203,7),(7,203),(7,)", "F.cross_entropy(x, x.argmin(1), z.abs(), ignore_index=3) + F.cross_entropy(y.t(), y.argmax(0), label_smoothing=0.1)"),
     "not_zero": ("(5,9)", "(torch.linalg.vector_norm(torch.relu(x), 0, 1), torch.relu(x).norm(p=0), torch.linalg.vector_norm(x, 2.5, (0, 1)))"),
 }  # fmt: skip
 

@@ -264,6 +264,7 @@ HALF = {
     "chain": ("(3,37),(37,)", "F.gelu(x * 2 + y)"),
     "softmax": ("(5,70)", "torch.softmax(x * 0.3, -1)"),
     "layer_norm": ("(5,48),(48,),(48,)", "F.layer_norm(x, (48,), y, z)"),
+    "summed_rows": ("(203,60)", "x.softmax(1).amax(1).mean()"),
     "linear": ("(17,32),(24,32),(24,)", "F.relu(F.linear(x, y, z))"),
     "attention": ("(2,37,64),(2,53,64)", "F.scaled_dot_product_attention(x, y, y)"),
     "attention_by_hand": ("(2,37,64),(2,53,64)", "F.softmax(x @ y.transpose(1, 2) / 8, -1, dtype=torch.float32).to(x.dtype) @ y"),
