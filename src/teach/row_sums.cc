@@ -104,7 +104,8 @@ class RowSummer {
     part.reduced = {false, true, false};
     part.piece = r.rows;
     part.flops = sum.flops;
-    part.sizes = {programs};
+    if (r.sum.lines > 1) part.sizes.push_back(r.sum.lines);
+    part.sizes.push_back(programs / r.sum.lines);
     part.operands = {ContiguousView(moved_[r.of], part.space)};
     part.compute = {sum.held};
     Prim joined = sum;
