@@ -222,21 +222,27 @@ def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 # --- pictures --------------------------------------------------------------------------------------------------------
 
 
-def _grid_sampler_3d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:
+def _grid_sampler_2d(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:
+    # PyTorch's own counts reflections in 8 bits: a grid far outside has more.
+    own = padding == 2 and mode != 2
+    return (_grid_sampler if own else decomposition_table[aten.grid_sampler_2d.default])(x, grid, mode, padding, align_corners)
+
+
+def _grid_sampler(x: Tensor, grid: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:
     count, channels, *sizes = x.shape
     choices = []  # by dimension: places, each with its weight
     for dim, size in enumerate(sizes):
-        place = _sampled_place(grid[..., 2 - dim].unsqueeze(1), size, padding, align_corners)
+        place = _sampled_place(grid[..., len(sizes) - 1 - dim].unsqueeze(1), size, padding, align_corners)
         low = place.floor()
         choices.append([(place.round(), 1.0)] if mode == 1 else [(low, low + 1 - place), (low + 1, place - low)])
-    batch = torch.arange(count, device=x.device).view(-1, 1, 1, 1, 1)
-    channel = torch.arange(channels, device=x.device).view(-1, 1, 1, 1)
+    batch = torch.arange(count, device=x.device).view(-1, 1, *[1 for _ in sizes])
+    channel = torch.arange(channels, device=x.device).view(-1, *[1 for _ in sizes])
     total = 0.0
     for corner in itertools.product(*choices):
         inside = functools.reduce(operator.and_, [(p >= 0) & (p < size) for (p, _), size in zip(corner, sizes)])
         index = [torch.where(inside, p, 0).to(torch.int64) for p, _ in corner]
         weight = math.prod(w for _, w in corner)
-        total = total + torch.where(inside, x[batch, channel, index[0], index[1], index[2]] * weight, 0)
+        total = total + torch.where(inside, x[(batch, channel, *index)] * weight, 0)
     return total
 
 
@@ -293,5 +299,6 @@ _OURS: dict[Any, Callable[..., Any]] = {
     aten.split_copy.Tensor: lambda x, size, dim=0: [part.clone() for part in x.split(size, dim)],
     aten.rrelu_with_noise.default: _rrelu,
     aten.histc.default: _histc,
-    aten.grid_sampler_3d: _grid_sampler_3d,
+    aten.grid_sampler_2d: _grid_sampler_2d,
+    aten.grid_sampler_3d: _grid_sampler,
 }

@@ -43,6 +43,7 @@ CASES = [
     (aten.histc.default, (_X, 5, -0.8, 0.9)),
     (aten.histc.default, (_X, 4)),
     *[(aten.grid_sampler_3d.default, (_VOLUME, _GRID, m, p, a)) for m in (0, 1) for p in (0, 1, 2) for a in (True, False)],
+    *[(aten.grid_sampler_2d.default, (_VOLUME[:, :, 0], 900 * _GRID[:, 0, ..., :2], m, 2, a)) for m in (0, 1) for a in (True, False)],
     (aten.index_add.default, (_X, 1, _INDEX, _Y[:, :4]), {"alpha": 2}),
     (aten.index_add.default, (torch.tensor(1.0), 0, torch.tensor([0]), torch.tensor(2.0))),
     (aten.index_copy.default, (_X, 0, torch.tensor([2, 0]), _Y[:2])),
