@@ -228,6 +228,8 @@ class Lowering {
     std::string_view op = row->name;
     b_.origin = PlainName(node.op);
     b_.node = static_cast<NodeId>(&node - program_.nodes.data());
+    b_.is_read.clear();
+    for (size_t r = 0; r < node.results.size(); ++r) b_.is_read.push_back(Used(b_.node, static_cast<int>(r)));
     if (b_.options_.keep_products && IsProduct(*row)) return false;
     switch (row->kind) {
       case OpClass::kPointwise:

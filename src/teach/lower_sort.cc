@@ -4,9 +4,9 @@
 namespace tritogen::teach {
 namespace {
 
-// For each of the first `count` places of a sorted line, the number of the element that stands there; nothing
-// where that takes too long.
-std::optional<Value> SortedOrder(Builder& b, const Value& x, int64_t dim, int64_t count, bool descending) {
+// The first `count` places of lines along a dimension; nothing where that takes too long.
+std::optional<Sorted> SortAlong(Builder& b, const Value& x, int64_t dim, int64_t count, bool descending,
+                                bool numbered) {
   std::vector<int64_t> order, back;  // `dim` to the end, and where it was
   const int64_t rank = x.view.rank();
   for (int64_t d = 0; d < rank; ++d) {
@@ -14,12 +14,20 @@ std::optional<Value> SortedOrder(Builder& b, const Value& x, int64_t dim, int64_
     back.push_back(d < dim ? d : d == dim ? rank - 1 : d - 1);
   }
   order.push_back(dim);
+  const auto first = [&](const Value& value) {
+    return Value{Permute(Slice(value.view, rank - 1, 0, count, 1), back), value.dtype};
+  };
   const Value line{Permute(x.view, order), x.dtype};
-  auto places = OrderByNetwork(b, line, count, descending);
-  if (!places) places = OrderByRanks(b, line, count, descending);
+  if (const auto sorted = SortByNetwork(b, line, count, descending, numbered)) {
+    if (!sorted->number) return Sorted{first(sorted->elements), {}};
+    return Sorted{first(sorted->elements), first(*sorted->number)};
+  }
+  const auto places = OrderByRanks(b, line, count, descending);
   if (!places) return std::nullopt;
-  const View first = Slice(places->view, rank - 1, 0, count, 1);
-  return Value{Permute(first, back), places->dtype};
+  const Value number = first(*places);
+  std::vector<Value> at = b.Indices(number.sizes());
+  at[dim] = number;
+  return Sorted{b.Load("sorted", x, at), number};
 }
 
 }  // namespace
@@ -37,16 +45,14 @@ bool LowerSort(Builder& b, const Node& node, std::string_view op, const BoundArg
               PlaceOfExtremum(b, x, descending, {dim}, true)});
     return true;
   }
-  const auto order = SortedOrder(b, x, dim, node.results[0].sizes[dim], descending);
-  if (!order) return false;
-  Value index = b.Cast(*order, Dtype::kInt64);
-  if (op == "argsort") {
-    b.Return({index});
-    return true;
-  }
-  std::vector<Value> at = b.Indices(order->sizes());
-  at[dim] = *order;
-  b.Return({b.Load("sorted", x, at), index});
+  const bool places = op == "argsort";
+  const auto sorted = SortAlong(b, x, dim, node.results[0].sizes[dim], descending,
+                                places || (node.results.size() > 1 && b.is_read[1]));
+  if (!sorted) return false;
+  std::vector<Value> results;
+  if (!places) results.push_back(sorted->elements);
+  if (sorted->number) results.push_back(b.Cast(*sorted->number, Dtype::kInt64));
+  b.Return(std::move(results));
   return true;
 }
 

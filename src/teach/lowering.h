@@ -137,8 +137,9 @@ class Builder {
   std::map<PrimId, Flip> flips;
 
   Graph graph;
-  std::string origin;  // what the node under way is called in names of kernels
-  NodeId node = -1;    // the one under way
+  std::string origin;         // what the node under way is called in names of kernels
+  NodeId node = -1;           // the one under way
+  std::vector<bool> is_read;  // its results; the first always. Others need not be made
 
  private:
   friend class Lowering;

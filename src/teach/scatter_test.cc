@@ -2,6 +2,8 @@
 // tests/e2e/test_large_indices.py.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "teach/test_programs.h"
 
 namespace tritogen::teach {
@@ -68,6 +70,22 @@ TEST(Sort, LongLinesAreSortedInPieces) {
                                        : "// 2048"))
           << source;
     }
+  }
+}
+
+TEST(Sort, NumbersArePackedWhereTheyAreAskedForAndInTheirSize) {
+  for (const auto& [dtype, op, wide] :
+       {std::tuple{Dtype::kFloat32, "aten::sort", false}, std::tuple{Dtype::kFloat16, "aten::argsort", false},
+        std::tuple{Dtype::kFloat32, "aten::argsort", true}}) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 1024}, dtype);
+    const bool places = std::string_view(op) == "aten::argsort";
+    const auto answers = TeachFunction(
+        m.Finish(m.Op(op, {Ref(x), Arg{int64_t{1}}}, {64, 1024}, places ? Dtype::kInt64 : dtype)), true);
+    ASSERT_FALSE(answers.empty());
+    const std::string& source = answers[0].source;
+    EXPECT_EQ(Says(source, ".to(tl.int64) << 32"), wide) << source;
+    EXPECT_EQ(CountOf(source, "tl.load("), 1) << "elements are read back from keys: " << source;
   }
 }
 

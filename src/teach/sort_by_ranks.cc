@@ -92,7 +92,7 @@ Value SortedLong(Builder& b, const Value& line, bool descending) {
               none = b.Fill(sizes, Dtype::kInt32, Arg{int64_t{0}});
   const Value sorted = b.Scatter("piece", "store", zero, to, last, pieces.elements);
   const Value number = b.Scatter("number", "store", none, to, last, pieces.number);
-  return Merged(b, {sorted, number}, line.sizes(), BeforeText(descending));
+  return Merged(b, sorted, number, line.sizes(), BeforeText(descending));
 }
 
 }  // namespace

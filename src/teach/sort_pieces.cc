@@ -54,23 +54,23 @@ Pieces CutUp(Builder& b, const Value& line, int64_t piece, bool descending) {
 }
 
 // An element's place is the sum of what it has in front of it in each piece.
-Value Merged(Builder& b, const Pieces& sorted, const std::vector<int64_t>& line, const std::string& before) {
-  const std::vector<int64_t>& sizes = sorted.elements.sizes();
+Value Merged(Builder& b, const Value& sorted, const Value& entries, const std::vector<int64_t>& line,
+             const std::string& before) {
+  const std::vector<int64_t>& sizes = sorted.sizes();
   std::vector<int64_t> space = sizes;  // (…, pieces, piece, pieces): each element against every piece
   space.push_back(sizes[sizes.size() - 2]);
   const std::vector<Value> at = b.Indices(space);
   const Value own = at[at.size() - 3], place = at[at.size() - 2], other = at.back();
-  const Value element{Expand(Unsqueeze(sorted.elements.view, -1), space), sorted.elements.dtype};
-  const Value counted =
-      b.Pointwise("counted", "tl.where({0} == {1}, {2}, {3})",
-                  {other, own, place, CountBefore(b, sorted.elements, element, other, own, at, before)},
-                  Dtype::kInt32, 1);
+  const Value element{Expand(Unsqueeze(sorted.view, -1), space), sorted.dtype};
+  const Value counted = b.Pointwise(
+      "counted", "tl.where({0} == {1}, {2}, {3})",
+      {other, own, place, CountBefore(b, sorted, element, other, own, at, before)}, Dtype::kInt32, 1);
   std::vector<Value> places = b.Indices(sizes);
   places.pop_back();
   places.back() =
       b.Reduce(ReduceOp::kSum, counted, {-1}, false);  // of what fills the last piece, behind the end
-  return b.Scatter("order", "store", b.Fill(line, Dtype::kInt32, Arg{int64_t{0}}), places,
-                   static_cast<int64_t>(places.size()) - 1, sorted.number);
+  return b.Scatter("order", "store", b.Fill(line, entries.dtype, Arg{int64_t{0}}), places,
+                   static_cast<int64_t>(places.size()) - 1, entries);
 }
 
 }  // namespace tritogen::teach

@@ -1,6 +1,5 @@
-// Orders of lines, the last dimension of a value: for each place of the sorted line the number of the element
-// that stands there, as int32. Both are stable, NaN counts as the largest. `count`: of the first places; all
-// where it is the line's length.
+// Sorted lines, the last dimension of a value. Both ways are stable, NaN counts as the largest. `count`: of
+// the first places; all where it is the line's length.
 #pragma once
 
 #include <optional>
@@ -11,11 +10,19 @@
 
 namespace tritogen::teach {
 
-// By a sorting network, where 32 bits say how an element compares: how it does and its number in the line
-// make one number of 64 bits. (…, at least count). Nothing where that does not fit, or takes too long.
-std::optional<Value> OrderByNetwork(Builder& b, const Value& line, int64_t count, bool descending);
+// For each place the element that stands there and its number in the line before, int32, where it is asked
+// for; (…, at least count).
+struct Sorted {
+  Value elements;
+  std::optional<Value> number;
+};
 
-// By the number of elements that come before each one. Nothing where that takes too long.
+// By a sorting network, where 32 bits say how an element compares (sort_keys.h). Nothing where that does not
+// fit, or takes too long.
+std::optional<Sorted> SortByNetwork(Builder& b, const Value& line, int64_t count, bool descending,
+                                    bool numbered);
+
+// The numbers of the elements, by how many come before each one. Nothing where that takes too long.
 std::optional<Value> OrderByRanks(Builder& b, const Value& line, int64_t count, bool descending);
 
 // What no element comes behind, as a literal.
@@ -27,10 +34,11 @@ struct Pieces {
 };
 Pieces CutUp(Builder& b, const Value& line, int64_t piece, bool descending);
 
-// The order of a line of this shape whose pieces are each sorted: an element looks for its place in every
-// other piece by halving. `before`: how an element of the piece {2} comes before one of the piece {3}, of {0}
-// and {1}.
-Value Merged(Builder& b, const Pieces& sorted, const std::vector<int64_t>& line, const std::string& before);
+// A line of this shape whose pieces are each sorted: an element looks for its place in every other piece by
+// halving, and there goes what `entries` has for it. `before`: how an element of the piece {2} comes before
+// one of the piece {3}, of {0} and {1}.
+Value Merged(Builder& b, const Value& sorted, const Value& entries, const std::vector<int64_t>& line,
+             const std::string& before);
 
 // Whether few of a line's places are asked for, so that most elements need no place.
 bool AreFew(int64_t count, int64_t length);

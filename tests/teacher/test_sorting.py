@@ -17,6 +17,10 @@ SORTS = {
     "half": ("(3,60)", "(torch.sort(torch.round(4 * x).half(), stable=True), torch.sort(torch.round(4 * x).bfloat16(), descending=True, stable=True))"),
     "integers": ("(3,60)", "(torch.sort((90 * x).int(), stable=True), torch.sort((90 * x).to(torch.int8), descending=True, stable=True))"),
     "bytes": ("(3,60)", "torch.sort((90 * x.abs()).to(torch.uint8), descending=True, stable=True)"),
+    "values_alone": ("(7,50)", "(torch.sort(x, 1)[0], torch.sort(x.half(), 1, descending=True)[0], torch.sort(torch.round(4 * x).bfloat16(), 1)[0], torch.sort((90 * x).int(), 1, descending=True)[0])"),
+    "odd_values_alone": ("(7,60)", f"(torch.sort({ODD}, 1)[0], torch.sort({ODD}.half(), 1, descending=True)[0], torch.sort({ODD}.bfloat16(), 1)[0])"),
+    "small_integers_alone": ("(3,60)", "(torch.sort((90 * x).short(), descending=True)[0], torch.sort((90 * x).to(torch.int8))[0], torch.sort((90 * x.abs()).to(torch.uint8))[0], torch.sort(x > 0)[0])"),
+    "half_made_on_the_way": ("(3,60)", "torch.sort(x.half() * 1.1)[0]"),
     "behind_a_sort": ("(5,100)", "x.sort(1).values.cumsum(1) - x.sort(1).values.softmax(1)"),
 }  # fmt: skip
 
