@@ -191,7 +191,15 @@ bool IsSort(const Prim& prim) {
   return prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort;
 }
 
+bool IsSelection(const Prim& prim) {
+  return prim.kind == PrimKind::kReduce && prim.reduce == ReduceOp::kOfRank;
+}
+
 }  // namespace
+
+bool HasSelections(const Graph& graph, const Group& group) {
+  return std::ranges::any_of(group.members, [&](PrimId id) { return IsSelection(graph[id]); });
+}
 
 bool HasScans(const Graph& graph, const Group& group) {
   return std::any_of(group.members.begin(), group.members.end(),
@@ -211,6 +219,9 @@ bool NeedsAnotherWalk(const Graph& graph, const Group& group, const Prim& prim,
   int64_t columns = 1;
   for (const Segment& segment : domain) columns *= segment.axis == AxisKind::kColumn ? segment.size : 1;
   if (columns <= LongestHeldScan(domain, IsSort(prim) || HasSorts(graph, group))) return false;
+  if (IsSelection(prim) ? HasScans(graph, group)
+                        : prim.kind == PrimKind::kScan && HasSelections(graph, group))
+    return true;            // which is not walked along
   std::set<PrimId> behind;  // of a scan
   const auto reads_one = [&](const Prim& reader) {
     const std::vector<View> reads = Reads(graph, reader);

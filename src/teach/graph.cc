@@ -14,9 +14,9 @@ namespace {
 // All but the name.
 auto WorkOf(const Prim& p) {
   return std::tie(p.kind, p.dtype, p.sizes, p.operands, p.expr, p.valid, p.other, p.start, p.guards,
-                  p.compute, p.held, p.inlined, p.reduce, p.space, p.reduced, p.piece, p.by_line, p.place,
-                  p.backwards, p.batch_dims, p.inner, p.parts, p.tf32, p.taps, p.first, p.ahead, p.behind,
-                  p.plain, p.pieces, p.layers, p.both, p.columns, p.node);
+                  p.compute, p.held, p.inlined, p.reduce, p.space, p.reduced, p.rank, p.piece, p.by_line,
+                  p.place, p.backwards, p.batch_dims, p.inner, p.parts, p.tf32, p.taps, p.first, p.ahead,
+                  p.behind, p.plain, p.pieces, p.layers, p.both, p.columns, p.node);
 }
 
 size_t HashOf(const Prim& prim) {

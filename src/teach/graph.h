@@ -52,9 +52,21 @@ enum class PrimKind {
 inline constexpr int kParts = 3;  // bfloat16 numbers of 8 places each, for the 24 of a float32
 
 // kMax and kMin are NaN where an element is, as PyTorch's are; kLargest and kSmallest are of the elements
-// that are numbers. The last two of scans alone; kSort, the smallest first, of lines that a program holds,
-// whose elements differ.
-enum class ReduceOp { kSum, kMax, kMin, kLargest, kSmallest, kProd, kArgMax, kArgMin, kLogSumExp, kSort };
+// that are numbers. kLogSumExp and kSort of scans alone. Of lines that a program holds: kSort, the smallest
+// first; kOfRank, of int32, the element that would stand at the place `rank` then.
+enum class ReduceOp {
+  kSum,
+  kMax,
+  kMin,
+  kLargest,
+  kSmallest,
+  kProd,
+  kArgMax,
+  kArgMin,
+  kOfRank,
+  kLogSumExp,
+  kSort
+};
 
 struct Prim {
   PrimKind kind = PrimKind::kPointwise;
@@ -93,6 +105,7 @@ struct Prim {
   ReduceOp reduce = ReduceOp::kSum;
   std::vector<int64_t> space;
   std::vector<bool> reduced;
+  int64_t rank = 0;
   int64_t piece = 0;  // kTileReduce: rows or columns of a tile
   // kTileReduce: `sizes` are (m, batch, tiles) or (n, batch, tiles), so that those of a row or column follow
   // each other, instead of (batch, m, tiles) or (batch, tiles, n).

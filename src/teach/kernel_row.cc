@@ -129,6 +129,9 @@ class RowWriter {
     if (LooksForPlace(prim))
       return fmt::format("tl.arg{}({}, {}).to(tl.int64)", prim.reduce == ReduceOp::kArgMax ? "max" : "min",
                          tile, Axis());
+    if (prim.reduce == ReduceOp::kOfRank)
+      return fmt::format("key_of_rank({}, {}, {}, {})", tile, prim.rank, s_.several_rows ? 1 : 0,
+                         s_.several_rows ? "True" : "False");
     return ReducedText(prim.reduce, prim.compute[0], tile, s_.several_rows ? 1 : 0, s_.several_rows);
   }
 

@@ -62,6 +62,7 @@ std::string Neutral(ReduceOp op, Dtype dtype) {
     case ReduceOp::kMin:
     case ReduceOp::kSmallest:
     case ReduceOp::kArgMin:
+    case ReduceOp::kOfRank:
     case ReduceOp::kSort:
       return Highest(dtype);
   }
@@ -97,6 +98,7 @@ std::string TakesIn(ReduceOp op, Dtype dtype, std::string_view total, std::strin
       return fmt::format("{0} = tl.minimum({0}, {1}{2})", total, element, nan);
     case ReduceOp::kArgMax:
     case ReduceOp::kArgMin:
+    case ReduceOp::kOfRank:
     case ReduceOp::kLogSumExp:
     case ReduceOp::kSort:
       break;
@@ -132,6 +134,25 @@ def floored_quotient(a, b):
     return tl.where(b == 0, a / b, libdevice.nearbyint((a - floored_remainder(a, b)) / b))
 )";
 
+// Bit by bit: counting takes one pass over what is in registers, whatever the line's length.
+constexpr std::string_view kKeyOfRank = R"(
+
+@triton.jit
+def key_of_rank(keys, rank: tl.constexpr, axis: tl.constexpr, keep_dims: tl.constexpr):
+    # The largest number that at most `rank` keys are below, one bit after the other, until so many are.
+    below = tl.sum((keys < 0).to(tl.int32), axis=axis, keep_dims=True)
+    found = tl.where(below <= rank, 0, -2147483648)
+    below = tl.where(below <= rank, below, 0)
+    step = 1 << 30
+    while (step > 0) & (tl.min(below) < rank):
+        higher = found + step
+        count = tl.sum((keys < higher).to(tl.int32), axis=axis, keep_dims=True)
+        found = tl.where(count <= rank, higher, found)
+        below = tl.where(count <= rank, count, below)
+        step = step >> 1
+    return tl.min(tl.where(keys >= found, keys, 2147483647), axis=axis, keep_dims=keep_dims)
+)";
+
 std::string CombineFunctions(const std::string& kernels) {
   std::string text;
   auto add = [&](const std::string& name, const std::string& parameters, const std::string& result) {
@@ -143,6 +164,7 @@ std::string CombineFunctions(const std::string& kernels) {
   const bool divides = kernels.find("floored_quotient(") != std::string::npos;
   if (divides || kernels.find("floored_remainder(") != std::string::npos) text += kRemainder;
   if (divides) text += kFloorDivide;
+  if (kernels.find("key_of_rank(") != std::string::npos) text += kKeyOfRank;
   add("multiply", "a, b", "a * b");
   add("multiply_keeping_zero", "a, b", ProductKeepingZero("a", "b"));
   add("add_exponentials", "a, b", SumOfExponentials("a", "b"));

@@ -51,6 +51,18 @@ std::vector<NodeRef> TensorArguments(const Node& node) {
   return refs;
 }
 
+std::vector<const Node*> Builder::ReadersOf(int result) const {
+  std::vector<const Node*> readers;
+  for (const Node& reader : program_->nodes) {
+    if (std::ranges::count(TensorArguments(reader), NodeRef{node, result}) > 0) readers.push_back(&reader);
+  }
+  return readers;
+}
+
+bool Builder::IsOutput(int result) const {
+  return std::ranges::count(program_->outputs, NodeRef{node, result}) > 0;
+}
+
 bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args) {
   const Shape& result = node.results[0];
   if (row.name == "_to_copy") {
@@ -81,6 +93,7 @@ class Lowering {
  public:
   Lowering(const Program& program, const LowerOptions& options)
       : program_(program), names_(PrintedNames(program)), b_(options) {
+    b_.program_ = &program_;
     b_.lies_in_source_ = [this](NodeRef ref) { return SharesMemoryOfSource(ref); };
   }
 
@@ -101,6 +114,7 @@ class Lowering {
         } else if (!LowerNode(node) || !Fits(id)) {
           Call(id);
         }
+        for (Value& value : b_.results_) value = b_.AtOnePlace(value).value_or(value);
         NameResults(id, first);
         for (size_t i = first; i < b_.graph.prims.size(); ++i) b_.graph.prims[i].line = id;
         if (b_.options_.apart) SetApart(id, first);
@@ -228,8 +242,6 @@ class Lowering {
     std::string_view op = row->name;
     b_.origin = PlainName(node.op);
     b_.node = static_cast<NodeId>(&node - program_.nodes.data());
-    b_.is_read.clear();
-    for (size_t r = 0; r < node.results.size(); ++r) b_.is_read.push_back(Used(b_.node, static_cast<int>(r)));
     if (b_.options_.keep_products && IsProduct(*row)) return false;
     switch (row->kind) {
       case OpClass::kPointwise:

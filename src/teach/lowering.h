@@ -48,6 +48,8 @@ class Builder {
                        int64_t correction = 0);
   // Every partial result of a reduction along one dimension, `backwards` from its last element on.
   Value Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards = false);
+  // Of lines of int32, the last dimension, the element that stands at this place when they are in order.
+  Value ElementOfRank(const Value& lines, int64_t rank);
   // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
   Value Matmul(const Value& a, const Value& b, int batch_dims);
   // The same where k is several dimensions in the operands; `sizes` (batch…, m…, n), `shape` as Prim::shape.
@@ -137,12 +139,19 @@ class Builder {
   std::map<PrimId, Flip> flips;
 
   Graph graph;
-  std::string origin;         // what the node under way is called in names of kernels
-  NodeId node = -1;           // the one under way
-  std::vector<bool> is_read;  // its results; the first always. Others need not be made
+  std::string origin;  // what the node under way is called in names of kernels
+  NodeId node = -1;    // the one under way
+  // Who reads this result of the node under way; what nobody has use for need not be made.
+  std::vector<const Node*> ReadersOf(int result) const;
+  bool IsOutput(int result) const;
+
+  // What stands at one place of lines, the last dimension of a prim that is made for all places: how to make
+  // it by itself. Whoever reads one place alone is given that.
+  std::map<PrimId, std::function<Value(int64_t place)>> by_place;
 
  private:
   friend class Lowering;
+  std::optional<Value> AtOnePlace(const Value& value) const;  // of lines in by_place
   Value AddPointwise(Prim prim, const std::vector<Value>& in);
   // The same as Reduce with its dimensions left out; nothing where lines are not cut (line_pieces.h).
   std::optional<Value> ReduceInPieces(ReduceOp op, const Value& in, const std::vector<bool>& reduced);
@@ -184,6 +193,7 @@ class Builder {
   std::map<PrimId, double> fill_;           // floating-point tensors that hold one number throughout
   std::vector<std::vector<Value>> values_;  // by node, by result
   std::vector<Value> results_;
+  const Program* program_ = nullptr;
   std::function<bool(NodeRef)> lies_in_source_;  // the way to it from an input leads through views alone
 };
 

@@ -99,6 +99,7 @@ bool HasScans(const Graph& graph, const Group& group);
 // Elements of a line of this domain that a program holds to scan it; of what is sorted it must hold all.
 int64_t LongestHeldScan(const std::vector<Segment>& domain, bool sorts);
 bool HasSorts(const Graph& graph, const Group& group);
+bool HasSelections(const Graph& graph, const Group& group);  // of which a program holds whole lines, too
 // A walk along lines of these elements makes all scans, in one direction: what is reduced of one is not there
 // before, and a scan in the other direction would need a walk of its own. Whether `prim`, a reduction or
 // scan, is such a one for the group.

@@ -15,7 +15,8 @@ constexpr int64_t kLeastTile = 512;      // where there are few rows
 constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
-constexpr int64_t kSectorLines = 8;  // whose elements side by side are 32 bytes
+constexpr int64_t kSelectedByWarp = 1024;  // elements of which each warp of a selection counts its own
+constexpr int64_t kSectorLines = 8;        // whose elements side by side are 32 bytes
 // Windows that a program works on. A thread's own are neighbours, so that where windows step over elements a
 // warp's loads lie apart, but for one window a thread.
 constexpr int64_t kWindows = 512, kWindowsApart = 256, kThreadsOfWarp = 32;
@@ -67,8 +68,8 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   const bool behind = group.domain.back().axis == AxisKind::kRow;
   const bool across = behind || ReadsAcross(graph, group);
   int64_t whole = NextPowerOf2(s.columns);
-  const bool scans = HasScans(graph, group),
-             held = scans && s.columns <= LongestHeldScan(group.domain, HasSorts(graph, group)),
+  const bool scans = HasScans(graph, group), selects = HasSelections(graph, group),
+             held = selects || (scans && s.columns <= LongestHeldScan(group.domain, HasSorts(graph, group))),
              walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
   const bool apart = s.windows && StepOfWindows(graph, group) > 1;
@@ -93,9 +94,9 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
     s.col_tile = whole_lines ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
   } else {
     s.row_tile =
-        options.rows_per_program > 0
-            ? options.rows_per_program
-            : std::max<int64_t>(1, std::min<int64_t>(whole > kShortLine ? 16 : 128, kTile / 2 / whole));
+        options.rows_per_program > 0 ? options.rows_per_program
+        : selects                    ? 1
+                  : std::max<int64_t>(1, std::min<int64_t>(whole > kShortLine ? 16 : 128, kTile / 2 / whole));
     share_out(std::max<int64_t>(1, kLeastTile / whole), kProcessors);
     s.col_tile = whole > kHeldLine ? kWalkedBlock : whole;
     if ((options.row_loop && !held) || walked)
@@ -108,6 +109,9 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.col_mask = s.columns % s.col_tile != 0;
   s.num_warps = apart && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
                                                      : WarpsFor(s.row_tile * s.col_tile, options);
+  // A warp that counts by itself waits for no other.
+  if (selects && options.num_warps == 0)
+    s.num_warps = static_cast<int>(std::clamp<int64_t>(s.row_tile * s.col_tile / kSelectedByWarp, 1, 32));
   return s;
 }
 

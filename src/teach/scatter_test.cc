@@ -1,8 +1,6 @@
-// Which scatters and sorts compare all with all. Whether the kernels are right: tests/teacher,
+// Which scatters compare all with all. Whether the kernels are right: tests/teacher,
 // tests/e2e/test_large_indices.py.
 #include <gtest/gtest.h>
-
-#include <tuple>
 
 #include "teach/test_programs.h"
 
@@ -51,42 +49,6 @@ TEST(Scatter, OneAfterTheOtherGoOnInTheSameMemory) {
   const auto answers = TeachFunction(m.Finish(sum), true);
   ASSERT_FALSE(answers.empty());
   EXPECT_EQ(CountOf(answers[0].source, ".clone("), 1) << "the input's: " << answers[0].source;
-}
-
-// By networks, or by ranks where 32 bits do not say how an element compares.
-TEST(Sort, LongLinesAreSortedInPieces) {
-  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt64}) {
-    for (const int64_t count : {int64_t{20}, int64_t{100000}}) {
-      Maker m;
-      const NodeId x = m.Leaf(NodeKind::kInput, "x", {4, 100000}, dtype);
-      const NodeId top = m.Op("aten::topk", {Ref(x), Arg{count}}, {4, count}, dtype);
-      const auto answers = TeachFunction(m.Finish(top), true);
-      ASSERT_FALSE(answers.empty()) << count;
-      const std::string& source = answers[0].source;
-      const bool few = count == 20, network = dtype == Dtype::kFloat32;
-      EXPECT_EQ(Says(source, "tl.sort("), network) << source;
-      EXPECT_TRUE(Says(source, network ? few ? "* 2048 + " : "* 4096 + "
-                               : few   ? "// 256"
-                                       : "// 2048"))
-          << source;
-    }
-  }
-}
-
-TEST(Sort, NumbersArePackedWhereTheyAreAskedForAndInTheirSize) {
-  for (const auto& [dtype, op, wide] :
-       {std::tuple{Dtype::kFloat32, "aten::sort", false}, std::tuple{Dtype::kFloat16, "aten::argsort", false},
-        std::tuple{Dtype::kFloat32, "aten::argsort", true}}) {
-    Maker m;
-    const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 1024}, dtype);
-    const bool places = std::string_view(op) == "aten::argsort";
-    const auto answers = TeachFunction(
-        m.Finish(m.Op(op, {Ref(x), Arg{int64_t{1}}}, {64, 1024}, places ? Dtype::kInt64 : dtype)), true);
-    ASSERT_FALSE(answers.empty());
-    const std::string& source = answers[0].source;
-    EXPECT_EQ(Says(source, ".to(tl.int64) << 32"), wide) << source;
-    EXPECT_EQ(CountOf(source, "tl.load("), 1) << "elements are read back from keys: " << source;
-  }
 }
 
 // A tensor of this name may be read by a launch behind a line "grid = …".

@@ -21,6 +21,9 @@ SORTS = {
     "odd_values_alone": ("(7,60)", f"(torch.sort({ODD}, 1)[0], torch.sort({ODD}.half(), 1, descending=True)[0], torch.sort({ODD}.bfloat16(), 1)[0])"),
     "small_integers_alone": ("(3,60)", "(torch.sort((90 * x).short(), descending=True)[0], torch.sort((90 * x).to(torch.int8))[0], torch.sort((90 * x.abs()).to(torch.uint8))[0], torch.sort(x > 0)[0])"),
     "half_made_on_the_way": ("(3,60)", "torch.sort(x.half() * 1.1)[0]"),
+    "single_places": ("(3,300)", "(x.sort(1)[0][:, 9], x.sort(1, descending=True)[0][:, 200:201], *(y[:, 150] for y in torch.sort(x, dim=1, stable=True)), x.half().sort(1)[0][:, 0], x.sort(1)[0].select(1, -1))"),
+    "single_odd_places": ("(3,300)", f"tuple(torch.sort({ODD}, 1, d)[0][:, i] for d in (False, True) for i in (0, 20, 100, 150, 290))"),
+    "single_places_across": ("(2,300,9)", "(x.sort(1)[0][:, 150], x.sort(1, descending=True)[0][:, 299] - x.mean(1))"),
     "behind_a_sort": ("(5,100)", "x.sort(1).values.cumsum(1) - x.sort(1).values.softmax(1)"),
 }  # fmt: skip
 
