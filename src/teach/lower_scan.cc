@@ -1,6 +1,7 @@
 // Scans.
 #include <fmt/format.h>
 
+#include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/lowering.h"
 
@@ -33,11 +34,66 @@ bool TakesWholeLines(const ScannedLines& lines) {
   return lines.across && lines.length <= kHeldScan && lines.total <= kLittle;
 }
 
+// A length of pieces of which there is no rest and whose totals one program holds; programs work on powers of
+// two, of which it is most. 0: there is none.
+int64_t PieceWithoutRest(int64_t lines, int64_t n) {
+  // Where there is little, shorter pieces for more programs.
+  const bool little = lines * n < kProcessors * kHeldScan;
+  int64_t best = 0;
+  double share = 0.7;
+  for (int64_t piece = little ? 1024 : kHeldScan; piece >= 256; --piece) {
+    if (n % piece != 0 || n / piece > kHeldScan) continue;
+    const double of_tile = static_cast<double>(piece) / static_cast<double>(NextPowerOf2(piece));
+    if (of_tile > share) share = of_tile, best = piece;
+  }
+  return best;
+}
+
+// Whether an element of it can be read as often as one likes.
+bool LiesInMemory(const Builder& b, const Value& x) {
+  if (x.view.prim < 0) return false;
+  const Prim& prim = b.graph[x.view.prim];
+  return prim.kind == PrimKind::kSource || prim.kind == PrimKind::kCall || prim.IsProduct();
+}
+
+// Along the last dimension: first every piece's total alone, which is read once and hardly stored; then each
+// piece is scanned, read again, and joined with the total of those before it.
+std::optional<Value> ScanReadTwice(Builder& b, ReduceOp op, const Value& x, const std::string& neutral) {
+  const int64_t n = x.sizes().back(), last = x.view.rank() - 1;
+  const int64_t piece = PieceWithoutRest(x.view.numel() / n, n);
+  if (piece == 0 || !LiesInMemory(b, x) || op == ReduceOp::kProd || op == ReduceOp::kLogSumExp)
+    return std::nullopt;
+  std::vector<int64_t> sizes = x.sizes();
+  sizes.back() = n / piece;
+  sizes.push_back(piece);
+  const auto pieces = Reshape(x.view, sizes);
+  if (!pieces) return std::nullopt;
+  const Value totals = b.Scan(op, b.Reduce(op, {*pieces, x.dtype}, {-1}, false), last);
+  std::vector<Value> before = b.Indices(totals.sizes());
+  const Value number = before.back();
+  before.back() = b.Affine("before", {{1, number}}, -1);
+  const Value later = b.Pointwise("later", "{0} > 0", {number}, Dtype::kBool, 0);
+  const Value start = b.Load("start", totals, before, later, neutral);
+  // Kernels that read a value by the same view become one: this one has a dimension more.
+  sizes.push_back(1);
+  const Value own = b.Scan(op, {Unsqueeze(*pieces, last + 2), x.dtype}, last + 1);
+  const Value starts{Expand(Unsqueeze(Unsqueeze(start.view, last + 1), last + 2), sizes), start.dtype};
+  const std::string_view join = op == ReduceOp::kSum ? "add" : op == ReduceOp::kMax ? "maximum" : "minimum";
+  return b.Reshape(b.Op(join, {starts, own}, own.dtype), x.sizes());
+}
+
 // Longer lines are walked along; where there are few of them they are cut into pieces: each is scanned, so
 // are their totals, and every piece starts from the total before it.
 Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   const ScannedLines lines = LinesOf(x.sizes(), dim);
   if (TakesWholeLines(lines)) return b.Scan(op, x, dim);
+  const std::string neutral = op == ReduceOp::kSum    ? "0.0"
+                              : op == ReduceOp::kProd ? "1.0"
+                              : op == ReduceOp::kMin  ? "float(\"inf\")"
+                                                      : "float(\"-inf\")";
+  if (!lines.across) {
+    if (const auto scanned = ScanReadTwice(b, op, x, neutral)) return *scanned;
+  }
   const int64_t n = x.sizes()[dim];
   int64_t piece = lines.across ? kHeldScanAcross / 2 : 1024;
   while (n / piece > kHeldScan) piece *= 2;
@@ -45,10 +101,6 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   std::vector<int64_t> sizes = x.sizes();
   sizes[dim] = pieces;
   sizes.insert(sizes.begin() + dim + 1, piece);
-  const std::string neutral = op == ReduceOp::kSum    ? "0.0"
-                              : op == ReduceOp::kProd ? "1.0"
-                              : op == ReduceOp::kMin  ? "float(\"inf\")"
-                                                      : "float(\"-inf\")";
   std::vector<Value> index = b.Indices(sizes);
   index[dim] = b.Affine("index", {{piece, index[dim]}, {1, index[dim + 1]}}, 0);
   index.erase(index.begin() + dim + 1);

@@ -36,9 +36,22 @@ TEST(Scan, WhatIsReducedOfAWalkIsAnotherKernel) {
   EXPECT_NE(answers[0].source.find("@triton.jit"), answers[0].source.rfind("@triton.jit"));
 }
 
+// Pieces without a rest: their totals alone are stored before each is scanned.
+TEST(Scan, FewLongLinesInMemoryAreReadTwiceAndWrittenOnce) {
+  for (const int64_t length : {int64_t{1} << 24, int64_t{1000000}, int64_t{1000003}}) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {length});
+    const auto answers = TeachFunction(m.Finish(m.Op("aten::cumsum", {Ref(x), Arg{int64_t{0}}}, {length})));
+    ASSERT_FALSE(answers.empty());
+    const std::string& source = answers[0].source;
+    EXPECT_EQ(CountOf(source, "@triton.jit"), 3) << source;
+    EXPECT_EQ(Says(source, "tl.sum("), length != 1000003) << source;
+  }
+}
+
 TEST(Scan, FewLongLinesAreCutIntoPieces) {
   Maker m;
-  const std::vector<int64_t> sizes = {3, 50000};
+  const std::vector<int64_t> sizes = {3, 50021};
   NodeId x = m.Leaf(NodeKind::kInput, "x", sizes);
   const auto answers = TeachFunction(m.Finish(m.Op("aten::cumsum", {Ref(x), Arg{int64_t{1}}}, sizes)));
   ASSERT_FALSE(answers.empty());

@@ -8,15 +8,23 @@ FORWARD = {
     "across_few": "return x.contiguous().cumsum(0), x.flip(0).cumsum(0).flip(0), torch.logcumsumexp(x, 0), *torch.cummax(x, 0)",
     "what_is_made_of_one": "return x.softmax(1).cumsum(1).amax(1), torch.cumsum(x > 0, 1)",
 }
+# Pieces are read twice, or scanned first where they have a rest or no reduction says their total.
+FEW = {
+    "read_twice": "return x[:, :16384].cumsum(1), x[0, :15000].cumsum(0), x[0, :16384].half().cumsum(0)",
+    "with_a_rest": "return x.cumsum(1), (0.5 * x[:, :16384]).cumsum(1), x[0].flip(0).cumsum(0)",
+    "exponentials_of_few": "return torch.logcumsumexp(x, 1)",
+}
 MODULE = """import torch
 class Model(torch.nn.Module):
     def forward(self, x):
         {forward}
-def get_inputs(): return [torch.randn(264, 4100)]
+def get_inputs(): return [torch.randn({sizes})]
 def get_init_inputs(): return []
 """
 
 
 def test_walks_pass(taught):
-    teacher = taught({name: MODULE.format(forward=forward) for name, forward in FORWARD.items()}, 1, "--strict")
-    assert teacher["verdicts"] == {"passed": len(FORWARD)}, teacher["examples"]
+    modules = {name: MODULE.format(forward=forward, sizes="264, 4100") for name, forward in FORWARD.items()}
+    modules |= {name: MODULE.format(forward=forward, sizes="2, 16411") for name, forward in FEW.items()}
+    teacher = taught(modules, 1, "--strict")
+    assert teacher["verdicts"] == {"passed": len(modules)}, teacher["examples"]
