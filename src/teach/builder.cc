@@ -335,44 +335,6 @@ Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards) {
   return {graph.Whole(graph.Add(std::move(prim))), dtype};
 }
 
-Value Builder::ElementOfRank(const Value& lines, int64_t rank) {
-  if (rank == 0) return Reduce(ReduceOp::kMin, lines, {-1}, false);
-  if (rank == lines.sizes().back() - 1) return Reduce(ReduceOp::kMax, lines, {-1}, false);
-  TRITOGEN_CHECK(lines.dtype == Dtype::kInt32 && lines.sizes().back() <= kHeldLine);
-  Prim prim;
-  prim.kind = PrimKind::kReduce;
-  prim.name = ReduceName(ReduceOp::kOfRank);
-  prim.origin = origin;
-  prim.dtype = prim.held = Dtype::kInt32;
-  prim.sizes.assign(lines.sizes().begin(), lines.sizes().end() - 1);
-  prim.operands = {lines.view};
-  prim.compute = {Dtype::kInt32};
-  prim.reduce = ReduceOp::kOfRank;
-  prim.rank = rank;
-  prim.space = lines.sizes();
-  prim.reduced.assign(lines.sizes().size(), false);
-  prim.reduced.back() = true;
-  prim.flops = 32;
-  return {graph.Whole(graph.Add(std::move(prim))), Dtype::kInt32};
-}
-
-std::optional<Value> Builder::AtOnePlace(const Value& value) const {
-  const View& view = value.view;
-  const auto lines = by_place.find(view.prim);
-  if (lines == by_place.end() || !view.guards.empty()) return std::nullopt;
-  const int64_t length = graph[view.prim].sizes.back();
-  View moved = view;
-  for (size_t d = 0; d < view.sizes.size(); ++d) {
-    if (view.sizes[d] > 1 && view.strides[d] % length != 0) return std::nullopt;
-    moved.strides[d] = view.sizes[d] > 1 ? view.strides[d] / length : 0;
-  }
-  const Value one = lines->second(view.offset % length);
-  TRITOGEN_CHECK(one.view.IsContiguous() && one.dtype == value.dtype);
-  moved.prim = one.view.prim;
-  moved.offset = one.view.offset + view.offset / length;
-  return Value{moved, value.dtype};
-}
-
 Value Builder::Reshape(const Value& in, const std::vector<int64_t>& sizes) {
   if (auto view = teach::Reshape(in.view, sizes)) return {*view, in.dtype};
   Value copy = Pointwise("copy", "{0}", {in}, in.dtype, 0);

@@ -192,7 +192,8 @@ bool IsSort(const Prim& prim) {
 }
 
 bool IsSelection(const Prim& prim) {
-  return prim.kind == PrimKind::kReduce && prim.reduce == ReduceOp::kOfRank;
+  return prim.kind == PrimKind::kCandidates ||
+         (prim.kind == PrimKind::kReduce && prim.reduce == ReduceOp::kOfRank);
 }
 
 }  // namespace

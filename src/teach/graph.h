@@ -1,9 +1,9 @@
-// Graph: a program taken apart into what kernels are made of. Thirteen kinds of work (pointwise, indexed
-// load, scatter, reduction, reduction in tiles, scan, matrix product, attention, recurrent layer by itself or
-// in waves, factor of matrices, concatenation, ATen call) on values in row-major order; layout operations
-// have become Views. Softmax, norms and losses are gone: they are reductions and pointwise steps here. So are
-// pools (reductions over indexed loads), convolutions (products with one as an operand) and sorting (scans,
-// or ranks, which are reductions of comparisons). One way of fusing serves them all.
+// Graph: a program taken apart into what kernels are made of. Fourteen kinds of work (pointwise, indexed
+// load, scatter, reduction, reduction in tiles, scan, candidates, matrix product, attention, recurrent layer
+// by itself or in waves, factor of matrices, concatenation, ATen call) on values in row-major order; layout
+// operations have become Views. Softmax, norms and losses are gone: they are reductions and pointwise steps
+// here. So are pools (reductions over indexed loads), convolutions (products with one as an operand) and
+// sorting (scans, or ranks, which are reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
 #include <optional>
@@ -37,6 +37,9 @@ enum class PrimKind {
                 // operand 1, its sum by the same tiles: squared distances from the mean of the part. Or what
                 // a kernel makes of each of its rows, m of them: each program sums its own
   kScan,        // the same with every partial result, in order: `sizes` is `space`, one dimension is marked
+  kCandidates,  // for each line of operand 0, keys of int32, the last dimension of `space`, as many elements
+                // of operand 1 as `sizes` says, in any order: those of its `rank` smallest keys are among
+                // them
   kMatmul,  // (batch…, m…, k) times (batch…, k, n); each factor is the sum of so many values as `parts`
             // says
   kAttention,  // a product whose first factor is the softmax of operand 0 along k; operand 0 is pointwise
@@ -105,7 +108,7 @@ struct Prim {
   ReduceOp reduce = ReduceOp::kSum;
   std::vector<int64_t> space;
   std::vector<bool> reduced;
-  int64_t rank = 0;
+  int64_t rank = 0;   // kOfRank, kCandidates
   int64_t piece = 0;  // kTileReduce: rows or columns of a tile
   // kTileReduce: `sizes` are (m, batch, tiles) or (n, batch, tiles), so that those of a row or column follow
   // each other, instead of (batch, m, tiles) or (batch, tiles, n).
@@ -172,6 +175,10 @@ struct Prim {
   bool IsProduct() const { return kind == PrimKind::kMatmul || kind == PrimKind::kAttention; }
   // Elements are made one by one, from operands that a tile holds: pointwise work and indexed loads.
   bool IsElementwise() const { return kind == PrimKind::kPointwise || kind == PrimKind::kLoad; }
+  // Takes lines along marked dimensions of `space`, each known to one program.
+  bool IsLineWork() const {
+    return kind == PrimKind::kReduce || kind == PrimKind::kScan || kind == PrimKind::kCandidates;
+  }
   // A kernel of its own, which reads its operands from memory.
   bool IsAlone() const {
     return kind == PrimKind::kRecurrent || kind == PrimKind::kWaves || kind == PrimKind::kFactor;

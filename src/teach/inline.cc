@@ -26,13 +26,11 @@ class Inliner {
         }
         if (view.prim >= 0) view.prim = moved_[view.prim];
         if (prim.IsProduct()) view = IntoProduct(prim, i);
-        bool tile = prim.IsElementwise() || prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan ||
-                    prim.kind == PrimKind::kScatter;
+        bool tile = prim.IsElementwise() || prim.IsLineWork() || prim.kind == PrimKind::kScatter;
         if (tile && i >= prim.FirstElementwise()) view = Inline(view);
         const bool memory = prim.kind == PrimKind::kCall || prim.IsAlone() ||
                             prim.kind == PrimKind::kJoined || i < prim.FirstElementwise();
-        const bool cut = (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) &&
-                         !Splits(out_, view, ReduceDomain(prim), false);
+        const bool cut = prim.IsLineWork() && !Splits(out_, view, ReduceDomain(prim), false);
         if (memory || cut) Store(view);
       }
       if (prim.kind == PrimKind::kMatmul && !prim.inlined) SumAlongMemory(&prim);

@@ -9,17 +9,13 @@ namespace {
 // Elements that it takes less time to reduce than to launch a kernel for them.
 constexpr int64_t kShorterThanLaunch = 1 << 20;
 
-bool IsLineWork(const Prim& prim) {
-  return prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan;
-}
-
 // Whether all that becomes of the value is reduced along other lines than these.
 bool IsReducedElsewhere(const Graph& graph, const Readers& readers, PrimId id,
                         const std::vector<Segment>& domain, int steps = 8) {
   if (steps == 0 || readers[id].empty() || IsOutput(graph, id)) return false;
   return std::ranges::all_of(readers[id], [&](PrimId reader) {
     const Prim& prim = graph[reader];
-    if (IsLineWork(prim)) return ReduceDomain(prim) != domain;
+    if (prim.IsLineWork()) return ReduceDomain(prim) != domain;
     return prim.kind == PrimKind::kPointwise && Product(prim.sizes) == Product(graph[id].sizes) &&
            IsReducedElsewhere(graph, readers, reader, domain, steps - 1);
   });

@@ -42,12 +42,15 @@ class RowWriter {
           ReduceHeld(member);
         } else if (graph_[member].kind == PrimKind::kScan) {
           ScanHeld(member);
+        } else if (graph_[member].kind == PrimKind::kCandidates) {
+          StoreCandidates(member);
         } else if (graph_[member].kind != PrimKind::kTileReduce) {
           code_.Member(member);
         }
       }
     }
     for (PrimId member : group_.stores) {
+      if (graph_[member].kind == PrimKind::kCandidates) continue;  // stored where they are found
       if (graph_[member].kind == PrimKind::kTileReduce) {
         StoreSumOfRows(member);
       } else if (!s_.loop || group_.per_row.at(member)) {
@@ -176,6 +179,20 @@ class RowWriter {
     const std::string tile = Operand(id), name = code_.NameOf(id);
     main_.Add(fmt::format("{} = {}", name, Scanned(graph_[id], tile)));
     code_.Bind(id, name, graph_[id].held, ElementAxes());
+  }
+
+  // Each element goes to a place of its own, and those of the first places are stored.
+  void StoreCandidates(PrimId id) {
+    const Prim& prim = graph_[id];
+    const int64_t room = prim.sizes.back();
+    const std::string keys = Operand(id), entries = code_.Read(prim.operands[1], false, prim.dtype),
+                      place = code_.Name("place");
+    main_.Add(fmt::format("{} = places_by_rank({}, cols, {}, {}, {})", place, keys, prim.rank, room,
+                          s_.several_rows ? 1 : 0));
+    const std::string& row = code_.axes[AxisKind::kRow].index;
+    main_.Add(fmt::format("tl.store({} + {}{}, {}, mask={}({} < {}))", code_.Pointer(id),
+                          s_.rows > 1 ? fmt::format("{} * {} + ", row, room) : "", place, entries,
+                          s_.row_mask ? "row_mask & " : "", place, room));
   }
 
   // The same of one block, which starts from the total of those before it.

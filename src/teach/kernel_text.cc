@@ -153,6 +153,35 @@ def key_of_rank(keys, rank: tl.constexpr, axis: tl.constexpr, keep_dims: tl.cons
     return tl.min(tl.where(keys >= found, keys, 2147483647), axis=axis, keep_dims=keep_dims)
 )";
 
+// Most lines need a dozen counts until between `count` and `room` keys are below the bound.
+constexpr std::string_view kPlacesByRank = R"(
+
+@triton.jit
+def places_by_rank(keys, columns, count: tl.constexpr, room: tl.constexpr, axis: tl.constexpr):
+    # Where each element goes, so that the `count` smallest are among the first `room`: first those below a
+    # bound, one bit after the other, that so many are below; if there is none, equal ones follow in order.
+    below = tl.sum((keys < 0).to(tl.int32), axis=axis, keep_dims=True)
+    least = tl.where(below < count, 0, -2147483648)
+    bound = tl.zeros_like(below)
+    vague = (below < count) | (below > room)
+    step = 1 << 30
+    while (step > 0) & (tl.max(vague.to(tl.int32)) > 0):
+        bound = tl.where(vague, least + step, bound)
+        below = tl.sum((keys < bound).to(tl.int32), axis=axis, keep_dims=True)
+        vague = (below < count) | (below > room)
+        least = tl.where(below < count, bound, least)
+        step = step >> 1
+    bound = tl.where(vague, least, bound)
+    both = ((keys < bound).to(tl.int32) << 16) + (keys == bound).to(tl.int32)
+    total = tl.sum(both, axis=axis, keep_dims=True)
+    upto = tl.cumsum(both, axis=axis)
+    smaller = upto >> 16
+    equal = upto & 0xFFFF
+    all_smaller = total >> 16
+    behind = all_smaller + (total & 0xFFFF) + columns - smaller - equal
+    return tl.where(keys < bound, smaller - 1, tl.where(keys == bound, all_smaller + equal - 1, behind))
+)";
+
 std::string CombineFunctions(const std::string& kernels) {
   std::string text;
   auto add = [&](const std::string& name, const std::string& parameters, const std::string& result) {
@@ -165,6 +194,7 @@ std::string CombineFunctions(const std::string& kernels) {
   if (divides || kernels.find("floored_remainder(") != std::string::npos) text += kRemainder;
   if (divides) text += kFloorDivide;
   if (kernels.find("key_of_rank(") != std::string::npos) text += kKeyOfRank;
+  if (kernels.find("places_by_rank(") != std::string::npos) text += kPlacesByRank;
   add("multiply", "a, b", "a * b");
   add("multiply_keeping_zero", "a, b", ProductKeepingZero("a", "b"));
   add("add_exponentials", "a, b", SumOfExponentials("a", "b"));

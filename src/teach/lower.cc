@@ -51,18 +51,6 @@ std::vector<NodeRef> TensorArguments(const Node& node) {
   return refs;
 }
 
-std::vector<const Node*> Builder::ReadersOf(int result) const {
-  std::vector<const Node*> readers;
-  for (const Node& reader : program_->nodes) {
-    if (std::ranges::count(TensorArguments(reader), NodeRef{node, result}) > 0) readers.push_back(&reader);
-  }
-  return readers;
-}
-
-bool Builder::IsOutput(int result) const {
-  return std::ranges::count(program_->outputs, NodeRef{node, result}) > 0;
-}
-
 bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args) {
   const Shape& result = node.results[0];
   if (row.name == "_to_copy") {

@@ -69,10 +69,11 @@ std::optional<Sorted> SortAlong(Builder& b, const Value& x, int64_t dim, int64_t
   };
   const Value line{Permute(x.view, order), x.dtype};
   if (auto sorted = SortByNetwork(b, line, count, descending, numbered)) {
-    if (at_places) {
-      if (numbered) sorted->number = b.Cast(*sorted->number, Dtype::kInt64);
-      SelectPlaces(b, line, *sorted, descending);
-    }
+    // Of places that are mostly asked for the same kernel stores numbers as they shall be.
+    const int64_t places = sorted->elements.sizes().back();
+    if (numbered && (at_places || places < 4 * count))
+      sorted->number = b.Cast(*sorted->number, Dtype::kInt64);
+    if (at_places) SelectPlaces(b, line, *sorted, descending);
     sorted->elements = first(sorted->elements);
     if (numbered) sorted->number = b.Cast(first(*sorted->number), Dtype::kInt64);
     return sorted;

@@ -24,6 +24,9 @@ struct Value {
 
 struct LinePieces;
 
+// The tensors that a call is given.
+std::vector<NodeRef> TensorArguments(const Node& node);
+
 // An operand of Builder::Op: a tensor or a number.
 using In = std::variant<Value, double>;
 
@@ -50,6 +53,9 @@ class Builder {
   Value Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards = false);
   // Of lines of int32, the last dimension, the element that stands at this place when they are in order.
   Value ElementOfRank(const Value& lines, int64_t rank);
+  // Of each such line the `entries` of `room` elements, in any order, among them those of its `count`
+  // smallest. REQUIRES: count < room <= a line's length.
+  Value Candidates(const Value& lines, const Value& entries, int64_t count, int64_t room);
   // a (batch…, m…, k) times b (batch…, k, n); `batch_dims` are equal in both.
   Value Matmul(const Value& a, const Value& b, int batch_dims);
   // The same where k is several dimensions in the operands; `sizes` (batch…, m…, n), `shape` as Prim::shape.

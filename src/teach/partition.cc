@@ -81,7 +81,7 @@ class Partitioner {
     if (prim.IsProduct()) {
       group.kind = GroupKind::kMatmul;
       group.domain = MatmulDomain(prim);
-    } else if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) {
+    } else if (prim.IsLineWork()) {
       group.kind = GroupKind::kRows;
       group.domain = ReduceDomain(prim);
     } else if (prim.kind == PrimKind::kScatter) {
@@ -154,7 +154,7 @@ class Partitioner {
       if (other >= 0 && other != g && DependsOn(other, g)) return false;
     }
     if (ReadsJoinedBy(prim, g)) return false;
-    if (prim.kind == PrimKind::kReduce || prim.kind == PrimKind::kScan) return TryJoinReduce(id, g);
+    if (prim.IsLineWork()) return TryJoinReduce(id, g);
     if (TryJoinElements(id, g)) return true;
     if (!turns_) return false;
     const auto turn = TurnOfReads(graph_, readers_, id, group);

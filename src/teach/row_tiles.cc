@@ -15,8 +15,7 @@ constexpr int64_t kLeastTile = 512;      // where there are few rows
 constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
-constexpr int64_t kSelectedByWarp = 1024;  // elements of which each warp of a selection counts its own
-constexpr int64_t kSectorLines = 8;        // whose elements side by side are 32 bytes
+constexpr int64_t kSectorLines = 8;  // whose elements side by side are 32 bytes
 // Windows that a program works on. A thread's own are neighbours, so that where windows step over elements a
 // warp's loads lie apart, but for one window a thread.
 constexpr int64_t kWindows = 512, kWindowsApart = 256, kThreadsOfWarp = 32;
@@ -24,6 +23,19 @@ constexpr int64_t kWindows = 512, kWindowsApart = 256, kThreadsOfWarp = 32;
 int WarpsFor(int64_t tile, const KernelOptions& options) {
   if (options.num_warps > 0) return options.num_warps;
   return tile > 16384 ? 32 : tile >= 8192 ? 16 : tile >= 2048 ? 8 : 4;
+}
+
+// Elements of a warp where whole lines are in order or looked through; 0: of other work. What stays among the
+// registers of a warp, or of a thread, waits for no other. Candidates and numbers of 64 bits need more of
+// these: of twice as many elements they would not do.
+int64_t ElementsOfWarp(const Graph& graph, const Group& group) {
+  if (!HasSelections(graph, group) && !HasSorts(graph, group)) return 0;
+  const bool heavy = std::ranges::any_of(group.members, [&](PrimId id) {
+    const Prim& prim = graph[id];
+    return prim.kind == PrimKind::kCandidates ||
+           (prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort && prim.held == Dtype::kInt64);
+  });
+  return heavy ? 512 : 1024;
 }
 
 // Whether this reads memory in which the neighbours of an element are of other lines, through a transposed
@@ -109,9 +121,8 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.col_mask = s.columns % s.col_tile != 0;
   s.num_warps = apart && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
                                                      : WarpsFor(s.row_tile * s.col_tile, options);
-  // A warp that counts by itself waits for no other.
-  if (selects && options.num_warps == 0)
-    s.num_warps = static_cast<int>(std::clamp<int64_t>(s.row_tile * s.col_tile / kSelectedByWarp, 1, 32));
+  if (const int64_t of_warp = ElementsOfWarp(graph, group); of_warp > 0 && options.num_warps == 0)
+    s.num_warps = static_cast<int>(std::clamp<int64_t>(s.row_tile * s.col_tile / of_warp, 1, 32));
   return s;
 }
 

@@ -1,8 +1,11 @@
-// Sorting by a network (tl.sort) of keys, of which elements and their numbers are read back. Longer lines are
-// sorted in pieces. For a few places the first ones of all pieces are then sorted, again and again; for all
-// of them the sorted pieces are merged.
+// Sorting by a network (tl.sort) of keys, of which elements and their numbers are read back. For a few places
+// only candidates for these are sorted, those of a line or of each of its pieces: they are found by counting
+// keys. Otherwise longer lines are sorted in pieces, which are merged.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/partition.h"
 #include "teach/sort_keys.h"
@@ -13,7 +16,7 @@ namespace {
 
 constexpr int64_t kShort = 32;                    // comparing all with all is less work there
 constexpr int64_t kLongest = kHeldScan;           // line that one program sorts
-constexpr int64_t kPiece = 2048;                  // of which few places are asked for
+constexpr int64_t kPiece = 2048;                  // the shortest
 constexpr int64_t kMostPairs = int64_t{1} << 30;  // of elements and pieces
 
 // The first `count` of each piece in one line, which is cut into pieces again.
@@ -32,11 +35,32 @@ Value FirstOfAll(Builder& b, const Value& sorted, int64_t count) {
   return b.Load("best", sorted, at, inside, Neutral(ReduceOp::kSort, sorted.dtype));
 }
 
-Value FirstOfLong(Builder& b, const SortKeys& keys, const Value& line, int64_t count, bool descending) {
-  const Pieces pieces = CutUp(b, line, kPiece, descending);
-  Value sorted = b.Scan(ReduceOp::kSort, keys.Of(b, pieces.elements, pieces.number), -1);
-  while (sorted.sizes()[sorted.sizes().size() - 2] > 1)
-    sorted = b.Scan(ReduceOp::kSort, FirstOfAll(b, sorted, count), -1);
+// Lines of more than this many times the places that are asked for have candidates. Finding them takes about
+// a dozen counts of the line and one running sum, some 60 operations an element, and another launch; a
+// network of 256 elements takes 36 steps of ten operations at least, one of 2,048 takes 66.
+constexpr int64_t kElementsOfPlace = 16, kShortestCounted = 256;
+
+// What a program looks through for candidates: of 4,096 elements three have room on a multiprocessor. Shorter
+// ones where there are few lines.
+int64_t CountedPiece(int64_t lines, int64_t n, int64_t room) {
+  int64_t piece = std::min(NextPowerOf2(n), std::max<int64_t>(4096, 8 * room));
+  const auto programs = [&] { return lines * ((n + piece - 1) / piece); };
+  while (programs() < kProcessors && piece / 2 >= std::max(kPiece, 8 * room)) piece /= 2;
+  return piece;
+}
+
+Value FirstOfCandidates(Builder& b, const SortKeys& keys, const SortKeys& plain, const Value& line,
+                        int64_t count, bool descending) {
+  const int64_t n = line.sizes().back(), room = std::max<int64_t>(16, NextPowerOf2(count + count / 4));
+  const int64_t piece = CountedPiece(line.view.numel() / n, n, room);
+  const auto candidates = [&](const Value& elements, const Value& number) {
+    return b.Candidates(plain.Of(b, elements, number), keys.Of(b, elements, number), count, room);
+  };
+  if (piece >= n) return b.Scan(ReduceOp::kSort, candidates(line, b.Index(line.sizes(), -1)), -1);
+  const Pieces pieces = CutUp(b, line, piece, descending);
+  Value sorted = candidates(pieces.elements, pieces.number);
+  for (int64_t first = room; sorted.sizes()[sorted.sizes().size() - 2] > 1; first = count)
+    sorted = b.Scan(ReduceOp::kSort, FirstOfAll(b, sorted, first), -1);
   sorted.view = Squeeze(sorted.view, -2);
   return sorted;
 }
@@ -59,10 +83,11 @@ std::optional<Sorted> SortByNetwork(Builder& b, const Value& line, int64_t count
   if (!SortKeys::Fit(line.dtype) || n <= kShort) return std::nullopt;
   const SortKeys keys(line.dtype, n, descending, numbered);
   Value sorted;
-  if (n <= kLongest) {
+  if (n >= kShortestCounted && count < n / kElementsOfPlace && AreFew(count, n)) {
+    const SortKeys plain(line.dtype, n, descending, false);
+    sorted = FirstOfCandidates(b, keys, plain, line, count, descending);
+  } else if (n <= kLongest) {
     sorted = b.Scan(ReduceOp::kSort, keys.Of(b, line, b.Index(line.sizes(), -1)), -1);
-  } else if (AreFew(count, n)) {
-    sorted = FirstOfLong(b, keys, line, count, descending);
   } else {
     if (line.view.numel() > kMostPairs / (n / PieceOf(n))) return std::nullopt;
     sorted = AllOfLong(b, keys, line, descending);

@@ -21,6 +21,7 @@ TEST(Sort, LongLinesAreSortedInPieces) {
       const std::string& source = answers[0].source;
       const bool few = count == 20, network = dtype == Dtype::kFloat32;
       EXPECT_EQ(Says(source, "tl.sort("), network) << source;
+      EXPECT_EQ(Says(source, "= places_by_rank("), network && few) << source;
       EXPECT_TRUE(Says(source, network ? few ? "* 2048 + " : "* 4096 + "
                                : few   ? "// 256"
                                        : "// 2048"))
@@ -70,6 +71,29 @@ TEST(Selection, SinglePlacesAreFoundWithoutSorting) {
   }
   EXPECT_TRUE(Says(PlacesOf(20000), "num_warps=32")) << "each of 1,024 elements";
   EXPECT_TRUE(Says(PlacesOf(1024), "num_warps=1"));
+}
+
+TEST(Selection, FewPlacesHaveCandidates) {
+  for (const auto& [lines, length, count, pieces, kernels] : {std::tuple{4096, 32000, 50, 8, 2},
+                                                              {4096, 4000, 50, 1, 2},
+                                                              {65536, 256, 8, 1, 2},
+                                                              {4, 32000, 50, 16, 2},
+                                                              {64, 256, 16, 0, 1},
+                                                              {64, 128, 4, 0, 1}}) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {lines, length});
+    const NodeId top = m.Op("aten::topk", {Ref(x), Arg{int64_t{count}}}, {lines, count});
+    const auto answers = TeachFunction(m.Finish(top), true);
+    ASSERT_FALSE(answers.empty());
+    const std::string& source = answers[0].source;
+    EXPECT_EQ(Says(source, "= places_by_rank("), pieces > 0) << source;
+    EXPECT_EQ(CountOf(source, "@triton.jit") - (pieces > 0 ? 1 : 0), kernels) << source;
+    if (pieces > 1) {
+      EXPECT_TRUE(
+          Says(source, "torch.empty((" + std::to_string(lines) + ", " + std::to_string(pieces) + ", 64)"))
+          << source;
+    }
+  }
 }
 
 TEST(Selection, OtherLinesAreSorted) {

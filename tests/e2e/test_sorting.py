@@ -8,6 +8,8 @@ FORWARD = {
     "all_with_ties": "return torch.round(4 * x).argsort(descending=True, stable=True)",
     "half": "return *x[:, :4100].half().sort(stable=True), x.bfloat16().topk(9).values",
     "values_alone": "return x[:, :300].sort()[0], x[:, :5000].half().sort()[0], (9 * x[:, :5000]).int().sort(descending=True)[0], (1.1 * x[:, :99].bfloat16()).sort()[0]",
+    "few_of_pieces": "return x[:, :8999].topk(300), x.half().topk(9, largest=False)[1], x.view(-1).topk(40)",
+    "single_places": "return x.median(1), x.kthvalue(7, 1)[0], x[:, :300].half().nanmedian(1)[0], x.T.median(0)[0]",
     "integers": "return (90 * x).int().sort(descending=True, stable=True)",
     "wide_integers": "return (90 * x).long().sort(stable=True)",
     "wide_and_few": "return x.double().topk(7)",

@@ -24,6 +24,10 @@ SORTS = {
     "single_places": ("(3,300)", "(x.sort(1)[0][:, 9], x.sort(1, descending=True)[0][:, 200:201], *(y[:, 150] for y in torch.sort(x, dim=1, stable=True)), x.half().sort(1)[0][:, 0], x.sort(1)[0].select(1, -1))"),
     "single_odd_places": ("(3,300)", f"tuple(torch.sort({ODD}, 1, d)[0][:, i] for d in (False, True) for i in (0, 20, 100, 150, 290))"),
     "single_places_across": ("(2,300,9)", "(x.sort(1)[0][:, 150], x.sort(1, descending=True)[0][:, 299] - x.mean(1))"),
+    "candidates": ("(3,300)", "(x.topk(9), x.topk(12, largest=False)[0], x.half().topk(5)[0], torch.round(9 * x).bfloat16().topk(7)[0], (90 * x).int().topk(3, largest=False)[0])"),
+    "odd_candidates": ("(3,300)", f"tuple(({ODD}).topk(k, 1, d)[0] for d in (False, True) for k in (2, 9, 17))"),
+    "equal_candidates": ("(3,300)", "(torch.where(x > 2, x, 0.0).topk(9)[0], torch.where(x > 9, x, float('-inf')).topk(5)[0], torch.where(x > 9, x, float('nan')).topk(5, largest=False)[0])"),
+    "candidates_across": ("(300,20)", "(x.topk(4, 0), x.softmax(1).topk(3, 0)[0])"),
     "behind_a_sort": ("(5,100)", "x.sort(1).values.cumsum(1) - x.sort(1).values.softmax(1)"),
 }  # fmt: skip
 
