@@ -15,6 +15,10 @@ constexpr int64_t kLeastTile = 512;      // where there are few rows
 constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
+// Rows that are neighbours in memory, four to a thread of two warps: a thread then has all of its short lines
+// and reduces them by itself.
+constexpr int64_t kRowsOfThreads = 256;
+constexpr int kWarpsOfThreads = 2;
 constexpr int64_t kSectorLines = 8;  // whose elements side by side are 32 bytes
 // Windows that a program works on. A thread's own are neighbours, so that where windows step over elements a
 // warp's loads lie apart, but for one window a thread.
@@ -85,6 +89,8 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
              walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
   const bool apart = s.windows && StepOfWindows(graph, group) > 1;
+  const bool in_threads = behind && !scans && whole <= kShortLine && options.rows_per_program == 0 &&
+                          s.rows >= kRowsOfThreads * kProcessors;
   const auto share_out = [&](int64_t least, int64_t enough) {
     while (options.rows_per_program == 0 && s.row_tile > least && CeilDiv(s.rows, s.row_tile) < enough)
       s.row_tile /= 2;
@@ -98,12 +104,14 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
     // Few lines leave multiprocessors without work: neighbours that fill a sector are enough then. Fewer
     // programs still where lines are only read across, and written along.
     const int64_t least = std::min(kSectorLines, NextPowerOf2(group.domain.back().size));
+    if (in_threads) s.row_tile = kRowsOfThreads;
     share_out(least, behind ? kProcessors : kProcessors / 4);
     // What is read across and written along is read once where a few lines of it fit into a program.
     const bool whole_lines = held || (!behind && !scans && whole <= kTileOfLines / kFewestLines);
     if (whole_lines)
       s.row_tile = std::clamp<int64_t>((held ? kTileAcross : kTileOfLines) / whole, 1, s.row_tile);
-    s.col_tile = whole_lines ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
+    s.col_tile =
+        whole_lines || in_threads ? whole : std::min(whole, std::max<int64_t>(kTileAcross / s.row_tile, 1));
   } else {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program
@@ -121,7 +129,9 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.col_mask = s.columns % s.col_tile != 0;
   s.num_warps = apart && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
                                                      : WarpsFor(s.row_tile * s.col_tile, options);
-  if (const int64_t of_warp = ElementsOfWarp(graph, group); of_warp > 0 && options.num_warps == 0)
+  if (options.num_warps > 0) return s;
+  if (in_threads) s.num_warps = kWarpsOfThreads;
+  if (const int64_t of_warp = ElementsOfWarp(graph, group); of_warp > 0)
     s.num_warps = static_cast<int>(std::clamp<int64_t>(s.row_tile * s.col_tile / of_warp, 1, 32));
   return s;
 }

@@ -19,6 +19,20 @@ TEST(RowTiles, LinesAcrossMemoryAreReadSeveralAtATime) {
   EXPECT_TRUE(Says(answers[0].source, "ROWS=64")) << answers[0].source;
 }
 
+TEST(RowTiles, ShortLinesAcrossMemoryAreEachInOneThread) {
+  const auto softmax = [](int64_t images, int64_t channels, int64_t side) {
+    Maker m;
+    const std::vector<int64_t> sizes = {images, channels, side, side};
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", sizes);
+    return TeachFunction(m.Finish(m.Op("aten::_softmax", {Ref(x), Arg{int64_t{1}}, Arg{false}}, sizes)))
+        .at(0)
+        .source;
+  };
+  EXPECT_TRUE(Says(softmax(16, 21, 256), "ROWS=256, BLOCK=32, num_warps=2")) << softmax(16, 21, 256);
+  EXPECT_TRUE(Says(softmax(16, 64, 256), "ROWS=64, BLOCK=64, num_warps=8"));
+  EXPECT_TRUE(Says(softmax(2, 21, 96), "ROWS=64, BLOCK=32, num_warps=8"));  // few programs
+}
+
 TEST(RowTiles, FewRowsAreSharedOutAmongPrograms) {
   const auto softmax = [](int64_t rows, int64_t columns) {
     Maker m;
