@@ -220,6 +220,15 @@ void CheckEmbedding(const c10::FunctionSchema& schema, const torch::jit::Stack& 
   RequireWithin(arguments.tensor("indices"), 0, arguments.tensor("weight").size(0));
 }
 
+// Targets that are numbers of classes, or none that counts.
+void CheckClasses(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const Named arguments(schema, stack);
+  const at::Tensor self = arguments.tensor("self"), target = arguments.tensor("target");
+  if (self.dim() == 0 || !at::isIntegralType(target.scalar_type(), /*includeBool=*/false)) return;
+  const at::Tensor counted = target.masked_fill(target == arguments["ignore_index"].toInt(), 0);
+  RequireWithin(counted, 0, self.size(self.dim() == 1 ? 0 : 1));
+}
+
 // A list of indices, one a dimension, some of which are missing.
 void CheckIndices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
   const Named arguments(schema, stack);
@@ -263,13 +272,26 @@ BoundsCheck BoundsCheckOf(std::string_view op) {
 
 BoundsCheck TrapCheckOf(std::string_view op) {
   static const std::unordered_map<std::string_view, BoundsCheck> kChecks = {
-      {"aten::_unsafe_index", CheckIndices}, {"aten::binary_cross_entropy", CheckProbabilities},
-      {"aten::embedding", CheckEmbedding},   {"aten::gather", CheckIndex},
-      {"aten::index", CheckIndices},         {"aten::index_add", CheckIndex},
-      {"aten::index_copy", CheckIndex},      {"aten::index_fill", CheckIndex},
-      {"aten::index_put", CheckIndices},     {"aten::index_put_", CheckIndices},
-      {"aten::index_select", CheckIndex},    {"aten::scatter", CheckIndex},
-      {"aten::scatter_add", CheckIndex},     {"aten::scatter_reduce", CheckIndex},
+      {"aten::_unsafe_index", CheckIndices},
+      {"aten::binary_cross_entropy", CheckProbabilities},
+      {"aten::cross_entropy_loss", CheckClasses},
+      {"aten::nll_loss", CheckClasses},
+      {"aten::nll_loss2d", CheckClasses},
+      {"aten::nll_loss2d_forward", CheckClasses},
+      {"aten::nll_loss_forward", CheckClasses},
+      {"aten::nll_loss_nd", CheckClasses},
+      {"aten::embedding", CheckEmbedding},
+      {"aten::gather", CheckIndex},
+      {"aten::index", CheckIndices},
+      {"aten::index_add", CheckIndex},
+      {"aten::index_copy", CheckIndex},
+      {"aten::index_fill", CheckIndex},
+      {"aten::index_put", CheckIndices},
+      {"aten::index_put_", CheckIndices},
+      {"aten::index_select", CheckIndex},
+      {"aten::scatter", CheckIndex},
+      {"aten::scatter_add", CheckIndex},
+      {"aten::scatter_reduce", CheckIndex},
   };
   const auto found = kChecks.find(op);
   return found == kChecks.end() ? nullptr : found->second;

@@ -128,6 +128,13 @@ TEST(AtenBounds, NumbersThatEndAGpusContextAreRefused) {
   EXPECT_FALSE(indexed(rows, at::tensor({0, 1, 3})));
   EXPECT_FALSE(indexed({}, at::tensor({0, -4, 2})));
   EXPECT_TRUE(indexed(x.select(1, 0) > 0.5, {})) << "a mask";
+  for (const int64_t last : {2, 3, -1, -100}) {
+    const at::Tensor target = at::tensor({int64_t{0}, int64_t{1}, int64_t{0}, last});
+    const bool fits = last == 2 || last == -100;  // which counts for nothing
+    EXPECT_EQ(FitsOnGpu("aten::nll_loss_nd", "", {x, target}), fits) << last;
+    EXPECT_EQ(FitsOnGpu("aten::cross_entropy_loss", "", {x, target}), fits) << last;
+  }
+  EXPECT_TRUE(FitsOnGpu("aten::cross_entropy_loss", "", {x, y})) << "shares of classes";
   EXPECT_EQ(TrapCheckOf("aten::relu"), nullptr);
 }
 
