@@ -16,8 +16,8 @@ constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
 // Rows that are neighbours in memory, four to a thread of two warps: a thread then has all of its short lines
-// and reduces them by itself.
-constexpr int64_t kRowsOfThreads = 256;
+// and reduces them by itself. Of lines up to twice as long few threads share one.
+constexpr int64_t kRowsOfThreads = 256, kLongestOfThreads = 2 * kShortLine;
 constexpr int kWarpsOfThreads = 2;
 constexpr int64_t kSectorLines = 8;  // whose elements side by side are 32 bytes
 // Windows that a program works on. A thread's own are neighbours, so that where windows step over elements a
@@ -89,7 +89,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
              walked = scans && !held;
   s.windows = options.rows_per_program == 0 && !options.row_loop && AreWindows(graph, group);
   const bool apart = s.windows && StepOfWindows(graph, group) > 1;
-  const bool in_threads = behind && !scans && whole <= kShortLine && options.rows_per_program == 0 &&
+  const bool in_threads = behind && !scans && whole <= kLongestOfThreads && options.rows_per_program == 0 &&
                           s.rows >= kRowsOfThreads * kProcessors;
   const auto share_out = [&](int64_t least, int64_t enough) {
     while (options.rows_per_program == 0 && s.row_tile > least && CeilDiv(s.rows, s.row_tile) < enough)
@@ -104,7 +104,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
     // Few lines leave multiprocessors without work: neighbours that fill a sector are enough then. Fewer
     // programs still where lines are only read across, and written along.
     const int64_t least = std::min(kSectorLines, NextPowerOf2(group.domain.back().size));
-    if (in_threads) s.row_tile = kRowsOfThreads;
+    if (in_threads && whole <= kShortLine) s.row_tile = kRowsOfThreads;
     share_out(least, behind ? kProcessors : kProcessors / 4);
     // What is read across and written along is read once where a few lines of it fit into a program.
     const bool whole_lines = held || (!behind && !scans && whole <= kTileOfLines / kFewestLines);
