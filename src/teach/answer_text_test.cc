@@ -154,8 +154,22 @@ TEST(Teach, DivisorsAreWrittenAsTheSizesTheyAreMadeOf) {
   Program program = m.Finish(m.Op("aten::var.correction", {Ref(x), dims}, {6}));
   program.nodes.back().kwargs = {{"correction", Arg{int64_t{1}}}};
   const std::string source = TeachFunction(program).at(0).source;
-  EXPECT_NE(source.find(" / (20 * 12)\n"), std::string::npos) << source;
-  EXPECT_NE(source.find(" / (20 * 12 - 1)\n"), std::string::npos) << source;
+  EXPECT_NE(source.find(", 20 * 12)\n"), std::string::npos) << source;
+  EXPECT_NE(source.find(", 20 * 12 - 1)\n"), std::string::npos) << source;
+}
+
+TEST(Teach, MeansAreRoundedAsIeeeSays) {
+  const auto mean = [](int64_t columns, Dtype dtype) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {4096, columns}, dtype);
+    return TeachFunction(
+               m.Finish(m.Op("aten::mean.dim", {Ref(x), Arg{Arg::List{Arg{int64_t{1}}}}}, {4096}, dtype)))
+        .at(0)
+        .source;
+  };
+  EXPECT_TRUE(Says(mean(24, Dtype::kFloat32), "tl.div_rn(total, 24.0)")) << mean(24, Dtype::kFloat32);
+  EXPECT_TRUE(Says(mean(32, Dtype::kFloat32), "total / 32.0")) << "a power of two";
+  EXPECT_TRUE(Says(mean(24, Dtype::kFloat64), "total / 24.0")) << "always so";
 }
 
 TEST(Teach, EqualKernelsAreWrittenOnce) {

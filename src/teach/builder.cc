@@ -304,15 +304,18 @@ Value Builder::Mean(const Value& in, const std::vector<int64_t>& dims, bool keep
   return DividedByCount("mean", Reduce(ReduceOp::kSum, in, dims, keepdim), CountedSizes(in.sizes(), dims));
 }
 
+// As IEEE says: tl's own quotients of float32 may be off in the last place, and what equal numbers differ by
+// from their mean would not be zero. Those by powers of two are right.
 Value Builder::DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors,
                               int64_t correction) {
-  std::string text = CountOperand(factors);
-  if (correction != 0) {
-    text = fmt::format("({} - {})", CountText(factors), correction);
-  } else if (text.front() != '(') {
-    text += ".0";
-  }
-  return Pointwise(std::move(name), "{0} / " + text, {sum}, sum.dtype, 1);
+  const int64_t count = Product(factors) - correction;
+  std::string text = CountText(factors);
+  const bool one_number = correction == 0 && text.find('*') == std::string::npos;
+  if (correction != 0) text += fmt::format(" - {}", correction);
+  if (one_number) text += ".0";
+  const bool rounds = sum.dtype == Dtype::kFloat32 && (count & (count - 1)) != 0;
+  const char* form = rounds ? "tl.div_rn({{0}}, {})" : one_number ? "{{0}} / {}" : "{{0}} / ({})";
+  return Pointwise(std::move(name), fmt::format(fmt::runtime(form), text), {sum}, sum.dtype, 1);
 }
 
 Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards) {
