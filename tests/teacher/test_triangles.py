@@ -18,4 +18,5 @@ PRODUCTS = {
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_triangles(name):
     shapes, body = PRODUCTS[name]
-    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=3)
+    count = 1 if name == "large" else 3  # of parts, which take the interpreter a while
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=count)
