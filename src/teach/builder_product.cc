@@ -101,6 +101,14 @@ bool IsAligned(const View& view, int64_t at_once) {
   return all;
 }
 
+// With one element where it is the same many times.
+View WithoutRepeats(View view) {
+  for (size_t i = 0; i < view.sizes.size(); ++i) {
+    if (view.strides[i] == 0) view.sizes[i] = 1;
+  }
+  return view;
+}
+
 // `count` dimensions from `first` on behind all others.
 View ToTheEnd(const View& view, size_t first, size_t count) {
   std::vector<int64_t> order(view.sizes.size());
@@ -171,15 +179,10 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
   if (!copies_a && !copies_b) return inner;
   const bool fills_up = inner % at_once != 0;
   if (fills_up && !(IsInMemory(*a) && IsInMemory(*b))) return inner;
-  const int64_t whole = fills_up ? CeilDiv(inner, kAtOnce) * kAtOnce : inner;
+  const int64_t whole = fills_up ? RoundUp(inner, kAtOnce) : inner;
   if (copies_a || fills_up) *a = FilledUp(*a, whole);
-  if (copies_b || fills_up) {
-    const auto last = static_cast<int>(k);
-    std::vector<int64_t> turn(k + 2);
-    std::iota(turn.begin(), turn.end(), 0);
-    std::swap(turn[last], turn[last + 1]);
-    *b = {Permute(FilledUp({Permute(b->view, turn), b->dtype}, whole).view, turn), b->dtype};
-  }
+  if (copies_b || fills_up)
+    *b = {ToTheEnd(FilledUp({ToTheEnd(b->view, k, 1), b->dtype}, whole).view, k, 1), b->dtype};
   return whole;
 }
 
@@ -189,12 +192,8 @@ bool Builder::IsInMemory(const Value& value) const {
 
 // A copy with so many elements in its last dimension, of what it is the same many times of one.
 Value Builder::FilledUp(const Value& in, int64_t whole) {
-  View view = in.view;
-  const int64_t length = view.sizes.back();
-  for (size_t i = 0; i < view.sizes.size(); ++i) {
-    if (view.strides[i] == 0) view.sizes[i] = 1;
-  }
-  std::vector<Value> read = {{view, in.dtype}};
+  const int64_t length = in.sizes().back();
+  std::vector<Value> read = {{WithoutRepeats(in.view), in.dtype}};
   if (whole > length) {
     View& filled = read[0].view;
     filled.sizes.back() = whole;
@@ -344,12 +343,10 @@ Value Builder::RoundedToTf32(const Value& in) {
 // where it lies so in memory, otherwise a copy. What a kernel makes and would store is stored rounded.
 Value Builder::AlongTheSum(const Value& in) {
   const PrimId id = in.view.prim;
-  if (id < 0 || !in.view.guards.empty() || graph[id].inlined) return in;
+  if (!IsInMemory(in)) return in;
   View view = in.view;
   if (!RunsAlongMemory(view)) {
-    for (size_t i = 0; i < view.sizes.size(); ++i) {
-      if (view.strides[i] == 0) view.sizes[i] = 1;  // the same many times
-    }
+    view = WithoutRepeats(view);
     const Value copy = IsHalf(in.dtype)
                            ? Once("copy", Pointwise("copy", "{0}", {{view, in.dtype}}, in.dtype, 0))
                            : RoundedToTf32({view, in.dtype});

@@ -89,6 +89,21 @@ void Graph::TakeResults(const Graph& from, const std::vector<PrimId>& renamed) {
   Rename(renamed);
 }
 
+void Graph::CopyReplacing(const Graph& from, const std::function<std::optional<PrimId>(PrimId)>& replaced,
+                          std::vector<PrimId>* renamed) {
+  for (PrimId id = 0; id < static_cast<PrimId>(from.prims.size()); ++id) {
+    if (const auto other = replaced(id)) {
+      renamed->push_back(*other);
+      continue;
+    }
+    Prim prim = from[id];
+    prim.Rename(*renamed);
+    renamed->push_back(Add(std::move(prim)));
+  }
+  TakeResults(from, *renamed);
+  RemoveUnused();
+}
+
 void Prim::Rename(const std::vector<PrimId>& renamed) {
   for (View& view : operands) {
     if (view.prim >= 0) view.prim = renamed[view.prim];

@@ -6,6 +6,7 @@
 // sorting (scans, or ranks, which are reductions of comparisons). One way of fusing serves them all.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -218,6 +219,10 @@ class Graph {
   void Rename(const std::vector<PrimId>& renamed);
   // Those of a graph whose prims have become these.
   void TakeResults(const Graph& from, const std::vector<PrimId>& renamed);
+  // Copies a graph into this one, prim by prim; `renamed` gets their numbers here. In the place of a prim
+  // stands what `replaced` adds instead, if it gives a number. Drops what no output needs then.
+  void CopyReplacing(const Graph& from, const std::function<std::optional<PrimId>(PrimId)>& replaced,
+                     std::vector<PrimId>* renamed);
 
  private:
   // Prims by a hash of what nobody changes after Add(): not dtype, not name, not how it is stored.

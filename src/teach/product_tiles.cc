@@ -133,15 +133,14 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
   int64_t large = half ? 128 : 64, large_m = large, large_n = large;
   // Small products get small tiles, so that there are programs enough; what is taken apart in them is read by
   // few all the same.
-  const int64_t tiles = t.batch * CeilDiv(t.m, large) * CeilDiv(t.n, large);
-  if (half ? !FillProcessors(tiles) : tiles < kProcessors) {
+  const auto count = [&t](int64_t m, int64_t n) { return t.batch * CeilDiv(t.m, m) * CeilDiv(t.n, n); };
+  if (half ? !FillProcessors(count(large, large)) : count(large, large) < kProcessors) {
     if (!product.TakesApart(1)) large_m /= 2;
     if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
   }
   // Tiles that take both apart have more to do in a step than to wait for: longer ones, and more warps.
   const bool apart = product.TakesApart(0) && product.TakesApart(1);
-  if (apart && !FillProcessors(t.batch * CeilDiv(t.m, large_m) * CeilDiv(t.n, large_n)))
-    large_m = 64, large_n = 32;
+  if (apart && !FillProcessors(count(large_m, large_n))) large_m = 64, large_n = 32;
   const bool small = apart && large_n < large;
   if (small) t.num_stages = large_m == large ? 2 : 3;
   t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large_m, t.m);

@@ -36,18 +36,11 @@ class RowSummer {
 
   std::optional<Graph> Run() {
     if (replaced_.empty()) return std::nullopt;
-    for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
+    const auto replaced = [this](PrimId id) -> std::optional<PrimId> {
       const auto found = replaced_.find(id);
-      if (found != replaced_.end()) {
-        moved_.push_back(Joined(graph_[id], found->second));
-        continue;
-      }
-      Prim prim = graph_[id];
-      prim.Rename(moved_);
-      moved_.push_back(out_.Add(std::move(prim)));
-    }
-    out_.TakeResults(graph_, moved_);
-    out_.RemoveUnused();
+      return found == replaced_.end() ? std::nullopt : std::optional(Joined(graph_[id], found->second));
+    };
+    out_.CopyReplacing(graph_, replaced, &moved_);
     return std::move(out_);
   }
 

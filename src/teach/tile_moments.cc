@@ -47,19 +47,12 @@ class MomentPlacer {
 
   std::optional<Graph> Run() {
     if (spreads_.empty()) return std::nullopt;
-    for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
-      if (const auto total = totals_.find(id); total != totals_.end()) {
-        moved_.push_back(Total(id, total->second));
-      } else if (const auto spread = spreads_.find(id); spread != spreads_.end()) {
-        moved_.push_back(Spread(id, spread->second));
-      } else {
-        Prim prim = graph_[id];
-        prim.Rename(moved_);
-        moved_.push_back(out_.Add(std::move(prim)));
-      }
-    }
-    out_.TakeResults(graph_, moved_);
-    out_.RemoveUnused();
+    const auto replaced = [this](PrimId id) -> std::optional<PrimId> {
+      if (const auto total = totals_.find(id); total != totals_.end()) return Total(id, total->second);
+      if (const auto spread = spreads_.find(id); spread != spreads_.end()) return Spread(id, spread->second);
+      return std::nullopt;
+    };
+    out_.CopyReplacing(graph_, replaced, &moved_);
     return std::move(out_);
   }
 

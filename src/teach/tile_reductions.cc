@@ -57,17 +57,11 @@ class TileReducer {
 
   std::optional<Graph> Run() {
     if (replaced_.empty()) return std::nullopt;
-    for (PrimId id = 0; id < static_cast<PrimId>(graph_.prims.size()); ++id) {
-      if (const auto found = replaced_.find(id); found != replaced_.end()) {
-        moved_.push_back(Reduced(id, found->second));
-        continue;
-      }
-      Prim prim = graph_[id];
-      prim.Rename(moved_);
-      moved_.push_back(out_.Add(std::move(prim)));
-    }
-    out_.TakeResults(graph_, moved_);
-    out_.RemoveUnused();
+    const auto replaced = [this](PrimId id) -> std::optional<PrimId> {
+      const auto found = replaced_.find(id);
+      return found == replaced_.end() ? std::nullopt : std::optional(Reduced(id, found->second));
+    };
+    out_.CopyReplacing(graph_, replaced, &moved_);
     return std::move(out_);
   }
 
