@@ -3,7 +3,7 @@
 those that the program has, at the shapes that it trains. Hill climbing from a grid of tiles: each round times the neighbours of the best.
 Every variant's results are compared with fp32 autograd on a short batch, and with the program's own kernels on the long one.
 
-    bench/attention_variants.py [--seconds 100] [--out FILE]
+    bench/attention_variants.py [--seconds 100] [--out FILE]        HEAD_DIM=128 for heads of 128 instead of 64
     TRITON_INTERPRET=1 bench/attention_variants.py      the same on the CPU with tiny shapes, where only errors mean something
 
 Writes one JSON object: rows {kernel, options, ms by shape, error, registers, spilled}, the best of each kernel, and ATen's flash attention.
@@ -31,22 +31,21 @@ from kernels import packed_attention as today  # noqa: E402
 REHEARSAL = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cpu" if REHEARSAL else "cuda"
 DTYPE = torch.float32 if REHEARSAL else torch.bfloat16  # the interpreter multiplies no bf16
-D = 64
+D = int(os.environ.get("HEAD_DIM", "64"))  # of the environment, as each process that compiles needs it
 BOUND = 0.01  # relative error (2-norms) of bf16 results; 0.003 is rounding
-SHAPES = {  # heads, kv_heads, tokens
-    "384x10": (6, 2, 65536),
-    "384x10, 32768": (6, 2, 32768),
-    "512x6": (8, 2, 65536),
-    "qwen2.5-0.5b": (14, 2, 32768),
-}
+SHAPES = {  # heads, kv_heads, tokens; variants are looked for at the first one
+    64: {"384x10": (6, 2, 65536), "384x10, 32768": (6, 2, 32768), "512x6": (8, 2, 65536), "qwen2.5-0.5b": (14, 2, 32768)},
+    128: {"4 heads": (4, 2, 65536), "one key head": (4, 1, 65536), "qwen3-0.6b": (16, 8, 16384)},
+}[D]
 TILES = {  # rows kept, rows of a block, warps
     "forward": ((128, 64, 8), (128, 64, 4), (64, 64, 4), (128, 128, 8), (64, 128, 4), (128, 32, 4), (64, 32, 4)),
     "dq": ((128, 64, 8), (128, 64, 4), (64, 64, 4), (128, 128, 8), (64, 128, 4), (128, 32, 8), (64, 32, 4), (128, 32, 4)),
     "dkv": ((128, 64, 8), (64, 64, 4), (128, 128, 8), (64, 128, 4), (128, 32, 8), (64, 32, 4), (128, 32, 4), (64, 64, 8)),
 }
 if REHEARSAL:
-    SHAPES = {"384x10": (6, 2, 97), "as many heads": (2, 2, 70)}
+    SHAPES = {"few": (6, 2, 97), "as many heads": (2, 2, 70)}
     TILES = {kernel: ((32, 16, 4), (16, 32, 4)) for kernel in TILES}
+MAIN = next(iter(SHAPES))
 FLAGS = {"forward": ("SPLIT", "ORDERED"), "dq": ("SPLIT", "EARLY", "ORDERED"), "dkv": ("SPLIT", "EARLY", "FOLDED", "ORDERED", "BY_HEAD")}
 POINTERS = {"forward": "bbibfi", "dq": "bbibfbbfi", "dkv": "bbifbfbbbbib"}  # of the arguments: bf16, int32, float32
 
@@ -103,7 +102,8 @@ def launch_today(kernel, batch):
     if REHEARSAL:  # which the program's tests do on the tile machine: the interpreter has not all that it needs
         return launch(kernel, options_of(kernel, TILES[kernel][0], 2, SPLIT=True), b)
     tiles, order = triton.cdiv(b.tokens, 64), b.order(kernel, 64)
-    constants = dict(ROWS=64, BLOCK=64, D=D, PRECISION="tf32", num_warps=4, num_stages=3)  # as kernels/emit.py
+    block, stages = (64, 3) if D <= 64 else {"forward": (64, 3), "dq": (64, 2), "dkv": (32, 3)}[kernel]  # as kernels/emit.py
+    constants = dict(ROWS=64, BLOCK=block, D=D, PRECISION="tf32", num_warps=4, num_stages=stages)
     if kernel == "forward":
         today.packed_attention[b.heads, tiles](b.rotated, b.qkv, b.positions, order, b.out, b.lse, *b.numbers(False), **constants)
     elif kernel == "dq":
@@ -286,7 +286,7 @@ class Search:
         self.small_expected = reference(self.small)
         self.large = {name: Batch(heads, kv, lengths_of(tokens)) for name, (heads, kv, tokens) in SHAPES.items()}
         self.rows = []
-        self.main = self.large["384x10"]
+        self.main = self.large[MAIN]
         self.prepare()
 
     def left(self):
@@ -314,11 +314,11 @@ class Search:
         try:
             row["error"] = checked(kernel, options, self.small, self.small_expected)
             row["error_long"] = checked(kernel, options, self.main, self.main_expected)
-            row["ms"]["384x10"] = milliseconds(lambda: launch(kernel, options, self.main))
+            row["ms"][MAIN] = milliseconds(lambda: launch(kernel, options, self.main))
         except (RuntimeError, triton.runtime.errors.OutOfResources) as caught:
             row["failed"] = str(caught)[:200]
 
-    def best(self, kernel, count, shape="384x10"):
+    def best(self, kernel, count, shape=MAIN):
         good = [r for r in self.rows if r["kernel"] == kernel and r["options"] != "today" and shape in r["ms"]
                 and r["error"] < BOUND and r["error_long"] < BOUND]  # fmt: skip
         return sorted(good, key=lambda r: r["ms"][shape])[:count]

@@ -263,15 +263,15 @@ def training_variants():
 
 
 def packed_variants(variant, short, dtype, d):
-    """Attention of training; heads of 64 as measured on an H200 (bench/attention_variants.py). src/train/packed_attention.cc has ROWS, too."""
+    """Attention of training, tiles as measured on an H200 (heads of 128: an H100) by bench/attention_variants.py.
+    src/train/packed_attention.cc has ROWS, too."""
     f32 = short == "f32"
     for name in ("packed_attention", "packed_attention_dq", "packed_attention_dkv"):
-        rows, block, warps, stages = (32, 32, 4, 2) if f32 else (64, 64, 4, 3) if d <= 64 else (128, 64, 8, 2)
-        if d > 64 and not f32:  # by what fits the registers and shared memory
-            block = 32 if name == "packed_attention_dkv" else 64
-            stages = 3 if name == "packed_attention" else 2
+        rows, block, stages = (32, 32, 2) if f32 else (64, 64, 3)
+        if d > 64 and not f32:  # by what fits the registers
+            block, stages = {"packed_attention": (64, 3), "packed_attention_dq": (64, 2), "packed_attention_dkv": (32, 3)}[name]
         constants = {"D": d, "PRECISION": "ieee" if f32 else "tf32", "ROWS": rows, "BLOCK": block}
-        yield variant(f"{name}.{short}.{d}", getattr(packed_attention, name), constants, dtype, num_warps=warps, num_stages=stages)
+        yield variant(f"{name}.{short}.{d}", getattr(packed_attention, name), constants, dtype, num_warps=4, num_stages=stages)
 
 
 class Compiler:

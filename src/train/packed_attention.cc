@@ -32,9 +32,7 @@ PackedAttention::PackedAttention(const ModelConfig& config, at::ScalarType dtype
       kv_heads_(config.kv_heads),
       scale_(1 / std::sqrt(static_cast<double>(config.head_dim))),
       variant_(Variant(config.head_dim, dtype)),
-      rows_(dtype == at::kFloat     ? 32
-            : config.head_dim <= 64 ? 64
-                                    : 128),  // kernels/emit.py: packed_variants
+      rows_(dtype == at::kFloat ? 32 : 64),  // kernels/emit.py: packed_variants
       offsets_(at::empty({config.heads, tokens, kOffsets}, at::TensorOptions(dtype).device(device))) {
   const at::TensorOptions whole = at::TensorOptions(at::kInt).device(device);
   ends_ = at::empty({tokens}, whole);
