@@ -138,22 +138,6 @@ class Judgement {
 
   ReplayOptions OptionsNow() const { return OptionsFor(options_, deadline_); }
 
-  // Programs in the order of their numbers, and where nobody wrote no poison but what a GPU might show there:
-  // a program that looks whether it is watched sees nothing.
-  ReplayOptions UnwatchedOptions() const {
-    ReplayOptions options = OptionsNow();
-    options.order_seed ^= 1;
-    options.leftovers = true;
-    return options;
-  }
-
-  // On one thread they also end in that order.
-  ReplayOptions OtherOptions() const {
-    ReplayOptions options = UnwatchedOptions();
-    options.threads = 1;
-    return options;
-  }
-
   std::optional<Objection> RunTrials() {
     const Stage stage("replay: trials");
     std::optional<Objection> objection;
@@ -166,7 +150,7 @@ class Judgement {
     const TrialsAlone trials = TrialsOneByOne(task_, *setting_);
     objection = Explained(runs_.RunAll(*main_, trials.watched, tried));
     if (objection || trials.unwatched.empty()) return objection;
-    options = UnwatchedOptions();
+    options = Unwatched(OptionsNow());
     options.queue_only = options.on_gpu;
     unwatched_ = true;
     main_.reset();  // large weights are not set up twice at a time
@@ -217,7 +201,7 @@ class Judgement {
   // A wrong answer that another program order changes is a race or a read of undefined memory.
   Objection WrongOrUnsteady(const Trial& trial, const Objection& wrong) {
     std::optional<Objection> objection;
-    const auto replayer = SetUp(plan_, unwatched_ ? OptionsNow() : OtherOptions(), &objection);
+    const auto replayer = SetUp(plan_, unwatched_ ? OptionsNow() : UnwatchedInOrder(OptionsNow()), &objection);
     TensorList again;
     TrialLoan loan(trial);
     if (!replayer || replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &again)) return wrong;
@@ -269,7 +253,7 @@ class Judgement {
   }
 
   std::unique_ptr<Replayer> SetUpUnwatched(int variant, std::optional<Objection>* objection) {
-    ReplayOptions options = OtherOptions();
+    ReplayOptions options = UnwatchedInOrder(OptionsNow());
     options.variant = variant;
     return SetUp(plan_, options, objection);
   }
@@ -314,7 +298,7 @@ class Judgement {
     const Row row = CallsOnOneState(task_, *setting_, deadline_);
     const Plan calls = CallsInARow(plan_, row.alone.size());
     std::optional<Objection> objection;
-    const auto replayer = SetUp(calls, OtherOptions(), &objection);
+    const auto replayer = SetUp(calls, UnwatchedInOrder(OptionsNow()), &objection);
     if (!replayer) return objection;
     TensorList inputs, outputs;
     for (const Trial* trial : row.alone) {
@@ -375,7 +359,7 @@ class Judgement {
   const Setting* setting_ = nullptr;
   Bindings bindings_;  // of the candidate's state
   std::unique_ptr<Replayer> main_;
-  bool unwatched_ = false;   // main_ is set up with UnwatchedOptions
+  bool unwatched_ = false;   // main_ runs unwatched
   int judged_variants_ = 1;  // the first so many ran all trials
   size_t fresh_ = 0;         // trials made for this candidate alone
   Verdict verdict_;

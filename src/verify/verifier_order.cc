@@ -25,6 +25,18 @@ bool IsWatched(const Trial& trial) {
   return trial.distribution == Distribution::kSpread || trial.distribution == Distribution::kGenerated;
 }
 
+ReplayOptions Unwatched(ReplayOptions options) {
+  options.order_seed ^= 1;
+  options.leftovers = true;
+  return options;
+}
+
+ReplayOptions UnwatchedInOrder(ReplayOptions options) {
+  options = Unwatched(options);
+  options.threads = 1;
+  return options;
+}
+
 std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& setting) {
   std::vector<const Trial*> row = {&FirstGenerated(setting)};
   if (task.draws_random) return row;

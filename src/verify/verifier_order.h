@@ -14,6 +14,13 @@ const Trial& FirstGenerated(const Setting& setting);
 // trial that gives it away is enough, and each of them may be the only one.
 bool IsWatched(const Trial& trial);
 
+// The options for trials that are not: programs in the order of their numbers, and where nobody wrote no
+// poison but what a GPU might show there, so that a program that looks whether it is watched sees nothing.
+ReplayOptions Unwatched(ReplayOptions options);
+
+// On one thread programs also end in that order.
+ReplayOptions UnwatchedInOrder(ReplayOptions options);
+
 // Calls that run in a row: inputs as generated, the same but for a few elements (`planted`), others. One
 // alone where random numbers keep two calls apart.
 std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& setting);
