@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <vector>
 
 #include "teach/expression.h"
 
 namespace tritogen::teach {
 namespace {
+
+constexpr int64_t kThreadsOfProcessor = 2048, kManyWindows = kProcessors * kThreadsOfProcessor;
 
 // How the rows of what a group's members read lie in memory.
 struct RowReads {
@@ -94,6 +98,22 @@ double StepBetween(const Graph& graph, const Group& group, const View& view, int
   return step;
 }
 
+// Whether a value of the group's elements is made of a reduction of the group, as deviations from a mean are.
+bool NeedsReduction(const Graph& graph, const Group& group, PrimId id) {
+  std::vector<PrimId> left = {id};
+  std::set<PrimId> seen;
+  while (!left.empty()) {
+    const PrimId next = left.back();
+    left.pop_back();
+    if (next < 0 || !seen.insert(next).second) continue;
+    const bool member = group.per_row.contains(next);
+    if (member && graph[next].kind == PrimKind::kReduce) return true;
+    if (!member && !graph[next].inlined) continue;
+    for (const View& operand : graph[next].operands) left.push_back(operand.prim);
+  }
+  return false;
+}
+
 }  // namespace
 
 int64_t StepOfWindows(const Graph& graph, const Group& group) {
@@ -114,7 +134,9 @@ int64_t StepOfWindows(const Graph& graph, const Group& group) {
 }
 
 bool AreWindows(const Graph& graph, const Group& group) {
-  if (group.Size(AxisKind::kColumn) > kLongestWindow || group.domain.back().axis == AxisKind::kRow)
+  const bool many = group.Size(AxisKind::kRow) >= kManyWindows;
+  if (group.Size(AxisKind::kColumn) > (many ? kLongestOfManyWindows : kLongestWindow) ||
+      group.domain.back().axis == AxisKind::kRow)
     return false;
   const auto per_row = [&](PrimId id) { return group.per_row.at(id); };
   if (!std::all_of(group.stores.begin(), group.stores.end(), per_row)) return false;
@@ -130,14 +152,20 @@ bool AreWindows(const Graph& graph, const Group& group) {
   return (reads.computed || reads.between) && !reads.apart;
 }
 
+std::string_view LoopOverWindow(int64_t elements) {
+  return elements > kLongestWindow ? "range" : "tl.static_range";
+}
+
 bool AreSimpleWindows(const Graph& graph, const Group& group) {
   if (group.domain.size() != 2 || !AreWindows(graph, group)) return false;
   return std::ranges::all_of(group.members, [&](PrimId id) {
     const Prim& prim = graph[id];
     if (prim.kind != PrimKind::kReduce) return true;
-    const auto of = group.per_row.find(prim.operands[0].prim);
+    const PrimId of = prim.operands[0].prim;
+    const auto member = group.per_row.find(of);
     return prim.reduce != ReduceOp::kArgMax && prim.reduce != ReduceOp::kArgMin &&
-           IsFloating(prim.compute[0]) && (of == group.per_row.end() || !of->second);
+           IsFloating(prim.compute[0]) && (member == group.per_row.end() || !member->second) &&
+           !NeedsReduction(graph, group, of);
   });
 }
 
