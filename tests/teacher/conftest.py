@@ -7,3 +7,5 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ.setdefault("TEACH_FILE", str(ROOT / "build/release/teach_file"))
 sys.path.insert(0, os.path.dirname(__file__))
+
+import interpreter  # noqa: E402,F401  before anybody imports Triton

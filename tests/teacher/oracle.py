@@ -10,63 +10,14 @@ import subprocess
 import sys
 import tempfile
 
-os.environ["TRITON_INTERPRET"] = "1"
+import interpreter
 import torch
 import torch.nn as nn
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 TEACH_FILE = os.environ.get("TEACH_FILE", "")
-
-
-def patch_libdevice():
-    """The interpreter knows no libdevice; give it PyTorch's functions instead."""
-    import triton.language as tl
-    from triton.language.extra import libdevice
-    from triton.runtime.interpreter import TensorHandle
-
-    def stand_in(function):
-        def call(*args):
-            first = next(a for a in args if isinstance(a, tl.tensor))
-            data = [torch.from_numpy(a.handle.data) if isinstance(a, tl.tensor) else torch.tensor(a) for a in args]
-            result = function(*data).to(data[args.index(first)].dtype).numpy()
-            return tl.tensor(TensorHandle(result, first.handle.dtype), first.type)
-
-        return call
-
-    for name, function in {"tanh": torch.tanh, "log1p": torch.log1p, "expm1": torch.expm1, "pow": torch.pow,
-                           "nearbyint": torch.round, "trunc": torch.trunc, "erfc": torch.erfc, "tan": torch.tan,
-                           "erfinv": torch.erfinv, "lgamma": torch.lgamma,
-                           "atan": torch.atan, "sinh": torch.sinh, "cosh": torch.cosh, "log10": torch.log10,
-                           "asin": torch.asin, "acos": torch.acos, "atan2": torch.atan2,
-                           "fmod": torch.fmod}.items():
-        setattr(libdevice, name, stand_in(function))
-
-
-def patch_dot():
-    """The interpreter multiplies the bit patterns of bfloat16 numbers, and float32 numbers in TF32 dots: give it the
-    numbers, and those with the 13 places cut off that tensor cores do not read."""
-    import numpy as np
-    import triton.language as tl
-    from triton._C.libtriton import ir
-    from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
-
-    create_dot = InterpreterBuilder.create_dot
-
-    def as_float32(handle):
-        return TensorHandle((handle.data.astype(np.uint32) << 16).view(np.float32), tl.float32)
-
-    def cut(handle):
-        return TensorHandle((handle.data.view(np.int32) & -0x2000).view(np.float32), tl.float32)
-
-    def create_right_dot(self, a, b, d, precision, *options):
-        if a.dtype == tl.bfloat16:
-            a, b = as_float32(a), as_float32(b)
-        elif a.dtype == tl.float32 and precision == ir.INPUT_PRECISION.TF32:
-            a, b = cut(a), cut(b)
-        return create_dot(self, a, b, d, precision, *options)
-
-    InterpreterBuilder.create_dot = create_right_dot
+interpreter.patch()
 
 
 class Tracer(TorchDispatchMode):
@@ -190,8 +141,6 @@ def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5
           fp32_precision="ieee", with_first=""):
     """Errors of all candidates for a file, by strategy (but those with `without` in their names); raises when one is wrong or the printed
     program is, or where the first lacks the text `with_first`."""
-    patch_libdevice()
-    patch_dot()
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         reference = load(source, folder, "reference")
