@@ -297,7 +297,7 @@ def test_half_computes_in_float32(name):
 @pytest.mark.parametrize("name", list(LARGE_HALF))
 def test_large_products_of_half_types(name):
     shapes, body = LARGE_HALF[name]
-    dtype, tolerance = ("half", 2e-3) if "conv" in name else ("bfloat16", 1e-2)
+    dtype, tolerance = ("half", 2e-3) if "conv" in name else ("bfloat16", 5e-3)
     source = oracle.file_of(shapes, body).replace("torch.randn(s)", f"torch.randn(s).{dtype}()")
     errors = oracle.check(source, "f", is_function=True, strict=True, count=1, tolerance=tolerance)
     assert list(errors) == ["persistent products"]
