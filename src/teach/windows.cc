@@ -10,7 +10,7 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kThreadsOfProcessor = 2048, kManyWindows = kProcessors * kThreadsOfProcessor;
+constexpr int64_t kManyWindows = kProcessors * 512;
 
 // How the rows of what a group's members read lie in memory.
 struct RowReads {

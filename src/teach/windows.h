@@ -7,8 +7,8 @@
 
 namespace tritogen::teach {
 
-// Elements of a window that is taken element by element: of any, whose loop is written out, and of as many
-// windows as multiprocessors have threads.
+// Elements of a window that is taken element by element: of any, whose loop is written out, and of so many
+// windows that multiprocessors have enough of them at a time.
 inline constexpr int64_t kLongestWindow = 64, kLongestOfManyWindows = 1024;
 
 // The rows of a group are windows of no more than that: their elements lie between those of their
