@@ -170,19 +170,21 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
   const double flops = FlopsOf(sizes, inner);
   const auto k = static_cast<size_t>(batch_dims);
   const bool plain = a->sizes().back() == inner && b->sizes().size() == k + 2 && b->sizes()[k] == inner;
-  if (!plain || InAttention() || FewRead(result.n) || FewRead(result.m) || !StoresWindows(a->dtype, flops) ||
+  if (!plain || InAttention() || std::min(result.m, result.n) < kTile || !StoresWindows(a->dtype, flops) ||
       (IsHalf(a->dtype) && flops < kFlopsWorthAligning))
     return inner;
-  const int64_t at_once = IsHalf(a->dtype) || options_.UsesTf32() ? kLeastAtOnce : kAtOnce;
+  const bool keeps_a = FewRead(result.n), keeps_b = FewRead(result.m);
+  const int64_t at_once =
+      IsHalf(a->dtype) || options_.UsesTf32() || keeps_a || keeps_b ? kLeastAtOnce : kAtOnce;
   const auto copied = [&](const Value& v) { return IsInMemory(v) && !IsAligned(v.view, at_once); };
   const bool copies_a = copied(*a), copies_b = copied(*b);
   if (!copies_a && !copies_b) return inner;
   const bool fills_up = inner % at_once != 0;
   if (fills_up && !(IsInMemory(*a) && IsInMemory(*b))) return inner;
   const int64_t whole = fills_up ? RoundUp(inner, kAtOnce) : inner;
-  if (copies_a || fills_up) *a = FilledUp(*a, whole);
+  if (copies_a || fills_up) *a = FilledUp(*a, whole, keeps_a);
   if (copies_b || fills_up)
-    *b = {ToTheEnd(FilledUp({ToTheEnd(b->view, k, 1), b->dtype}, whole).view, k, 1), b->dtype};
+    *b = {ToTheEnd(FilledUp({ToTheEnd(b->view, k, 1), b->dtype}, whole, keeps_b).view, k, 1), b->dtype};
   return whole;
 }
 
@@ -190,8 +192,9 @@ bool Builder::IsInMemory(const Value& value) const {
   return value.view.prim >= 0 && value.view.guards.empty() && !graph[value.view.prim].inlined;
 }
 
-// A copy with so many elements in its last dimension, of what it is the same many times of one.
-Value Builder::FilledUp(const Value& in, int64_t whole) {
+// A copy with so many elements in its last dimension, of what it is the same many times of one. Of what is
+// `kept` whole no parts are made that would be stored instead.
+Value Builder::FilledUp(const Value& in, int64_t whole, bool kept) {
   const int64_t length = in.sizes().back();
   std::vector<Value> read = {{WithoutRepeats(in.view), in.dtype}};
   if (whole > length) {
@@ -202,7 +205,7 @@ Value Builder::FilledUp(const Value& in, int64_t whole) {
   }
   const std::string text = whole > length ? fmt::format("tl.where({{1}} < {}, {{0}}, 0.0)", length) : "{0}";
   const Value copy = Pointwise("copy", text, read, in.dtype, 0);
-  if (IsHalf(in.dtype)) Once("copy", copy);
+  if (IsHalf(in.dtype) || kept) Once("copy", copy);
   std::vector<int64_t> sizes = in.sizes();
   sizes.back() = whole;
   return {Expand(copy.view, sizes), in.dtype};
