@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "base/rounding.h"
 #include "teach/convolution.h"
@@ -216,25 +217,51 @@ Value ResultOf(Builder& b, const Value& x, const Value& weight, const std::optio
   return WithBias(b, OfCopies(b, x, FiltersOf(b, weight, g), g, out), bias, g);
 }
 
+// Whether elements of one place's channels are neighbours in memory, as in tokens that are seen as an image.
+bool ChannelsAreNeighbours(const View& x) {
+  return x.sizes[1] > 1 && x.strides[1] == 1 && x.sizes.back() > 1 && x.strides.back() != 1;
+}
+
+// A copy of (n, groups, …) filters, the same for all images, in which those of neighbouring groups are
+// neighbours.
+View WithGroupsLast(Builder& b, const Value& filters) {
+  std::vector<int64_t> order(filters.sizes().size()), back(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  View image = filters.view;
+  image.sizes[0] = 1;
+  const Value copy = b.Pointwise("copy", "{0}", {{Permute(image, order), filters.dtype}}, filters.dtype, 0);
+  return Permute(Expand(b.Once("copy", copy).view, Permute(filters.view, order).sizes), back);
+}
+
 // One result for each group: nothing is used again by another row, so the product is a reduction over the
-// window.
+// window. Results lie as the input does.
 Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs& args, const Convolution& g,
                 const std::vector<int64_t>& out) {
   const int64_t spatial = static_cast<int64_t>(g.in.size());
-  std::vector<int64_t> order = {0, 1}, dims;  // (n, groups, y…, c, k…)
+  std::vector<int64_t> order = {0}, dims;  // (n, groups, y…, c, k…), or groups behind y
   for (int64_t s = 0; s < spatial; ++s) order.push_back(3 + spatial + s);
+  const auto group_dim = static_cast<size_t>(ChannelsAreNeighbours(x.view) ? 1 + spatial : 1);
+  order.insert(order.begin() + static_cast<int64_t>(group_dim), 1);
   for (int64_t s = 0; s < spatial + 1; ++s) order.push_back(2 + s);
   for (int64_t s = 0; s < spatial + 1; ++s) dims.push_back(-1 - s);
   Value windows = WindowsOf(b, x, g), weights = ForImages(FiltersOf(b, weight, g), g);
   View filter = Select(weights.view, 2, 0);  // (n, groups, c, k…)
-  for (int64_t s = 0; s < spatial; ++s) filter = Unsqueeze(filter, 2);
+  if (group_dim > 1) filter = WithGroupsLast(b, {filter, weight.dtype});
+  for (int64_t s = 0; s < spatial; ++s) filter = Unsqueeze(filter, group_dim == 1 ? 2 : 1);
   Value products = b.Op("mul", {Value{Permute(windows.view, order), x.dtype}, Value{filter, weight.dtype}},
                         ComputeDtype(x.dtype));
   Value y = b.Reduce(ReduceOp::kSum, products, dims, false);
   if (b.HasTensor(args, "bias")) {
-    std::vector<int64_t> channels(g.out.size() + 1, 1);
-    channels[0] = g.groups;
+    std::vector<int64_t> channels(y.sizes().size(), 1);
+    channels[group_dim] = g.groups;
     y = b.Op("add", {y, b.Reshape(b.Tensor(args, "bias"), channels)}, y.dtype);
+  }
+  if (group_dim > 1) {
+    std::vector<int64_t> order_of_out = {0, spatial + 1};
+    for (int64_t s = 0; s < spatial; ++s) order_of_out.push_back(1 + s);
+    y.view = Permute(y.view, order_of_out);
   }
   return b.Reshape(y, out);
 }

@@ -12,6 +12,9 @@ namespace {
 
 constexpr int64_t kManyWindows = kProcessors * 512;
 
+// What so many rows share is found in a cache, wherever it lies.
+constexpr int64_t kManySharers = 64;
+
 // How the rows of what a group's members read lie in memory.
 struct RowReads {
   bool computed = false;  // at places that are worked out
@@ -33,6 +36,7 @@ void NoteReads(const Graph& graph, const Group& group, const View& view, RowRead
   if (!digits) return;
   const std::vector<Digit> rows = AxisDigits(*digits, group.domain, false, AxisKind::kRow);
   if (rows.empty() || rows.back().stride == 0) return;
+  if (Product(prim.sizes) <= group.Size(AxisKind::kRow) * group.Size(AxisKind::kColumn) / kManySharers) return;
   (rows.back().stride < group.Size(AxisKind::kColumn) ? reads->between : reads->apart) = true;
 }
 
