@@ -180,7 +180,9 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
   const bool copies_a = copied(*a), copies_b = copied(*b);
   if (!copies_a && !copies_b) return inner;
   const bool fills_up = inner % at_once != 0;
-  if (fills_up && !(IsInMemory(*a) && IsInMemory(*b))) return inner;
+  // What is kept as it lies is not copied for the other one's sake.
+  const bool may_fill = IsInMemory(*a) && IsInMemory(*b) && keeps_a <= copies_a && keeps_b <= copies_b;
+  if (fills_up && !may_fill) return inner;
   const int64_t whole = fills_up ? RoundUp(inner, kAtOnce) : inner;
   if (copies_a || fills_up) *a = FilledUp(*a, whole, keeps_a);
   if (copies_b || fills_up)
