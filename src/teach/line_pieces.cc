@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kFewRows = 64, kLongRow = 16384;
 // Lines that leave multiprocessors without one: where they hold so much, that costs more than a launch.
-constexpr int64_t kMuch = int64_t{1} << 23;
+constexpr int64_t kMuch = int64_t{1} << 22;
 // Lines that a program walks along together, at the most and where there are few.
 constexpr int64_t kLinesAcross = 64, kFewestAcross = 8;
 constexpr int64_t kLongAcross = 4096;
