@@ -8,8 +8,9 @@ namespace tritogen::teach {
 namespace {
 
 constexpr int64_t kFewRows = 64, kLongRow = 16384;
-// Lines that leave multiprocessors without one: where they hold so much, that costs more than a launch.
-constexpr int64_t kMuch = int64_t{1} << 22;
+// Lines that leave multiprocessors without one: where they hold so much, or these could have taken so much,
+// that costs more than a launch.
+constexpr int64_t kMuch = int64_t{1} << 23;
 // Lines that a program walks along together, at the most and where there are few.
 constexpr int64_t kLinesAcross = 64, kFewestAcross = 8;
 constexpr int64_t kLongAcross = 4096;
@@ -32,7 +33,8 @@ bool ReducedLines::AreFew() const {
   if (across && columns >= kLongAcross && CeilDiv(rows, kFewestAcross) < kFewRows) return true;
   if (columns < kLongRow) return false;
   const int64_t programs = across ? CeilDiv(rows, kLinesAcross) : rows;
-  return programs < kFewRows || (programs < kProcessors && columns >= kMuch / rows);
+  const int64_t idle = kProcessors - programs;
+  return programs < kFewRows || (idle > 0 && (columns >= kMuch / rows || idle * columns >= kMuch));
 }
 
 ReducedLines LinesAlong(const std::vector<int64_t>& sizes, const std::vector<bool>& reduced) {

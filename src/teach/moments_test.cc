@@ -33,6 +33,11 @@ TEST(Moments, LinesThatAProgramHoldsOrACacheDoes) {
   EXPECT_EQ(Launches(First("layer_norm", {100, 65536}, 1)), 1);
 }
 
+TEST(Moments, LinesThatLeaveHalfOfAGpuIdleAreCut) {
+  EXPECT_EQ(Launches(First("softmax.int", {64, 128256}, 1)), 3);
+  EXPECT_EQ(Launches(First("softmax.int", {64, 65536}, 1)), 1);
+}
+
 TEST(Moments, SeveralDimensionsMakeUpAPiece) {
   const std::string source = First("layer_norm", {64, 32, 128, 100}, 1);
   EXPECT_EQ(Launches(source), 3) << source;
