@@ -11,6 +11,7 @@
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/row_tiles.h"
+#include "teach/sort_text.h"
 
 namespace tritogen::teach {
 namespace {
@@ -166,7 +167,8 @@ class RowWriter {
 
   // Every partial result along the columns. Elements past the end of the row are neutral, wherever they come.
   std::string Scanned(const Prim& prim, const std::string& tile) const {
-    if (prim.reduce == ReduceOp::kSort) return fmt::format("tl.sort({})", tile);
+    if (prim.reduce == ReduceOp::kSort)
+      return SortedText(tile, prim.held, {s_.row_tile, s_.col_tile, s_.num_warps, s_.across});
     const int axis = s_.several_rows ? 1 : 0;
     const char* reverse = prim.backwards ? ", reverse=True" : "";
     if (prim.reduce == ReduceOp::kSum) return fmt::format("tl.cumsum({}, axis={}{})", tile, axis, reverse);

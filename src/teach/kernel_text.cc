@@ -8,6 +8,7 @@
 
 #include "base/rounding.h"
 #include "teach/kernel.h"
+#include "teach/sort_text.h"
 
 namespace tritogen::teach {
 namespace {
@@ -195,6 +196,7 @@ std::string CombineFunctions(const std::string& kernels) {
   if (divides) text += kFloorDivide;
   if (kernels.find("key_of_rank(") != std::string::npos) text += kKeyOfRank;
   if (kernels.find("places_by_rank(") != std::string::npos) text += kPlacesByRank;
+  text += SortFunctions(kernels);
   add("multiply", "a, b", "a * b");
   add("multiply_keeping_zero", "a, b", ProductKeepingZero("a", "b"));
   add("add_exponentials", "a, b", SumOfExponentials("a", "b"));

@@ -82,7 +82,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.rows = group.Size(AxisKind::kRow);
   s.columns = group.Size(AxisKind::kColumn);
   const bool behind = group.domain.back().axis == AxisKind::kRow;
-  const bool across = behind || ReadsAcross(graph, group);
+  const bool across = s.across = behind || ReadsAcross(graph, group);
   int64_t whole = NextPowerOf2(s.columns);
   const bool scans = HasScans(graph, group), selects = HasSelections(graph, group),
              held = selects || (scans && s.columns <= LongestHeldScan(group.domain, HasSorts(graph, group))),

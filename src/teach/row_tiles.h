@@ -11,6 +11,7 @@ struct RowTiles {
   int64_t rows, columns;       // of the domain
   int64_t row_tile, col_tile;  // of one program
   bool several_rows;           // in a tile
+  bool across;                 // rows, not columns, are neighbours in memory
   bool loop;                   // a program walks along its rows
   bool windows;                // whose elements it takes one after the other
   bool row_mask, col_mask;     // tiles reach beyond the domain

@@ -1,6 +1,6 @@
-// Sorting by a network (tl.sort) of keys, of which elements and their numbers are read back. For a few places
-// only candidates for these are sorted, those of a line or of each of its pieces: they are found by counting
-// keys. Otherwise longer lines are sorted in pieces, which are merged.
+// Sorting by a network (sort_text.h) of keys, of which elements and their numbers are read back. For a few
+// places only candidates for these are sorted, those of a line or of each of its pieces: they are found by
+// counting keys. Otherwise longer lines are sorted in pieces, which are merged.
 #include <fmt/format.h>
 
 #include <algorithm>

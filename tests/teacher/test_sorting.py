@@ -4,6 +4,7 @@ Orders by ranks, and of lines in pieces: tests/e2e, on the tile machine (Triton'
 import pytest
 
 import oracle
+import torch
 
 # Ties, NaN, infinities and both zeros.
 ODD = ("torch.where(x > 1.5, float('nan'), torch.where(x < -1.5, -0.0, torch.where(x.abs() < 0.2, 0.0,"
@@ -36,3 +37,49 @@ SORTS = {
 def test_sorting(name):
     shapes, body = SORTS[name]
     assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=4)
+
+
+# A line of one program whose keys of 64 bits are sorted by 32. Others: tests/e2e (Triton's interpreter reduces several
+# tensors one element at a time).
+COARSE = ("(1,1024)", f"torch.sort({ODD}, descending=True, stable=True)[1]")
+# The functions of its answer beside tl.sort.
+TWINS = """
+
+@triton.jit
+def twins(keys_ptr, coarse_ptr, network_ptr, plain_ptr, LINE: tl.constexpr, LOW: tl.constexpr):
+    place = tl.arange(0, 1 << LINE)
+    pairs = (tl.load(keys_ptr + place).to(tl.int64) << 32) | place
+    tl.store(coarse_ptr + place, by_coarse_keys(pairs, LINE, LOW, 4))
+    tl.store(network_ptr + place, by_network(pairs, LINE, LINE, LOW))
+    tl.store(plain_ptr + place, tl.sort(pairs))
+"""
+KEYS = {
+    "signs": lambda n: torch.randn(n).view(torch.int32),
+    "falling_signs": lambda n: ~torch.randn(n).abs().view(torch.int32),
+    "zeros": lambda n: ~torch.randn(n).relu().view(torch.int32),
+    "near": lambda n: (1e6 + torch.rand(n)).view(torch.int32),
+    "beyond": lambda n: torch.tensor([0x7FC00000, 0x7F800000, -0x7F800001, 0, 5])[torch.randint(0, 5, (n,))].int(),
+    "equal": lambda n: torch.full((n,), 0x7FFFFFFF, dtype=torch.int32),
+    "all": lambda n: torch.randint(-(2**31), 2**31, (n,)).int(),
+    "ends": lambda n: (torch.randint(0, 9, (n,)) * 0x20000001 - 2**31).clamp(-(2**31), 2**31 - 1).int(),
+    "told_apart_by_all_bits": lambda n: torch.cat([torch.tensor([-(2**31) + 2**24, 2**30]), 7 + torch.randint(0, 300, (n - 2,))]).int(),
+}  # fmt: skip
+
+
+def test_sorting_by_coarse_keys():
+    assert oracle.check(oracle.file_of(*COARSE), "f", is_function=True, strict=True, count=1, with_first="by_coarse_keys(")
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_networks_and_their_plain_twin(name, tmp_path):
+    source = oracle.file_of(*COARSE)
+    function = oracle.load(source, tmp_path, "reference").f
+    program = oracle.trace(function, [torch.randn(1, 1024)], ["x"])[0]
+    answer = oracle.teach(program, source, "f", True, strict=True, count=1)["answers"][0]["source"]
+    twins = oracle.load(answer + TWINS, tmp_path, "twins").twins
+    torch.manual_seed(0)
+    for line, low in ((7, 5), (6, 1)):
+        keys = KEYS[name](1 << line)
+        coarse, network, plain = (torch.zeros(1 << line, dtype=torch.int64) for _ in range(3))
+        twins[(1,)](keys, coarse, network, plain, line, low)
+        assert torch.equal(coarse, plain) and torch.equal(network, plain)
