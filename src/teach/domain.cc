@@ -212,7 +212,8 @@ bool HasSorts(const Graph& graph, const Group& group) {
 }
 
 int64_t LongestHeldScan(const std::vector<Segment>& domain, bool sorts) {
-  return !sorts && domain.back().axis == AxisKind::kRow ? kHeldScanAcross : kHeldScan;
+  if (sorts) return kHeldSort;
+  return domain.back().axis == AxisKind::kRow ? kHeldScanAcross : kHeldScan;
 }
 
 bool NeedsAnotherWalk(const Graph& graph, const Group& group, const Prim& prim,
