@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/rounding.h"
+#include "teach/sort_text.h"
 #include "teach/windows.h"
 
 namespace tritogen::teach {
@@ -30,14 +31,15 @@ int WarpsFor(int64_t tile, const KernelOptions& options) {
 }
 
 // Elements of a warp where whole lines are in order or looked through; 0: of other work. What stays among the
-// registers of a warp, or of a thread, waits for no other. Candidates and numbers of 64 bits need more of
-// these: of twice as many elements they would not do.
+// registers of a warp, or of a thread, waits for no other. Candidates and long lines of numbers of 64 bits
+// need more of these: of twice as many elements they would not do.
 int64_t ElementsOfWarp(const Graph& graph, const Group& group) {
   if (!HasSelections(graph, group) && !HasSorts(graph, group)) return 0;
   const bool heavy = std::ranges::any_of(group.members, [&](PrimId id) {
     const Prim& prim = graph[id];
     return prim.kind == PrimKind::kCandidates ||
-           (prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort && prim.held == Dtype::kInt64);
+           (prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort && prim.held == Dtype::kInt64 &&
+            NextPowerOf2(group.Size(AxisKind::kColumn)) >= kShortestCoarse);
   });
   return heavy ? 512 : 1024;
 }

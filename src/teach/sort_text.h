@@ -7,6 +7,10 @@
 
 namespace tritogen::teach {
 
+// Lines from here on sort their keys of int64 by 32 bits. Shorter ones lie in a warp, where Triton fetches
+// from places that it does not know before by a shuffle for each register.
+inline constexpr int64_t kShortestCoarse = 1024;
+
 // A tile in the registers of a program; its lines are its rows, of a power of two.
 struct SortTile {
   int64_t rows, columns;
