@@ -38,16 +38,13 @@ def exchanged(keys, digit: tl.constexpr, digits: tl.constexpr):
 @triton.jit
 def network(keys, line: tl.constexpr, digits: tl.constexpr, low: tl.constexpr):
     # A bitonic network. Places in order are counted from the digit `low` of a line's on, those of a thread's
-    # own registers: most comparisons are there. Keys that shall fall are turned over, so that all rise.
+    # own registers: most comparisons are there. Keys that shall fall are turned over, so that all rise, and
+    # back for the next stage.
     for stage in tl.static_range(1, line + 1):
-        before = digit_of_place((stage - 1 + low) % line, digits)
-        after = digit_of_place((stage + low) % line, digits)
-        if stage == 1:
-            keys = keys ^ -after.to(keys.dtype)
-        elif stage == line:
-            keys = keys ^ -before.to(keys.dtype)
-        else:
-            keys = keys ^ -(before ^ after).to(keys.dtype)
+        if stage > 1:
+            keys = keys ^ -digit_of_place((stage - 1 + low) % line, digits).to(keys.dtype)
+        if stage < line:
+            keys = keys ^ -digit_of_place((stage + low) % line, digits).to(keys.dtype)
         for step in tl.static_range(stage):
             keys = exchanged(keys, (stage - 1 - step + low) % line, digits)
     return keys

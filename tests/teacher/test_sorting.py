@@ -52,6 +52,12 @@ def twins(keys_ptr, coarse_ptr, network_ptr, plain_ptr, LINE: tl.constexpr, LOW:
     tl.store(coarse_ptr + place, by_coarse_keys(pairs, LINE, LOW, 4))
     tl.store(network_ptr + place, by_network(pairs, LINE, LINE, LOW))
     tl.store(plain_ptr + place, tl.sort(pairs))
+
+
+@triton.jit
+def lines(keys_ptr, sorted_ptr, ROWS: tl.constexpr, LINE: tl.constexpr, DIGITS: tl.constexpr, LOW: tl.constexpr):
+    place = tl.arange(0, ROWS)[:, None] * (1 << LINE) + tl.arange(0, 1 << LINE)[None, :]
+    tl.store(sorted_ptr + place, by_network(tl.load(keys_ptr + place), LINE, DIGITS, LOW))
 """
 KEYS = {
     "signs": lambda n: torch.randn(n).view(torch.int32),
@@ -70,16 +76,31 @@ def test_sorting_by_coarse_keys():
     assert oracle.check(oracle.file_of(*COARSE), "f", is_function=True, strict=True, count=1, with_first="by_coarse_keys(")
 
 
-@pytest.mark.parametrize("name", KEYS)
-def test_networks_and_their_plain_twin(name, tmp_path):
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
     source = oracle.file_of(*COARSE)
-    function = oracle.load(source, tmp_path, "reference").f
-    program = oracle.trace(function, [torch.randn(1, 1024)], ["x"])[0]
+    program = oracle.trace(oracle.load(source, folder, "reference").f, [torch.randn(1, 1024)], ["x"])[0]
     answer = oracle.teach(program, source, "f", True, strict=True, count=1)["answers"][0]["source"]
-    twins = oracle.load(answer + TWINS, tmp_path, "twins").twins
+    return oracle.load(answer + TWINS, folder, "twins")
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_networks_and_their_plain_twin(name, functions):
     torch.manual_seed(0)
     for line, low in ((7, 5), (6, 1)):
         keys = KEYS[name](1 << line)
         coarse, network, plain = (torch.zeros(1 << line, dtype=torch.int64) for _ in range(3))
-        twins[(1,)](keys, coarse, network, plain, line, low)
+        functions.twins[(1,)](keys, coarse, network, plain, line, low)
         assert torch.equal(coarse, plain) and torch.equal(network, plain)
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_networks_of_several_lines(dtype, functions):
+    torch.manual_seed(0)
+    for rows, line, low in ((1, 1, 0), (4, 1, 0), (2, 2, 1), (1, 5, 3), (8, 4, 0), (2, 5, 2), (4, 6, 5)):
+        keys = torch.randint(-(2**31), 2**31, (rows, 1 << line)).to(dtype)
+        keys[:, ::3] = 7
+        got = torch.zeros_like(keys)
+        functions.lines[(1,)](keys, got, rows, line, line + rows.bit_length() - 1, low)
+        assert torch.equal(got, keys.sort(1)[0]), (rows, line, low)
