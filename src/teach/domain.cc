@@ -212,8 +212,7 @@ bool HasSorts(const Graph& graph, const Group& group) {
 }
 
 int64_t LongestHeldScan(const std::vector<Segment>& domain, bool sorts) {
-  if (sorts) return kHeldSort;
-  return domain.back().axis == AxisKind::kRow ? kHeldScanAcross : kHeldScan;
+  return !sorts && domain.back().axis == AxisKind::kRow ? kHeldScanAcross : kHeldScan;
 }
 
 bool NeedsAnotherWalk(const Graph& graph, const Group& group, const Prim& prim,

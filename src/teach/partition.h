@@ -13,9 +13,6 @@ namespace tritogen::teach {
 // Elements of a line that a program holds to scan it; longer ones are walked along. Across memory it takes 16
 // of them, so that what it reads at once are neighbours.
 inline constexpr int64_t kHeldScan = 4096, kHeldScanAcross = 256;
-// The same to sort it, of 32-bit keys; half as many of 64 bits. These come into 64 KiB of shared memory,
-// which every GPU of the last years has, and a program of 16 warps into its multiprocessor's registers.
-inline constexpr int64_t kHeldSort = 16384;
 
 enum class GroupKind {
   kFlat,        // pointwise over all elements

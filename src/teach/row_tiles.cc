@@ -31,17 +31,19 @@ int WarpsFor(int64_t tile, const KernelOptions& options) {
 }
 
 // Elements of a warp where whole lines are in order or looked through; 0: of other work. What stays among the
-// registers of a warp, or of a thread, waits for no other. Candidates and long lines of numbers of 64 bits
-// need more of these: of twice as many elements they would not do.
+// registers of a warp, or of a thread, waits for no other. Candidates need more of these: of twice as many
+// elements they would not do. Lines that are sorted by coarse keys have two warps at the least.
 int64_t ElementsOfWarp(const Graph& graph, const Group& group) {
   if (!HasSelections(graph, group) && !HasSorts(graph, group)) return 0;
-  const bool heavy = std::ranges::any_of(group.members, [&](PrimId id) {
+  const int64_t line = NextPowerOf2(group.Size(AxisKind::kColumn));
+  int64_t most = 1024;
+  for (const PrimId id : group.members) {
     const Prim& prim = graph[id];
-    return prim.kind == PrimKind::kCandidates ||
-           (prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort && prim.held == Dtype::kInt64 &&
-            NextPowerOf2(group.Size(AxisKind::kColumn)) >= kShortestCoarse);
-  });
-  return heavy ? 512 : 1024;
+    if (prim.kind == PrimKind::kCandidates) most = 512;
+    const bool sorts = prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort;
+    if (sorts && prim.held == Dtype::kInt64 && line >= kShortestCoarse) most = std::min(most, line / 2);
+  }
+  return most;
 }
 
 // Whether this reads memory in which the neighbours of an element are of other lines, through a transposed

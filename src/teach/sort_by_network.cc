@@ -15,7 +15,7 @@ namespace tritogen::teach {
 namespace {
 
 constexpr int64_t kShort = 32;                    // comparing all with all is less work there
-constexpr int64_t kLongest = kHeldScan;           // line that one program sorts where there are few
+constexpr int64_t kLongest = kHeldScan;           // line that one program sorts
 constexpr int64_t kPiece = 2048;                  // the shortest
 constexpr int64_t kMostPairs = int64_t{1} << 30;  // of elements and pieces
 
@@ -65,25 +65,12 @@ Value FirstOfCandidates(Builder& b, const SortKeys& keys, const SortKeys& plain,
   return sorted;
 }
 
-// The longest line that one program sorts. Merging takes each element a dozen loads, one after the other, for
-// every other piece, and twice the memory: longer networks take less. Few lines need pieces to share out.
-int64_t Longest(const SortKeys& keys, int64_t lines) {
-  return lines < kProcessors ? kLongest : keys.dtype() == Dtype::kInt64 ? kHeldSort / 2 : kHeldSort;
+int64_t PieceOf(int64_t n) {
+  return n <= 4 * kPiece ? kPiece : kLongest;
 }
 
-// Of lines that are cut: the longest, but where that leaves multiprocessors without work, or sorts half as
-// many places again as there are elements.
-int64_t PieceOf(const SortKeys& keys, int64_t lines, int64_t n) {
-  if (n <= 4 * kPiece) return kPiece;
-  const auto pieces = [&](int64_t piece) { return (n + piece - 1) / piece; };
-  int64_t piece = keys.dtype() == Dtype::kInt64 ? kHeldSort / 2 : kHeldSort;
-  while (piece > kLongest && (lines * pieces(piece) < kProcessors || 2 * pieces(piece) * piece > 3 * n))
-    piece /= 2;
-  return piece;
-}
-
-Value AllOfLong(Builder& b, const SortKeys& keys, const Value& line, int64_t piece, bool descending) {
-  const Pieces pieces = CutUp(b, line, piece, descending);
+Value AllOfLong(Builder& b, const SortKeys& keys, const Value& line, bool descending) {
+  const Pieces pieces = CutUp(b, line, PieceOf(line.sizes().back()), descending);
   const Value sorted = b.Scan(ReduceOp::kSort, keys.Of(b, pieces.elements, pieces.number), -1);
   return Merged(b, sorted, sorted, line.sizes(), "(({0} < {1}) | (({0} == {1}) & ({2} < {3})))");
 }
@@ -92,19 +79,18 @@ Value AllOfLong(Builder& b, const SortKeys& keys, const Value& line, int64_t pie
 
 std::optional<Sorted> SortByNetwork(Builder& b, const Value& line, int64_t count, bool descending,
                                     bool numbered) {
-  const int64_t n = line.sizes().back(), lines = line.view.numel() / n;
+  const int64_t n = line.sizes().back();
   if (!SortKeys::Fit(line.dtype) || n <= kShort) return std::nullopt;
   const SortKeys keys(line.dtype, n, descending, numbered);
   Value sorted;
   if (n >= kShortestCounted && count < n / kElementsOfPlace && AreFew(count, n)) {
     const SortKeys plain(line.dtype, n, descending, false);
     sorted = FirstOfCandidates(b, keys, plain, line, count, descending);
-  } else if (n <= Longest(keys, lines)) {
+  } else if (n <= kLongest) {
     sorted = b.Scan(ReduceOp::kSort, keys.Of(b, line, b.Index(line.sizes(), -1)), -1);
   } else {
-    const int64_t piece = PieceOf(keys, lines, n);
-    if (line.view.numel() > kMostPairs / (n / piece)) return std::nullopt;
-    sorted = AllOfLong(b, keys, line, piece, descending);
+    if (line.view.numel() > kMostPairs / (n / PieceOf(n))) return std::nullopt;
+    sorted = AllOfLong(b, keys, line, descending);
   }
   std::optional<Value> number;
   if (numbered) number = keys.Number(b, sorted);

@@ -31,29 +31,6 @@ TEST(Sort, LongLinesAreSortedInPieces) {
   }
 }
 
-// Where there are lines enough for all multiprocessors one program sorts up to 64 KiB of keys.
-TEST(Sort, ManyLongLinesAreHeld) {
-  for (const auto& [lines, length, dtype, piece] : {std::tuple{256, 8192, Dtype::kFloat32, 0},
-                                                    {256, 16384, Dtype::kFloat16, 0},
-                                                    {1024, 16384, Dtype::kFloat32, 8192},
-                                                    {256, 32768, Dtype::kFloat16, 16384},
-                                                    {256, 9000, Dtype::kFloat32, 4096},
-                                                    {16, 8192, Dtype::kFloat32, 2048},
-                                                    {16, 16384, Dtype::kFloat32, 4096}}) {
-    Maker m;
-    const NodeId x = m.Leaf(NodeKind::kInput, "x", {lines, length}, dtype);
-    const NodeId places = m.Op("aten::argsort", {Ref(x), Arg{int64_t{1}}}, {lines, length}, Dtype::kInt64);
-    const auto answers = TeachFunction(m.Finish(places), true);
-    ASSERT_FALSE(answers.empty());
-    const std::string& source = answers[0].source;
-    const int64_t sorted = piece > 0 ? piece : length;
-    EXPECT_EQ(CountOf(source, "num_warps=") == 1, piece == 0) << source;
-    EXPECT_TRUE(Says(source, "BLOCK=" + std::to_string(sorted) + ", num_warps=" +
-                                 std::to_string(sorted / (dtype == Dtype::kFloat16 ? 1024 : 512))))
-        << source;
-  }
-}
-
 TEST(Sort, NumbersArePackedWhereTheyAreAskedForAndInTheirSize) {
   for (const auto& [dtype, op, wide] :
        {std::tuple{Dtype::kFloat32, "aten::sort", false}, std::tuple{Dtype::kFloat16, "aten::argsort", false},

@@ -154,9 +154,11 @@ int Digits(int64_t power) {
 int OwnDigit(const SortTile& tile) {
   constexpr int64_t of_warp = kThreads * kVector;
   int64_t dealt = kThreads * tile.num_warps;
-  if (tile.rows > 1)
-    dealt = tile.across ? std::max<int64_t>(1, of_warp / tile.rows) * tile.num_warps
-                        : of_warp * std::clamp<int64_t>(tile.columns / of_warp, 1, tile.num_warps);
+  if (tile.across) {
+    dealt = std::max<int64_t>(1, of_warp / tile.rows) * tile.num_warps;
+  } else if (tile.rows > 1) {
+    dealt = of_warp * std::clamp<int64_t>(tile.columns / of_warp, 1, tile.num_warps);
+  }
   return dealt >= tile.columns ? 0 : Digits(dealt);
 }
 

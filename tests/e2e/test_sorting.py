@@ -8,7 +8,6 @@ FORWARD = {
     "all_with_ties": "return torch.round(4 * x).argsort(descending=True, stable=True)",
     "with_places": "return *x[:, :2048].sort(stable=True), torch.argsort(1e6 + x[:, :1500], stable=True, descending=True), torch.argsort(x[:, :4096].relu(), stable=True)",
     "with_places_by_halves": "return torch.sort(torch.where(x > 3, 1e30, torch.where(x < -3, float('nan'), 1 + x * 1e-6))[:, :2048], stable=True)[1]",
-    "many_long": "return torch.argsort(x[:1, :4200] * x[1, :132, None], stable=True)",
     "half": "return *x[:, :4100].half().sort(stable=True), x.bfloat16().topk(9).values",
     "values_alone": "return x[:, :300].sort()[0], x[:, :5000].half().sort()[0], (9 * x[:, :5000]).int().sort(descending=True)[0], (1.1 * x[:, :99].bfloat16()).sort()[0]",
     "few_of_pieces": "return x[:, :8999].topk(300), x.half().topk(9, largest=False)[1], x.view(-1).topk(40)",
