@@ -11,6 +11,7 @@
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/row_tiles.h"
+#include "teach/windows.h"
 #include "teach/sort_text.h"
 
 namespace tritogen::teach {
@@ -268,7 +269,8 @@ class RowWriter {
     write(inner);
     code_.body = &main_;
     code_.EndLoop();
-    main_.Add(fmt::format("for start in {}(0, N_COLS, BLOCK):", s_.windows ? "tl.static_range" : "range"));
+    main_.Add(fmt::format("for start in {}(0, N_COLS, BLOCK):",
+                          s_.windows ? LoopOverWindow(group_.Size(AxisKind::kColumn)) : "range"));
     main_.AddDeeper(inner);
   }
 
@@ -373,7 +375,7 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   kernel.launch =
       fmt::format("{}{} row{} for each program, grid {}", persistent ? "persistent, in turns of " : "",
                   s.row_tile, s.several_rows ? "s" : "", kernel.grid);
-  const std::string walk = s.windows ? "take one column after the other, the loop written out"
+  const std::string walk = s.windows ? "take one column after the other"
                            : s.loop  ? fmt::format("walk along the row {} columns at a time", s.col_tile)
                                      : "load the row once and keep it in registers";
   kernel.compute = fmt::format("{}, compute {}", walk, OperatorList(graph, group));

@@ -86,7 +86,7 @@ class TileWriter {
                               : "some results have neighbours along the rows, all else along the columns");
     kernel.launch =
         fmt::format("one program for each {}×{} elements, grid {}", shape_.rows, shape_.columns, kernel.grid);
-    const char* load = windows_ ? "take one element of each window after the other, the loop written out"
+    const char* load = windows_ ? "take one element of each window after the other"
                                 : "load a tile of each operand";
     kernel.compute =
         fmt::format("{}, compute {} in registers, store once", load, OperatorList(graph_, group_));
@@ -107,7 +107,8 @@ class TileWriter {
     }
     code_.body = &lines_;
     code_.EndLoop();
-    lines_.Add("for start in tl.static_range(0, WINDOW):");
+    lines_.Add(
+        fmt::format("for start in {}(0, WINDOW):", LoopOverWindow(group_.Size(AxisKind::kColumn))));
     lines_.AddDeeper(inner);
     Axes tile;
     tile.Add(AxisKind::kRow);

@@ -354,18 +354,20 @@ TEST(Teach, WindowsAreReadElementByElement) {
   EXPECT_EQ(WalkAlongWindows(m, m.Op("aten::sum.dim_IntList", {Ref(table), rows}, {64})), "");
 }
 
-// Of few windows a tile has elements side by side.
+// In a loop that is not written out; of few windows a tile has elements side by side.
 TEST(Teach, LongWindowsAreReadElementByElementWhereThereAreMany) {
-  const auto walk = [](int64_t length, int64_t step) {
+  const auto answer = [](int64_t length, int64_t step) {
     Maker m;
     const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, length});
     const auto list = [](int64_t a) { return Arg{Arg::List{Arg{a}}}; };
-    return WalkAlongWindows(
-        m, m.Op("aten::avg_pool1d", {Ref(x), list(66), list(step)}, {64, (length - 66) / step + 1}));
+    const auto answers = TeachFunction(m.Finish(m.Op("aten::avg_pool1d", {Ref(x), list(66), list(step)},
+                                                     {64, (length - 66) / step + 1})),
+                                       true);
+    return answers.empty() ? "" : answers[0].source;
   };
-  EXPECT_EQ(walk(1121, 1), "tile");
-  EXPECT_EQ(walk(2176, 2), "a window a thread");
-  EXPECT_EQ(walk(1120, 1), "");
+  EXPECT_EQ(Count(answer(1121, 1), "in range(0, WINDOW)"), 1);
+  EXPECT_EQ(Count(answer(2176, 2), "in range(0, N_COLS, BLOCK)"), 1);
+  EXPECT_EQ(Count(answer(1120, 1), "in range("), 0);
 }
 
 }  // namespace

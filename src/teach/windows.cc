@@ -156,6 +156,10 @@ bool AreWindows(const Graph& graph, const Group& group) {
   return (reads.computed || reads.between) && !reads.apart;
 }
 
+std::string_view LoopOverWindow(int64_t elements) {
+  return elements > kLongestWindow ? "range" : "tl.static_range";
+}
+
 bool AreSimpleWindows(const Graph& graph, const Group& group) {
   if (group.domain.size() != 2 || !AreWindows(graph, group)) return false;
   return std::ranges::all_of(group.members, [&](PrimId id) {

@@ -9,8 +9,8 @@ WINDOWS = {
     # The second reduction needs the first one's result.
     "moving_deviations": ("(3,69)", "x[:, torch.arange(62)[:, None] + torch.arange(8)].std(-1)", "tl.static_range(0, N_COLS"),
     "moving_bands": ("(3,69)", "(lambda w: (x[:, 7:] - w.mean(-1)) / (w.std(-1) + 0.1))(x[:, torch.arange(62)[:, None] + torch.arange(8)])", "tl.static_range(0, N_COLS"),
-    # More than 64 elements: there must be 132 * 512 windows.
-    "long": ("(2,33857),(2,1,66)", "F.conv1d(x, y, groups=2)", "tl.static_range(0, WINDOW)"),
+    # Loops of more than 64 elements are not written out, and there must be 132 * 512 windows.
+    "long": ("(2,33857),(2,1,66)", "F.conv1d(x, y, groups=2)", "in range(0, WINDOW)"),
 }  # fmt: skip
 
 # Depthwise convolutions of (n, places, channels): results lie as the input does, and so do copies of the weights.
