@@ -13,6 +13,10 @@ constexpr double kAccumulation = 8;
 // average out as those of roundings do, by the root of a sum's length.
 constexpr double kCutting = 32;
 
+// A tenth of a program computed in half is about so far off; what is further below has other reasons than
+// its precision. Products of three bfloat16 numbers each, as exact as float32, are at a thousandth.
+constexpr double kLeastShare = 1.0 / 32;
+
 bool IsNarrow(Dtype dtype) {
   return IsFloating(dtype) && DtypeSize(dtype) < 4;
 }
@@ -48,6 +52,7 @@ PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate, Fp32Preci
 }
 
 std::string DowngradeRule(const PrecisionTraces& traces, double error_rms, double tf32_rms) {
+  if (error_rms < kLeastShare * tf32_rms) return "";
   if (traces.tf32 && error_rms <= kCutting * kAccumulation * tf32_rms) return "tf32";
   if (traces.half && error_rms <= kAccumulation * kBfloat16OverTf32 * tf32_rms) return "half";
   return "";
