@@ -172,6 +172,23 @@ TEST(Teach, MeansAreRoundedAsIeeeSays) {
   EXPECT_TRUE(Says(mean(24, Dtype::kFloat64), "total / 24.0")) << "always so";
 }
 
+TEST(Teach, QuotientsThatAreRoundedToStepsAreRoundedAsIeeeSaysBefore) {
+  const auto source = [](const char* then, Dtype dtype) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 256}, dtype);
+    const NodeId most =
+        m.Op("aten::amax", {Ref(x), Arg{Arg::List{Arg{int64_t{1}}}}, Arg{true}}, {64, 1}, dtype);
+    const NodeId step = m.Op("aten::div.Tensor", {Ref(most), Arg{127.0}}, {64, 1}, dtype);
+    const NodeId places = m.Op("aten::div.Tensor", {Ref(x), Ref(step)}, {64, 256}, dtype);
+    return TeachFunction(m.Finish(m.Op(then, {Ref(places)}, {64, 256}, dtype))).at(0).source;
+  };
+  const std::string rounded = source("aten::round", Dtype::kFloat32);
+  EXPECT_TRUE(Says(rounded, "tl.div_rn(amax, 127.0)")) << rounded;
+  EXPECT_TRUE(Says(rounded, "tl.div_rn(x, div)")) << rounded;
+  EXPECT_FALSE(Says(source("aten::tanh", Dtype::kFloat32), "div_rn"));
+  EXPECT_FALSE(Says(source("aten::round", Dtype::kFloat64), "div_rn"));
+}
+
 TEST(Teach, EqualKernelsAreWrittenOnce) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {16, 16}), w = m.Leaf(NodeKind::kParameter, "w", {16, 16});

@@ -318,6 +318,18 @@ Value Builder::DividedByCount(std::string name, const Value& sum, const std::vec
   return Pointwise(std::move(name), fmt::format(fmt::runtime(form), text), {sum}, sum.dtype, 1);
 }
 
+void Builder::RoundQuotient(const Value& of) {
+  if (of.view.prim < 0 || of.dtype != Dtype::kFloat32) return;
+  Prim& quotient = graph.prims[of.view.prim];
+  constexpr std::string_view kDivided = "{0} / ";
+  const std::string& by = quotient.expr;
+  const bool simple = by.starts_with(kDivided) && by.find(' ', kDivided.size()) == std::string::npos;
+  if (quotient.kind != PrimKind::kPointwise || !simple) return;
+  if (std::ranges::any_of(quotient.compute, [](Dtype dtype) { return dtype != Dtype::kFloat32; })) return;
+  quotient.expr = fmt::format("tl.div_rn({{0}}, {})", by.substr(kDivided.size()));
+  for (const View& operand : quotient.operands) RoundQuotient({operand, Dtype::kFloat32});
+}
+
 Value Builder::Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards) {
   // A new tensor all the same.
   if (in.sizes()[WrapDim(dim, in.view.rank())] == 1) return Pointwise("copy", "{0}", {in}, in.dtype, 0);

@@ -53,6 +53,10 @@ std::vector<NodeRef> TensorArguments(const Node& node) {
 
 bool LowerPointwise(Builder& b, const Node& node, const OpRow& row, const BoundArgs& args) {
   const Shape& result = node.results[0];
+  // Half of a step is a tie that an approximate quotient would miss.
+  constexpr std::string_view kRound[] = {"round", "floor", "ceil", "trunc"};
+  if (IsFloating(result.dtype) ? std::ranges::count(kRound, row.name) > 0 : row.name == "_to_copy")
+    b.RoundQuotient(b.Tensor(args, "self"));
   if (row.name == "_to_copy") {
     b.Return({b.Cast(b.Tensor(args, "self"), result.dtype)});
     return true;

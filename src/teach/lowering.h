@@ -49,6 +49,8 @@ class Builder {
   // A sum over so many elements, divided by their number less `correction`.
   Value DividedByCount(std::string name, const Value& sum, const std::vector<int64_t>& factors,
                        int64_t correction = 0);
+  // A quotient of float32 is rounded as IEEE says from now on, and so is one that it is taken of or by.
+  void RoundQuotient(const Value& of);
   // Every partial result of a reduction along one dimension, `backwards` from its last element on.
   Value Scan(ReduceOp op, const Value& in, int64_t dim, bool backwards = false);
   // Of lines of int32, the last dimension, the element that stands at this place when they are in order.
