@@ -82,11 +82,12 @@ def _filtered(kernel: Callable[[Tensor], Tensor], radius: int) -> Callable[..., 
     def run(x: Tensor, size: list[int], align_corners: bool, *scales: float | None) -> Tensor:
         if not x.is_floating_point():
             return NotImplemented
+        wide = x if x.dtype == torch.float64 else x.float()  # as PyTorch's kernels weigh half types
         rows, columns = (
-            _weights(x, dim, out, align_corners, scale, kernel, radius)
+            _weights(wide, dim, out, align_corners, scale, kernel, radius)
             for dim, out, scale in zip((-2, -1), size, (*scales, None, None))
         )
-        return rows @ (x @ columns.mT)
+        return (rows @ (wide @ columns.mT)).to(x.dtype)
 
     return run
 

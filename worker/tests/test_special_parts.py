@@ -96,6 +96,13 @@ def test_half_types_are_rounded_once():
         torch.testing.assert_close(got, function(x.float()).bfloat16(), rtol=2**-8, atol=0)
 
 
+def test_pictures_of_half_types_are_weighed_in_float32():
+    """PyTorch has it on GPUs only."""
+    x, resize = torch.linspace(-1, 1, 2 * 3 * 500 * 9).view(2, 3, 500, 9).sin().half(), aten._upsample_bilinear2d_aa.default
+    got = decompositions.parts_of(resize)(x, (201, 5), False)
+    torch.testing.assert_close(got, resize(x.float(), (201, 5), False).half(), rtol=2**-10, atol=2**-24)
+
+
 def test_large_incomplete_gammas_are_closer_than_eager_says():
     """PyTorch's float64 expands around a = x from 20 on, and is right to 4e-10 only. Values by mpmath."""
     a = torch.tensor([111.65897892646316, 5000.0], dtype=torch.float64)
