@@ -11,8 +11,8 @@
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/row_tiles.h"
-#include "teach/windows.h"
 #include "teach/sort_text.h"
+#include "teach/windows.h"
 
 namespace tritogen::teach {
 namespace {

@@ -86,8 +86,8 @@ class TileWriter {
                               : "some results have neighbours along the rows, all else along the columns");
     kernel.launch =
         fmt::format("one program for each {}×{} elements, grid {}", shape_.rows, shape_.columns, kernel.grid);
-    const char* load = windows_ ? "take one element of each window after the other"
-                                : "load a tile of each operand";
+    const char* load =
+        windows_ ? "take one element of each window after the other" : "load a tile of each operand";
     kernel.compute =
         fmt::format("{}, compute {} in registers, store once", load, OperatorList(graph_, group_));
     return kernel;
@@ -107,8 +107,7 @@ class TileWriter {
     }
     code_.body = &lines_;
     code_.EndLoop();
-    lines_.Add(
-        fmt::format("for start in {}(0, WINDOW):", LoopOverWindow(group_.Size(AxisKind::kColumn))));
+    lines_.Add(fmt::format("for start in {}(0, WINDOW):", LoopOverWindow(group_.Size(AxisKind::kColumn))));
     lines_.AddDeeper(inner);
     Axes tile;
     tile.Add(AxisKind::kRow);

@@ -32,10 +32,10 @@ class WaveWriter {
         code_(graph, group, buffers) {}
 
   void Write() {
-    for (const char* used :
-         {"wave", "rows",  "cols",  "block", "layer",  "way",   "step", "t",      "before", "live",
-          "part", "k",     "lanes", "some",  "own",    "first", "last", "mask",   "start",  "h",
-          "c",    "STEPS", "BATCH", "SIZE",  "LAYERS", "ROWS",  "COLS", "BLOCK_K"}) {
+    for (const char* used : {"wave",   "rows", "cols",  "block",   "layer", "way",   "step",  "t",
+                             "before", "live", "part",  "k",       "lanes", "some",  "own",   "first",
+                             "last",   "mask", "start", "h",       "c",     "STEPS", "BATCH", "SIZE",
+                             "LAYERS", "ROWS", "COLS",  "BLOCK_K", "add_2", "add_3", "add_4"}) {
       code_.Name(used);
     }
     Head();

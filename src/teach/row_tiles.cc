@@ -32,8 +32,8 @@ int WarpsFor(int64_t tile, const KernelOptions& options) {
 
 // Elements of a warp where whole lines are in order or looked through; 0: of other work. What stays among the
 // registers of a warp, or of a thread, waits for no other. Candidates need more of these: of twice as many
-// elements they would not do. Lines that are sorted by keys of 32 bits need fewer, and by coarse keys two at the
-// least.
+// elements they would not do. Lines that are sorted by keys of 32 bits need fewer, and by coarse keys two at
+// the least.
 int64_t ElementsOfWarp(const Graph& graph, const Group& group) {
   if (!HasSelections(graph, group) && !HasSorts(graph, group)) return 0;
   const int64_t line = NextPowerOf2(group.Size(AxisKind::kColumn));

@@ -8,9 +8,6 @@
 namespace tritogen::teach {
 namespace {
 
-// Lines from here on sort their keys of int64 by 32 bits. Shorter ones lie in a warp, where Triton fetches
-// from places that it does not know before by a shuffle for each register.
-constexpr int64_t kShortestCoarse = 1024;
 // Rounds of exchanges before keys are sorted by their halves: elements that coarse keys do not tell apart are
 // few and neighbours, or many. A round takes about a tenth of the time of a network.
 constexpr int kRounds = 4;

@@ -150,7 +150,8 @@ TEST(TeachProducts, FactorsOfOddSizesAreCopiedAlongTheSumAndFilledUp) {
 
 TEST(TeachProducts, FactorsOfOddSizesStayWhereCopiesCostMore) {
   EXPECT_FALSE(Says(FirstOfProduct({63, 4001}, {4001, 16385}), "4008")) << "one small tile reads a factor";
-  EXPECT_FALSE(Says(FirstOfProduct({128, 6}, {6, 1 << 20}), "K=8,")) << "the one that is read once has long lines";
+  EXPECT_FALSE(Says(FirstOfProduct({128, 6}, {6, 1 << 20}), "K=8,"))
+      << "the one that is read once has long lines";
   EXPECT_FALSE(Says(FirstOfProduct({301, 301}, {301, 301}), "304")) << "little work";
   EXPECT_FALSE(Says(FirstOfProduct({1023, 1001}, {1001, 1025}, Dtype::kFloat16), "1008")) << "little work";
 }

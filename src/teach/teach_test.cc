@@ -360,9 +360,9 @@ TEST(Teach, LongWindowsAreReadElementByElementWhereThereAreMany) {
     Maker m;
     const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, length});
     const auto list = [](int64_t a) { return Arg{Arg::List{Arg{a}}}; };
-    const auto answers = TeachFunction(m.Finish(m.Op("aten::avg_pool1d", {Ref(x), list(66), list(step)},
-                                                     {64, (length - 66) / step + 1})),
-                                       true);
+    const auto answers = TeachFunction(
+        m.Finish(m.Op("aten::avg_pool1d", {Ref(x), list(66), list(step)}, {64, (length - 66) / step + 1})),
+        true);
     return answers.empty() ? "" : answers[0].source;
   };
   EXPECT_EQ(Count(answer(1121, 1), "in range(0, WINDOW)"), 1);

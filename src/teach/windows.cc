@@ -36,7 +36,8 @@ void NoteReads(const Graph& graph, const Group& group, const View& view, RowRead
   if (!digits) return;
   const std::vector<Digit> rows = AxisDigits(*digits, group.domain, false, AxisKind::kRow);
   if (rows.empty() || rows.back().stride == 0) return;
-  if (Product(prim.sizes) <= group.Size(AxisKind::kRow) * group.Size(AxisKind::kColumn) / kManySharers) return;
+  if (Product(prim.sizes) <= group.Size(AxisKind::kRow) * group.Size(AxisKind::kColumn) / kManySharers)
+    return;
   (rows.back().stride < group.Size(AxisKind::kColumn) ? reads->between : reads->apart) = true;
 }
 

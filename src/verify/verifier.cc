@@ -201,7 +201,8 @@ class Judgement {
   // A wrong answer that another program order changes is a race or a read of undefined memory.
   Objection WrongOrUnsteady(const Trial& trial, const Objection& wrong) {
     std::optional<Objection> objection;
-    const auto replayer = SetUp(plan_, unwatched_ ? OptionsNow() : UnwatchedInOrder(OptionsNow()), &objection);
+    const auto replayer =
+        SetUp(plan_, unwatched_ ? OptionsNow() : UnwatchedInOrder(OptionsNow()), &objection);
     TensorList again;
     TrialLoan loan(trial);
     if (!replayer || replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &again)) return wrong;
