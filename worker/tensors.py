@@ -268,7 +268,7 @@ class _Call:
         }
         if kwargs.get("layout") is torch.strided:
             del kwargs["layout"]
-        if self.traits.name.endswith(".generator"):  # of rand, not affine_grid_generator
+        if "generator" in self.traits.name.partition(".")[2]:  # randint.low_generator, not affine_grid_generator
             kwargs["generator"] = None  # these overloads insist on the argument
         args = _map(self._take, _map(self._number, args, kind=complex), kind=torch.Tensor)
         return args, {name: _map(self._take, value, kind=torch.Tensor) for name, value in kwargs.items()}

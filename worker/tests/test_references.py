@@ -259,12 +259,14 @@ def test_seeds_and_generators_of_the_program_are_left_out() -> None:
         + """
 def get_inputs():
     torch.cuda.manual_seed_all(2)
-    return [torch.randn(3, generator=torch.Generator().manual_seed(5))]
+    g = torch.Generator().manual_seed(5)
+    return [torch.randn(3, generator=g), torch.randint(2, 7, (3,), generator=g), torch.randperm(3, generator=g)]
 """
     )
-    plan = plan_of(reference(text))
-    assert ops(plan["generate"]) == ["randn.generator", "_to_copy"]
-    assert plan["generate"][0]["kwargs"]["generator"] is None
+    plan = plan_of(reference(text.replace("forward(self, x)", "forward(self, x, i, j)")))
+    draws = [step for step in plan["generate"] if "generator" in step["op"]]
+    assert ops(draws) == ["randn.generator", "randint.low_generator", "randperm.generator"]
+    assert all(step["kwargs"]["generator"] is None for step in draws)
 
 
 def test_autocast_is_recorded_as_the_casts_it_makes() -> None:
