@@ -174,6 +174,7 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
       (IsHalf(a->dtype) && flops < kFlopsWorthAligning))
     return inner;
   const bool keeps_a = FewRead(result.n), keeps_b = FewRead(result.m);
+  if ((keeps_a || keeps_b) && inner < kTile) return inner;  // the sum is over before such loads are felt
   const int64_t at_once =
       IsHalf(a->dtype) || options_.UsesTf32() || keeps_a || keeps_b ? kLeastAtOnce : kAtOnce;
   const auto copied = [&](const Value& v) { return IsInMemory(v) && !IsAligned(v.view, at_once); };
