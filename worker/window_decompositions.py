@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from special_decompositions import _in_floats
+
 Tensor = torch.Tensor
 aten = torch.ops.aten
 
@@ -82,12 +84,16 @@ def _filtered(kernel: Callable[[Tensor], Tensor], radius: int) -> Callable[..., 
     def run(x: Tensor, size: list[int], align_corners: bool, *scales: float | None) -> Tensor:
         if not x.is_floating_point():
             return NotImplemented
-        wide = x if x.dtype == torch.float64 else x.float()  # as PyTorch's kernels weigh half types
-        rows, columns = (
-            _weights(wide, dim, out, align_corners, scale, kernel, radius)
-            for dim, out, scale in zip((-2, -1), size, (*scales, None, None))
-        )
-        return (rows @ (wide @ columns.mT)).to(x.dtype)
+
+        @_in_floats  # as PyTorch's kernels weigh half types
+        def resized(x: Tensor) -> Tensor:
+            rows, columns = (
+                _weights(x, dim, out, align_corners, scale, kernel, radius)
+                for dim, out, scale in zip((-2, -1), size, (*scales, None, None))
+            )
+            return rows @ (x @ columns.mT)
+
+        return resized(x)
 
     return run
 

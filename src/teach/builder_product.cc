@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/rounding.h"
@@ -101,23 +100,6 @@ bool IsAligned(const View& view, int64_t at_once) {
   return all;
 }
 
-// With one element where it is the same many times.
-View WithoutRepeats(View view) {
-  for (size_t i = 0; i < view.sizes.size(); ++i) {
-    if (view.strides[i] == 0) view.sizes[i] = 1;
-  }
-  return view;
-}
-
-// `count` dimensions from `first` on behind all others.
-View ToTheEnd(const View& view, size_t first, size_t count) {
-  std::vector<int64_t> order(view.sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin() + static_cast<int64_t>(first),
-              order.begin() + static_cast<int64_t>(first + count), order.end());
-  return Permute(view, order);
-}
-
 // In how many parts of those that `size` can be cut into a sum of `inner` is worth cutting; 1: none.
 int64_t SumsOf(int64_t size, int64_t inner, int64_t programs) {
   int64_t best = 1;
@@ -182,7 +164,7 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
   if (!copies_a && !copies_b) return inner;
   const bool fills_up = inner % at_once != 0;
   // What is kept as it lies is not copied for the other one's sake.
-  const bool may_fill = IsInMemory(*a) && IsInMemory(*b) && keeps_a <= copies_a && keeps_b <= copies_b;
+  const bool may_fill = IsInMemory(*a) && IsInMemory(*b) && (copies_a || !keeps_a) && (copies_b || !keeps_b);
   if (fills_up && !may_fill) return inner;
   const int64_t whole = fills_up ? RoundUp(inner, kAtOnce) : inner;
   if (copies_a || fills_up) *a = FilledUp(*a, whole, keeps_a);

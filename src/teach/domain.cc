@@ -185,11 +185,11 @@ std::vector<Digit> AxisDigits(const std::vector<std::vector<Digit>>& digits,
   return MergeDigits(joined);
 }
 
-namespace {
-
 bool IsSort(const Prim& prim) {
   return prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort;
 }
+
+namespace {
 
 bool IsSelection(const Prim& prim) {
   return prim.kind == PrimKind::kCandidates ||

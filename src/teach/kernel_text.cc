@@ -207,9 +207,7 @@ std::string CombineFunctions(const std::string& kernels) {
     a.push_back(fmt::format("a{}", n - 1));
     b.push_back(fmt::format("b{}", n - 1));
     sums.push_back(a.back() + " + " + b.back());
-    if (kernels.find(fmt::format(" 1, add_{},\n", n)) == std::string::npos)
-      continue;  // values are named so, too
-    add(fmt::format("add_{}", n), fmt::format("{}, {}", fmt::join(a, ", "), fmt::join(b, ", ")),
+    add(fmt::format("add_each_of_{}", n), fmt::format("{}, {}", fmt::join(a, ", "), fmt::join(b, ", ")),
         fmt::format("{}", fmt::join(sums, ", ")));
   }
   return text;

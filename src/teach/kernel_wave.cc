@@ -32,10 +32,10 @@ class WaveWriter {
         code_(graph, group, buffers) {}
 
   void Write() {
-    for (const char* used : {"wave",   "rows", "cols",  "block",   "layer", "way",   "step",  "t",
-                             "before", "live", "part",  "k",       "lanes", "some",  "own",   "first",
-                             "last",   "mask", "start", "h",       "c",     "STEPS", "BATCH", "SIZE",
-                             "LAYERS", "ROWS", "COLS",  "BLOCK_K", "add_2", "add_3", "add_4"}) {
+    for (const char* used :
+         {"wave", "rows",  "cols",  "block", "layer",  "way",   "step", "t",      "before", "live",
+          "part", "k",     "lanes", "some",  "own",    "first", "last", "mask",   "start",  "h",
+          "c",    "STEPS", "BATCH", "SIZE",  "LAYERS", "ROWS",  "COLS", "BLOCK_K"}) {
       code_.Name(used);
     }
     Head();
@@ -201,7 +201,7 @@ class WaveWriter {
     } else {  // at once, so that threads meet once
       sums.Add(fmt::format("{} = tl.reduce(", fmt::join(targets, ", ")));
       sums.Add(fmt::format("    ({}),", fmt::join(products, ", ")));
-      sums.Add(fmt::format("    1, add_{},", products.size()));
+      sums.Add(fmt::format("    1, add_each_of_{},", products.size()));
       sums.Add(")");
     }
     if (!loop) return;

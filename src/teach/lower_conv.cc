@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "base/rounding.h"
 #include "teach/convolution.h"
@@ -225,14 +224,9 @@ bool ChannelsAreNeighbours(const View& x) {
 // A copy of (n, groups, …) filters, the same for all images, in which those of neighbouring groups are
 // neighbours.
 View WithGroupsLast(Builder& b, const Value& filters) {
-  std::vector<int64_t> order(filters.sizes().size()), back(order.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  View image = filters.view;
-  image.sizes[0] = 1;
-  const Value copy = b.Pointwise("copy", "{0}", {{Permute(image, order), filters.dtype}}, filters.dtype, 0);
-  return Permute(Expand(b.Once("copy", copy).view, Permute(filters.view, order).sizes), back);
+  const View last = ToTheEnd(filters.view, 1, 1);
+  const Value copy = b.Pointwise("copy", "{0}", {{WithoutRepeats(last), filters.dtype}}, filters.dtype, 0);
+  return ToTheEnd(Expand(b.Once("copy", copy).view, last.sizes), 1, last.sizes.size() - 2);
 }
 
 // One result for each group: nothing is used again by another row, so the product is a reduction over the
@@ -258,11 +252,7 @@ Value Depthwise(Builder& b, const Value& x, const Value& weight, const BoundArgs
     channels[group_dim] = g.groups;
     y = b.Op("add", {y, b.Reshape(b.Tensor(args, "bias"), channels)}, y.dtype);
   }
-  if (group_dim > 1) {
-    std::vector<int64_t> order_of_out = {0, spatial + 1};
-    for (int64_t s = 0; s < spatial; ++s) order_of_out.push_back(1 + s);
-    y.view = Permute(y.view, order_of_out);
-  }
+  if (group_dim > 1) y.view = ToTheEnd(y.view, 1, g.in.size());
   return b.Reshape(y, out);
 }
 

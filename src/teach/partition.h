@@ -98,6 +98,7 @@ std::vector<Group> Partition(const Graph& graph, bool turns = true);
 bool HasScans(const Graph& graph, const Group& group);
 // Elements of a line of this domain that a program holds to scan it; of what is sorted it must hold all.
 int64_t LongestHeldScan(const std::vector<Segment>& domain, bool sorts);
+bool IsSort(const Prim& prim);
 bool HasSorts(const Graph& graph, const Group& group);
 bool HasSelections(const Graph& graph, const Group& group);  // of which a program holds whole lines, too
 // A walk along lines of these elements makes all scans, in one direction: what is reduced of one is not there

@@ -32,18 +32,18 @@ int WarpsFor(int64_t tile, const KernelOptions& options) {
 
 // Elements of a warp where whole lines are in order or looked through; 0: of other work. What stays among the
 // registers of a warp, or of a thread, waits for no other. Candidates need more of these: of twice as many
-// elements they would not do. Lines that are sorted by keys of 32 bits need fewer, and by coarse keys two at
-// the least.
+// elements they would not do. Keys of 32 bits need fewer, and lines that are sorted by coarse keys two warps
+// at the least.
 int64_t ElementsOfWarp(const Graph& graph, const Group& group) {
-  if (!HasSelections(graph, group) && !HasSorts(graph, group)) return 0;
-  const int64_t line = NextPowerOf2(group.Size(AxisKind::kColumn));
-  int64_t most = 1024;
+  const bool selects = HasSelections(graph, group);
+  if (!selects && !HasSorts(graph, group)) return 0;
+  int64_t most = selects ? 1024 : 2048;
   for (const PrimId id : group.members) {
     const Prim& prim = graph[id];
-    if (prim.kind == PrimKind::kCandidates) most = 512;
-    const bool sorts = prim.kind == PrimKind::kScan && prim.reduce == ReduceOp::kSort;
-    if (sorts && prim.held == Dtype::kInt64 && line >= kShortestCoarse) most = std::min(most, line / 2);
-    if (sorts && prim.held == Dtype::kInt32) most = 2048;
+    if (prim.kind == PrimKind::kCandidates) most = std::min<int64_t>(most, 512);
+    if (!IsSort(prim) || prim.held != Dtype::kInt64) continue;
+    const int64_t line = NextPowerOf2(group.Size(AxisKind::kColumn));
+    most = std::min<int64_t>({most, 1024, line >= kShortestCoarse ? line / 2 : most});
   }
   return most;
 }
@@ -88,7 +88,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.rows = group.Size(AxisKind::kRow);
   s.columns = group.Size(AxisKind::kColumn);
   const bool behind = group.domain.back().axis == AxisKind::kRow;
-  const bool across = s.across = behind || ReadsAcross(graph, group);
+  s.across = behind || ReadsAcross(graph, group);
   int64_t whole = NextPowerOf2(s.columns);
   const bool scans = HasScans(graph, group), selects = HasSelections(graph, group),
              held = selects || (scans && s.columns <= LongestHeldScan(group.domain, HasSorts(graph, group))),
@@ -104,7 +104,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   if (s.windows) {
     s.row_tile = apart ? kWindowsApart : kWindows;
     s.col_tile = 1;
-  } else if (across) {
+  } else if (s.across) {
     s.row_tile =
         options.rows_per_program > 0 ? options.rows_per_program : std::min<int64_t>(NextPowerOf2(s.rows), 64);
     // Few lines leave multiprocessors without work: neighbours that fill a sector are enough then. Fewer

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -112,6 +113,21 @@ View Permute(const View& view, const std::vector<int64_t>& dims) {
     }
   }
   return result;
+}
+
+View ToTheEnd(const View& view, size_t first, size_t count) {
+  std::vector<int64_t> order(view.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + static_cast<int64_t>(first),
+              order.begin() + static_cast<int64_t>(first + count), order.end());
+  return Permute(view, order);
+}
+
+View WithoutRepeats(View view) {
+  for (size_t i = 0; i < view.sizes.size(); ++i) {
+    if (view.strides[i] == 0) view.sizes[i] = 1;
+  }
+  return view;
 }
 
 View Slice(const View& view, int64_t dim, int64_t start, int64_t length, int64_t step) {

@@ -56,6 +56,10 @@ View ContiguousView(PrimId prim, std::vector<int64_t> sizes);
 
 // Layout operations. Dimensions may be negative; REQUIRES: they and the sizes fit, as PyTorch has checked.
 View Permute(const View& view, const std::vector<int64_t>& dims);
+// `count` dimensions from `first` on behind all others.
+View ToTheEnd(const View& view, size_t first, size_t count);
+// With one element where it is the same many times.
+View WithoutRepeats(View view);
 View Slice(const View& view, int64_t dim, int64_t start, int64_t length, int64_t step);
 View Select(const View& view, int64_t dim, int64_t index);
 View Unsqueeze(const View& view, int64_t dim);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <vector>
 
 #include "teach/expression.h"
 
@@ -103,22 +102,6 @@ double StepBetween(const Graph& graph, const Group& group, const View& view, int
   return step;
 }
 
-// Whether a value of the group's elements is made of a reduction of the group, as deviations from a mean are.
-bool NeedsReduction(const Graph& graph, const Group& group, PrimId id) {
-  std::vector<PrimId> left = {id};
-  std::set<PrimId> seen;
-  while (!left.empty()) {
-    const PrimId next = left.back();
-    left.pop_back();
-    if (next < 0 || !seen.insert(next).second) continue;
-    const bool member = group.per_row.contains(next);
-    if (member && graph[next].kind == PrimKind::kReduce) return true;
-    if (!member && !graph[next].inlined) continue;
-    for (const View& operand : graph[next].operands) left.push_back(operand.prim);
-  }
-  return false;
-}
-
 }  // namespace
 
 int64_t StepOfWindows(const Graph& graph, const Group& group) {
@@ -163,15 +146,21 @@ std::string_view LoopOverWindow(int64_t elements) {
 
 bool AreSimpleWindows(const Graph& graph, const Group& group) {
   if (group.domain.size() != 2 || !AreWindows(graph, group)) return false;
-  return std::ranges::all_of(group.members, [&](PrimId id) {
+  std::set<PrimId> behind;  // of a reduction, as deviations from a mean are
+  for (const PrimId id : group.members) {
     const Prim& prim = graph[id];
-    if (prim.kind != PrimKind::kReduce) return true;
-    const PrimId of = prim.operands[0].prim;
-    const auto member = group.per_row.find(of);
-    return prim.reduce != ReduceOp::kArgMax && prim.reduce != ReduceOp::kArgMin &&
-           IsFloating(prim.compute[0]) && (member == group.per_row.end() || !member->second) &&
-           !NeedsReduction(graph, group, of);
-  });
+    const bool waits =
+        std::ranges::any_of(Reads(graph, prim), [&](const View& view) { return behind.contains(view.prim); });
+    const bool reduces = prim.kind == PrimKind::kReduce;
+    if (reduces) {
+      const auto of = group.per_row.find(prim.operands[0].prim);
+      if (waits || prim.reduce == ReduceOp::kArgMax || prim.reduce == ReduceOp::kArgMin ||
+          !IsFloating(prim.compute[0]) || (of != group.per_row.end() && of->second))
+        return false;
+    }
+    if (reduces || waits) behind.insert(id);
+  }
+  return true;
 }
 
 }  // namespace tritogen::teach

@@ -18,7 +18,7 @@ LINES = {
     "both_orders": ("(2,70,70),(2,70)", "(torch.einsum('bij,bj->bi', x, y), torch.einsum('bij,bi->bj', x, y))"),
     "transposed_cross_entropy": ("(600,300)", "F.cross_entropy(x, x.argmin(1)) + F.cross_entropy(x.t(), x.argmin(0))"),
     "scans_across": ("(2,600,3)", "(x.cumsum(1), x.flip(1).cumsum(1).flip(1), x.cummax(1), (x > 0).cumsum(1), x.softmax(1).cumsum(1).amax(1))"),
-    "sorts_across": ("(2,70,3)", "(x.sort(1).values.cumsum(1), x.argsort(1))"),
+    "sorts_across": ("(2,300,3)", "(x.sort(1).values.cumsum(1), x.argsort(1))"),
     "residual_of_a_product": ("(70,40),(40,90),(90,70)", "(z + (x @ y).t(), torch.relu(z * 2 + (x @ y).t()).sum(1))"),
     "residual_channels_last": ("(2,20,6,7),(20,20)", "x + torch.sigmoid(F.linear(x.permute(0, 2, 3, 1), y)).permute(0, 3, 1, 2)"),
     "normalised_product": ("(70,40),(40,90)", "(F.normalize(x @ y, dim=1), F.normalize(F.normalize(x @ y * 0.5, dim=1).flatten(), dim=0))"),

@@ -39,8 +39,7 @@ def test_sorting(name):
     assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=4)
 
 
-# A line of one program whose keys of 64 bits are sorted by 32. Others: tests/e2e (Triton's interpreter reduces several
-# tensors one element at a time).
+# A line of one program whose keys of 64 bits are sorted by 32. Longer ones: tests/e2e.
 COARSE = ("(1,1024)", f"torch.sort({ODD}, descending=True, stable=True)[1]")
 # The functions of its answer beside tl.sort.
 TWINS = """

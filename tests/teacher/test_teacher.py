@@ -64,7 +64,7 @@ LONG = {
     "extrema_of_nan": ("(3,70)", "((x * 1e-9).log().argmax(1), (x / 0 * 0).max(0).indices, (x - x / 0).min(1).indices)"),
     "multiples_divided": ("(33,65)", "(((x * 20).round() * 0.2) % 0.2, torch.div((x * 20).round() * 0.2, 0.2, rounding_mode='floor'), torch.div(x / 0, 2, rounding_mode='floor').isnan())"),
     "extrema_that_are_nan": ("(3,70)", "(x.log().amax(1), x.log().amin(0), (x + 1).log().max(1).values, (x + 3).log().max(), torch.linalg.vector_norm((x + 1).log(), float('inf'), 1))"),
-    "extrema_of_long_lines_that_are_nan": ("(2,33000)", "((x + 4).log().amax(1), (x + 9).log().amin(1), (x[:, :3000] + 3.5).log().amax(0))", 2),
+    "extrema_of_long_lines_that_are_nan": ("(2,70000)", "((x + 4).log().amax(1), (x + 9).log().amin(1), (x[:, :3000] + 3.5).log().amax(0))"),
     "pools_that_are_nan": ("(2,3,31)", "(F.max_pool1d((x + 1).log(), 4, 3, 2, 2), F.adaptive_max_pool1d((x + 1).log(), 5), F.max_pool1d((x + 1).log(), 4, padding=2).isnan())"),
     "places_in_pieces": ("(2,16384)", "(x.argmin(1), x.max(1))"),
     "places_across": ("(2,8192,3)", "(x.argmax(1), x.min(1).indices, (x > 9).any(1))"),
@@ -169,8 +169,8 @@ def test_all_in_triton(name):
 
 @pytest.mark.parametrize("name", list(LONG))
 def test_long_rows(name):
-    shapes, body, *count = LONG[name]  # answers, where all of them would take long
-    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=(count or [16])[0])
+    shapes, body = LONG[name]
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True)
 
 
 def test_a_product_of_sums_of_sums():
@@ -186,7 +186,9 @@ def test_a_product_of_bfloat16_parts():
 # Odd sizes: copies along the sum, filled up with zeros.
 FILLED_UP = {
     "turned": ("(879,301),(259,879)", "torch.relu(x.t() @ y.t())"),
-    "batches": ("(2,1,301,217),(2,217,259)", "x @ y"),
+    "one_matrix_for_all": ("(2,150,879),(879,259)", "x @ y"),
+    "batches": ("(2,301,431),(2,431,259)", "x @ y"),
+    "batches_of_both": ("(2,1,301,217),(2,217,259)", "x @ y"),
 }
 
 

@@ -18,5 +18,4 @@ PRODUCTS = {
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_triangles(name):
     shapes, body = PRODUCTS[name]
-    count = 1 if name == "large" else 3  # of parts, which take the interpreter a while
-    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=count)
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=3)
