@@ -13,7 +13,8 @@ namespace tritogen::teach {
 struct KernelOptions {
   int64_t flat_block = 1024;
   bool flat_rows = false;                      // pointwise kernels over rows × columns of the last dimension
-  bool masks = false;                          // at the ends of blocks and rows, needed or not
+  // For who learns from it: masks at the ends of blocks and rows, needed or not, and sorts by the language.
+  bool simple = false;
   int64_t rows_per_program = 0;                // 0: by the row's length
   bool row_loop = false;                       // walk along every row instead of holding it
   int64_t row_block = 0;                       // columns at a time when walking; 0: by the row's length

@@ -36,7 +36,7 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
   const bool persistent = options.persistent && n > block;
   Lines head, body(persistent ? 2 : 1);
   const std::string count = CountText(FactorsOf(group.domain, AxisKind::kFlat));
-  const bool masked = options.masks || n % block != 0;
+  const bool masked = options.simple || n % block != 0;
   if (persistent) {
     head.Add("# Each program takes every num_programs-th block of BLOCK neighbouring elements.");
     head.Add("for tile in range(tl.program_id(0), tl.cdiv(N, BLOCK), tl.num_programs(0)):");

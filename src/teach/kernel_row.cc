@@ -20,11 +20,12 @@ namespace {
 class RowWriter {
  public:
   RowWriter(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
-            const RowTiles& shape, bool persistent)
+            const RowTiles& shape, bool persistent, bool simple)
       : graph_(graph),
         group_(group),
         s_(shape),
         persistent_(persistent),
+        simple_(simple),
         code_(graph, group, buffers),
         main_(persistent ? 2 : 1) {}
 
@@ -168,6 +169,7 @@ class RowWriter {
 
   // Every partial result along the columns. Elements past the end of the row are neutral, wherever they come.
   std::string Scanned(const Prim& prim, const std::string& tile) const {
+    if (prim.reduce == ReduceOp::kSort && simple_) return fmt::format("tl.sort({})", tile);
     if (prim.reduce == ReduceOp::kSort)
       return SortedText(tile, prim.held, {s_.row_tile, s_.col_tile, s_.num_warps, s_.across});
     const int axis = s_.several_rows ? 1 : 0;
@@ -330,7 +332,7 @@ class RowWriter {
   const Graph& graph_;
   const Group& group_;
   RowTiles s_;
-  const bool persistent_;
+  const bool persistent_, simple_;
   TileCode code_;
   Lines head_, main_;
   std::map<PrimId, int> rounds_;
@@ -351,7 +353,7 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
                           const KernelOptions& options, const std::string& name) {
   const RowTiles s = ChooseRowTiles(graph, group, options);
   const bool persistent = options.persistent && s.rows > s.row_tile;
-  RowWriter writer(graph, group, buffers, s, persistent);
+  RowWriter writer(graph, group, buffers, s, persistent, options.simple);
   writer.Write();
   KernelCode kernel;
   kernel.name = name;

@@ -131,7 +131,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
   s.loop = s.col_tile < whole;
   s.several_rows = s.row_tile > 1;
-  s.row_mask = s.rows % s.row_tile != 0 || (options.masks && s.several_rows);
+  s.row_mask = s.rows % s.row_tile != 0 || (options.simple && s.several_rows);
   s.col_mask = s.columns % s.col_tile != 0;
   s.num_warps = apart && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
                                                      : WarpsFor(s.row_tile * s.col_tile, options);

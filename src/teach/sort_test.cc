@@ -47,6 +47,21 @@ TEST(Sort, NumbersArePackedWhereTheyAreAskedForAndInTheirSize) {
   }
 }
 
+TEST(Sort, AnswersToLearnFromSortByTheLanguage) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {16, 40});
+  const Program program = m.Finish(m.Op("aten::sort", {Ref(x), Arg{int64_t{1}}}, {16, 40}));
+  Request request;
+  request.program = &program;
+  request.is_function = request.strict = request.simple = true;
+  const auto answers = Teach(request);
+  ASSERT_FALSE(answers.empty());
+  for (const Answer& answer : answers) {
+    EXPECT_TRUE(Says(answer.source, " = tl.sort(")) << answer.source;
+    EXPECT_FALSE(Says(answer.source, "network")) << answer.source;
+  }
+}
+
 // Places in order are counted from a thread's own registers on, and long lines of 64 bits are sorted by 32.
 TEST(Sort, NetworksFitTheirTiles) {
   const auto text = [](int64_t rows, int64_t columns, int warps, bool across, Dtype dtype = Dtype::kInt32) {

@@ -217,8 +217,9 @@ std::vector<Answer> AnswersTo(const Request& request) {
   for (Strategy& strategy : Strategies(varied->graph, varied->groups, request, large, !attention.empty())) {
     if (static_cast<int>(answers.size()) == request.count) break;
     if (strategy.attention && !strategy.lower.apart) strategy.lower.attention = attention;
-    // Whether a mask can be left out is long division, which who learns from answers cannot do in their head.
-    strategy.kernel.masks = request.simple;
+    // Whether a mask can be left out is long division, which who learns from answers cannot do in their head;
+    // and a network's functions are longer than all that they have to say of a sort.
+    strategy.kernel.simple = request.simple;
     const bool as_first = strategy.lower == fused && strategy.turns;
     auto prepared = as_first ? first : Prepare(*request.program, strategy.lower, strategy.turns);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;

@@ -19,7 +19,7 @@ struct Request {
   bool strict = false;                                  // only candidates whose work is all in Triton
   Fp32Precision fp32_precision = Fp32Precision::kIeee;  // of products in float32
   // For who learns to write answers: after the first two, strategies vary a kernel for each operation; blocks
-  // have masks at their ends, needed or not.
+  // have masks at their ends, needed or not; lines are sorted by tl.sort.
   bool simple = false;
   bool lines = false;  // plans go through the program line by line first
   int count = 8;       // at most so many
