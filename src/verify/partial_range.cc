@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -20,12 +21,16 @@ Exponents RangeOf(Dtype dtype) {
   return dtype == Dtype::kFloat64 ? Exponents{-1022, 1024} : Exponents{-126, 128};
 }
 
-enum class Kind { kNone, kProduct, kPrefixes, kSquares };
+enum class Kind { kNone, kProduct, kPrefixes, kSquares, kTerms };
+
+// Of a sum so much is lost where rounding its largest term may change it by that.
+constexpr double kShareLost = 1.0 / 64;
 
 Kind KindOf(const AtenStep& step) {
   const std::string_view op = WithoutOverload(step.op);
   if (op == "aten::prod") return Kind::kProduct;
   if (op == "aten::cumprod") return Kind::kPrefixes;
+  if (op == "aten::sum" || op == "aten::mean") return Kind::kTerms;
   return IsVariance(step) ? Kind::kSquares : Kind::kNone;
 }
 
@@ -78,13 +83,26 @@ bool SquaresLeave(const at::Tensor& x, const std::vector<int64_t>& dims, Exponen
   return sum.isfinite().logical_and(sum.log2() > range.most).any().item<bool>();
 }
 
+// Terms that were made of products cancel each other if these were made one after the other; products of
+// parts are as exact, and what remains of the sum is how they were rounded.
+bool TermsCancel(const at::Tensor& x, const std::vector<int64_t>& dims, double unit) {
+  std::vector<int64_t> over = dims;
+  for (int64_t d = 0; d < x.dim() && dims.empty(); ++d) over.push_back(d);
+  const at::Tensor largest = x.abs().amax(over), sum = x.sum(over).abs();
+  const at::Tensor lost = (largest * unit > sum * kShareLost).logical_and(largest.isfinite());
+  return lost.any().item<bool>();
+}
+
 }  // namespace
 
 std::vector<Probe> RangeProbes(const Plan& plan) {
   std::vector<Probe> probes;
+  bool behind_products = false;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
-    if (aten == nullptr || KindOf(*aten) == Kind::kNone || aten->args.empty()) continue;
+    const Kind kind = aten == nullptr || aten->args.empty() ? Kind::kNone : KindOf(*aten);
+    if (kind == Kind::kNone || (kind == Kind::kTerms && !behind_products)) continue;
+    behind_products |= kind == Kind::kPrefixes;
     const auto* self = std::get_if<TensorRef>(&aten->args[0].v);
     if (self == nullptr || !IsFloating(plan.tensors[self->id].dtype)) continue;
     probes.push_back({aten, self->id, {}, {}});
@@ -95,7 +113,8 @@ std::vector<Probe> RangeProbes(const Plan& plan) {
 bool OrderLeavesRange(const Plan& plan, const Probe& probe) {
   const at::Tensor& x = probe.seen;
   if (!x.defined() || x.numel() == 0 || x.dim() == 0) return false;
-  const Exponents range = RangeOf(plan.tensors[probe.step->outs.at(0)].dtype);
+  const Dtype dtype = plan.tensors[probe.step->outs.at(0)].dtype;
+  const Exponents range = RangeOf(dtype);
   const std::vector<int64_t> dims = Dims(*probe.step);
   switch (KindOf(*probe.step)) {
     case Kind::kProduct:
@@ -104,6 +123,8 @@ bool OrderLeavesRange(const Plan& plan, const Probe& probe) {
       return !dims.empty() && PrefixesLeave(x, dims[0], range);
     case Kind::kSquares:
       return SquaresLeave(x, dims, range);
+    case Kind::kTerms:
+      return TermsCancel(x, dims, std::ldexp(1, dtype == Dtype::kFloat64 ? -53 : -24));
     case Kind::kNone:
       break;
   }

@@ -52,6 +52,27 @@ TEST(PartialRange, OfProductsSoFar) {
   EXPECT_FALSE(Leaves("aten::cumprod", Line({-10, -25, -25, -20}), {along})) << "nothing comes back";
 }
 
+TEST(PartialRange, OfSumsOfRunningProducts) {
+  const auto cancel = [](const std::vector<std::string>& ops, const at::Tensor& terms) {
+    Plan plan;
+    plan.tensors.resize(2);
+    plan.tensors[0].dtype = plan.tensors[1].dtype = Dtype::kFloat32;
+    for (const std::string& op : ops)
+      plan.run.emplace_back(AtenStep{op, {Value{TensorRef{0}}, Value{int64_t{0}}}, {}, {1}, 1});
+    std::vector<Probe> probes = RangeProbes(plan);
+    if (probes.size() < ops.size()) return false;
+    probes.back().seen = terms;
+    return OrderLeavesRange(plan, probes.back());
+  };
+  const at::Tensor nothing_left = at::tensor({-1e12, 1e12, 1.0}, at::kDouble),
+                   most_left = at::tensor({-1e3, 1e3, 1.0}, at::kDouble);
+  EXPECT_TRUE(cancel({"aten::cumprod", "aten::sum.dim_IntList"}, nothing_left));
+  EXPECT_TRUE(cancel({"aten::cumprod", "aten::mean.dim"}, nothing_left));
+  EXPECT_FALSE(cancel({"aten::cumprod", "aten::sum.dim_IntList"}, most_left));
+  EXPECT_FALSE(cancel({"aten::cumprod", "aten::sum.dim_IntList"}, at::zeros({3}, at::kDouble)));
+  EXPECT_FALSE(cancel({"aten::sum.dim_IntList"}, nothing_left)) << "terms that every program has";
+}
+
 TEST(PartialRange, OfSquares) {
   EXPECT_FALSE(Leaves("aten::var.correction", Line({18, 0})));
   EXPECT_TRUE(Leaves("aten::var.correction", Line({20, 0})));

@@ -68,7 +68,7 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   } else if (RoundingDecides(*trial)) {
     *reason = "the answer depends on how half precision rounds";
   } else if (trial->distribution != Distribution::kGenerated && runs_.LeftRange()) {
-    *reason = "products or squares leave the range of their dtype in some orders";
+    *reason = "products, squares or sums hang on the order in which they are made";
   } else {
     return true;
   }
