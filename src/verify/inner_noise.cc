@@ -26,6 +26,11 @@ bool IsStatistic(const AtenStep& step) {
   return IsVariance(step) || std::ranges::count(kNorms, WithoutOverload(step.op)) > 0;
 }
 
+bool IsSum(const AtenStep& step) {
+  const std::string_view base = WithoutOverload(step.op);
+  return base == "aten::sum" || base == "aten::mean";
+}
+
 // Memory whose values the trials and the settings of weights move.
 std::set<StorageId> MovedAnyway(const Plan& plan) {
   std::set<StorageId> storages;
@@ -36,12 +41,12 @@ std::set<StorageId> MovedAnyway(const Plan& plan) {
 
 }  // namespace
 
-std::vector<Probe> InnerProbes(const Plan& plan) {
+std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   const std::set<StorageId> moved = MovedAnyway(plan);
   std::vector<Probe> probes;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
-    if (aten == nullptr || (!IsStatistic(*aten) && !IsAttention(*aten))) continue;
+    if (aten == nullptr || (!IsStatistic(*aten) && !IsAttention(*aten) && !(sums && IsSum(*aten)))) continue;
     const size_t at = IsAttention(*aten) ? kKey : 0;
     const auto* tensor = at < aten->args.size() ? std::get_if<TensorRef>(&aten->args[at].v) : nullptr;
     if (tensor == nullptr || plan.tensors[tensor->id].dtype != Dtype::kFloat32) continue;

@@ -12,7 +12,8 @@ namespace tritogen {
 
 // At what norms and variances of forward are given, but for inputs and state, whose elements move anyway (not
 // by themselves where expand shows one often); and at the keys of attention. Of float32 alone.
-std::vector<Probe> InnerProbes(const Plan& plan);
+// `sums`: at the terms of sums and means, too.
+std::vector<Probe> InnerProbes(const Plan& plan, bool sums = false);
 
 // Moves each by at most half a unit in its last place, keys all numbers of one alike: so do all scores that
 // it takes part in. `probes`: with what they saw in a run. `rounded_only`: nothing that float32 holds, where

@@ -207,7 +207,7 @@ MovedRuns::MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOpti
     : task_(task),
       deadline_(deadline),
       options_(options),
-      inner_(options.inside ? InnerProbes(task.plan) : std::vector<Probe>()),
+      inner_(options.inside ? InnerProbes(task.plan, options.sums) : std::vector<Probe>()),
       eager_(task.plan, Probing(ReferenceOptionsFor(task.options, deadline), &inner_)) {}
 
 std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
@@ -239,6 +239,45 @@ std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs
       SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &exact);
   if (failure) return failure;
   return exact.Run(MovedInputs(task_, inputs, seed, exact_inputs, stream, options_.times), seed, outputs);
+}
+
+MovedRuns::Nearby MovedRuns::Rounded(size_t stream, const TensorList& inputs, uint64_t seed,
+                                     bool exact_inputs) const {
+  const auto state = eager_.State();
+  Nearby given{MovedInputs(task_, inputs, seed, exact_inputs, stream, options_.times),
+               MovedWeights(task_, state, stream, options_.times)};
+  for (auto& [name, tensor] : given.weights) tensor = tensor.to(state.at(name).scalar_type());
+  for (size_t i = 0; i < inputs.size(); ++i) given.inputs[i] = given.inputs[i].to(inputs[i].scalar_type());
+  KeepInOrder(task_.searched, inputs, &given.inputs);
+  KeepProbabilities(task_.probabilities, &given.inputs);
+  return given;
+}
+
+std::optional<ReplayFailure> MovedRuns::RunOn(const Nearby& given, uint64_t seed, bool in_float64,
+                                              TensorList* outputs) const {
+  ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
+  options.in_float64 = in_float64;
+  Replayer replayer(task_.plan, options);
+  const auto as_run = [&](const at::Tensor& tensor) {
+    return in_float64 ? ToDouble({tensor})[0] : tensor.clone();
+  };
+  TensorList inputs;
+  Bindings weights;
+  for (const at::Tensor& input : given.inputs) inputs.push_back(as_run(input));
+  for (const auto& [name, tensor] : given.weights) weights[name] = as_run(tensor);
+  if (auto failure = SetUp(task_, task_.plan, weights, &replayer)) return failure;
+  return replayer.Run(inputs, seed, outputs);
+}
+
+std::optional<ReplayFailure> MovedRuns::RunErrors(int number, const TensorList& inputs, uint64_t seed,
+                                                  bool exact_inputs, TensorList* errors) {
+  const Nearby given = Rounded(kWobbles + static_cast<size_t>(number), inputs, seed, exact_inputs);
+  TensorList exact;
+  if (auto failure = RunOn(given, seed, /*in_float64=*/false, errors)) return failure;
+  if (auto failure = RunOn(given, seed, /*in_float64=*/true, &exact)) return failure;
+  for (size_t i = 0; i < exact.size(); ++i)
+    (*errors)[i] = (*errors)[i].to(at::kDouble) - exact[i].to(at::kDouble);
+  return std::nullopt;
 }
 
 }  // namespace tritogen

@@ -61,6 +61,7 @@ struct MovedOptions {
   double times = 1;  // so far are inputs and weights moved, in halves of their last places
   std::vector<Probe>* probes = nullptr;  // ReplayOptions::probes
   bool inside = false;  // what honest programs round inside moves, too (verify/inner_noise.h); without probes
+  bool sums = false;    // so do terms of sums
 };
 
 // More runs in fp64 with inputs and weights moved, numbered, unlike those of ReferenceRuns.
@@ -71,8 +72,19 @@ class MovedRuns {
   // Outputs of the plan, under a TF32 contract with factors cut. `exact_inputs` as above.
   std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed, bool exact_inputs,
                                    TensorList* outputs);
+  // What the eager program is off by at inputs and weights that are moved, in fp64.
+  std::optional<ReplayFailure> RunErrors(int number, const TensorList& inputs, uint64_t seed,
+                                         bool exact_inputs, TensorList* errors);
 
  private:
+  // Inputs and weights as a run number has them, in their declared types.
+  struct Nearby {
+    TensorList inputs;
+    Bindings weights;
+  };
+  Nearby Rounded(size_t stream, const TensorList& inputs, uint64_t seed, bool exact_inputs) const;
+  std::optional<ReplayFailure> RunOn(const Nearby& given, uint64_t seed, bool in_float64,
+                                     TensorList* outputs) const;
   // Moves what is inside, where inputs move.
   std::optional<ReplayFailure> MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
                                          bool exact_inputs);

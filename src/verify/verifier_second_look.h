@@ -33,6 +33,8 @@ class SecondLook {
   bool Make(const Trial& trial);
   // Counts the noise of more runs for these outputs.
   bool Widen(const Trial& trial, const Deadline& deadline, const std::vector<size_t>& outputs_of);
+  // And what the eager program is off by near these inputs, as far as it runs there.
+  void WidenByEager(const Trial& trial, const Deadline& deadline, const std::vector<size_t>& outputs_of);
 
   const Task::Impl& task_;
   const std::shared_ptr<const Bindings> bindings_;

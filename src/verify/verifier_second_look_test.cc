@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "plan/parse.h"
 #include "verify/verifier_runs.h"
@@ -17,8 +19,8 @@ namespace {
 // large as the noise of its terms.
 class SecondLooks : public testing::Test {
  protected:
-  SecondLooks() {
-    std::ifstream file(TRITOGEN_SOURCE_DIR "/tests/golden/verdicts/sum.msgpack", std::ios::binary);
+  explicit SecondLooks(const std::string& name = "sum") {
+    std::ifstream file(TRITOGEN_SOURCE_DIR "/tests/golden/verdicts/" + name + ".msgpack", std::ios::binary);
     const std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(file), {});
     const nlohmann::json golden = nlohmann::json::from_msgpack(bytes);
     const VerifyOptions options{.seed = 7};
@@ -33,7 +35,7 @@ class SecondLooks : public testing::Test {
     at::manual_seed(5);
     at::Tensor x = trial_->inputs[0];
     x.normal_();
-    x[0] = 1e-5 - x.narrow(0, 1, x.size(0) - 1).sum();
+    x.flatten()[0] += 1e-5 - x.sum();
     exact_ = x.to(at::kDouble).sum();
     noise_ = 3e-8 * x.to(at::kDouble).norm().item<double>();  // half a unit in the last place of each term
   }
@@ -75,6 +77,33 @@ TEST_F(SecondLooks, ExcuseWhatTheReferencesNoiseExplains) {
   EXPECT_LT(OverBudget(noise_), kLuck);
   EXPECT_TRUE(IsRight(noise_));
   EXPECT_TRUE(IsRight(-noise_));
+}
+
+// A task that adds 700.3 to numbers and takes it off again, and then their mean, which is next to nothing.
+// What is lost so shows in no run in fp64.
+class SecondLooksAtDifferences : public SecondLooks {
+ protected:
+  SecondLooksAtDifferences() : SecondLooks("shifted_mean") {
+    at::Tensor x = trial_->inputs[0];
+    x -= x.mean();
+    exact_ = x.to(at::kDouble).mean();
+    noise_ = std::ldexp(1, -14) / std::sqrt(12.0 * static_cast<double>(x.numel()));
+  }
+};
+
+TEST_F(SecondLooksAtDifferences, ExcuseWhatTheEagerProgramLosesNearby) {
+  Expect(noise_ / 200);  // right by luck
+  EXPECT_GT(OverBudget(noise_), 5);
+  EXPECT_LT(OverBudget(noise_), kLuck);
+  EXPECT_TRUE(IsRight(noise_));
+  EXPECT_TRUE(IsRight(-noise_));
+}
+
+TEST_F(SecondLooksAtDifferences, ExcuseNothingElse) {
+  Expect(noise_ * 3);
+  EXPECT_GT(OverBudget(200 * noise_), 4);
+  EXPECT_LT(OverBudget(200 * noise_), kLuck);
+  EXPECT_FALSE(IsRight(200 * noise_));
 }
 
 TEST_F(SecondLooks, ExcuseNothingElse) {

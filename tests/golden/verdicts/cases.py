@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cases_edges import CASES as EDGE_CASES
 from cases_order import CASES as ORDER_CASES
+from cases_within import CASES as WITHIN_CASES
 from templates import Candidate, forward, model, torch_only
 
 ROW_KERNELS = '''
@@ -379,4 +380,5 @@ CASES: dict[str, tuple] = {
     **index_cases(),
     **EDGE_CASES,
     **ORDER_CASES,
+    **WITHIN_CASES,
 }
