@@ -23,6 +23,11 @@ constexpr std::string_view kFlat[] = {"aten::relu",      "aten::relu6",       "a
                                       "aten::hardtanh",  "aten::hardsigmoid", "aten::hardswish",
                                       "aten::threshold", "aten::maximum",     "aten::minimum"};
 
+// Results: what stands at the places, and places, or these alone.
+constexpr std::string_view kPicks[] = {
+    "aten::topk",          "aten::sort",    "aten::argsort", "aten::kthvalue", "aten::median.dim",
+    "aten::nanmedian.dim", "aten::max.dim", "aten::min.dim", "aten::argmax",   "aten::argmin"};
+
 TensorId FloatingArgument(const Plan& plan, const AtenStep& step) {
   const auto* tensor = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
   return tensor != nullptr && IsFloating(plan.tensors[tensor->id].dtype) ? tensor->id : kNoTensor;
@@ -67,7 +72,47 @@ std::vector<const AtenStep*> LocalCalls(const Plan& plan, TensorId output) {
   return calls;
 }
 
+// Its places are among what is wanted.
+bool Picks(const Plan& plan, const AtenStep& step, const Storages& wanted) {
+  const std::string_view base = WithoutOverload(step.op);
+  if (!(OneOf(step.op, kPicks) || OneOf(base, kPicks)) || FloatingArgument(plan, step) == kNoTensor)
+    return false;
+  return std::ranges::any_of(step.outs, [&](TensorId id) {
+    return id != kNoTensor && !IsFloating(plan.tensors[id].dtype) &&
+           wanted.contains(plan.tensors[id].storage);
+  });
+}
+
+// Calls that the output hangs on, in order, and which of them pick.
+std::vector<std::pair<const AtenStep*, bool>> CallsBefore(const Plan& plan, TensorId output) {
+  std::vector<std::pair<const AtenStep*, bool>> calls;
+  Storages wanted = {plan.tensors[output].storage};
+  for (size_t i = plan.run.size(); i-- > 0;) {
+    const auto* step = std::get_if<AtenStep>(&plan.run[i]);
+    if (step == nullptr || !Meet(StoragesMade(plan, *step), wanted)) continue;
+    calls.emplace_back(step, Picks(plan, *step, wanted));
+    wanted.merge(StoragesRead(plan, *step));
+  }
+  std::reverse(calls.begin(), calls.end());
+  return calls;
+}
+
 }  // namespace
+
+std::vector<Edge> JumpsWithin(const Plan& plan, TensorId output) {
+  const std::vector<Edge> before = EdgesBefore(plan, output);
+  std::vector<Edge> edges;
+  Storages behind;
+  for (const auto& [step, picks] : CallsBefore(plan, output)) {
+    std::optional<EdgeKind> kind = picks ? EdgeKind::kPick : KindOfEdge(plan, *step);
+    if (kind == EdgeKind::kFlat) kind.reset();
+    const bool jumped = Meet(StoragesRead(plan, *step), behind);
+    const bool known = std::ranges::any_of(before, [&](const Edge& e) { return e.step == step; });
+    if (kind && !jumped && !known) edges.push_back({step, FloatingArgument(plan, *step), *kind});
+    if (kind || jumped) behind.merge(StoragesMade(plan, *step));
+  }
+  return edges;
+}
 
 std::vector<Edge> EdgesBefore(const Plan& plan, TensorId output) {
   std::vector<Edge> edges;

@@ -13,6 +13,7 @@ enum class EdgeKind {
   kFlat,    // a flat part
   kStep,    // jumps at one value: a comparison, a sign
   kStairs,  // jumps everywhere: rounding, a cast to integers
+  kPick,    // says which elements are taken: topk, argmin
 };
 
 struct Edge {
@@ -26,5 +27,10 @@ struct Edge {
 // The first ones on the way to the output through elementwise calls, layout and pooling; a flat part behind
 // another edge does not count. Behind sums and products of matrices nothing does: they average.
 std::vector<Edge> EdgesBefore(const Plan& plan, TensorId output);
+
+// The first jumps on all other ways to the output, through sums, products and places of elements, and what
+// picks elements by their size where these places are asked for. One place that is decided otherwise is a
+// whole step there, too, which others may hide, but need not.
+std::vector<Edge> JumpsWithin(const Plan& plan, TensorId output);
 
 }  // namespace tritogen

@@ -20,6 +20,13 @@ std::vector<std::string> Names(const Plan& plan, size_t output) {
 
 using Strings = std::vector<std::string>;
 
+Strings Within(const Plan& plan, size_t output) {
+  Strings names;
+  for (const Edge& edge : JumpsWithin(plan, std::get<TensorRef>(plan.outputs[output].v).id))
+    names.push_back(edge.step->op);
+  return names;
+}
+
 TEST(Edges, AreTheFirstJumpsOnTheWay) {
   Sketch sketch;
   const int x = sketch.Input("float32", {8, 4}, {4, 1});
@@ -34,6 +41,39 @@ TEST(Edges, AreTheFirstJumpsOnTheWay) {
   const Plan plan = sketch.Build();
   EXPECT_EQ(Names(plan, 0), Strings{"aten::round jumps"}) << "what is clamped and cast has jumped before";
   EXPECT_EQ(Names(plan, 1), Strings{}) << "nothing behind the output counts";
+}
+
+TEST(Edges, AreWithinWhereASumComesBehindThem) {
+  Sketch sketch;
+  const int x = sketch.Input("float32", {8, 4}, {4, 1});
+  const int y = sketch.Tensor("float32", {8, 4}, {4, 1}), z = sketch.Tensor("float32", {8}, {1});
+  const int m = sketch.Tensor("float32", {8}, {1}), q = sketch.Tensor("int8", {8}, {1});
+  sketch.Step("run", "aten::round", {T(x)}, {y});
+  sketch.Step("run", "aten::sum.dim_IntList", {T(y), json::array({1})}, {z});
+  sketch.Step("run", "aten::relu", {T(z)}, {m});
+  sketch.Step("run", "aten::_to_copy", {T(m)}, {q}, kInt8);
+  sketch.Output(y);
+  sketch.Output(m);
+  sketch.Output(q);
+  const Plan plan = sketch.Build();
+  EXPECT_EQ(Within(plan, 0), Strings{}) << "it is at the edge";
+  EXPECT_EQ(Within(plan, 1), Strings{"aten::round"}) << "what is flat does not jump";
+  EXPECT_EQ(Within(plan, 2), Strings{"aten::round"}) << "the first one on the way";
+}
+
+TEST(Edges, AreWithinWhereElementsArePicked) {
+  Sketch sketch;
+  const int x = sketch.Input("float32", {8, 4}, {4, 1});
+  const int values = sketch.Tensor("float32", {8, 2}, {2, 1}),
+            places = sketch.Tensor("int64", {8, 2}, {2, 1});
+  const int taken = sketch.Tensor("float32", {8, 2}, {2, 1});
+  sketch.Step("run", "aten::topk", {T(x), 2}, {values, places});
+  sketch.Step("run", "aten::gather", {T(x), 1, T(places)}, {taken});
+  sketch.Output(values);
+  sketch.Output(taken);
+  const Plan plan = sketch.Build();
+  EXPECT_EQ(Within(plan, 0), Strings{}) << "the largest are what they are, whichever comes first";
+  EXPECT_EQ(Within(plan, 1), Strings{"aten::topk"});
 }
 
 TEST(Edges, AreWhereQuotientsAreRounded) {

@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <set>
 
+#include "verify/random.h"
 #include "verify/verifier_reference.h"
 #include "verify/verifier_second_look.h"
 
@@ -12,6 +14,9 @@ namespace {
 
 // Before a jump: what an honest program is off by is about as much as the eager one is.
 constexpr double kTimesNoise = 2;
+// Runs in which jumps within are given more in places, less in others; each has a twin the other way round,
+// so that what is undecided turns in one of them. Two elements change places in one of two pairs.
+constexpr int kTwins = 3, kTwinsOfPicks = 8;
 
 // All edges of the task as probes of one replay; `of` says which are those of an output.
 class EdgeRuns {
@@ -24,6 +29,9 @@ class EdgeRuns {
     for (const std::vector<Edge>& edges : task.edges) {
       of_.emplace_back();
       for (const Edge& edge : edges) of_.back().push_back(IndexOf(edge));
+    }
+    for (const std::vector<Edge>& edges : task.within) {
+      for (const Edge& edge : edges) within_.insert(IndexOf(edge));
     }
     options_.probes = &probes_;
   }
@@ -62,7 +70,38 @@ class EdgeRuns {
     return range;
   }
 
+  // Of all outputs with jumps within: the same runs serve all. False where the reference does not run.
+  bool Turn(std::vector<Range>* ranges) {
+    const int twins = task_.Picks() ? kTwinsOfPicks : kTwins;
+    for (int number = 0; number < 2 * twins; ++number) {
+      for (Probe& probe : probes_) probe.nudge.reset();
+      for (const size_t i : within_) {
+        const Random random(SubSeed(trial_.seed, 1000 + number / 2 * probes_.size() + i),
+                            little_[i].device());
+        const at::Tensor sign = random.Uniform(little_[i].sizes(), -1, 1).sign();
+        probes_[i].nudge = little_[i] * (number % 2 == 0 ? sign : -sign);
+      }
+      TensorList outputs;
+      if (!RunExact(*exact_, &outputs)) return false;
+      for (size_t i = 0; i < ranges->size(); ++i) {
+        if (!task_.within[i].empty()) Count(i, outputs[i], &(*ranges)[i]);
+      }
+    }
+    return true;
+  }
+
  private:
+  void Count(size_t output, const at::Tensor& turned, Range* range) const {
+    const at::Tensor& exact = trial_.outputs[output].expected.exact();
+    const at::Tensor other = turned.to(exact.scalar_type()).contiguous();
+    const auto picks = [](const Edge& e) { return e.kind == EdgeKind::kPick; };
+    const bool floating = at::isFloatingType(exact.scalar_type());
+    if (floating && !std::ranges::all_of(task_.within[output], picks)) range->turned.push_back(other);
+    if (floating && std::ranges::none_of(task_.within[output], picks)) return;
+    range->up = range->up.defined() ? at::maximum(range->up, other) : other;
+    range->down = range->down.defined() ? at::minimum(range->down, other) : other;
+  }
+
   size_t IndexOf(const Edge& edge) {
     const auto same = [&](const Probe& p) { return p.step == edge.step; };
     const auto found = std::find_if(probes_.begin(), probes_.end(), same);
@@ -112,6 +151,7 @@ class EdgeRuns {
   std::vector<Probe> probes_;
   std::vector<EdgeKind> kinds_;          // by probe
   std::vector<std::vector<size_t>> of_;  // by output: its probes
+  std::set<size_t> within_;              // probes of jumps within
   TensorList little_, unused_;
   Bindings wide_;
   std::unique_ptr<Replayer> exact_;
@@ -123,7 +163,8 @@ std::optional<std::vector<Range>> RangesAtEdges(const Task::Impl& task, const Bi
                                                 const Trial& trial, const Deadline& deadline) {
   std::vector<Range> ranges(task.edges.size());
   const auto has = [](const std::vector<Edge>& edges) { return !edges.empty(); };
-  if (std::none_of(task.edges.begin(), task.edges.end(), has)) return ranges;
+  const bool within = std::ranges::any_of(task.within, has);
+  if (!within && std::ranges::none_of(task.edges, has)) return ranges;
   EdgeRuns runs(task, trial, deadline);
   if (!runs.Measure(bindings)) return std::nullopt;
   for (size_t i = 0; i < ranges.size(); ++i) {
@@ -132,6 +173,7 @@ std::optional<std::vector<Range>> RangesAtEdges(const Task::Impl& task, const Bi
     if (!range) return std::nullopt;
     ranges[i] = std::move(*range);
   }
+  if (within && !runs.Turn(&ranges)) return std::nullopt;
   return ranges;
 }
 

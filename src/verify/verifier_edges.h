@@ -15,6 +15,9 @@ struct Range {
   // In fp64, or as declared for integers: with a little more, and with a little less. Undefined: there is no
   // edge.
   at::Tensor up, down;
+  // In fp64: with a little more in some places and less in others, at random, of what jumps within sums and
+  // products are given (JumpsWithin). Where elements are picked these are in the range.
+  std::vector<at::Tensor> turned;
 };
 
 // By output. How little that is, the noise of what the call is given says: for flat parts its error budget,

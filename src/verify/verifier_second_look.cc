@@ -16,6 +16,8 @@ namespace {
 constexpr double kShareOfBudget = 0.25;
 // Of the elements behind a jump at least so many are right in a program that is.
 constexpr double kLeastShareRight = 0.5;
+// What jumps within bring about is allowed so many times in a row, not as often as other noise.
+constexpr double kTimesTurned = 2;
 // So many halves of their last places inputs are moved for other errors of the eager program: far enough for
 // sums of some hundred to be rounded otherwise, near enough for errors to be as large.
 constexpr double kTimesApart = 256;
@@ -45,6 +47,11 @@ bool SecondLook::Make(const Trial& trial) {
   for (size_t i = 0; i < checks_.size(); ++i) {
     checks_[i].up = (*ranges)[i].up;
     checks_[i].down = (*ranges)[i].down;
+    Expectation& expected = checks_[i].expected;
+    for (const at::Tensor& turned : (*ranges)[i].turned) {
+      const at::Tensor change = (turned - expected.exact()) * (kTimesTurned / expected.multiple());
+      expected.Widen(expected.exact() + change);
+    }
     if (at::isFloatingType(checks_[i].expected.dtype()) && !task_.IgnoresMoved(i)) widened.push_back(i);
   }
   return widened.empty() || Widen(trial, deadline, widened);
@@ -89,9 +96,11 @@ bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const 
 bool DeservesSecondLook(const Task::Impl& task, const Trial& trial, size_t output,
                         const Comparison& comparison) {
   if (MayBeLuck(task, trial, output, comparison)) return true;
-  if (task.edges[output].empty() || task.index_sources[output] || !std::isfinite(comparison.error))
+  const bool jumps = task.Jumps(output) || !task.within[output].empty();
+  if ((task.edges[output].empty() && !jumps) || task.index_sources[output] ||
+      !std::isfinite(comparison.error))
     return false;
-  if (task.Jumps(output)) return comparison.allclose >= kLeastShareRight;
+  if (jumps) return comparison.allclose >= kLeastShareRight;
   // A row that is flat throughout has no noise of its own.
   const Expectation& expected = trial.outputs[output].expected;
   return comparison.error * expected.scale() < kLuck * expected.rms_budget();

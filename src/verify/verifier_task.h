@@ -138,6 +138,7 @@ struct Task::Impl {
   TensorList warmup;  // of the first call; empty when memory is spared, or the reference has no such call
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   std::vector<std::vector<Edge>> edges;                   // by output
+  std::vector<std::vector<Edge>> within;                  // by output: JumpsWithin
   bool narrow = false;                                    // some floating tensor has less than 32 bits
   bool cuts_factors = false;    // the contract is TF32, and there is something that it allows to be cut
   bool draws_random = false;    // forward draws random numbers
@@ -154,6 +155,12 @@ struct Task::Impl {
   std::string OutputName(size_t output) const;  // "output 0", "input 2 after the call"
   bool Jumps(size_t output) const {
     return std::any_of(edges[output].begin(), edges[output].end(), [](const Edge& e) { return e.jumps(); });
+  }
+  // Some elements are taken for their size, and an output hangs on which.
+  bool Picks() const {
+    return std::ranges::any_of(within, [](const std::vector<Edge>& edges) {
+      return std::ranges::any_of(edges, [](const Edge& e) { return e.kind == EdgeKind::kPick; });
+    });
   }
   bool HasFlatParts(size_t output) const {
     return std::any_of(edges[output].begin(), edges[output].end(),

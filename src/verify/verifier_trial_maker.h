@@ -47,6 +47,8 @@ class TrialMaker {
                    const F& is_such) const;
   bool Tf32Decides(const Trial& trial);
   bool RoundingDecides(const Trial& trial);
+  bool PicksOthers(const TensorList& eager, const Trial& trial) const;
+  bool AsksAboutPicks(const Trial& trial) const;
   bool MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const;
   void Fill(const ReferenceRuns::Results& results, Trial* trial);
   void MeasureNarrow(const TensorList& narrow, Trial* trial);

@@ -1,11 +1,60 @@
-"""Cases of sums whose terms cancel. Honest candidates round otherwise; the others are wrong by little."""
+"""Cases in which a few places decide within sums and products: what is rounded in front of a product, which elements are picked
+(`JumpsWithin` in `src/verify/edges.h`), and sums whose terms cancel. Honest candidates round otherwise; the others are wrong by little."""
 
 from __future__ import annotations
 
 from templates import model, torch_only
 
+ROWS = "s = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127\n"
+PRODUCT = "return q.float() @ w.t() * s"
+ROUND = "q = torch.clamp(torch.round(x / s), -128, 127)\n"
+
+
 def both(*candidates: tuple, arguments: str = "x") -> list:
     return [torch_only(name, body, *verdict, arguments=arguments) for name, body, *verdict in candidates]
+
+
+def quantized_product_case() -> tuple:
+    reference = model(ROWS + ROUND + PRODUCT, "[torch.randn(512, 256), torch.randint(-127, 128, (64, 256)).float()]", arguments="x, w")
+    inverse = "a = x.abs().amax(-1, keepdim=True).clamp(min=1e-5)\ns = a * (1 / 127)\nq = torch.clamp(torch.round(x * (127 / a)), -128, 127)\n"
+    return reference, both(
+        ("reciprocal", inverse + PRODUCT, "passed"),
+        ("truncated", ROWS + "q = torch.clamp(torch.trunc(x / s), -128, 127)\n" + PRODUCT, "wrong_values"),
+        ("one_more_in_each_row", ROWS + ROUND + "q[:, 7] += 1\n" + PRODUCT, "wrong_values"),
+        ("not_rounded", ROWS + "q = x / s\n" + PRODUCT, "wrong_values"),
+        ("scale_in_bfloat16", ROWS + ROUND + "return q.float() @ w.t() * s.bfloat16().float()", "wrong_values", "half"),
+        arguments="x, w",
+    ), []
+
+
+def count_case() -> tuple:
+    reference = model("return ((x + 7000) - 7000 > 0.6).sum(1)", "[torch.randn(512, 512)]")
+    return reference, both(
+        ("by_another_way", "return ((x * 3 + 21000) - 21000 > 1.8).sum(1)", "passed"),
+        ("in_float64", "return (x.double() > 0.6).sum(1)", "passed"),
+        ("another_bound", "return (x > 0.65).sum(1)", "wrong_values"),
+        ("one_less", "return (x > 0.6)[:, 1:].sum(1)", "wrong_values"),
+    ), []
+
+
+DIRECT = "((x[:, None] - y) ** 2).sum(-1).sqrt()"
+SQUARES = "(x.square().sum(1)[:, None] + y.square().sum(1) - 2 * (x @ y.t())).clamp_min(0).sqrt()"
+VOTES = "w = torch.exp(-d / 4)\nv = (torch.nn.functional.one_hot(l[i], 10).float() * w.unsqueeze(-1)).sum(1)\nreturn v / v.sum(1, keepdim=True)"
+
+
+def nearest_case() -> tuple:
+    pick = "d, i = {}.topk(8, 1, largest=False)\n"
+    reference = model(pick.format("torch.cdist(x, y)") + VOTES,
+                      "[torch.randn(64, 32), torch.randn(300, 32), torch.randint(0, 10, (300,))]", arguments="x, y, l")
+    seven = "d, i = d[:, :7], i[:, :7]\n"
+    return reference, both(
+        ("squares", pick.format(SQUARES) + VOTES, "passed"),
+        ("sorted", "d, i = " + SQUARES + ".sort(1)\nd, i = d[:, :8], i[:, :8]\n" + VOTES, "passed"),
+        ("seven_nearest", pick.format(SQUARES) + seven + VOTES, "wrong_values"),
+        ("farthest_of_nine", "d, i = " + SQUARES + ".topk(9, 1, largest=False)\nd, i = d[:, 1:], i[:, 1:]\n" + VOTES, "wrong_values"),
+        ("another_temperature", pick.format(SQUARES) + VOTES.replace("/ 4", "/ 4.01"), "wrong_values"),
+        arguments="x, y, l",
+    ), []
 
 
 def shifted_mean_case() -> tuple:
@@ -35,6 +84,9 @@ def telescope_case() -> tuple:
 
 
 CASES: dict[str, tuple] = {
+    "quantized_product": quantized_product_case(),
+    "count_above": count_case(),
+    "nearest_votes": nearest_case(),
     "shifted_mean": shifted_mean_case(),
     "telescope": telescope_case(),
 }
