@@ -119,6 +119,16 @@ TEST_F(SecondLooks, AreNotGivenToWhatIsFarOff) {
   EXPECT_FALSE(IsRight(noise_));
 }
 
+TEST_F(SecondLooks, AreGivenWhereFewPlacesAreFarOff) {
+  Expect(noise_);
+  Comparison comparison{.ok = false, .error = 1, .budget = 1e-6, .allclose = 0.9995};
+  EXPECT_TRUE(DeservesSecondLook(task(), *trial_, 0, comparison));
+  comparison.allclose = 0.99;
+  EXPECT_FALSE(DeservesSecondLook(task(), *trial_, 0, comparison));
+  comparison.allclose = 1;  // so are all of a program in TF32, if what it gives is small
+  EXPECT_FALSE(DeservesSecondLook(task(), *trial_, 0, comparison));
+}
+
 TEST_F(SecondLooks, AreTheSameWhoeverAsksFirst) {
   Expect(noise_ / 200);
   const std::vector<OutputCheck> first = *trial_->second_look->Checks(*trial_);

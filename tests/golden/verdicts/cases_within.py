@@ -68,6 +68,18 @@ def shifted_mean_case() -> tuple:
     ), []
 
 
+def pole_case() -> tuple:
+    """Few numbers lie so near a pole that rounding says what becomes of them."""
+    end = "return 1 / (y * y + 1e-9)"
+    reference = model("y = (x + 7.3) - 7.3 - 0.3\n" + end, "[torch.randn(512, 512)]")
+    return reference, both(
+        ("by_another_way", "y = (x + 9.3) - 9.3 - 0.3\n" + end, "passed"),
+        ("another_pole", "y = x - 0.30001\n" + end, "wrong_values"),
+        ("another_height", "y = x - 0.3\n" + end.replace("1e-9", "1.1e-9"), "wrong_values"),
+        ("without_poles", "y = x - 0.3\n" + end.replace("y * y", "torch.clamp(y * y, min=1e-7)"), "wrong_values"),
+    ), []
+
+
 def telescope_case() -> tuple:
     start = "a = 1 - torch.exp(-torch.relu(x) * (z[:, 1:] - z[:, :-1]))\nf = 1 - a\n"
     end = "w = a * torch.cat([torch.ones_like(t[:, :1]), t[:, :-1]], 1)\nreturn w.sum(1)"
@@ -88,5 +100,6 @@ CASES: dict[str, tuple] = {
     "count_above": count_case(),
     "nearest_votes": nearest_case(),
     "shifted_mean": shifted_mean_case(),
+    "pole": pole_case(),
     "telescope": telescope_case(),
 }
