@@ -231,8 +231,6 @@ std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs
                                             bool exact_inputs, TensorList* outputs) {
   const size_t stream = kWobbles + static_cast<size_t>(number);
   ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
-  if (options_.eager)
-    return RunOn(Rounded(stream, inputs, seed, exact_inputs), seed, /*in_float64=*/false, outputs);
   if (auto failure = MoveInner(inputs, seed, stream, exact_inputs)) return failure;
   options.probes = options_.inside ? &inner_ : options_.probes;
   Replayer exact(task_.plan,

@@ -62,8 +62,6 @@ struct MovedOptions {
   std::vector<Probe>* probes = nullptr;  // ReplayOptions::probes
   bool inside = false;  // what honest programs round inside moves, too (verify/inner_noise.h); without probes
   bool sums = false;    // so do terms of sums
-  // In the declared precision, what is moved being rounded to it.
-  bool eager = false;
 };
 
 // More runs in fp64 with inputs and weights moved, numbered, unlike those of ReferenceRuns.

@@ -21,9 +21,6 @@ constexpr double kLeastShareRight = 0.5;
 constexpr double kShareAlmostAll = 0.999;
 // What jumps within bring about is allowed so many times in a row, not as often as other noise.
 constexpr double kTimesTurned = 2;
-// So many halves of their last places inputs are moved for other errors of the eager program: far enough for
-// sums of some hundred to be rounded otherwise, near enough for errors to be as large.
-constexpr double kTimesApart = 256;
 
 }  // namespace
 

@@ -17,6 +17,9 @@ namespace tritogen {
 constexpr double kLuck = 32;
 // With so many, none of a million rows is likely to be as lucky as that.
 constexpr int kMoreRuns = 6;
+// So many halves of their last places inputs are moved for other errors of the eager program: far enough for
+// sums of some hundred to be rounded otherwise, near enough for errors to be as large.
+constexpr double kTimesApart = 256;
 
 // What one trial expects, with the noise of more runs. They are the same whoever asks, and when.
 class SecondLook {

@@ -135,8 +135,8 @@ bool TrialMaker::Tf32Decides(const Trial& trial) {
 // lie far apart one takes all, and which one does, where two are close, hangs on how each step rounds. Two or
 // three runs rarely show it in the rows in which the next program does, so inputs and weights are moved by
 // kTimesMoved as much as honest programs differ: that brings as many more rows to the other side, and where
-// nothing is decided the answer stays within half of its budget. Where elements are picked, the eager program
-// is asked, with inputs next to these.
+// nothing is decided the answer stays within half of its budget. Where elements are picked, it is asked
+// what the eager program is off by near these inputs.
 bool TrialMaker::RoundingDecides(const Trial& trial) {
   constexpr int kRuns = 3;
   const bool as_it_is = trial.distribution == Distribution::kGenerated;  // the program's own inputs
@@ -144,13 +144,23 @@ bool TrialMaker::RoundingDecides(const Trial& trial) {
   const bool narrow = task_.narrow && task_.lets_few_count && !task_.cuts_factors && !task_.spares_memory &&
                       !as_it_is && !exact;
   if (!narrow && !AsksAboutPicks(trial)) return false;
-  const MovedOptions options = narrow ? MovedOptions{.times = kTimesMoved} : MovedOptions{.eager = true};
-  return AnyMovedRun(trial, options, kMoreRuns, kRuns, [&](const TensorList& outputs) {
+  const auto too_far = [&](const TensorList& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (MovesTooFar(trial, i, outputs[i])) return true;
     }
     return false;
-  });
+  };
+  if (narrow) return AnyMovedRun(trial, {.times = kTimesMoved}, kMoreRuns, kRuns, too_far);
+  const Deadline deadline(task_.options.budget_seconds);
+  MovedRuns runs(task_, deadline, {.times = kTimesApart});
+  if (runs.Setup(*bindings_)) return true;
+  for (int number = kMoreRuns; number < kMoreRuns + kRuns; ++number) {
+    TensorList errors;
+    if (runs.RunErrors(number, trial.inputs, trial.run_seed, /*exact_inputs=*/false, &errors)) return true;
+    for (size_t i = 0; i < errors.size(); ++i) errors[i] += trial.outputs[i].expected.exact();
+    if (too_far(errors)) return true;
+  }
+  return false;
 }
 
 // Whether the eager program itself picks so many other elements than fp64 does that a second look, which asks
