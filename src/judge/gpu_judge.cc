@@ -27,6 +27,7 @@ constexpr int64_t kKeptBytes = int64_t{1} << 30;  // of those that were not used
 constexpr int64_t kKeptShare = 10;
 constexpr auto kWaitForJob = std::chrono::milliseconds(500);  // with a turn that nobody else wants
 constexpr double kSecondsToEnd = 1;                           // for what a job may have left running
+constexpr double kSecondsForMemory = 5;                       // of a judge that has lost its GPU to come back
 
 std::string KeyOf(const GpuJob& job) {
   return fmt::format("{} {} {} {} {} {}", job.reference_hash, job.options.seed,
@@ -228,6 +229,7 @@ void GpuJudge::JudgeSparing(GpuJob* job, Result* result) {
   references_.clear();
   EndTurn();
   TakeTurn(*job);
+  Gpu::Current()->AwaitMemory(kSecondsForMemory);
   job->options.spare_memory = result->reference_failed || Gpu::Current()->IsCrowded();
   result->verdict = Judge(job, result);
   references_.clear();

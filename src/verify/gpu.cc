@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "base/error.h"
 #include "base/shared_library.h"
@@ -160,6 +162,12 @@ bool Gpu::IsCrowded() const {
   size_t free = 0, all = 0;
   if (driver_->cuMemGetInfo(&free, &all) != CUDA_SUCCESS) return false;
   return static_cast<int64_t>(all - free) - ReservedBytes(device()) > info_.memory_bytes / kShareOfOthers;
+}
+
+void Gpu::AwaitMemory(double seconds) const {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (IsCrowded() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 
 void Gpu::TrimMemory() {

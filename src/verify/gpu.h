@@ -79,6 +79,9 @@ class Gpu {
   bool HoldsMuch() const;
   // Others hold so much of the memory that it may be their doing that a program finds too little.
   bool IsCrowded() const;
+  // Waits while others do, so many seconds at the most: who lost the GPU ends its turn before its process has
+  // ended, and much memory takes the driver a second. In a turn nobody else has much who is alive.
+  void AwaitMemory(double seconds) const;
   // Gives memory that nothing uses back to the device, when it is much or others leave little.
   void TrimMemory();
   // For who goes on in the same turn: gives back what captured graphs have used, which nothing else can use,

@@ -45,6 +45,17 @@ def test_what_was_judged_before_changes_no_verdict(judge):
         assert (verdict["verdict"], verdict["rule"]) == alone[name.partition("_")[2]], (name, verdict)
 
 
+def test_who_loses_the_gpu_takes_no_memory_from_the_next(judge):
+    task = LARGE.replace("65536", "131072")  # 8 GiB
+    wide = RIGHT.replace("tl.program_id(0)", "tl.program_id(0).to(tl.int64)")
+    lost = wide.replace("tl.store(out_ptr + i", "tl.store(out_ptr + (i + (1 << 40))")
+    pairs = {f"{i}_{kind}": (task.replace("* 2.0", f"* {2 + i}.0"), text.replace("* 2.0", f"* {2 + i}.0"))
+             for i in range(4) for kind, text in (("lost", lost), ("right", wide))}  # fmt: skip
+    verdicts = judge(pairs, *OPTIONS)
+    for name, verdict in verdicts.items():
+        assert verdict["verdict"] == ("passed" if "right" in name else "memory_error"), (name, verdict)
+
+
 @pytest.mark.parametrize("share, put_aside", [(0.045, False), (0.08, True)])
 def test_timed_answers_leave_the_gpu_only_where_there_is_no_room(judge, share, put_aside):
     query = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
