@@ -50,7 +50,7 @@ def test_who_loses_the_gpu_takes_no_memory_from_the_next(judge):
     wide = RIGHT.replace("tl.program_id(0)", "tl.program_id(0).to(tl.int64)")
     lost = wide.replace("tl.store(out_ptr + i", "tl.store(out_ptr + (i + (1 << 40))")
     pairs = {f"{i}_{kind}": (task.replace("* 2.0", f"* {2 + i}.0"), text.replace("* 2.0", f"* {2 + i}.0"))
-             for i in range(4) for kind, text in (("lost", lost), ("right", wide))}  # fmt: skip
+             for i in range(2) for kind, text in (("lost", lost), ("right", wide))}  # fmt: skip
     verdicts = judge(pairs, *OPTIONS)
     for name, verdict in verdicts.items():
         assert verdict["verdict"] == ("passed" if "right" in name else "memory_error"), (name, verdict)
