@@ -20,6 +20,7 @@ def quantized_product_case() -> tuple:
     return reference, both(
         ("reciprocal", inverse + PRODUCT, "passed"),
         ("truncated", ROWS + "q = torch.clamp(torch.trunc(x / s), -128, 127)\n" + PRODUCT, "wrong_values"),
+        ("one_more_in_one_row", ROWS + ROUND + "q[9, 7] += 1\n" + PRODUCT, "wrong_values"),
         ("one_more_in_each_row", ROWS + ROUND + "q[:, 7] += 1\n" + PRODUCT, "wrong_values"),
         ("not_rounded", ROWS + "q = x / s\n" + PRODUCT, "wrong_values"),
         ("scale_in_bfloat16", ROWS + ROUND + "return q.float() @ w.t() * s.bfloat16().float()", "wrong_values", "half"),
@@ -53,6 +54,8 @@ def nearest_case() -> tuple:
         ("seven_nearest", pick.format(SQUARES) + seven + VOTES, "wrong_values"),
         ("farthest_of_nine", "d, i = " + SQUARES + ".topk(9, 1, largest=False)\nd, i = d[:, 1:], i[:, 1:]\n" + VOTES, "wrong_values"),
         ("another_temperature", pick.format(SQUARES) + VOTES.replace("/ 4", "/ 4.01"), "wrong_values"),
+        ("picked_in_bfloat16", "_, i = " + SQUARES.replace("(x @ y.t())", "(x.bfloat16() @ y.bfloat16().t()).float()") + ".topk(8, 1, largest=False)\nd = " + DIRECT + ".gather(1, i)\n" + VOTES, "wrong_values"),
+        ("another_in_one_row", pick.format(SQUARES) + "i[5, 7] = (i[5, 7] + 1) % 300\n" + VOTES, "wrong_values"),
         arguments="x, y, l",
     ), []
 
@@ -75,6 +78,8 @@ def pole_case() -> tuple:
     return reference, both(
         ("by_another_way", "y = (x + 9.3) - 9.3 - 0.3\n" + end, "passed"),
         ("another_pole", "y = x - 0.30001\n" + end, "wrong_values"),
+        ("few_elements_zero", "y = x - 0.3\n" + end.replace("return ", "z = ") + "\nz[17, 100:104] = 0\nreturn z", "wrong_values"),
+        ("few_elements_a_little_more", "y = x - 0.3\n" + end.replace("return ", "z = ") + "\nz[17, 100:104] *= 1.001\nreturn z", "wrong_values"),
         ("another_height", "y = x - 0.3\n" + end.replace("1e-9", "1.1e-9"), "wrong_values"),
         ("without_poles", "y = x - 0.3\n" + end.replace("y * y", "torch.clamp(y * y, min=1e-7)"), "wrong_values"),
     ), []
