@@ -12,7 +12,7 @@ namespace tritogen::teach {
 // What is left open by the partition. A strategy is one setting of these.
 struct KernelOptions {
   int64_t flat_block = 1024;
-  bool flat_rows = false;                      // pointwise kernels over rows × columns of the last dimension
+  bool flat_rows = false;  // pointwise kernels over rows × columns of the last dimension
   // For who learns from it: masks at the ends of blocks and rows, needed or not, and sorts by the language.
   bool simple = false;
   int64_t rows_per_program = 0;                // 0: by the row's length

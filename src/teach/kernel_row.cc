@@ -169,9 +169,10 @@ class RowWriter {
 
   // Every partial result along the columns. Elements past the end of the row are neutral, wherever they come.
   std::string Scanned(const Prim& prim, const std::string& tile) const {
-    if (prim.reduce == ReduceOp::kSort && simple_) return fmt::format("tl.sort({})", tile);
-    if (prim.reduce == ReduceOp::kSort)
+    if (prim.reduce == ReduceOp::kSort) {
+      if (simple_) return fmt::format("tl.sort({})", tile);
       return SortedText(tile, prim.held, {s_.row_tile, s_.col_tile, s_.num_warps, s_.across});
+    }
     const int axis = s_.several_rows ? 1 : 0;
     const char* reverse = prim.backwards ? ", reverse=True" : "";
     if (prim.reduce == ReduceOp::kSum) return fmt::format("tl.cumsum({}, axis={}{})", tile, axis, reverse);

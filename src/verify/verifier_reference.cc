@@ -230,6 +230,7 @@ std::optional<ReplayFailure> MovedRuns::MoveInner(const TensorList& inputs, uint
 std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs, uint64_t seed,
                                             bool exact_inputs, TensorList* outputs) {
   const size_t stream = kWobbles + static_cast<size_t>(number);
+  if (options_.errors) return RunErrors(Rounded(stream, inputs, seed, exact_inputs), seed, outputs);
   ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
   if (auto failure = MoveInner(inputs, seed, stream, exact_inputs)) return failure;
   options.probes = options_.inside ? &inner_ : options_.probes;
@@ -269,9 +270,8 @@ std::optional<ReplayFailure> MovedRuns::RunOn(const Nearby& given, uint64_t seed
   return replayer.Run(inputs, seed, outputs);
 }
 
-std::optional<ReplayFailure> MovedRuns::RunErrors(int number, const TensorList& inputs, uint64_t seed,
-                                                  bool exact_inputs, TensorList* errors) {
-  const Nearby given = Rounded(kWobbles + static_cast<size_t>(number), inputs, seed, exact_inputs);
+std::optional<ReplayFailure> MovedRuns::RunErrors(const Nearby& given, uint64_t seed,
+                                                  TensorList* errors) const {
   TensorList exact;
   if (auto failure = RunOn(given, seed, /*in_float64=*/false, errors)) return failure;
   if (auto failure = RunOn(given, seed, /*in_float64=*/true, &exact)) return failure;

@@ -62,6 +62,7 @@ struct MovedOptions {
   std::vector<Probe>* probes = nullptr;  // ReplayOptions::probes
   bool inside = false;  // what honest programs round inside moves, too (verify/inner_noise.h); without probes
   bool sums = false;    // so do terms of sums
+  bool errors = false;  // for outputs, what the eager program is off by there; none of the other options
 };
 
 // More runs in fp64 with inputs and weights moved, numbered, unlike those of ReferenceRuns.
@@ -69,12 +70,10 @@ class MovedRuns {
  public:
   MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOptions options = {});
   std::optional<ReplayFailure> Setup(const Bindings& bindings);
-  // Outputs of the plan, under a TF32 contract with factors cut. `exact_inputs` as above.
+  // Outputs of the plan, or its errors, in fp64; outputs under a TF32 contract with factors cut.
+  // `exact_inputs` as above.
   std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed, bool exact_inputs,
                                    TensorList* outputs);
-  // What the eager program is off by at inputs and weights that are moved, in fp64.
-  std::optional<ReplayFailure> RunErrors(int number, const TensorList& inputs, uint64_t seed,
-                                         bool exact_inputs, TensorList* errors);
 
  private:
   // Inputs and weights as a run number has them, in their declared types.
@@ -85,6 +84,7 @@ class MovedRuns {
   Nearby Rounded(size_t stream, const TensorList& inputs, uint64_t seed, bool exact_inputs) const;
   std::optional<ReplayFailure> RunOn(const Nearby& given, uint64_t seed, bool in_float64,
                                      TensorList* outputs) const;
+  std::optional<ReplayFailure> RunErrors(const Nearby& given, uint64_t seed, TensorList* errors) const;
   // Moves what is inside, where inputs move.
   std::optional<ReplayFailure> MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
                                          bool exact_inputs);

@@ -75,12 +75,12 @@ bool SecondLook::Widen(const Trial& trial, const Deadline& deadline, const std::
 
 void SecondLook::WidenByEager(const Trial& trial, const Deadline& deadline,
                               const std::vector<size_t>& outputs_of) {
-  MovedRuns runs(task_, deadline, {.times = kTimesApart});
+  MovedRuns runs(task_, deadline, {.times = kTimesApart, .errors = true});
   if (runs.Setup(*bindings_)) return;
   const bool exact_inputs = trial.distribution == Distribution::kBinary;
   for (int number = 0; number < kMoreRuns; ++number) {
     TensorList errors;
-    if (runs.RunErrors(number, trial.inputs, trial.run_seed, exact_inputs, &errors)) return;
+    if (runs.Run(number, trial.inputs, trial.run_seed, exact_inputs, &errors)) return;
     for (const size_t i : outputs_of) checks_[i].expected.Widen(checks_[i].expected.exact() + errors[i]);
   }
 }

@@ -139,28 +139,17 @@ bool TrialMaker::Tf32Decides(const Trial& trial) {
 // what the eager program is off by near these inputs.
 bool TrialMaker::RoundingDecides(const Trial& trial) {
   constexpr int kRuns = 3;
-  const bool as_it_is = trial.distribution == Distribution::kGenerated;  // the program's own inputs
-  const bool exact = trial.distribution == Distribution::kBinary;
-  const bool narrow = task_.narrow && task_.lets_few_count && !task_.cuts_factors && !task_.spares_memory &&
-                      !as_it_is && !exact;
+  const bool narrow = task_.narrow && task_.lets_few_count && AsksOthers(trial);
   if (!narrow && !AsksAboutPicks(trial)) return false;
-  const auto too_far = [&](const TensorList& outputs) {
+  const MovedOptions options =
+      narrow ? MovedOptions{.times = kTimesMoved} : MovedOptions{.times = kTimesApart, .errors = true};
+  return AnyMovedRun(trial, options, kMoreRuns, kRuns, [&](const TensorList& outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (MovesTooFar(trial, i, outputs[i])) return true;
+      const at::Tensor& exact = trial.outputs[i].expected.exact();
+      if (MovesTooFar(trial, i, options.errors ? outputs[i] + exact : outputs[i])) return true;
     }
     return false;
-  };
-  if (narrow) return AnyMovedRun(trial, {.times = kTimesMoved}, kMoreRuns, kRuns, too_far);
-  const Deadline deadline(task_.options.budget_seconds);
-  MovedRuns runs(task_, deadline, {.times = kTimesApart});
-  if (runs.Setup(*bindings_)) return true;
-  for (int number = kMoreRuns; number < kMoreRuns + kRuns; ++number) {
-    TensorList errors;
-    if (runs.RunErrors(number, trial.inputs, trial.run_seed, /*exact_inputs=*/false, &errors)) return true;
-    for (size_t i = 0; i < errors.size(); ++i) errors[i] += trial.outputs[i].expected.exact();
-    if (too_far(errors)) return true;
-  }
-  return false;
+  });
 }
 
 // Whether the eager program itself picks so many other elements than fp64 does that a second look, which asks
@@ -180,9 +169,14 @@ bool TrialMaker::PicksOthers(const TensorList& eager, const Trial& trial) const 
 }
 
 bool TrialMaker::AsksAboutPicks(const Trial& trial) const {
-  const bool as_it_is = trial.distribution == Distribution::kGenerated;  // the program's own inputs
+  return task_.Picks() && !task_.narrow && AsksOthers(trial);
+}
+
+// Whether a trial is one of those that may be left out: not of the program's own inputs, nor of exact ones.
+bool TrialMaker::AsksOthers(const Trial& trial) const {
+  const bool as_it_is = trial.distribution == Distribution::kGenerated;
   const bool exact = trial.distribution == Distribution::kBinary;
-  return task_.Picks() && !task_.narrow && !task_.cuts_factors && !task_.spares_memory && !as_it_is && !exact;
+  return !task_.cuts_factors && !task_.spares_memory && !as_it_is && !exact;
 }
 
 bool TrialMaker::MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const {

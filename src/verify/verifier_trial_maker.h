@@ -49,6 +49,7 @@ class TrialMaker {
   bool RoundingDecides(const Trial& trial);
   bool PicksOthers(const TensorList& eager, const Trial& trial) const;
   bool AsksAboutPicks(const Trial& trial) const;
+  bool AsksOthers(const Trial& trial) const;
   bool MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const;
   void Fill(const ReferenceRuns::Results& results, Trial* trial);
   void MeasureNarrow(const TensorList& narrow, Trial* trial);

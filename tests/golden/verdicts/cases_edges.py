@@ -3,15 +3,11 @@ compute what eager PyTorch does in another way, so that their roundings differ; 
 
 from __future__ import annotations
 
-from templates import model, torch_only
+from templates import both, model
 
 ROUNDED = "q = torch.round(x.float() / s)\n"
 SCALES = "s = x.abs().amax(-1, keepdim=True).float() / 127\n"
 RECIPROCAL = "a = x.abs().amax(-1, keepdim=True).float()\ns = a / 127\nq = torch.round(x.float() * (127 / a))\n"
-
-
-def both(*candidates: tuple, arguments: str = "x", init: str = "pass") -> list:
-    return [torch_only(name, body, verdict, arguments=arguments, init=init) for name, body, verdict in candidates]
 
 
 def int8_case() -> tuple:

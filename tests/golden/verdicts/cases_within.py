@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-from templates import model, torch_only
+from templates import both, model
 
 ROWS = "s = x.abs().amax(-1, keepdim=True).clamp(min=1e-5) / 127\n"
 PRODUCT = "return q.float() @ w.t() * s"
 ROUND = "q = torch.clamp(torch.round(x / s), -128, 127)\n"
-
-
-def both(*candidates: tuple, arguments: str = "x") -> list:
-    return [torch_only(name, body, *verdict, arguments=arguments) for name, body, *verdict in candidates]
 
 
 def quantized_product_case() -> tuple:

@@ -39,3 +39,8 @@ def model(body: str, inputs: str, init: str = "pass", arguments: str = "x") -> s
 
 def torch_only(name: str, body: str, verdict: str, rule: str = "", **more: str) -> Candidate:
     return Candidate(name, forward(body, **more), verdict, rule, waive=True)
+
+
+def both(*candidates: tuple, **more: str) -> list[Candidate]:
+    """Honest candidates and wrong ones, each (name, body, verdict[, rule])."""
+    return [torch_only(*candidate, **more) for candidate in candidates]
