@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 import decompositions
+import eager_checks
 import meta_kernels
 from guards import reject
 
@@ -94,7 +95,7 @@ def _look_up(function: Any) -> Traits:
         name=name,
         special=_SPECIAL.get(function) or _SPECIAL.get(function.overloadpacket),
         parts=parts,
-        infer=meta_kernels.WHOLE.get(function, function),
+        infer=eager_checks.checked(function, meta_kernels.WHOLE.get(function, function)),
         view=any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns),
         makes={"dtype", "device"} <= names,
         dynamic=(torch.Tag.dynamic_output_shape in function.tags and function not in _KNOWN_SIZES)

@@ -162,12 +162,10 @@ std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
 // constants.
 std::string Wrapper::ConstantStatement(const ConstantStep& step, int indent) {
   const TensorMeta& meta = plan_.tensors[step.out];
-  std::string bytes;
-  for (uint8_t byte : step.data) bytes += fmt::format("\\x{:02x}", byte);
   const std::string name = Fresh(step.out, "constant");
   return fmt::format(
-      "{} = torch.ops.aten.lift_fresh(torch.frombuffer(bytearray(b\"{}\"), dtype={}).view({}))", name, bytes,
-      PythonDtype(meta.dtype), PythonTuple(meta.sizes));
+      "{} = torch.ops.aten.lift_fresh(torch.frombuffer(bytearray.fromhex(\"{:02x}\"), dtype={}).view({}))",
+      name, fmt::join(step.data, ""), PythonDtype(meta.dtype), PythonTuple(meta.sizes));
 }
 
 // As a launch takes it: Triton's dtypes, tuples, host descriptors. `args` are the launch's pointers and

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <unordered_map>
@@ -13,7 +14,7 @@
 namespace tritogen {
 namespace {
 
-// One value of a constant as Python writes it; nothing for the 8-bit formats.
+// One value of a constant as Python writes it; nothing for types without literals.
 std::optional<std::string> ElementText(const uint8_t* data, Dtype dtype) {
   auto read = [data]<typename T>(T value) {
     std::memcpy(&value, data, sizeof(T));
@@ -32,6 +33,10 @@ std::optional<std::string> ElementText(const uint8_t* data, Dtype dtype) {
       return fmt::format("{}", read(int32_t{}));
     case Dtype::kInt64:
       return fmt::format("{}", read(int64_t{}));
+    case Dtype::kFloat16:
+      return PythonLiteral(Arg{static_cast<double>(read(_Float16{}))});
+    case Dtype::kBFloat16:  // the upper half of a float32
+      return PythonLiteral(Arg{static_cast<double>(std::bit_cast<float>(uint32_t{read(uint16_t{})} << 16))});
     case Dtype::kFloat32:
       return PythonLiteral(Arg{static_cast<double>(read(float{}))});
     case Dtype::kFloat64:
@@ -41,19 +46,30 @@ std::optional<std::string> ElementText(const uint8_t* data, Dtype dtype) {
   }
 }
 
-// torch.tensor(…) of a constant; nothing where it is too long to write down.
-std::optional<std::string> ConstantText(const Plan& plan, const ConstantStep& step) {
-  constexpr int64_t kLongest = 4096;
-  const TensorMeta& meta = plan.tensors[step.out];
-  if (meta.numel() > kLongest) return std::nullopt;
+// The elements as literals; nothing where they are too many to be read by anybody, or have none.
+std::optional<std::string> Literals(const std::vector<uint8_t>& bytes, const TensorMeta& meta) {
+  constexpr int64_t kMost = 4096;
+  if (meta.numel() > kMost) return std::nullopt;
   std::vector<std::string> elements;
   for (int64_t i = 0; i < meta.numel(); ++i) {
-    auto text = ElementText(step.data.data() + i * DtypeSize(meta.dtype), meta.dtype);
+    auto text = ElementText(bytes.data() + i * DtypeSize(meta.dtype), meta.dtype);
     if (!text) return std::nullopt;
     elements.push_back(*text);
   }
-  return fmt::format("torch.tensor([{}], dtype=torch.{}).view([{}])", fmt::join(elements, ", "),
-                     DtypeName(meta.dtype), fmt::join(meta.sizes, ", "));
+  return fmt::format("torch.tensor([{}], dtype=torch.{})", fmt::join(elements, ", "), DtypeName(meta.dtype));
+}
+
+// The expression that makes a constant; nothing where it is too long for a file.
+std::optional<std::string> ConstantText(const Plan& plan, const ConstantStep& step) {
+  constexpr size_t kMostBytes = 1 << 20;
+  const TensorMeta& meta = plan.tensors[step.out];
+  std::optional<std::string> text = Literals(step.data, meta);
+  if (!text && step.data.size() <= kMostBytes && !step.data.empty()) {
+    text = fmt::format("torch.frombuffer(bytearray.fromhex(\"{:02x}\"), dtype=torch.{})",
+                       fmt::join(step.data, ""), DtypeName(meta.dtype));
+  }
+  if (text) text = fmt::format("{}.view([{}])", *text, fmt::join(meta.sizes, ", "));
+  return text;
 }
 
 }  // namespace

@@ -238,11 +238,19 @@ def get_inputs():
 """
 
 
-@pytest.mark.parametrize("value", ["0.5", "[[0.5, 1.0], [0.25, 2.0]]"])
+@pytest.mark.parametrize("value", ["0.5", "[[0.5, 1.0], [0.25, 2.0]]", "[0.5, 2.0], dtype=torch.float16", "[0.5, 2.0], dtype=torch.bfloat16"])
 def test_constants_of_the_forward_pass_are_written(tritogen, tmp_path, value):
     """The teacher views what it writes as a list; the view is a step of its answer."""
     text = programs.REFERENCE.replace("torch.relu(x) * 2.0", f"torch.minimum(x, torch.tensor({value}).to(x.device))")
     (tmp_path / "program.py").write_text(text.replace("16, 100", "16, 2, 2"))
+    finished = tritogen("convert", "program.py", "-o", "out.py", "--strict", "--device", "cpu", *TEACHER)
+    assert finished.returncode == 0 and (tmp_path / "out.py").exists(), finished.stdout + finished.stderr
+
+
+def test_long_constants_are_written_as_their_bytes(tritogen, tmp_path):
+    """A table that forward makes with numpy: too many numbers to be written as literals."""
+    text = programs.REFERENCE.replace("torch.relu(x) * 2.0", "x * torch.tensor(numpy.hanning(5000), device=x.device).float()")
+    (tmp_path / "program.py").write_text("import numpy\n" + text.replace("16, 100", "4, 5000"))
     finished = tritogen("convert", "program.py", "-o", "out.py", "--strict", "--device", "cpu", *TEACHER)
     assert finished.returncode == 0 and (tmp_path / "out.py").exists(), finished.stdout + finished.stderr
 

@@ -1,5 +1,5 @@
 // The teacher alone. teach_file FILE reads {"program": …, "reference_source", "entry", "is_function",
-// "strict", "fp32_precision", "count", "seed"} and prints {"printed": text, "answers": [{"strategy", "plan",
+// "strict", "simple", "lines", "fp32_precision", "count", "seed"} and prints {"printed": text, "answers": [{"strategy", "plan",
 // "source"}]}; the JSON form of a program is oracle.py's own, and "text" in its place is a printed program.
 // With - for FILE, lines of that kind from standard input become lines.
 #include <fstream>
@@ -73,6 +73,8 @@ json Answer(const json& j) {
   request.entry = j.value("entry", "program");
   request.is_function = j.value("is_function", true);
   request.strict = j.value("strict", false);
+  request.simple = j.value("simple", false);
+  request.lines = j.value("lines", false);
   request.fp32_precision = ParseFp32Precision(j.value("fp32_precision", "ieee")).value();
   request.count = j.value("count", 8);
   request.seed = j.value("seed", uint64_t{0});
