@@ -56,6 +56,11 @@ struct ReplayOptions {
   // other random shares (CutToTf32).
   bool tf32_factors = false;
   uint64_t tf32_seed = 0;
+  // fp64: results of casts from float32 and float64 to float16 and bfloat16, where these do not hold them,
+  // are moved by at most so many halves of a unit in their last place; by `cast_seed` and the seed of the
+  // run.
+  double moves_casts = 0;
+  uint64_t cast_seed = 0;
   int threads = 1;
   bool check_memory = true;  // the tile machine's memory checker; on a GPU guard bands and poison
   uint64_t order_seed = 0;   // program order of launches; also what poison fresh memory gets

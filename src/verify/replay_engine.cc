@@ -141,6 +141,8 @@ at::Tensor ReplayEngine::Constant(const ConstantStep& step) const {
 void ReplayEngine::Start(uint64_t seed) {
   start_ = std::chrono::steady_clock::now();
   random_.Seed(seed, target_.device);
+  casts_ = 0;
+  cast_seed_ = SubSeed(options_.cast_seed, seed);
 }
 
 double ReplayEngine::SecondsLeft() const {
@@ -231,6 +233,7 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
   } else {
     results = CallProbed(step, call);
   }
+  if (options_.moves_casts != 0 && IsCastToHalf(plan_, step)) MoveCast(step, &results.at(0));
   if (results.size() != step.outs.size()) {
     FailReplay(Failure::kInfraError, step.line, "{} gave {} tensors, the Plan says {}", step.op,
                results.size(), step.outs.size());
@@ -289,6 +292,15 @@ std::vector<at::Tensor> ReplayEngine::CallCut(const AtenStep& step, const AtenCa
       IsAttention(step) && whole.size() == 3 ? AttendCut(whole[2].first, call) : CallProbed(step, call);
   for (auto it = whole.rbegin(); it != whole.rend(); ++it) slots_[it->first] = it->second;
   return results;
+}
+
+void ReplayEngine::MoveCast(const AtenStep& step, at::Tensor* result) {
+  if (result->scalar_type() != at::kDouble) return;
+  const at::ScalarType half = ToScalarType(plan_.tensors[step.outs[0]].dtype);
+  const double unit = options_.moves_casts * UnitRoundoff(half);
+  const Random random(SubSeed(cast_seed_, ++casts_), result->device());
+  const at::Tensor moved = *result * (1 + random.Uniform(result->sizes(), -unit, unit));
+  *result = at::where(result->to(half).eq(*result), *result, moved);
 }
 
 std::vector<at::Tensor> ReplayEngine::CallProbed(const AtenStep& step, const AtenCall& call) {

@@ -73,6 +73,8 @@ class ReplayEngine {
   // The call with its factors cut: ReplayOptions::tf32_factors.
   std::vector<at::Tensor> CallCut(const AtenStep& step, const AtenCall& call);
   std::vector<at::Tensor> AttendCut(TensorId value, const AtenCall& call);
+  // Moves what a cast gave: ReplayOptions::moves_casts.
+  void MoveCast(const AtenStep& step, at::Tensor* result);
   // What empty and its like give on a GPU: undefined memory between guard bands.
   at::Tensor Fresh(TensorId id) const;
   void CheckReads(const AtenStep& step);
@@ -96,6 +98,8 @@ class ReplayEngine {
       storages_;  // by storage id: where its first tensor was put; null: nowhere yet
   ReplayRandom random_;
   uint64_t cuts_ = 0;     // factors that were cut at random so far
+  uint64_t casts_ = 0;    // that were moved in this run so far
+  uint64_t cast_seed_ = 0;
   uint64_t redraws_ = 0;  // of what is redrawn
   UndefinedMemory undefined_;
   StateGuard state_;

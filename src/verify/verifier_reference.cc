@@ -23,6 +23,14 @@ ReplayOptions InFloat64(ReplayOptions options) {
   return options;
 }
 
+// In fp64, with what is cast to half precision moved as inputs and weights of half precision are.
+ReplayOptions WithCastsMoved(ReplayOptions options, const Task::Impl& task, size_t number, double times = 1) {
+  options.in_float64 = true;
+  options.moves_casts = times;
+  options.cast_seed = SubSeed(task.weight_seed, number);
+  return options;
+}
+
 ReplayOptions Probing(ReplayOptions options, std::vector<Probe>* probes) {
   options.probes = probes;
   return options;
@@ -112,7 +120,7 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline, s
       exact_(plan_, Probing(InFloat64(options_), &range_probes_)) {
   const int wobbles = options_.on_gpu ? kWobblesOnGpu : kWobbles;
   for (int i = 0; i < wobbles && !task.spares_memory; ++i) {
-    wobbles_.push_back(std::make_unique<Replayer>(plan_, InFloat64(options_)));
+    wobbles_.push_back(std::make_unique<Replayer>(plan_, WithCastsMoved(options_, task, i)));
   }
   if (task.cuts_factors) cut_ = std::make_unique<Replayer>(plan_, WithFactorsCut(options_, 0));
 }
@@ -234,8 +242,9 @@ std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs
   ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
   if (auto failure = MoveInner(inputs, seed, stream, exact_inputs)) return failure;
   options.probes = options_.inside ? &inner_ : options_.probes;
-  Replayer exact(task_.plan,
-                 task_.cuts_factors ? WithFactorsCut(options, SubSeed(seed, stream)) : InFloat64(options));
+  options = WithCastsMoved(options, task_, stream, options_.times);
+  if (task_.cuts_factors) options = WithFactorsCut(options, SubSeed(seed, stream));
+  Replayer exact(task_.plan, options);
   auto failure =
       SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &exact);
   if (failure) return failure;

@@ -156,6 +156,15 @@ bool OrdersFreely(const AtenStep& step) {
   return std::find(kOps.begin(), kOps.end(), step.op) != kOps.end();
 }
 
+bool IsCastToHalf(const Plan& plan, const AtenStep& step) {
+  if (WithoutOverload(step.op) != "aten::_to_copy") return false;
+  const auto* from = std::get_if<TensorRef>(&step.args.at(0).v);
+  if (from == nullptr || step.outs.at(0) == kNoTensor) return false;
+  const Dtype before = plan.tensors[from->id].dtype, after = plan.tensors[step.outs[0]].dtype;
+  return (before == Dtype::kFloat32 || before == Dtype::kFloat64) &&
+         (after == Dtype::kFloat16 || after == Dtype::kBFloat16);
+}
+
 std::optional<TensorId> SearchedIn(const AtenStep& step) {
   const std::string_view op = WithoutOverload(step.op);
   const bool search = op == "aten::searchsorted";

@@ -7,6 +7,7 @@ tolerances: norms with the statistics of uniform inputs, means in place of atten
 
 from __future__ import annotations
 
+from cases_autocast import CASES as AUTOCAST_CASES
 from cases_edges import CASES as EDGE_CASES
 from cases_order import CASES as ORDER_CASES
 from cases_within import CASES as WITHIN_CASES
@@ -381,4 +382,5 @@ CASES: dict[str, tuple] = {
     **EDGE_CASES,
     **ORDER_CASES,
     **WITHIN_CASES,
+    **AUTOCAST_CASES,
 }
