@@ -46,6 +46,16 @@ int64_t BytesOfScore(const Graph& graph, const Prim& prim) {
   return bytes;
 }
 
+// Of an element in memory, the widest of those that it is computed from.
+int64_t BytesOfElement(const Graph& graph, const View& view) {
+  if (view.prim < 0) return 0;
+  const Prim& prim = graph[view.prim];
+  if (!prim.inlined) return static_cast<int64_t>(DtypeSize(prim.dtype));
+  int64_t bytes = 0;
+  for (const View& operand : prim.operands) bytes = std::max(bytes, BytesOfElement(graph, operand));
+  return bytes;
+}
+
 // Of a program with three parts of each factor: those of queries and of keys, and for each further step what
 // it loads. Measured: 245,760 for 128 queries, 64 keys, heads of 128 and a mask of float32 in two stages.
 int64_t SharedBytes(const AttentionTiles& t, int64_t bytes_of_score) {
@@ -83,7 +93,10 @@ AttentionTiles TilesOf(const Graph& graph, const Prim& attention, const Prim& sc
   if (on_tensor_cores && options.tile_m > 0) m = options.tile_m, n = std::min(options.tile_n, kMostKeys);
   t.block_m = Fit(m, t.m);
   // Few queries are done before their keys are there: more keys on their way. 363 us where 64 take 399.
-  if (t.half && head <= 128 && t.block_m == 16 && options.tile_n == 0) n = 128;
+  // Of what becomes half a type when it is there so many have no room.
+  const bool narrow =
+      BytesOfElement(graph, scores.operands[1]) + BytesOfElement(graph, attention.operands[1]) <= 4;
+  if (t.half && narrow && head <= 128 && t.block_m == 16 && options.tile_n == 0) n = 128;
   t.block_n = Fit(n, t.n);
   const int64_t large = t.half ? 128 * 128 : on_tensor_cores ? 128 * 64 : 64 * 64;
   t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * head >= large ? 8 : 4;

@@ -34,6 +34,8 @@ constexpr int64_t kAtOnce = 8;
 // work than that pays for two more launches.
 constexpr int64_t kLeastAtOnce = 4;
 constexpr double kFlopsWorthAligning = double{1u << 31};
+// Of products of half types what is computed of other numbers is stored first from so much work on.
+constexpr double kFlopsWorthCasting = double{1u << 30};
 
 struct Result {
   int64_t batch = 1, m = 1, n = 1;
@@ -196,6 +198,14 @@ Value Builder::FilledUp(const Value& in, int64_t whole, bool kept) {
   return {Expand(copy.view, sizes), in.dtype};
 }
 
+// What is computed while a tile is loaded (autocast's copy of a weight in half precision) keeps tensor cores
+// waiting in every tile that reads it.
+void Builder::StoreComputed(const Value& factor) {
+  if (!IsInMemory(factor)) return;
+  Prim& prim = graph.prims[factor.view.prim];
+  prim.once |= prim.IsElementwise() && !prim.IsCopy();
+}
+
 // Parts and copies are stored where many tiles read them. A factor that one or two read is taken apart there,
 // or read as it lies.
 std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Value& b, int batch_dims,
@@ -203,6 +213,10 @@ std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Val
   if (InAttention()) return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
   const double flops = FlopsOf(sizes, inner);
+  if (IsHalf(a.dtype) && StoresWindows(a.dtype, flops) && flops >= kFlopsWorthCasting) {
+    if (!FewRead(result.n)) StoreComputed(a);
+    if (!FewRead(result.m)) StoreComputed(b);
+  }
   if (!StoresFactors(a.dtype, flops)) {
     const bool parts =
         a.dtype == Dtype::kFloat32 && options_.products == LowerOptions::Products::kBfloat16Parts;

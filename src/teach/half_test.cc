@@ -133,5 +133,46 @@ TEST(Half, SumsOverSeveralDimensionsFollowMemory) {
   EXPECT_FALSE(Says(source, "% 16)")) << source;
 }
 
+// Under autocast weights are float32, and the copies in half precision steps of their own.
+Program AutocastLinear(int64_t m) {
+  Maker maker;
+  const NodeId x = maker.Leaf(NodeKind::kInput, "x", {m, 2048}, kHalf),
+               w = maker.Leaf(NodeKind::kParameter, "w", {2048, 2048});
+  const NodeId copy = maker.Op("aten::_to_copy", {Ref(w)}, {2048, 2048}, kHalf);
+  return maker.Finish(maker.Op("aten::linear", {Ref(x), Ref(copy)}, {m, 2048}, kHalf));
+}
+
+TEST(Half, CastsOfFactorsAreStoredWhereManyTilesReadThem) {
+  const std::string many = First(AutocastLinear(4096)), few = First(AutocastLinear(64));
+  EXPECT_TRUE(Says(many, "torch.empty((2048, 2048)")) << many;
+  EXPECT_FALSE(Says(few, "torch.empty((2048, 2048)")) << few;
+}
+
+// Scores of `queries` for each of 4096 keys of 128 numbers, whose copies in half precision are steps of their
+// own.
+Program AutocastAttention(int64_t queries) {
+  Maker maker;
+  const auto leaf = [&](const char* name, int64_t length) {
+    return maker.Leaf(NodeKind::kInput, name, {16, 8, length, 128});
+  };
+  const auto cast = [&](NodeId x, int64_t length) {
+    return maker.Op("aten::_to_copy", {Ref(x)}, {16, 8, length, 128}, kHalf);
+  };
+  const NodeId q = leaf("q", queries), k = leaf("k", 4096), v = leaf("v", 4096);
+  return maker.Finish(maker.Op("aten::scaled_dot_product_attention",
+                               {Ref(cast(q, queries)), Ref(cast(k, 4096)), Ref(cast(v, 4096))},
+                               {16, 8, queries, 128}, kHalf));
+}
+
+TEST(Half, CastsOfKeysAreStoredWhereManyTilesReadThem) {
+  EXPECT_TRUE(Says(First(AutocastAttention(2048)), "torch.empty((16, 8, 4096, 128)"));
+  EXPECT_FALSE(Says(First(AutocastAttention(4)), "torch.empty((16, 8, 4096, 128)"));
+}
+
+TEST(Half, KeysThatAreFloat32InMemoryComeInFewAtATime) {
+  const std::string few = First(AutocastAttention(4));
+  EXPECT_TRUE(Says(few, "BLOCK_N=64")) << few;
+}
+
 }  // namespace
 }  // namespace tritogen::teach

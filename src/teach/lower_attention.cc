@@ -170,6 +170,10 @@ void Builder::JoinAttention() {
       if (!product->tf32) product->parts = kParts;
     }
     const int64_t batch = result.Batches(), queries = result.RowsOfBatch();
+    for (Prim* product : {&scores, &result}) {
+      if (IsHalf(product->compute[1]) && !FewRead(queries))
+        StoreComputed({product->operands[1], product->compute[1]});
+    }
     const auto ahead = found.plain ? KeptAhead : KeysAhead, behind = found.plain ? KeptBehind : KeysBehind;
     result.ahead = ahead(graph, found.weighed, batch, queries, result.inner);
     result.behind = behind(graph, found.weighed, batch, queries, result.inner);

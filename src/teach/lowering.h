@@ -188,6 +188,7 @@ class Builder {
   int64_t Align(Value* a, Value* b, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner);
   bool IsInMemory(const Value& value) const;
   Value FilledUp(const Value& in, int64_t whole, bool kept);
+  void StoreComputed(const Value& factor);
   std::optional<Factors> StoredFactors(const Value& a, const Value& b, int batch_dims,
                                        const std::vector<int64_t>& sizes, int64_t inner);
   Value Matmul(Factors factors, int batch_dims, std::vector<int64_t> sizes, int64_t inner,
