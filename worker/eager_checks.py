@@ -1,7 +1,7 @@
 """What eager PyTorch refuses and meta kernels let pass.
 
-A model of which `.half()` missed a tensor, or that fills half-precision scores with -1e9, does not run on any device; shape
-inference alone would record it, and what was written for it would be blamed for the reference's mistake.
+A model of which `.half()` missed a tensor, or that fills half-precision scores with -1e9, does not run on any device;
+shape inference alone would record it, and what was written for it would be blamed for the reference's mistake.
 """
 
 from __future__ import annotations
@@ -64,9 +64,8 @@ def checked(function: torch._ops.OpOverload, infer: Callable[..., Any]) -> Calla
         def of_one_dtype(*args: Any, **kwargs: Any) -> Any:
             pair = [args[at] if at < len(args) else None for at in (one, other)]
             if all(isinstance(tensor, torch.Tensor) for tensor in pair) and pair[0].dtype != pair[1].dtype:
-                raise RuntimeError(
-                    f"{function.overloadpacket.__name__} expects tensors of one dtype, but got {pair[0].dtype} and {pair[1].dtype}"
-                )
+                name, dtypes = function.overloadpacket.__name__, f"{pair[0].dtype} and {pair[1].dtype}"
+                raise RuntimeError(f"{name} expects tensors of one dtype, but got {dtypes}")
             return infer(*args, **kwargs)
 
         return of_one_dtype
