@@ -1,8 +1,7 @@
 // The teacher alone. teach_file FILE reads {"program": …, "reference_source", "entry", "is_function",
 // "strict", "simple", "lines", "fp32_precision", "count", "seed"} and prints {"printed": text, "answers":
-// [{"strategy", "plan", "source"}]}; the JSON form of a program is oracle.py's own, and "text" in its place is
-// a printed program.
-// With - for FILE, lines of that kind from standard input become lines.
+// [{"strategy", "plan", "source"}]}; the JSON form of a program is oracle.py's own, and "text" in its place
+// is a printed program. With - for FILE, lines of that kind from standard input become lines.
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
