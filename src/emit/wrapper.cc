@@ -13,6 +13,7 @@
 #include "emit/python_text.h"
 #include "emit/returns.h"
 #include "plan/visit.h"
+#include "program/literal.h"
 #include "program/triton_dtype.h"
 
 namespace tritogen {
@@ -163,9 +164,8 @@ std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
 std::string Wrapper::ConstantStatement(const ConstantStep& step, int indent) {
   const TensorMeta& meta = plan_.tensors[step.out];
   const std::string name = Fresh(step.out, "constant");
-  return fmt::format(
-      "{} = torch.ops.aten.lift_fresh(torch.frombuffer(bytearray.fromhex(\"{:02x}\"), dtype={}).view({}))",
-      name, fmt::join(step.data, ""), PythonDtype(meta.dtype), PythonTuple(meta.sizes));
+  return fmt::format("{} = torch.ops.aten.lift_fresh({}.view({}))", name, PythonTensor(step.data, meta.dtype),
+                     PythonTuple(meta.sizes));
 }
 
 // As a launch takes it: Triton's dtypes, tuples, host descriptors. `args` are the launch's pointers and

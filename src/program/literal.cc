@@ -1,6 +1,7 @@
 #include "program/literal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
@@ -154,6 +155,11 @@ Arg ParseLiteral(std::string_view text) {
   auto arg = ReadLiteral(text);
   TRITOGEN_CHECK(arg.has_value());
   return *arg;
+}
+
+std::string PythonTensor(std::span<const uint8_t> bytes, Dtype dtype) {
+  return fmt::format("torch.frombuffer(bytearray.fromhex(\"{:02x}\"), dtype=torch.{})", fmt::join(bytes, ""),
+                     DtypeName(dtype));
 }
 
 std::string PythonLiteral(const Arg& arg) {

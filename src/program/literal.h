@@ -1,7 +1,9 @@
 // Literals of arguments: Python text to Arg and back, and typed reading of an Arg.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,9 @@ std::optional<Arg> ReadLiteral(std::string_view text);
 Arg ParseLiteral(std::string_view text);
 // A literal as Python writes it: 2.0, float("inf"), None, [1, 2]. REQUIRES: no NodeRef inside.
 std::string PythonLiteral(const Arg& arg);
+// The expression that makes a flat tensor of these bytes, for what has too many elements for literals, or
+// none.
+std::string PythonTensor(std::span<const uint8_t> bytes, Dtype dtype);
 
 // Nothing when the argument is not of that kind (bools are not integers).
 std::optional<double> AsNumber(const Arg& arg);

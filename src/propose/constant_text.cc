@@ -64,10 +64,8 @@ std::optional<std::string> ConstantText(const Plan& plan, const ConstantStep& st
   constexpr size_t kMostBytes = 1 << 20;
   const TensorMeta& meta = plan.tensors[step.out];
   std::optional<std::string> text = Literals(step.data, meta);
-  if (!text && step.data.size() <= kMostBytes && !step.data.empty()) {
-    text = fmt::format("torch.frombuffer(bytearray.fromhex(\"{:02x}\"), dtype=torch.{})",
-                       fmt::join(step.data, ""), DtypeName(meta.dtype));
-  }
+  if (!text && step.data.size() <= kMostBytes && !step.data.empty())
+    text = PythonTensor(step.data, meta.dtype);
   if (text) text = fmt::format("{}.view([{}])", *text, fmt::join(meta.sizes, ", "));
   return text;
 }

@@ -24,7 +24,7 @@ MIXED = {
 PROMOTED = ["x + y", "torch.where(y > 0, x, y)", "F.mse_loss(x, y)", "torch.lerp(y, y, 0.5) * x", "torch.outer(x[0], y[0])"]
 NUMBERS = {
     "masked_fill": "x.masked_fill(x > 0, -{})",
-    "setitem": "x.clone().fill_({})",
+    "fill": "x.clone().fill_({})",
     "full_like": "x + torch.full_like(x, -{})",
     "full": "x + torch.full((8,), {}, dtype=x.dtype, device=x.device)",
     "new_full": "x + x.new_full((8,), {})",
