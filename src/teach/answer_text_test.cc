@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
+#include <regex>
+#include <set>
 
 #include "teach/style.h"
 #include "teach/test_programs.h"
@@ -46,6 +49,53 @@ TEST(Teach, WhatTheProgramDoesNotSayIsWrittenAsAProduct) {
            {Ref(x), Ref(w), Arg{}, list(1, 1), list(0, 0), list(0, 0), Arg{int64_t{1}}}, {1, 17, 10, 27})));
   ASSERT_FALSE(answers.empty());
   EXPECT_NE(answers[0].source.find("N=10 * 27, K=7 * 3 * 4,"), std::string::npos) << answers[0].source;
+}
+
+// Numbers of an answer that are neither powers of two nor stand in the program.
+std::set<std::string> ForeignNumbers(const std::string& source, const std::set<std::string>& known) {
+  std::set<std::string> foreign;
+  const std::regex number("[^\\w.-]([0-9]+)(?![\\w.])");
+  for (std::sregex_iterator at(source.begin(), source.end(), number), end; at != end; ++at) {
+    const std::string text = (*at)[1];
+    const uint64_t value = std::stoull(text);
+    if (known.count(text) == 0 && value != 0 && !std::has_single_bit(value)) foreign.insert(text);
+  }
+  return foreign;
+}
+
+std::vector<Answer> ToLearnFrom(const Program& program) {
+  Request request;
+  request.program = &program;
+  request.is_function = request.strict = request.simple = true;
+  request.count = 5;
+  return Teach(request);
+}
+
+// Who learns from answers does not divide in its head: dimensions are neither cut nor joined to one.
+TEST(Teach, AnswersToLearnFromHaveNumbersOfTheProgram) {
+  const std::vector<int64_t> sizes{128, 60, 258, 258};
+  Maker norm;
+  const NodeId x = norm.Leaf(NodeKind::kInput, "x", sizes);
+  const auto of_norm = ToLearnFrom(norm.Finish(
+      norm.Op("aten::group_norm", {Ref(x), Arg{int64_t{6}}, Arg{}, Arg{}, Arg{1e-5}, Arg{true}}, sizes)));
+  ASSERT_GE(of_norm.size(), 2u);
+  for (const Answer& answer : of_norm) {
+    EXPECT_NE(answer.source.find("N_COLS=10 * 258 * 258"), std::string::npos) << answer.source;
+    EXPECT_EQ(ForeignNumbers(answer.source, {"128", "60", "258", "6", "10"}), std::set<std::string>{});
+  }
+
+  Maker sum;
+  const NodeId y = sum.Leaf(NodeKind::kInput, "y", sizes);
+  const auto of_sum = ToLearnFrom(sum.Finish(sum.Op("aten::sum", {Ref(y)}, {})));
+  ASSERT_FALSE(of_sum.empty());
+  const std::string persistent = "528";  // programs of any kernel that takes tiles in turns
+  for (const Answer& answer : of_sum) {
+    EXPECT_EQ(ForeignNumbers(answer.source, {"128", "60", "258", persistent}), std::set<std::string>{})
+        << answer.source;
+    EXPECT_EQ(answer.source.find("N_COLS=128 * 60 * 258 * 258"), std::string::npos)
+        << "many programs take part\n"
+        << answer.source;
+  }
 }
 
 TEST(Teach, LargeTensorsUse64BitOffsets) {

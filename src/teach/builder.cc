@@ -242,14 +242,16 @@ Value Builder::PlaceInPieces(ReduceOp op, const LinePieces& pieces) {
 
 std::optional<Value> Builder::ReduceInPieces(ReduceOp op, const Value& in, const std::vector<bool>& reduced) {
   const ReducedLines lines = LinesAlong(in.sizes(), reduced);
-  if (!CutsReductions() || !lines.AreFew()) return std::nullopt;
+  if (options_.cuts == LowerOptions::Cuts::kNone || InAttention() || !lines.AreFew()) return std::nullopt;
   size_t last = reduced.size() - 1;
   while (!reduced[last] || in.sizes()[last] == 1) --last;
   // A product's tiles can reduce its lines as well.
   const bool keeps_last =
       in.sizes()[last] < lines.columns &&
       (IsMadeOfLines(graph, in.view, in.sizes()[last]) || IsMadeOfProduct(graph, in.view));
-  const auto pieces = CutLines(in, reduced, {.longest_whole = kWholeLine, .keeps_last = keeps_last});
+  const auto pieces =
+      CutLines(in, reduced,
+               {.longest_whole = kWholeLine, .keeps_last = keeps_last, .cuts_dimensions = CutsAnywhere()});
   if (!pieces) return std::nullopt;
   if (IsIndex(op)) {
     // The number of an element counts those between its line's only where none are.

@@ -247,8 +247,8 @@ std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_di
                                             std::vector<int64_t> sizes, int64_t inner,
                                             const std::vector<int64_t>& shape) {
   const bool tf32 = IsTf32(factors.dtype(), FlopsOf(sizes, inner));
-  if (!options_.split_reductions || options_.apart || inner < (tf32 ? kLongSumOfTf32 : kLongSum) ||
-      InAttention())
+  if (options_.cuts != LowerOptions::Cuts::kAnywhere || options_.apart ||
+      inner < (tf32 ? kLongSumOfTf32 : kLongSum) || InAttention())
     return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
   const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);

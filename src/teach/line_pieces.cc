@@ -57,10 +57,12 @@ std::optional<LinePieces> CutLines(const Value& x, const std::vector<bool>& redu
     if (!reduced[at] || size == 1) continue;
     const auto dim = static_cast<int64_t>(at);
     const bool first = pieces.within.empty();
-    const bool whole =
-        size <= (first && !across ? options.longest_whole : room) || (first && options.keeps_last);
+    const bool whole = size <= (first && !across ? options.longest_whole : room) ||
+                       (first && (options.keeps_last || !options.cuts_dimensions));
     const bool ended = !pieces.of_line.empty() || (!first && (room == 1 || options.keeps_last));
-    int64_t part = ended ? 1 : whole ? size : PartOf(size, std::min(room, size / 2));
+    int64_t part = 1;
+    if (!ended && whole) part = size;
+    if (!ended && !whole && options.cuts_dimensions) part = PartOf(size, std::min(room, size / 2));
     if (part == 1 && first && across) part = PartOf(size, std::min(kPiece, size / 2));
     if (part == 1) {
       pieces.of_line.push_back(dim);

@@ -32,8 +32,9 @@ struct LinePieces {
 };
 
 struct PieceOptions {
-  int64_t longest_whole;    // a line's last dimension is cut where it is longer
-  bool keeps_last = false;  // a piece is the last dimension as it is
+  int64_t longest_whole;        // a line's last dimension is cut where it is longer
+  bool keeps_last = false;      // a piece is the last dimension as it is
+  bool cuts_dimensions = true;  // else pieces are of whole ones, however long the last is
 };
 
 // Nothing where sizes have no divisors for it. `reduced`: by dimension.

@@ -50,6 +50,17 @@ TEST(LinePieces, ALastDimensionStays) {
   EXPECT_EQ(Cut({4096, 6000}, {})->length, 6000);
 }
 
+TEST(LinePieces, MayBeOfWholeDimensionsOnly) {
+  const PieceOptions whole{.longest_whole = 8192, .cuts_dimensions = false};
+  const auto pieces = Cut({8, 16384, 64, 3}, {}, whole);
+  ASSERT_TRUE(pieces.has_value());
+  EXPECT_EQ(pieces->x.sizes(), (Numbers{8, 16384, 64, 3}));
+  EXPECT_EQ(pieces->within, (Numbers{2, 3}));
+  EXPECT_EQ(pieces->of_line, (Numbers{0, 1}));
+  EXPECT_EQ(Cut({4096, 393216}, {}, whole)->length, 393216) << "the last is never cut";
+  EXPECT_FALSE(Cut({16, 1000000}, {1}, whole).has_value()) << "a line of one dimension";
+}
+
 TEST(LinePieces, AreNotMadeOfWhatHasNoDivisors) {
   EXPECT_FALSE(Cut({3, 99991}, {1}).has_value()) << "a prime";
   EXPECT_FALSE(Cut({3, 5}, {1}).has_value()) << "a piece is the line";

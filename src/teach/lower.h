@@ -15,8 +15,9 @@ inline constexpr int64_t kManyPrograms = 2 * kProcessors;
 inline constexpr double kFlopsWorthStoring = double{1u << 27};
 
 struct LowerOptions {
-  // Reductions with few results and many elements are cut in two, so that many programs take part.
-  bool split_reductions = true;
+  // Reductions with few results and many elements are cut in two, so that many programs take part: anywhere
+  // along their lines, or only between dimensions of the program's own, or not at all.
+  enum class Cuts { kAnywhere, kBetweenDimensions, kNone } cuts = Cuts::kAnywhere;
   // Matrix products, convolutions, attention and recurrent layers stay calls: PyTorch's libraries have good
   // kernels for them.
   bool keep_products = false;

@@ -138,7 +138,7 @@ bool MayHoldAttention(const Program& program) {
 
 std::vector<NodeId> AttentionOf(const Program& program) {
   if (!MayHoldAttention(program)) return {};
-  const auto graph = Lower(program, {.split_reductions = false, .keep_rows = true});
+  const auto graph = Lower(program, {.cuts = LowerOptions::Cuts::kNone, .keep_rows = true});
   if (!graph) return {};
   std::vector<NodeId> nodes;
   for (const Attention& found : FindAttention(*graph)) {
@@ -191,7 +191,7 @@ void Builder::JoinAttention() {
     scores.inlined = true;
   }
   graph.RemoveUnused();
-  if (options_.split_reductions) CutAttention();
+  if (options_.cuts == LowerOptions::Cuts::kAnywhere) CutAttention();
 }
 
 }  // namespace tritogen::teach

@@ -67,12 +67,19 @@ bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   Value x = b.Tensor(args, "input");
   auto groups = AsInt(args[op == "group_norm" ? "num_groups" : "group"]);
   if (!groups || x.view.rank() < 2 || !IsFloating(x.dtype)) return false;
-  int64_t batch = x.sizes()[0], channels = x.sizes()[1];
-  int64_t inner = x.view.numel() / (batch * channels);
-  Value grouped = b.Reshape(x, {batch, *groups, channels / *groups, inner});
-  Normalized n = Normalize(b, grouped, {2, 3}, AsNumber(args["eps"]).value_or(1e-5));
-  Value y = Affine(b, n.y, args, {1, *groups, channels / *groups, 1});
-  std::vector<int64_t> stats = {batch, *groups};
+  const int64_t batch = x.sizes()[0], channels = x.sizes()[1];
+  std::vector<int64_t> sizes{batch, *groups, channels / *groups};
+  std::vector<int64_t> scales{1, *groups, channels / *groups};
+  if (b.CutsAnywhere()) {
+    sizes.push_back(x.view.numel() / (batch * channels));  // one line to cut
+  } else {
+    sizes.insert(sizes.end(), x.sizes().begin() + 2, x.sizes().end());
+  }
+  scales.resize(sizes.size(), 1);
+  Normalized n =
+      Normalize(b, b.Reshape(x, sizes), LastDims(sizes.size() - 2), AsNumber(args["eps"]).value_or(1e-5));
+  Value y = Affine(b, n.y, args, scales);
+  const std::vector<int64_t> stats = {batch, *groups};
   b.Return({b.Reshape(y, x.sizes()), b.Reshape(n.mean, stats), b.Reshape(n.rstd, stats)});
   return true;
 }

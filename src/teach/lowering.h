@@ -84,8 +84,8 @@ class Builder {
   std::vector<Value> StoredFactor(const Value& in);
   // Whether a product of one row, in the node under way, is one.
   bool KeepsRows() const { return options_.keep_rows || InAttention(); }
-  // Whether lines of the node under way may be cut into pieces.
-  bool CutsReductions() const { return options_.split_reductions && !InAttention(); }
+  // Whether lines of the node under way may be cut into pieces anywhere.
+  bool CutsAnywhere() const { return options_.cuts == LowerOptions::Cuts::kAnywhere && !InAttention(); }
   // Makes one prim of each attention whose operations the options name.
   void JoinAttention();
   // Cuts those of few queries and many keys into pieces, which are joined behind them.

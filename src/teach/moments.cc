@@ -29,7 +29,7 @@ Dimensions DimensionsOf(const Value& x, const std::vector<int64_t>& dims) {
 std::optional<LinePieces> CutLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   const Dimensions d = DimensionsOf(x, dims);
   const ReducedLines lines = LinesAlong(d.sizes, d.reduced);
-  if (!b.CutsReductions() || lines.columns <= (lines.across ? kHeldAcross : kHeldLine)) return std::nullopt;
+  if (!b.CutsAnywhere() || lines.columns <= (lines.across ? kHeldAcross : kHeldLine)) return std::nullopt;
   if (!lines.AreFew() && lines.rows < kManyElements / lines.columns) return std::nullopt;
   return CutLines(x, d.reduced, {.longest_whole = kWhole});
 }

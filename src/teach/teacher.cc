@@ -125,7 +125,7 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
         [](Strategy& s) { s.kernel.tile_m = 128, s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
   if (rows) add("four rows per program", [](Strategy& s) { s.kernel.rows_per_program = 4; });
   if (flat) add("BLOCK=4096", [](Strategy& s) { s.kernel.flat_block = 4096, s.kernel.num_warps = 8; });
-  if (rows) add("one stage reductions", [](Strategy& s) { s.lower.split_reductions = false; });
+  if (rows) add("one stage reductions", [](Strategy& s) { s.lower.cuts = LowerOptions::Cuts::kNone; });
   return all;
 }
 
@@ -197,12 +197,14 @@ namespace {
 
 std::vector<Answer> AnswersTo(const Request& request) {
   const std::vector<NodeId> attention = AttentionOf(*request.program);
-  const LowerOptions fused{.attention = attention};
+  // Into how many elements a line is cut is a division that who learns from answers would have to do.
+  const auto cuts = request.simple ? LowerOptions::Cuts::kBetweenDimensions : LowerOptions::Cuts::kAnywhere;
+  const LowerOptions fused{.cuts = cuts, .attention = attention};
   auto first = Prepare(*request.program, fused);
   if (!first || !AnyInTriton(first->groups) ||
       (request.strict && !AllInTriton(*request.program, first->graph, first->groups)))
     return {};
-  auto varied = request.simple ? Prepare(*request.program, {.apart = true}) : first;
+  auto varied = request.simple ? Prepare(*request.program, {.cuts = cuts, .apart = true}) : first;
   if (!varied) varied = first;
   LargeProducts large;
   if (!request.simple) {
@@ -220,6 +222,7 @@ std::vector<Answer> AnswersTo(const Request& request) {
     // Whether a mask can be left out is long division, which who learns from answers cannot do in their head;
     // and a network's functions are longer than all that they have to say of a sort.
     strategy.kernel.simple = request.simple;
+    if (request.simple && strategy.lower.cuts != LowerOptions::Cuts::kNone) strategy.lower.cuts = cuts;
     const bool as_first = strategy.lower == fused && strategy.turns;
     auto prepared = as_first ? first : Prepare(*request.program, strategy.lower, strategy.turns);
     if (!prepared || !AnyInTriton(prepared->groups)) continue;
