@@ -23,7 +23,7 @@ constexpr int64_t kMostPrograms = 2'000'000;  // the file is complete or absent,
 
 struct SynthOptions {
   int64_t count = 1;
-  std::string operators = "all", sizes = "common", held_out, split = "all", out, graph;
+  std::string operators = "all", sizes = "common", image_sizes, held_out, split = "all", out, graph;
   std::vector<std::string> avoid;
   bool only_held_out = false, explain = false;
   synth::SamplerOptions sampler;
@@ -40,6 +40,8 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
       "./tritogen program --operators lists them");
   app->add_option("--sizes", o->sizes,
                   "sizes of inputs' dimensions: common (30), many (250), or a set such as 1..64,100,128");
+  app->add_option("--image-sizes", o->image_sizes,
+                  "sizes behind batch and channels of what an operator takes first (default: as --sizes)");
   app->add_option("--max-rank", s.sketch.max_rank, "dimensions of a tensor")->check(CLI::Range(1, 5));
   app->add_option("--max-elements", s.shapes.max_elements, "elements of one tensor")->check(kPositive);
   app->add_option("--min-elements", s.shapes.min_elements, "elements of one tensor")->check(kPositive);
@@ -84,6 +86,7 @@ void Finish(SynthOptions* o) {
   synth::SamplerOptions& s = o->sampler;
   s.sketch.operators = synth::OperatorsNamed(o->operators);
   s.shapes.sizes = synth::Domain::Parse(o->sizes);
+  if (!o->image_sizes.empty()) s.shapes.image_sizes = synth::Domain::Parse(o->image_sizes);
   s.held_out = synth::HeldOut::Parse(o->held_out);
   s.held_out.only = o->only_held_out;
   if (o->only_held_out && o->held_out.empty()) throw UserError("--only-held-out needs --hold-out");

@@ -37,6 +37,7 @@ synth::SamplerOptions OptionsOf(const ProgramOptions& p, const LevelOptions& lev
   s.sketch.as_modules = p.as_modules;
   s.sketch.broadcast = p.broadcast;
   s.shapes.sizes = synth::Domain::Parse(level.sizes.empty() ? p.sizes : level.sizes);
+  if (!p.image_sizes.empty()) s.shapes.image_sizes = synth::Domain::Parse(p.image_sizes);
   s.shapes.max_elements = p.max_elements;
   s.shapes.max_bytes = p.max_bytes;
   s.shapes.max_flops = p.max_flops;

@@ -31,6 +31,7 @@ void DescribeLevel(config::Fields* f, LevelOptions* o) {
 void DescribePrograms(config::Fields* f, ProgramOptions* o) {
   static const std::vector<std::string> kSplits{"graph", "sizes"};
   f->Text("sizes", &o->sizes);
+  f->Text("image_sizes", &o->image_sizes);
   f->Int("max_elements", &o->max_elements, 1, int64_t{1} << 40);
   f->Int("max_bytes", &o->max_bytes, 1, int64_t{1} << 40);
   f->Int("max_flops", &o->max_flops, 1, int64_t{1} << 60);
@@ -47,6 +48,8 @@ void DescribePrograms(config::Fields* f, ProgramOptions* o) {
   const char* key = "sizes";
   try {
     synth::Domain::Parse(o->sizes);
+    key = "image_sizes";
+    if (!o->image_sizes.empty()) synth::Domain::Parse(o->image_sizes);
     key = "held_out";
     synth::HeldOut::Parse(o->held_out);
   } catch (const UserError& error) {

@@ -23,7 +23,7 @@ struct LevelOptions {
 };
 
 struct ProgramOptions {
-  std::string sizes = "common";
+  std::string sizes = "common", image_sizes;  // image_sizes empty: as sizes
   int64_t max_elements = 16384, max_bytes = int64_t{1} << 20, max_flops = int64_t{1} << 24;
   int64_t max_rank = 4, per_graph = 2, sizes_per_graph = 0;
   double fan_out = 0.2, broadcast = 0.25, as_modules = 0;

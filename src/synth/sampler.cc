@@ -154,8 +154,10 @@ void Sampler::NextSketch() {
     return;
   }
   ShapeOptions shapes = options_.shapes;
-  if (options_.sizes_per_sketch > 0)
-    shapes.sizes = SomeOf(options_.shapes.sizes, options_.sizes_per_sketch, &random);
+  for (Domain* sizes : {&shapes.sizes, &shapes.image_sizes}) {
+    if (options_.sizes_per_sketch > 0 && !sizes->empty())
+      *sizes = SomeOf(*sizes, options_.sizes_per_sketch, &random);
+  }
   SketchSystem system = SystemOf(mould->sketch(), shapes);
   auto space = solver_.Compile(system.system);
   if (!space) {

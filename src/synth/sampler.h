@@ -41,9 +41,9 @@ struct SamplerOptions {
   ShapeOptions shapes;
   SolverOptions solver;
   int per_sketch = 4;  // programs drawn from one sketch, without replacement
-  // 0: a sketch has all of shapes.sizes. Else so many of them, drawn for it: small ones as often as large
-  // ones, by the logarithm. Sizes in equations are then any, where of more than 64 only the common ones would
-  // be.
+  // 0: a sketch has all of shapes.sizes (and image_sizes). Else so many of them, drawn for it: small ones as
+  // often as large ones, by the logarithm. Sizes in equations are then any, where of more than 64 only the
+  // common ones would be.
   int sizes_per_sketch = 0;
   Side side = Side::kAll;
   double test_share = 0.1;

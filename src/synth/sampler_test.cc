@@ -153,6 +153,30 @@ TEST(Sampler, SizesOfAGraphAreSmallAndLargeAlike) {
   EXPECT_GT(seen.size(), 300u);  // of more than 64 sizes a window would have the 30 common ones only
 }
 
+TEST(Sampler, ImagesHaveSizesOfTheirOwn) {
+  SamplerOptions options = Options(2, "conv2d,max_pool2d,batch_norm,relu");
+  options.shapes.sizes = Domain::Parse("1..12");
+  options.shapes.image_sizes = Domain::Parse("40..200");
+  options.sketch.max_rank = 4;
+  options.sizes_per_sketch = 16;
+  Sampler sampler(options);
+  int images = 0, others = 0;
+  for (int i = 0; i < 200; ++i) {
+    const Sample sample = sampler.Next();
+    for (const Node& node : sample.sized.program.nodes) {
+      if (node.kind != NodeKind::kInput) continue;
+      const std::vector<int64_t>& sizes = node.results[0].sizes;
+      for (size_t axis = 0; axis < sizes.size(); ++axis) {
+        const bool image = axis >= 2 && sizes[axis] >= 40;
+        EXPECT_TRUE(sizes[axis] <= 12 || image) << sample.text;
+        ++(image ? images : others);
+      }
+    }
+  }
+  EXPECT_GT(images, 100);
+  EXPECT_GT(others, 100);
+}
+
 // The catalogue computes each result's sizes from numbers what it stated as constraints before.
 TEST(Sampler, SizesAreThoseTheCatalogueComputes) {
   Sampler sampler(Options(4, "all"));

@@ -11,6 +11,7 @@ namespace tritogen::synth {
 namespace {
 
 constexpr int64_t kLargestSize = int64_t{1} << 20;  // of one derived dimension
+constexpr int kFirstOfImage = 2;                    // dimension behind batch and channels
 constexpr int64_t kSmallRange = 64;                 // a range of integers that is listed as it is
 
 class SystemMaker {
@@ -21,9 +22,11 @@ class SystemMaker {
     out_.tensors.resize(sketch_.tensors.size());
     for (size_t t = 0; t < sketch_.tensors.size(); ++t) {
       const SketchTensor& tensor = sketch_.tensors[t];
-      for (int axis = 0; tensor.input >= 0 && axis < tensor.rank; ++axis)
-        out_.tensors[t].push_back(
-            out_.system.Add(fmt::format("x{}[{}]", tensor.input, axis), options_.sizes));
+      const bool image = IsImage(static_cast<int>(t));
+      for (int axis = 0; tensor.input >= 0 && axis < tensor.rank; ++axis) {
+        const Domain& sizes = image && axis >= kFirstOfImage ? options_.image_sizes : options_.sizes;
+        out_.tensors[t].push_back(out_.system.Add(fmt::format("x{}[{}]", tensor.input, axis), sizes));
+      }
     }
     for (size_t step = 0; step < sketch_.steps.size(); ++step) AddStep(static_cast<int>(step));
     for (size_t t = 0; t < sketch_.tensors.size(); ++t) {
@@ -35,6 +38,12 @@ class SystemMaker {
   }
 
  private:
+  // What is convolved, pooled, normalised, …, as opposed to its weights.
+  bool IsImage(int tensor) const {
+    const auto takes = [&](const SketchStep& step) { return step.operands[0] == tensor; };
+    return !options_.image_sizes.empty() && std::ranges::any_of(sketch_.steps, takes);
+  }
+
   void AddStep(int number) {
     const SketchStep& step = sketch_.steps[number];
     vars_.clear();
@@ -96,8 +105,8 @@ class SystemMaker {
   // A size in an equation.
   Var Tied(Term term) {
     const Var var = VarOf(term);
-    if (out_.system.variables()[var].domain == options_.sizes)
-      out_.system.Restrict(var, Listed(options_.sizes));
+    const Domain domain = out_.system.variables()[var].domain;
+    if (domain == options_.sizes || domain == options_.image_sizes) out_.system.Restrict(var, Listed(domain));
     return var;
   }
   // A number of a window. Of sizes, which kernels of convolutions are, few make sense.

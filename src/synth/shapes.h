@@ -12,7 +12,8 @@
 namespace tritogen::synth {
 
 struct ShapeOptions {
-  Domain sizes = Domain::Common();          // of inputs' dimensions
+  Domain sizes = Domain::Common();  // of inputs' dimensions
+  Domain image_sizes;               // of an operator's first operand, behind batch and channels; empty: sizes
   Domain windows{1, 2, 3, 4, 5, 7};         // of kernels of convolutions
   int64_t max_elements = int64_t{1} << 26;  // of one tensor
   int64_t min_elements = 1;
