@@ -84,6 +84,14 @@ TEST(Teach, AnswersToLearnFromHaveNumbersOfTheProgram) {
     EXPECT_EQ(ForeignNumbers(answer.source, {"128", "60", "258", "6", "10"}), std::set<std::string>{});
   }
 
+  Maker scan;
+  const NodeId z = scan.Leaf(NodeKind::kInput, "z", {15900, 3});
+  const auto of_scan =
+      ToLearnFrom(scan.Finish(scan.Op("aten::cumsum", {Ref(z), Arg{int64_t{0}}}, {15900, 3})));
+  ASSERT_FALSE(of_scan.empty());
+  for (const Answer& answer : of_scan)
+    EXPECT_EQ(ForeignNumbers(answer.source, {"15900", "3"}), std::set<std::string>{}) << answer.source;
+
   Maker sum;
   const NodeId y = sum.Leaf(NodeKind::kInput, "y", sizes);
   const auto of_sum = ToLearnFrom(sum.Finish(sum.Op("aten::sum", {Ref(y)}, {})));

@@ -86,7 +86,7 @@ std::optional<Value> ScanReadTwice(Builder& b, ReduceOp op, const Value& x, cons
 // are their totals, and every piece starts from the total before it.
 Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   const ScannedLines lines = LinesOf(x.sizes(), dim);
-  if (TakesWholeLines(lines)) return b.Scan(op, x, dim);
+  if (!b.CutsAnywhere() || TakesWholeLines(lines)) return b.Scan(op, x, dim);
   const std::string neutral = op == ReduceOp::kSum    ? "0.0"
                               : op == ReduceOp::kProd ? "1.0"
                               : op == ReduceOp::kMin  ? "float(\"inf\")"

@@ -88,9 +88,9 @@ def trace(model, inputs, names):
     return {"nodes": tracer.nodes, "outputs": [tracer.ids[id(t)] for t in leaves], "structure": structure(result)}, result
 
 
-def teach(program, source, entry, is_function, strict=False, count=16, fp32_precision="ieee"):
+def teach(program, source, entry, is_function, strict=False, count=16, fp32_precision="ieee", simple=False):
     request = {"program": program, "reference_source": source, "entry": entry, "is_function": is_function,
-               "strict": strict, "count": count, "fp32_precision": fp32_precision}
+               "strict": strict, "count": count, "fp32_precision": fp32_precision, "simple": simple}
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(request, file)
         file.flush()
@@ -138,9 +138,9 @@ def file_of(shapes, body):
 
 
 def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5, count=16, show=False, without="",
-          fp32_precision="ieee", with_first=""):
+          fp32_precision="ieee", with_first="", simple=False):
     """Errors of all candidates for a file, by strategy (but those with `without` in their names); raises when one is wrong or the printed
-    program is, or where the first lacks the text `with_first`."""
+    program is, or where the first lacks the text `with_first`. `simple`: candidates to learn from."""
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         reference = load(source, folder, "reference")
@@ -159,7 +159,7 @@ def check(source, entry="Model", is_function=False, strict=False, tolerance=2e-5
         state = {} if is_function else copy.deepcopy(model.state_dict())
         program, want = trace(model, inputs, names)
         left = [b.clone() for b in statistics(model)]
-        told = teach(program, source, entry, is_function, strict, count, fp32_precision)
+        told = teach(program, source, entry, is_function, strict, count, fp32_precision, simple)
         if show:
             print(told["printed"])
         check_printed(told["printed"], model, copy.deepcopy(before), want, folder)

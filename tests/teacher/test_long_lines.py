@@ -31,6 +31,22 @@ def test_long_lines(name):
     assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=3)
 
 
+# Lines that answers to learn from walk along, or cut between dimensions.
+WHOLE = {
+    "softmax": LINES["softmax"],
+    "group_norm": LINES["group_norm"],
+    "batch_norm": LINES["batch_norm"],
+    "sums": ("(9,8,60,70)", "(x.sum(), x.amax(), x.mean((0, 2, 3)), x.sum((0, 1)), x.var(), x.argmax())"),
+    "scans": ("(5,4100,3)", "(x.cumsum(1), x.cumprod(1), torch.logcumsumexp(x, 1), x.flatten().cumsum(0))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_long_lines_to_learn_from(name):
+    shapes, body = WHOLE[name]
+    assert oracle.check(oracle.file_of(shapes, body), "f", is_function=True, strict=True, count=3, simple=True)
+
+
 def test_a_place_by_itself_is_a_product():
     # As small as products of parts can be.
     text = oracle.file_of("(2,64,65,66),(130,64,1,1),(130,)", "torch.relu(F.conv2d(x, y, z))")
