@@ -1,0 +1,21 @@
+"""./tritogen, the script in front of the binary."""
+
+import subprocess
+
+import pytest
+
+from .conftest import ROOT
+
+
+@pytest.mark.parametrize("command", ["test", "setup", "doctor"])
+def test_help_of_its_own_commands_does_nothing_else(command):
+    done = subprocess.run([ROOT / "tritogen", command, "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: ./tritogen {command}"), done
+    assert done.stdout.count("\n") == 1 and done.stderr == ""
+
+
+def test_what_it_says_has_no_colours_outside_of_terminals(tmp_path):
+    text = (ROOT / "tritogen").read_text()
+    say = text[text.index("say() {") : text.index("die() {")]
+    done = subprocess.run(["bash", "-c", f"{say}\nsay words"], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "tritogen: words\n"
