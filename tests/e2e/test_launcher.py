@@ -1,5 +1,6 @@
 """./tritogen, the script in front of the binary."""
 
+import os
 import subprocess
 
 import pytest
@@ -19,3 +20,11 @@ def test_what_it_says_has_no_colours_outside_of_terminals(tmp_path):
     say = text[text.index("say() {") : text.index("die() {")]
     done = subprocess.run(["bash", "-c", f"{say}\nsay words"], capture_output=True, text=True, timeout=60)
     assert done.stderr == "tritogen: words\n"
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/bin/true", "/nowhere/python"])
+def test_an_interpreter_that_is_none_is_named(python):
+    environment = {**os.environ, "TRITOGEN_PYTHON": python, "TRITOGEN_BINARY": "/bin/echo"}
+    done = subprocess.run([ROOT / "tritogen", "program"], capture_output=True, text=True, timeout=60, env=environment)
+    assert done.returncode == 3 and done.stdout == ""
+    assert done.stderr == f"tritogen: {python} is no Python that has torch; TRITOGEN_PYTHON names one that has torch and Triton\n"
