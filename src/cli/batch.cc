@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/batch_output.h"
 #include "cli/batch_stream.h"
+#include "cli/files.h"
 #include "cli/progress.h"
 #include "report/verdict_view.h"
 
@@ -53,6 +54,7 @@ int JudgeBatch(const std::vector<BatchLine>& lines, const BatchOptions& batch, c
 
 int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Environment& environment) {
   const bool streams = batch.file == "-";
+  if (!batch.out.empty()) RequireUnlike(batch.out, {batch.file});
   const std::vector<BatchLine> lines = streams ? std::vector<BatchLine>() : ReadBatch(batch.file);
   const std::optional<FoundGpu> gpu = common.FindGpu();
   const VerifyOptions options = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true);

@@ -190,7 +190,8 @@ void ShipBest(Recorder* recorder, const ConvertOptions& options, const std::stri
 
 int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::string source = ReadSource(options.file);
-  for (const std::string& path : {options.Out(), options.common.html}) RequireWritable(path);
+  RequireWritable(options.Out(), {options.file});
+  RequireWritable(options.common.html, {options.file, options.Out()});
   const std::optional<FoundGpu> gpu = options.common.FindGpu();
   const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();

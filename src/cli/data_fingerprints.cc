@@ -39,7 +39,7 @@ std::vector<std::string> FilesIn(const std::vector<std::string>& paths) {
 int PrintFingerprints(const std::vector<std::string>& paths, const std::string& entry, const std::string& out,
                       const CommonOptions& common, const Environment& environment) {
   const std::vector<std::string> files = FilesIn(paths);
-  RequireWritable(out);
+  RequireWritable(out, paths);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, std::nullopt);
   std::string lines;

@@ -251,7 +251,7 @@ void Tell(const EvalOptions& o, const ordered_json& summary) {
 int Eval(EvalOptions o, const Environment& environment) {
   NameProposers(&o);
   CheckSuite(o.suite);
-  for (const std::string& path : {o.html, o.failures, o.answers}) RequireWritable(path);
+  for (const std::string& path : {o.html, o.failures, o.answers}) RequireWritable(path, {o.suite.suite});
   const CommonOptions common{.strict = !o.hybrid,
                              .fp32_precision = o.fp32_precision,
                              .device = o.judge,

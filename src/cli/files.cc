@@ -25,7 +25,15 @@ std::string ReadSource(const std::string& path) {
   return text;
 }
 
-void RequireWritable(const std::string& path) {
+void RequireUnlike(const std::string& path, const std::vector<std::string>& others) {
+  for (const std::string& other : others) {
+    std::error_code ignored;  // of one that does not exist
+    if (path == other || std::filesystem::equivalent(path, other, ignored))
+      throw UserError(fmt::format("{} would be written over {}; name another file", path, other));
+  }
+}
+
+void RequireWritable(const std::string& path, const std::vector<std::string>& others) {
   if (path.empty()) return;
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const std::string where = folder.empty() ? "." : folder.string();
@@ -33,6 +41,7 @@ void RequireWritable(const std::string& path) {
     throw UserError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   }
   if (std::filesystem::is_directory(path)) throw UserError(fmt::format("{} is a folder; name a file", path));
+  RequireUnlike(path, others);
 }
 
 bool MayBeCutLine(const std::string& end) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tritogen {
 
@@ -10,9 +11,13 @@ namespace tritogen {
 // MiB.
 std::string ReadSource(const std::string& path);
 
-// What is written at the end should not fail there: throws UserError when a file at that path cannot be made.
-// An empty path asks for no file.
-void RequireWritable(const std::string& path);
+// What is written should not take the place of what the same command reads or writes elsewhere: throws
+// UserError when the path is that of one of `others`.
+void RequireUnlike(const std::string& path, const std::vector<std::string>& others);
+
+// What is written at the end should not fail there: throws UserError when a file at that path cannot be made,
+// or is one of `others`. An empty path asks for no file.
+void RequireWritable(const std::string& path, const std::vector<std::string>& others = {});
 
 // Whether the end of a file of JSON lines, without its line break, may be what a kill left of an object with
 // an "id". Anything else is of somebody else's file, which must not be cut.

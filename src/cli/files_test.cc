@@ -61,6 +61,16 @@ TEST(RequireWritable, ComplainsBeforeTheWorkIsDone) {
   EXPECT_THROW(RequireWritable(folder.path()), UserError);
 }
 
+TEST(RequireWritable, KeepsWhatTheCommandReads) {
+  const TempDir folder;
+  const std::string read = folder.path() / "read.py", same = folder.path() / "./read.py";
+  WriteFileAtomic(read, "x");
+  RequireWritable(folder.path() / "new.py", {read, folder.path() / "missing.py"});
+  RequireWritable("", {""});
+  EXPECT_THROW(RequireWritable(same, {folder.path() / "missing.py", read}), UserError);
+  EXPECT_THROW(RequireWritable(folder.path() / "new.py", {folder.path() / "new.py"}), UserError);
+}
+
 TEST(MayBeCutLine, IsTheBeginningOfAnObjectWithAnId) {
   for (const char* end : {"", "{", "{\"", R"({"id": "1", "verd)", R"({"finish":"stop","id":"a"})"})
     EXPECT_TRUE(MayBeCutLine(end)) << end;

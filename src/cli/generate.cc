@@ -75,7 +75,7 @@ void CheckOptions(const Options& o) {
   if (o.logprobs && !o.json && o.out.empty()) throw UserError("--logprobs needs --json or --out FILE");
   if (!IsUtf8(o.prompt)) throw UserError("--prompt is no valid UTF-8");
   if (!std::ranges::all_of(o.stop, IsUtf8)) throw UserError("--stop is no valid UTF-8");
-  RequireWritable(o.out);
+  RequireWritable(o.out, {o.prompts_file});
 }
 
 GenerateOptions Sampling(const Options& o, const GenerateOptions& defaults) {

@@ -69,7 +69,7 @@ int Check(Recorder* recorder, const ProgramOptions& options) {
 }
 
 int Run(const ProgramOptions& options, const Environment& environment) {
-  RequireWritable(options.svg);
+  RequireWritable(options.svg, options.files);
   std::unique_ptr<Recorder> recorder;
   if (!options.text) {
     recorder = std::make_unique<Recorder>(RecorderOptions{.python = environment.python,

@@ -133,7 +133,7 @@ int RunSynth(int argc, char** argv, const Environment& environment) {
   if (auto code = Parse(&app, argc, argv)) return *code;
   Finish(&options);
   if (app.count("--explain") > 0) return PrintExplanation(options);
-  RequireWritable(options.out);
+  RequireWritable(options.out, options.avoid);
 
   CatchInterrupt();
   synth::Sampler sampler(options.sampler);

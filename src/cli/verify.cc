@@ -76,7 +76,7 @@ std::string Html(const FileNames& names, const JudgeRequest& request, const json
 
 int JudgeOne(const FileNames& names, const JudgeRequest& request, std::optional<FoundGpu> gpu,
              const CommonOptions& common, const Environment& environment) {
-  RequireWritable(common.html);
+  RequireWritable(common.html, {names.reference, names.candidate});
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, gpu);
   Baseline baseline(environment, common, request.options, request.reference);

@@ -171,6 +171,14 @@ def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
 
 
+@pytest.mark.parametrize("option", ["-o", "--html"])
+def test_the_original_is_never_written_over(tritogen, tmp_path, option):
+    (tmp_path / "relu.py").write_text(programs.REFERENCE)
+    finished = tritogen("convert", "relu.py", option, "./relu.py", *TEACHER)
+    assert finished.returncode == 2 and "name another file" in finished.stderr
+    assert (tmp_path / "relu.py").read_text() == programs.REFERENCE
+
+
 def test_constants_made_in_forward_on_the_cpu_are_kept(tritogen, tmp_path):
     """Beside parameters, which are moved to the device before the printed module makes its constants."""
     body = """import torch, torch.nn as nn

@@ -152,3 +152,13 @@ def test_html_shows_the_verdict_and_the_source_as_text(tritogen, tmp_path):
     page = (tmp_path / "report.html").read_text()
     assert "candidate.py for reference.py" in page and ">passed<" in page
     assert "<script" not in page and "&lt;script&gt;" in page
+
+
+def test_what_is_read_is_not_written_over(tritogen, tmp_path):
+    (tmp_path / "r.py").write_text(programs.REFERENCE)
+    batch = json.dumps({"id": "a", "reference": "r.py", "candidate": "r.py"}) + "\n"
+    (tmp_path / "batch.jsonl").write_text(batch)  # its lines look like those of an earlier run
+    for arguments in (("--batch", "batch.jsonl", "--out", "./batch.jsonl"), ("r.py", "r.py", "--html", tmp_path / "r.py")):
+        finished = tritogen("verify", *arguments)
+        assert finished.returncode == 2 and "name another file" in finished.stderr
+    assert (tmp_path / "batch.jsonl").read_text() == batch and (tmp_path / "r.py").read_text() == programs.REFERENCE
