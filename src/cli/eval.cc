@@ -63,7 +63,7 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       ->check(CLI::Range(1, 1024));
   AddGpus(app, &o->gpus);
   app->add_option("--budget", o->budget_seconds, "seconds for the verification of one answer")
-      ->check(kPositive)
+      ->check(kSeconds)
       ->capture_default_str();
   app->add_option("--dtype", o->runner.dtype, "of a model's weights (auto: as the files have them)")
       ->check(CLI::IsMember({"auto", "float32", "bfloat16", "float16", "int8"}));

@@ -38,7 +38,7 @@ void AddRankOptions(CLI::App* app, RankOptions* options) {
       ->capture_default_str();
   app->add_option("--rank-timeout", options->timeout_seconds,
                   "seconds after which GPUs that do not end a step together are given up")
-      ->check(kPositive)
+      ->check(kSeconds)
       ->capture_default_str();
 }
 

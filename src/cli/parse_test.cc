@@ -68,5 +68,19 @@ TEST(Parse, ASeedIsWhatWasWritten) {
   }
 }
 
+std::string Refused(const CLI::Validator& validator, std::string text) {
+  return validator(text);
+}
+
+TEST(Numbers, AreNeitherInfiniteNorNone) {
+  for (const auto& validator : {kPositive, kNonNegative, kSeconds, NumberIn(0, 10)}) {
+    for (const char* text : {"inf", "-inf", "nan", "-1", "x", ""})
+      EXPECT_NE(Refused(validator, text), "") << text;
+    for (const char* text : {"1", "0.5", "1e-3"}) EXPECT_EQ(Refused(validator, text), "") << text;
+  }
+  EXPECT_EQ(Refused(NumberIn(0, 10), "11"), "'11' is not in range 0 - 10");
+  EXPECT_NE(Refused(kSeconds, "1e10"), "") << "more than clocks count";
+}
+
 }  // namespace
 }  // namespace tritogen

@@ -114,8 +114,8 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
                    "what it is shown: source, program or both (default: the prompt's own)")
       ->check(CLI::IsMember({"source", "program", "both"}));
   asked->add_option("--temperature", temperature, "of sampling (default: the model's own)")
-      ->check(CLI::Range(0.0, 10.0));
-  asked->add_option("--top-p", top_p, "of sampling (default: the model's own)")->check(CLI::Range(0.0, 1.0));
+      ->check(NumberIn(0, 10));
+  asked->add_option("--top-p", top_p, "of sampling (default: the model's own)")->check(NumberIn(0, 1));
   asked->add_option("--max-tokens", max_tokens, "of one answer")->check(kPositive);
   asked
       ->add_option(
@@ -148,13 +148,13 @@ void ProposerOptions::AddRemoteTo(CLI::App* app) {
   group
       ->add_option("--retry-wait", retry_wait_seconds,
                    "seconds before the first retry; doubled for each later one")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(NumberIn(0, 3600))
       ->capture_default_str();
   group->add_option("--timeout", timeout_seconds, "seconds for one answer, retries included")
-      ->check(kPositive)
+      ->check(kSeconds)
       ->capture_default_str();
   group->add_option("--idle-timeout", idle_seconds, "seconds without a byte")
-      ->check(kPositive)
+      ->check(kSeconds)
       ->capture_default_str();
   group->add_flag("--no-stream", no_stream, "ask for answers as a whole");
   group->add_option("--cost-log", cost_log, "append a line of JSON for each request to this file");

@@ -50,7 +50,7 @@ void AddOptions(CLI::App* app, Options* o) {
   group
       ->add_option("--write-seconds", http.write_seconds,
                    "a client that takes nothing for so long is given up")
-      ->check(kPositive)
+      ->check(kSeconds)
       ->capture_default_str();
   group->add_option("--stop-seconds", o->server.stop_seconds, "for running requests after SIGINT or SIGTERM")
       ->check(kNonNegative)

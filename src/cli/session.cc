@@ -113,13 +113,13 @@ void CommonOptions::AddTo(CLI::App* app) {
   app->add_option("--seed", seed, "seed of inputs, weights and program order (default: drawn, and printed)")
       ->check(kSeed);
   app->add_option("--budget", budget_seconds, "seconds for one candidate")
-      ->check(kPositive)
+      ->check(kSeconds)
       ->capture_default_str();
   app->add_option("--samples", timing_samples, "GPU: timed calls of the candidate, at the least")
       ->check(CLI::Range(5, 100000));
   app->add_option("--timing-seconds", timing_seconds,
                   "GPU: more samples are taken for so long, until the medians are known well")
-      ->check(kPositive);
+      ->check(kSeconds);
   app->add_flag("--no-compile", no_compile,
                 "GPU: do not time torch.compile beside the candidates (a batch never does)");
   app->add_flag("--json", json, "print JSON on stdout");

@@ -51,9 +51,9 @@ void AddOptions(CLI::App* app, Options* o) {
          "--stop-after", o->stop_after,
          "seconds from the command's start: then it writes a checkpoint and ends with exit code 75;\n"
          "the same command goes on")
-      ->check(kPositive);
+      ->check(kSeconds);
   app->add_option("--rank-timeout", o->rank_timeout, "seconds after which a rank that does not come is lost")
-      ->check(kPositive)
+      ->check(kSeconds)
       ->capture_default_str();
   app->add_flag("--json", o->json, "print the summary as JSON");
 }

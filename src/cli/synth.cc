@@ -51,14 +51,14 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
       ->check(kNonNegative);
   app->add_option("--max-bytes", s.shapes.max_bytes, "bytes of all inputs and results")->check(kPositive);
   app->add_option("--fan-out", s.sketch.fan_out, "how often a tensor may be used again")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(NumberIn(0, 1));
   app->add_option("--as-modules", s.sketch.as_modules,
                   "how often a call is as real modules have it: other overloads, numbers for operands, any\n"
                   "real number, integers by default or larger than in the catalogue, square windows\n"
                   "and images")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(NumberIn(0, 1));
   app->add_option("--broadcast", s.sketch.broadcast, "how often sizes of operands may differ and broadcast")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(NumberIn(0, 1));
   app->add_flag(
       "--jumps", s.sketch.jumps,
       "also comparisons, floor and the like of values that were rounded, which two right answers may\n"
@@ -72,7 +72,7 @@ void AddOptions(CLI::App* app, SynthOptions* o) {
   app->add_flag("--only-held-out", o->only_held_out, "only programs that have what is held out");
   app->add_option("--split", o->split, "which side of the split of all programs by fingerprint")
       ->check(CLI::IsMember({"all", "train", "test"}));
-  app->add_option("--test-share", s.test_share, "share of the test side")->check(CLI::Range(0.0, 1.0));
+  app->add_option("--test-share", s.test_share, "share of the test side")->check(NumberIn(0, 1));
   app->add_option("--avoid", o->avoid,
                   "files of fingerprints, or of this command's lines, that must not come again");
   app->add_option("--out", o->out, "file of JSON lines; standard output when absent");
