@@ -221,12 +221,15 @@ const char* const kStateReader = R"(
 def _state(module):
     """Parameters and buffers at their places. Looked up at every call: anybody may put others there."""
     found = []
-    for path, name in _PLACES:
-        owner = module
-        for part in path:
-            owner = owner._modules.get(part) if owner is not None else None
-        tensor = None if owner is None else owner._parameters.get(name)
-        found.append(getattr(owner, name, None) if tensor is None else tensor)
+    try:
+        for path, name in _PLACES:
+            owner = module
+            for part in path:
+                owner = owner._modules.get(part) if owner is not None else None
+            tensor = None if owner is None else owner._parameters.get(name)
+            found.append(getattr(owner, name, None) if tensor is None else tensor)
+    except AttributeError:  # parts that torch.jit.script made have no such dicts: the original runs
+        return None
     return found
 
 )";
