@@ -122,21 +122,37 @@ class TomlFields : public Fields {
 
   [[noreturn]] void Fail(std::string_view key, std::string_view what) const override {
     const toml::node* node = table_.get(key);
+    if (node == nullptr) RefuseMisspelt(key);
     const toml::source_region& where = node == nullptr ? table_.source() : node->source();
-    throw UserError(fmt::format("{}:{}: {}: {}", file_, where.begin.line, Path(key), what));
+    // A table that is not in the file has no line.
+    const std::string line = where.begin.line > 0 ? fmt::format(":{}", where.begin.line) : "";
+    throw UserError(fmt::format("{}{}: {}: {}", file_, line, Path(key), what));
   }
 
   // Throws for keys that nobody asked for.
   void Finish() const {
     for (const auto& [key, node] : table_) {
       if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
-      const std::string where = section_.empty() ? "" : fmt::format(" in [{}]", section_);
-      throw UserError(fmt::format("{}:{}: unknown key '{}'{}{}", file_, key.source().begin.line, key.str(),
-                                  where, Suggestion(key.str(), known_)));
+      Unknown(key, known_);
     }
   }
 
  private:
+  [[noreturn]] void Unknown(const toml::key& key, const std::vector<std::string>& known) const {
+    const std::string where = section_.empty() ? "" : fmt::format(" in [{}]", section_);
+    throw UserError(fmt::format("{}:{}: unknown key '{}'{}{}", file_, key.source().begin.line, key.str(),
+                                where, Suggestion(key.str(), known)));
+  }
+
+  // A key that is missed may stand there in another spelling.
+  void RefuseMisspelt(std::string_view missed) const {
+    const std::vector<std::string> wanted{std::string(missed)};
+    for (const auto& [key, node] : table_) {
+      const bool known = std::find(known_.begin(), known_.end(), key.str()) != known_.end();
+      if (!known && !DidYouMean(key.str(), wanted).empty()) Unknown(key, wanted);
+    }
+  }
+
   const toml::node* Find(std::string_view key) {
     known_.emplace_back(key);
     return table_.get(key);

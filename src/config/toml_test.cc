@@ -98,6 +98,31 @@ TEST(Toml, ErrorsSayWhereAndWhatIsMeant) {
   EXPECT_NE(ErrorOf("seed = = 1").find("test.toml:1: no TOML"), std::string::npos);
 }
 
+// What is missed is told after all fields of a table, or of one that is not there.
+std::string MissedIn(std::string_view text) {
+  int steps = 0, most = 0;
+  try {
+    ReadToml(text, "test.toml", [&](Fields* f) {
+      f->Section("run", [&](Fields* g) {
+        g->Int("steps", &steps, 0, 9);
+        g->Int("most", &most, 0, 9);
+        if (steps == 0) g->Fail("steps", "how many?");
+      });
+    });
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Toml, WhatIsMissedMayBeMisspelt) {
+  EXPECT_EQ(MissedIn("[run]\nmost = 1\n"), "test.toml:1: run.steps: how many?");
+  EXPECT_EQ(MissedIn("[run]\nmost = 1\nstps = 3\n"),
+            "test.toml:3: unknown key 'stps' in [run]; did you mean 'steps'?");
+  EXPECT_EQ(MissedIn("[run]\nother = 1\n"), "test.toml:1: run.steps: how many?");
+  EXPECT_EQ(MissedIn(""), "test.toml: run.steps: how many?") << "a table that is not there has no line";
+}
+
 TEST(Toml, AFileLikeAnotherSaysWhatIsDifferent) {
   const TempDir dir;
   const auto write = [&](const char* name, std::string_view text) {
