@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <string_view>
 
 #include "base/error.h"
@@ -17,6 +18,18 @@ tritogen::Environment ReadEnvironment() {
   return {.root = get("TRITOGEN_ROOT", "."), .python = get("TRITOGEN_PYTHON", "python3")};
 }
 
+int LostOutput(const char* command) {
+  std::fprintf(stderr, "tritogen %s: the output cannot be written: is the disk full?\n", command);
+  return 2;
+}
+
+// The end of what was printed may still be in memory; a full disk shows when that is written.
+int Finish(const char* command, int code) {
+  std::cout.flush();
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+  return written || code != 0 ? code : LostOutput(command);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -28,11 +41,12 @@ int main(int argc, char** argv) {
   for (const tritogen::Command& command : tritogen::Commands()) {
     if (name != command.name) continue;
     try {
-      return command.run(argc - 1, argv + 1, ReadEnvironment());
+      return Finish(command.name, command.run(argc - 1, argv + 1, ReadEnvironment()));
     } catch (const tritogen::UserError& error) {
       std::fprintf(stderr, "tritogen %s: %s\n", command.name, error.what());
       return 2;
     } catch (const std::exception& error) {
+      if (std::ferror(stdout) != 0) return LostOutput(command.name);  // fmt::print says so
       std::fprintf(stderr, "tritogen %s: this is a fault of Tritogen, not of your input: %s\n", command.name,
                    error.what());
       return 3;
