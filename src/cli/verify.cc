@@ -127,8 +127,11 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
   if (!batch.file.empty()) {
     if (!names.reference.empty()) throw UserError("--batch takes no REFERENCE and CANDIDATE beside it");
     if (!common.html.empty()) throw UserError("--html shows one candidate; it does not go with --batch");
+    if (!function.empty()) throw UserError("--function goes with two files: a batch judges classes");
     return RunBatch(batch, common, environment);
   }
+  if (!batch.out.empty())
+    throw UserError("--out takes the verdicts of a --batch; --json prints that of one candidate");
   if (names.candidate.empty())
     throw UserError("give a REFERENCE and a CANDIDATE file, or --batch FILE.jsonl (--help says more)");
   const bool is_function = !function.empty();

@@ -68,6 +68,8 @@ def test_exit_codes_and_json(tritogen, files):
         (["--batch", "missing.jsonl"], "missing.jsonl"),
         (["--seed", "x", "reference.py", "right.py"], "seed"),
         (["--device", "cuda", "reference.py", "right.py"], "--device cpu"),
+        (["--out", "verdicts.jsonl", "reference.py", "right.py"], "--batch"),
+        (["--batch", "reference.py", "--function", "f"], "--function goes with two files"),
     ],
 )
 def test_wrong_use_is_exit_code_2_and_says_what(tritogen, files, arguments, word):
