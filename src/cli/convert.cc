@@ -78,8 +78,15 @@ std::vector<LiftedReference> AskedAbout(Recorder* recorder, const ConvertOptions
       InKnownOps([&](const RecordRequest& request) { return recorder->Record(request); },
                  options.entry.Request(source), reference);
   if (options.common.strict || HasComplex(*reference.program)) return {parts};
-  if (parts.program == reference.program) return {reference};
+  if (parts.program == reference.program) return {parts};  // with what is unknown in it
   return {reference, parts};
+}
+
+std::string UnknownRemark(const std::vector<std::string>& unknown) {
+  if (std::ranges::find(unknown, "launch") != unknown.end())  // as lifting calls the step
+    return "the program launches Triton kernels of its own, which no proposer rewrites";
+  return fmt::format("nobody knows how to say this in operators of the catalogue: {}",
+                     fmt::join(unknown, ", "));
 }
 
 // All of them, judged.
@@ -201,7 +208,8 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   Plan recorded = RecordFile(recorder, options.entry, options.file, source);
   ConvertReport report{.file = options.file, .seed = verification.seed};
   const std::optional<LiftedReference> reference = LiftOrRemark(std::move(recorded), &report.remarks);
-  if (options.show_program && reference) fmt::print("{}\n", PrintProgram(*reference->program));
+  if (options.show_program && reference)
+    fmt::print(options.common.json ? stderr : stdout, "{}\n", PrintProgram(*reference->program));
   if (Interrupted()) return kInterruptedExit;
   const SourceFile reference_file{source, options.entry.name(), options.entry.is_function()};
   Baseline baseline(environment, options.common, verification, reference_file);
@@ -224,10 +232,8 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   if (Interrupted()) return kInterruptedExit;
 
   const std::vector<eval::Attempt>& judged = answers.judged;
-  if (judged.empty() && !programs.empty() && !programs.back().unknown.empty()) {
-    report.remarks.push_back(fmt::format("nobody knows how to say this in operators of the catalogue: {}",
-                                         fmt::join(programs.back().unknown, ", ")));
-  }
+  if (judged.empty() && !programs.empty() && !programs.back().unknown.empty())
+    report.remarks.push_back(UnknownRemark(programs.back().unknown));
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   if (reference) ShipBest(recorder, options, source, *reference->plan, judged, &report);
   if (!options.common.html.empty()) WriteFileAtomic(options.common.html, report.ToHtml(source));
@@ -253,7 +259,8 @@ int RunConvert(int argc, char** argv, const Environment& environment) {
       ->required();
   app.add_option("-o,--out", options.out, "where the module goes (default: FILE with _triton.py at its end)");
   options.entry.AddTo(&app, "convert");
-  app.add_flag("--show-program", options.show_program, "print the canonical program first");
+  app.add_flag("--show-program", options.show_program,
+               "print the canonical program first (on stderr with --json)");
   app.add_option("-n,--candidates", options.count, "at most so many candidates of each proposer")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

@@ -171,12 +171,26 @@ def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
 
 
+def test_show_program_leaves_stdout_to_json(tritogen, tmp_path):
+    (tmp_path / "relu.py").write_text(programs.REFERENCE)
+    finished = tritogen("convert", "relu.py", "--show-program", "--json", "-n", "1", *TEACHER)
+    assert json.loads(finished.stdout)["out"] == "relu_triton.py" and "def program" in finished.stderr
+
+
 @pytest.mark.parametrize("option", ["-o", "--html"])
 def test_the_original_is_never_written_over(tritogen, tmp_path, option):
     (tmp_path / "relu.py").write_text(programs.REFERENCE)
     finished = tritogen("convert", "relu.py", option, "./relu.py", *TEACHER)
     assert finished.returncode == 2 and "name another file" in finished.stderr
     assert (tmp_path / "relu.py").read_text() == programs.REFERENCE
+
+
+def test_what_nobody_rewrites_is_named(tritogen, tmp_path):
+    """A program with kernels of its own, as convert writes them."""
+    (tmp_path / "relu.py").write_text(programs.REFERENCE)
+    assert tritogen("convert", "relu.py", "-n", "1", *TEACHER).returncode == 0
+    finished = tritogen("convert", "relu_triton.py", *TEACHER)
+    assert finished.returncode == 1 and "launches Triton kernels of its own" in finished.stdout, finished.stdout
 
 
 def test_constants_made_in_forward_on_the_cpu_are_kept(tritogen, tmp_path):
