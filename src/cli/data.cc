@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string_view>
 
+#include "base/atomic_file.h"
 #include "config/fields.h"
 
 namespace tritogen {
@@ -26,6 +28,16 @@ void PrintSubcommands(std::FILE* out) {
 }
 
 }  // namespace
+
+data::BuildOptions ReadSetConfig(const std::string& file, const Environment& environment) {
+  data::BuildOptions options = data::ReadBuildOptions(ReadFile(file, size_t{1} << 20), file);
+  for (std::string& path : options.programs.avoid) {
+    const std::filesystem::path there = std::filesystem::path(environment.root) / path;
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored) && std::filesystem::exists(there, ignored)) path = there;
+  }
+  return options;
+}
 
 int RunData(int argc, char** argv, const Environment& environment) {
   const std::string_view name = argc > 1 ? argv[1] : "--help";

@@ -100,7 +100,7 @@ void PrintTimes(const data::BuildState& state) {
 }
 
 int BuildSet(const DataBuildOptions& o, const Environment& environment) {
-  data::BuildOptions options = data::ReadBuildOptions(ReadFile(o.config, size_t{1} << 20), o.config);
+  data::BuildOptions options = ReadSetConfig(o.config, environment);
   options.seed = o.seed.value_or(options.seed);
   const std::string out = o.out.empty() ? options.out : o.out;
   if (out.empty()) throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");

@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "cli/data.h"
 #include "cli/files.h"
 #include "cli/interrupt.h"
 #include "cli/numbers.h"
@@ -121,18 +122,18 @@ void CheckSuite(const SuiteOptions& options) {
     throw UserError("--suite kernelbench: name files or folders of tasks");
   if (eval::SplitNamed(options.split) == nullptr)
     throw UserError(fmt::format("--split {}: there are held-out, train, pairs and shapes{}", options.split,
-                                config::Suggestion(options.split, eval::SplitNames())));
+                                config::DidYouMean(options.split, eval::SplitNames())));
   if (options.suite != "synth" && options.suite != "kernelbench" && !fs::exists(options.suite)) {
     const std::vector<std::string> names = {"synth", "kernelbench"};
     throw UserError(fmt::format("--suite {}: there are synth, kernelbench, and no such file{}", options.suite,
-                                config::Suggestion(options.suite, names)));
+                                config::DidYouMean(options.suite, names)));
   }
 }
 
 std::vector<eval::Task> DrawSuite(const SuiteOptions& options, const Environment& environment) {
   const std::string config =
       options.config.empty() ? environment.root + "/configs/data.toml" : options.config;
-  const data::BuildOptions build = data::ReadBuildOptions(ReadFile(config, size_t{1} << 20), config);
+  const data::BuildOptions build = ReadSetConfig(config, environment);
   eval::SynthSuite suite{.split = *eval::SplitNamed(options.split),
                          .levels = options.levels,
                          .count = options.count.value_or(kPrograms),

@@ -92,6 +92,15 @@ def test_ctrl_c_keeps_what_is_done(start, config, tmp_path):
     assert all(json.loads(line)["answers"] for line in results.read_text().splitlines())
 
 
+def test_the_checkouts_configurations_are_used_from_everywhere(tritogen, tmp_path):
+    """What they keep out is in the checkout, and commands run elsewhere."""
+    code, _, err = tritogen("eval", "--proposer", "teacher", "--level", "1", "--count", "1", "-n", "1")
+    assert code == 0, err
+    (tmp_path / "set.toml").write_text('[programs]\navoid = ["none.jsonl"]\n[[level]]\nlevel = 1\nprograms = 1\n')
+    code, _, err = tritogen("eval", "--config", "set.toml", "--proposer", "teacher")
+    assert code == 2 and "none.jsonl" in err
+
+
 def test_wrong_use_is_one_line(tritogen, config, tmp_path):
     for arguments, word in [
         (["--split", "heldout", "--proposer", "teacher"], "held-out"),
