@@ -99,9 +99,16 @@ std::string KernelTexts(const Plan& plan, const std::vector<std::string>& import
   return (more_imports.empty() ? "" : "\n" + more_imports) + definitions;
 }
 
+// Names of files and models are in it, which may hold anything.
 std::string Docstring(const EmitRequest& request) {
   std::string out = "\"\"\"";
-  for (const std::string& line : request.header) out += line + "\n";
+  for (const std::string& line : request.header) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      if (line[i] == '\\' || line.compare(i, 3, "\"\"\"") == 0) out += '\\';
+      out += line[i];
+    }
+    out += '\n';
+  }
   return out + "\"\"\"\n";
 }
 

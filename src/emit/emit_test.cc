@@ -66,6 +66,18 @@ TEST(EmitModule, PrintsLaunchesBuffersAndGuards) {
   EXPECT_EQ(text.find("_prepared"), std::string::npos) << "run reads nothing that set-up made";
 }
 
+TEST(EmitModule, TheHeaderIsTextWhateverItSays) {
+  const Plan plan = SmallPlan();
+  EmitRequest request = RequestFor(plan);
+  request.header = {"a\\u.py", "x\"\"\"\"y", "it's \"z\""};
+  const std::string text = std::get<std::string>(EmitModule(request));
+  EXPECT_TRUE(text.starts_with(R"("""a\\u.py
+x\"\"""y
+it's "z"
+"""
+)")) << text.substr(0, 60);
+}
+
 TEST(EmitModule, CountersThatFollowEachOtherAreOneCall) {
   Plan plan = SmallPlan();
   for (const char* name : {"a.batches", "b.batches", "c.batches"}) {
