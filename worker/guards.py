@@ -137,6 +137,8 @@ def _forbid_in_torch() -> None:
     torch.jit.script = lambda obj=None, *_, **__: obj  # same meaning without the compiler
     torch.jit.trace = forbid("torch_compile", "torch.jit.trace is not part of a Plan; call the function itself")
     torch.save = torch.load = forbid("file", "the program saves or loads a file; there are no files here")
+    lazy = forbid("lazy_module", "lazy modules take their sizes from the first call; give them to the constructor")
+    torch.nn.parameter.UninitializedParameter.__new__ = torch.nn.parameter.UninitializedBuffer.__new__ = lazy
     inline = forbid("inline_cuda", "CUDA or C++ sources are not accepted; kernels must be Triton")
     extension = types.ModuleType("torch.utils.cpp_extension")  # in place of the real one, which looks for compilers
     for name in ("load", "load_inline", "CUDAExtension", "CppExtension", "BuildExtension"):

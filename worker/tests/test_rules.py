@@ -98,6 +98,8 @@ x = x * rates[2]
         ("import torch.utils.cpp_extension as c; c.load('a', [])", "inline_cuda"),
         ("g = torch.compile(f)", "torch_compile"),
         ("nn.Linear(8, 8).compile()", "torch_compile"),
+        ("nn.LazyLinear(4)(x)", "lazy_module"),
+        ("nn.LazyBatchNorm1d()(x)", "lazy_module"),
         ("e = torch.cuda.Event(enable_timing=True); e.record(); e.elapsed_time(e)", "timing"),
         ("x[x > 0]", "dynamic_shape"),
         ("x.nonzero()", "dynamic_shape"),
