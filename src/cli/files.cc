@@ -29,7 +29,8 @@ void RequireUnlike(const std::string& path, const std::vector<std::string>& othe
   for (const std::string& other : others) {
     std::error_code ignored;  // of one that does not exist
     if (path == other || std::filesystem::equivalent(path, other, ignored))
-      throw UserError(fmt::format("{} would be written over {}; name another file", path, other));
+      throw UserError(
+          fmt::format("{}: this command reads or writes that file already; name another file", path));
   }
 }
 
