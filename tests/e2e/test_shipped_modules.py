@@ -30,23 +30,6 @@ class Model(nn.Module):
 )
 
 
-def test_parts_that_torchscript_compiled_are_the_originals_business(tritogen, tmp_path):
-    body = """
-@torch.jit.script
-def twice(x): return x * 2.0
-
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.up = PART
-    def forward(self, x): return twice(self.up(x))
-"""
-    for part, kernels in (("nn.Linear(32, 32)", True), ("torch.jit.script(nn.Linear(32, 32))", False)):
-        said = convert(tritogen, tmp_path, HEAD + body.replace("PART", part) + TAIL)
-        assert "wrote shipped.py" in said, said
-        check(tmp_path, f"x, (one, other) = original.get_inputs()[0], pair()\nassert kernels_run(other, x) == {kernels} and alike(one, other, x)")
-
-
 @pytest.fixture
 def settings(tritogen, tmp_path):
     said = convert(tritogen, tmp_path, SETTINGS)
