@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from guards import forbid, reject
+from guards import forbid, forbid_class, reject
 
 TOTAL_MEMORY = 150_754_820_096
 DEVICE = torch.device("cuda", 0)
@@ -154,13 +154,13 @@ def install(capability: tuple[int, int]) -> None:
     cuda.get_device_properties = _properties
     cuda.current_stream = cuda.default_stream = lambda device=None: CURRENT
     cuda.Stream = cuda.streams.Stream = torch.Stream = Stream
-    cuda.ExternalStream = forbid("stream", "the program uses a stream of its own")
+    cuda.ExternalStream = forbid_class("stream", "the program uses a stream of its own")
     cuda.stream = cuda.StreamContext = _OnStream
     cuda.set_stream = _OnStream
     cuda.Event = cuda.streams.Event = torch.Event = Event
-    graph = forbid("cuda_graph", "CUDA graphs are not part of a Plan; the replayer makes its own")
-    for name in ("CUDAGraph", "graph", "make_graphed_callables", "graph_pool_handle"):
-        setattr(cuda, name, graph)
+    no_graph = ("cuda_graph", "CUDA graphs are not part of a Plan; the replayer makes its own")
+    cuda.CUDAGraph = cuda.graph = forbid_class(*no_graph)
+    cuda.make_graphed_callables = cuda.graph_pool_handle = forbid(*no_graph)
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         setattr(cuda.nvtx, name, lambda *args, **kwargs: 0)
     torch._C._cuda_getCurrentRawStream = lambda device: 0

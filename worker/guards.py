@@ -52,6 +52,11 @@ def forbid(rule: str, what: str) -> Callable[..., NoReturn]:
     return forbidden
 
 
+def forbid_class(rule: str, what: str) -> type:
+    """The same in the place of a class, which libraries name in annotations: `graph: torch.cuda.CUDAGraph | None`."""
+    return type("Forbidden", (), {"__new__": forbid(rule, what)})
+
+
 @contextlib.contextmanager
 def watching() -> Iterator[None]:
     """Turns the audit hook on for the time a program runs."""
@@ -108,7 +113,7 @@ def _audit(event: str, args: tuple) -> None:
 
 def _harmless(path: Any) -> bool:
     text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
-    return text.startswith(_LIBRARIES) or text in sys.path or text in ("/dev/null", "/dev/urandom")
+    return text.startswith(_LIBRARIES) or text in sys.path or text in ("/dev/null", "/dev/urandom", "/proc/sys/kernel/random/boot_id")
 
 
 def install() -> None:
@@ -129,6 +134,7 @@ def _start_thread(*args: Any) -> int:
 
 def _forbid_in_torch() -> None:
     import torch
+    import torch.distributed.elastic.multiprocessing.redirects  # opens libc when libraries import it  # noqa: F401
     import triton.testing
 
     compiled = forbid("torch_compile", "torch.compile is not part of a Plan; write the kernels out")

@@ -64,12 +64,13 @@ def _bypass_dynamo() -> None:
     Inductor's package is there without its own start-up, for the kernels that it has printed import helpers from it.
     """
     dynamo = ModuleType("torch._dynamo")
-    dynamo.disable = lambda fn=None, *args, **kwargs: fn
+    for decorator in ("disable", "assume_constant_result", "allow_in_graph", "disallow_in_graph", "mark_static_address"):
+        setattr(dynamo, decorator, lambda fn=None, *args, **kwargs: fn or (lambda decorated: decorated))
     dynamo.is_compiling = lambda: False
     dynamo.is_dynamo_supported = dynamo.optimize = forbid("torch_compile", "torch's compiler is not part of a Plan")
     inductor = ModuleType("torch._inductor")
-    inductor.__path__ = [os.path.join(os.path.dirname(torch.__file__), "_inductor")]
     for stand_in in (dynamo, inductor):
+        stand_in.__path__ = [os.path.join(os.path.dirname(torch.__file__), stand_in.__name__.removeprefix("torch."))]
         sys.modules.setdefault(stand_in.__name__, stand_in)
 
 
