@@ -43,7 +43,9 @@ class Lifter {
     });
     for (const StateEntry& entry : plan_.state) {
       NodeKind kind = entry.is_parameter ? NodeKind::kParameter : NodeKind::kBuffer;
-      if (values_[entry.tensor] == kNoValue) values_[entry.tensor] = Leaf(kind, entry.name, entry.tensor);
+      if (!(values_[entry.tensor] == kNoValue)) continue;
+      values_[entry.tensor] = Leaf(kind, entry.name, entry.tensor);
+      state_.emplace_back(entry.tensor, values_[entry.tensor]);
     }
     FindSetupMakers();
     LiftNameless();
@@ -71,14 +73,24 @@ class Lifter {
     int depth;
   };
 
-  // What the call leaves in its inputs.
+  // What the call leaves in its inputs, and in state that its results depend on: the next call has to find it
+  // there. Other state (running statistics, numbers of batches) changes no answer.
   void FindUpdates() {
-    for (const auto& [id, leaf] : inputs_) {
-      const NodeRef now = Read(id);
-      if (now == leaf) continue;
-      program_.updates.push_back(leaf.id);
-      program_.outputs.push_back(now);
+    for (const auto& [id, leaf] : inputs_) Update(id, leaf);
+    for (bool more = true; more;) {
+      more = false;
+      const std::vector<bool> needed = NeededNodes(program_);
+      for (const auto& [id, leaf] : state_) more |= needed[leaf.id] && Update(id, leaf);
     }
+  }
+
+  // Whether the call leaves another value there than the leaf's, which is noted once.
+  bool Update(TensorId id, NodeRef leaf) {
+    const NodeRef now = Read(id);
+    if (now == leaf || std::ranges::count(program_.updates, leaf.id) > 0) return false;
+    program_.updates.push_back(leaf.id);
+    program_.outputs.push_back(now);
+    return true;
   }
 
   NodeRef Leaf(NodeKind kind, std::string name, TensorId id) {
@@ -228,11 +240,11 @@ class Lifter {
   }
 
   // The same value in memory of its own.
-  NodeRef AppendCopy(const AtenStep& step, TensorId source) {
+  NodeRef AppendCopy(NodeRef source, Shape shape) {
     Node copy;
     copy.op = "aten::clone";
-    copy.args = {{Read(source)}};
-    copy.results = {ShapeOf(step.outs[0])};
+    copy.args = {{source}};
+    copy.results = {std::move(shape)};
     return Append(std::move(copy));
   }
 
@@ -240,7 +252,7 @@ class Lifter {
     if (IsIdentity(plan_, step)) {
       const TensorRef& source = std::get<TensorRef>(step.args[0].v);
       const bool copy = ViewedTensor(plan_, step) == kNoTensor;
-      values_[step.outs[0]] = copy ? AppendCopy(step, source.id) : Read(source.id);
+      values_[step.outs[0]] = copy ? AppendCopy(Read(source.id), ShapeOf(step.outs[0])) : Read(source.id);
       NoteView(step);
       return;
     }
@@ -325,7 +337,7 @@ class Lifter {
       expand.results = {to};
       value = Append(std::move(expand));
     }
-    return value;
+    return AppendCopy(value, to);  // what was written to stays memory of its own
   }
 
   void NoteView(const AtenStep& step) {
@@ -370,8 +382,8 @@ class Lifter {
 
   const Plan& plan_;
   Program program_;
-  std::vector<NodeRef> values_;                       // by tensor id
-  std::vector<std::pair<TensorId, NodeRef>> inputs_;  // as they are before the call
+  std::vector<NodeRef> values_;                               // by tensor id
+  std::vector<std::pair<TensorId, NodeRef>> inputs_, state_;  // as they are before the call
   std::unordered_map<TensorId, View> views_;
   std::unordered_map<TensorId, int> versions_;
   std::unordered_map<TensorId, int> makers_;       // step of set-up that made the tensor

@@ -134,6 +134,27 @@ TEST(LiftTest, WhatACallWritesIntoItsInputsStandsBehindItsResults) {
   EXPECT_NE(PrintProgram(program).find("    x0.copy_(select_scatter)\n    return"), std::string::npos);
 }
 
+TEST(LiftTest, StateThatResultsDependOnIsUpdatedBehindThem) {
+  const json write = Aten("aten::add_.Tensor", {T(1), T(2)}, {1});
+  const json tensors = {{2, "float32", {6}, {1}, 0}, {3, "float32", {4, 6}, {6, 1}, 0}};
+  const json mean = Aten("aten::mean.dim", {T(0), {0}}, {2});
+  const Program read =
+      Lift(Reference(tensors, {mean, Aten("aten::mul.Tensor", {T(0), T(1)}, {3}), write}, {T(3)}));
+  ASSERT_EQ(read.updates, std::vector<NodeId>{1});
+  EXPECT_NE(PrintProgram(read).find("    w.copy_(add)\n    return"), std::string::npos);
+  const Program unread = Lift(Reference(tensors, {mean, write, Aten("aten::relu", {T(0)}, {3})}, {T(3)}));
+  EXPECT_TRUE(unread.updates.empty()) << "the original's own call does it";
+}
+
+TEST(LiftTest, WhatAPartOfAnInputIsWrittenIntoIsMemoryOfItsOwn) {
+  const Plan plan =
+      Reference({{2, "float32", json::array(), json::array(), 0}, {3, "float32", {6}, {1}, 0}},
+                {Aten("aten::select.int", {T(1), 0, 0}, {2}), Aten("aten::empty.memory_format", {{6}}, {3}),
+                 Aten("aten::fill_.Tensor", {T(3), T(2)}, {3})},
+                {T(3)});
+  EXPECT_NE(Text(Lift(plan)).find("aten::clone"), std::string::npos);
+}
+
 TEST(LiftTest, NewTensorsAreMadeOfNothing) {
   Plan plan = Reference({kFull, {3, "float32", {4, 6}, {6, 1}, 0}},
                         {Aten("aten::new_zeros", {T(0), {4, 6}}, {2}, {{"dtype", {{"dtype", "float32"}}}}),

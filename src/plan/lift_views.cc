@@ -179,16 +179,21 @@ void DropCopies(Program* program) {
   for (NodeRef& output : program->outputs) without(output);
 }
 
+std::vector<bool> NeededNodes(const Program& program) {
+  std::vector<bool> needed(program.nodes.size(), false);
+  for (const NodeRef& output : program.outputs) {
+    if (output.id >= 0) needed[output.id] = true;
+  }
+  for (size_t id = program.nodes.size(); id-- > 0;) {
+    if (needed[id]) ForEachRef(program.nodes[id], [&](const NodeRef& ref) { needed[ref.id] = true; });
+  }
+  return needed;
+}
+
 void DropDead(Program* program) {
   std::vector<Node>& nodes = program->nodes;
-  std::vector<bool> alive(nodes.size(), false);
-  for (const NodeRef& output : program->outputs) {
-    if (output.id >= 0) alive[output.id] = true;
-  }
-  for (size_t id = nodes.size(); id-- > 0;) {
-    alive[id] = alive[id] || nodes[id].kind == NodeKind::kInput;
-    if (alive[id]) ForEachRef(nodes[id], [&](NodeRef& ref) { alive[ref.id] = true; });
-  }
+  std::vector<bool> alive = NeededNodes(*program);
+  for (size_t id = 0; id < nodes.size(); ++id) alive[id] = alive[id] || nodes[id].kind == NodeKind::kInput;
   auto rank = [&](NodeId id) {
     NodeKind kind = nodes[id].kind;
     return kind == NodeKind::kInput ? 0 : kind == NodeKind::kOp ? 3 : kind == NodeKind::kConstant ? 2 : 1;

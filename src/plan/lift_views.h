@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "plan/plan.h"
 #include "program/program.h"
@@ -24,6 +25,9 @@ std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, 
 // Drops `clone`s. A copy is the value itself, except where it is all that tells an output's memory from that
 // of an input, of state or of another output.
 void DropCopies(Program* program);
+
+// By node: whether an output is made of it.
+std::vector<bool> NeededNodes(const Program& program);
 
 // Keeps inputs and what the outputs need, and puts leaves in front of operations: inputs, parameters and
 // buffers, constants.

@@ -50,7 +50,7 @@ struct Program {
   std::vector<Node> nodes;       // topological; inputs first, in call order, then parameters and buffers
   std::vector<NodeRef> outputs;  // leaves, in order; behind them the new values of `updates`
   std::string structure;         // of the leaves, as in Plan
-  std::vector<NodeId> updates;   // inputs into whose memory the call writes
+  std::vector<NodeId> updates;   // leaves into whose memory the call writes
 
   size_t Leaves() const { return outputs.size() - updates.size(); }
 };
