@@ -54,6 +54,8 @@ class ComplexPair(torch.Tensor):
 
 def concerns(function: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether a call takes or makes complex numbers."""
+    if function.overloadpacket is aten.detach and not isinstance(args[0], ComplexPair):
+        return False  # nn.Parameter asks for a tensor like the one it was given
     return function.overloadpacket in _MAKERS or any(_is_complex(leaf) for leaf in leaves((args, kwargs), _TELLING))
 
 

@@ -113,6 +113,7 @@ def get_inputs():
         "self.register_buffer('turns', torch.polar(torch.ones_like(angles), angles))",
         "self.register_buffer('turns', torch.polar(torch.ones_like(angles), angles), persistent=False)",
         "self.turns = nn.Parameter(0.5 * torch.randn(9, 4, dtype=torch.cfloat))",
+        "self.turns = nn.Parameter(torch.randn(9, 4, dtype=torch.cfloat))",
         "self.turns = nn.Parameter(torch.exp(1j * angles))",
     ],
 )
