@@ -50,6 +50,8 @@ def _index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 
 def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    # Places and single numbers may lie on the CPU: y[torch.arange(4), i] = 5.
+    indices, values = [index if index is None else index.to(x.device) for index in indices], values.to(x.device)
     if len(indices) == 1 and indices[0].dtype in (torch.bool, torch.uint8):
         return _masked_put(x, indices[0], values, accumulate)
     dims = [d for d, index in enumerate(indices) if index is not None]
