@@ -173,11 +173,17 @@ Value Builder::Apply(const OpRow& row, const BoundArgs& args, const std::functio
   return AddPointwise(std::move(prim), values);
 }
 
+static bool IsNarrowInteger(Dtype dtype) {
+  return dtype == Dtype::kInt8 || dtype == Dtype::kUint8 || dtype == Dtype::kInt16;
+}
+
 Value Builder::Cast(const Value& in, Dtype dtype) {
   if (in.dtype == dtype) return in;
   std::string to = dtype == Dtype::kBool ? "{0} != 0" : fmt::format("{{0}}.to(tl.{})", DtypeName(dtype));
   // tl spells the 8-bit formats in its own way.
   to = ReplaceAll(ReplaceAll(to, "tl.float8_e4m3fn", "tl.float8e4nv"), "tl.float8_e5m2", "tl.float8e5");
+  // What is too large for 8 or 16 bits keeps its last ones, as in PyTorch.
+  if (IsFloating(in.dtype) && IsNarrowInteger(dtype)) to = ReplaceAll(to, ".to(", ".to(tl.int32).to(");
   Prim prim;
   prim.name = "cast";
   prim.expr = to;

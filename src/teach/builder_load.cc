@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "base/error.h"
@@ -79,7 +80,7 @@ std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& 
   again.sizes = BroadcastSizes(shapes);
   Value result = AddPointwise(std::move(again), in);
   if (!valid) return result;
-  const std::string fill = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : other;
+  const std::string fill = other.empty() ? NumberText(Arg{int64_t{0}}, data.dtype) : other;
   return Pointwise(name, fmt::format("tl.where({{1}}, {{0}}, {})", fill), {result, *valid}, data.dtype, 1);
 }
 
@@ -187,14 +188,21 @@ bool Builder::Write(const Value& to, const Value& value) {
   return true;
 }
 
+std::string NumberText(const Arg& number, Dtype dtype) {
+  const std::optional<double> value = AsNumber(number);
+  if (value && IsFloating(dtype)) return PythonLiteral(Arg{*value});
+  if (value && dtype == Dtype::kBool) return PythonLiteral(Arg{*value != 0});
+  if (value && std::trunc(*value) == *value && std::abs(*value) < 0x1p53)
+    return PythonLiteral(Arg{static_cast<int64_t>(*value)});
+  return PythonLiteral(number);
+}
+
 Value Builder::Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number) {
   Prim prim;
   prim.name = "fill";
   prim.dtype = dtype;
   prim.sizes = sizes;
-  std::string text = PythonLiteral(number);
-  if (auto value = AsNumber(number); value && IsFloating(dtype)) text = PythonLiteral(Arg{*value});
-  prim.expr = fmt::format("tl.full([], {}, {})", text, TritonDtype(ComputeDtype(dtype)));
+  prim.expr = fmt::format("tl.full([], {}, {})", NumberText(number, dtype), TritonDtype(ComputeDtype(dtype)));
   Value filled = AddPointwise(std::move(prim), {});
   if (auto value = AsNumber(number); value && IsFloating(dtype)) fill_[filled.view.prim] = *value;
   return filled;

@@ -62,9 +62,7 @@ Value ConstantPad(Builder& b, const Value& x, const std::vector<int64_t>& pad, c
     index[dim] = b.Affine("index", {{1, index[dim]}}, -pad[i]);
     inside.Within(index[dim], -pad[i], n - 1 + pad[i + 1], n);
   }
-  auto number = AsNumber(value);
-  return b.Load("padded", x, index, inside.All(b),
-                number && IsFloating(x.dtype) ? PythonLiteral(Arg{*number}) : PythonLiteral(value));
+  return b.Load("padded", x, index, inside.All(b), NumberText(value, x.dtype));
 }
 
 Value EdgePad(Builder& b, const Value& x, const std::vector<int64_t>& pad, bool reflect,

@@ -187,9 +187,7 @@ bool LowerAssignment(Builder& b, const Value& x, const Value& index, int64_t dim
   const Value found = Scatter(b, narrow.index, dim).Last(narrow.sizes);
   const Value last{Expand(found.view, x.sizes()), found.dtype};
   if (!b.HasTensor(args, "src")) {
-    auto number = AsNumber(args["value"]);
-    std::string text =
-        number && IsFloating(x.dtype) ? PythonLiteral(Arg{*number}) : PythonLiteral(args["value"]);
+    const std::string text = NumberText(args["value"], x.dtype);
     b.Return({b.Pointwise("scattered", fmt::format("tl.where({{0}} >= 0, {}, {{1}})", text), {last, x},
                           x.dtype, 1)});
     return true;

@@ -27,6 +27,9 @@ struct LinePieces;
 // The tensors that a call is given.
 std::vector<NodeRef> TensorArguments(const Node& node);
 
+// A number as an element of this dtype: 1 is "1.0", "1" or "True".
+std::string NumberText(const Arg& number, Dtype dtype);
+
 // An operand of Builder::Op: a tensor or a number.
 using In = std::variant<Value, double>;
 

@@ -13,6 +13,9 @@ FUNCTIONS = {
     "least_squares": "torch.linalg.lstsq(torch.cat([x[:, :2].tanh(), torch.eye(2, device=x.device)]), x.new_ones(6, 3)).solution.relu()",
     "written_in_place": "(x.mul_(2.0), x[1].zero_(), x + 1)[2]",
     "alone": "x.mul_(x.sigmoid())",
+    "places_on_the_cpu": "(y := x.clone(), y.__setitem__((torch.arange(4), [4, 0, 1, 1]), x[:, 0]), y.__setitem__(([0, 2], slice(1, 3)), 5.0))[0]",
+    "truths_around": "(F.pad(x[:, 1:] > x[:, :-1], (1, 0), value=True) & ~F.pad(x[:, 1:] > 1, (0, 1))).sum(1)",
+    "numbers_too_large": "((x * 1000).to(torch.int8), (x * 1000).to(torch.uint8), (x * 1e6).to(torch.int16))",
 }
 SOURCE = """import torch
 import torch.nn.functional as F
