@@ -164,25 +164,36 @@ bool Builder::IsWritten(const Value& value) const {
   return std::ranges::count(graph.writes, value.view.prim, &Graph::Write::value) > 0;
 }
 
-bool Builder::CanWrite(const Value& to) const {
-  const PrimId id = to.view.prim;
-  return id >= 0 && to.view == graph.Whole(id) && (graph[id].kind == PrimKind::kSource || IsWritten(to));
+bool Builder::CanWrite(NodeRef to) const {
+  const Value value = Get(to);
+  const PrimId id = value.view.prim;
+  if (id < 0 || value.view != graph.Whole(id)) return false;
+  return IsMade(to) || graph[id].kind == PrimKind::kSource || IsWritten(value);
 }
 
-bool Builder::Write(const Value& to, const Value& value) {
-  const PrimId old = to.view.prim, made = value.view.prim;
+bool Builder::IsMade(NodeRef ref) const {
+  return program_->nodes[memory_of_(ref)].kind == NodeKind::kOp;
+}
+
+bool Builder::Write(NodeRef to, const Value& value) {
+  const Value before = Get(to);
+  const PrimId old = before.view.prim, made = value.view.prim;
   if (!CanWrite(to) || made < 0 || value.view != graph.Whole(made)) return false;
-  if (!graph[made].IsElementwise() || to.sizes() != value.sizes() || to.dtype != value.dtype) return false;
-  const auto before = std::ranges::find(graph.writes, old, &Graph::Write::value);
-  if (before != graph.writes.end()) {
-    before->value = made;
+  if (!graph[made].IsElementwise() || before.sizes() != value.sizes() || before.dtype != value.dtype)
+    return false;
+  const auto write = std::ranges::find(graph.writes, old, &Graph::Write::value);
+  if (IsMade(to)) {
+    // Nobody but this program reads it.
+  } else if (write != graph.writes.end()) {
+    write->value = made;
   } else {
     graph.writes.push_back({made, old});
   }
+  const NodeId memory = memory_of_(to);
   for (NodeId id = 0; id < static_cast<NodeId>(values_.size()); ++id) {
     for (size_t r = 0; r < values_[id].size(); ++r) {
       View& view = values_[id][r].view;
-      if (view.prim == old && lies_in_source_({id, static_cast<int>(r)})) view.prim = made;
+      if (view.prim == old && memory_of_({id, static_cast<int>(r)}) == memory) view.prim = made;
     }
   }
   return true;

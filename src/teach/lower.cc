@@ -86,7 +86,7 @@ class Lowering {
   Lowering(const Program& program, const LowerOptions& options)
       : program_(program), names_(PrintedNames(program)), b_(options) {
     b_.program_ = &program_;
-    b_.lies_in_source_ = [this](NodeRef ref) { return SharesMemoryOfSource(ref); };
+    b_.memory_of_ = [this](NodeRef ref) { return MemoryOf(ref); };
   }
 
   std::optional<Graph> Run() {
@@ -178,7 +178,7 @@ class Lowering {
       View& view = b_.graph.outputs[i];
       if (view.prim < 0 || b_.graph[view.prim].kind != PrimKind::kSource) continue;
       const bool update = i + b_.graph.updates.size() >= b_.graph.outputs.size();
-      if (!all && !update && SharesMemoryOfSource(outputs_[i])) continue;
+      if (!all && !update && program_.nodes[MemoryOf(outputs_[i])].kind != NodeKind::kOp) continue;
       const Dtype dtype = b_.graph[view.prim].dtype;
       const Node& maker = program_.nodes[outputs_[i].id];
       b_.origin = maker.kind == NodeKind::kOp ? PlainName(maker.op) : "copy";
@@ -186,8 +186,8 @@ class Lowering {
     }
   }
 
-  // The way from an input to this value leads through views alone.
-  bool SharesMemoryOfSource(NodeRef ref) const {
+  // Who made the memory in which a value lies: the way back from it through views.
+  NodeId MemoryOf(NodeRef ref) const {
     constexpr std::string_view kViews[] = {
         "view",     "view_as",    "reshape", "flatten", "unflatten",        "squeeze", "unsqueeze",
         "permute",  "transpose",  "t",       "expand",  "expand_as",        "slice",   "select",
@@ -197,12 +197,11 @@ class Lowering {
          node = &program_.nodes[ref.id]) {
       const auto refs = TensorArguments(*node);
       const std::string name = PlainName(node->op);
-      if (refs.empty() || std::find(std::begin(kViews), std::end(kViews), name) == std::end(kViews))
-        return false;
-      if (name == "contiguous" && !IsRowMajor(b_.Get(refs.front()).view)) return false;  // copies then
+      if (refs.empty() || std::find(std::begin(kViews), std::end(kViews), name) == std::end(kViews)) break;
+      if (name == "contiguous" && !IsRowMajor(b_.Get(refs.front()).view)) break;  // copies then
       ref = refs.front();
     }
-    return true;
+    return ref.id;
   }
 
   bool Used(NodeId id, int result) const {

@@ -102,8 +102,7 @@ bool MoveStatistics(Builder& b, std::string_view op, const BoundArgs& args, cons
   if (!b.HasTensor(args, "running_mean") || !b.HasTensor(args, "running_var")) return true;
   const double count = static_cast<double>(values), momentum = AsNumber(args["momentum"]).value_or(0.1);
   const bool functional = op == "_native_batch_norm_legit_functional";
-  if (!functional &&
-      (!b.CanWrite(b.Tensor(args, "running_mean")) || !b.CanWrite(b.Tensor(args, "running_var"))))
+  if (!functional && (!b.CanWrite(*AsRef(args["running_mean"])) || !b.CanWrite(*AsRef(args["running_var"]))))
     return false;
   const std::vector<int64_t> flat = (*results)[1].sizes();
   const Value variance =
@@ -114,7 +113,7 @@ bool MoveStatistics(Builder& b, std::string_view op, const BoundArgs& args, cons
     const Value moved = b.Cast(b.Op("add", {kept, part}, of_batch.dtype), old.dtype);
     if (functional) {
       results->push_back(moved);
-    } else if (!b.Write(old, moved)) {
+    } else if (!b.Write(*AsRef(args[name]), moved)) {
       return false;
     }
   }

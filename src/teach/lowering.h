@@ -102,11 +102,11 @@ class Builder {
   // of range goes nowhere. REQUIRES: for "store" that no two entries name one element.
   Value Scatter(std::string name, std::string how, const Value& start, const std::vector<Value>& index,
                 int64_t dim, const Value& entry);
-  // Puts a value into a parameter, buffer or input. Whatever reads that from now on, through views of it or
-  // by itself, gets the value; what has read it before has read what was there. False for what is none of
-  // these.
-  bool Write(const Value& to, const Value& value);
-  bool CanWrite(const Value& to) const;
+  // Puts a value into a parameter, buffer or input, or into what an operator has made. Whatever reads that
+  // from now on, through views of it or by itself, gets the value; what has read it before has read what was
+  // there. False for what is none of these.
+  bool Write(NodeRef to, const Value& value);
+  bool CanWrite(NodeRef to) const;
   bool IsWritten(const Value& value) const;  // into one of these
   // One number everywhere.
   Value Fill(const std::vector<int64_t>& sizes, Dtype dtype, const Arg& number);
@@ -190,6 +190,7 @@ class Builder {
   };
   int64_t Align(Value* a, Value* b, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner);
   bool IsInMemory(const Value& value) const;
+  bool IsMade(NodeRef ref) const;  // lies in memory that an operator of the program has made
   Value FilledUp(const Value& in, int64_t whole, bool kept);
   void StoreComputed(const Value& factor);
   std::optional<Factors> StoredFactors(const Value& a, const Value& b, int batch_dims,
@@ -206,7 +207,7 @@ class Builder {
   std::vector<std::vector<Value>> values_;  // by node, by result
   std::vector<Value> results_;
   const Program* program_ = nullptr;
-  std::function<bool(NodeRef)> lies_in_source_;  // the way to it from an input leads through views alone
+  std::function<NodeId(NodeRef)> memory_of_;  // who made what the way back through views leads to
 };
 
 // What must hold of indices for there to be an element, joined: "({0} >= 0) & ({1} < 8)".

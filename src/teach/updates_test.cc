@@ -154,5 +154,23 @@ TEST(Updates, StatisticsThatMoveTwiceAreWrittenOnce) {
   EXPECT_EQ(graph->writes.size() + graph->updates.size(), 3u);
 }
 
+// As an instance norm with running statistics says it: they are repeated for each image, and their mean is
+// kept.
+TEST(Updates, StatisticsThatAnOperatorHasMadeAreReadAsMovedAndWrittenNowhere) {
+  Maker m;
+  const NormInputs in(&m);
+  const NodeId mean = m.Op("aten::mul.Scalar", {Ref(in.mean), Arg{2.0}}, {8}),
+               var = m.Op("aten::mul.Scalar", {Ref(in.var), Arg{2.0}}, {8});
+  const NodeId norm = BatchNorm(&m, in.x, mean, var);
+  const NodeId read = m.Op("aten::mul.Tensor", {Ref(norm), Ref(mean)}, {16, 8});
+  const auto graph = Lower(m.Finish(read), {});
+  EXPECT_TRUE(graph->writes.empty() && graph->updates.empty());
+  const auto& operands = graph->prims[graph->outputs[0].prim].operands;
+  EXPECT_TRUE(std::ranges::any_of(operands, [&](const View& view) {
+    return view.prim >= 0 && graph->prims[view.prim].expr.find("+") != std::string::npos &&
+           graph->prims[view.prim].sizes == std::vector<int64_t>{8};
+  })) << "the sum of what was there and of the batch's";
+}
+
 }  // namespace
 }  // namespace tritogen::teach

@@ -35,3 +35,29 @@ for (name, kept), moved in zip(one.named_buffers(), other.buffers()):
     assert torch.allclose(kept, moved, atol=1e-5), name
 """,
     )
+
+
+NORM = """import torch, torch.nn as nn
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm1d(5, affine=True, track_running_stats=True, momentum=0.3)
+    def forward(self, x):
+        return self.norm(x).relu()
+def get_inputs(): return [torch.randn(3, 5, 8)]
+def get_init_inputs(): return []
+"""
+
+
+def test_running_statistics_of_an_instance_norm_move(tritogen, tmp_path):
+    assert "wrote shipped.py" in (said := convert(tritogen, tmp_path, NORM, "--strict")), said
+    check(
+        tmp_path,
+        """
+one, other = pair()
+for call in range(3):
+    assert alike(one, other, torch.randn(3, 5, 8)) and len(ran) == call + 1
+one.eval(), other.eval()
+assert alike(one, other, torch.randn(3, 5, 8))
+""",
+    )

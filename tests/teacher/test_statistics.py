@@ -16,6 +16,7 @@ PROGRAMS = {
     "moved_twice": f"F.batch_norm({NORM}, y, z, training=True, momentum=0.3)",
     "moved_both_ways": f"F.batch_norm({NORM}, z, y, training=True)",
     "weights": "F.batch_norm(x, y, z, y, z, training=True)",
+    "made_here": "(lambda m, v: (F.batch_norm(x, m, v, training=True), m + y, v.view(1, 5).exp()))(y * 2, z.repeat(1))",
     "one_tensor": "(F.batch_norm(x, y, y, training=True), z)",
 }
 
