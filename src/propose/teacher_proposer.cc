@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "plan/lift_views.h"
 #include "program/catalogue.h"
 #include "program/literal.h"
 #include "program/names.h"
+#include "program/print.h"
 #include "propose/constant_text.h"
 #include "teach/teacher.h"
 
@@ -77,16 +79,38 @@ bool HasNamelessState(const Plan& plan, const Program& program) {
   });
 }
 
-// What forward returns beside tensors.
-std::vector<std::string> FixedOutputs(const Plan& plan) {
+// A tensor on the CPU that is made of nothing, as Python: `return y, torch.tensor(0.0)`. Empty for others.
+std::string MadeOnCpu(const Program& program, NodeRef output,
+                      const std::map<NodeId, std::string>& constants) {
+  if (const auto constant = constants.find(output.id); constant != constants.end()) return constant->second;
+  const Node& node = program.nodes[output.id];
+  bool made = node.kind == NodeKind::kOp && node.results.size() == 1;
+  ForEachRef(node, [&](NodeRef) { made = false; });
+  return made ? CallText(
+                    node, [](NodeRef) { return std::string(); }, "\"cpu\"")
+              : "";
+}
+
+// What forward returns beside tensors of the device, which alone stay outputs of the program.
+std::vector<std::string> FixedOutputs(const Plan& plan, const std::map<NodeId, std::string>& constants,
+                                      Program* program) {
   std::vector<std::string> texts;
-  for (const Value& output : plan.outputs) {
+  for (size_t at = 0; at < plan.outputs.size(); ++at) {
+    const Value& output = plan.outputs[at];
+    if (const auto* tensor = std::get_if<TensorRef>(&output.v)) {
+      if (plan.tensors[tensor->id].on_cuda) continue;
+      const std::string made = MadeOnCpu(*program, program->outputs[at], constants);
+      if (made.empty()) continue;
+      texts.push_back(made);
+      program->outputs[at] = {-1, 0};
+      continue;
+    }
     Arg arg;
     if (const auto* b = std::get_if<bool>(&output.v)) arg = {*b};
     if (const auto* i = std::get_if<int64_t>(&output.v)) arg = {*i};
     if (const auto* d = std::get_if<double>(&output.v)) arg = {*d};
     if (const auto* s = std::get_if<std::string>(&output.v)) arg = {*s};
-    if (!std::holds_alternative<TensorRef>(output.v)) texts.push_back(PythonLiteral(arg));
+    texts.push_back(PythonLiteral(arg));
   }
   return texts;
 }
@@ -101,7 +125,8 @@ size_t InputCount(const Program& program) {
 
 std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   teach::Request lesson;
-  lesson.program = request.program;
+  Program program = *request.program;
+  lesson.program = &program;
   lesson.reference_source = request.reference_source;
   lesson.entry = request.entry;
   // Without a recorded reference there is no class to extend: the answer stands alone.
@@ -114,8 +139,11 @@ std::vector<Candidate> TeacherProposer::Propose(const ProposeRequest& request) {
   lesson.seed = request.seed;
   if (request.reference != nullptr) {
     DescribeCall(*request.reference, *request.program, lesson);
-    lesson.fixed_outputs = FixedOutputs(*request.reference);
     lesson.constants = ConstantTexts(*request.reference, *request.program);
+    lesson.fixed_outputs = FixedOutputs(*request.reference, lesson.constants, &program);
+    std::erase_if(lesson.constants, [needed = NeededNodes(program)](const auto& constant) {
+      return !needed[constant.first];  // nobody registers those
+    });
     if (HasNamelessState(*request.reference, *request.program)) return {};
     if (lesson.inputs.size() != InputCount(*request.program)) return {};
   }

@@ -15,6 +15,7 @@ FUNCTIONS = {
     "alone": "x.mul_(x.sigmoid())",
     "places_on_the_cpu": "(y := x.clone(), y.__setitem__((torch.arange(4), [4, 0, 1, 1]), x[:, 0]), y.__setitem__(([0, 2], slice(1, 3)), 5.0))[0]",
     "truths_around": "(F.pad(x[:, 1:] > x[:, :-1], (1, 0), value=True) & ~F.pad(x[:, 1:] > 1, (0, 1))).sum(1)",
+    "results_on_the_cpu": "(x.relu(), torch.tensor(0.0), torch.zeros(2), torch.arange(3))",
     "numbers_too_large": "((x * 1000).to(torch.int8), (x * 1000).to(torch.uint8), (x * 1e6).to(torch.int16))",
 }
 SOURCE = """import torch
