@@ -187,11 +187,19 @@ def _reciprocal(z: Any) -> Any:
 
 def _power(z: Any, exponent: Any) -> Any:
     if not isinstance(exponent, (int, float)) or exponent != int(exponent) or not 1 <= abs(exponent) <= 8:
-        return NotImplemented
+        return _power_by_logarithm(z, exponent)
     result = z
     for _ in range(abs(int(exponent)) - 1):
         result = _multiply(result, z)
     return _reciprocal(result) if exponent < 0 else result
+
+
+def _power_by_logarithm(z: Any, exponent: Any) -> Any:
+    if not isinstance(z, ComplexPair):
+        return NotImplemented
+    if not isinstance(exponent, Tensor) and exponent == 0:
+        return ComplexPair(torch.ones_like(z.re), torch.zeros_like(z.re))
+    return _exp(_multiply(ComplexPair(_magnitude(z).log(), torch.atan2(z.im, z.re)), exponent))
 
 
 def _magnitude(z: ComplexPair) -> Tensor:

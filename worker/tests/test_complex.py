@@ -23,6 +23,7 @@ _FORWARDS = {
     "arithmetic": "a, b = torch.complex(x, y), torch.complex(y, x * 2); c = (a * b - b / a + 2 * a - (1 + 2j) * b + 3) * (2 - b); return c.real, c.imag, c.abs(), c.angle()",
     "with real tensors": "a = torch.complex(x, y); b = a * x + y - a / (y.abs() + 1) + (x - a); return torch.view_as_real(b)",
     "functions": "z = torch.complex(x, y); return torch.exp(z).real, torch.log(z).imag, torch.sqrt(z).imag, torch.reciprocal(z).real, (z ** 3).imag, torch.sgn(z).real",
+    "powers": "z = torch.complex(x, y); n = torch.arange(33, device=x.device) - 9; return (z ** n).real, (z[:, :1] ** y.abs()).imag, torch.view_as_real(z ** 0.5), (z ** z.flip(0)).imag, ((z * 0) ** (n.abs() + 1)).real, (z ** 0).real",
     "conjugates": "z = torch.complex(x, y); return (z.conj() * z.flip(0)).imag, z.conj().imag, (z.mH @ z).real, z.conj().resolve_conj().real",
     "products": "z = torch.complex(x, y); return (z @ z.T).abs(), torch.einsum('ij,kj->ik', z, z.conj()).real, F.linear(z, torch.complex(y, x)).imag, (z @ x.T.to(z.dtype)).real",
     "moves": "z = torch.complex(x, y); z = torch.cat([z.roll(1, 0), z.flip(1)[:3]]); z = torch.where(x.sum() > 0, z, 0.0); return torch.view_as_real(z.T.reshape(3, -1).sum(1)), z.mean(0).real",
