@@ -84,7 +84,30 @@ def _search_number(sorted_values: Tensor, number: float, **how: Any) -> Tensor:
     return _searchsorted(sorted_values, value, **how)
 
 
+def _fractional_max_pool(x: Tensor, kernel: list[int], out: list[int], samples: Tensor) -> tuple[Tensor, Tensor]:
+    """Windows begin at steps of a fraction, from a drawn one on; the last one ends where the line does."""
+    count = len(kernel)
+    planes = x.shape[:-count]
+    samples = samples.reshape(*planes, count)
+    if count == 2:
+        samples = samples.flip(-1)  # of columns, then of rows
+    place: Any = 0
+    for dim, (size, width, length) in enumerate(zip(x.shape[-count:], kernel, out)):
+        sample, number = samples[..., dim : dim + 1], torch.arange(length, device=x.device)
+        step = (size - width) / max(length - 1, 1)
+        start = ((number + sample) * step).to(torch.int64) - (sample * step).to(torch.int64)
+        start = torch.where(number == length - 1, size - width, start)
+        of_dim = start.unsqueeze(-1) + torch.arange(width, device=x.device)
+        windows, elements = ([n if d == dim else 1 for d in range(count)] for n in (length, width))
+        place = place * size + of_dim.reshape(*planes, *windows, *elements)
+    place = place.flatten(-count)
+    largest, which = x.flatten(-count).gather(-1, place.flatten(-count - 1)).reshape(place.shape).max(-1)
+    return largest, place.gather(-1, which.unsqueeze(-1)).squeeze(-1)
+
+
 PARTS = {
+    aten.fractional_max_pool2d.default: _fractional_max_pool,
+    aten.fractional_max_pool3d.default: _fractional_max_pool,
     aten.nonzero_static.default: _nonzero_static,
     aten.segment_reduce.default: _segment_reduce,
     aten.unfold_backward.default: _unfold_backward,
