@@ -27,6 +27,7 @@ class Rejected(BaseException):
 
 class _State:
     active = False
+    reference = False
     first: Rejected | None = None
 
 
@@ -57,11 +58,17 @@ def forbid_class(rule: str, what: str) -> type:
     return type("Forbidden", (), {"__new__": forbid(rule, what)})
 
 
+def check_compiled_call() -> None:
+    """Before anything runs that torch.compile was given."""
+    if _State.active and not _State.reference:
+        reject("torch_compile", "torch.compile is not part of a Plan; write the kernels out")
+
+
 @contextlib.contextmanager
-def watching() -> Iterator[None]:
-    """Turns the audit hook on for the time a program runs."""
+def watching(reference: bool = False) -> Iterator[None]:
+    """Turns the audit hook on for the time a program runs: a reference, or a candidate."""
     _State.first = None
-    _State.active = True
+    _State.active, _State.reference = True, reference
     try:
         yield
     finally:
@@ -137,9 +144,9 @@ def _forbid_in_torch() -> None:
     import torch.distributed.elastic.multiprocessing.redirects  # opens libc when libraries import it  # noqa: F401
     import triton.testing
 
-    compiled = forbid("torch_compile", "torch.compile is not part of a Plan; write the kernels out")
-    torch.compile = compiled
-    torch.nn.Module.compile = compiled
+    import compiled
+
+    compiled.install()
     torch.jit.script = lambda obj=None, *_, **__: obj  # same meaning without the compiler
     torch.jit.trace = forbid("torch_compile", "torch.jit.trace is not part of a Plan; call the function itself")
     torch.save = torch.load = forbid("file", "the program saves or loads a file; there are no files here")

@@ -135,7 +135,7 @@ def _record(program: "_Program") -> dict[str, Any]:
     request, file = program.request, program.file
     try:
         program.compile()
-        with guards.watching():
+        with guards.watching(request["role"] == "reference"):
             phases = program.run()
             if breach := guards.swallowed():
                 raise breach
