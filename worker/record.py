@@ -37,6 +37,7 @@ import triton_driver
 from changes import Settings
 from decompositions import base_name
 from kernels import SourceFile
+from nested import leaves
 from packing import Packing
 from plan import RUN, Call, Phases, PlanWriter, tensor_leaves
 from rebinding import as_updates
@@ -234,6 +235,8 @@ class _Program:
         self.generated = _to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs"))
         if any(tensor.is_complex() for tensor in tensor_leaves([phases.init_inputs, self.generated])):
             guards.reject("dtype", "inputs are complex; give torch.view_as_real of them")
+        if any(isinstance(item, dict) and leaves(dict(item), torch.Tensor) for item in self.generated):
+            guards.reject("contract", "an input is a dict of tensors; give them one by one, or in lists and tuples")
 
     def _given(self, descriptors: list[Any]) -> list[Any]:
         """Fresh inputs from descriptors of a request; they lie on the device."""

@@ -227,6 +227,13 @@ def test_strides_are_those_of_cuda(expression: str) -> None:
     assert plan["tensors"][plan["outputs"][0]["t"]][3] == CUDA_STRIDES[expression]
 
 
+def test_a_dict_of_tensors_is_refused_in_a_sentence() -> None:
+    text = module("", "return x['a'] * 2") + "def get_inputs(): return [{'a': torch.rand(3)}]\n"
+    reply = reference(text)
+    assert (reply["kind"], reply["rule"]) == ("rejected", "contract") and "dict of tensors" in reply["message"]
+
+
+
 def test_large_inputs_cost_nothing() -> None:
     text = module("", "return x * 2") + "def get_inputs(): return [torch.rand(50_000, 50_000)]\n"
     plan = plan_of(reference(text))
