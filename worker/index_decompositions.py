@@ -52,9 +52,9 @@ def _index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def _index_put(x: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     # Places and single numbers may lie on the CPU: y[torch.arange(4), i] = 5.
     indices, values = [index if index is None else index.to(x.device) for index in indices], values.to(x.device)
-    if len(indices) == 1 and indices[0].dtype in (torch.bool, torch.uint8):
-        return _masked_put(x, indices[0], values, accumulate)
     dims = [d for d, index in enumerate(indices) if index is not None]
+    if len(dims) == 1 and indices[dims[0]].dtype in (torch.bool, torch.uint8):
+        return _masked_put(x, dims[0], indices[dims[0]], values, accumulate)
     if any(indices[d].dtype in (torch.bool, torch.uint8) for d in dims):
         return NotImplemented
     order = dims + [d for d in range(x.dim()) if d not in dims]
@@ -80,12 +80,16 @@ def _indices_first(x: Tensor, dims: list[int], values: Tensor, shape: torch.Size
     return values.permute([*own, *(d for d in range(values.dim()) if d not in own)])
 
 
-def _masked_put(x: Tensor, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
-    if values.numel() != 1:
-        return NotImplemented  # which of them goes where depends on the mask
-    mask = mask.to(torch.bool).reshape([*mask.shape, *[1] * (x.dim() - mask.dim())])
-    value = values.reshape(())
-    return torch.where(mask, x + value if accumulate else value, x)
+def _masked_put(x: Tensor, first: int, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
+    """`first`: the first dimension that the mask is of."""
+    rest = x.dim() - first - mask.dim()
+    lead = values.dim() - rest - 1
+    if lead >= 0:
+        if values.shape[lead] != 1:
+            return NotImplemented  # which of them goes where depends on the mask
+        values = values.reshape([*values.shape[:lead], *[1 for _ in mask.shape], *values.shape[lead + 1 :]])
+    mask = mask.to(torch.bool).reshape([*mask.shape, *[1] * rest])
+    return torch.where(mask, x + values if accumulate else values, x)
 
 
 def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:

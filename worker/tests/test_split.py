@@ -54,6 +54,10 @@ CASES = [
     (aten.index_put.default, (_X, [_INDEX, torch.tensor([1, 5, 5, 0])], _Y[0, :4], True)),
     (aten.index_put.default, (_X, [_X > 0], torch.tensor(3.0))),
     (aten.index_put.default, (_X, [_X[:, 0] > 0], torch.tensor([3.0]), True)),
+    (aten.index_put.default, (_X, [_X[:, 0] > 0], _Y[1])),  # a token in the place of masked ones
+    (aten.index_put.default, (_X, [None, _X[0] > 0], torch.tensor(3.0))),
+    (aten.index_put.default, (_X, [None, _X[0] > 0], _Y[:, :1])),
+    (aten.index_put.default, (_VOLUME, [None, _VOLUME[0, :, :, :, 0] > 0], _VOLUME[:, :1, 0, 0], True)),
     (aten.masked_scatter.default, (_X, _X > 0, _Y)),
     (aten.max_unpool2d.default, (_X[:2, :2].reshape(2, 1, 1, 2), torch.tensor([0, 3, 5, 1]).reshape(2, 1, 1, 2), [2, 4])),
     (aten.max_unpool3d.default, (_X[:1, :2].reshape(1, 1, 1, 1, 2), torch.tensor([1, 6]).reshape(1, 1, 1, 1, 2), [2, 2, 2], [2, 2, 2], [0, 0, 0])),
