@@ -94,6 +94,7 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
     torch.backends.mha.set_fastpath_enabled(False)
     torch.nn.RNNBase.flatten_parameters = lambda self: None  # cuDNN's weight layout; nothing to see on the tape
     torch.distributions.Distribution.set_default_validate_args(False)  # its checks read values
+    torch.nn.utils.parametrizations._is_orthogonal = lambda q, eps=None: False  # it is made so then, which changes none
     torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(…, device="cuda"): the copy to the device is a step
     stand_ins.install()
     meta_kernels.install()

@@ -156,6 +156,8 @@ PROGRAMS = {
         "self.f = nn.ModuleList([nn.Linear(8, 8) for _ in range(3)])", "for f in self.f: x = f(x)\n        return x"
     )
     + INPUT,
+    "orthogonal": module("self.f = torch.nn.utils.parametrizations.orthogonal(nn.Linear(8, 8))", "return self.f(x)")
+    + INPUT,
     "weight_norm": module("self.f = torch.nn.utils.parametrizations.weight_norm(nn.Linear(8, 8))", "return self.f(x)")
     + INPUT,
     "random": module("", "return x + torch.rand_like(x) + torch.randn(8, device=x.device)") + INPUT,
