@@ -152,6 +152,13 @@ def transform(x, out, stats, seed, n, strength, number, step, size0, stride0, si
             changed = tl.load(x + (far * step + 1) % n, mask=mask, other=0.0).to(tl.float64)
         else:
             changed = v
+    if KIND == "binary":  # one slice along each dimension is empty
+        u0, u1, u2, u3 = uniform4(seed, 1, at * 0)
+        empty = (size0 > 2) & ((at // stride0) % size0 == (u0 * size0).to(tl.int32))
+        empty |= (size1 > 2) & ((at // stride1) % size1 == (u1 * size1).to(tl.int32))
+        empty |= (size2 > 2) & ((at // stride2) % size2 == (u2 * size2).to(tl.int32))
+        empty |= (size3 > 2) & ((at // stride3) % size3 == (u3 * size3).to(tl.int32))
+        changed = tl.where(empty & (size1 > 1) & (strength == 1), tl.where(two_valued, tl.load(stats + 2), 0.0), changed)
     tl.store(out + far, changed.to(out.dtype.element_ty), mask=mask)
 
 

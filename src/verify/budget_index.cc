@@ -49,7 +49,10 @@ std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, Tens
     if (row->dim_may_be_none) return IndexSource{self->id, std::nullopt};
     return IndexSource{self->id, rank - 1};  // the default of topk, sort and argsort
   }
-  return IndexSource{self->id, *number < 0 ? *number + rank : *number, row->so_far};
+  const Value* stable = FindArgument(step, "stable");
+  const auto* keeps_order = stable == nullptr ? nullptr : std::get_if<bool>(&stable->v);
+  return IndexSource{self->id, *number < 0 ? *number + rank : *number, row->so_far,
+                     keeps_order != nullptr && *keeps_order};
 }
 
 }  // namespace
@@ -91,7 +94,9 @@ Comparison CompareIndices(const IndexSource& source, const Expectation& values, 
       seen.assign(length, false);
       for (int64_t k = 0; k < per_slice; ++k) {
         const int64_t at = (o * per_slice + k) * inner + i;
-        const bool valid = h[at] >= 0 && h[at] < length && (source.so_far ? h[at] <= k : !seen[h[at]]);
+        bool valid = h[at] >= 0 && h[at] < length && (source.so_far ? h[at] <= k : !seen[h[at]]);
+        if (valid && source.stable && k > 0 && h[at] < h[at - inner])
+          valid = data[(o * length + h[at]) * inner + i] != data[(o * length + h[at - inner]) * inner + i];
         double error = std::numeric_limits<double>::infinity(), allowed = 0;
         if (valid) {
           seen[h[at]] = true;

@@ -14,6 +14,7 @@ struct IndexSource {
   TensorId values = kNoTensor;
   std::optional<int64_t> dim;  // nothing: into the flattened tensor
   bool so_far = false;         // of the elements up to each place (cummax): there may be the same often
+  bool stable = false;         // equal values come in the order of their places
 };
 
 // What the tensor `output` of the reference indexes; nothing when it does not come straight from such an
@@ -22,6 +23,7 @@ std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output);
 
 // Judges indices by the values they point at: each must be within the budget of the value that the expected
 // index points at, and no index may come twice in one slice, or, of elements so far, speak of a later one.
+// Where the order is stable, equal values must come in it.
 Comparison CompareIndices(const IndexSource& source, const Expectation& values, const Expectation& indices,
                           const at::Tensor& got);
 

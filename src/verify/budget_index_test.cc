@@ -65,6 +65,21 @@ TEST(Indices, OfElementsSoFarComeOftenButNoneTooEarly) {
   EXPECT_FALSE(is_right({0, 1, 2, -1}));
 }
 
+TEST(Indices, OfEqualValuesComeInOrderWhereThatIsAsked) {
+  const at::Tensor x = at::tensor({2.0f, 1.0f, 2.0f, 1.0f}).view({1, 4});
+  const at::Tensor want = at::tensor({1, 3, 0, 2}, at::kLong).view({1, 4});
+  const auto is_right = [&](const std::vector<int64_t>& got, bool stable) {
+    const IndexSource source{.values = 0, .dim = 1, .stable = stable};
+    return CompareIndices(source, Expectation(x.to(at::kDouble), x, {}), Expectation(want, want, {}),
+                          at::tensor(got, at::kLong).view({1, 4}))
+        .ok;
+  };
+  EXPECT_TRUE(is_right({1, 3, 0, 2}, true));
+  EXPECT_FALSE(is_right({1, 3, 2, 0}, true));
+  EXPECT_TRUE(is_right({1, 3, 2, 0}, false));
+  EXPECT_FALSE(is_right({1, 0, 3, 2}, false));
+}
+
 TEST(Indices, SourceIsFoundBehindACast) {
   Plan plan;
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt64, Dtype::kInt32}) {

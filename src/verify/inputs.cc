@@ -19,6 +19,7 @@ constexpr std::array<std::string_view, 12> kNames = {"generated", "spread",  "fl
                                                      "spikes",    "planted", "large",   "binary",
                                                      "near_one",  "swings",  "huge",    "asked"};
 constexpr double kHugeTimes = 1 << 17;
+constexpr int64_t kLeastSlices = 3;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
   return tensors.empty() ? at::Device(at::kCPU) : tensors[0].device();
@@ -96,6 +97,29 @@ at::Tensor Swings(const at::Tensor& near_one, double strength, const Random& ran
   return at::where(place.remainder(apart) == 0, near_one * jumps, near_one);
 }
 
+// One slice along each dimension in which they are more than two, all `value`: padding, say. What divides by
+// the norm of a line, or by how many of its places count, meets nothing there.
+void EmptySlices(at::Tensor* x, double value, const Random& random) {
+  if (std::ranges::count_if(x->sizes(), [](int64_t size) { return size > 1; }) < 2) return;
+  for (int64_t d = 0; d < x->dim(); ++d) {
+    const int64_t size = x->size(d);
+    if (size < kLeastSlices) continue;
+    const auto place = static_cast<int64_t>(random.Number(0, static_cast<double>(size)));
+    x->select(d, std::min(place, size - 1)).fill_(value);
+  }
+}
+
+// One slice of a mask all false, another one all true, along its first dimension of more than two.
+void EmptyAndFullSlice(at::Tensor* mask, const Random& random) {
+  for (int64_t d = 0; d < mask->dim(); ++d) {
+    const int64_t size = mask->size(d);
+    if (size < kLeastSlices || mask->numel() == size) continue;
+    const at::Tensor places = random.Permutation(size);
+    for (const int64_t value : {0, 1}) mask->select(d, places[value].item<int64_t>()).fill_(value);
+    return;
+  }
+}
+
 // A GPU's time goes into launches.
 bool ByKernels(const at::Tensor& x) {
   return !x.device().is_cpu() && KernelsTake(x);
@@ -145,11 +169,13 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
 at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double strength,
                         const Random& random) {
   if (distribution == Distribution::kGenerated || x.numel() == 0) return x;
+  const bool empties = distribution == Distribution::kBinary && strength == 1;
   at::Tensor changed;
   if (x.scalar_type() == at::kBool) {
     const double share = distribution == Distribution::kPlanted ? 4 / static_cast<double>(x.numel()) : 0.5;
     const at::Tensor redrawn = random.Uniform(x.sizes(), 0, 1) < 0.5;
     changed = at::where(random.Uniform(x.sizes(), 0, 1) < share, redrawn, x);
+    if (empties) EmptyAndFullSlice(&changed, random);
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
   } else if (distribution == Distribution::kHuge) {
@@ -163,6 +189,7 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
     } else {
       changed = distribution == Distribution::kPlanted ? values : Permuted(values, random);
     }
+    if (empties) EmptySlices(&changed, IsTwoValued(values) ? values.min().item<double>() : 0, random);
   }
   if (!x.is_non_overlapping_and_dense()) return x;  // expanded tensors have no strided copy
   return at::empty_like(x).copy_(changed);

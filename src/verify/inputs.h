@@ -34,11 +34,11 @@ inline constexpr double kLeastLarge = 150, kMostLarge = 500;
 bool IsTwoValued(const at::Tensor& x);
 
 // New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
-// `strength` in (0, 1] tames scales, shifts, spikes and jumps. Integer tensors stay as generated; of bool
-// tensors some elements are redrawn. Floating tensors of two values (IsTwoValued) are only permuted. Where
-// all of a tensor would be flipped, shifted or large, its beginning is left as it was generated: a program
-// that looks there sees nothing unusual. `kAsked` is not made here. `keep_signs`: tensors without a negative
-// number get none.
+// `strength` in (0, 1] tames scales, shifts, spikes and jumps; more makes `large` inputs larger. Integer
+// tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values
+// (IsTwoValued) are only permuted. Where all of a tensor would be flipped, shifted or large, its beginning is
+// left as it was generated: a program that looks there sees nothing unusual. `kAsked` is not made here.
+// `keep_signs`: tensors without a negative number get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);
 

@@ -107,7 +107,7 @@ Change ChangeFor(Distribution distribution, const at::Tensor& x, double strength
     case Distribution::kLarge:
       return {"large"};
     case Distribution::kBinary:
-      return {"binary"};
+      return {"binary", strength};
     case Distribution::kNearOne:
       return {"near_one"};
     case Distribution::kSwings: {

@@ -87,6 +87,7 @@ TEST(InputsKernels, SimpleChangesAreWhatTheyAreCalled) {
   const at::Tensor binary = Make(Distribution::kBinary, x);
   EXPECT_TRUE((binary.eq(0) | binary.eq(1)).all().item<bool>());
   EXPECT_NEAR(binary.mean().item<double>(), 0.5, 0.05);
+  for (const int64_t d : {0, 1}) EXPECT_EQ(binary.eq(0).all(d).sum().item<int64_t>(), 1) << d;
   const at::Tensor near_one = Make(Distribution::kNearOne, x);
   EXPECT_NEAR(near_one.mean().item<double>(), 1, 1e-4);
   EXPECT_NEAR(near_one.std().item<double>(), 0.01, 1e-4);

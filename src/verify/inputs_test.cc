@@ -102,6 +102,16 @@ TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
   }
 }
 
+TEST(Inputs, HaveEmptyLinesWhereTheyAreBinary) {
+  const at::Tensor x = at::randn({16, 64}), mask = at::rand({16, 64}) < 0.9, labels = mask.to(at::kFloat);
+  const auto made = Transform(Distribution::kBinary, {x, mask, labels}, 3, 1);
+  for (const at::Tensor& one : {made[0], made[1].to(at::kFloat), made[2]})
+    EXPECT_TRUE(one.eq(0).all(1).any().item<bool>());
+  EXPECT_TRUE(made[0].eq(0).all(0).any().item<bool>());
+  EXPECT_TRUE(made[1].all(1).any().item<bool>()) << "of a mask one line is full";
+  EXPECT_FALSE(Transform(Distribution::kBinary, {x}, 3, 0.25)[0].eq(0).all(1).any().item<bool>());
+}
+
 TEST(Inputs, TheBeginningIsLeftWhereAllElseChanges) {
   const at::Tensor x = at::rand({64, 64}).t();
   for (const Distribution d : {Distribution::kFlipped, Distribution::kShifted, Distribution::kLarge}) {

@@ -22,7 +22,9 @@ Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const 
   Comparison result = expected.Compare(WithoutBroken(WithinRange(got)));
   if (result.ok || !source || !indexed) return result;
   const double share = result.allclose;
-  result = CompareIndices(*source, *indexed, expected, got);
+  IndexSource asked = *source;
+  asked.stable = asked.stable && indexes_exact;
+  result = CompareIndices(asked, *indexed, expected, got);
   result.allclose = share;
   return result;
 }

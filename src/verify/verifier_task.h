@@ -54,6 +54,8 @@ class Deadline {
 struct OutputCheck {
   Expectation expected;
   std::optional<Expectation> indexed;  // what an index output points into
+  // The eager program computes that without any error, so equal values are equal in every program.
+  bool indexes_exact = false;
   // Root mean square of the errors that inputs and weights in TF32 bring about, relative to the scale; that
   // of an earlier trial where this one was not run with them.
   double tf32_rms = 0;

@@ -218,6 +218,8 @@ void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
     if (task_.index_sources[i]) {
       check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra),
                             base_.empty() ? at::Tensor() : base_[extra]);
+      check.indexes_exact = task_.index_sources[i]->stable &&
+                            results.eager[extra].to(at::kDouble).equal(check.indexed->exact());
       ++extra;
     }
     check.spares_broken = trial->distribution == Distribution::kAsked;

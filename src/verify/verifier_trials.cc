@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "plan/visit.h"
+#include "verify/verifier_large.h"
 #include "verify/verifier_reference.h"
 #include "verify/verifier_task.h"
 #include "verify/verifier_trial_loan.h"
@@ -92,6 +93,7 @@ std::vector<std::optional<Trial>> MakeTrials(const Task::Impl& task, TrialMaker*
   for (size_t i = 0; i < wishes.size(); ++i) {
     if (refused[i] || (trials[i] && !breaks[i])) continue;
     trials[i].reset();
+    if (wishes[i].strength > 1) continue;
     trials[i] = MakeMilder(task, maker, wishes[i], &(*reasons)[i]);
   }
   return trials;
@@ -183,6 +185,18 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
   return wishes;
 }
 
+// And one more `large` trial where exponentials are given small numbers in the other one.
+std::vector<Wish> AllWishes(const Task::Impl& task, const Bindings& bindings, const Deadline& deadline,
+                            TrialMaker* maker) {
+  std::vector<Wish> wishes = WishesFor(task);
+  const auto large = std::ranges::find(wishes, Distribution::kLarge, &Wish::distribution);
+  if (large == wishes.end()) return wishes;
+  const uint64_t seed = large->seed;
+  if (const auto times = TimesUntilOverflow(task, bindings, seed, deadline, maker))
+    wishes.push_back({Distribution::kLarge, seed, *times});
+  return wishes;
+}
+
 // The reference set up under one set of weights, and what makes trials of it.
 struct KeptReference final : FreshTrials {
   KeptReference(const Task::Impl& task, const Deadline& deadline)
@@ -240,6 +254,7 @@ void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadli
   std::vector<Trial>& trials = setting->trials;
   for (size_t i = 0; i < wishes.size(); ++i) {
     const Distribution distribution = wishes[i].distribution;
+    if (!others[i] && wishes[i].strength > 1) continue;
     if (!others[i]) {
       setting->notes.push_back(fmt::format("no '{}' trial: {}", DistributionName(distribution), reasons[i]));
       continue;
@@ -259,7 +274,8 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
   TrialMaker& maker = kept->maker;
   Setting setting;
   setting.bindings = std::move(bindings);
-  std::vector<Wish> wishes = WishesFor(task);
+  std::vector<Wish> wishes =
+      first_only ? WishesFor(task) : AllWishes(task, setting.bindings, deadline, &maker);
   if (first_only && wishes.size() > 1) wishes.erase(wishes.begin() + 1, wishes.end());
   // Those as generated come first: what NaN and Inf mean is measured against them, and no task goes without
   // them. Nor without `spread`, which tells most shortcuts: [0, 1) inputs alone let ReLU pass for the
@@ -285,7 +301,7 @@ bool MakeOtherTrials(const Task::Impl& task, const Deadline& deadline, Setting* 
   // Moved and rounded weights, which make budgets, are taken anew from those that IsAsBefore asks about.
   if (auto failure = kept.SetUp(setting->bindings)) throw std::runtime_error(failure->message);
   if (!IsAsBefore(task, &kept.runs, setting->trials.back())) return false;
-  std::vector<Wish> wishes = WishesFor(task);
+  std::vector<Wish> wishes = AllWishes(task, setting->bindings, deadline, &kept.maker);
   wishes.erase(wishes.begin());
   if (auto failure = AddGenerated(task, 1, deadline, &kept.maker, setting))
     throw std::runtime_error(failure->reason);

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from cases_autocast import CASES as AUTOCAST_CASES
 from cases_edges import CASES as EDGE_CASES
+from cases_hidden import CASES as HIDDEN_CASES
 from cases_order import CASES as ORDER_CASES
 from cases_within import CASES as WITHIN_CASES
 from templates import Candidate, forward, model, torch_only
@@ -383,4 +384,5 @@ CASES: dict[str, tuple] = {
     **ORDER_CASES,
     **WITHIN_CASES,
     **AUTOCAST_CASES,
+    **HIDDEN_CASES,
 }
