@@ -21,6 +21,8 @@
 #include "cli/ship.h"
 #include "eval/attempts.h"
 #include "judge/judge_pool.h"
+#include "program/catalogue.h"
+#include "program/literal.h"
 #include "program/print.h"
 #include "record/split.h"
 #include "report/verdict_view.h"
@@ -87,6 +89,19 @@ std::string UnknownRemark(const std::vector<std::string>& unknown) {
     return "the program launches Triton kernels of its own, which no proposer rewrites";
   return fmt::format("nobody knows how to say this in operators of the catalogue: {}",
                      fmt::join(unknown, ", "));
+}
+
+// What a program asks for that no candidate can do; empty: nothing.
+std::string OutOfReach(const LiftedReference& asked) {
+  for (const Node& node : asked.program->nodes) {
+    if (!node.op.starts_with("aten::scaled_dot_product_attention")) continue;
+    const auto call = BindCall(node);
+    if (call && AsNumber(call->args["dropout_p"]).value_or(0) > 0)
+      return "dropout in attention draws inside of PyTorch's kernel, and no other draws the same: the module "
+             "is in "
+             "training mode; self.eval() in its constructor, or a probability of 0, takes it out";
+  }
+  return asked.unknown.empty() ? "" : UnknownRemark(asked.unknown);
 }
 
 // All of them, judged.
@@ -232,8 +247,9 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   if (Interrupted()) return kInterruptedExit;
 
   const std::vector<eval::Attempt>& judged = answers.judged;
-  if (judged.empty() && !programs.empty() && !programs.back().unknown.empty())
-    report.remarks.push_back(UnknownRemark(programs.back().unknown));
+  if (judged.empty() && !programs.empty()) {
+    if (std::string why = OutOfReach(programs.back()); !why.empty()) report.remarks.push_back(std::move(why));
+  }
   for (const eval::Attempt& one : judged) report.rows.push_back({one.candidate, one.reply.verdict});
   if (reference) ShipBest(recorder, options, source, *reference->plan, judged, &report);
   if (!options.common.html.empty()) WriteFileAtomic(options.common.html, report.ToHtml(source));

@@ -154,7 +154,9 @@ class ModuleWriter {
       } else if (node.kind != NodeKind::kOp) {
         auto constant = request_.constants.find(static_cast<NodeId>(i));
         by_node[i] = StateText(node);
-        if (constant != request_.constants.end()) {
+        const bool read = Product(node.results[0].sizes) > 0 ||  // by kernels; of a concatenation, say
+                          std::ranges::count(program_.outputs, NodeRef{static_cast<NodeId>(i)}) > 0;
+        if (constant != request_.constants.end() && read) {
           parts_.init.push_back(
               fmt::format("self.register_buffer(\"{}\", {}, persistent=False)", node.name, constant->second));
         }
