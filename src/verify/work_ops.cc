@@ -156,6 +156,23 @@ bool OrdersFreely(const AtenStep& step) {
   return std::find(kOps.begin(), kOps.end(), step.op) != kOps.end();
 }
 
+bool FactorsMatrix(const AtenStep& step) {
+  constexpr std::string_view kNorms[] = {"aten::linalg_vector_norm", "aten::linalg_norm",
+                                         "aten::linalg_cross"};
+  constexpr std::string_view kOthers[] = {"aten::geqrf",
+                                          "aten::ormqr",
+                                          "aten::orgqr",
+                                          "aten::cholesky",
+                                          "aten::inverse",
+                                          "aten::cholesky_solve",
+                                          "aten::cholesky_inverse",
+                                          "aten::lu_solve",
+                                          "aten::triangular_solve"};
+  const std::string name(WithoutOverload(step.op));
+  const bool linalg = name.starts_with("aten::linalg_") || name.starts_with("aten::_linalg_");
+  return (linalg && !OneOf(name, kNorms)) || OneOf(name, kOthers);
+}
+
 bool IsCastToHalf(const Plan& plan, const AtenStep& step) {
   if (WithoutOverload(step.op) != "aten::_to_copy") return false;
   const auto* from = std::get_if<TensorRef>(&step.args.at(0).v);

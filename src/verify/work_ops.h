@@ -55,6 +55,8 @@ bool OrdersFreely(const AtenStep& step);
 // Whether it makes float16 or bfloat16 of float32 or float64 numbers, as autocast does of what products are
 // given.
 bool IsCastToHalf(const Plan& plan, const AtenStep& step);
+// Whether it factors a matrix or solves with one, for which a line of zeros leaves no or any answer.
+bool FactorsMatrix(const AtenStep& step);
 // The tensor in which the call looks for places, taking for granted that its lines are in order.
 std::optional<TensorId> SearchedIn(const AtenStep& step);
 // What the call takes as probabilities, and lets no other number pass for.
