@@ -82,6 +82,12 @@ def uniform4(seed, stream: tl.constexpr, at):
 
 
 @triton.jit
+def in_slice(at, size, stride, u):
+    """Whether a position is in the slice that u in [0, 1) says, along a dimension of more than two."""
+    return (size > 2) & ((at // stride) % size == (u * size).to(tl.int32))
+
+
+@triton.jit
 def power_of_ten(x):
     return tl.exp2(x * 3.321928094887362)
 
@@ -154,10 +160,8 @@ def transform(x, out, stats, seed, n, strength, number, step, size0, stride0, si
             changed = v
     if KIND == "binary":  # one slice along each dimension is empty
         u0, u1, u2, u3 = uniform4(seed, 1, at * 0)
-        empty = (size0 > 2) & ((at // stride0) % size0 == (u0 * size0).to(tl.int32))
-        empty |= (size1 > 2) & ((at // stride1) % size1 == (u1 * size1).to(tl.int32))
-        empty |= (size2 > 2) & ((at // stride2) % size2 == (u2 * size2).to(tl.int32))
-        empty |= (size3 > 2) & ((at // stride3) % size3 == (u3 * size3).to(tl.int32))
+        empty = in_slice(at, size0, stride0, u0) | in_slice(at, size1, stride1, u1)
+        empty |= in_slice(at, size2, stride2, u2) | in_slice(at, size3, stride3, u3)
         changed = tl.where(empty & (size1 > 1) & (strength == 1), tl.where(two_valued, tl.load(stats + 2), 0.0), changed)
     tl.store(out + far, changed.to(out.dtype.element_ty), mask=mask)
 

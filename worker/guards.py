@@ -101,6 +101,8 @@ _EVENTS = {
 
 # Where Python itself and the libraries live: modules are imported late, and Triton reads the source of its functions.
 _LIBRARIES = tuple({os.path.realpath(p) for p in (sys.prefix, sys.base_prefix)} | {sys.prefix, sys.base_prefix})
+# What libraries read when they are imported (filelock, behind transformers, asks which boot this is).
+_READ_ON_IMPORT = frozenset({"/dev/null", "/dev/urandom", "/proc/sys/kernel/random/boot_id"})
 
 
 def _audit(event: str, args: tuple) -> None:
@@ -120,7 +122,7 @@ def _audit(event: str, args: tuple) -> None:
 
 def _harmless(path: Any) -> bool:
     text = os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) else ""
-    return text.startswith(_LIBRARIES) or text in sys.path or text in ("/dev/null", "/dev/urandom", "/proc/sys/kernel/random/boot_id")
+    return text.startswith(_LIBRARIES) or text in sys.path or text in _READ_ON_IMPORT
 
 
 def install() -> None:
@@ -144,9 +146,6 @@ def _forbid_in_torch() -> None:
     import torch.distributed.elastic.multiprocessing.redirects  # opens libc when libraries import it  # noqa: F401
     import triton.testing
 
-    import compiled
-
-    compiled.install()
     torch.jit.script = lambda obj=None, *_, **__: obj  # same meaning without the compiler
     torch.jit.trace = forbid("torch_compile", "torch.jit.trace is not part of a Plan; call the function itself")
     torch.save = torch.load = forbid("file", "the program saves or loads a file; there are no files here")

@@ -87,7 +87,7 @@ def _masked_put(x: Tensor, first: int, mask: Tensor, values: Tensor, accumulate:
     if lead >= 0:
         if values.shape[lead] != 1:
             return NotImplemented  # which of them goes where depends on the mask
-        values = values.reshape([*values.shape[:lead], *[1 for _ in mask.shape], *values.shape[lead + 1 :]])
+        values = values.reshape([*values.shape[:lead], *[1] * mask.dim(), *values.shape[lead + 1 :]])
     mask = mask.to(torch.bool).reshape([*mask.shape, *[1] * rest])
     return torch.where(mask, x + values if accumulate else values, x)
 

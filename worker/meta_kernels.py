@@ -61,7 +61,8 @@ def _needs_python(function: torch._ops.OpOverload) -> bool:
 def _bypass_dynamo() -> None:
     """Stands in for torch's compiler, which its Python shape functions import, for seconds, only to switch it off.
 
-    Inductor's package is there without its own start-up, for the kernels that it has printed import helpers from it.
+    Both packages are there without their own start-up: kernels that Inductor has printed, and transformers, import helpers
+    from them.
     """
     dynamo = ModuleType("torch._dynamo")
     for decorator in ("disable", "assume_constant_result", "allow_in_graph", "disallow_in_graph", "mark_static_address"):

@@ -25,6 +25,7 @@ from typing import Any
 import numpy
 import torch
 
+import compiled
 import complex_pairs
 import cuda_api
 import failures
@@ -99,6 +100,7 @@ def warm_up(capability: tuple[int, int] = (9, 0)) -> None:
     stand_ins.install()
     meta_kernels.install()
     guards.install()
+    compiled.install()
     numpy_bridge.install()
     cuda_api.install(capability)
     triton_driver.install(capability)

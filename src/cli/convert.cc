@@ -98,8 +98,7 @@ std::string OutOfReach(const LiftedReference& asked) {
     const auto call = BindCall(node);
     if (call && AsNumber(call->args["dropout_p"]).value_or(0) > 0)
       return "dropout in attention draws inside of PyTorch's kernel, and no other draws the same: the module "
-             "is in "
-             "training mode; self.eval() in its constructor, or a probability of 0, takes it out";
+             "is in training mode; self.eval() in its constructor, or a probability of 0, takes it out";
   }
   return asked.unknown.empty() ? "" : UnknownRemark(asked.unknown);
 }
