@@ -17,13 +17,14 @@ from triton.compiler.compiler import make_backend
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from kernels import bytes as on_bytes  # noqa: E402
-from kernels import attention, compare, decoder, inputs, linear, measure, packed_attention, sampling, training  # noqa: E402
+from kernels import attention, compare, decoder, inputs, linear, measure, most, packed_attention, sampling, training  # noqa: E402
 
 TARGET = GPUTarget("cuda", 80, 32)
 FLOATS = {"f64": "fp64", "f32": "fp32", "f16": "fp16", "bf16": "bf16"}
 TILES = {16: (32, 4, 4), 64: (16, 8, 8), 256: (4, 8, 32), 1024: (1, 8, 128)}  # by columns: rows, steps and lanes of kernels/measure.py
 COLUMN_TILES = {32: 16, 128: 4}  # of measure_columns: columns and rows
 TILE = 1024  # at most
+MOST = {"BLOCK": 1024}  # SampledPlaces::kMost
 KINDS = ("spread", "flipped", "shifted", "spikes", "large", "scaled", "binary", "near_one", "swings", "redrawn")
 I32 = {"rows", "programs", "samples", "length", "tile_rows", "tile_columns", "front_bytes", "back_bytes", "again"} | {f"size{i}" for i in range(4)} | \
     {f"stride{i}" for i in range(4)}  # fmt: skip
@@ -68,6 +69,9 @@ def verifier_variants():
         for got in dict.fromkeys((short, "f64")):
             types = {"eager": dtype, "got": FLOATS[got]}
             yield f"join_compared.{short}.{got}", compare.join_compared, types, {"BLOCK": 1024, "TILE": TILE}
+            yield f"compare_most.{short}.{got}", most.compare_most, types, MOST
+        for wobble in (0, 1):
+            yield f"measure_most.{short}.{wobble}", most.measure_most, {"eager": dtype}, MOST | {"HAS_WOBBLE": bool(wobble)}
         yield f"statistics.{short}", inputs.statistics, {"x": dtype}, {"BLOCK": 1024}
         yield f"join_statistics.{short}", inputs.join_statistics, {"x": dtype}, {"BLOCK": 1024}
         for kind in KINDS:

@@ -214,20 +214,24 @@ def halved(low, high, below, upto, middle, count, rank):
 
 
 @triton.jit
-def medians_of(numbers, one, other):
-    """Of the numbers that `one` says are there, and of those of `other`, none of them negative: they are ordered as their bits are,
-    hence by bisection; 0 of none. Fewer than 2^15 numbers: each step is one sum, with the two counts in its halves.
+def two_ranked(numbers, one, rank, other, other_rank):
+    """Of the numbers that `one` says are there the one of this rank (0: the least), and of those of `other`, which are part of them, none
+    of them negative: they are ordered as their bits are, hence by bisection; 0 of none. Fewer than 2^15 numbers: each step is one sum,
+    with the two counts in its halves.
 
     `below` of the numbers are less than `low`, `upto` at most `high`. It ends when a single one is left between, the least of those
-    from `low` on: at a dozen steps where numbers are scattered, at 63 where many are equal.
+    from `low` on: at once where the least one of all is that of the rank (most of an output may be exact), at a dozen steps where numbers
+    are scattered, at 63 where many are equal.
     """
     bits, other_bits = bits_of(numbers, one), bits_of(numbers, other)
     upto, other_upto = tl.sum(one.to(tl.int32)), tl.sum(other.to(tl.int32))
-    rank, other_rank = upto // 2, other_upto // 2
-    low = tl.min(bits)
+    some, other_some = upto > 0, other_upto > 0
+    low, other_low = tl.min(bits), tl.min(other_bits)
     high = tl.maximum(tl.max(tl.where(one, bits, 0)), low)
-    other_low, other_high = tl.min(other_bits), high  # `other` is part of `one`
-    other_high = tl.maximum(other_high, other_low)
+    other_high = tl.maximum(high, other_low)
+    least = tl.sum((bits <= low).to(tl.int32) + (other_bits <= other_low).to(tl.int32) * 65536)
+    high = tl.where(least % 65536 > rank, low, high)
+    other_high = tl.where(least // 65536 > other_rank, other_low, other_high)
     below = tl.zeros((), tl.int32)
     other_below = below
     while ((upto - below > 1) & (low < high)) | ((other_upto - other_below > 1) & (other_low < other_high)):
@@ -237,9 +241,14 @@ def medians_of(numbers, one, other):
         low, high, below, upto = halved(low, high, below, upto, middle, both % 65536, rank)
         other_low, other_high, other_below, other_upto = halved(other_low, other_high, other_below, other_upto, other_middle,
                                                                 both // 65536, other_rank)  # fmt: skip
-    median = tl.min(tl.where(bits >= low, bits, 0x7FF0000000000000)).to(tl.float64, bitcast=True)
-    other_median = tl.min(tl.where(other_bits >= other_low, other_bits, 0x7FF0000000000000)).to(tl.float64, bitcast=True)
-    return tl.where(upto > 0, median, 0.0), tl.where(other_upto > 0, other_median, 0.0)
+    found = tl.min(tl.where(bits >= low, bits, 0x7FF0000000000000)).to(tl.float64, bitcast=True)
+    other_found = tl.min(tl.where(other_bits >= other_low, other_bits, 0x7FF0000000000000)).to(tl.float64, bitcast=True)
+    return tl.where(some, found, 0.0), tl.where(other_some, other_found, 0.0)
+
+
+@triton.jit
+def medians_of(numbers, one, other):
+    return two_ranked(numbers, one, tl.sum(one.to(tl.int32)) // 2, other, tl.sum(other.to(tl.int32)) // 2)
 
 
 @triton.jit

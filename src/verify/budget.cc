@@ -144,6 +144,36 @@ void Expectation::FindTypicalRows() {
   totals_->erring = Median(std::move(relative));
 }
 
+MostElements Expectation::MostByLoops(const std::vector<const double*>& errors_of) const {
+  const double* e = exact_.const_data_ptr<double>();
+  const SampledPlaces places(exact_.numel(), totals().scale);
+  std::vector<double> noise, scale;
+  for (int64_t i = 0; i < places.count(); ++i) {
+    const int64_t at = places[i];
+    if (!std::isfinite(e[at]) || totals().IsFill(e[at])) continue;
+    double largest = 0;
+    for (const double* other : errors_of) {
+      const double error = std::abs(other[at] - e[at]);
+      if (std::isfinite(error)) largest = std::max(largest, error);
+    }
+    noise.push_back(largest);
+    scale.push_back(row_magnitude_[at / row_length_]);
+  }
+  return {MostElements::Of(std::move(noise), MostElements::kPercentMore),
+          MostElements::Of(std::move(scale), MostElements::kPercentMore)};
+}
+
+MostElements::Numbers Expectation::MostErrors(const double* got) const {
+  const double* e = exact_.const_data_ptr<double>();
+  const SampledPlaces places(exact_.numel(), totals().scale);
+  std::vector<double> errors;
+  for (int64_t i = 0; i < places.count(); ++i) {
+    const int64_t at = places[i];
+    if (std::isfinite(e[at]) && !totals().IsFill(e[at])) errors.push_back(ErrorAt(at, got[at]));
+  }
+  return MostElements::Of(std::move(errors), 0);
+}
+
 void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base) {
   const double* e = exact_.const_data_ptr<double>();
   const at::Tensor wide_base = base.defined() ? AsDouble(base) : at::Tensor();
@@ -180,6 +210,7 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
     totals.rms_eager = std::max(totals.rms_eager, std::sqrt(sum / std::max<double>(1, n)));
   }
   FindTypicalRows();
+  totals.most = MostByLoops(errors_of);
   row_budget_.resize(rows);
   for (int64_t r = 0; r < rows; ++r) row_budget_[r] = Allowed(row_eager_[r], row_magnitude_[r]);
   const Rule rule = RuleFor(dtype_);
@@ -207,6 +238,7 @@ void Expectation::Widen(const at::Tensor& wobble) {
   totals_->rms_eager = more;
   totals_->rms_budget += RuleFor(dtype_).multiple / 2 * (more - rms);
   totals_->fill_error = std::max(totals_->fill_error, other.totals().fill_error);
+  totals_->most.Widen(other.totals().most);
   columns_.Widen(other.columns_);
   AllowColumns();
   if (way_ == Way::kKernels) {
@@ -323,21 +355,32 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   result.beside = bound.beside;
   result.expected = e[at];
   result.got = g[at];
-  Judge(worst, std::sqrt(squares / static_cast<double>(n)), &result);
+  Judge(worst, std::sqrt(squares / static_cast<double>(n)), MostErrors(g), &result);
   return result;
 }
 
-// Every row and column first; where all are well, the whole.
-void Expectation::Judge(double worst, double rms, Comparison* result) const {
+// Every row and column first; where all are well, the whole, then most of it.
+void Expectation::Judge(double worst, double rms, const MostElements::Numbers& most,
+                        Comparison* result) const {
   result->ok = worst <= 1;
   result->rms = rms;
-  if (!result->ok || rms <= totals().rms_budget) return;
   const double unit = scale() > 0 ? 1 / scale() : 1;
-  result->ok = false;
-  result->error = rms * unit;
-  result->budget = totals().rms_budget * unit;
-  result->eager = totals().rms_eager * unit;
-  result->index = -1;
+  const auto judge_whole = [&](double error, double budget, double noise, Comparison::Beside beside) {
+    if (!result->ok || error <= budget) return;
+    result->ok = false;
+    result->error = error * unit;
+    result->budget = budget * unit;
+    result->eager = noise * unit;
+    result->index = -1;
+    result->beside = beside;
+  };
+  const Totals& all = totals();
+  judge_whole(rms, all.rms_budget, all.rms_eager, Comparison::Beside::kRow);
+  const Rule rule = RuleFor(dtype_);
+  for (size_t i = 0; i < most.size(); ++i) {
+    const double budget = rule.multiple * all.most.noise[i] + rule.floor * all.most.scale[i] + Spare();
+    judge_whole(most[i], budget, all.most.noise[i], Comparison::Beside::kMost);
+  }
 }
 
 double Expectation::AllowedAt(int64_t flat_index) const {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "verify/budget_columns.h"
+#include "verify/budget_most.h"
 
 namespace tritogen {
 
@@ -30,9 +31,10 @@ struct Comparison {
   double allclose =
       1;               // share of elements inside KernelBench's tolerance (1e-4 in fp32 and fp64, 1e-2 below)
   double rms = 0;      // root mean square of the finite errors, absolute
-  int64_t index = -1;  // flat index of that place; -1: the root mean square over the whole output decides
-  enum class Beside { kRow, kColumn, kFills } beside = Beside::kRow;  // whose budget decides there
-  double expected = 0, got = 0;                                       // there
+  int64_t index = -1;  // flat index of that place; -1: the whole output decides
+  // Whose budget decides: there, or (kMost) that of most elements; -1 and kRow: the root mean square's.
+  enum class Beside { kRow, kColumn, kFills, kMost } beside = Beside::kRow;
+  double expected = 0, got = 0;  // there
 };
 
 // A comparison whose numbers may still be on their way from a GPU.
@@ -55,10 +57,10 @@ class PendingComparison {
 };
 
 // Floating outputs: |got − exact| within the row's budget and the column's, and its root mean square over the
-// output within its own; fills (budget_fill.h) have a budget of theirs and count for none of these. Integer
-// and bool outputs: what fp64 or the eager program gives. A row is a run of trailing dimensions of at least
-// kRowElements elements, or so many of them that there are kMostRows rows or little more, cut after
-// kMostRowElements.
+// output within its own, and most elements within theirs (budget_most.h); fills (budget_fill.h) have a budget
+// of theirs and count for none of these. Integer and bool outputs: what fp64 or the eager program gives. A
+// row is a run of trailing dimensions of at least kRowElements elements, or so many of them that there are
+// kMostRows rows or little more, cut after kMostRowElements.
 class Expectation {
  public:
   // Multiples of the eager program's largest error in the row; half as much of the root mean square over the
@@ -107,7 +109,7 @@ class Expectation {
   // The same for several, waiting once.
   static void Fetch(const std::vector<const Expectation*>& expectations);
 
-  // Counts another wobble into the noise of rows, of columns and of the whole, which may be larger then; what
+  // Counts another wobble into the noise of rows, columns, the whole and most, which may be larger then; what
   // a typical row is like stays. A GPU is waited for.
   void Widen(const at::Tensor& wobble);
 
@@ -141,15 +143,18 @@ class Expectation {
   struct Totals {
     double scale = 0, rms_budget = 0, rms_eager = 0, typical = 0, differing = 0, broken = 0, erring = 0;
     double least_fill = std::numeric_limits<double>::infinity(), fill_error = 0;
+    MostElements most;
     bool has_fills() const { return std::isfinite(least_fill); }
     bool IsFill(double exact) const { return std::abs(exact) >= least_fill && std::isfinite(exact); }
     // What a row may rest on beside its own error, relative to its largest magnitude.
     double TypicalOf(double row_error) const { return row_error > 0 ? erring : typical; }
   };
-  static constexpr int64_t kTotals = 12, kResults = 9;  // numbers that the kernels give
+  static constexpr int64_t kTotals = 16, kResults = 11;  // numbers that the kernels give
   // Where kernels keep the largest magnitude that is no fill, the least that is one (0: none is), their
   // noise.
   static constexpr int64_t kRestAt = 8, kLeastFillAt = 10, kFillErrorAt = 11;
+  static constexpr int64_t kMostAt = 12;       // four: noise, scale
+  static constexpr int64_t kMostErrorsAt = 9;  // two, among the results
 
   const Totals& totals() const;
   void SetTotals(const double* numbers) const;
@@ -158,9 +163,11 @@ class Expectation {
 
   void FindFills();
   void FindTypicalRows();
-  double FillsAllowed() const, Spare() const;  // absolute
-  void Raise(const at::Tensor& least);         // every row's noise to this
-  void AllowColumns();                         // by the noise that is known now
+  MostElements MostByLoops(const std::vector<const double*>& errors_of) const;
+  MostElements::Numbers MostErrors(const double* got) const;  // kLoops
+  double FillsAllowed() const, Spare() const;                 // absolute
+  void Raise(const at::Tensor& least);                        // every row's noise to this
+  void AllowColumns();                                        // by the noise that is known now
   // Absolute, of a row with this largest error and this largest magnitude.
   double Allowed(double error, double scale) const;
   void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);
@@ -174,7 +181,7 @@ class Expectation {
   Bound BoundAt(int64_t index, double error) const;  // kLoops
   PendingComparison CompareByKernels(const at::Tensor& got) const;
   Comparison Finish(const double* result) const;
-  void Judge(double worst, double rms, Comparison* result) const;
+  void Judge(double worst, double rms, const MostElements::Numbers& most, Comparison* result) const;
   Comparison CompareIntegers(const at::Tensor& got) const;
   double ErrorAt(int64_t index, double got) const;      // absolute
   double ErrorBetween(double exact, double got) const;  // absolute; infinite where NaN or Inf do not match

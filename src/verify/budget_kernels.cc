@@ -70,6 +70,12 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
                 {exact_, device_totals_, device_totals_.narrow(0, kRestAt, 1), n});
   LaunchBuiltin("choose_fill", 1, {device_totals_, rule.gap});
   measure(1);
+  const SampledPlaces places(n, 0);
+  if (places.count() > 0) {
+    LaunchBuiltin("measure_most." + dtype + (wobble.defined() ? ".1" : ".0"), 1,
+                  {exact_, eager_, wobble.defined() ? wobble : exact_, row_scale_, device_totals_, n,
+                   row_length_, places.count(), MostElements::kPercentMore});
+  }
   columns_.MeasureByKernels(exact_, eager_, wobble, device_totals_);
   AllowColumns();
 }
@@ -78,6 +84,8 @@ void Expectation::SetTotals(const double* numbers) const {
   totals_ = Totals{numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]};
   if (numbers[kLeastFillAt] > 0) totals_->least_fill = numbers[kLeastFillAt];
   totals_->fill_error = numbers[kFillErrorAt];
+  std::copy_n(numbers + kMostAt, 2, totals_->most.noise.begin());
+  std::copy_n(numbers + kMostAt + 2, 2, totals_->most.scale.begin());
 }
 
 const Expectation::Totals& Expectation::totals() const {
@@ -115,7 +123,7 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
   const int64_t tiles = CeilDiv(rows, tile.rows) * CeilDiv(row_length_, tile.columns);
   const int64_t programs = std::min(tiles, kMostPrograms);
   const at::Tensor found = at::empty({programs, kFound}, exact_.options());
-  const at::Tensor result = at::empty({kResults}, exact_.options());
+  const at::Tensor result = at::zeros({kResults}, exact_.options());
   const Rule rule = RuleFor(dtype_);
   const ColumnLayout& layout = columns_.layout();
   const at::Tensor& column_allowed = columns_.empty() ? row_error_ : columns_.allowed();
@@ -131,6 +139,11 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
                  result,         programs,     n,         row_length_,    rows,
                  layout.period,  layout.shift, tile.rows, tile.columns,   rule.multiple,
                  rule.floor});
+  const SampledPlaces places(n, 0);
+  if (places.count() > 0) {
+    LaunchBuiltin("compare_most." + dtype + "." + of, 1,
+                  {exact_, eager_, values, device_totals_, result, n, places.count()});
+  }
   return {result, this};
 }
 
@@ -146,7 +159,7 @@ Comparison Expectation::Finish(const double* result) const {
   comparison.eager = result[7] * unit;
   comparison.beside = static_cast<Comparison::Beside>(static_cast<int>(result[8]));
   if (result[0] <= 0) comparison.error = 0;  // also where the declared precision excuses the difference
-  Judge(result[0], std::sqrt(result[3] / n), &comparison);
+  Judge(result[0], std::sqrt(result[3] / n), {result[kMostErrorsAt], result[kMostErrorsAt + 1]}, &comparison);
   return comparison;
 }
 

@@ -40,7 +40,8 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
                              {"trial", trial.name()},
                              {"error", comparison.error},
                              {"budget", comparison.budget}};
-  std::string where = "in the root mean square", beside;
+  const bool most = comparison.beside == Comparison::Beside::kMost;
+  std::string where = most ? "in most elements" : "in the root mean square", beside;
   if (comparison.index >= 0) {
     evidence["index"] = Unravel(comparison.index, check.expected.exact().sizes());
     evidence["expected"] = comparison.expected;

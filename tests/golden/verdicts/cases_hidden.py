@@ -47,9 +47,35 @@ def stable_case() -> tuple:
     ), []
 
 
+def centred_case() -> tuple:
+    """Without the mean nothing is left of equal numbers, which a convolution makes of an empty image."""
+    init = "self.c = nn.Conv2d(8, 12, 3)"
+    reference = model("h = self.c(x)\nreturn h - h.mean((2, 3), keepdim=True)", "[torch.rand(4, 8, 9, 13)]", init)
+    start = "h = self.c(x)\nm = h.flatten(2).cumsum(2)[:, :, -1].mul(1 / 77)[:, :, None, None]\n"
+    return reference, both(
+        ("one_by_one", start + "return h - m", "passed"),
+        ("almost", start + "return h - 0.9999 * m", "wrong_values"),
+        init=init,
+    ), []
+
+
+def angles_case() -> tuple:
+    """A thing's angle to itself has nearly all of the noise."""
+    start = "n = F.normalize(F.layer_norm(x, (48,)), dim=1)\n"
+    end = "return torch.acos((c * 0.999999).clamp(-1, 1))"
+    tf32 = "def cut(y): return ((y.contiguous().view(torch.int32) + 4096) & -8192).view(torch.float32)\n"
+    reference = model(start + "c = n @ n.t()\n" + end, "[torch.randn(96, 48)]")
+    return reference, both(
+        ("in_parts", start + "c = n[:, :16] @ n[:, :16].t() + n[:, 16:] @ n[:, 16:].t()\n" + end, "passed"),
+        ("tf32", tf32 + start + "c = cut(n) @ cut(n).t()\n" + end, "wrong_values"),
+    ), []
+
+
 CASES: dict[str, tuple] = {
     "empty_lines": empty_lines_case(),
     "masked_mean": masked_mean_case(),
     "classes": classes_case(),
     "stable_sort": stable_case(),
+    "centred": centred_case(),
+    "angles": angles_case(),
 }

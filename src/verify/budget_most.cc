@@ -1,0 +1,36 @@
+#include "verify/budget_most.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tritogen {
+
+SampledPlaces::SampledPlaces(int64_t n, double scale) : n_(n), count_(n < kLeast ? 0 : std::min(n, kMost)) {
+  const auto bits = std::bit_cast<uint64_t>(scale);
+  salt_ = static_cast<uint32_t>(bits ^ (bits >> 32));
+}
+
+// As place_of in kernels/most.py has it.
+int64_t SampledPlaces::operator[](int64_t sample) const {
+  uint32_t x = (static_cast<uint32_t>(sample) ^ salt_) * 0x9E3779B1U;
+  x = (x ^ (x >> 15)) * 0x85EBCA77U;
+  x ^= x >> 13;
+  return sample * n_ / count_ + x % (n_ / count_);
+}
+
+void MostElements::Widen(const MostElements& other) {
+  for (size_t i = 0; i < noise.size(); ++i) noise[i] = std::max(noise[i], other.noise[i]);
+}
+
+MostElements::Numbers MostElements::Of(std::vector<double> numbers, int64_t percent_more) {
+  Numbers found{};
+  if (numbers.empty()) return found;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const int64_t rank = static_cast<int64_t>(numbers.size()) * (kPercent[i] + percent_more) / 100;
+    std::nth_element(numbers.begin(), numbers.begin() + rank, numbers.end());
+    found[i] = numbers[rank];
+  }
+  return found;
+}
+
+}  // namespace tritogen
