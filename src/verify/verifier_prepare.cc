@@ -122,7 +122,7 @@ void Inspect(Task::Impl* task) {
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
   }
   task->asked = AskedValuesOf(plan);
-  task->moves_inside = !InnerProbes(plan).empty();
+  task->moves_inside = !InnerProbes(plan, !task->spares_memory).empty();
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));

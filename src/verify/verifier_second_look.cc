@@ -19,6 +19,8 @@ constexpr double kLeastShareRight = 0.5;
 // Where few places are off, and by so much that a tolerance shows it, they may be as far off in the next run
 // of the eager program, whatever their budget says; another precision is off everywhere.
 constexpr double kShareAlmostAll = 0.999;
+// Less than that of the output's scale is what fp64 rounds, and no program in float32 knows of.
+constexpr double kNoBudget = 1e-12;
 // What jumps within bring about is allowed so many times in a row, not as often as other noise.
 constexpr double kTimesTurned = 2;
 
@@ -87,8 +89,9 @@ void SecondLook::WidenByEager(const Trial& trial, const Deadline& deadline,
 
 bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const Comparison& comparison) {
   const bool floating = at::isFloatingType(trial.outputs[output].expected.dtype());
-  // The variance of equal numbers is zero: whatever noise there is shows when these move each by itself.
-  const bool hidden = task.moves_inside && comparison.budget == 0;
+  // The variance of equal numbers is zero, and so is what is left of each without their mean, but for fp64's
+  // own rounding: whatever noise there is shows when these move each by itself.
+  const bool hidden = task.moves_inside && comparison.budget < kNoBudget;
   return floating && !task.index_sources[output] && std::isfinite(comparison.error) &&
          (comparison.error < kLuck * comparison.budget || hidden);
 }
