@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "base/rounding.h"
 #include "plan/visit.h"
 #include "verify/work_ops.h"
 
@@ -32,34 +31,76 @@ bool Samples(std::string_view base) {
          base.starts_with("aten::grid_sampler") || base.starts_with("aten::max_unpool");
 }
 
-// Elements of a pool's window; nothing for other calls. It may step over elements, or leave some at the end.
-std::optional<int64_t> PoolWindow(const AtenStep& step, std::string_view base) {
-  if (!base.starts_with("aten::max_pool") && !base.starts_with("aten::avg_pool")) return std::nullopt;
-  const Value* given = FindArgument(step, "kernel_size");
-  const auto* sizes = given == nullptr ? nullptr : std::get_if<Value::List>(&given->v);
-  if (sizes == nullptr) return std::nullopt;
-  int64_t window = 1;
-  for (const Value& size : *sizes) {
-    const auto* number = std::get_if<int64_t>(&size.v);
-    if (number == nullptr || *number < 1) return std::nullopt;
-    window *= *number;
+// An argument of one number for each of `count` dimensions, or one for all; `otherwise` where it is not
+// given.
+std::optional<std::vector<int64_t>> NumbersOf(const AtenStep& step, const std::string& name, size_t count,
+                                              std::vector<int64_t> otherwise) {
+  const Value* given = FindArgument(step, name);
+  if (given == nullptr) return otherwise;
+  const auto* list = std::get_if<Value::List>(&given->v);
+  if (list == nullptr) return std::nullopt;  // padding="same"
+  if (list->empty()) return otherwise;       // the stride of a pool
+  if (list->size() != count && list->size() != 1) return std::nullopt;
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < count; ++i) {
+    const auto* number = std::get_if<int64_t>(&(*list)[list->size() == 1 ? 0 : i].v);
+    if (number == nullptr || *number < 0) return std::nullopt;
+    numbers.push_back(*number);
   }
-  return window;
+  return numbers;
 }
 
-// The same of what a convolution reads of its input for each of its results' places: all channels.
-std::optional<int64_t> ConvolutionWindow(const Plan& plan, const AtenStep& step, std::string_view base) {
-  if (!base.starts_with("aten::conv") || base.find("transpose") != base.npos || step.args.size() < 2)
-    return std::nullopt;
+// Different elements of a line that windows of `taps` elements, `dilation` apart, see at `places` places.
+int64_t Seen(int64_t line, int64_t places, int64_t taps, int64_t stride, int64_t padding, int64_t dilation) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (places * taps > kMost) return line;
+  std::vector<bool> seen(line);
+  for (int64_t place = 0; place < places; ++place) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const int64_t at = place * stride - padding + tap * dilation;
+      if (at >= 0 && at < line) seen[at] = true;
+    }
+  }
+  return std::ranges::count(seen, true);
+}
+
+// Elements of the input that a pool or a convolution, not a transposed one, sees through its windows; nothing
+// for other calls. They may step over elements, or leave some at the end.
+std::optional<int64_t> SeenThroughWindows(const Plan& plan, const AtenStep& step, std::string_view base) {
+  const bool pool = base.starts_with("aten::max_pool") || base.starts_with("aten::avg_pool");
+  const bool convolution = base.starts_with("aten::conv") && base.find("transpose") == base.npos;
   const Value* transposed = FindArgument(step, "transposed");
-  if (transposed != nullptr && transposed->v != Value{false}.v) return std::nullopt;
+  if ((!pool && !convolution) || (transposed != nullptr && transposed->v != Value{false}.v))
+    return std::nullopt;
   const auto* x = std::get_if<TensorRef>(&step.args[0].v);
-  const auto* weight = std::get_if<TensorRef>(&step.args[1].v);
-  if (x == nullptr || weight == nullptr) return std::nullopt;
-  const std::vector<int64_t>&in = plan.tensors[x->id].sizes, &of = plan.tensors[weight->id].sizes;
-  if (in.size() != of.size() || in.size() < 3 || of[0] == 0 || of[1] == 0) return std::nullopt;
-  const int64_t places = plan.tensors[weight->id].numel() / (of[0] * of[1]);
-  return CeilDiv(in[1] * places, of[0]);  // for each of a place's results
+  const auto* weight = pool || step.args.size() < 2 ? nullptr : std::get_if<TensorRef>(&step.args[1].v);
+  if (x == nullptr || (convolution && weight == nullptr)) return std::nullopt;
+  const std::vector<int64_t>&in = plan.tensors[x->id].sizes, &out = plan.tensors[step.outs[0]].sizes;
+  std::vector<int64_t> taps;
+  if (convolution) {
+    const std::vector<int64_t>& of = plan.tensors[weight->id].sizes;
+    if (of.size() < 3) return std::nullopt;
+    taps.assign(of.begin() + 2, of.end());
+  } else {
+    const size_t dimensions = base[base.find('d') - 1] - '0';  // max_pool2d, max_pool2d_with_indices
+    const auto given = NumbersOf(step, "kernel_size", dimensions, {});
+    if (!given || given->empty()) return std::nullopt;
+    taps = *given;
+  }
+  const size_t count = taps.size();
+  if (in.size() < count || out.size() != in.size()) return std::nullopt;
+  const std::vector<int64_t> ones(count, 1);
+  const auto stride = NumbersOf(step, "stride", count, pool ? taps : ones);
+  const auto padding = NumbersOf(step, "padding", count, std::vector<int64_t>(count, 0));
+  const auto dilation = NumbersOf(step, "dilation", count, ones);
+  if (!stride || !padding || !dilation) return std::nullopt;
+  int64_t elements = 1;
+  for (size_t d = 0; d < in.size() - count; ++d) elements *= in[d];
+  for (size_t i = 0; i < count; ++i) {
+    const size_t d = in.size() - count + i;
+    elements *= Seen(in[d], out[d], taps[i], (*stride)[i], (*padding)[i], (*dilation)[i]);
+  }
+  return elements;
 }
 
 // Elements of an argument that the call reads, at most.
@@ -73,10 +114,8 @@ int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
     if (places != nullptr) return std::min(all, plan.tensors[places->id].numel());
   }
   if (step.args.empty() || !is(&step.args[0]) || step.outs.empty() || step.outs[0] == kNoTensor) return all;
-  auto window = Samples(base) ? std::optional<int64_t>(1) : PoolWindow(step, base);
-  if (!window) window = ConvolutionWindow(plan, step, base);
-  if (window) return std::min(all, plan.tensors[step.outs[0]].numel() * *window);
-  return all;
+  if (Samples(base)) return std::min(all, plan.tensors[step.outs[0]].numel());
+  return std::min(all, SeenThroughWindows(plan, step, base).value_or(all));
 }
 
 // The call gives its argument's elements, or a function of each, in as many places of new memory.

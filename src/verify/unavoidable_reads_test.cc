@@ -51,28 +51,46 @@ TEST(UnavoidableReads, OfSamplesAreAsManyAsAreGiven) {
   EXPECT_EQ(ReadsOfChain({{"aten::index_select", {2, 64}}}), 2 * 64);
 }
 
+Value ListOf(const std::vector<int64_t>& numbers) {
+  Value::List list;
+  for (const int64_t number : numbers) list.push_back(Value{number});
+  return Value{list};
+}
+
 TEST(UnavoidableReads, OfWindowsThatStepOverElementsAreTheirs) {
-  const auto of_pool = [](std::vector<int64_t> window, std::vector<int64_t> out) {
+  struct Pool {
+    std::vector<int64_t> out, window, stride = {}, padding = {0, 0}, dilation = {1, 1};
+  };
+  const auto of_pool = [](const Pool& pool) {
     Builder b;
-    const TensorId x = b.Input({8, 64, 64}), y = b.Tensor(std::move(out));
-    Value::List sizes;
-    for (const int64_t size : window) sizes.push_back(Value{size});
-    b.Call("aten::max_pool2d", {x}, {y}).args.push_back(Value{sizes});
+    const TensorId x = b.Input({8, 64, 64}), y = b.Tensor(pool.out);
+    AtenStep& step = b.Call("aten::max_pool2d", {x}, {y});
+    for (const auto* numbers : {&pool.window, &pool.stride, &pool.padding, &pool.dilation})
+      step.args.push_back(ListOf(*numbers));
     b.Return(y);
     return ReadsOf(b, x) / 4;
   };
-  EXPECT_EQ(of_pool({2, 2}, {8, 16, 16}), 8 * 32 * 32);
-  EXPECT_EQ(of_pool({3, 3}, {8, 62, 62}), 8 * 64 * 64);
-  const auto of_convolution = [](bool transposed) {
+  EXPECT_EQ(of_pool({{8, 32, 32}, {2, 2}}), 8 * 64 * 64);
+  EXPECT_EQ(of_pool({{8, 16, 16}, {2, 2}, {4, 4}}), 8 * 32 * 32);
+  EXPECT_EQ(of_pool({{8, 62, 62}, {3, 3}, {1, 1}}), 8 * 64 * 64);
+  EXPECT_EQ(of_pool({{8, 21, 21}, {3, 3}}), 8 * 63 * 63) << "the last ones are left out";
+  EXPECT_EQ(of_pool({{8, 31, 31}, {2, 2}, {2, 2}, {1, 1}, {4, 4}}), 8 * 32 * 32) << "odd places only";
+  EXPECT_EQ(of_pool({{8, 16, 64}, {1, 1}, {4, 1}}), 8 * 16 * 64);
+  const auto of_convolution = [](bool transposed, const Value& padding) {
     Builder b;
     const TensorId x = b.Input({2, 16, 64, 64}), w = b.Input({32, 4, 2, 2}), y = b.Tensor({2, 32, 16, 16});
-    b.Call("aten::convolution", {x, w}, {y}).kwargs.emplace_back("transposed", Value{transposed});
+    auto& named = b.Call("aten::convolution", {x, w}, {y}).kwargs;
+    named.emplace_back("transposed", Value{transposed});
+    named.emplace_back("stride", ListOf({4}));
+    named.emplace_back("padding", padding);
     b.Return(y);
     EXPECT_EQ(ReadsOf(b, w) / 4, 32 * 4 * 2 * 2);
     return ReadsOf(b, x) / 4;
   };
-  EXPECT_EQ(of_convolution(false), 2 * 16 * 32 * 32);
-  EXPECT_EQ(of_convolution(true), 2 * 16 * 64 * 64);
+  EXPECT_EQ(of_convolution(false, ListOf({0, 0})), 2 * 16 * 32 * 32);
+  EXPECT_EQ(of_convolution(false, ListOf({1, 0})), 2 * 16 * 31 * 32);
+  EXPECT_EQ(of_convolution(false, Value{std::string("same")}), 2 * 16 * 64 * 64) << "nobody knows";
+  EXPECT_EQ(of_convolution(true, ListOf({0, 0})), 2 * 16 * 64 * 64);
 }
 
 TEST(UnavoidableReads, ThePartBesideTheWholeChangesNothing) {
