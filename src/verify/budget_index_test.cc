@@ -43,6 +43,18 @@ TEST(Indices, WhatFloat32HardlyHasIsEqual) {
   EXPECT_FALSE(is_right(at::kDouble));
 }
 
+TEST(Indices, WhatFp64MakesOfZerosIsEqual) {
+  const at::Tensor exact = at::tensor({0.3, 1.4e-17, 0.0}, at::kDouble).view({1, 3});
+  const at::Tensor want = at::argmin(exact, 1);
+  const auto is_right = [&](int64_t got) {
+    return CompareIndices({0, 1}, Expectation(exact, at::full({1, 3}, NAN), {}), Expectation(want, want, {}),
+                          at::tensor({got}, at::kLong))
+        .ok;
+  };
+  EXPECT_TRUE(is_right(1));
+  EXPECT_FALSE(is_right(0));
+}
+
 TEST(Indices, NoIndexTwice) {
   const at::Tensor x = at::tensor({3.0f, 3.0f, 3.0f, 1.0f}).view({1, 4});
   const at::Tensor want = std::get<1>(at::topk(x, 2, 1));
