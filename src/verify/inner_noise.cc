@@ -31,6 +31,19 @@ bool IsSum(const AtenStep& step) {
   return base == "aten::sum" || base == "aten::mean";
 }
 
+// One number for each of the sums that a call makes: the sizes of its argument with 1 for what it reduces.
+std::vector<int64_t> OneForEachSum(const AtenStep& step, std::vector<int64_t> sizes) {
+  const Value* given = FindArgument(step, "dim");
+  const auto* dims = given == nullptr ? nullptr : std::get_if<Value::List>(&given->v);
+  if (dims == nullptr || dims->empty()) return std::vector<int64_t>(sizes.size(), 1);
+  const auto rank = static_cast<int64_t>(sizes.size());
+  for (const Value& value : *dims) {
+    const auto* dim = std::get_if<int64_t>(&value.v);
+    if (dim != nullptr && *dim >= -rank && *dim < rank) sizes[*dim < 0 ? *dim + rank : *dim] = 1;
+  }
+  return sizes;
+}
+
 // Memory whose values the trials and the settings of weights move.
 std::set<StorageId> MovedAnyway(const Plan& plan) {
   std::set<StorageId> storages;
@@ -66,7 +79,10 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
     if (IsAttention(*probe.step)) sizes.back() = 1;
     const Random random(SubSeed(seed, probe.argument), probe.seen.device());
     const at::Tensor whole = probe.seen.to(at::kDouble);
-    probe.nudge = whole * random.Uniform(sizes, -unit, unit);
+    at::Tensor share = random.Uniform(sizes, -unit, unit);
+    // Equal numbers that are added up one by one are rounded the same way again and again.
+    if (IsSum(*probe.step)) share = share + random.Uniform(OneForEachSum(*probe.step, sizes), -unit, unit);
+    probe.nudge = whole * share;
     if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
   }
 }

@@ -44,5 +44,22 @@ TEST(InnerNoise, IsHalfAUnitInTheLastPlaceAtMost) {
   EXPECT_TRUE(of_keys.allclose(of_keys.narrow(1, 0, 1).expand({4, 8}))) << "all numbers of a key alike";
 }
 
+TEST(InnerNoise, TermsOfASumMoveTogether) {
+  Builder b;
+  const TensorId x = b.Input({64, 400}), y = b.Tensor({64, 400});
+  b.Call("aten::exp", {x}, {y});
+  b.Call("aten::mean.dim", {y}, {b.Tensor({64})}).args.push_back(Value{Value::List{Value{int64_t{-1}}}});
+  const Plan plan = b.Return(y);
+  std::vector<Probe> probes = InnerProbes(plan, /*sums=*/true);
+  ASSERT_EQ(probes.size(), 1u);
+  probes[0].seen = at::full({64, 400}, 0.7, at::kDouble);
+  MoveInside(7, /*rounded_only=*/false, &probes);
+  const at::Tensor means = probes[0].nudge.mean(1) / 0.7, apart = probes[0].nudge.std(1) / 0.7;
+  EXPECT_GT(means.abs().max().item<double>(), 0x1p-25)
+      << "400 that move each by itself would move it by less";
+  EXPECT_LE(means.abs().max().item<double>(), 0x1p-23);
+  EXPECT_GT(apart.min().item<double>(), 0x1p-26);
+}
+
 }  // namespace
 }  // namespace tritogen
