@@ -94,7 +94,9 @@ TEST(LinePieces, FewLinesAcrossMemoryHaveSmallTiles) {
   EXPECT_TRUE(
       Says(Told("aten::amax", {7, 1024, 4}, {Ints({1}), Arg{false}}, {7, 4}), "triton.cdiv(7 * 4, 4)"));
   EXPECT_TRUE(Says(Told("aten::amax", {512, 512, 64}, {Ints({1}), Arg{false}}, {512, 64}),
-                   "triton.cdiv(512 * 64, 64)"));
+                   "triton.cdiv(512 * 64, 32)"));
+  EXPECT_TRUE(Says(Told("aten::amax", {2048, 512, 64}, {Ints({1}), Arg{false}}, {2048, 64}),
+                   "triton.cdiv(2048 * 64, 64)"));
 }
 
 }  // namespace

@@ -53,6 +53,21 @@ TEST(TeachProducts, LongSumsOfFewTilesAreSharedByManyPrograms) {
   EXPECT_FALSE(parts(sources(1 << 14, 1024, Dtype::kFloat32)["fused"]));  // many tiles
 }
 
+// Large tiles of parts, of which a multiprocessor holds one: 48, 64 and 128 of them.
+TEST(TeachProducts, TilesThatLeaveMultiprocessorsIdleAreCutIntoWaves) {
+  const auto first = [](int64_t rows, int64_t columns, int64_t k) {
+    Maker maker;
+    const NodeId x = maker.Leaf(NodeKind::kInput, "x", {rows, k});
+    const NodeId w = maker.Leaf(NodeKind::kParameter, "w", {columns, k});
+    return TeachFunction(maker.Finish(maker.Op("aten::linear", {Ref(x), Ref(w)}, {rows, columns})), true)[0]
+        .source;
+  };
+  EXPECT_TRUE(Says(first(256, 3000, 4096), "torch.empty((8, 256, 3000), "));
+  EXPECT_TRUE(Says(first(256, 4096, 4096), "torch.empty((2, 256, 4096), "));
+  EXPECT_FALSE(Says(first(1024, 2048, 4096), "torch.empty((2, "));
+  EXPECT_FALSE(Says(first(256, 4096, 1024), "torch.empty((2, ")) << "short";
+}
+
 TEST(TeachProducts, LargeProductsOfFloat32AreMadeOfSixOfBfloat16) {
   const auto answers = [](int64_t rows, Dtype dtype) {
     Maker maker;
