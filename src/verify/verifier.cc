@@ -65,6 +65,7 @@ class Judgement {
       verdict_.reason = std::move(objection->reason);
       verdict_.rule = std::move(objection->rule);
       verdict_.evidence = std::move(objection->evidence);
+      if (verdict_.outcome == Outcome::kWrongValues) Note(NoteOfCompiler(plan_));
     } else {
       verdict_.outcome = Outcome::kPassed;
       Note(NoteOfSharing(task_.plan, given_));

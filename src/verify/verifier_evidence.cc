@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "cuda/known_faults.h"
+#include "verify/gpu.h"
 #include "verify/precision.h"
 
 namespace tritogen {
@@ -65,6 +67,21 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
                       task.OutputName(output), trial.name(), where, comparison.error, comparison.budget,
                       beside, kind),
           rule, std::move(evidence)};
+}
+
+std::string NoteOfCompiler(const Plan& candidate) {
+  Gpu* gpu = Gpu::Current();
+  if (gpu == nullptr || gpu->lost()) return "";
+  const std::vector<Gpu::Loaded> loaded = gpu->Load(candidate.kernels);
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    const auto* kernel = std::get_if<std::shared_ptr<const cuda::LoadedKernel>>(&loaded[i]);
+    if (kernel == nullptr || cuda::LostConstants((*kernel)->compiled().cubin) == 0) continue;
+    return fmt::format(
+        "the compiler may be at fault: ptxas has lost a constant of kernel {} (VIADD.16x2 adds 0 where PTX "
+        "adds a number; docs/verdicts.md, \"Faults of the compiler\"); --device cpu judges without it",
+        candidate.kernels[i].name);
+  }
+  return "";
 }
 
 Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong) {

@@ -13,6 +13,10 @@ Objection ObjectionOf(const ReplayFailure& failure);
 Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t output, const Trial& trial,
                       const Comparison& comparison);
 
+// Of a wrong answer on a GPU, which this process still has: whether the compiler is known to make such code
+// (cuda/known_faults.h); empty otherwise.
+std::string NoteOfCompiler(const Plan& candidate);
+
 // An output that was right once and wrong once; `wrong`: that time.
 Objection Unsteady(size_t output, const Trial& trial, const Objection& wrong);
 
