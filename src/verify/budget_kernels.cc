@@ -70,11 +70,11 @@ void Expectation::MeasureByKernels(const at::Tensor& wobble, const at::Tensor& b
                 {exact_, device_totals_, device_totals_.narrow(0, kRestAt, 1), n});
   LaunchBuiltin("choose_fill", 1, {device_totals_, rule.gap});
   measure(1);
-  const SampledPlaces places(n, 0);
-  if (places.count() > 0) {
+  const int64_t samples_of_most = SampledPlaces::CountIn(n);
+  if (samples_of_most > 0) {
     LaunchBuiltin("measure_most." + dtype + (wobble.defined() ? ".1" : ".0"), 1,
                   {exact_, eager_, wobble.defined() ? wobble : exact_, row_scale_, device_totals_, n,
-                   row_length_, places.count(), MostElements::kPercentMore});
+                   row_length_, samples_of_most, MostElements::kPercentMore});
   }
   columns_.MeasureByKernels(exact_, eager_, wobble, device_totals_);
   AllowColumns();
@@ -139,10 +139,10 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
                  result,         programs,     n,         row_length_,    rows,
                  layout.period,  layout.shift, tile.rows, tile.columns,   rule.multiple,
                  rule.floor});
-  const SampledPlaces places(n, 0);
-  if (places.count() > 0) {
+  const int64_t samples = SampledPlaces::CountIn(n);
+  if (samples > 0) {
     LaunchBuiltin("compare_most." + dtype + "." + of, 1,
-                  {exact_, eager_, values, device_totals_, result, n, places.count()});
+                  {exact_, eager_, values, device_totals_, result, n, samples});
   }
   return {result, this};
 }

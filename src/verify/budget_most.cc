@@ -5,7 +5,7 @@
 
 namespace tritogen {
 
-SampledPlaces::SampledPlaces(int64_t n, double scale) : n_(n), count_(n < kLeast ? 0 : std::min(n, kMost)) {
+SampledPlaces::SampledPlaces(int64_t n, double scale) : n_(n), count_(CountIn(n)) {
   const auto bits = std::bit_cast<uint64_t>(scale);
   salt_ = static_cast<uint32_t>(bits ^ (bits >> 32));
 }

@@ -4,8 +4,7 @@
 // below, and the one that nine in ten do, are compared with the noise's own.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -19,7 +18,9 @@ class SampledPlaces {
   static constexpr int64_t kMost = 1024;
   static constexpr int64_t kLeast = 256;  // of fewer elements what most are like is a draw
 
-  SampledPlaces(int64_t n, double scale);  // n: elements of the output, below kLeast: there are no samples
+  static constexpr int64_t CountIn(int64_t n) { return n < kLeast ? 0 : std::min(n, kMost); }
+
+  SampledPlaces(int64_t n, double scale);  // n: elements of the output
 
   int64_t count() const { return count_; }
   int64_t operator[](int64_t sample) const;  // flat index; ascending
