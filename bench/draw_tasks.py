@@ -125,10 +125,10 @@ def draw_chain(draw: random.Random, small: bool) -> Chain | None:
             if len(shape) < 2:
                 break
             chain.grow(shape)
-        weigh(chain.text())
+        nothing = 0 in weigh(chain.text())[0]  # meta tensors do not mind
     except (RuntimeError, ValueError):  # a window larger than what is left, say
         return None
-    return chain
+    return None if nothing else chain
 
 
 def changed(name: str, value: object, draw: random.Random) -> object:
