@@ -5,6 +5,8 @@ import triton.language as tl
 from kernels.compare import errors_at
 from kernels.measure import INFINITY, fills_of, is_fill, is_finite, larger, two_ranked
 
+HALF, NINE_IN_TEN = tl.constexpr(50), tl.constexpr(90)  # MostElements::kPercent
+
 
 @triton.jit
 def place_of(sample, totals, n, samples):
@@ -35,7 +37,7 @@ def measure_most(exact, eager, wobble, row_scale, totals, n, length, samples, mo
         error = larger(error, tl.where(moved < INFINITY, moved, 0.0))
     scale = tl.load(row_scale + at // length, mask=there, other=0.0)
     count = tl.sum(there.to(tl.int32))
-    half, most = count * (50 + more) // 100, count * (90 + more) // 100
+    half, most = count * (HALF + more) // 100, count * (NINE_IN_TEN + more) // 100
     noise_of_half, noise_of_most = two_ranked(error, there, half, there, most)
     scale_of_half, scale_of_most = two_ranked(scale, there, half, there, most)
     tl.store(totals + 12, noise_of_half)
@@ -55,6 +57,6 @@ def compare_most(exact, eager, got, totals, result, n, samples, BLOCK: tl.conste
     e, _, error = errors_at(exact, eager, got, at, mask, rescues)
     there = mask & is_finite(e) & (is_fill(e, least) == 0)
     count = tl.sum(there.to(tl.int32))
-    half, most = two_ranked(error, there, count * 50 // 100, there, count * 90 // 100)
+    half, most = two_ranked(error, there, count * HALF // 100, there, count * NINE_IN_TEN // 100)
     tl.store(result + 9, half)
     tl.store(result + 10, most)

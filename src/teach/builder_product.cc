@@ -269,7 +269,7 @@ std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_di
   const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);
   const int64_t tiles = result.batch * CeilDiv(result.m, kTileOfParts) * CeilDiv(result.n, kTileOfParts);
   const bool few = programs < kFewPrograms;
-  const bool idle = factors.parts > 1 && inner >= kLongSumOfParts && 10 * tiles < 9 * kProcessors;
+  const bool idle = factors.parts > 1 && inner >= kLongSumOfParts && !FillProcessors(tiles);
   if (!few && !idle) return std::nullopt;
   const auto &a = factors.a, &b = factors.b;
   const Inner of_a = InnerOfFirst(a[0].view, inner), of_b = InnerOfSecond(b[0].view, batch_dims, inner);

@@ -20,6 +20,10 @@ namespace tritogen::teach {
 
 // Multiprocessors of the GPU that kernels are tuned for, an H200.
 inline constexpr int64_t kProcessors = 132;
+// Whether so many programs leave no more than a tenth of them without one.
+inline bool FillProcessors(int64_t programs) {
+  return 10 * programs >= 9 * kProcessors;
+}
 // A launch takes about as long as so many bytes.
 inline constexpr int64_t kBytesOfLaunch = int64_t{1} << 22;
 // Elements of a line that a program can hold in registers.

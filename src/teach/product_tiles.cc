@@ -14,11 +14,6 @@ constexpr int64_t kSum = 256;
 constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
 constexpr double kManyFlops = 1 << 30;
 
-// Whether so many tiles leave no more than a tenth of the multiprocessors without one.
-bool FillProcessors(int64_t tiles) {
-  return 10 * tiles >= 9 * kProcessors;
-}
-
 // The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
 // else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
 ProductTiles ChooseForTf32(ProductTiles t, const KernelOptions& options) {

@@ -22,7 +22,7 @@ constexpr int64_t kRowsOfThreads = 256, kLongestOfThreads = 2 * kShortLine;
 constexpr int kWarpsOfThreads = 2;
 // Of longer lines programs of half as many rows and twice as many elements of each: more of them are under
 // way where multiprocessors have fewer than they have room for.
-constexpr int64_t kRoomForPrograms = 8, kRowsInALine = 32;
+constexpr int64_t kRoomForPrograms = 8, kRowsOfLongLines = 32;
 constexpr int64_t kSectorLines = 8;  // whose elements side by side are 32 bytes
 // Windows that a program works on. A thread's own are neighbours, so that where windows step over elements a
 // warp's loads lie apart, but for one window a thread.
@@ -114,8 +114,8 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
     // programs still where lines are only read across, and written along.
     const int64_t least = std::min(kSectorLines, NextPowerOf2(group.domain.back().size));
     if (in_threads && whole <= kShortLine) s.row_tile = kRowsOfThreads;
-    if (behind && !scans && whole >= kTileAcross / kRowsInALine)
-      share_out(kRowsInALine, kRoomForPrograms * kProcessors);
+    if (behind && !scans && whole >= kTileAcross / kRowsOfLongLines)
+      share_out(kRowsOfLongLines, kRoomForPrograms * kProcessors);
     share_out(least, behind ? kProcessors : kProcessors / 4);
     // What is read across and written along is read once where a few lines of it fit into a program.
     const bool whole_lines = held || (!behind && !scans && whole <= kTileOfLines / kFewestLines);

@@ -144,36 +144,6 @@ void Expectation::FindTypicalRows() {
   totals_->erring = Median(std::move(relative));
 }
 
-MostElements Expectation::MostByLoops(const std::vector<const double*>& errors_of) const {
-  const double* e = exact_.const_data_ptr<double>();
-  const SampledPlaces places(exact_.numel(), totals().scale);
-  std::vector<double> noise, scale;
-  for (int64_t i = 0; i < places.count(); ++i) {
-    const int64_t at = places[i];
-    if (!std::isfinite(e[at]) || totals().IsFill(e[at])) continue;
-    double largest = 0;
-    for (const double* other : errors_of) {
-      const double error = std::abs(other[at] - e[at]);
-      if (std::isfinite(error)) largest = std::max(largest, error);
-    }
-    noise.push_back(largest);
-    scale.push_back(row_magnitude_[at / row_length_]);
-  }
-  return {MostElements::Of(std::move(noise), MostElements::kPercentMore),
-          MostElements::Of(std::move(scale), MostElements::kPercentMore)};
-}
-
-MostElements::Numbers Expectation::MostErrors(const double* got) const {
-  const double* e = exact_.const_data_ptr<double>();
-  const SampledPlaces places(exact_.numel(), totals().scale);
-  std::vector<double> errors;
-  for (int64_t i = 0; i < places.count(); ++i) {
-    const int64_t at = places[i];
-    if (std::isfinite(e[at]) && !totals().IsFill(e[at])) errors.push_back(ErrorAt(at, got[at]));
-  }
-  return MostElements::Of(std::move(errors), 0);
-}
-
 void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base) {
   const double* e = exact_.const_data_ptr<double>();
   const at::Tensor wide_base = base.defined() ? AsDouble(base) : at::Tensor();
@@ -355,7 +325,8 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   result.beside = bound.beside;
   result.expected = e[at];
   result.got = g[at];
-  Judge(worst, std::sqrt(squares / static_cast<double>(n)), MostErrors(g), &result);
+  const auto most = MostOf([&](int64_t place) { return ErrorAt(place, g[place]); }, 0);
+  Judge(worst, std::sqrt(squares / static_cast<double>(n)), most, &result);
   return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -164,10 +165,11 @@ class Expectation {
   void FindFills();
   void FindTypicalRows();
   MostElements MostByLoops(const std::vector<const double*>& errors_of) const;
-  MostElements::Numbers MostErrors(const double* got) const;  // kLoops
-  double FillsAllowed() const, Spare() const;                 // absolute
-  void Raise(const at::Tensor& least);                        // every row's noise to this
-  void AllowColumns();                                        // by the noise that is known now
+  // Of the sampled places that are finite and no fills; kLoops.
+  MostElements::Numbers MostOf(const std::function<double(int64_t)>& number_at, int64_t percent_more) const;
+  double FillsAllowed() const, Spare() const;  // absolute
+  void Raise(const at::Tensor& least);         // every row's noise to this
+  void AllowColumns();                         // by the noise that is known now
   // Absolute, of a row with this largest error and this largest magnitude.
   double Allowed(double error, double scale) const;
   void MeasureByLoops(const std::vector<const double*>& errors_of, const at::Tensor& base);

@@ -123,7 +123,9 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
   const int64_t tiles = CeilDiv(rows, tile.rows) * CeilDiv(row_length_, tile.columns);
   const int64_t programs = std::min(tiles, kMostPrograms);
   const at::Tensor found = at::empty({programs, kFound}, exact_.options());
-  const at::Tensor result = at::zeros({kResults}, exact_.options());
+  const int64_t samples = SampledPlaces::CountIn(n);
+  const at::Tensor result =
+      samples > 0 ? at::empty({kResults}, exact_.options()) : at::zeros({kResults}, exact_.options());
   const Rule rule = RuleFor(dtype_);
   const ColumnLayout& layout = columns_.layout();
   const at::Tensor& column_allowed = columns_.empty() ? row_error_ : columns_.allowed();
@@ -139,7 +141,6 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
                  result,         programs,     n,         row_length_,    rows,
                  layout.period,  layout.shift, tile.rows, tile.columns,   rule.multiple,
                  rule.floor});
-  const int64_t samples = SampledPlaces::CountIn(n);
   if (samples > 0) {
     LaunchBuiltin("compare_most." + dtype + "." + of, 1,
                   {exact_, eager_, values, device_totals_, result, n, samples});

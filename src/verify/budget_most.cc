@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+
+#include "verify/budget.h"
 
 namespace tritogen {
 
@@ -31,6 +34,32 @@ MostElements::Numbers MostElements::Of(std::vector<double> numbers, int64_t perc
     found[i] = numbers[rank];
   }
   return found;
+}
+
+MostElements::Numbers Expectation::MostOf(const std::function<double(int64_t)>& number_at,
+                                          int64_t percent_more) const {
+  const double* e = exact_.const_data_ptr<double>();
+  const SampledPlaces places(exact_.numel(), totals().scale);
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < places.count(); ++i) {
+    const int64_t at = places[i];
+    if (std::isfinite(e[at]) && !totals().IsFill(e[at])) numbers.push_back(number_at(at));
+  }
+  return MostElements::Of(std::move(numbers), percent_more);
+}
+
+MostElements Expectation::MostByLoops(const std::vector<const double*>& errors_of) const {
+  const double* e = exact_.const_data_ptr<double>();
+  const auto noise_at = [&](int64_t at) {
+    double largest = 0;
+    for (const double* other : errors_of) {
+      const double error = std::abs(other[at] - e[at]);
+      if (std::isfinite(error)) largest = std::max(largest, error);
+    }
+    return largest;
+  };
+  const auto scale_at = [&](int64_t at) { return row_magnitude_[at / row_length_]; };
+  return {MostOf(noise_at, MostElements::kPercentMore), MostOf(scale_at, MostElements::kPercentMore)};
 }
 
 }  // namespace tritogen

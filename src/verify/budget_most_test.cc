@@ -3,7 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <functional>
 
 #include "verify/budget.h"
 #include "verify/inputs.h"

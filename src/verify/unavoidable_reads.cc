@@ -82,7 +82,9 @@ std::optional<int64_t> SeenThroughWindows(const Plan& plan, const AtenStep& step
     if (of.size() < 3) return std::nullopt;
     taps.assign(of.begin() + 2, of.end());
   } else {
-    const size_t dimensions = base[base.find('d') - 1] - '0';  // max_pool2d, max_pool2d_with_indices
+    const size_t digit = base.find_first_of("123");  // max_pool2d, max_pool2d_with_indices
+    if (digit == base.npos) return std::nullopt;
+    const size_t dimensions = base[digit] - '0';
     const auto given = NumbersOf(step, "kernel_size", dimensions, {});
     if (!given || given->empty()) return std::nullopt;
     taps = *given;

@@ -24,6 +24,12 @@ constexpr double kNoBudget = 1e-12;
 // What jumps within bring about is allowed so many times in a row, not as often as other noise.
 constexpr double kTimesTurned = 2;
 
+// Floats that are off by a number, which more noise may excuse; of places (argmax) values are asked about.
+bool IsOffByANumber(const Task::Impl& task, const Trial& trial, size_t output, const Comparison& comparison) {
+  return at::isFloatingType(trial.outputs[output].expected.dtype()) && !task.index_sources[output] &&
+         std::isfinite(comparison.error);
+}
+
 }  // namespace
 
 const std::vector<OutputCheck>* SecondLook::Checks(const Trial& trial) {
@@ -88,11 +94,10 @@ void SecondLook::WidenByEager(const Trial& trial, const Deadline& deadline,
 }
 
 bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const Comparison& comparison) {
-  const bool floating = at::isFloatingType(trial.outputs[output].expected.dtype());
   // The variance of equal numbers is zero, and so is what is left of each without their mean, but for fp64's
   // own rounding: whatever noise there is shows when these move each by itself.
   const bool hidden = task.moves_inside && comparison.budget < kNoBudget;
-  return floating && !task.index_sources[output] && std::isfinite(comparison.error) &&
+  return IsOffByANumber(task, trial, output, comparison) &&
          (comparison.error < kLuck * comparison.budget || hidden);
 }
 
@@ -103,9 +108,7 @@ bool DeservesSecondLook(const Task::Impl& task, const Trial& trial, size_t outpu
   // rounding errors makes these 300 times as large.
   const bool exact = trial.distribution == Distribution::kBinary && task.moves_inside;
   const bool few = comparison.allclose < 1 && comparison.allclose >= kShareAlmostAll;
-  if ((few || exact) && !task.index_sources[output] && std::isfinite(comparison.error) &&
-      at::isFloatingType(trial.outputs[output].expected.dtype()))
-    return true;
+  if ((few || exact) && IsOffByANumber(task, trial, output, comparison)) return true;
   const bool jumps = task.Jumps(output) || !task.within[output].empty();
   if ((task.edges[output].empty() && !jumps) || task.index_sources[output] ||
       !std::isfinite(comparison.error))

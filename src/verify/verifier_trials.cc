@@ -109,12 +109,16 @@ std::vector<PendingComparison> CallAgain(const Task::Impl& task, ReferenceRuns* 
   return CompareLater(task, trial, again);
 }
 
+bool AreAllOk(std::span<PendingComparison> comparisons) {  // waits
+  PendingComparison::GetAll(comparisons);
+  return std::ranges::all_of(comparisons, [](PendingComparison& one) { return one.Get().ok; });
+}
+
 // Atomics of libraries (convolutions') add up in another order each time: what is over by little in one call
 // is called once more, with a second look.
 std::optional<TaskFailure> CheckDeterminism(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial,
                                             std::span<PendingComparison> again) {
-  PendingComparison::GetAll(again);
-  if (std::ranges::all_of(again, [](PendingComparison& one) { return one.Get().ok; })) return std::nullopt;
+  if (AreAllOk(again)) return std::nullopt;
   TensorList outputs;
   if (runs->RunEager(trial.inputs, trial.run_seed, &outputs)) return std::nullopt;  // as in CallAgain
   const std::vector<Comparison> comparisons = CompareAll(task, trial, outputs);
@@ -138,10 +142,8 @@ bool IsAsBefore(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial)
     throw std::runtime_error(failure->message);
   if (failure) return false;
   std::vector<PendingComparison> comparisons = CompareLater(task, trial, exact);
-  PendingComparison::GetAll(comparisons);
-  const auto is_ok = [](PendingComparison& one) { return one.Get().ok; };
   // A second look runs with the weights that are there now, so fp64 must be as before first.
-  if (!std::ranges::all_of(comparisons, is_ok)) return false;
+  if (!AreAllOk(comparisons)) return false;
   return std::ranges::all_of(CompareAll(task, trial, eager), &Comparison::ok);
 }
 
