@@ -41,6 +41,12 @@ constexpr double kFlopsWorthAligning = double{1u << 31};
 // Of products of half types what is computed of other numbers is stored first from so much work on.
 constexpr double kFlopsWorthCasting = double{1u << 30};
 
+// Three TF32 dots keep tensor cores as long as six of parts do, and need no copies: up to so many operations
+// their products are done first, those of short sums always. Factors that do not lie along the sum pass
+// through registers on their way, which is worth less.
+constexpr double kFlopsOfTf32x3 = double{1u << 31};
+constexpr int64_t kShortSum = 128;
+
 struct Result {
   int64_t batch = 1, m = 1, n = 1;
 };
@@ -139,6 +145,8 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
                       int64_t inner, std::vector<int64_t> shape) {
   Value first = a, second = b;
+  if (TakesTf32x3(a, b, batch_dims, FlopsOf(sizes, inner), inner))
+    return Matmul(Factors{.a = {a}, .b = {b}}, batch_dims, std::move(sizes), inner, std::move(shape));
   inner = Align(&first, &second, batch_dims, sizes, inner);
   auto factors = StoredFactors(first, second, batch_dims, sizes, inner);
   if (!factors) factors = Factors{.a = {first}, .b = {second}};
@@ -160,6 +168,22 @@ Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> size
                       std::vector<int64_t> shape) {
   if (auto sum = SumOfProducts(factors, batch_dims, sizes, inner, shape)) return *sum;
   return OneProduct(factors, batch_dims, std::move(sizes), inner, std::move(shape), factors.dtype());
+}
+
+// Whether a product whose factors could be made of parts is quicker by three TF32 dots of the factors as they
+// lie. On an H200, a layer of 128 x 1000 by 3000: 0.74 times as fast as PyTorch by parts, 2.01 by these.
+bool Builder::TakesTf32x3(const Value& a, const Value& b, int batch_dims, double flops, int64_t inner) const {
+  constexpr int64_t kAtOnceOfFloat32 = 4;
+  if (a.dtype != Dtype::kFloat32 || options_.products != LowerOptions::Products::kBfloat16Parts ||
+      InAttention())
+    return false;
+  for (const Value* factor : {&a, &b})
+    if (!IsInMemory(*factor) || !IsAligned(factor->view, kAtOnceOfFloat32)) return false;
+  if (!RunsAlongMemory(a.view)) return false;
+  const size_t of_k = InnerOfSecond(b.view, batch_dims, inner).sizes.size();
+  if (RunsAlongMemory(ToTheEnd(b.view, static_cast<size_t>(batch_dims), of_k)))
+    return flops < kFlopsOfTf32x3 || inner <= kShortSum;
+  return flops >= kFlopsWorthStoring && flops < kFlopsOfTf32x3Across;
 }
 
 // Puts copies in the place of factors that are read element by element, whose lines run along the sum and are

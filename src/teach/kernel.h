@@ -19,10 +19,10 @@ struct KernelOptions {
   bool row_loop = false;                       // walk along every row instead of holding it
   int64_t row_block = 0;                       // columns at a time when walking; 0: by the row's length
   int64_t tile_m = 0, tile_n = 0, tile_k = 0;  // 0: by the product's size
-  std::string precision = "ieee";              // of float32 dots: "ieee", "tf32x3", "tf32"
-  bool one_sum = false;                        // products of parts are not made of sums of sums
-  int num_warps = 0;                           // 0: by the tile
-  bool persistent = false;                     // fewer programs than blocks, each takes several in turn
+  std::string precision;     // of float32 dots: "ieee", "tf32x3", "tf32"; "": by who multiplies
+  bool one_sum = false;      // products of parts are not made of sums of sums
+  int num_warps = 0;         // 0: by the tile
+  bool persistent = false;   // fewer programs than blocks, each takes several in turn
   bool descriptors = false;  // products read their operands by tensor descriptors where they can
   // Of half types that do: as many programs as a GPU has at once, each takes tiles of the result in turn.
   bool persistent_products = false;
@@ -91,8 +91,8 @@ KernelCode WriteFactorKernel(const Graph& graph, const Group& group, const std::
 // persistent kernel, one for two, and no more than a GPU has at once.
 std::string GridText(int64_t size, const std::string& text, int64_t block, bool persistent);
 int64_t NextPowerOf2(int64_t n);
-// Of a product's float32 dots.
-std::string PrecisionOf(const Prim& product, const KernelOptions& options);
+// Of float32 dots; `product`: of TF32 or not.
+std::string PrecisionOf(const Prim& product, const KernelOptions& options, const char* otherwise = "ieee");
 // Rows or columns of a tile of a dot: as many as wished, fewer where there are not so many, 16 at the least.
 int64_t Fit(int64_t wished, int64_t size);
 

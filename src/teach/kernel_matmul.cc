@@ -198,7 +198,7 @@ class MatmulWriter {
     const char* sum = t_.sum < t_.k ? "part" : "acc";
     if (product.parts > 1) return AddDotsOfParts("a", "b", "rest", sum, inner);
     const std::string precision =
-        MultipliesFloat32(product) ? fmt::format(", input_precision=\"{}\"", PrecisionOf(product, options_))
+        MultipliesFloat32(product) ? fmt::format(", input_precision=\"{}\"", DotPrecision(product, options_))
                                    : "";
     inner->Add(fmt::format("{0} = tl.dot(a, b, {0}{1})", sum, precision));
   }
@@ -346,7 +346,7 @@ KernelCode WriteMatmulKernel(const Graph& graph, const Group& group, const std::
       fmt::format("accumulate in float32 over {} columns at a time{}, then {} on the tile", t.block_k,
                   product.taps > 0             ? " (outer products, too little work for tensor cores)"
                   : product.parts > 1          ? " (six dots of bfloat16 parts)"
-                  : MultipliesFloat32(product) ? " (" + DotsText(PrecisionOf(product, options)) + ")"
+                  : MultipliesFloat32(product) ? " (" + DotsText(DotPrecision(product, options)) + ")"
                                                : "",
                   OperatorList(graph, group));
   return kernel;

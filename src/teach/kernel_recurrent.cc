@@ -26,7 +26,7 @@ class RecurrentWriter {
         id_(group.members[0]),
         cell_(CellNamed(prim_.expr)),
         holds_(HoldsWeights(prim_.expr, prim_.sizes.back())),
-        precision_(options.precision),
+        precision_(PrecisionOf(prim_, options)),
         code_(graph, group, buffers) {}
 
   void Write() {
@@ -209,7 +209,7 @@ KernelCode WriteRecurrentKernel(const Graph& graph, const Group& group,
     kernel.compute = fmt::format(
         "keep weights and state in registers, for each step load the input's part, "
         "multiply the state ({}), compute {} and store the state",
-        DotsText(options.precision), OperatorList(graph, group));
+        DotsText(PrecisionOf(graph[group.members[0]], options)), OperatorList(graph, group));
     return kernel;
   }
   kernel.num_warps = block <= 256 ? 8 : block <= 1024 ? 16 : 32;

@@ -305,8 +305,9 @@ std::string GridText(int64_t size, const std::string& text, int64_t block, bool 
   return block == 1 ? text : fmt::format("triton.cdiv({}, {})", text, block);
 }
 
-std::string PrecisionOf(const Prim& product, const KernelOptions& options) {
-  return product.tf32 ? "tf32" : options.precision;
+std::string PrecisionOf(const Prim& product, const KernelOptions& options, const char* otherwise) {
+  if (product.tf32) return "tf32";
+  return options.precision.empty() ? otherwise : options.precision;
 }
 
 int64_t Fit(int64_t wished, int64_t size) {

@@ -176,8 +176,8 @@ Value OfPhases(Builder& b, const Value& x, const Value& weight, const std::optio
 }
 
 // Whether each place by itself is a product of its channels, and the input can be read as it lies: rows of
-// half types as tensor cores take them, or float32 that few tiles read, which take it apart. Of those there
-// must be many, since such tiles are large.
+// half types as tensor cores take them, or float32 of little work, or that few tiles read, which take it
+// apart. Of those there must be many, since such tiles are large.
 bool IsPlain(const Builder& b, Dtype dtype, const Convolution& g) {
   const auto all = [](const std::vector<int64_t>& of, int64_t value) {
     return std::all_of(of.begin(), of.end(), [&](int64_t each) { return each == value; });
@@ -186,9 +186,12 @@ bool IsPlain(const Builder& b, Dtype dtype, const Convolution& g) {
   constexpr int64_t kAligned = 8, kTile = Builder::kTileOfParts;
   const int64_t places = Product(g.out);
   if (IsHalf(dtype)) return places % kAligned == 0;
+  const bool parts = b.options().products == LowerOptions::Products::kBfloat16Parts;
+  if (parts && places % (kAligned / 2) == 0 && g.Flops() >= kFlopsWorthStoring &&
+      g.Flops() < Builder::kFlopsOfTf32x3Across)
+    return true;
   const int64_t tiles = g.n * g.groups * CeilDiv(g.o, kTile) * CeilDiv(places, kTile);
-  return b.options().products == LowerOptions::Products::kBfloat16Parts && b.FewRead(g.o) &&
-         tiles >= kProcessors;
+  return parts && b.FewRead(g.o) && tiles >= kProcessors;
 }
 
 Value PlainProduct(Builder& b, const Value& x, const Value& weight, const Convolution& g,

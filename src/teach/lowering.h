@@ -79,6 +79,9 @@ class Builder {
   bool StoresWindows(Dtype dtype, double flops) const;
   // Rows and columns of the tiles that multiply parts.
   static constexpr int64_t kTileOfParts = 128;
+  // From kFlopsWorthStoring up to so many operations three TF32 dots are quicker than parts also of a factor
+  // that does not lie along the sum.
+  static constexpr double kFlopsOfTf32x3Across = double{1u << 29};
   // Whether so few tiles read each row or column of a factor, of a result with so many the other way, that
   // they can take it apart themselves.
   static bool FewRead(int64_t results);
@@ -188,6 +191,7 @@ class Builder {
     int64_t taps = 0;  // as Prim::taps
     Dtype dtype() const { return parts > 1 ? Dtype::kFloat32 : a[0].dtype; }
   };
+  bool TakesTf32x3(const Value& a, const Value& b, int batch_dims, double flops, int64_t inner) const;
   int64_t Align(Value* a, Value* b, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner);
   bool IsInMemory(const Value& value) const;
   bool IsMade(NodeRef ref) const;  // lies in memory that an operator of the program has made

@@ -108,10 +108,37 @@ bool DoesLittleBehind(const Graph& graph, const Group& group) {
   return flops <= kMostFlops && TilesAreHalf(graph, group);
 }
 
+// Of three TF32 dots each: the largest tiles that fill the multiprocessors, else the smallest.
+ProductTiles ChooseForTf32x3(ProductTiles t) {
+  constexpr std::pair<int64_t, int64_t> kForms[] = {{64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 32}};
+  for (const auto& [m, n] : kForms) {
+    t.block_m = Fit(m, t.m), t.block_n = Fit(n, t.n);
+    if (FillProcessors(t.Count())) break;
+  }
+  // Of short sums more programs share a multiprocessor, whose memory holds three steps of each.
+  constexpr int64_t kShortSum = 256;
+  t.block_k = Fit(t.block_m * t.block_n == 64 * 64 && t.k <= kShortSum ? 32 : 64, t.k), t.num_warps = 4;
+  return t;
+}
+
+// Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
+// reference's, which are cut up, come to. Short programs stay as simple as they can be.
+int64_t SumOf(const Prim& product, const ProductTiles& t, const KernelOptions& options) {
+  const bool many = t.k >= 2 * kSum && t.Products() >= kManyFlops / 2;
+  int64_t sum = t.k;
+  if (product.parts > 1 && !options.one_sum) sum = kSumOnTensorCores;
+  if (MultipliesFloat32(product) && many) sum = kSum;
+  return sum < t.k && sum % t.block_k == 0 ? sum : t.k;
+}
+
 }  // namespace
 
 bool MultipliesFloat32(const Prim& product) {
   return product.compute[0] == Dtype::kFloat32 && product.parts == 1 && product.taps == 0;
+}
+
+std::string DotPrecision(const Prim& product, const KernelOptions& options) {
+  return PrecisionOf(product, options, options.simple ? "ieee" : "tf32x3");
 }
 
 ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOptions& options) {
@@ -122,6 +149,11 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
   if (product.tf32) return ChooseForTf32(t, options);
   if (options.persistent_products && IsDescribed(graph, group))
     return ChooseDescribed(t, DoesLittleBehind(graph, group));
+  if (MultipliesFloat32(product) && options.tile_m == 0 && DotPrecision(product, options) == "tf32x3") {
+    t = ChooseForTf32x3(t);
+    t.sum = SumOf(product, t, options);
+    return t;
+  }
   bool half = !MultipliesFloat32(product);
   const bool deep_steps = half && product.parts == 1;  // all parts of a step lie in shared memory
   const int64_t deep = deep_steps ? 64 : 32;
@@ -141,13 +173,7 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
   t.block_m = Fit(options.tile_m > 0 ? options.tile_m : large_m, t.m);
   t.block_n = Fit(options.tile_n > 0 ? options.tile_n : large_n, t.n);
   t.block_k = Fit(options.tile_k > 0 ? options.tile_k : small ? 64 : deep, t.k);
-  t.sum = k;
-  // Rounding errors grow with the terms of a sum, and of many long ones some are far beyond what the
-  // reference's, which are cut up, come to. Short programs stay as simple as they can be.
-  if (product.parts > 1 && !options.one_sum) t.sum = kSumOnTensorCores;
-  const bool many = k >= 2 * kSum && t.Products() >= kManyFlops / 2;
-  if (MultipliesFloat32(product) && many) t.sum = kSum;
-  if (t.sum >= k || t.sum % t.block_k != 0) t.sum = k;
+  t.sum = SumOf(product, t, options);
   const int64_t large_tile = apart ? 128 * 64 : 128 * 128;
   t.num_warps = options.num_warps > 0 ? options.num_warps : t.block_m * t.block_n >= large_tile ? 8 : 4;
   return t;

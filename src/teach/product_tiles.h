@@ -28,4 +28,8 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
 // Of float32, multiplied by dots as they are, not as parts.
 bool MultipliesFloat32(const Prim& product);
 
+// Of these dots. Three of TF32 err no more than float32's own sums (Triton's tf32x3), and take half of the
+// time.
+std::string DotPrecision(const Prim& product, const KernelOptions& options);
+
 }  // namespace tritogen::teach

@@ -20,10 +20,10 @@ std::string LaunchOn(const std::string& source, const std::string& tensor) {
 // Three layers whose products are large enough to be made of bfloat16 parts.
 Program ThreeLayers() {
   Maker m;
-  NodeId x = m.Leaf(NodeKind::kInput, "x", {512, 512});
+  NodeId x = m.Leaf(NodeKind::kInput, "x", {4096, 512});
   for (const char* name : {"w", "v", "u"}) {
     const NodeId weight = m.Leaf(NodeKind::kParameter, name, {512, 512});
-    x = m.Op("aten::relu", {Ref(m.Op("aten::linear", {Ref(x), Ref(weight)}, {512, 512}))}, {512, 512});
+    x = m.Op("aten::relu", {Ref(m.Op("aten::linear", {Ref(x), Ref(weight)}, {4096, 512}))}, {4096, 512});
   }
   return m.Finish(x);
 }

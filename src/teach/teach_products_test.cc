@@ -119,15 +119,6 @@ TEST(TeachProducts, LittleWorkWithFewColumnsIsOneOfLines) {
   EXPECT_GT(CountOf(FirstOfLinear(1 << 17, 256, 8).source, "tl.dot("), 0) << "lines would be read too often";
 }
 
-TEST(TeachProducts, TilesOfSmallOnesTakeBothFactorsApart) {
-  const Answer small = FirstOfLinear(12288, 64, 64);
-  EXPECT_EQ(small.strategy, "products of bfloat16 parts");
-  EXPECT_EQ(CountOf(small.source, "num_warps="), 1) << small.source;  // no launch makes parts
-  EXPECT_TRUE(Says(small.source, "a_low = ") && Says(small.source, "b_low = "));
-  EXPECT_TRUE(Says(small.source, "BLOCK_M=64, BLOCK_N=32, BLOCK_K=64")) << small.source;
-  EXPECT_EQ(FirstOfLinear(1024, 64, 64).strategy, "fused") << "little work";
-}
-
 // The first answer to x · y.
 std::string FirstOfProduct(std::vector<int64_t> x, std::vector<int64_t> y, Dtype dtype = Dtype::kFloat32) {
   Maker maker;
@@ -138,6 +129,30 @@ std::string FirstOfProduct(std::vector<int64_t> x, std::vector<int64_t> y, Dtype
   return TeachFunction(maker.Finish(maker.Op("aten::matmul", {Ref(first), Ref(second)}, sizes, dtype)), true)
       .at(0)
       .source;
+}
+
+TEST(TeachProducts, TilesOfSmallOnesTakeBothFactorsApart) {
+  const std::string small = FirstOfProduct({12288, 64}, {64, 64});
+  EXPECT_EQ(CountOf(small, "num_warps="), 1) << small;  // no launch makes parts
+  EXPECT_TRUE(Says(small, "a_low = ") && Says(small, "b_low = "));
+  EXPECT_TRUE(Says(small, "BLOCK_M=64, BLOCK_N=32, BLOCK_K=64")) << small;
+  EXPECT_FALSE(Says(FirstOfProduct({1024, 64}, {64, 64}), "a_low = ")) << "little work";
+}
+
+TEST(TeachProducts, FactorsAlongTheSumTakeThreeTf32DotsUnlessThereIsMuchToDo) {
+  const auto strategy = [](int64_t m, int64_t k, int64_t n) { return FirstOfLinear(m, k, n).strategy; };
+  EXPECT_EQ(strategy(128, 768, 3072), "fused");
+  EXPECT_EQ(strategy(4096, 64, 4096), "fused") << "the sum is short";
+  EXPECT_EQ(strategy(1024, 1024, 1024), "products of bfloat16 parts");
+  EXPECT_EQ(strategy(1024, 301, 512), "products of bfloat16 parts") << "no load of 16 bytes fits its lines";
+  const std::string dots = FirstOfLinear(128, 768, 3072).source;
+  EXPECT_TRUE(Says(dots, "input_precision=\"tf32x3\"")) << dots;
+  EXPECT_TRUE(Says(dots, "BLOCK_M=64, BLOCK_N=32, BLOCK_K=64")) << dots;
+  EXPECT_TRUE(Says(FirstOfLinear(1024, 256, 256).source, "BLOCK_M=64, BLOCK_N=32"));
+  EXPECT_TRUE(Says(FirstOfLinear(64, 784, 256).source, "BLOCK_M=16, BLOCK_N=32"));
+  // What does not lie along the sum passes through registers.
+  EXPECT_TRUE(Says(FirstOfProduct({512, 512}, {512, 512}), "tf32x3"));
+  EXPECT_FALSE(Says(FirstOfProduct({16, 512, 512}, {16, 512, 512}), "tf32x3"));
 }
 
 TEST(TeachProducts, FactorsOfOddSizesAreCopiedAlongTheSumAndFilledUp) {

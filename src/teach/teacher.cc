@@ -9,6 +9,7 @@
 #include "teach/lower.h"
 #include "teach/module.h"
 #include "teach/placed_parts.h"
+#include "teach/product_tiles.h"
 #include "teach/rewrite.h"
 #include "teach/row_sums.h"
 #include "teach/tile_moments.h"
@@ -111,6 +112,7 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   if (outer)
     add("convolutions by dots",
         [](Strategy& s) { s.lower.outer_products = false, s.lower.products = Products::kBfloat16Parts; });
+  if (single) add("exact dots", [](Strategy& s) { s.kernel.precision = "ieee"; });
   if (single) add("tf32x3 dots", [](Strategy& s) { s.kernel.precision = "tf32x3"; });
   if (product)
     add("tiles 64x64x32", [](Strategy& s) { s.kernel.tile_m = s.kernel.tile_n = 64, s.kernel.tile_k = 32; });
@@ -150,12 +152,14 @@ bool AnyInTriton(const std::vector<Group>& groups) {
 }
 
 // REQUIRES: products of float32 that are large enough are made of parts.
-LargeProducts LargeIn(const Graph& graph) {
+LargeProducts LargeIn(const Graph& graph, Fp32Precision precision) {
   LargeProducts large;
   for (const Prim& prim : graph.prims) {
     large.single |= prim.parts > 1;
-    large.half |= prim.kind == PrimKind::kMatmul && !prim.inlined && IsHalf(prim.compute[0]) &&
-                  prim.flops * static_cast<double>(Product(prim.sizes)) >= kFlopsWorthStoring;
+    if (prim.kind != PrimKind::kMatmul || prim.inlined) continue;
+    if (prim.flops * static_cast<double>(Product(prim.sizes)) < kFlopsWorthStoring) continue;
+    large.half |= IsHalf(prim.compute[0]);
+    large.single |= precision == Fp32Precision::kTf32 && MultipliesFloat32(prim);
   }
   return large;
 }
@@ -184,7 +188,8 @@ Partitioned ForKernels(Partitioned prepared, const Strategy& strategy) {
     if (auto summed = SumInRows(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
       prepared = *std::move(summed);
   }
-  if (options.UsesTf32() || (options.products != Products::kAsTheyAre && LargeIn(prepared.graph).half))
+  if (options.UsesTf32() ||
+      (options.products != Products::kAsTheyAre && LargeIn(prepared.graph, Fp32Precision::kIeee).half))
     prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
   StoreUpdates(prepared.groups, &prepared.graph);
   if (SharesLaunches(strategy)) prepared.groups = SideBySide(prepared.graph, prepared.groups);
@@ -212,7 +217,7 @@ std::vector<Answer> AnswersTo(const Request& request) {
         Prepare(*request.program, {.products = Products::kBfloat16Parts,
                                    .outer_products = request.fp32_precision != Fp32Precision::kTf32,
                                    .attention = attention});
-    if (split) large = LargeIn(split->graph);
+    if (split) large = LargeIn(split->graph, request.fp32_precision);
   }
   std::vector<Answer> answers;
   std::set<std::string> seen;
