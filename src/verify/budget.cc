@@ -369,8 +369,9 @@ at::Tensor Expectation::AllowedEverywhere(double multiple) const {
   const at::Tensor typical = at::where(error > 0, totals().erring, totals().typical);
   const double floor = RuleFor(dtype_).floor;
   const at::Tensor by_row = multiple * at::maximum(error, typical * scale) + floor * scale + Spare();
-  const at::Tensor everywhere =
+  at::Tensor everywhere =
       by_row.repeat_interleave(row_length_).narrow(0, 0, exact_.numel()).view(exact_.sizes());
+  if (!columns_.empty()) everywhere = at::minimum(everywhere, columns_.AllowedEverywhere(exact_.sizes()));
   if (!totals().has_fills()) return everywhere;
   const double of_fills = multiple * totals().fill_error + floor * totals().scale;
   return at::where(exact_.abs() >= totals().least_fill, of_fills, everywhere);

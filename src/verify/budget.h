@@ -97,8 +97,8 @@ class Expectation {
   double scale() const { return totals().scale; }
   double AllowedAt(int64_t flat_index) const;  // absolute, by its row
   double least() const { return least_; }      // absolute: what is off by no more is right
-  // Floating only: what each element may be off by in its row, were it so many times the noise. A GPU is
-  // waited for.
+  // Floating only: what each element may be off by in its row, were it so many times the noise, and in its
+  // column. A GPU is waited for.
   at::Tensor AllowedEverywhere(double multiple) const;
   // How many times the noise of a row is allowed in it.
   double multiple() const { return RuleFor(dtype_).multiple; }

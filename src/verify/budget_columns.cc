@@ -97,6 +97,12 @@ void ColumnBudget::AllowByKernels(const Rule& rule, const at::Tensor& totals) {
       {scale_, error_, totals, allowed_, matters_, layout_.count(), rule.multiple, rule.share, rule.floor});
 }
 
+at::Tensor ColumnBudget::AllowedEverywhere(at::IntArrayRef sizes) const {
+  const at::Tensor line =
+      allowed_.to(at::kDouble).repeat_interleave(int64_t{1} << layout_.shift).narrow(0, 0, layout_.period);
+  return line.expand({c10::multiply_integers(sizes) / layout_.period, layout_.period}).reshape(sizes);
+}
+
 void ColumnBudget::Widen(const ColumnBudget& other) {
   if (!empty()) error_ = at::maximum(error_, other.error_);
   Matter();

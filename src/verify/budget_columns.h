@@ -45,8 +45,9 @@ class ColumnBudget {
 
   bool empty() const { return layout_.period == 0; }
   const ColumnLayout& layout() const { return layout_; }
-  const at::Tensor& allowed() const { return allowed_; }  // (count), float32
-  const at::Tensor& error() const { return error_; }      // (count), float64: the noise
+  const at::Tensor& allowed() const { return allowed_; }      // (count), float32
+  const at::Tensor& error() const { return error_; }          // (count), float64: the noise
+  at::Tensor AllowedEverywhere(at::IntArrayRef sizes) const;  // float64, of the output's sizes; not if empty
 
   // Noise is the largest finite error of any of `errors_of`, each as long as `exact`, float64. What is as
   // large as `least_fill` is left out.
