@@ -8,6 +8,7 @@ import triton.language as tl
 
 INFINITY = tl.constexpr(float("inf"))
 STATISTICS = tl.constexpr(8)
+LONG_LINE = tl.constexpr(8)
 
 
 @triton.jit
@@ -88,6 +89,12 @@ def in_slice(at, size, stride, u):
 
 
 @triton.jit
+def ends_line(index, size):
+    """Whether it is the first or the last one of a line that is long enough for its ends to be few of it."""
+    return (size >= LONG_LINE) & ((index == 0) | (index == size - 1))
+
+
+@triton.jit
 def power_of_ten(x):
     return tl.exp2(x * 3.321928094887362)
 
@@ -118,7 +125,16 @@ def transform(x, out, stats, seed, n, strength, number, step, size0, stride0, si
         u, _, _, _ = uniform4(seed, 1, (at // stride0) % size0)
         changed = v + (2 * u - 1 + number) * (strength * spread)
     elif KIND == "spikes":
-        changed = tl.where(b < number, (10 + 90 * c) * sign * (strength * spread), v)
+        i0 = (at // stride0) % size0
+        i1 = (at // stride1) % size1
+        i2 = (at // stride2) % size2
+        i3 = (at // stride3) % size3
+        first, _, _, _ = uniform4(seed, 1, at * 0)
+        end = ends_line(i0, size0) | ends_line(i1, size1) | ends_line(i2, size2) | ends_line(i3, size3)
+        other = (i0 + i1 + i2 + i3 + (first < 0.5).to(tl.int32)) % 2
+        corner = tl.where((far == 0) | (far == n - 1), 300.0, 100.0)
+        spike = tl.where(end, corner * (1 + c) * (1 - 2 * other), (10 + 90 * c) * sign)
+        changed = tl.where((b < number) | end, spike * (strength * spread), v)
     elif KIND == "large":
         u0, _, _, _ = uniform4(seed, 1, (at // stride0) % size0)
         u1, _, _, _ = uniform4(seed, 2, (at // stride1) % size1)

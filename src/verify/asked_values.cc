@@ -34,19 +34,23 @@ constexpr std::string_view kComparisons[] = {"aten::eq", "aten::ne", "aten::gt",
 constexpr std::string_view kBounded[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max",
                                          "aten::clip",  "aten::hardtanh",  "aten::threshold"};
 
-// NaN has no order: it is kept apart.
+// Calls to which the sign of a zero matters.
+constexpr std::string_view kAskForSigns[] = {"aten::signbit", "aten::copysign", "aten::atan2"};
+
+// NaN has no order, and zeros of both signs have none between them: they are kept apart.
 struct Values {
-  bool nan = false;
-  std::set<double> numbers;
+  bool nan = false, negative_zero = false;
+  std::set<double> beyond, exactly;
 };
 
-void AddScalars(const AtenStep& step, Values* values) {
+void AddScalars(const AtenStep& step, bool compares, Values* values) {
   const auto add = [&](const Value& value) {
     const auto* real = std::get_if<double>(&value.v);
     const auto* integer = std::get_if<int64_t>(&value.v);
     if (real == nullptr && integer == nullptr) return;
-    const double size = std::abs(real != nullptr ? *real : static_cast<double>(*integer));
-    if (size >= kLeastLarge) values->numbers.insert(size);
+    const double number = real != nullptr ? *real : static_cast<double>(*integer), size = std::abs(number);
+    if (size >= kLeastLarge) values->beyond.insert(size);
+    if (compares && std::isfinite(number) && number != 0) values->exactly.insert(number);
   };
   for (const Value& value : step.args) add(value);
   for (const auto& [name, value] : step.kwargs) add(value);
@@ -64,16 +68,86 @@ Values AskedBy(const AtenStep& step) {
   const bool compares = OneOf(name, kComparisons);
   const bool all = name == "aten::nan_to_num";
   values.nan = all || OneOf(name, kAskForNan) || (compares && ComparesWithItself(step));
-  if (all || OneOf(name, kAskForInf)) values.numbers.insert(kInf);
-  if (compares || OneOf(name, kBounded)) AddScalars(step, &values);
+  if (all || OneOf(name, kAskForInf)) values.beyond.insert(kInf);
+  if (compares || OneOf(name, kBounded)) AddScalars(step, compares, &values);
+  values.negative_zero = OneOf(name, kAskForSigns);
   return values;
 }
 
+// How many elements the integers in `id` choose from where a call reads them as places, and as nothing else.
+std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorId id) {
+  struct Role {
+    std::string_view op;
+    const char *places, *of;
+    std::optional<int64_t> dim;  // nothing: the argument `dim`
+  };
+  constexpr Role kRoles[] = {{"aten::embedding", "indices", "weight", 0},
+                             {"aten::index_select", "index", "self", {}},
+                             {"aten::gather", "index", "self", {}},
+                             {"aten::nll_loss_forward", "target", "self", 1},
+                             {"aten::nll_loss2d_forward", "target", "self", 1},
+                             {"aten::cross_entropy_loss", "target", "self", 1}};
+  const auto tensor = [&](const char* name) {
+    const Value* value = FindArgument(step, name);
+    const auto* found = value == nullptr ? nullptr : std::get_if<TensorRef>(&value->v);
+    return found == nullptr ? kNoTensor : found->id;
+  };
+  for (const Role& role : kRoles) {
+    if (WithoutOverload(step.op) != role.op || tensor(role.places) != id) continue;
+    const TensorId of = tensor(role.of);
+    const Value* given = role.dim ? nullptr : FindArgument(step, "dim");
+    const auto* number = given == nullptr ? nullptr : std::get_if<int64_t>(&given->v);
+    if (of == kNoTensor || of == id || (!role.dim && number == nullptr)) return std::nullopt;
+    const auto& sizes = plan.tensors[of].sizes;
+    const auto rank = static_cast<int64_t>(sizes.size());
+    const int64_t dim = role.dim ? std::min(*role.dim, rank - 1) : *number + (*number < 0 ? rank : 0);
+    return dim >= 0 && dim < rank && sizes[dim] > 0 ? std::optional(sizes[dim]) : std::nullopt;
+  }
+  if (step.op != "aten::index.Tensor") return std::nullopt;
+  const Value* indices = FindArgument(step, "indices");
+  const auto* list = indices == nullptr ? nullptr : std::get_if<Value::List>(&indices->v);
+  const TensorId self = tensor("self");
+  if (list == nullptr || self == kNoTensor || self == id) return std::nullopt;
+  for (size_t d = 0; d < list->size(); ++d) {
+    const auto* index = std::get_if<TensorRef>(&(*list)[d].v);
+    if (index != nullptr && index->id == id) return plan.tensors[self].sizes.at(d);
+  }
+  return std::nullopt;
+}
+
+// Nothing where a call does something else with the integers of this input than choose by them, or none does.
+std::optional<int64_t> ChoicesOf(const Plan& plan, TensorId leaf) {
+  const StorageId storage = plan.tensors[leaf].storage;
+  std::optional<int64_t> choices;
+  for (const Step& each : plan.run) {
+    const auto* step = std::get_if<AtenStep>(&each);
+    std::set<TensorId> used;
+    ForEachUse(each, [&](TensorId id) {
+      if (plan.tensors[id].storage == storage) used.insert(id);
+    });
+    if (used.empty()) continue;
+    if (step == nullptr) return std::nullopt;
+    const bool in_place = OutOfPlaceName(*step) != WithoutOverload(step->op);
+    if (StoragesMade(plan, *step) == Storages{storage} && !in_place) continue;  // a view
+    std::optional<int64_t> here;
+    for (const TensorId id : used) {
+      if (const auto found = ChoicesIn(plan, *step, id)) here = std::min(*found, here.value_or(*found));
+    }
+    if (!here) return std::nullopt;
+    choices = std::min(*here, choices.value_or(*here));
+  }
+  return choices;
+}
+
 // What is put into a tensor of this dtype.
-std::vector<double> Planted(const std::vector<double>& asked, at::ScalarType dtype, double strength) {
+std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double strength) {
+  if (asked.choices) return {0, static_cast<double>(*asked.choices - 1)};
   const double most = LargestOf(dtype);
   std::vector<double> planted;
-  for (const double value : asked) {
+  for (const double value : asked.exactly) {
+    if (at::tensor(value, dtype).item<double>() == value) planted.push_back(value);
+  }
+  for (const double value : asked.beyond) {
     if (std::isnan(value)) planted.push_back(value);
     if (std::isinf(value)) planted.insert(planted.end(), {value, -value});
     if (!std::isfinite(value)) continue;
@@ -103,15 +177,23 @@ AskedValues AskedValuesOf(const Plan& plan) {
     const Values asked = AskedBy(*step);
     for (const size_t leaf : from) {
       values[leaf].nan |= asked.nan;
-      values[leaf].numbers.insert(asked.numbers.begin(), asked.numbers.end());
+      values[leaf].negative_zero |= asked.negative_zero;
+      values[leaf].beyond.insert(asked.beyond.begin(), asked.beyond.end());
+      values[leaf].exactly.insert(asked.exactly.begin(), asked.exactly.end());
     }
     if (!IsLocal(plan, *step)) continue;
     for (const StorageId id : StoragesMade(plan, *step)) reached[id].insert(from.begin(), from.end());
   }
   AskedValues asked;
-  for (const Values& of_leaf : values) {
-    asked.emplace_back(of_leaf.numbers.begin(), of_leaf.numbers.end());
-    if (of_leaf.nan) asked.back().push_back(kNan);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Asked& of_leaf = asked.emplace_back();
+    const Dtype dtype = plan.tensors[leaves[i]].dtype;
+    if (dtype == Dtype::kInt64 || dtype == Dtype::kInt32) of_leaf.choices = ChoicesOf(plan, leaves[i]);
+    if (!IsFloating(dtype)) continue;
+    of_leaf.beyond.assign(values[i].beyond.begin(), values[i].beyond.end());
+    if (values[i].nan) of_leaf.beyond.push_back(kNan);
+    of_leaf.exactly.assign(values[i].exactly.begin(), values[i].exactly.end());
+    if (values[i].negative_zero) of_leaf.exactly.push_back(-0.0);
   }
   return asked;
 }
@@ -126,8 +208,8 @@ std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<a
   for (size_t i = 0; i < generated.size(); ++i) {
     const at::Tensor& x = generated[i];
     inputs.push_back(x);
-    if (asked[i].empty() || !at::isFloatingType(x.scalar_type()) || !x.is_non_overlapping_and_dense() ||
-        x.numel() == 0 || IsTwoValued(x))
+    if (asked[i].empty() || !x.is_non_overlapping_and_dense() || x.numel() == 0 ||
+        (!asked[i].choices && IsTwoValued(x)))
       continue;
     const std::vector<double> values = Planted(asked[i], x.scalar_type(), strength);
     const Random random(SubSeed(seed, i), x.device());

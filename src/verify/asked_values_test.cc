@@ -23,7 +23,7 @@ struct Program {
 std::pair<std::vector<double>, bool> AskedOfFirst(const Plan& plan) {
   std::pair<std::vector<double>, bool> asked;
   const AskedValues of_leaves = AskedValuesOf(plan);
-  for (const double value : of_leaves.at(0)) {
+  for (const double value : of_leaves.at(0).beyond) {
     if (std::isnan(value)) {
       asked.second = true;
     } else {
@@ -76,7 +76,7 @@ TEST(AskedValues, AreNotAskedOfWhatIsSummedBefore) {
 
 TEST(AskedValues, ArePlantedHereAndThere) {
   const at::Tensor x = at::rand({64, 64}), untouched = at::rand({4});
-  const AskedValues asked = {{1e6, kInf, std::nan("")}, {}};
+  const AskedValues asked = {{.beyond = {1e6, kInf, std::nan("")}}, {}};
   const auto inputs = PlantAsked(asked, {x, untouched}, 7, 1);
   EXPECT_TRUE(inputs[1].is_same(untouched));
   EXPECT_EQ(x.max().item<float>() <= 1, true) << "arguments are not changed";
@@ -90,12 +90,48 @@ TEST(AskedValues, ArePlantedHereAndThere) {
 
 TEST(AskedValues, OfADtypeOrATensorThatHasNoRoomAreLeftOut) {
   const at::Tensor half = at::rand({64}).to(at::kHalf);
-  const at::Tensor y = PlantAsked({{2e4}}, {half}, 7, 1)[0];
+  const at::Tensor y = PlantAsked({{.beyond = {2e4}}}, {half}, 7, 1)[0];
   EXPECT_EQ(y.eq(4e4).sum().item<int>(), 2) << "two thousand times as much is beyond float16";
   EXPECT_TRUE(y.isfinite().all().item<bool>());
   const at::Tensor mask = at::rand({64}).gt(0.5).to(at::kFloat), tiny = at::rand({1});
-  EXPECT_TRUE(PlantAsked({{kInf}}, {mask}, 7, 1)[0].is_same(mask));
-  EXPECT_TRUE(PlantAsked({{kInf}}, {tiny}, 7, 1)[0].isinf().all().item<bool>());
+  EXPECT_TRUE(PlantAsked({{.beyond = {kInf}}}, {mask}, 7, 1)[0].is_same(mask));
+  EXPECT_TRUE(PlantAsked({{.beyond = {kInf}}}, {tiny}, 7, 1)[0].isinf().all().item<bool>());
+}
+
+TEST(AskedValues, AreNumbersThatAreComparedWithThemselves) {
+  Program program;
+  const int b = program.Tensor("bool"), z = program.Tensor("bool"), s = program.Tensor("bool");
+  program.sketch.Step("run", "aten::eq.Scalar", {T(program.x), -999.0}, {b});
+  program.sketch.Step("run", "aten::gt.Scalar", {T(program.x), 0.0}, {z});
+  program.sketch.Step("run", "aten::signbit", {T(program.x)}, {s});
+  program.sketch.Output(b);
+  const Asked asked = AskedValuesOf(program.sketch.Build()).at(0);
+  ASSERT_EQ(asked.exactly, Numbers({-999, -0.0})) << "other trials have zeros";
+  EXPECT_TRUE(std::signbit(asked.exactly[1]));
+  const at::Tensor y = PlantAsked({asked}, {at::rand({64})}, 7, 1)[0];
+  EXPECT_EQ(y.eq(-999).sum().item<int>(), 2);
+  EXPECT_EQ(y.signbit().sum().item<int>(), 2 + 2 + 4) << "with those beyond";
+  EXPECT_TRUE(PlantAsked({{.exactly = {0.1}}}, {at::zeros({64})}, 7, 1)[0].eq(0).all().item<bool>())
+      << "float32 has no 0.1";
+}
+
+TEST(AskedValues, AreTheFirstAndTheLastOfWhatIsChosenFrom) {
+  const auto choices = [](bool counts) {
+    Sketch sketch;
+    const int i = sketch.Input("int64", {8}, {1}), view = sketch.Tensor("int64", {8}, {1}, i);
+    const int weight = sketch.Input("float32", {5000, 4}, {4, 1}),
+              y = sketch.Tensor("float32", {8, 4}, {4, 1}), n = sketch.Tensor("int64", {8}, {1});
+    sketch.Step("run", "aten::view", {T(i), json::array({8})}, {view});
+    sketch.Step("run", "aten::embedding", {T(weight), T(view)}, {y});
+    if (counts) sketch.Step("run", "aten::add.Scalar", {T(i), 1}, {n});
+    sketch.Output(y);
+    return AskedValuesOf(sketch.Build()).at(0).choices;
+  };
+  EXPECT_EQ(choices(false), 5000);
+  EXPECT_EQ(choices(true), std::nullopt) << "they are numbers, too";
+  const at::Tensor y = PlantAsked({{.choices = 5000}}, {at::full({64}, 7, at::kLong)}, 3, 1)[0];
+  EXPECT_EQ(y.eq(4999).sum().item<int>(), 2);
+  EXPECT_EQ(y.eq(0).sum().item<int>(), 2);
 }
 
 }  // namespace

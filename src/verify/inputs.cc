@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 12> kNames = {"generated", "spread",  "fl
                                                      "near_one",  "swings",  "huge",    "asked"};
 constexpr double kHugeTimes = 1 << 17;
 constexpr int64_t kLeastSlices = 3;
+constexpr int64_t kLongLine = 8;  // whose ends are few of it
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
   return tensors.empty() ? at::Device(at::kCPU) : tensors[0].device();
@@ -45,16 +46,36 @@ double Spread(const at::Tensor& x) {
   return std::isfinite(size) && size > 0 ? size : 1;
 }
 
+// Whose elements are further from the rest than all others, on either side of it from line to line: who
+// leaves out the rest of a line that is no whole block, or begins behind its first element, finds no other
+// extremum.
+void SpikeEnds(at::Tensor* x, double spread, const Random& random) {
+  at::Tensor place = at::full({}, random.Number(0, 1) < 0.5 ? 0.0 : 1.0, random.options()),
+             end = at::zeros({}, random.options().dtype(at::kBool));
+  for (int64_t d = 0; d < x->dim(); ++d) {
+    std::vector<int64_t> line(x->dim(), 1);
+    line[d] = x->size(d);
+    const at::Tensor index = at::arange(x->size(d), random.options()).view(line);
+    place = place + index;
+    if (x->size(d) >= kLongLine) end = end.logical_or(index.eq(0).logical_or(index.eq(x->size(d) - 1)));
+  }
+  const at::Tensor sizes = random.Uniform(x->sizes(), 100, 200);
+  for (const int64_t corner : {int64_t{0}, x->numel() - 1}) sizes.view(-1)[corner].mul_(3);
+  *x = at::where(end, sizes * (1 - 2 * place.remainder(2)) * spread, *x);
+}
+
 at::Tensor Permuted(const at::Tensor& x, const Random& random) {
   const at::Tensor order = random.Permutation(x.numel());
   return x.contiguous().flatten().index_select(0, order).view(x.sizes());
 }
 
 // Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them. At
-// full strength one or two of them hold what overflows in exponentials, as in `large`.
+// full strength one or two of them hold what overflows in exponentials, as in `large`, at ends of lines.
 at::Tensor Planted(const at::Tensor& x, double strength, const Random& random) {
   const int64_t count = std::clamp<int64_t>(x.numel() / 4, 1, 4);
   const at::Tensor places = random.Indices(x.numel(), count);
+  const auto strides = c10::contiguous_strides(x.sizes());
+  for (int64_t i = 2; i < count; ++i) places[i].fill_(EndOfLine(x.sizes(), strides, random));
   const double sign = random.Number(0, 1) < 0.5 ? -1 : 1;
   const at::Tensor signs = sign * (1 - 2 * at::arange(count, random.options()).remainder(2));
   at::Tensor sizes = at::pow(10.0, random.Uniform({count}, 0.5, 2)) * (strength * Spread(x));
@@ -147,7 +168,9 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kSpikes: {
       const double share = std::max(1.0 / 512, 2.0 / std::max<double>(2, x.numel()));
       const at::Tensor size = random.Uniform(sizes, 10, 100) * (strength * Spread(x));
-      return at::where(random.Uniform(sizes, 0, 1) < share, size * random.Signs(sizes), x);
+      at::Tensor spikes = at::where(random.Uniform(sizes, 0, 1) < share, size * random.Signs(sizes), x);
+      SpikeEnds(&spikes, strength * Spread(x), random);
+      return spikes;
     }
     case Distribution::kPlanted:
       return Planted(x, strength, random);
@@ -244,6 +267,18 @@ at::Tensor Rearranged(const at::Tensor& integers, const Random& random) {
 }
 
 }  // namespace
+
+int64_t EndOfLine(at::IntArrayRef sizes, at::IntArrayRef strides, const Random& random) {
+  std::vector<size_t> wide;
+  int64_t place = 0;
+  const bool last = random.Number(0, 1) < 0.7;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] >= kLeastSlices) wide.push_back(d);
+  const size_t along = wide.empty() ? sizes.size() : wide[static_cast<size_t>(random.Seed()) % wide.size()];
+  for (size_t d = 0; d < sizes.size(); ++d)
+    place += strides[d] * (d == along ? (last ? sizes[d] - 1 : 0) : random.Seed() % sizes[d]);
+  return place;
+}
 
 bool IsTwoValued(const at::Tensor& x) {
   if (x.numel() < 3) return false;

@@ -15,7 +15,8 @@ enum class Distribution {
   kSpread,     // random signs, and per-slice scales over three orders of magnitude
   kFlipped,    // some of the inputs negated
   kShifted,    // per-slice offsets of a few standard deviations
-  kSpikes,     // a few values of up to a hundred times the rest, at random places
+  kSpikes,     // a few values of up to a hundred times the rest, at random places, and larger ones at ends of
+               // lines
   kPlanted,    // as generated but for a handful of elements at random places
   kLarge,      // magnitudes in the hundreds: exponentials overflow
   kBinary,     // zeros and ones: sums and products are exact
@@ -32,6 +33,11 @@ inline constexpr double kLeastLarge = 150, kMostLarge = 500;
 // Holds two different values and no others, as masks and labels do; of fewer than three elements nobody
 // knows.
 bool IsTwoValued(const at::Tensor& x);
+
+// A place at the last, or less often the first, element of a line along a dimension of more than two: so many
+// elements of memory from where the tensor begins.
+class Random;
+int64_t EndOfLine(at::IntArrayRef sizes, at::IntArrayRef strides, const Random& random);
 
 // New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps; more makes `large` inputs larger. Integer

@@ -83,7 +83,9 @@ void Plant(const at::Tensor& out, const at::Tensor& stats, double strength, cons
   const bool far = strength == 1 && count > 2;
   for (int64_t i = 0; i < 4; ++i) {
     const int64_t from = i % count;  // of the last ones, the earlier places and values once more
-    places[i] = i < count ? random.Seed() % n : places[from];
+    places[i] = i >= count ? places[from]
+                : i > 1    ? EndOfLine(out.sizes(), out.strides(), random)
+                           : random.Seed() % n;
     const double size =
         far && i > 1 ? random.Number(kLeastLarge, kMostLarge) : std::pow(10.0, random.Number(0.5, 2));
     values[i] = i < count ? sign * (i % 2 == 0 ? 1 : -1) * size : values[from];

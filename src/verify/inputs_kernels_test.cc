@@ -100,8 +100,12 @@ TEST(InputsKernels, FewPlacesAreChangedBySpikesAndPlanted) {
   const at::Tensor x = at::randn({64, 64});
   const at::Tensor spikes = Make(Distribution::kSpikes, x), planted = Make(Distribution::kPlanted, x);
   const int64_t hit = spikes.ne(x).sum().item<int64_t>(), put = planted.ne(x).sum().item<int64_t>();
-  EXPECT_GT(hit, 0);
-  EXPECT_LT(hit, 64);
+  EXPECT_GT(hit, 4 * 63) << "ends of lines, and others";
+  EXPECT_LT(hit, 4 * 63 + 64);
+  for (const int64_t end : {0, 63}) {
+    EXPECT_GT(spikes.argmax(1).eq(end).sum().item<int64_t>(), 8);
+    EXPECT_GT(spikes.argmin(0).eq(end).sum().item<int64_t>(), 8);
+  }
   EXPECT_GE(Largest(spikes), 10 * x.std().item<double>());
   EXPECT_GE(put, 1);
   EXPECT_LE(put, 4);

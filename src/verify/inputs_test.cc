@@ -89,8 +89,8 @@ TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
   EXPECT_GT(std::abs(Transform(Distribution::kShifted, in, 3, 1)[0].mean().item<double>() - 0.5), 0.25);
   const at::Tensor spikes = Transform(Distribution::kSpikes, in, 3, 1)[0];
   const auto changed = spikes.ne(in[0]).sum().item<int64_t>();
-  EXPECT_GT(changed, 0);
-  EXPECT_LT(changed, 64);
+  EXPECT_GT(changed, 4 * 63) << "ends of lines, and others";
+  EXPECT_LT(changed, 4 * 63 + 64);
   const at::Tensor binary = Transform(Distribution::kBinary, in, 3, 1)[0];
   EXPECT_TRUE((binary.eq(0) | binary.eq(1)).all().item<bool>());
   EXPECT_LT((Transform(Distribution::kNearOne, in, 3, 1)[0] - 1).abs().max().item<double>(), 0.05);
@@ -100,6 +100,29 @@ TEST(Inputs, HaveTheShapeThatTheirNamesSay) {
     const at::Tensor lines = large.amax(d);
     EXPECT_GT((lines.max() / lines.min()).item<double>(), 4);
   }
+}
+
+TEST(Inputs, SpikesHaveExtremaAtTheEndsOfLines) {
+  const at::Tensor x = at::randn({12, 1000});
+  for (const uint64_t seed : {1, 2, 3}) {
+    const at::Tensor spikes = Transform(Distribution::kSpikes, {x}, seed, 1)[0];
+    for (const int64_t end : {0, 999}) {
+      EXPECT_TRUE(spikes.argmax(1).eq(end).any().item<bool>());
+      EXPECT_TRUE(spikes.argmin(1).eq(end).any().item<bool>());
+    }
+    for (const int64_t end : {0, 11}) EXPECT_GT(spikes.argmax(0).eq(end).sum().item<int64_t>(), 100);
+    EXPECT_EQ(spikes.abs().argmax().item<int64_t>() % 11999, 0) << "the first or the last of all";
+  }
+  const at::Tensor few = Transform(Distribution::kSpikes, {at::randn({7, 7})}, 1, 1)[0];
+  EXPECT_LT(few.abs().gt(9).sum().item<int64_t>(), 10) << "lines of nothing but ends";
+}
+
+TEST(Inputs, PlantedSometimesHitsTheEndOfALine) {
+  const at::Tensor x = at::zeros({64, 1000}).normal_();
+  int last = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed)
+    last += Transform(Distribution::kPlanted, {x}, seed, 1)[0].ne(x).select(1, 999).any().item<bool>();
+  EXPECT_GT(last, 5);
 }
 
 TEST(Inputs, HaveEmptyLinesWhereTheyAreBinary) {
