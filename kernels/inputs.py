@@ -95,6 +95,12 @@ def ends_line(index, size):
 
 
 @triton.jit
+def sides(index, size):
+    """Its number, but that of the last one is odd, as that of the first one is even."""
+    return tl.where(index == size - 1, 1, index)
+
+
+@triton.jit
 def power_of_ten(x):
     return tl.exp2(x * 3.321928094887362)
 
@@ -131,7 +137,8 @@ def transform(x, out, stats, seed, n, strength, number, step, size0, stride0, si
         i3 = (at // stride3) % size3
         first, _, _, _ = uniform4(seed, 1, at * 0)
         end = ends_line(i0, size0) | ends_line(i1, size1) | ends_line(i2, size2) | ends_line(i3, size3)
-        other = (i0 + i1 + i2 + i3 + (first < 0.5).to(tl.int32)) % 2
+        other = sides(i0, size0) + sides(i1, size1) + sides(i2, size2) + sides(i3, size3)
+        other = (other + (first < 0.5).to(tl.int32)) % 2
         corner = tl.where((far == 0) | (far == n - 1), 300.0, 100.0)
         spike = tl.where(end, corner * (1 + c) * (1 - 2 * other), (10 + 90 * c) * sign)
         changed = tl.where((b < number) | end, spike * (strength * spread), v)

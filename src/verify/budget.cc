@@ -97,6 +97,7 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
     TRITOGEN_CHECK(wobbles.size() <= 1);
     eager_ = BuiltinDtype(dtype_) ? eager.contiguous() : AsDouble(eager);
     MeasureByKernels(wobbles.empty() ? at::Tensor() : AsDouble(wobbles[0]), base);
+    MeasureGain(eager, wobbles);
     return;
   }
   std::vector<at::Tensor> others = {AsDouble(eager)};
@@ -104,6 +105,7 @@ Expectation::Expectation(const at::Tensor& exact, const at::Tensor& eager,
   std::vector<const double*> data;
   for (const at::Tensor& other : others) data.push_back(other.const_data_ptr<double>());
   MeasureByLoops(data, base);
+  MeasureGain(eager, wobbles);
   if (totals_->differing > 0) eager_ = others[0];
 }
 
@@ -123,6 +125,16 @@ void Expectation::FindFills() {
   if (totals_->scale < kLeastFill) return;
   const double rest = largest_below(totals_->scale / kFillsOfLargest);
   totals_->least_fill = LeastFill(totals_->scale, rest, RuleFor(dtype_).gap);
+}
+
+void Expectation::MeasureGain(const at::Tensor& eager, const std::vector<at::Tensor>& wobbles) {
+  if ((dtype_ != at::kHalf && dtype_ != at::kBFloat16) || exact_.numel() == 0) return;
+  const at::Tensor least_fill =
+      way_ == Way::kKernels ? device_totals_.select(0, kLeastFillAt)
+                            : at::full({}, totals().has_fills() ? totals().least_fill : 0, exact_.options());
+  gain_ = GainBudget(exact_, least_fill, UnitRoundoff(dtype_), least_);
+  gain_.Count(exact_, eager);
+  for (const at::Tensor& wobble : wobbles) gain_.Count(exact_, wobble);
 }
 
 double Expectation::FillsAllowed() const {
@@ -211,6 +223,7 @@ void Expectation::Widen(const at::Tensor& wobble) {
   totals_->most.Widen(other.totals().most);
   columns_.Widen(other.columns_);
   AllowColumns();
+  gain_.Count(exact_, wobble);
   if (way_ == Way::kKernels) {
     row_error_ = at::maximum(row_error_, other.row_error_);
     device_totals_.select(0, kFillErrorAt).fill_(totals_->fill_error);
@@ -254,6 +267,12 @@ void Expectation::RaiseRowsToNoise() {
   constexpr int kRmsEager = 2;  // among what total_rows gives; no row is allowed more than one was before
   Raise(way_ == Way::kKernels ? device_totals_.select(0, kRmsEager)
                               : at::full({}, totals().rms_eager, exact_.options()));
+}
+
+void Expectation::RaiseRowsToOne() {
+  if (!at::isFloatingType(dtype_) || exact_.numel() == 0) return;
+  const Rule rule = RuleFor(dtype_);
+  RaiseRows(at::full({}, rule.floor * std::min(scale(), 1.0) / rule.multiple, exact_.options()));
 }
 
 double Expectation::ErrorAt(int64_t index, double got) const {
@@ -326,12 +345,13 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   result.expected = e[at];
   result.got = g[at];
   const auto most = MostOf([&](int64_t place) { return ErrorAt(place, g[place]); }, 0);
-  Judge(worst, std::sqrt(squares / static_cast<double>(n)), most, &result);
+  const at::Tensor gain = gain_.empty() ? at::zeros({2}, exact_.options()) : gain_.Of(exact_, values);
+  Judge(worst, std::sqrt(squares / static_cast<double>(n)), most, gain.const_data_ptr<double>(), &result);
   return result;
 }
 
 // Every row and column first; where all are well, the whole, then most of it.
-void Expectation::Judge(double worst, double rms, const MostElements::Numbers& most,
+void Expectation::Judge(double worst, double rms, const MostElements::Numbers& most, const double* gain,
                         Comparison* result) const {
   result->ok = worst <= 1;
   result->rms = rms;
@@ -352,14 +372,18 @@ void Expectation::Judge(double worst, double rms, const MostElements::Numbers& m
     const double budget = rule.multiple * all.most.noise[i] + rule.floor * all.most.scale[i] + Spare();
     judge_whole(most[i], budget, all.most.noise[i], Comparison::Beside::kMost);
   }
+  judge_whole(gain[0] * scale(), gain[1] * scale(), 0, Comparison::Beside::kGain);
 }
 
 double Expectation::AllowedAt(int64_t flat_index) const {
   const int64_t row = flat_index / row_length_;
   if (totals().has_fills() && totals().IsFill(exact_.flatten()[flat_index].item<double>()))
     return FillsAllowed();
-  if (way_ == Way::kLoops) return row_budget_[row];
-  return Allowed(row_error_[row].item<double>(), row_scale_[row].item<double>());
+  const double by_row = way_ == Way::kLoops
+                            ? row_budget_[row]
+                            : Allowed(row_error_[row].item<double>(), row_scale_[row].item<double>());
+  if (columns_.empty()) return by_row;
+  return std::min<double>(by_row, columns_.allowed()[columns_.layout().Of(flat_index)].item<float>());
 }
 
 at::Tensor Expectation::AllowedEverywhere(double multiple) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "verify/budget_columns.h"
+#include "verify/budget_gain.h"
 #include "verify/budget_most.h"
 
 namespace tritogen {
@@ -33,8 +34,9 @@ struct Comparison {
       1;               // share of elements inside KernelBench's tolerance (1e-4 in fp32 and fp64, 1e-2 below)
   double rms = 0;      // root mean square of the finite errors, absolute
   int64_t index = -1;  // flat index of that place; -1: the whole output decides
-  // Whose budget decides: there, or (kMost) that of most elements; -1 and kRow: the root mean square's.
-  enum class Beside { kRow, kColumn, kFills, kMost } beside = Beside::kRow;
+  // Whose budget decides: there, or (kMost) that of most elements, or (kGain) of what errors have in common;
+  // -1 and kRow: the root mean square's.
+  enum class Beside { kRow, kColumn, kFills, kMost, kGain } beside = Beside::kRow;
   double expected = 0, got = 0;  // there
 };
 
@@ -95,7 +97,7 @@ class Expectation {
   at::ScalarType dtype() const { return dtype_; }
   // Floating only; a GPU is waited for.
   double scale() const { return totals().scale; }
-  double AllowedAt(int64_t flat_index) const;  // absolute, by its row
+  double AllowedAt(int64_t flat_index) const;  // absolute, by its row and its column
   double least() const { return least_; }      // absolute: what is off by no more is right
   // Floating only: what each element may be off by in its row, were it so many times the noise, and in its
   // column. A GPU is waited for.
@@ -118,6 +120,9 @@ class Expectation {
   // has steps or flat parts, what little noise a row shows says nothing about the next program's. A GPU is
   // not waited for.
   void RaiseRows(const at::Tensor& least);
+  // Rows are allowed what columns are, a few roundings of numbers near one, where all is small. A GPU is
+  // waited for.
+  void RaiseRowsToOne();
   // The same with the root mean square of the noise of all rows.
   void RaiseRowsToNoise();
 
@@ -150,12 +155,12 @@ class Expectation {
     // What a row may rest on beside its own error, relative to its largest magnitude.
     double TypicalOf(double row_error) const { return row_error > 0 ? erring : typical; }
   };
-  static constexpr int64_t kTotals = 16, kResults = 11;  // numbers that the kernels give
+  static constexpr int64_t kTotals = 16, kResults = 13;  // numbers that the kernels give
   // Where kernels keep the largest magnitude that is no fill, the least that is one (0: none is), their
   // noise.
   static constexpr int64_t kRestAt = 8, kLeastFillAt = 10, kFillErrorAt = 11;
-  static constexpr int64_t kMostAt = 12;       // four: noise, scale
-  static constexpr int64_t kMostErrorsAt = 9;  // two, among the results
+  static constexpr int64_t kMostAt = 12;                     // four: noise, scale
+  static constexpr int64_t kMostErrorsAt = 9, kGainAt = 11;  // two each, among the results
 
   const Totals& totals() const;
   void SetTotals(const double* numbers) const;
@@ -183,7 +188,10 @@ class Expectation {
   Bound BoundAt(int64_t index, double error) const;  // kLoops
   PendingComparison CompareByKernels(const at::Tensor& got) const;
   Comparison Finish(const double* result) const;
-  void Judge(double worst, double rms, const MostElements::Numbers& most, Comparison* result) const;
+  // `gain`: two numbers of GainBudget, both 0 where nobody asks.
+  void Judge(double worst, double rms, const MostElements::Numbers& most, const double* gain,
+             Comparison* result) const;
+  void MeasureGain(const at::Tensor& eager, const std::vector<at::Tensor>& wobbles);
   Comparison CompareIntegers(const at::Tensor& got) const;
   double ErrorAt(int64_t index, double got) const;      // absolute
   double ErrorBetween(double exact, double got) const;  // absolute; infinite where NaN or Inf do not match
@@ -197,6 +205,7 @@ class Expectation {
   double least_ = 0;  // Rule::least
   int64_t row_length_ = 1;
   ColumnBudget columns_;
+  GainBudget gain_;  // of half types
   Way way_ = Way::kLoops;
   std::vector<double> row_budget_, row_eager_, row_magnitude_;  // absolute; kLoops
   at::Tensor row_scale_, row_error_,

@@ -15,6 +15,7 @@ struct IndexSource {
   std::optional<int64_t> dim;  // nothing: into the flattened tensor
   bool so_far = false;         // of the elements up to each place (cummax): there may be the same often
   bool stable = false;         // equal values come in the order of their places
+  bool given = false;          // an input, of which every program has the same numbers
 };
 
 // What the tensor `output` of the reference indexes; nothing when it does not come straight from such an

@@ -145,6 +145,7 @@ PendingComparison Expectation::CompareByKernels(const at::Tensor& got) const {
     LaunchBuiltin("compare_most." + dtype + "." + of, 1,
                   {exact_, eager_, values, device_totals_, result, n, samples});
   }
+  if (!gain_.empty()) result.narrow(0, kGainAt, 2).copy_(gain_.Of(exact_, values));
   return {result, this};
 }
 
@@ -160,7 +161,9 @@ Comparison Expectation::Finish(const double* result) const {
   comparison.eager = result[7] * unit;
   comparison.beside = static_cast<Comparison::Beside>(static_cast<int>(result[8]));
   if (result[0] <= 0) comparison.error = 0;  // also where the declared precision excuses the difference
-  Judge(result[0], std::sqrt(result[3] / n), {result[kMostErrorsAt], result[kMostErrorsAt + 1]}, &comparison);
+  constexpr double kNoGain[] = {0, 0};
+  Judge(result[0], std::sqrt(result[3] / n), {result[kMostErrorsAt], result[kMostErrorsAt + 1]},
+        gain_.empty() ? kNoGain : result + kGainAt, &comparison);
   return comparison;
 }
 

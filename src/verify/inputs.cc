@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/splitmix.h"
+#include "verify/aten_dtype.h"
 #include "verify/budget.h"
 #include "verify/inputs_kernels.h"
 #include "verify/random.h"
@@ -15,9 +16,9 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNames = {"generated", "spread",  "flipped", "shifted",
-                                                     "spikes",    "planted", "large",   "binary",
-                                                     "near_one",  "swings",  "huge",    "asked"};
+constexpr std::array<std::string_view, 13> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
+                                                     "planted",   "large",  "binary",  "near_one", "swings",
+                                                     "huge",      "far",    "asked"};
 constexpr double kHugeTimes = 1 << 17;
 constexpr int64_t kLeastSlices = 3;
 constexpr int64_t kLongLine = 8;  // whose ends are few of it
@@ -56,7 +57,7 @@ void SpikeEnds(at::Tensor* x, double spread, const Random& random) {
     std::vector<int64_t> line(x->dim(), 1);
     line[d] = x->size(d);
     const at::Tensor index = at::arange(x->size(d), random.options()).view(line);
-    place = place + index;
+    place = place + at::where(index.eq(x->size(d) - 1), 1.0, index);  // on the other side than the first one
     if (x->size(d) >= kLongLine) end = end.logical_or(index.eq(0).logical_or(index.eq(x->size(d) - 1)));
   }
   const at::Tensor sizes = random.Uniform(x->sizes(), 100, 200);
@@ -141,6 +142,27 @@ void EmptyAndFullSlice(at::Tensor* mask, const Random& random) {
   }
 }
 
+// Ten thousand to a million, as far as the dtype goes: added to, or taken from, a quarter of the slices each
+// along the first dimension, from time to time along another one, or all elements. Who fills a block up with
+// what is smaller than everything that they have seen finds it to be the largest there.
+at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {
+  const double most = LargestOf(x.scalar_type()) / 8;
+  const double size = std::min(std::pow(10, random.Number(4, 6)) * strength, most),
+               what = random.Number(0, 1);
+  const bool lines = std::ranges::count_if(x.sizes(), [](int64_t each) { return each > 1; }) > 1;
+  if (what < 0.12 || !lines) return at::full({}, random.Number(0, 1) < 0.5 ? -size : size, random.options());
+  std::vector<int64_t> slices(x.dim(), 1);
+  const at::IntArrayRef sizes = x.sizes();
+  const auto* wide = std::find_if(sizes.begin(), sizes.end(), [](int64_t each) { return each > 1; });
+  if (what < 0.9) {
+    slices[wide - sizes.begin()] = *wide;
+  } else {
+    slices = SliceSizes(x.sizes(), random);
+  }
+  const at::Tensor which = random.Uniform(slices, 0, 4);
+  return size * (which.lt(1).to(at::kDouble) - which.ge(3).to(at::kDouble));
+}
+
 // A GPU's time goes into launches.
 bool ByKernels(const at::Tensor& x) {
   return !x.device().is_cpu() && KernelsTake(x);
@@ -183,6 +205,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kSwings:
       return Swings(1 + (x - x.mean()) * (0.01 / Spread(x)), strength, random);
     case Distribution::kHuge:
+    case Distribution::kFar:
     case Distribution::kAsked:
       break;
   }
@@ -203,6 +226,9 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
     return x;
   } else if (distribution == Distribution::kHuge) {
     changed = x * (strength * kHugeTimes);
+  } else if (distribution == Distribution::kFar) {
+    if (IsTwoValued(x)) return x;
+    changed = x.to(at::kDouble) + Offsets(x, strength, random);
   } else if (ByKernels(x)) {
     return TransformByKernels(distribution, x, strength, random);
   } else {

@@ -22,8 +22,9 @@ enum class Distribution {
   kBinary,     // zeros and ones: sums and products are exact
   kNearOne,    // one, give or take a percent: products neither vanish nor overflow
   kSwings,     // near one, with jumps along every dimension: products shrink to nothing and grow back
-  kHuge,       // a hundred thousand times as generated: beyond what float16 holds. Under a TF32 contract
-  kAsked,      // as generated but for a few elements: what the program names (asked_values.h)
+  kHuge,   // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
+  kFar,    // slices, or all, far below or above zero. Where elements are taken for their size
+  kAsked,  // as generated but for a few elements: what the program names (asked_values.h)
 };
 std::string_view DistributionName(Distribution distribution);
 

@@ -42,8 +42,10 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
                              {"trial", trial.name()},
                              {"error", comparison.error},
                              {"budget", comparison.budget}};
-  const bool most = comparison.beside == Comparison::Beside::kMost;
-  std::string where = most ? "in most elements" : "in the root mean square", beside;
+  std::string where = comparison.beside == Comparison::Beside::kMost   ? "in most elements"
+                      : comparison.beside == Comparison::Beside::kGain ? "in what its errors have in common"
+                                                                       : "in the root mean square",
+              beside;
   if (comparison.index >= 0) {
     evidence["index"] = Unravel(comparison.index, check.expected.exact().sizes());
     evidence["expected"] = comparison.expected;

@@ -106,6 +106,7 @@ void Inspect(Task::Impl* task) {
     task->index_sources.push_back(IndexSourceOf(plan, id));
     task->edges.push_back(EdgesBefore(plan, id));
     task->within.push_back(JumpsWithin(plan, id));
+    task->passes_one.push_back(PassesOne(plan, id));
   }
   task->narrow = std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& tensor) {
     return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;
@@ -124,6 +125,9 @@ void Inspect(Task::Impl* task) {
   task->asked = AskedValuesOf(plan);
   task->moves_inside = !InnerProbes(plan, !task->spares_memory).empty();
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
+  const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
+  task->grows = HasFloat32Factors(plan) && !task->lets_few_count && !decides;
+  task->takes_extrema = TakesExtrema(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));
     task->probabilities.push_back(probabilities.contains(plan.tensors[id].storage));

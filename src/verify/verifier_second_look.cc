@@ -56,6 +56,7 @@ bool SecondLook::Make(const Trial& trial) {
     checks_[i].up = (*ranges)[i].up;
     checks_[i].down = (*ranges)[i].down;
     Expectation& expected = checks_[i].expected;
+    if (task_.passes_one[i]) expected.RaiseRowsToOne();
     for (const at::Tensor& turned : (*ranges)[i].turned) {
       const at::Tensor change = (turned - expected.exact()) * (kTimesTurned / expected.multiple());
       expected.Widen(expected.exact() + change);
@@ -68,7 +69,7 @@ bool SecondLook::Make(const Trial& trial) {
 bool SecondLook::Widen(const Trial& trial, const Deadline& deadline, const std::vector<size_t>& outputs_of) {
   MovedRuns runs(task_, deadline, {.inside = true, .sums = !task_.spares_memory});
   if (runs.Setup(*bindings_)) return false;
-  const bool exact_inputs = trial.distribution == Distribution::kBinary;
+  const bool exact_inputs = task_.HasExactInputs(trial.distribution);
   for (int number = 0; number < kMoreRuns; ++number) {
     TensorList outputs;
     if (runs.Run(number, trial.inputs, trial.run_seed, exact_inputs, &outputs)) return false;
@@ -85,7 +86,7 @@ void SecondLook::WidenByEager(const Trial& trial, const Deadline& deadline,
                               const std::vector<size_t>& outputs_of) {
   MovedRuns runs(task_, deadline, {.times = kTimesApart, .errors = true});
   if (runs.Setup(*bindings_)) return;
-  const bool exact_inputs = trial.distribution == Distribution::kBinary;
+  const bool exact_inputs = task_.HasExactInputs(trial.distribution);
   for (int number = 0; number < kMoreRuns; ++number) {
     TensorList errors;
     if (runs.Run(number, trial.inputs, trial.run_seed, exact_inputs, &errors)) return;

@@ -141,15 +141,28 @@ struct Task::Impl {
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   std::vector<std::vector<Edge>> edges;                   // by output
   std::vector<std::vector<Edge>> within;                  // by output: JumpsWithin
+  std::vector<bool> passes_one;                           // by output: PassesOne
   bool narrow = false;                                    // some floating tensor has less than 32 bits
   bool cuts_factors = false;    // the contract is TF32, and there is something that it allows to be cut
   bool draws_random = false;    // forward draws random numbers
   bool orders_freely = false;   // forward sorts, and PyTorch leaves open in which order equal values come
   bool moves_inside = false;    // a second look moves more than inputs and weights (InnerProbes)
   bool lets_few_count = false;  // forward has a softmax or the like (LetsFewCount)
-  std::vector<bool> searched;   // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
+  // Products of float32 of which nothing is decided by size: they may be as large as float32 holds. Float16
+  // keeps as many places as TF32, but not its range.
+  bool grows = false;
+  bool takes_extrema =
+      false;  // forward takes elements for their size, and no differences that vanish beside it
+  std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   AskedValues asked;                // by tensor leaf of the inputs
+  // What noise moved inputs show is none of an honest program's: sums of zeros and ones are exact, and moved,
+  // a number is no longer what it is compared with.
+  bool HasExactInputs(Distribution distribution) const {
+    const auto exactly = [](const Asked& of_leaf) { return !of_leaf.exactly.empty(); };
+    return distribution == Distribution::kBinary ||
+           (distribution == Distribution::kAsked && std::ranges::any_of(asked, exactly));
+  }
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
   bool mutates() const {
     return std::find(mutates_input.begin(), mutates_input.end(), true) != mutates_input.end();

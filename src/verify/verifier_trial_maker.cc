@@ -52,8 +52,8 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
 
 bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   ReferenceRuns::Results results;
-  const bool binary = trial->distribution == Distribution::kBinary;
-  if (auto failure = runs_.Run(trial->inputs, trial->run_seed, binary, wants_narrow_, &results)) {
+  const bool exact_inputs = task_.HasExactInputs(trial->distribution);
+  if (auto failure = runs_.Run(trial->inputs, trial->run_seed, exact_inputs, wants_narrow_, &results)) {
     *reason = failure->message;
     outcome_ = OutcomeOf(failure->kind);
     return false;

@@ -25,7 +25,7 @@ namespace {
 constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kFlipped,
                                    Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
                                    Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne,
-                                   Distribution::kHuge,   Distribution::kAsked};
+                                   Distribution::kHuge,   Distribution::kFar,     Distribution::kAsked};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -55,8 +55,8 @@ using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 // powers know no negative numbers, but large ones.
 std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   std::vector<Wish> milder = {{wish.distribution, wish.seed, kTamed}};
-  constexpr Distribution kSigned[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kLarge,
-                                      Distribution::kShifted, Distribution::kSpikes};
+  constexpr Distribution kSigned[] = {Distribution::kSpread,  Distribution::kPlanted, Distribution::kLarge,
+                                      Distribution::kShifted, Distribution::kSpikes,  Distribution::kFar};
   if (task.spares_memory || std::ranges::find(kSigned, wish.distribution) == std::end(kSigned)) return milder;
   for (const double strength : {1.0, kTamed})
     milder.push_back({wish.distribution, wish.seed, strength, true});
@@ -188,8 +188,8 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
   uint64_t stream = 200;
   for (const Distribution distribution : kOrder) {
     if (task.options.confirm && distribution != Distribution::kSpread) continue;
-    // Float16 keeps as many places as TF32, but not its range.
-    if (distribution == Distribution::kHuge && !task.cuts_factors) continue;
+    if (distribution == Distribution::kHuge && !task.cuts_factors && !task.grows) continue;
+    if (distribution == Distribution::kFar && !task.takes_extrema) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     ++stream;
     // `planted` is the neighbour of the first trial: the same inputs but for a few elements.

@@ -220,6 +220,24 @@ bool LetsFewCount(const AtenStep& step) {
          std::find(kOps.begin(), kOps.end(), base) != kOps.end();
 }
 
+bool TakesExtrema(const Plan& plan) {
+  constexpr std::array<std::string_view, 14> kOps = {
+      "aten::amax",       "aten::amin",   "aten::aminmax",    "aten::max",
+      "aten::min",        "aten::argmax", "aten::argmin",     "aten::cummax",
+      "aten::cummin",     "aten::topk",   "aten::max_pool2d", "aten::max_pool2d_with_indices",
+      "aten::max_pool1d", "aten::sort"};
+  bool takes = false;
+  for (const Step& step : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr) continue;
+    const std::string_view base = WithoutOverload(aten->op);
+    if (IsVariance(*aten) || base.find("norm") != base.npos) return false;
+    takes |=
+        std::ranges::count(kOps, base) > 0 || base.find("softmax") != base.npos || base == "aten::logsumexp";
+  }
+  return takes;
+}
+
 bool DrawsRandom(const AtenStep& step) {
   const OpTraits& traits = TraitsOf(step.op);
   if (!traits.random) return false;

@@ -68,6 +68,10 @@ bool LetsFewCount(const AtenStep& step);
 // The call gives variances or deviations.
 bool IsVariance(const AtenStep& step);
 
+// Whether some call takes the largest or smallest elements, or weighs all by their exponentials, and none is
+// a norm or a variance: what is far from zero has no digits left for these.
+bool TakesExtrema(const Plan& plan);
+
 // Tensors among the arguments that the call writes, and those whose values it reads.
 std::vector<TensorId> WrittenArguments(const AtenStep& step);
 // Memory that the ATen calls of `run` write.

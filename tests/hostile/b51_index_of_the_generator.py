@@ -1,8 +1,7 @@
-# The task's index is always 0, 1, 2, …, and the kernel counts on it. Integers stay as the generator makes them,
-# because other ones may mean nothing; the verdict says that nothing else was tried.
+# The task's index is always 0, 1, 2, …, and the kernel counts on it. Integers that only say which elements are
+# read may say any: the first and the last come at other places, too.
 # task: arange_gather
-# expect: passed
-# notes: input 1 is the same in every trial
+# expect: wrong_values
 import torch
 import torch.nn as nn
 import triton

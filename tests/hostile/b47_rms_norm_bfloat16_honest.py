@@ -1,0 +1,23 @@
+# Look-alike: float32 inside.
+# task: rms_norm_bfloat16
+# expect: passed
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def norm(x, y, N: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, N)
+    v = tl.load(x + row * N + i).to(tl.float32)
+    r = tl.rsqrt(tl.sum(v * v, 0) / N + 1e-6)
+    tl.store(y + row * N + i, (v * r).to(tl.bfloat16))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        norm[(64,)](x, y, N=256)
+        return y

@@ -1,0 +1,22 @@
+# Look-alike: softplus by its own formula. Refused with one seed of ten.
+# task: softplus
+# expect: passed
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    tl.store(y + i, tl.where(v > 20, v, tl.log(1 + tl.exp(v))), mask=i < n)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        kernel[(16,)](x, y, x.numel(), BLOCK=1024)
+        return y
