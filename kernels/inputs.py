@@ -89,15 +89,14 @@ def in_slice(at, size, stride, u):
 
 
 @triton.jit
-def ends_line(index, size):
-    """Whether it is the first or the last one of a line that is long enough for its ends to be few of it."""
-    return (size >= LONG_LINE) & ((index == 0) | (index == size - 1))
-
-
-@triton.jit
-def sides(index, size):
-    """Its number, but that of the last one is odd, as that of the first one is even."""
-    return tl.where(index == size - 1, 1, index)
+def side_of_end(at, index, size, stride, seed):
+    """1 or -1 at the two ends of a line that is long enough for these to be few of it, which is which by the line's number; else 0."""
+    line = (at - index * stride).to(tl.uint32) + seed.to(tl.uint32) * 0x9E3779B9 + stride.to(tl.uint32)
+    line = (line ^ (line >> 16)) * 0x7FEB352D
+    line = (line ^ (line >> 15)) * 0x846CA68B
+    side = 1 - 2 * ((line >> 16) & 1).to(tl.int32)
+    long = size >= LONG_LINE
+    return tl.where(long & (index == 0), side, tl.where(long & (index == size - 1), -side, 0))
 
 
 @triton.jit
@@ -135,13 +134,13 @@ def transform(x, out, stats, seed, n, strength, number, step, size0, stride0, si
         i1 = (at // stride1) % size1
         i2 = (at // stride2) % size2
         i3 = (at // stride3) % size3
-        first, _, _, _ = uniform4(seed, 1, at * 0)
-        end = ends_line(i0, size0) | ends_line(i1, size1) | ends_line(i2, size2) | ends_line(i3, size3)
-        other = sides(i0, size0) + sides(i1, size1) + sides(i2, size2) + sides(i3, size3)
-        other = (other + (first < 0.5).to(tl.int32)) % 2
+        side = side_of_end(at, i0, size0, stride0, seed)
+        side = tl.where(side == 0, side_of_end(at, i1, size1, stride1, seed), side)
+        side = tl.where(side == 0, side_of_end(at, i2, size2, stride2, seed), side)
+        side = tl.where(side == 0, side_of_end(at, i3, size3, stride3, seed), side)
         corner = tl.where((far == 0) | (far == n - 1), 300.0, 100.0)
-        spike = tl.where(end, corner * (1 + c) * (1 - 2 * other), (10 + 90 * c) * sign)
-        changed = tl.where((b < number) | end, spike * (strength * spread), v)
+        spike = tl.where(side != 0, corner * (1 + c) * side, (10 + 90 * c) * sign)
+        changed = tl.where((b < number) | (side != 0), spike * (strength * spread), v)
     elif KIND == "large":
         u0, _, _, _ = uniform4(seed, 1, (at // stride0) % size0)
         u1, _, _, _ = uniform4(seed, 2, (at // stride1) % size1)

@@ -59,6 +59,11 @@ Result ResultOf(const std::vector<int64_t>& sizes, int batch_dims) {
   return result;
 }
 
+int64_t TilesOfParts(const Result& result) {
+  constexpr int64_t kTileOfParts = Builder::kTileOfParts;
+  return result.batch * CeilDiv(result.m, kTileOfParts) * CeilDiv(result.n, kTileOfParts);
+}
+
 double FlopsOf(const std::vector<int64_t>& sizes, int64_t inner) {
   return 2.0 * static_cast<double>(Product(sizes)) * static_cast<double>(inner);
 }
@@ -145,7 +150,7 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
                       int64_t inner, std::vector<int64_t> shape) {
   Value first = a, second = b;
-  if (TakesTf32x3(a, b, batch_dims, FlopsOf(sizes, inner), inner))
+  if (TakesTf32x3(a, b, batch_dims, sizes, inner))
     return Matmul(Factors{.a = {a}, .b = {b}}, batch_dims, std::move(sizes), inner, std::move(shape));
   inner = Align(&first, &second, batch_dims, sizes, inner);
   auto factors = StoredFactors(first, second, batch_dims, sizes, inner);
@@ -172,7 +177,9 @@ Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> size
 
 // Whether a product whose factors could be made of parts is quicker by three TF32 dots of the factors as they
 // lie. On an H200, a layer of 128 x 1000 by 3000: 0.74 times as fast as PyTorch by parts, 2.01 by these.
-bool Builder::TakesTf32x3(const Value& a, const Value& b, int batch_dims, double flops, int64_t inner) const {
+bool Builder::TakesTf32x3(const Value& a, const Value& b, int batch_dims, const std::vector<int64_t>& sizes,
+                          int64_t inner) const {
+  const double flops = FlopsOf(sizes, inner);
   constexpr int64_t kAtOnceOfFloat32 = 4;
   if (a.dtype != Dtype::kFloat32 || options_.products != LowerOptions::Products::kBfloat16Parts ||
       InAttention())
@@ -182,7 +189,9 @@ bool Builder::TakesTf32x3(const Value& a, const Value& b, int batch_dims, double
   if (!RunsAlongMemory(a.view)) return false;
   const size_t of_k = InnerOfSecond(b.view, batch_dims, inner).sizes.size();
   if (RunsAlongMemory(ToTheEnd(b.view, static_cast<size_t>(batch_dims), of_k)))
-    return flops < kFlopsOfTf32x3 || inner <= kShortSum;
+    return flops < kFlopsOfTf32x3 || inner <= kShortSum ||
+           (flops < 2 * kFlopsOfTf32x3 && inner < kLongSumOfParts &&
+            !FillProcessors(TilesOfParts(ResultOf(sizes, batch_dims))));
   return flops >= kFlopsWorthStoring && flops < kFlopsOfTf32x3Across;
 }
 
@@ -291,7 +300,7 @@ std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_di
     return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
   const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);
-  const int64_t tiles = result.batch * CeilDiv(result.m, kTileOfParts) * CeilDiv(result.n, kTileOfParts);
+  const int64_t tiles = TilesOfParts(result);
   const bool few = programs < kFewPrograms;
   const bool idle = factors.parts > 1 && inner >= kLongSumOfParts && !FillProcessors(tiles);
   if (!few && !idle) return std::nullopt;

@@ -191,7 +191,8 @@ class Builder {
     int64_t taps = 0;  // as Prim::taps
     Dtype dtype() const { return parts > 1 ? Dtype::kFloat32 : a[0].dtype; }
   };
-  bool TakesTf32x3(const Value& a, const Value& b, int batch_dims, double flops, int64_t inner) const;
+  bool TakesTf32x3(const Value& a, const Value& b, int batch_dims, const std::vector<int64_t>& sizes,
+                   int64_t inner) const;
   int64_t Align(Value* a, Value* b, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner);
   bool IsInMemory(const Value& value) const;
   bool IsMade(NodeRef ref) const;  // lies in memory that an operator of the program has made

@@ -143,7 +143,8 @@ TEST(TeachProducts, FactorsAlongTheSumTakeThreeTf32DotsUnlessThereIsMuchToDo) {
   const auto strategy = [](int64_t m, int64_t k, int64_t n) { return FirstOfLinear(m, k, n).strategy; };
   EXPECT_EQ(strategy(128, 768, 3072), "fused");
   EXPECT_EQ(strategy(4096, 64, 4096), "fused") << "the sum is short";
-  EXPECT_EQ(strategy(1024, 1024, 1024), "products of bfloat16 parts");
+  EXPECT_EQ(strategy(2048, 1024, 1024), "products of bfloat16 parts");
+  EXPECT_EQ(strategy(256, 1024, 4096), "fused") << "large tiles leave half of the multiprocessors idle";
   EXPECT_EQ(strategy(1024, 301, 512), "products of bfloat16 parts") << "no load of 16 bytes fits its lines";
   const std::string dots = FirstOfLinear(128, 768, 3072).source;
   EXPECT_TRUE(Says(dots, "input_precision=\"tf32x3\"")) << dots;

@@ -47,22 +47,23 @@ double Spread(const at::Tensor& x) {
   return std::isfinite(size) && size > 0 ? size : 1;
 }
 
-// Whose elements are further from the rest than all others, on either side of it from line to line: who
-// leaves out the rest of a line that is no whole block, or begins behind its first element, finds no other
-// extremum.
+// Ends of lines further from the rest than all others, the two of a line on either side of it, which is which
+// by chance: who leaves out the rest of a line that is no whole block, or begins behind its first element,
+// finds no other extremum.
 void SpikeEnds(at::Tensor* x, double spread, const Random& random) {
-  at::Tensor place = at::full({}, random.Number(0, 1) < 0.5 ? 0.0 : 1.0, random.options()),
-             end = at::zeros({}, random.options().dtype(at::kBool));
+  if (x->dim() == 0) return;
+  at::Tensor sides = at::zeros(x->sizes(), random.options());
   for (int64_t d = 0; d < x->dim(); ++d) {
-    std::vector<int64_t> line(x->dim(), 1);
-    line[d] = x->size(d);
-    const at::Tensor index = at::arange(x->size(d), random.options()).view(line);
-    place = place + at::where(index.eq(x->size(d) - 1), 1.0, index);  // on the other side than the first one
-    if (x->size(d) >= kLongLine) end = end.logical_or(index.eq(0).logical_or(index.eq(x->size(d) - 1)));
+    if (x->size(d) < kLongLine) continue;
+    std::vector<int64_t> line = x->sizes().vec();
+    line.erase(line.begin() + d);
+    const at::Tensor side = random.Signs(line);
+    sides.select(d, 0).copy_(side);
+    sides.select(d, x->size(d) - 1).copy_(-side);
   }
   const at::Tensor sizes = random.Uniform(x->sizes(), 100, 200);
   for (const int64_t corner : {int64_t{0}, x->numel() - 1}) sizes.view(-1)[corner].mul_(3);
-  *x = at::where(end, sizes * (1 - 2 * place.remainder(2)) * spread, *x);
+  *x = at::where(sides.ne(0), sizes * sides * spread, *x);
 }
 
 at::Tensor Permuted(const at::Tensor& x, const Random& random) {
