@@ -127,7 +127,7 @@ void Inspect(Task::Impl* task) {
   task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
   task->grows = HasFloat32Factors(plan) && !task->lets_few_count && !decides;
-  task->takes_extrema = TakesExtrema(plan);
+  task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));
     task->probabilities.push_back(probabilities.contains(plan.tensors[id].storage));
