@@ -25,6 +25,7 @@ POINTWISE = {
     "long_sums_of_few_tiles": ("(4,1200),(1200,6),(5,32,6,6)", "(torch.relu(x @ y), F.conv2d(z, z, padding=2), x.half() @ y.half())"),
     "concatenate_many": ("(2,3),(2,2)", "(torch.cat([x, y, x.relu(), y * 2] * 5, 1), torch.stack([x[0] + i for i in range(70)]))"),
     "concatenate": ("(4,6),(4,3)", "torch.cat([x * 2, y + 1, x], 1).relu()"),
+    "parts_placed_by_the_row": ("(4,16),(4,16),(1,24)", "(torch.stack([x.flip(1), y], -1).logsumexp(-1), torch.cat([z, z[:, :1].flip(1)], 1).sum(1))"),
     "concatenate_nothing": ("(2,3,4),(3,4)", "(torch.cat([x[:, :0], x * 2, x[:, 3:].exp()], 1), torch.cat([torch.zeros(0), y], 1), torch.cat([y[:0], y[:0].relu(), y]) + 1)"),
     "triangle": ("(2,9,9)", "torch.tril(x, 1) + torch.triu(x, 2) * 3"),
     "triangle_of_a_mask": ("(9,9)", "x.masked_fill(~torch.tril(x > -1), 0.5)"),
