@@ -35,11 +35,6 @@ inline constexpr double kLeastLarge = 150, kMostLarge = 500;
 // knows.
 bool IsTwoValued(const at::Tensor& x);
 
-// A place at the last, or less often the first, element of a line along a dimension of more than two: so many
-// elements of memory from where the tensor begins.
-class Random;
-int64_t EndOfLine(at::IntArrayRef sizes, at::IntArrayRef strides, const Random& random);
-
 // New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps; more makes `large` inputs larger. Integer
 // tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values

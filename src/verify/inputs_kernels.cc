@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "verify/builtin_launch.h"
+#include "verify/inputs_lines.h"
 
 namespace tritogen {
 namespace {

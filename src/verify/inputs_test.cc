@@ -117,6 +117,22 @@ TEST(Inputs, SpikesHaveExtremaAtTheEndsOfLines) {
   EXPECT_LT(few.abs().gt(9).sum().item<int64_t>(), 10) << "lines of nothing but ends";
 }
 
+TEST(Inputs, FarAreSlicesFarFromZeroAndTheRestAsGenerated) {
+  const at::Tensor x = at::randn({400, 30}), half = at::randn({64, 8}).to(at::kHalf);
+  int lines = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto far = Transform(Distribution::kFar, {x, half}, seed, 1);
+    const at::Tensor rows = far[0].lt(-5000).all(1);
+    EXPECT_EQ(far[0].abs().gt(5000).any().item<bool>(), true);
+    EXPECT_TRUE(far[1].isfinite().all().item<bool>());
+    const auto below = rows.sum().item<int64_t>();
+    lines += below > 50 && below < 150;
+  }
+  EXPECT_GT(lines, 12);
+  const at::Tensor mask = at::rand({64}).gt(0.5).to(at::kFloat);
+  EXPECT_TRUE(Transform(Distribution::kFar, {mask}, 1, 1)[0].is_same(mask));
+}
+
 TEST(Inputs, PlantedSometimesHitsTheEndOfALine) {
   const at::Tensor x = at::zeros({64, 1000}).normal_();
   int last = 0;

@@ -151,8 +151,8 @@ struct Task::Impl {
   // Products of float32 of which nothing is decided by size: they may be as large as float32 holds. Float16
   // keeps as many places as TF32, but not its range.
   bool grows = false;
-  bool takes_extrema =
-      false;  // forward takes elements for their size, and no differences that vanish beside it
+  // Forward takes elements for their size, and makes no products, norms or variances of them.
+  bool takes_extrema = false;
   std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   AskedValues asked;                // by tensor leaf of the inputs

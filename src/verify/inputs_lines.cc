@@ -1,0 +1,114 @@
+#include "verify/inputs_lines.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "verify/aten_dtype.h"
+
+namespace tritogen {
+namespace {
+
+constexpr int64_t kLeastSlices = 3;
+constexpr int64_t kLongLine = 8;  // whose ends are few of it
+
+}  // namespace
+
+std::vector<int64_t> SliceSizes(at::IntArrayRef sizes, const Random& random) {
+  std::vector<int64_t> wide, slices(sizes.size(), 1);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] > 1) wide.push_back(static_cast<int64_t>(d));
+  }
+  if (wide.empty()) return slices;
+  const auto pick = static_cast<size_t>(random.Number(0, static_cast<double>(wide.size())));
+  const int64_t d = wide[std::min(pick, wide.size() - 1)];
+  slices[d] = sizes[d];
+  return slices;
+}
+
+void SpikeEnds(at::Tensor* x, double spread, const Random& random) {
+  if (x->dim() == 0) return;
+  at::Tensor sides = at::zeros(x->sizes(), random.options());
+  for (int64_t d = 0; d < x->dim(); ++d) {
+    if (x->size(d) < kLongLine) continue;
+    std::vector<int64_t> line = x->sizes().vec();
+    line.erase(line.begin() + d);
+    const at::Tensor side = random.Signs(line);
+    sides.select(d, 0).copy_(side);
+    sides.select(d, x->size(d) - 1).copy_(-side);
+  }
+  const at::Tensor sizes = random.Uniform(x->sizes(), 100, 200);
+  for (const int64_t corner : {int64_t{0}, x->numel() - 1}) sizes.view(-1)[corner].mul_(3);
+  *x = at::where(sides.ne(0), sizes * sides * spread, *x);
+}
+
+int64_t EndOfLine(at::IntArrayRef sizes, at::IntArrayRef strides, const Random& random) {
+  std::vector<size_t> wide;
+  int64_t place = 0;
+  const bool last = random.Number(0, 1) < 0.7;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d] >= kLeastSlices) wide.push_back(d);
+  const size_t along = wide.empty() ? sizes.size() : wide[static_cast<size_t>(random.Seed()) % wide.size()];
+  for (size_t d = 0; d < sizes.size(); ++d)
+    place += strides[d] * (d == along ? (last ? sizes[d] - 1 : 0) : random.Seed() % sizes[d]);
+  return place;
+}
+
+at::Tensor Swings(const at::Tensor& near_one, double strength, const Random& random) {
+  const auto sizes = near_one.sizes();
+  const int64_t longest = sizes.empty() ? 1 : *std::max_element(sizes.begin(), sizes.end());
+  const int64_t apart = std::max<int64_t>(4, (longest + 23) / 24);
+  at::Tensor phase = random.Uniform({}, 0, 1);
+  at::Tensor place = at::full({}, std::floor(random.Number(0, static_cast<double>(apart))), random.options());
+  for (int64_t d = 0; d < near_one.dim(); ++d) {
+    std::vector<int64_t> line(sizes.size(), 1);
+    line[d] = sizes[d];
+    const at::Tensor index = at::arange(sizes[d], random.options()).view(line);
+    phase = phase + index / static_cast<double>(sizes[d]);
+    place = place + index;
+  }
+  const at::Tensor sign = at::where(phase.remainder(1) < 0.5, -1.0, 1.0);
+  const at::Tensor jumps = at::pow(10.0, sign * random.Uniform(sizes, strength, 2 * strength));
+  return at::where(place.remainder(apart) == 0, near_one * jumps, near_one);
+}
+
+void EmptySlices(at::Tensor* x, double value, const Random& random) {
+  if (std::ranges::count_if(x->sizes(), [](int64_t size) { return size > 1; }) < 2) return;
+  for (int64_t d = 0; d < x->dim(); ++d) {
+    const int64_t size = x->size(d);
+    if (size < kLeastSlices) continue;
+    const auto place = static_cast<int64_t>(random.Number(0, static_cast<double>(size)));
+    x->select(d, std::min(place, size - 1)).fill_(value);
+  }
+}
+
+void EmptyAndFullSlice(at::Tensor* mask, const Random& random) {
+  for (int64_t d = 0; d < mask->dim(); ++d) {
+    const int64_t size = mask->size(d);
+    if (size < kLeastSlices || mask->numel() == size) continue;
+    const at::Tensor places = random.Permutation(size);
+    for (const int64_t value : {0, 1}) mask->select(d, places[value].item<int64_t>()).fill_(value);
+    return;
+  }
+}
+
+at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {
+  const double most = LargestOf(x.scalar_type()) / 8;
+  const double size = std::min(std::pow(10, random.Number(4, 6)) * strength, most),
+               what = random.Number(0, 1);
+  const bool lines = std::ranges::count_if(x.sizes(), [](int64_t each) { return each > 1; }) > 1;
+  if (what < 0.12 || !lines) return at::full({}, random.Number(0, 1) < 0.5 ? -size : size, random.options());
+  std::vector<int64_t> slices(x.dim(), 1);
+  const at::IntArrayRef sizes = x.sizes();
+  const auto* wide = std::find_if(sizes.begin(), sizes.end(), [](int64_t each) { return each > 1; });
+  if (what < 0.9) {
+    slices[wide - sizes.begin()] = *wide;
+  } else {
+    slices = SliceSizes(x.sizes(), random);
+  }
+  const at::Tensor which = random.Uniform(slices, 0, 4);
+  return size * (which.lt(1).to(at::kDouble) - which.ge(3).to(at::kDouble));
+}
+
+}  // namespace tritogen
