@@ -9,8 +9,8 @@ GainBudget::GainBudget(const at::Tensor& exact, const at::Tensor& least_fill, do
   if (exact.numel() == 0) return;
   const at::Tensor none = least_fill.le(0), counts = exact.abs().lt(least_fill).logical_or(none);
   const at::Tensor e = at::where(counts.logical_and(exact.isfinite()), exact, 0.0);
-  const at::Tensor largest = e.abs().max().clamp_min(1e-300), relative = e / largest;  // squares may overflow
-  const at::Tensor squares = relative.square().sum().clamp_min(1e-300);
+  const at::Tensor largest = e.abs().max().clamp_min(1e-150), relative = e / largest;  // squares may overflow
+  const at::Tensor squares = relative.square().sum().clamp_min(1e-100);
   weights_ = relative / (squares * largest);
   noise_ = at::zeros({}, exact.options());
   spare_ = unit * (kAlways + kOfChance * relative.square().square().sum().sqrt() / squares);

@@ -68,5 +68,11 @@ TEST(GainBudget, FillsAndWhatIsNotFiniteCountForNothing) {
   EXPECT_FALSE(expected.Compare((exact * 1.01).to(at::kBFloat16)).ok);
 }
 
+TEST(GainBudget, OfZerosNothingIsAsked) {
+  const at::Tensor zeros = at::zeros({8, 16}, at::kDouble), eager = zeros.to(at::kHalf);
+  for (const auto way : {Expectation::Way::kLoops, Expectation::Way::kKernels})
+    EXPECT_TRUE(Expectation(zeros, eager, {}, {}, way).Compare(eager).ok);
+}
+
 }  // namespace
 }  // namespace tritogen
