@@ -28,12 +28,13 @@ constexpr Meaning kMeanings[] = {
     {"flipped", "negated"},
     {"large", "magnitudes in the hundreds"},
     {"shifted", "offsets of several deviations"},
-    {"spikes", "a few elements up to a hundred times the rest"},
+    {"spikes", "a few elements up to a hundred times the rest, ends of lines beyond them"},
     {"swings", "powers of ten, down and up along each line"},
     {"binary", "zeros and ones"},
     {"near_one", "one, give or take a percent"},
     {"huge", "a hundred thousand times as generated"},
-    {"asked", "as generated but for what the program asks for: NaN, Inf, numbers beyond its bounds"},
+    {"far", "slices, or all, far below or above zero"},
+    {"asked", "as generated but for what the program asks for: NaN, Inf, numbers at and beyond its bounds"},
 };
 
 std::string MeaningOf(const std::string& inputs) {
