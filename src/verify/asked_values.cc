@@ -87,14 +87,9 @@ std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorI
                              {"aten::nll_loss_forward", "target", "self", 1},
                              {"aten::nll_loss2d_forward", "target", "self", 1},
                              {"aten::cross_entropy_loss", "target", "self", 1}};
-  const auto tensor = [&](const char* name) {
-    const Value* value = FindArgument(step, name);
-    const auto* found = value == nullptr ? nullptr : std::get_if<TensorRef>(&value->v);
-    return found == nullptr ? kNoTensor : found->id;
-  };
   for (const Role& role : kRoles) {
-    if (WithoutOverload(step.op) != role.op || tensor(role.places) != id) continue;
-    const TensorId of = tensor(role.of);
+    if (WithoutOverload(step.op) != role.op || TensorArgument(step, role.places) != id) continue;
+    const TensorId of = TensorArgument(step, role.of);
     const Value* given = role.dim ? nullptr : FindArgument(step, "dim");
     const auto* number = given == nullptr ? nullptr : std::get_if<int64_t>(&given->v);
     if (of == kNoTensor || of == id || (!role.dim && number == nullptr)) return std::nullopt;
@@ -106,7 +101,7 @@ std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorI
   if (step.op != "aten::index.Tensor") return std::nullopt;
   const Value* indices = FindArgument(step, "indices");
   const auto* list = indices == nullptr ? nullptr : std::get_if<Value::List>(&indices->v);
-  const TensorId self = tensor("self");
+  const TensorId self = TensorArgument(step, "self");
   if (list == nullptr || self == kNoTensor || self == id) return std::nullopt;
   for (size_t d = 0; d < list->size(); ++d) {
     const auto* index = std::get_if<TensorRef>(&(*list)[d].v);
@@ -127,8 +122,8 @@ std::optional<int64_t> ChoicesOf(const Plan& plan, TensorId leaf) {
     });
     if (used.empty()) continue;
     if (step == nullptr) return std::nullopt;
-    const bool in_place = OutOfPlaceName(*step) != WithoutOverload(step->op);
-    if (StoragesMade(plan, *step) == Storages{storage} && !in_place) continue;  // a view
+    if (StoragesMade(plan, *step) == Storages{storage} && WrittenArguments(*step).empty())
+      continue;  // a view
     std::optional<int64_t> here;
     for (const TensorId id : used) {
       if (const auto found = ChoicesIn(plan, *step, id)) here = std::min(*found, here.value_or(*found));

@@ -7,19 +7,24 @@ namespace tritogen {
 GainBudget::GainBudget(const at::Tensor& exact, const at::Tensor& least_fill, double unit, double least)
     : least_(least) {
   if (exact.numel() == 0) return;
-  const at::Tensor none = least_fill.le(0), counts = exact.abs().lt(least_fill).logical_or(none);
-  const at::Tensor e = at::where(counts.logical_and(exact.isfinite()), exact, 0.0);
-  const at::Tensor largest = e.abs().max().clamp_min(1e-150), relative = e / largest;  // squares may overflow
-  const at::Tensor squares = relative.square().sum().clamp_min(1e-100);
-  weights_ = relative / (squares * largest);
+  least_fill_ = least_fill;
+  const at::Tensor e = Counting(exact);
+  largest_ = e.abs().max().clamp_min(1e-150);  // squares may overflow
+  const at::Tensor relative = e / largest_;
+  squares_ = relative.square().sum().clamp_min(1e-100);
   noise_ = at::zeros({}, exact.options());
-  spare_ = unit * (kAlways + kOfChance * relative.square().square().sum().sqrt() / squares);
+  spare_ = unit * (kAlways + kOfChance * relative.square().square().sum().sqrt() / squares_);
+}
+
+at::Tensor GainBudget::Counting(const at::Tensor& exact) const {
+  const at::Tensor counts = exact.abs().lt(least_fill_).logical_or(least_fill_.le(0));
+  return at::where(counts.logical_and(exact.isfinite()), exact, 0.0);
 }
 
 at::Tensor GainBudget::ShareOf(const at::Tensor& exact, const at::Tensor& run) const {
   const at::Tensor error = run.to(at::kDouble) - exact;
   const at::Tensor counts = error.isfinite().logical_and(error.abs().gt(least_));
-  return (at::where(counts, error, 0.0) * weights_).sum().abs();
+  return (at::where(counts, error, 0.0) * (Counting(exact) / largest_)).sum().abs() / (squares_ * largest_);
 }
 
 void GainBudget::Count(const at::Tensor& exact, const at::Tensor& run) {

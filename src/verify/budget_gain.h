@@ -20,7 +20,7 @@ class GainBudget {
   // out, and errors of no more than `least` are none.
   GainBudget(const at::Tensor& exact, const at::Tensor& least_fill, double unit, double least);
 
-  bool empty() const { return !weights_.defined(); }
+  bool empty() const { return !squares_.defined(); }
   // Another run of the reference, of whatever floating dtype.
   void Count(const at::Tensor& exact, const at::Tensor& run);
   // Two numbers, float64, on the device: the share, and what it may be. Not waited for.
@@ -29,8 +29,10 @@ class GainBudget {
  private:
   at::Tensor ShareOf(const at::Tensor& exact, const at::Tensor& run) const;
 
-  at::Tensor weights_;  // e / Σ e², 0 where e is left out
-  at::Tensor noise_, spare_;
+  at::Tensor Counting(const at::Tensor& exact) const;  // 0 where it is left out
+
+  // One number each, squares in units of the largest element.
+  at::Tensor least_fill_, largest_, squares_, noise_, spare_;
   double least_ = 0;
 };
 

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "plan/visit.h"
-#include "verify/local_flow.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -66,13 +65,8 @@ std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, Tens
 // In the memory of an input that no call of forward writes.
 bool IsGiven(const Plan& plan, TensorId id) {
   const StorageId storage = plan.tensors[id].storage;
-  const std::vector<TensorId> leaves = TensorLeaves(plan.inputs);
-  const auto here = [&](TensorId each) { return plan.tensors[each].storage == storage; };
-  return std::ranges::any_of(leaves, here) && std::ranges::none_of(plan.run, [&](const Step& step) {
-           const auto* aten = std::get_if<AtenStep>(&step);
-           return aten == nullptr || (StoragesMade(plan, *aten).contains(storage) &&
-                                      OutOfPlaceName(*aten) != WithoutOverload(aten->op));
-         });
+  const auto here = [&](TensorId leaf) { return plan.tensors[leaf].storage == storage; };
+  return std::ranges::any_of(TensorLeaves(plan.inputs), here) && !WrittenStorages(plan).contains(storage);
 }
 
 }  // namespace

@@ -111,9 +111,8 @@ int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
   const int64_t all = Distinct(plan.tensors[id]);
   auto is = [&](const Value* value) { return value != nullptr && value->v == Value{TensorRef{id}}.v; };
   if (base.starts_with("aten::scatter") && is(FindArgument(step, "src"))) {
-    const Value* index = FindArgument(step, "index");
-    const auto* places = index == nullptr ? nullptr : std::get_if<TensorRef>(&index->v);
-    if (places != nullptr) return std::min(all, plan.tensors[places->id].numel());
+    const TensorId places = TensorArgument(step, "index");
+    if (places != kNoTensor) return std::min(all, plan.tensors[places].numel());
   }
   if (step.args.empty() || !is(&step.args[0]) || step.outs.empty() || step.outs[0] == kNoTensor) return all;
   if (Samples(base)) return std::min(all, plan.tensors[step.outs[0]].numel());

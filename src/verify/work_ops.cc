@@ -149,6 +149,12 @@ const Value* FindArgument(const AtenStep& step, const std::string& name) {
   return at < step.args.size() ? &step.args[at] : nullptr;
 }
 
+TensorId TensorArgument(const AtenStep& step, const std::string& name) {
+  const Value* value = FindArgument(step, name);
+  const auto* tensor = value == nullptr ? nullptr : std::get_if<TensorRef>(&value->v);
+  return tensor == nullptr ? kNoTensor : tensor->id;
+}
+
 bool OrdersFreely(const AtenStep& step) {
   constexpr std::array<std::string_view, 7> kOps = {
       "aten::topk",       "aten::sort",          "aten::argsort", "aten::kthvalue",
@@ -186,20 +192,16 @@ std::optional<TensorId> SearchedIn(const AtenStep& step) {
   const std::string_view op = WithoutOverload(step.op);
   const bool search = op == "aten::searchsorted";
   if (!search && op != "aten::bucketize") return std::nullopt;
-  const Value* sorter = search ? FindArgument(step, "sorter") : nullptr;
-  if (sorter != nullptr && std::holds_alternative<TensorRef>(sorter->v)) return std::nullopt;
-  const Value* lines = FindArgument(step, search ? "sorted_sequence" : "boundaries");
-  const auto* tensor = lines == nullptr ? nullptr : std::get_if<TensorRef>(&lines->v);
-  return tensor == nullptr ? std::nullopt : std::optional(tensor->id);
+  if (search && TensorArgument(step, "sorter") != kNoTensor) return std::nullopt;
+  const TensorId lines = TensorArgument(step, search ? "sorted_sequence" : "boundaries");
+  return lines == kNoTensor ? std::nullopt : std::optional(lines);
 }
 
 std::vector<TensorId> ProbabilitiesOf(const AtenStep& step) {
   if (step.op != "aten::binary_cross_entropy") return {};
   std::vector<TensorId> ids;
   for (const char* name : {"self", "target"}) {
-    const Value* given = FindArgument(step, name);
-    if (const auto* tensor = given == nullptr ? nullptr : std::get_if<TensorRef>(&given->v))
-      ids.push_back(tensor->id);
+    if (const TensorId id = TensorArgument(step, name); id != kNoTensor) ids.push_back(id);
   }
   return ids;
 }

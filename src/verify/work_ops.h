@@ -44,6 +44,8 @@ OpKind KindOf(const Plan& plan, const AtenStep& step);
 // The argument with this name in the operator's schema, given by place or by name; null when it is left to
 // its default.
 const Value* FindArgument(const AtenStep& step, const std::string& name);
+// The same where it is one tensor; else kNoTensor.
+TensorId TensorArgument(const AtenStep& step, const std::string& name);
 
 // The call draws random numbers. An operator that could (attention, recurrent layers, dropout) does not when
 // its dropout is zero or it is not in training.
