@@ -45,7 +45,7 @@ def eager(file: str, entry: str, seed: int, device: str, drawn_on: str) -> Eager
 
     import compiled_baseline as baseline
 
-    baseline.set_tf32(False)
+    baseline.set_precision(baseline.IEEE)
     if device == "cpu":
         torch.set_num_threads(1)
     reference = baseline.Reference(file, entry, is_function=False)

@@ -27,7 +27,9 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from clock import CpuClock, CudaClock, Options, interleave
 from gpu_turn import GpuTurn
 
-EAGER, TF32, COMPILED = "eager fp32", "eager tf32", "torch.compile"
+IEEE, PYTORCH, TF32 = "ieee", "pytorch", "tf32"  # contracts, as src/base/fp32_precision.h has them
+EAGER = {IEEE: "eager fp32", PYTORCH: "eager pytorch", TF32: "eager tf32"}
+COMPILED = "torch.compile"
 _CLOSE = 1e-2  # of the output's largest magnitude; a guard against a wrong program, not a verdict
 _WARM_UPS = 3  # calls before a capture: libraries choose algorithms, kernels are tuned and loaded
 _MAX_ERROR_CHARACTERS = 2000
@@ -175,13 +177,16 @@ def compare(eager: Callable[[], Any], compiled: Callable[[], Any], state: State,
     return difference(expected, answer(compiled, seed))
 
 
-def set_tf32(allowed: bool) -> None:
-    torch.backends.cuda.matmul.allow_tf32 = allowed
-    torch.backends.cudnn.allow_tf32 = allowed
+def set_precision(contract: str) -> None:
+    """What libraries may compute products of float32 in."""
+    torch.backends.cuda.matmul.allow_tf32 = contract == TF32
+    torch.backends.cudnn.allow_tf32 = contract != IEEE
 
 
 def eager_name() -> str:
-    return TF32 if torch.backends.cuda.matmul.allow_tf32 else EAGER
+    if torch.backends.cuda.matmul.allow_tf32:
+        return EAGER[TF32]
+    return EAGER[PYTORCH if torch.backends.cudnn.allow_tf32 else IEEE]
 
 
 class Stage:
@@ -242,9 +247,9 @@ def versions(device: str) -> dict[str, Any]:
     return found
 
 
-def prepare_process(device: str, tf32: bool = False) -> GpuTurn | NoTurn:
+def prepare_process(device: str, contract: str = IEEE) -> GpuTurn | NoTurn:
     """To be called once, before anything is put on the GPU. Everything on it then happens in a turn."""
-    set_tf32(tf32)
+    set_precision(contract)
     if device == "cpu":
         torch.set_num_threads(1)
     turn = gpu_turn(device)
@@ -280,7 +285,7 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
     compile_seconds = time.monotonic() - start
     stage("compare the answers")
     found = compare(eager.run, compiled.run, state, seed)
-    programs = [eager, Program(TF32, _in_tf32(eager.run)), compiled] if with_tf32 else [eager, compiled]
+    programs = [eager, Program(EAGER[TF32], _in_tf32(eager.run)), compiled] if with_tf32 else [eager, compiled]
     if device == "cuda":
         stage("capture it as a CUDA graph")
         torch.cuda.empty_cache()
@@ -294,7 +299,7 @@ def make_ready(reference: Reference, arguments: argparse.Namespace, stage: Stage
 def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -> dict[str, Any]:
     """The whole measurement of a loaded file. REQUIRES: nothing was put on the GPU yet."""
     stage("use the GPU")
-    turn = prepare_process(arguments.device, arguments.fp32_precision == "tf32")
+    turn = prepare_process(arguments.device, arguments.fp32_precision)
     options = Options(min_samples=arguments.samples, budget_seconds=arguments.seconds)
     with torch.no_grad(), turn.shared():
         ready = make_ready(reference, arguments, stage)
@@ -312,11 +317,11 @@ def measure(reference: Reference, arguments: argparse.Namespace, stage: Stage) -
 
 def _in_tf32(run: Callable[[], Any]) -> Callable[[], Any]:
     def run_in_tf32() -> Any:
-        set_tf32(True)
+        set_precision(TF32)
         try:
             return run()
         finally:
-            set_tf32(False)
+            set_precision(IEEE)
 
     return run_in_tf32
 
@@ -352,7 +357,7 @@ def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("file")
     parser.add_argument("entry")
     parser.add_argument("--function", action="store_true", help="ENTRY is a plain function, no class")
-    parser.add_argument("--fp32-precision", choices=["ieee", "tf32"], default="ieee", help="of products in float32")
+    parser.add_argument("--fp32-precision", choices=[IEEE, PYTORCH, TF32], default=IEEE, help="of products in float32")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--samples", type=int, default=100, help="of each program, at the least")
     parser.add_argument("--seconds", type=float, default=1.0, help="more are taken in this time where they help")

@@ -26,6 +26,7 @@
 #include "program/print.h"
 #include "record/split.h"
 #include "report/verdict_view.h"
+#include "verify/work.h"
 
 namespace tritogen {
 namespace {
@@ -183,6 +184,20 @@ void RemarkOnChoice(const std::vector<const eval::Attempt*>& passed, const eval:
       chosen.candidate.strategy, HostMicroseconds(*chosen.reply.plan)));
 }
 
+// Where PyTorch's own convolutions, which are products in TF32, are quicker than an answer that may not have
+// such.
+void RemarkOnTf32(const Plan& reference, const json& verdict, std::vector<std::string>* remarks) {
+  const auto speedup = SpeedupIn(verdict, std::string(EagerName(Fp32Precision::kTf32)));
+  if (!speedup || *speedup >= 1 || EagerIn(verdict) != EagerName(Fp32Precision::kIeee) ||
+      !HasFloat32Factors(reference, Fp32Precision::kPytorch))
+    return;
+  remarks->push_back(fmt::format(
+      "PyTorch takes {:.2f} of this time where TF32 is allowed, and allows it to convolutions and "
+      "recurrent layers unless it is told not to: --fp32-precision pytorch lets answers use it "
+      "there, too",
+      *speedup));
+}
+
 // Writes the best that can be printed as a module; those that cannot become remarks.
 void ShipBest(Recorder* recorder, const ConvertOptions& options, const std::string& source,
               const Plan& reference, const std::vector<eval::Attempt>& judged, ConvertReport* report) {
@@ -204,6 +219,7 @@ void ShipBest(Recorder* recorder, const ConvertOptions& options, const std::stri
     report->chosen = best - judged.data();
     report->module = std::get<std::string>(std::move(shipped));
     RemarkOnChoice(passed, *best, &report->remarks);
+    RemarkOnTf32(reference, best->reply.verdict, &report->remarks);
     WriteFileAtomic(report->out, report->module);
     return;
   }

@@ -91,9 +91,10 @@ void AddFp32Precision(CLI::App* app, Fp32Precision* precision) {
   app->add_option_function<std::string>(
          "--fp32-precision",
          [precision](const std::string& name) { *precision = ParseFp32Precision(name).value(); },
-         "what float32 matrix products and convolutions may be computed in: ieee (default), or tf32, as "
-         "torch.backends.cuda.matmul.fp32_precision allows it")
-      ->check(CLI::IsMember({"ieee", "tf32"}));
+         "what float32 products may be computed in: ieee (default); tf32, as "
+         "torch.backends.cuda.matmul.fp32_precision allows it; or pytorch, as PyTorch does unless it is told "
+         "otherwise: convolutions and recurrent layers in TF32, matrix products in float32")
+      ->check(CLI::IsMember({"ieee", "pytorch", "tf32"}));
 }
 
 void AddGpus(CLI::App* app, int* gpus) {

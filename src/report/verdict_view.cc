@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "base/fp32_precision.h"
+
 namespace tritogen {
 
 using nlohmann::json;
@@ -18,6 +20,10 @@ json Field(const json& object, const char* key) {
 std::optional<double> NumberAtPointer(const json& object, const json::json_pointer& path) {
   if (!object.is_structured() || !object.contains(path) || !object.at(path).is_number()) return std::nullopt;
   return object.at(path).get<double>();
+}
+
+Fp32Precision ContractOf(const json& verdict) {
+  return ParseFp32Precision(TextIn(verdict, "fp32_precision")).value_or(Fp32Precision::kIeee);
 }
 
 }  // namespace
@@ -54,11 +60,19 @@ std::optional<double> MedianMicrosecondsIn(const json& verdict) {
 }
 
 std::string EagerIn(const json& verdict) {
-  return TextIn(verdict, "fp32_precision") == "tf32" ? "eager tf32" : "eager fp32";
+  return std::string(EagerName(ContractOf(verdict)));
 }
 
 std::string EagerInWords(const json& verdict) {
-  return TextIn(verdict, "fp32_precision") == "tf32" ? "eager PyTorch in TF32" : "eager PyTorch in fp32";
+  switch (ContractOf(verdict)) {
+    case Fp32Precision::kIeee:
+      return "eager PyTorch in fp32";
+    case Fp32Precision::kPytorch:
+      return "eager PyTorch as it is by default";
+    case Fp32Precision::kTf32:
+      break;
+  }
+  return "eager PyTorch in TF32";
 }
 
 std::optional<double> SpeedupIn(const json& verdict, const std::string& baseline) {

@@ -21,7 +21,7 @@ double WorkShareIn(const nlohmann::json& verdict);
 nlohmann::json WorstOutputIn(const nlohmann::json& verdict);
 // Median time of the candidate where a GPU timed it.
 std::optional<double> MedianMicrosecondsIn(const nlohmann::json& verdict);
-// The baseline that is eager PyTorch under the verdict's contract: "eager fp32" or "eager tf32".
+// The baseline that is eager PyTorch under the verdict's contract (EagerName).
 std::string EagerIn(const nlohmann::json& verdict);
 std::string EagerInWords(const nlohmann::json& verdict);  // "eager PyTorch in fp32"
 // How many times as fast as a baseline it is.

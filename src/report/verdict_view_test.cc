@@ -51,6 +51,9 @@ TEST(VerdictView, TheContractSaysWhatEagerIs) {
   verdict["fp32_precision"] = "tf32";
   EXPECT_EQ(EagerIn(verdict), "eager tf32");
   EXPECT_EQ(EagerInWords(verdict), "eager PyTorch in TF32");
+  verdict["fp32_precision"] = "pytorch";
+  EXPECT_EQ(EagerIn(verdict), "eager pytorch");
+  EXPECT_EQ(EagerInWords(verdict), "eager PyTorch as it is by default");
 }
 
 TEST(VerdictView, FindsTheFastestVariant) {

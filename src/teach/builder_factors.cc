@@ -63,9 +63,7 @@ bool Builder::TakesTf32x3(const Value& a, const Value& b, int batch_dims, const 
                           int64_t inner) const {
   const double flops = FlopsOf(sizes, inner);
   constexpr int64_t kAtOnceOfFloat32 = 4;
-  if (a.dtype != Dtype::kFloat32 || options_.products != LowerOptions::Products::kBfloat16Parts ||
-      InAttention())
-    return false;
+  if (a.dtype != Dtype::kFloat32 || !UsesParts() || InAttention()) return false;
   for (const Value* factor : {&a, &b})
     if (!IsInMemory(*factor) || !IsAligned(factor->view, kAtOnceOfFloat32)) return false;
   if (!RunsAlongMemory(a.view)) return false;
@@ -89,8 +87,7 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
     return inner;
   const bool keeps_a = FewRead(result.n), keeps_b = FewRead(result.m);
   if ((keeps_a || keeps_b) && inner < kTile) return inner;  // the sum is over before such loads are felt
-  const int64_t at_once =
-      IsHalf(a->dtype) || options_.UsesTf32() || keeps_a || keeps_b ? kLeastAtOnce : kAtOnce;
+  const int64_t at_once = IsHalf(a->dtype) || UsesTf32() || keeps_a || keeps_b ? kLeastAtOnce : kAtOnce;
   const auto copied = [&](const Value& v) { return IsInMemory(v) && !IsAligned(v.view, at_once); };
   const bool copies_a = copied(*a), copies_b = copied(*b);
   if (!copies_a && !copies_b) return inner;
@@ -148,13 +145,12 @@ std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Val
     if (!FewRead(result.m)) StoreComputed(b);
   }
   if (!StoresFactors(a.dtype, flops)) {
-    const bool parts =
-        a.dtype == Dtype::kFloat32 && options_.products == LowerOptions::Products::kBfloat16Parts;
+    const bool parts = a.dtype == Dtype::kFloat32 && UsesParts();
     const int64_t tiles = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile / 2);
     const bool apart = parts && flops >= kLeastFlopsOfParts && tiles >= kFewestTiles;
     return apart ? std::optional(Factors{{a}, {b}, kParts, 0}) : std::nullopt;
   }
-  if (options_.UsesTf32()) {
+  if (UsesTf32()) {
     Factors factors{.a = {a}, .b = {b}};
     if (result.n > kTile) factors.a = {AlongTheSum(a)};
     if (result.m > kTile) {
@@ -172,6 +168,15 @@ std::optional<Builder::Factors> Builder::StoredFactors(const Value& a, const Val
   return Factors{factor(a, few_read_a), factor(b, few_read_b), kParts, 0};
 }
 
+LowerOptions::Products Builder::Products() const {
+  const bool allowed = node < 0 || AllowsTf32(options_.fp32_precision, program_->nodes[node].op);
+  return options_.UsesTf32() && !allowed ? LowerOptions::Products::kBfloat16Parts : options_.products;
+}
+
+bool Builder::UsesTf32() const {
+  return options_.UsesTf32() && Products() == options_.products;
+}
+
 bool Builder::FewRead(int64_t results) {
   return results <= kFewReaders * kTileOfParts;
 }
@@ -181,12 +186,11 @@ bool Builder::StoresFactors(Dtype dtype, double flops) const {
 }
 
 bool Builder::StoresWindows(Dtype dtype, double flops) const {
-  return options_.products != LowerOptions::Products::kAsTheyAre && FitsDot(dtype) &&
-         flops >= kFlopsWorthStoring;
+  return Products() != LowerOptions::Products::kAsTheyAre && FitsDot(dtype) && flops >= kFlopsWorthStoring;
 }
 
 std::vector<Value> Builder::StoredFactor(const Value& in) {
-  return options_.UsesTf32() || IsHalf(in.dtype) ? std::vector{AlongTheSum(in)} : Parts(in);
+  return UsesTf32() || IsHalf(in.dtype) ? std::vector{AlongTheSum(in)} : Parts(in);
 }
 
 // What is infinite has no parts but itself: infinity less infinity is no number.
@@ -229,7 +233,7 @@ Value Builder::AlongTheSum(const Value& in) {
   const Prim& maker = graph[id];
   const bool computed =
       maker.IsElementwise() || maker.kind == PrimKind::kMatmul || maker.kind == PrimKind::kScan;
-  if ((!computed || maker.once) && options_.products != LowerOptions::Products::kTf32OfCopies) return in;
+  if ((!computed || maker.once) && Products() != LowerOptions::Products::kTf32OfCopies) return in;
   view.prim = RoundedToTf32({maker.IsCopy() ? maker.operands[0] : graph.Whole(id), in.dtype}).view.prim;
   return {view, in.dtype};
 }

@@ -12,7 +12,7 @@ namespace {
 // Operations that a GPU does in the time of a byte to or from its memory, in dots of bfloat16 parts, of TF32
 // and of half types.
 double OperationsPerByte(const Builder& b, Dtype dtype) {
-  return IsHalf(dtype) ? 220 : b.options().UsesTf32() ? 110 : 30;
+  return IsHalf(dtype) ? 220 : b.UsesTf32() ? 110 : 30;
 }
 
 // Of what comes behind the product: results that are no whole grid are stored and read once more.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/fp32_precision.h"
 #include "program/program.h"
 #include "teach/graph.h"
 
@@ -28,6 +29,8 @@ struct LowerOptions {
   // which are copies where need be, or all are.
   enum class Products { kAsTheyAre, kBfloat16Parts, kTf32, kTf32OfCopies } products = Products::kAsTheyAre;
   bool UsesTf32() const { return products == Products::kTf32 || products == Products::kTf32OfCopies; }
+  // Which operations TF32 dots are for; products of all others are of bfloat16 parts then.
+  Fp32Precision fp32_precision = Fp32Precision::kTf32;
   // Convolutions of few channels are outer products, not dots.
   bool outer_products = true;
   // Recurrent layers: by size, or all in waves (a launch for each step), or none.

@@ -166,7 +166,7 @@ void Builder::JoinAttention() {
     const double all = flops * static_cast<double>(scores.inner + result.sizes.back());
     for (Prim* product : {&scores, &result}) {
       if (!StoresFactors(product->compute.back(), all)) continue;
-      product->tf32 = options_.UsesTf32();
+      product->tf32 = options_.UsesTf32() && options_.fp32_precision == Fp32Precision::kTf32;
       if (!product->tf32) product->parts = kParts;
     }
     const int64_t batch = result.Batches(), queries = result.RowsOfBatch();

@@ -72,7 +72,7 @@ Value ForImages(const Value& filters, const Convolution& g) {
 // Channels that are neighbours in memory: so many that threads read 8 or 16 bytes at a time, of parts and
 // half types or of float32.
 int64_t PaddedChannels(const Builder& b, Dtype dtype, int64_t c) {
-  const bool half = IsHalf(dtype) || b.options().products == LowerOptions::Products::kBfloat16Parts;
+  const bool half = IsHalf(dtype) || b.UsesParts();
   return RoundUp(c, half && c > 4 ? 8 : 4);
 }
 
@@ -138,9 +138,8 @@ bool IsOfFewChannels(const Builder& b, Dtype dtype, const Convolution& g) {
   constexpr Limit kLimits[] = {{kAny, 16, 512}, {kAny, 32, 160}, {kImage, 128, 32}};
   constexpr int64_t kFewResults = kProcessors * 16384;
   const int64_t inner = g.c * Product(g.kernel);
-  return b.options().outer_products && !b.options().keep_products &&
-         (g.c <= kImage || !b.options().UsesTf32()) && dtype == Dtype::kFloat32 &&
-         !(g.transposed && g.Strides()) && g.Flops() >= kFlopsWorthStoring &&
+  return b.options().outer_products && !b.options().keep_products && (g.c <= kImage || !b.UsesTf32()) &&
+         dtype == Dtype::kFloat32 && !(g.transposed && g.Strides()) && g.Flops() >= kFlopsWorthStoring &&
          g.n * g.groups * g.o * Product(g.out) >= kFewResults &&
          std::ranges::any_of(kLimits, [&](const Limit& most) {
            return g.c <= most.channels && g.o <= most.rows && inner <= most.inner;
@@ -186,7 +185,7 @@ bool IsPlain(const Builder& b, Dtype dtype, const Convolution& g) {
   constexpr int64_t kAligned = 8, kTile = Builder::kTileOfParts;
   const int64_t places = Product(g.out);
   if (IsHalf(dtype)) return places % kAligned == 0;
-  const bool parts = b.options().products == LowerOptions::Products::kBfloat16Parts;
+  const bool parts = b.UsesParts();
   if (parts && places % (kAligned / 2) == 0 && g.Flops() >= kFlopsWorthStoring &&
       g.Flops() < Builder::kFlopsOfTf32x3Across)
     return true;

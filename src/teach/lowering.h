@@ -144,6 +144,10 @@ class Builder {
   void Return(std::vector<Value> results) { results_ = std::move(results); }
 
   const LowerOptions& options() const { return options_; }
+  // What large products of the node under way multiply: LowerOptions::products, as far as it may.
+  LowerOptions::Products Products() const;
+  bool UsesParts() const { return Products() == LowerOptions::Products::kBfloat16Parts; }
+  bool UsesTf32() const;
 
   // What flips of one dimension were made of, by their prim: where one is flipped back, there is none.
   struct Flip {
@@ -177,7 +181,7 @@ class Builder {
   std::vector<Value> Parts(const Value& in);
   std::vector<Value> PartsWhereItLies(const Value& in);
   bool InAttention() const;  // the node under way; its work is not cut up
-  bool IsTf32(Dtype dtype, double flops) const { return options_.UsesTf32() && StoresFactors(dtype, flops); }
+  bool IsTf32(Dtype dtype, double flops) const { return UsesTf32() && StoresFactors(dtype, flops); }
   // What a tensor of one number holds, as text; nothing for others.
   std::optional<std::string> NumberEverywhere(const View& view) const;
   View JoinPieces(const Prim& attention, PrimId pieces);

@@ -37,14 +37,25 @@ Strategy OtherWaves(Strategy strategy, const Prim& waves) {
   return strategy;
 }
 
-// Which dtypes a program has products in that are worth copies of their factors.
+// Which dtypes a program has products in that are worth copies of their factors; `cut`: of float32, where
+// TF32 dots are allowed, `cut_matrices`: among them some that are no convolutions.
 struct LargeProducts {
-  bool single = false, half = false;
+  bool single = false, half = false, cut = false, cut_matrices = false;
 };
 
+std::string_view OperatorOf(const Program& program, const Prim& prim) {
+  return prim.line < 0 ? std::string_view() : program.nodes[prim.line].op;
+}
+
+// Of a prim that multiplies float32.
+bool MayBeCut(const Program& program, const Prim& prim, Fp32Precision precision) {
+  return AllowsTf32(precision, OperatorOf(program, prim));
+}
+
 std::vector<Strategy> OfLargeProducts(LargeProducts large, Fp32Precision precision) {
-  const LowerOptions split{.products = Products::kBfloat16Parts}, tf32{.products = Products::kTf32},
-      copies{.products = Products::kTf32OfCopies};
+  const LowerOptions split{.products = Products::kBfloat16Parts},
+      tf32{.products = Products::kTf32, .fp32_precision = precision},
+      copies{.products = Products::kTf32OfCopies, .fp32_precision = precision};
   const KernelOptions tiles{.tile_m = 128, .tile_n = 128, .tile_k = 32}, described{.descriptors = true},
       persistent{.descriptors = true, .persistent_products = true};
   if (!large.single)
@@ -54,12 +65,16 @@ std::vector<Strategy> OfLargeProducts(LargeProducts large, Fp32Precision precisi
   std::vector<Strategy> all = {{"products of bfloat16 parts", {}, split},
                                {"products of bfloat16 parts, one sum", {.one_sum = true}, split},
                                {"products of bfloat16 parts, parts by themselves", {}, split, false}};
-  if (precision == Fp32Precision::kTf32)
-    all.insert(all.begin(), {{"TF32 products", described, tf32},
-                             {"TF32 products, pointers", {}, tf32},
-                             {"TF32 products, tiles 128x128x32", tiles, tf32},
-                             {"TF32 products, all factors rounded", {}, copies},
-                             {"TF32 products, copies by themselves", {}, tf32, false}});
+  if (!large.cut) return all;
+  std::vector<Strategy> cut = {{"TF32 products", described, tf32},
+                               {"TF32 products, pointers", {}, tf32},
+                               {"TF32 products, tiles 128x128x32", tiles, tf32},
+                               {"TF32 products, all factors rounded", {}, copies},
+                               {"TF32 products, copies by themselves", {}, tf32, false}};
+  // Of convolutions only the weights can be described. On an H200 15 of 20 tasks were quicker without, three
+  // slower.
+  if (!large.cut_matrices) std::swap(cut[0], cut[1]);
+  all.insert(all.begin(), cut.begin(), cut.end());
   return all;
 }
 
@@ -68,7 +83,8 @@ std::vector<Strategy> OfLargeProducts(LargeProducts large, Fp32Precision precisi
 std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& groups, const Request& request,
                                  LargeProducts large_products, bool attention) {
   const bool simple = request.simple;
-  bool flat = false, rows = false, product = false, single = false, outer = false, recurrent = false;
+  bool flat = false, rows = false, product = false, single = false, outer = false, recurrent = false,
+       exact = false;  // has products of float32 that may not be cut
   const Prim* waves = nullptr;
   for (const Group& group : groups) {
     flat |= group.kind == GroupKind::kFlat || group.kind == GroupKind::kScatter;
@@ -77,8 +93,10 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
     const Prim& first = graph[group.members[0]];
     if (first.kind == PrimKind::kWaves) waves = &first;
     recurrent |= first.kind == PrimKind::kRecurrent;
-    single |= group.kind == GroupKind::kMatmul && first.compute[0] == Dtype::kFloat32;
     outer |= first.taps > 0;
+    const bool float32 = group.kind == GroupKind::kMatmul && first.compute[0] == Dtype::kFloat32;
+    single |= float32;
+    exact |= (float32 || first.IsAlone()) && !MayBeCut(*request.program, first, request.fp32_precision);
   }
   // Simple kernels, for who has to learn to write them; and where a fused one is too large for the machine.
   const Strategy apart{"a kernel for each operation", {}, {.apart = true}};
@@ -86,7 +104,7 @@ std::vector<Strategy> Strategies(const Graph& graph, const std::vector<Group>& g
   if (large_products.single || large_products.half) {
     const std::vector<Strategy> large = OfLargeProducts(large_products, request.fp32_precision);
     all.insert(all.begin(), large.begin(), large.end());
-  } else if (request.fp32_precision == Fp32Precision::kTf32 && !simple && (single || recurrent)) {
+  } else if (!exact && !simple && (single || recurrent)) {
     all.insert(all.begin() + 1,
                {"TF32 dots", {.precision = "tf32"}, {}});  // of small products little is gained
   }
@@ -151,15 +169,26 @@ bool AnyInTriton(const std::vector<Group>& groups) {
   return std::any_of(groups.begin(), groups.end(), [](const Group& g) { return g.kind != GroupKind::kCall; });
 }
 
+bool IsLargeProduct(const Prim& prim) {
+  return prim.kind == PrimKind::kMatmul && !prim.inlined &&
+         prim.flops * static_cast<double>(Product(prim.sizes)) >= kFlopsWorthStoring;
+}
+
+bool HasLargeHalf(const Graph& graph) {
+  return std::ranges::any_of(
+      graph.prims, [](const Prim& prim) { return IsLargeProduct(prim) && IsHalf(prim.compute[0]); });
+}
+
 // REQUIRES: products of float32 that are large enough are made of parts.
-LargeProducts LargeIn(const Graph& graph, Fp32Precision precision) {
-  LargeProducts large;
+LargeProducts LargeIn(const Program& program, const Graph& graph, Fp32Precision precision) {
+  LargeProducts large{.half = HasLargeHalf(graph)};
   for (const Prim& prim : graph.prims) {
-    large.single |= prim.parts > 1;
-    if (prim.kind != PrimKind::kMatmul || prim.inlined) continue;
-    if (prim.flops * static_cast<double>(Product(prim.sizes)) < kFlopsWorthStoring) continue;
-    large.half |= IsHalf(prim.compute[0]);
-    large.single |= precision == Fp32Precision::kTf32 && MultipliesFloat32(prim);
+    const bool parts = prim.parts > 1;
+    const bool cut =
+        (parts || (IsLargeProduct(prim) && MultipliesFloat32(prim))) && MayBeCut(program, prim, precision);
+    large.single |= parts || cut;
+    large.cut |= cut;
+    large.cut_matrices |= cut && !IsConvolution(OperatorOf(program, prim));
   }
   return large;
 }
@@ -188,8 +217,7 @@ Partitioned ForKernels(Partitioned prepared, const Strategy& strategy) {
     if (auto summed = SumInRows(prepared.graph, prepared.groups, strategy.kernel, strategy.turns))
       prepared = *std::move(summed);
   }
-  if (options.UsesTf32() ||
-      (options.products != Products::kAsTheyAre && LargeIn(prepared.graph, Fp32Precision::kIeee).half))
+  if (options.UsesTf32() || (options.products != Products::kAsTheyAre && HasLargeHalf(prepared.graph)))
     prepared.groups = TurnCopies(prepared.graph, std::move(prepared.groups));
   StoreUpdates(prepared.groups, &prepared.graph);
   if (SharesLaunches(strategy)) prepared.groups = SideBySide(prepared.graph, prepared.groups);
@@ -215,9 +243,9 @@ std::vector<Answer> AnswersTo(const Request& request) {
   if (!request.simple) {
     const auto split =
         Prepare(*request.program, {.products = Products::kBfloat16Parts,
-                                   .outer_products = request.fp32_precision != Fp32Precision::kTf32,
+                                   .outer_products = request.fp32_precision == Fp32Precision::kIeee,
                                    .attention = attention});
-    if (split) large = LargeIn(split->graph, request.fp32_precision);
+    if (split) large = LargeIn(*request.program, split->graph, request.fp32_precision);
   }
   std::vector<Answer> answers;
   std::set<std::string> seen;

@@ -152,6 +152,33 @@ TEST(Tf32, ConvolutionsReadChannelsLast) {
   EXPECT_EQ(CountOf(source(64, 64, 1), kDot), 1);
 }
 
+// relu(conv2d(x, w)), whose places are multiplied by v.
+Program ConvolutionAndProduct() {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 32, 34, 34}),
+               w = m.Leaf(NodeKind::kParameter, "w", {160, 32, 3, 3}),
+               v = m.Leaf(NodeKind::kParameter, "v", {512, 32});
+  const std::vector<int64_t> out = {64, 160, 32, 32};
+  const NodeId h = m.Op("aten::relu", {Ref(m.Op("aten::conv2d", {Ref(x), Ref(w)}, out))}, out);
+  return m.Finish(m.Op("aten::linear", {Ref(h), Ref(v)}, {64, 160, 32, 512}));
+}
+
+TEST(Tf32, AsPytorchDoesByItselfOnlyConvolutionsAreCut) {
+  const Answer first = Answers(ConvolutionAndProduct(), Fp32Precision::kPytorch).at(0);
+  EXPECT_EQ(first.strategy, "TF32 products, pointers");
+  EXPECT_EQ(CountOf(first.source, kDot), 1) << first.source;
+  EXPECT_EQ(CountOf(first.source, "input_precision=\"tf32x3\""), 1) << first.source;
+  EXPECT_EQ(CountOf(Answers(ConvolutionAndProduct()).at(0).source, kDot), 2);
+
+  const Program product = Product(2048, 1536, 1024, false, false), small = Product(32, 64, 48, false, false);
+  for (const Program* program : {&product, &small}) {
+    const auto exact = Answers(*program, Fp32Precision::kIeee),
+               all = Answers(*program, Fp32Precision::kPytorch);
+    ASSERT_EQ(exact.size(), all.size());
+    for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].source, exact[i].source) << all[i].strategy;
+  }
+}
+
 TEST(Tf32, ASumIsCutUpWhereItIsLongerThanALaunch) {
   const auto parts = [](int64_t k) {
     return CountOf(Answers(Product(256, k, 1024, false, true)).at(0).source, "batch = pid //") > 0;

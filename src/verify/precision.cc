@@ -42,7 +42,7 @@ PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate, Fp32Preci
     traces.half |= MentionsNarrow(kernel.ttir);
     try {
       const tile::Features features = tile::Inspect(*KernelCache::Global().Get(kernel.ttir));
-      traces.tf32 |= features.tf32_dot && contract == Fp32Precision::kIeee;
+      traces.tf32 |= features.tf32_dot && contract != Fp32Precision::kTf32;
       traces.half |= features.half_dot_of_float;
     } catch (const tile::TtirError&) {
       // A kernel that does not load has a verdict of its own.

@@ -35,8 +35,8 @@ class ReplayScope {
     const int wanted = options.threads > 0 ? options.threads : MachineThreads();
     if (at::get_num_threads() != wanted) at::set_num_threads(wanted);
     if (!options.on_gpu) return;
-    at::globalContext().setAllowTF32CuBLAS(options.allow_tf32);
-    at::globalContext().setAllowTF32CuDNN(options.allow_tf32);
+    at::globalContext().setAllowTF32CuBLAS(options.libraries == Fp32Precision::kTf32);
+    at::globalContext().setAllowTF32CuDNN(options.libraries != Fp32Precision::kIeee);
   }
 
  private:

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/fp32_precision.h"
 #include "plan/lifetimes.h"
 #include "plan/plan.h"
 #include "tile/tile.h"
@@ -42,8 +43,8 @@ struct Probe {
 };
 
 struct ReplayOptions {
-  bool on_gpu = false;      // Gpu::Current(), which must be open
-  bool allow_tf32 = false;  // GPU: libraries may compute float32 products in TF32
+  bool on_gpu = false;                             // Gpu::Current(), which must be open
+  Fp32Precision libraries = Fp32Precision::kIeee;  // GPU: what they may compute float32 products in
   // GPU: calls return with their work still on the stream. Await, or whoever waits next, hears of what goes
   // wrong there.
   bool queue_only = false;
@@ -52,9 +53,9 @@ struct ReplayOptions {
   // fp64: where PyTorch leaves open in which order equal values come, later ones are made larger (1) or
   // smaller (-1) by what the recorded precision hardly sees; 0: they stay equal.
   int order_of_equals = 0;
-  // fp64: what a call multiplies that was float32 (Float32Factors) is cut to TF32, with a seed each time by
-  // other random shares (CutToTf32).
-  bool tf32_factors = false;
+  // fp64: what a call multiplies that was float32 (Float32Factors) is cut to TF32 where this allows it, with
+  // a seed each time by other random shares (CutToTf32).
+  Fp32Precision factors = Fp32Precision::kIeee;
   uint64_t tf32_seed = 0;
   // fp64: results of casts from float32 and float64 to float16 and bfloat16, where these do not hold them,
   // are moved by at most so many halves of a unit in their last place; by `cast_seed` and the seed of the

@@ -228,7 +228,7 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
     results.push_back(Fresh(step.outs.at(0)));
   } else if (options_.order_of_equals != 0 && OrdersFreely(step)) {
     results = CallOrdered(step, call);
-  } else if (options_.tf32_factors) {
+  } else if (AllowsTf32(options_.factors, step.op)) {
     results = CallCut(step, call);
   } else {
     results = CallProbed(step, call);

@@ -70,7 +70,7 @@ class ReplayEngine {
   std::vector<at::Tensor> CallOrdered(const AtenStep& step, const AtenCall& call);
   // The call with what ReplayOptions::probes adds to its arguments.
   std::vector<at::Tensor> CallProbed(const AtenStep& step, const AtenCall& call);
-  // The call with its factors cut: ReplayOptions::tf32_factors.
+  // The call with its factors cut: ReplayOptions::factors.
   std::vector<at::Tensor> CallCut(const AtenStep& step, const AtenCall& call);
   std::vector<at::Tensor> AttendCut(TensorId value, const AtenCall& call);
   // Moves what a cast gave: ReplayOptions::moves_casts.

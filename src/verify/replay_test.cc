@@ -61,7 +61,8 @@ TEST(ReplayTest, FactorsAreCutButNotWhatIsAdded) {
   sketch.Step("run", "aten::linear", {T(x), T(w), T(b)}, {y});
   sketch.Output(y);
   ReplayOptions options;
-  options.in_float64 = options.tf32_factors = true;
+  options.in_float64 = true;
+  options.factors = Fp32Precision::kTf32;
   const TensorList inputs = {at::randn({3, 4}), at::randn({5, 4}), at::randn({5})};
   TensorList outputs;
   auto failure = RunOnce(sketch.Build(), inputs, &outputs, options);
@@ -69,6 +70,30 @@ TEST(ReplayTest, FactorsAreCutButNotWhatIsAdded) {
   const auto cut = [](const at::Tensor& tensor) { return CutToTf32(tensor.to(at::kDouble)); };
   EXPECT_TRUE(at::allclose(outputs[0], at::linear(cut(inputs[0]), cut(inputs[1]), inputs[2].to(at::kDouble)),
                            0, 1e-14));
+}
+
+// What PyTorch leaves to cuDNN, which takes TF32 unless it is told not to.
+TEST(ReplayTest, AsPytorchDoesByItselfOnlyConvolutionsAreCut) {
+  Sketch sketch;
+  const int x = sketch.Input("float32", {2, 3, 9}, {27, 9, 1}),
+            w = sketch.Input("float32", {4, 3, 2}, {6, 2, 1}), v = sketch.Input("float32", {5, 8}, {8, 1}),
+            y = sketch.Tensor("float32", {2, 4, 8}, {32, 8, 1}),
+            z = sketch.Tensor("float32", {2, 4, 5}, {20, 5, 1});
+  sketch.Step("run", "aten::conv1d", {T(x), T(w)}, {y});
+  sketch.Step("run", "aten::linear", {T(y), T(v)}, {z});
+  sketch.Output(z);
+  ReplayOptions options;
+  options.in_float64 = true;
+  options.factors = Fp32Precision::kPytorch;
+  const TensorList inputs = {at::randn({2, 3, 9}), at::randn({4, 3, 2}), at::randn({5, 8})};
+  TensorList outputs;
+  auto failure = RunOnce(sketch.Build(), inputs, &outputs, options);
+  ASSERT_FALSE(failure) << failure->message;
+  const auto exact = [](const at::Tensor& tensor) { return tensor.to(at::kDouble); };
+  const auto cut = [&](const at::Tensor& tensor) { return CutToTf32(exact(tensor)); };
+  const at::Tensor convolved = at::conv1d(cut(inputs[0]), cut(inputs[1]));
+  EXPECT_TRUE(at::allclose(outputs[0], at::linear(convolved, exact(inputs[2])), 0, 1e-13));
+  EXPECT_FALSE(at::allclose(outputs[0], at::linear(cut(convolved), cut(inputs[2])), 0, 1e-6));
 }
 
 TEST(ReplayTest, TheWeightsOfAttentionAreCutToo) {
@@ -79,7 +104,8 @@ TEST(ReplayTest, TheWeightsOfAttentionAreCutToo) {
   sketch.Step("run", "aten::scaled_dot_product_attention", {T(in[0]), T(in[1]), T(in[2])}, {y});
   sketch.Output(y);
   ReplayOptions options;
-  options.in_float64 = options.tf32_factors = true;
+  options.in_float64 = true;
+  options.factors = Fp32Precision::kTf32;
   const TensorList inputs = {at::randn({2, 4, 8}), at::randn({2, 4, 8}), at::randn({2, 4, 8})};
   TensorList outputs;
   auto failure = RunOnce(sketch.Build(), inputs, &outputs, options);

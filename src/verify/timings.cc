@@ -18,7 +18,6 @@
 namespace tritogen {
 namespace {
 
-constexpr char kTf32[] = "eager tf32";
 constexpr double kFloorSlack = 0.8;  // a time this far under the floor cannot be explained by rounding
 
 // Seconds: what takes less is one of many measurements, where each millisecond counts.
@@ -66,16 +65,9 @@ class Stopwatch {
         fmt::format("{}.{}", gpu.info().driver_version / 1000, gpu.info().driver_version % 1000 / 10);
     std::optional<Stage> making(std::in_place, "timing: captures");
     ChooseVariant(candidate, &timings);
-    programs_.push_back(Make("candidate", candidate, timings.variant, options_.allow_tf32));
-    programs_.push_back(Make("eager fp32", task_.plan, 0, false));
-    // Without products in float32 eager TF32 is the same program, and need not be timed twice.
-    bool no_products = !MultipliesFloat32(task_.plan);
-    if (!no_products) {
-      programs_.push_back(Make(kTf32, task_.plan, 0, true));
-      no_products = programs_[2]->SameKernels(*programs_[1]);
-      if (no_products) programs_.pop_back();
-    }
-    if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, options_.allow_tf32));
+    programs_.push_back(Make("candidate", candidate, timings.variant, options_.libraries));
+    const std::vector<EagerForm> eager = MakeEager();
+    if (against_itself_) programs_.push_back(Make("itself", candidate, timings.variant, options_.libraries));
     timings.graphs =
         std::all_of(programs_.begin(), programs_.end(), [](const auto& p) { return p->captured(); });
     making.reset();
@@ -87,10 +79,9 @@ class Stopwatch {
       timings.itself = times.back();
       times.pop_back();
     }
-    timings.baselines.assign(times.begin() + 1, times.end());
-    if (no_products) {
-      timings.baselines.push_back(timings.baselines.front());
-      timings.baselines.back().name = kTf32;
+    for (const EagerForm& form : eager) {
+      timings.baselines.push_back(times[form.program]);
+      timings.baselines.back().name = form.name;
     }
     timings.clocks = main.clocks;
     CheckPutAside();
@@ -99,16 +90,45 @@ class Stopwatch {
   }
 
  private:
+  // What eager PyTorch is under a contract, and which of programs_ that is.
+  struct EagerForm {
+    std::string name;
+    size_t program;
+  };
+
+  // Without products in float32 eager TF32 is the same program, and need not be timed twice; without matrix
+  // products it is what PyTorch does by itself.
+  std::vector<EagerForm> MakeEager() {
+    std::vector<Fp32Precision> contracts = {Fp32Precision::kIeee, Fp32Precision::kTf32};
+    if (task_.options.fp32_precision == Fp32Precision::kPytorch)
+      contracts.insert(contracts.begin() + 1, Fp32Precision::kPytorch);
+    std::vector<EagerForm> forms;
+    for (const Fp32Precision contract : contracts) {
+      const std::string name(EagerName(contract));
+      if (!forms.empty() && !MultipliesFloat32(task_.plan)) {
+        forms.push_back({name, forms.front().program});
+        continue;
+      }
+      programs_.push_back(Make(name, task_.plan, 0, contract));
+      const auto same = std::ranges::find_if(forms, [&](const EagerForm& form) {
+        return programs_[form.program]->SameKernels(*programs_.back());
+      });
+      if (same != forms.end()) programs_.pop_back();
+      forms.push_back({name, same != forms.end() ? same->program : programs_.size() - 1});
+    }
+    return forms;
+  }
+
   // Programs that write to their inputs do not share them.
   std::shared_ptr<TimedInputs> Inputs() {
     if (task_.mutates() || !inputs_) inputs_ = std::make_shared<TimedInputs>(task_, setting_);
     return inputs_;
   }
 
-  std::unique_ptr<TimedPlan> Make(std::string name, const Plan& plan, int variant, bool tf32) {
+  std::unique_ptr<TimedPlan> Make(std::string name, const Plan& plan, int variant, Fp32Precision libraries) {
     ReplayOptions options = options_;
     options.variant = variant;
-    options.allow_tf32 = tf32;
+    options.libraries = libraries;
     const Bindings& bindings = &plan == &task_.plan ? setting_.bindings : bindings_;
     return std::make_unique<TimedPlan>(std::move(name), task_, Inputs(), plan, bindings, options);
   }
@@ -165,7 +185,7 @@ class Stopwatch {
     if (count <= 1) return;
     std::vector<std::unique_ptr<TimedPlan>> variants;
     for (int v = 0; v < count; ++v)
-      variants.push_back(Make(fmt::format("variant {}", v), candidate, v, options_.allow_tf32));
+      variants.push_back(Make(fmt::format("variant {}", v), candidate, v, options_.libraries));
     const bool graphs =
         std::all_of(variants.begin(), variants.end(), [](const auto& p) { return p->captured(); });
     std::vector<cuda::Timed> timed;

@@ -115,7 +115,7 @@ Verdict Verdict::FromJson(const nlohmann::json& json) {
   verdict.work = {json.at("work_share").at("flops").get<double>(),
                   json.at("work_share").at("bytes").get<double>()};
   const auto precision = ParseFp32Precision(json.at("fp32_precision").get<std::string>());
-  if (!precision) throw FormatError("fp32_precision is neither ieee nor tf32");
+  if (!precision) throw FormatError("fp32_precision is none of ieee, pytorch, tf32");
   verdict.fp32_precision = *precision;
   verdict.seed = json.at("seed").get<uint64_t>();
   verdict.plan_hash = text("plan_hash");

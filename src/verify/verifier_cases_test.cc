@@ -225,6 +225,22 @@ TEST(Tf32, IsAllowedByItsContractAlone) {
   }
 }
 
+// Matrix products are not among what PyTorch computes in TF32 by itself.
+TEST(Tf32, IsNotAllowedToMatrixProductsByPytorchsDefaults) {
+  const nlohmann::json golden = ReadCase("matmul");
+  const VerifyOptions options{.fp32_precision = Fp32Precision::kPytorch, .seed = 7};
+  const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+  EXPECT_FALSE(task.impl().cuts_factors);
+  for (const nlohmann::json& candidate : golden["candidates"]) {
+    VerifyOptions own = options;
+    own.mode = candidate["strict"] ? Mode::kStrict : Mode::kHybrid;
+    const Verdict verdict = VerifyWithWaivers(task, ParsePlan(candidate["plan"]), own,
+                                              Waivers{.no_triton = candidate["waive"].get<bool>()});
+    EXPECT_EQ(OutcomeName(verdict.outcome), candidate["verdict"].get<std::string>()) << candidate["name"];
+    EXPECT_EQ(verdict.rule, candidate["rule"].get<std::string>()) << candidate["name"];
+  }
+}
+
 TEST(Task, SaysWhenACandidateHasMadeItGrow) {
   const nlohmann::json golden = ReadCase("mlp");
   const VerifyOptions options{.seed = 7, .rest_on_demand = true};

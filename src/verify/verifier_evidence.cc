@@ -61,7 +61,7 @@ Objection WrongValues(const Task::Impl& task, const Plan& candidate, size_t outp
     rule =
         DowngradeRule(TracesOf(task.plan, candidate, task.options.fp32_precision), comparison.rms, tf32_rms);
   }
-  const char* contract = task.options.fp32_precision == Fp32Precision::kTf32 ? "a TF32" : "an fp32";
+  const char* contract = task.cuts_factors ? "a TF32" : "an fp32";
   const std::string kind =
       rule.empty() ? "" : fmt::format(" (computed in {} under {} contract)", rule, contract);
   return {Outcome::kWrongValues,

@@ -124,9 +124,9 @@ void Inspect(Task::Impl* task) {
   }
   task->asked = AskedValuesOf(plan);
   task->moves_inside = !InnerProbes(plan, !task->spares_memory).empty();
-  task->cuts_factors = task->options.fp32_precision == Fp32Precision::kTf32 && HasFloat32Factors(plan);
+  task->cuts_factors = HasFloat32Factors(plan, task->options.fp32_precision);
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
-  task->grows = HasFloat32Factors(plan) && !task->lets_few_count && !decides;
+  task->grows = HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !decides;
   task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));

@@ -36,8 +36,9 @@ ReplayOptions Probing(ReplayOptions options, std::vector<Probe>* probes) {
   return options;
 }
 
-ReplayOptions WithFactorsCut(ReplayOptions options, uint64_t seed) {
-  options.in_float64 = options.tf32_factors = true;
+ReplayOptions WithFactorsCut(ReplayOptions options, Fp32Precision contract, uint64_t seed) {
+  options.in_float64 = true;
+  options.factors = contract;
   options.tf32_seed = seed;
   return options;
 }
@@ -122,7 +123,8 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline, s
   for (int i = 0; i < wobbles && !task.spares_memory; ++i) {
     wobbles_.push_back(std::make_unique<Replayer>(plan_, WithCastsMoved(options_, task, i)));
   }
-  if (task.cuts_factors) cut_ = std::make_unique<Replayer>(plan_, WithFactorsCut(options_, 0));
+  const Fp32Precision contract = task.options.fp32_precision;
+  if (task.cuts_factors) cut_ = std::make_unique<Replayer>(plan_, WithFactorsCut(options_, contract, 0));
 }
 
 TensorList ReferenceRuns::Narrow(const TensorList& tensors) const {
@@ -243,7 +245,8 @@ std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs
   if (auto failure = MoveInner(inputs, seed, stream, exact_inputs)) return failure;
   options.probes = options_.inside ? &inner_ : options_.probes;
   options = WithCastsMoved(options, task_, stream, options_.times);
-  if (task_.cuts_factors) options = WithFactorsCut(options, SubSeed(seed, stream));
+  if (task_.cuts_factors)
+    options = WithFactorsCut(options, task_.options.fp32_precision, SubSeed(seed, stream));
   Replayer exact(task_.plan, options);
   auto failure =
       SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &exact);

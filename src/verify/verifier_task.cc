@@ -152,7 +152,7 @@ ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline)
   replay.threads = options.threads;
   replay.deadline_seconds = std::max(0.05, deadline.left());
   replay.memory_bytes = options.memory_bytes;
-  replay.allow_tf32 = options.fp32_precision == Fp32Precision::kTf32;
+  replay.libraries = options.fp32_precision;
   replay.order_seed = SubSeed(options.seed, 1);
   return replay;
 }
@@ -160,7 +160,7 @@ ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline)
 ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& deadline) {
   ReplayOptions replay = OptionsFor(options, deadline);
   replay.queue_only = options.on_gpu;
-  replay.allow_tf32 = false;  // what a contract allows is added to what float32 as it is makes of it
+  replay.libraries = Fp32Precision::kIeee;  // what a contract allows is added to what float32 as it is makes of it
   if (options.on_gpu) replay.check_memory = false;
   return replay;
 }

@@ -347,8 +347,10 @@ bool IsAttention(const AtenStep& step) {
   return WithoutOverload(step.op) == "aten::scaled_dot_product_attention";
 }
 
-bool HasFloat32Factors(const Plan& plan) {
-  return AnyCall(plan, [&](const AtenStep& step) { return !Float32Factors(plan, step).empty(); });
+bool HasFloat32Factors(const Plan& plan, Fp32Precision contract) {
+  return AnyCall(plan, [&](const AtenStep& step) {
+    return AllowsTf32(contract, step.op) && !Float32Factors(plan, step).empty();
+  });
 }
 
 bool MultipliesFloat32(const Plan& plan) {

@@ -35,8 +35,8 @@ std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step);
 // scaled_dot_product_attention itself; its weights are a factor that is no argument.
 bool IsAttention(const AtenStep& step);
 
-// Whether some call of set-up or run has any.
-bool HasFloat32Factors(const Plan& plan);
+// Whether some call of set-up or run has any that this contract lets a program cut.
+bool HasFloat32Factors(const Plan& plan, Fp32Precision contract);
 
 // Some call of set-up or run may be a matrix product or convolution of float32 values, which libraries may
 // compute in TF32. True in doubt.

@@ -388,3 +388,31 @@ def test_products_in_tf32_are_what_its_contract_allows(tritogen, tmp_path):
     (tmp_path / "candidate.py").write_text(module.replace("class Model(", "class ModelNew("))
     exact = json.loads(tritogen("verify", "large.py", "candidate.py", "--json").stdout)
     assert (exact["verdict"], exact["rule"], exact["fp32_precision"]) == ("wrong_values", "tf32", "ieee"), exact
+    by_default = json.loads(tritogen("verify", "large.py", "candidate.py", "--json", "--fp32-precision", "pytorch").stdout)
+    assert (by_default["verdict"], by_default["rule"], by_default["fp32_precision"]) == ("wrong_values", "tf32", "pytorch"), by_default
+
+
+def test_convolutions_in_tf32_are_what_pytorch_computes_by_default(tritogen, tmp_path):
+    (tmp_path / "large.py").write_text("""
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(24, 64, 3, padding=1)
+    def forward(self, x):
+        return torch.relu(self.conv(x))
+
+def get_inputs():
+    return [torch.randn(4, 24, 40, 36)]
+
+def get_init_inputs():
+    return []
+""")
+    finished = tritogen("convert", "large.py", "--strict", *TEACHER, "-n", "1", "-o", "out.py", "--fp32-precision", "pytorch")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    module = (tmp_path / "out.py").read_text()
+    assert 'input_precision="tf32"' in module
+    (tmp_path / "candidate.py").write_text(module.replace("class Model(", "class ModelNew("))
+    exact = json.loads(tritogen("verify", "large.py", "candidate.py", "--json").stdout)
+    assert (exact["verdict"], exact["rule"]) == ("wrong_values", "tf32"), exact

@@ -166,6 +166,12 @@ def test_under_a_tf32_contract_both_programs_may_use_it(tmp_path: Path) -> None:
     assert answer["eager"] == "eager tf32" and set(answer["plain"]) == {"eager tf32", "torch.compile"}
 
 
+def test_under_pytorchs_own_contract_convolutions_alone_may_use_it(tmp_path: Path) -> None:
+    flags = "torch.backends.cudnn.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32"
+    answer = run(tmp_path, MODEL.replace("x.mul_(2)", f"assert {flags}; x.mul_(2)"), "Model", "--fp32-precision", "pytorch")
+    assert answer["eager"] == "eager pytorch" and set(answer["plain"]) == {"eager pytorch", "torch.compile"}
+
+
 def test_each_call_starts_with_the_same_hidden_state(tmp_path: Path) -> None:
     source = """
 import torch
