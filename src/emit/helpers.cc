@@ -78,7 +78,8 @@ def _members(holder):
     return holder if isinstance(holder, dict) else dict(enumerate(holder)) if isinstance(holder, (list, tuple)) else vars(holder)
 
 
-_TORCHS = {*vars(torch.nn.Module()), "_made_alike", "_made_of", "_made_with"}  # attributes that are looked at elsewhere
+# Attributes that are looked at elsewhere. Of recurrent layers their parameters once more, in lists that are new whenever a model is moved.
+_TORCHS = {*vars(torch.nn.Module()), "_flat_weights", "_flat_weight_refs", "_made_alike", "_made_of", "_made_with"}
 
 
 def _holders(value, found):

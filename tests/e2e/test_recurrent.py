@@ -1,5 +1,7 @@
 """The teacher's kernels for recurrent layers, verified."""
 
+from .shipped import check, convert
+
 # name: layer, input; sizes that a program holds in registers and larger ones, in all directions
 LAYERS = {
     "lstm": ("nn.LSTM(5, 7)", "4, 3, 5"),
@@ -59,3 +61,38 @@ def test_every_kind_of_layer_passes(taught):
 def test_every_form_of_a_layer_passes(taught):
     teacher = taught(modules(IN_EVERY_FORM), 5, "--strict")
     assert teacher["verdicts"] == {"passed": 5 * len(IN_EVERY_FORM)}, teacher["examples"]
+
+
+# Lists of a layer's parameters, which the layer makes anew whenever it is moved, are none of its settings.
+def test_a_module_runs_kernels_after_it_was_moved(tritogen, tmp_path):
+    source = """
+import torch, torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.RNN(5, 8, 2, "relu", batch_first=True), nn.Linear(8, 3)
+    def forward(self, x, h):
+        return self.head(self.rnn(x, h)[0][:, -1])
+
+def get_inputs(): return [torch.randn(4, 4, 5), torch.randn(2, 4, 8)]
+def get_init_inputs(): return []
+"""
+    said = convert(tritogen, tmp_path, source, "--strict")
+    assert "wrote shipped.py" in said, said
+    check(
+        tmp_path,
+        """
+inputs = original.get_inputs()
+one, other = pair()
+assert kernels_run(other, *inputs) and alike(one, other, *inputs)
+for module in (one, other):
+    module.double().float()
+    with torch.no_grad():
+        module.rnn.weight_hh_l1.mul_(0.5)
+assert kernels_run(other, *inputs) and alike(one, other, *inputs)
+for module in (one, other):
+    module.rnn.batch_first = False
+assert not kernels_run(other, *inputs) and alike(one, other, *inputs)
+""",
+    )
