@@ -1,8 +1,8 @@
 """Printed modules without a GPU: kernels run in Triton's interpreter, on tensors of the CPU that pass for the GPU's."""
 
 import pathlib
-import subprocess
-import sys
+
+from .. import warm_python
 
 # `original` and `shipped` are the two files; `ran` has an entry for each call that the kernels made.
 PRELUDE = """
@@ -57,5 +57,5 @@ def convert(tritogen, tmp_path: pathlib.Path, source: str, *options: str) -> str
 
 
 def check(tmp_path: pathlib.Path, code: str) -> None:
-    done = subprocess.run([sys.executable, "-c", PRELUDE + code], cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
+    exit_code, said = warm_python.run(PRELUDE + code, tmp_path, seconds=240)
+    assert exit_code == 0, said

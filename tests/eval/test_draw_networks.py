@@ -3,11 +3,12 @@
 import importlib.util
 import pathlib
 import random
-import subprocess
 import sys
 
 import pytest
 import torch
+
+from .. import warm_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -25,7 +26,8 @@ def networks():
 
 
 def drawn(folder, *arguments):
-    subprocess.run([sys.executable, ROOT / "bench/draw_networks.py", folder, *map(str, arguments)], check=True, capture_output=True)
+    exit_code, said = warm_python.run_file(ROOT / "bench/draw_networks.py", folder, *arguments)
+    assert exit_code == 0, said
     return {file.name: file.read_text() for file in sorted(folder.glob("*.py"))}
 
 

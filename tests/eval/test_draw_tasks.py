@@ -1,16 +1,17 @@
 """bench/draw_tasks.py: what it draws runs, and is the same for the same seed."""
 
 import pathlib
-import subprocess
-import sys
 
 import torch
+
+from .. import warm_python
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def drawn(folder, *arguments):
-    subprocess.run([sys.executable, ROOT / "bench/draw_tasks.py", *map(str, arguments)], check=True, capture_output=True)
+    exit_code, said = warm_python.run_file(ROOT / "bench/draw_tasks.py", *arguments)
+    assert exit_code == 0, said
     return {file.name: file.read_text() for file in sorted(folder.glob("*.py"))}
 
 
