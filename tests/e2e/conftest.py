@@ -12,18 +12,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tritogen"))
 
 
-@pytest.fixture
-def tritogen(tmp_path, tmp_path_factory):
-    """Runs a command in an empty folder, with a cache of its own; gives the finished process."""
-    cache = tmp_path_factory.mktemp("cache")
+def runner(folder: pathlib.Path, cache: pathlib.Path):
+    """Runs a command in a folder, with a cache of its own; gives the finished process."""
 
     def run(*arguments: str, timeout: float = 240) -> subprocess.CompletedProcess:
         environment = {**os.environ, "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable,
                        "TRITOGEN_CACHE": str(cache)}  # fmt: skip
         command = [str(BINARY), *map(str, arguments)]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=timeout)
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout)
 
     return run
+
+
+@pytest.fixture
+def tritogen(tmp_path, tmp_path_factory):
+    """In an empty folder."""
+    return runner(tmp_path, tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture

@@ -3,32 +3,48 @@
 import json
 import pathlib
 import re
-import subprocess
-import sys
+import shutil
 
 import pytest
 
+from .. import warm_python
 from . import programs
-from .conftest import ROOT
+from .conftest import ROOT, runner
 
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py") if not path.stem.endswith("_triton"))
 
 TEACHER = ("--proposer", "teacher")  # where who wrote the candidates does not matter: the policy takes seconds a program
 
 
-def converted(tritogen, tmp_path, name: str) -> pathlib.Path:
-    function = ["--function", "softplus_gate"] if name == "softplus_gate.py" else []
-    finished = tritogen("convert", ROOT / "examples" / name, "-o", "out.py", *TEACHER, *function)
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "passed" in finished.stdout
-    return tmp_path / "out.py"
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    """An example by its name → the module that it became, once for all tests, which leave its folder as it is."""
+    folders = {}
+
+    def convert(name: str) -> pathlib.Path:
+        if name not in folders:
+            folder = tmp_path_factory.mktemp("example")
+            function = ["--function", "softplus_gate"] if name == "softplus_gate.py" else []
+            run = runner(folder, tmp_path_factory.mktemp("cache"))
+            finished = run("convert", ROOT / "examples" / name, "-o", "out.py", *TEACHER, *function)
+            assert finished.returncode == 0, finished.stdout + finished.stderr
+            assert "passed" in finished.stdout
+            folders[name] = folder
+        return folders[name] / "out.py"
+
+    return convert
+
+
+def run_beside(folder: pathlib.Path, code: str) -> None:
+    exit_code, said = warm_python.run(code, folder)
+    assert exit_code == 0, said
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_example_becomes_a_module(tritogen, tmp_path, name):
-    text = converted(tritogen, tmp_path, name).read_text()
-    assert "@triton.jit" in text
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.py"]
+def test_every_example_becomes_a_module(converted, name):
+    module = converted(name)
+    assert "@triton.jit" in module.read_text()
+    assert list(module.parent.iterdir()) == [module]
 
 
 @pytest.mark.parametrize("mode", ["--strict", "--hybrid"])
@@ -40,9 +56,9 @@ def test_a_program_that_nobody_knows_is_no_fault_of_the_infrastructure(tritogen,
     assert not (tmp_path / "ldl_triton.py").exists()
 
 
-def test_the_module_takes_the_originals_weights_and_falls_back_on_the_cpu(tritogen, tmp_path):
-    converted(tritogen, tmp_path, "mlp_gelu.py")
-    (tmp_path / "mlp_gelu.py").write_text((ROOT / "examples/mlp_gelu.py").read_text())
+def test_the_module_takes_the_originals_weights_and_falls_back_on_the_cpu(converted, tmp_path):
+    for file in (converted("mlp_gelu.py"), ROOT / "examples/mlp_gelu.py"):
+        shutil.copy(file, tmp_path)
     check = """
 import torch, mlp_gelu, out
 original, shipped = (m.Model(*m.get_init_inputs()) for m in (mlp_gelu, out))
@@ -52,11 +68,11 @@ assert torch.equal(original(x), shipped(x))
 shipped(x).sum().backward()
 assert x.grad is not None and type(shipped).__name__ == "Model"
 """
-    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+    run_beside(tmp_path, check)
 
 
-def test_the_module_launches_again_what_triton_has_compiled(tritogen, tmp_path):
-    converted(tritogen, tmp_path, "mlp_gelu.py")
+def test_the_module_launches_again_what_triton_has_compiled(converted, tmp_path):
+    shutil.copy(converted("mlp_gelu.py"), tmp_path)
     check = """
 import contextlib, torch, triton, out
 torch.cuda.device = lambda device: contextlib.nullcontext()
@@ -96,7 +112,7 @@ assert any(v is owner.weight for v in call(x)[2]), "a parameter that was replace
 del model._modules[next(name for name, m in model.named_modules() if m is owner)]
 assert None in out._state(model)
 """
-    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+    run_beside(tmp_path, check)
 
 
 def test_the_module_runs_the_original_where_it_is_made_otherwise(tritogen, tmp_path):
@@ -149,7 +165,7 @@ model = out.Model(32)
 torch.is_autocast_enabled = lambda device: True
 assert not launches(model)
 """
-    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+    run_beside(tmp_path, check)
 
 
 def test_html_shows_the_candidates_and_the_module(tritogen, tmp_path):
@@ -168,7 +184,7 @@ def test_show_program_prints_pytorch_that_runs(tritogen, tmp_path):
         "pairs = zip(program(*inputs, *state), model(*inputs), strict=True)\n"
         "assert all(torch.allclose(one, other, atol=1e-6) for one, other in pairs)\n"
     )
-    subprocess.run([sys.executable, "-c", check], cwd=tmp_path, check=True, timeout=120)
+    run_beside(tmp_path, check)
 
 
 def test_show_program_leaves_stdout_to_json(tritogen, tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 
 from . import programs
+from .conftest import runner
 from .shipped import check, convert
 
 HEAD = "import torch, torch.nn as nn\n"
@@ -30,11 +31,13 @@ class Model(nn.Module):
 )
 
 
-@pytest.fixture
-def settings(tritogen, tmp_path):
-    said = convert(tritogen, tmp_path, SETTINGS)
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    """The folder with both modules, for tests that write nothing there."""
+    folder = tmp_path_factory.mktemp("settings")
+    said = convert(runner(folder, tmp_path_factory.mktemp("cache")), folder, SETTINGS)
     assert "wrote shipped.py" in said, said
-    return tmp_path
+    return folder
 
 
 def test_what_is_changed_later_is_the_originals_business(settings):
