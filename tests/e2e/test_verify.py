@@ -2,11 +2,11 @@
 
 import concurrent.futures
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
 import signal
-import subprocess
 import time
 
 import pytest
@@ -14,16 +14,19 @@ import pytest
 from . import programs
 
 
-def leftovers() -> str:
-    """Command lines of workers that are still running."""
-    return subprocess.run(["pgrep", "-af", "zygote.py"], capture_output=True, text=True).stdout
+@pytest.fixture(scope="module", autouse=True)
+def orphans_are_adopted():
+    """What outlives its command becomes a child of this process, where `zygotes` finds it."""
+    set_child_subreaper = 36
+    assert ctypes.CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0) == 0
+    yield
+    ctypes.CDLL(None).prctl(set_child_subreaper, 0, 0, 0, 0)
 
 
 def test_every_bad_candidate_gets_its_own_verdict_and_disturbs_nobody(judge, tmp_path):
     pairs = {name: (programs.REFERENCE, text) for name, (text, _, _) in programs.BAD_CANDIDATES.items()}
     pairs |= {name: (text, programs.candidate()) for name, (text, _) in programs.BAD_REFERENCES.items()}
     pairs |= {f"right_{i}": (programs.REFERENCE, programs.candidate(top=f"# {i}")) for i in range(4)}
-    before = leftovers()
     verdicts = judge(pairs, "--budget", "8")
     assert verdicts.keys() == pairs.keys()
     for name, (_, expected, word) in programs.BAD_CANDIDATES.items():
@@ -35,7 +38,7 @@ def test_every_bad_candidate_gets_its_own_verdict_and_disturbs_nobody(judge, tmp
         assert (verdict["verdict"], verdict["rule"]) == ("infra_error", "reference"), (name, verdict)
         assert word in verdict["reason"], (name, verdict)
     assert [verdicts[f"right_{i}"]["verdict"] for i in range(4)] == ["passed"] * 4
-    assert leftovers() == before
+    assert zygotes() == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["batch.jsonl"]
 
 
@@ -129,20 +132,25 @@ def test_a_batch_survives_the_death_of_what_records_for_all(tritogen, files):
 
 
 def test_a_verdict_of_an_earlier_run_is_found_by_its_plan(tritogen, files):
-    def verdict(*arguments: str) -> dict:
-        return json.loads(tritogen("verify", "reference.py", *arguments, "--json").stdout)
+    (files / "other.py").write_text("# the same program\n" + (files / "right.py").read_text())
+    lines = [json.dumps({"id": name, "reference": "reference.py", "candidate": f"{name}.py"}) for name in ("right", "other", "wrong")]
+    (files / "batch.jsonl").write_text("\n".join(lines) + "\n")
 
-    first, again = verdict("right.py", "--seed", "3"), verdict("right.py", "--seed", "3")
-    assert (first["cached"], again["cached"], again["verdict"]) == (False, True, "passed")
+    def verdict(name: str, *options: str) -> dict:
+        return json.loads(tritogen("verify", "reference.py", name, "--json", *options).stdout)
+
+    first = verdict("right.py", "--seed", "3")
+    assert not first["cached"] and first["verdict"] == "passed"
+    batch = tritogen("verify", "--batch", "batch.jsonl", "--seed", "3").stdout.splitlines()
+    later = {line["id"]: line for line in map(json.loads, batch)}
+    assert {name: (line["verdict"], line["cached"]) for name, line in later.items()} == {
+        "right": ("passed", True), "other": ("passed", True), "wrong": ("wrong_values", False)}  # fmt: skip
+    again = later["right"]
     assert again["plan_hash"] == first["plan_hash"] and again["outputs"] == first["outputs"] and again["made"]
+    assert verdict("wrong.py", "--seed", "3")["evidence"] == later["wrong"]["evidence"]
     assert not verdict("right.py", "--seed", "4")["cached"]
     assert not verdict("right.py", "--seed", "3", "--no-cache")["cached"]
     assert not verdict("right.py", "--seed", "3", "--strict")["cached"]
-    (files / "other.py").write_text("# the same program\n" + (files / "right.py").read_text())
-    assert verdict("other.py", "--seed", "3")["cached"]
-    wrong = verdict("wrong.py", "--seed", "3")
-    assert (wrong["verdict"], wrong["cached"]) == ("wrong_values", False)
-    assert verdict("wrong.py", "--seed", "3")["evidence"] == wrong["evidence"]
     assert "cached" in tritogen("verify", "reference.py", "right.py", "--seed", "3").stdout
 
 
