@@ -1,7 +1,7 @@
 """Python in processes of their own that need not import torch first, which takes longer than most of what tests run in them.
 
-Each is forked from one process that has imported torch and done nothing else. Triton is not imported: a process may still choose how it runs
-(TRITON_INTERPRET).
+Each is forked from one process that has imported torch and done nothing else. Triton is not imported: a process may still choose how it
+runs (TRITON_INTERPRET).
 """
 
 import functools
