@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "verify/inner_noise.h"
 #include "verify/partial_range.h"
@@ -81,6 +82,20 @@ TensorList MovedInputs(const Task::Impl& task, const TensorList& inputs, uint64_
   return exact ? ToDouble(inputs) : Given(task, Moved(inputs, SubSeed(seed, number), times));
 }
 
+// So many elements of tensors of one shape at a time, flat: of large ones nothing as large fits beside them.
+void ForPieces(const TensorList& tensors, const std::function<void(const TensorList&)>& change) {
+  constexpr int64_t kAtOnce = int64_t{1} << 24;
+  const int64_t count = tensors[0].numel();
+  TensorList flat;
+  for (const at::Tensor& tensor : tensors) flat.push_back(tensor.contiguous().view(-1));
+  for (int64_t begin = 0; begin < count; begin += kAtOnce) {
+    TensorList piece;
+    for (const at::Tensor& tensor : flat)
+      piece.push_back(tensor.narrow(0, begin, std::min(kAtOnce, count - begin)));
+    change(piece);
+  }
+}
+
 }  // namespace
 
 TensorList ToDouble(const TensorList& tensors) {
@@ -92,16 +107,26 @@ TensorList ToDouble(const TensorList& tensors) {
 
 at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::Tensor& wobble) {
   if (!at::isFloatingType(cut.scalar_type())) return cut;
-  const at::Tensor wide = exact.to(at::kDouble), change = (cut.to(at::kDouble) - wide) * kShareOfCut;
-  if (!wobble.defined()) return wide + change;
-  return at::where((wobble - wide).abs() > change.abs(), wobble, wide + change);
+  const at::Tensor wide = exact.to(at::kDouble);
+  at::Tensor allowed = at::empty(cut.sizes(), wide.options()).copy_(cut).sub_(wide).mul_(kShareOfCut);
+  if (!wobble.defined()) return allowed.add_(wide);
+  ForPieces({allowed, wide, wobble}, [](const TensorList& piece) {
+    const at::Tensor further = (piece[2] - piece[1]).abs() > piece[0].abs();
+    const at::Tensor moved = at::where(further, piece[2], piece[0] + piece[1]);
+    piece[0].copy_(moved);
+  });
+  return allowed;
 }
 
 at::Tensor LeastOfCut(const at::Tensor& exact, const at::Tensor& wobble) {
   constexpr double kTimes = 2;  // of a wobble, which is a quarter of it and of which 16 times are allowed
-  const at::Tensor change = (wobble - exact).nan_to_num(0, 0, 0);
-  const at::Tensor count = change.count_nonzero().clamp_min(1);
-  return (change.square().sum() / count).sqrt() * kTimes;
+  at::Tensor total = at::zeros({}, exact.options().dtype(at::kDouble)), count = total.to(at::kLong);
+  ForPieces({exact, wobble}, [&](const TensorList& piece) {
+    const at::Tensor change = (piece[1] - piece[0]).nan_to_num(0, 0, 0);
+    total += change.square().sum();
+    count += change.count_nonzero();
+  });
+  return (total / count.clamp_min(1)).sqrt() * kTimes;
 }
 
 Plan WithIndexedOutputs(const Plan& plan, const std::vector<std::optional<IndexSource>>& sources) {
