@@ -9,11 +9,18 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
+from torch.nn.utils.spectral_norm import SpectralNorm
+from torch.nn.utils.weight_norm import WeightNorm
 
 from tensors import RecordingTensor
 
 _ATOMS = (bool, int, float, complex, str, bytes, type(None))
 _TORCHS = frozenset(vars(torch.nn.Module()))  # parameters, buffers, parts, hooks, mode
+
+
+def computed_by_hooks(part: torch.nn.Module) -> set[str]:
+    """Attributes that torch.nn.utils.weight_norm and spectral_norm compute before each call: made of the state, no changes beside it."""
+    return {hook.name for hook in part._forward_pre_hooks.values() if isinstance(hook, (WeightNorm, SpectralNorm))}
 
 
 class Settings:
@@ -26,7 +33,7 @@ class Settings:
         self.tensors: dict[str, set[int]] = {}  # the tids of those there
         parts = called.named_modules() if isinstance(called, torch.nn.Module) else ()
         for path, part in parts:
-            self._add(f"self.{path}." if path else "self.", vars(part), skip=_TORCHS)
+            self._add(f"self.{path}." if path else "self.", vars(part), skip=_TORCHS | computed_by_hooks(part))
         held = {n: v for n, v in vars(file).items() if not n.startswith("__") and not isinstance(v, (FunctionType, ModuleType))}
         self._add("", held)
 

@@ -89,7 +89,10 @@ def _holders(value, found):
         return
     if id(value) in found or not (isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__")):
         return
-    names = [name for name in _members(value) if name not in _TORCHS]
+    # What torch.nn.utils.weight_norm and spectral_norm compute before each call is made of parameters and buffers.
+    hooks = getattr(value, "_forward_pre_hooks", {}).values()
+    computed = {hook.name for hook in hooks if type(hook).__module__ in ("torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm")}
+    names = [name for name in _members(value) if name not in _TORCHS | computed]
     found[id(value)] = value, names
     for name in names:
         _holders(_members(value)[name], found)

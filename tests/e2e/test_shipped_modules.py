@@ -391,3 +391,33 @@ def test_state_with_other_values_is_not_written(tritogen, tmp_path, judge):
     text = programs.HEAD + "class ModelNew" + body.rstrip() + "\n" + programs.candidate().partition("def forward(self, x):\n")[2]
     verdict = judge({"sum": (reference, text)})["sum"]
     assert verdict["verdict"] == "passed" and verdict["other_state"] == ["mean"] and verdict["unchanged_state"] == [], verdict
+
+
+# Their weights are attributes that hooks compute before each call, no settings that a call changes.
+def test_weights_that_hooks_compute(tritogen, tmp_path):
+    source = f"""{HEAD}
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.utils.weight_norm(nn.Linear(32, 24)), nn.utils.spectral_norm(nn.Linear(24, 8))
+        self.eval()
+    def forward(self, x): return self.down(torch.relu(self.up(x)))
+{TAIL}"""
+    said = convert(tritogen, tmp_path, source, "--strict")
+    assert "wrote shipped.py" in said, said
+    check(
+        tmp_path,
+        """
+x = original.get_inputs()[0]
+one, other = pair()
+assert kernels_run(other, x) and alike(one, other, x)
+assert not kernels_run(other, x[:3]) and alike(one, other, x[:3]), "other sizes: the original, whose hooks set weights"
+for module in (one, other):
+    with torch.no_grad():
+        module.up.weight_g.mul_(2)
+assert kernels_run(other, x) and alike(one, other, x)
+for module in (one, other):
+    torch.nn.utils.remove_weight_norm(module.up)
+assert not kernels_run(other, x) and alike(one, other, x)
+""",
+    )
