@@ -9,6 +9,7 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
+from torch.nn.utils.prune import BasePruningMethod
 from torch.nn.utils.spectral_norm import SpectralNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
@@ -19,8 +20,10 @@ _TORCHS = frozenset(vars(torch.nn.Module()))  # parameters, buffers, parts, hook
 
 
 def computed_by_hooks(part: torch.nn.Module) -> set[str]:
-    """Attributes that torch.nn.utils.weight_norm and spectral_norm compute before each call: made of the state, no changes beside it."""
-    return {hook.name for hook in part._forward_pre_hooks.values() if isinstance(hook, (WeightNorm, SpectralNorm))}
+    """Attributes that torch.nn.utils.weight_norm, spectral_norm and prune compute before each call: of the state, no changes beside it."""
+    hooks = part._forward_pre_hooks.values()
+    normed = {hook.name for hook in hooks if isinstance(hook, (WeightNorm, SpectralNorm))}
+    return normed | {hook._tensor_name for hook in hooks if isinstance(hook, BasePruningMethod)}
 
 
 class Settings:

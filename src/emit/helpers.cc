@@ -82,6 +82,9 @@ def _members(holder):
 _TORCHS = {*vars(torch.nn.Module()), "_flat_weights", "_flat_weight_refs", "_made_alike", "_made_of", "_made_with"}
 
 
+_COMPUTE = ("torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm", "torch.nn.utils.prune")
+
+
 def _holders(value, found):
     """Adds to `found`, by id, what holds settings: parts, objects and classes of this file, dicts, lists."""
     own = type(value).__module__ == __name__ or isinstance(value, (torch.nn.Module, _types.SimpleNamespace))
@@ -89,9 +92,9 @@ def _holders(value, found):
         return
     if id(value) in found or not (isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__")):
         return
-    # What torch.nn.utils.weight_norm and spectral_norm compute before each call is made of parameters and buffers.
-    hooks = getattr(value, "_forward_pre_hooks", {}).values()
-    computed = {hook.name for hook in hooks if type(hook).__module__ in ("torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm")}
+    # What PyTorch's own hooks compute before each call is made of parameters and buffers.
+    hooks = [hook for hook in getattr(value, "_forward_pre_hooks", {}).values() if type(hook).__module__ in _COMPUTE]
+    computed = {getattr(hook, "name", getattr(hook, "_tensor_name", None)) for hook in hooks}
     names = [name for name in _members(value) if name not in _TORCHS | computed]
     found[id(value)] = value, names
     for name in names:

@@ -395,13 +395,14 @@ def test_state_with_other_values_is_not_written(tritogen, tmp_path, judge):
 
 # Their weights are attributes that hooks compute before each call, no settings that a call changes.
 def test_weights_that_hooks_compute(tritogen, tmp_path):
-    source = f"""{HEAD}
+    source = f"""{HEAD}import torch.nn.utils.prune
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.up, self.down = nn.utils.weight_norm(nn.Linear(32, 24)), nn.utils.spectral_norm(nn.Linear(24, 8))
+        self.out = nn.utils.prune.l1_unstructured(nn.Linear(8, 5), "weight", amount=0.3)
         self.eval()
-    def forward(self, x): return self.down(torch.relu(self.up(x)))
+    def forward(self, x): return self.out(self.down(torch.relu(self.up(x))))
 {TAIL}"""
     said = convert(tritogen, tmp_path, source, "--strict")
     assert "wrote shipped.py" in said, said
