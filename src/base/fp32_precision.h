@@ -52,12 +52,15 @@ constexpr bool IsConvolution(std::string_view op) {
          op.starts_with("aten::_convolution");
 }
 
-// Convolutions and recurrent layers, which PyTorch leaves to cuDNN.
-constexpr bool IsOfCudnn(std::string_view op) {
+// A whole layer, not a cell.
+constexpr bool IsRecurrent(std::string_view op) {
   const std::string_view name = op.substr(0, op.find('.'));
-  const bool recurrent =
-      name == "aten::lstm" || name == "aten::gru" || name == "aten::rnn_tanh" || name == "aten::rnn_relu";
-  return recurrent || IsConvolution(op);
+  return name == "aten::lstm" || name == "aten::gru" || name == "aten::rnn_tanh" || name == "aten::rnn_relu";
+}
+
+// What PyTorch leaves to cuDNN.
+constexpr bool IsOfCudnn(std::string_view op) {
+  return IsConvolution(op) || IsRecurrent(op);
 }
 
 // Whether what the call multiplies may be cut.

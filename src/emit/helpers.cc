@@ -80,8 +80,7 @@ def _members(holder):
 
 # Attributes that are looked at elsewhere. Of recurrent layers their parameters once more, in lists that are new whenever a model is moved.
 _TORCHS = {*vars(torch.nn.Module()), "_flat_weights", "_flat_weight_refs", "_made_alike", "_made_of", "_made_with"}
-
-
+# Whose hooks compute attributes before each call, of parameters and buffers.
 _COMPUTE = ("torch.nn.utils.weight_norm", "torch.nn.utils.spectral_norm", "torch.nn.utils.prune")
 
 
@@ -92,10 +91,9 @@ def _holders(value, found):
         return
     if id(value) in found or not (isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__")):
         return
-    # What PyTorch's own hooks compute before each call is made of parameters and buffers.
     hooks = [hook for hook in getattr(value, "_forward_pre_hooks", {}).values() if type(hook).__module__ in _COMPUTE]
-    computed = {getattr(hook, "name", getattr(hook, "_tensor_name", None)) for hook in hooks}
-    names = [name for name in _members(value) if name not in _TORCHS | computed]
+    elsewhere = _TORCHS.union(getattr(hook, "name", getattr(hook, "_tensor_name", None)) for hook in hooks)
+    names = [name for name in _members(value) if name not in elsewhere]
     found[id(value)] = value, names
     for name in names:
         _holders(_members(value)[name], found)

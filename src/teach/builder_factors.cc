@@ -174,7 +174,7 @@ LowerOptions::Products Builder::Products() const {
 }
 
 bool Builder::UsesTf32() const {
-  return options_.UsesTf32() && Products() == options_.products;
+  return options_.UsesTf32() && !UsesParts();
 }
 
 bool Builder::FewRead(int64_t results) {

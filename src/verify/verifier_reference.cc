@@ -37,9 +37,9 @@ ReplayOptions Probing(ReplayOptions options, std::vector<Probe>* probes) {
   return options;
 }
 
-ReplayOptions WithFactorsCut(ReplayOptions options, Fp32Precision contract, uint64_t seed) {
+ReplayOptions WithFactorsCut(ReplayOptions options, const Task::Impl& task, uint64_t seed) {
   options.in_float64 = true;
-  options.factors = contract;
+  options.factors = task.options.fp32_precision;
   options.tf32_seed = seed;
   return options;
 }
@@ -112,8 +112,7 @@ at::Tensor AllowedCut(const at::Tensor& exact, const at::Tensor& cut, const at::
   if (!wobble.defined()) return allowed.add_(wide);
   ForPieces({allowed, wide, wobble}, [](const TensorList& piece) {
     const at::Tensor further = (piece[2] - piece[1]).abs() > piece[0].abs();
-    const at::Tensor moved = at::where(further, piece[2], piece[0] + piece[1]);
-    piece[0].copy_(moved);
+    piece[0].copy_(at::where(further, piece[2], piece[0] + piece[1]));
   });
   return allowed;
 }
@@ -148,8 +147,7 @@ ReferenceRuns::ReferenceRuns(const Task::Impl& task, const Deadline& deadline, s
   for (int i = 0; i < wobbles && !task.spares_memory; ++i) {
     wobbles_.push_back(std::make_unique<Replayer>(plan_, WithCastsMoved(options_, task, i)));
   }
-  const Fp32Precision contract = task.options.fp32_precision;
-  if (task.cuts_factors) cut_ = std::make_unique<Replayer>(plan_, WithFactorsCut(options_, contract, 0));
+  if (task.cuts_factors) cut_ = std::make_unique<Replayer>(plan_, WithFactorsCut(options_, task, 0));
 }
 
 TensorList ReferenceRuns::Narrow(const TensorList& tensors) const {
@@ -270,8 +268,7 @@ std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs
   if (auto failure = MoveInner(inputs, seed, stream, exact_inputs)) return failure;
   options.probes = options_.inside ? &inner_ : options_.probes;
   options = WithCastsMoved(options, task_, stream, options_.times);
-  if (task_.cuts_factors)
-    options = WithFactorsCut(options, task_.options.fp32_precision, SubSeed(seed, stream));
+  if (task_.cuts_factors) options = WithFactorsCut(options, task_, SubSeed(seed, stream));
   Replayer exact(task_.plan, options);
   auto failure =
       SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &exact);

@@ -160,7 +160,8 @@ ReplayOptions OptionsFor(const VerifyOptions& options, const Deadline& deadline)
 ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& deadline) {
   ReplayOptions replay = OptionsFor(options, deadline);
   replay.queue_only = options.on_gpu;
-  replay.libraries = Fp32Precision::kIeee;  // what a contract allows is added to what float32 as it is makes of it
+  replay.libraries =
+      Fp32Precision::kIeee;  // what a contract allows is added to what float32 as it is makes of it
   if (options.on_gpu) replay.check_memory = false;
   return replay;
 }

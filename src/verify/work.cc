@@ -321,14 +321,12 @@ bool MovesOrComputes(const Plan& plan, const Flow& flow) {
 }
 
 std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step) {
-  static const std::set<std::string_view> kRecurrent = {"aten::lstm", "aten::gru", "aten::rnn_tanh",
-                                                        "aten::rnn_relu"};
   const std::string_view op = WithoutOverload(step.op);
   std::vector<TensorId> factors;
   auto add = [&](TensorId id) {
     if (plan.tensors[id].dtype == Dtype::kFloat32) factors.push_back(id);
   };
-  if (kRecurrent.contains(op)) {
+  if (IsRecurrent(op)) {
     ForEachUse(Step(step), [&](TensorId id) {
       if (plan.tensors[id].sizes.size() > 1) add(id);  // biases are lines
     });
