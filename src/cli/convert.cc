@@ -116,8 +116,8 @@ struct Answers {
   }
 };
 
-Answers Attempted(const Proposers& proposers, JudgePool* pool, Baseline* baseline,
-                  const ConvertOptions& options, eval::Problem problem, std::vector<std::string>* remarks) {
+Answers Attempted(const Proposers& proposers, JudgePool* pool, const ConvertOptions& options,
+                  eval::Problem problem, std::vector<std::string>* remarks) {
   std::vector<Proposer*> asked;
   for (const auto& proposer : proposers) asked.push_back(proposer.get());
   eval::Attempts attempts(asked, pool,
@@ -136,10 +136,6 @@ Answers Attempted(const Proposers& proposers, JudgePool* pool, Baseline* baselin
     return {};
   }
   for (std::string& remark : attempts.TakeRemarks()) remarks->push_back(std::move(remark));
-  pool->Cancel();  // the judges leave the GPU
-  std::vector<json*> verdicts;
-  for (eval::Attempt& one : outcomes->attempts) verdicts.push_back(&one.reply.verdict);
-  baseline->AddTo(verdicts);
   return {.judged = std::move(outcomes->attempts), .proposers_failed = attempts.failed()};
 }
 
@@ -248,7 +244,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   std::vector<LiftedReference> programs;
   if (reference) programs = AskedAbout(recorder, options, source, *reference);
   for (const LiftedReference& asked : programs) {
-    Answers more = Attempted(proposers, &pool, &baseline, options,
+    Answers more = Attempted(proposers, &pool, options,
                              {.reference = reference_file,
                               .program = asked.program,
                               .plan = asked.plan,
@@ -259,6 +255,10 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
     std::ranges::move(more.judged, std::back_inserter(answers.judged));
     answers.proposers_failed |= more.proposers_failed;
   }
+  pool.Cancel();  // the judges leave the GPU
+  std::vector<json*> verdicts;
+  for (eval::Attempt& one : answers.judged) verdicts.push_back(&one.reply.verdict);
+  if (!Interrupted()) baseline.AddTo(verdicts);
   if (Interrupted()) return kInterruptedExit;
 
   const std::vector<eval::Attempt>& judged = answers.judged;

@@ -78,9 +78,36 @@ print("right")
 """
 
 
+def check(tmp_path, folder, name):
+    done = subprocess.run([sys.executable, "-c", CHECK, folder, name], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0 and "right" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "examples").glob("*.py") if p.stem != "softplus_gate"))
 def test_the_module_gives_the_originals_answers(tritogen, tmp_path, name):
     finished = tritogen("convert", ROOT / f"examples/{name}.py", "-o", f"{name}_out.py", "--proposer", "teacher", "--device", "cuda", "--no-compile")
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    done = subprocess.run([sys.executable, "-c", CHECK, ROOT / "examples", name], cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0 and "right" in done.stdout, done.stderr
+    check(tmp_path, ROOT / "examples", name)
+
+
+# In hybrid mode proposers are asked twice about what the catalogue has no name for, and torch.compile is timed once beside all answers.
+def test_a_program_with_library_calls_is_timed_beside_torch_compile(tritogen, tmp_path):
+    (tmp_path / "tagger.py").write_text(
+        """
+import torch, torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.GRU(64, 96, bidirectional=True), nn.utils.weight_norm(nn.Linear(192, 32))
+    def forward(self, x):
+        return self.head(self.rnn(x)[0])
+
+def get_inputs(): return [torch.randn(50, 16, 64)]
+def get_init_inputs(): return []
+"""
+    )
+    finished = tritogen("convert", "tagger.py", "-o", "tagger_out.py", "--proposer", "teacher", "-n", "1", "--device", "cuda")
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "timing torch.compile" in finished.stderr
+    check(tmp_path, tmp_path, "tagger")
