@@ -91,8 +91,9 @@ def _holders(value, found):
         return
     if id(value) in found or not (isinstance(value, (dict, list, tuple)) or hasattr(value, "__dict__")):
         return
-    hooks = [hook for hook in getattr(value, "_forward_pre_hooks", {}).values() if type(hook).__module__ in _COMPUTE]
-    elsewhere = _TORCHS.union(getattr(hook, "name", getattr(hook, "_tensor_name", None)) for hook in hooks)
+    hooks = value._forward_pre_hooks.values() if isinstance(value, torch.nn.Module) else ()
+    computing = [hook for hook in hooks if type(hook).__module__ in _COMPUTE]
+    elsewhere = _TORCHS.union(getattr(hook, "name", getattr(hook, "_tensor_name", None)) for hook in computing)
     names = [name for name in _members(value) if name not in elsewhere]
     found[id(value)] = value, names
     for name in names:
@@ -101,7 +102,7 @@ def _holders(value, found):
 
 def _seen(found):
     """What holders have in their places now, one place after the other; see _kept."""
-    holders = [(vars if hasattr(holder, "__dict__") else _members, holder) for holder, _ in found]
+    holders = [(_members if isinstance(holder, (dict, list, tuple)) else vars, holder) for holder, _ in found]
     gets = [_operator.itemgetter(names[0], *names) if names else _nothing for _, names in found]  # of two it makes a tuple
     values = [value for get, (members_of, holder) in zip(gets, holders) for value in get(members_of(holder))]
     tensors = [value for value in values if isinstance(value, torch.Tensor) and not value.is_inference()]
@@ -124,7 +125,7 @@ def _same(now, values):
 
 def _shadowed(holder, names):
     """True when a name that came since stands for something else than the class has there (a method, forward)."""
-    new = vars(holder).keys() - {*names} if hasattr(holder, "__dict__") and not isinstance(holder, type) else {None}
+    new = {None} if isinstance(holder, (dict, list, tuple, type)) else vars(holder).keys() - {*names}
     return any(name is None or hasattr(type(holder), name) for name in new - _TORCHS)
 
 

@@ -393,6 +393,39 @@ def test_state_with_other_values_is_not_written(tritogen, tmp_path, judge):
     assert verdict["verdict"] == "passed" and verdict["other_state"] == ["mean"] and verdict["unchanged_state"] == [], verdict
 
 
+# A sequence, or a dict, that has attributes beside what it holds: as a recorded constructor is given sequences, and as OrderedDict is.
+def test_settings_in_sequences_and_dicts_of_any_class(tritogen, tmp_path):
+    source = f"""{HEAD}import collections
+class Options(dict):
+    __getattr__ = dict.get
+class Model(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.sizes, self.scales, self.options = sizes, collections.OrderedDict(a=2.0), Options(shift=0.5)
+        self.norm = nn.LayerNorm(sizes)
+        self.eval()
+    def forward(self, x): return self.norm(x) * self.scales["a"] + self.options.shift * len(self.sizes)
+def get_inputs(): return [torch.randn(16, 4, 32)]
+def get_init_inputs(): return [(4, 32)]
+"""
+    said = convert(tritogen, tmp_path, source, "--strict")
+    assert "wrote shipped.py" in said, said
+    check(
+        tmp_path,
+        """
+x = original.get_inputs()[0]
+def set_scale(m): m.scales["a"] = 3.0
+def add_scale(m): m.scales["b"] = 3.0
+def set_option(m): m.options["shift"] = 1.5
+for change in (set_scale, add_scale, set_option):
+    one, other = pair((4, 32))
+    assert kernels_run(other, x) and alike(one, other, x)
+    change(one), change(other)
+    assert not kernels_run(other, x) and alike(one, other, x), change.__name__
+""",
+    )
+
+
 # Their weights are attributes that hooks compute before each call, no settings that a call changes.
 def test_weights_that_hooks_compute(tritogen, tmp_path):
     source = f"""{HEAD}import torch.nn.utils.prune
