@@ -44,6 +44,19 @@ std::vector<int64_t> OneForEachSum(const AtenStep& step, std::vector<int64_t> si
   return sizes;
 }
 
+// One number for each block of neighbours, four along each dimension.
+at::Tensor OfNeighbours(const Random& random, at::IntArrayRef sizes, double most) {
+  constexpr int64_t kBlocks = 4;
+  std::vector<int64_t> blocks;
+  for (const int64_t size : sizes) blocks.push_back(std::min(size, kBlocks));
+  at::Tensor numbers = random.Uniform(blocks, -most, most);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    const at::Tensor place = at::arange(sizes[d], numbers.options().dtype(at::kLong));
+    numbers = numbers.index_select(static_cast<int64_t>(d), at::floor_divide(place * blocks[d], sizes[d]));
+  }
+  return numbers;
+}
+
 // Memory whose values the trials and the settings of weights move.
 std::set<StorageId> MovedAnyway(const Plan& plan) {
   std::set<StorageId> storages;
@@ -82,6 +95,9 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
     at::Tensor share = random.Uniform(sizes, -unit, unit);
     // Equal numbers that are added up one by one are rounded the same way again and again.
     if (IsSum(*probe.step)) share = share + random.Uniform(OneForEachSum(*probe.step, sizes), -unit, unit);
+    // The mean of equal numbers may be off by a unit: what is left of them without it has one sign, and a
+    // mean of these does not lose it.
+    if (IsStatistic(*probe.step)) share = share + OfNeighbours(random, sizes, unit);
     probe.nudge = whole * share;
     if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
   }
