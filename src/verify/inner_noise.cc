@@ -18,6 +18,8 @@ namespace tritogen {
 namespace {
 
 constexpr size_t kKey = 1;  // among the arguments of attention
+// So many halves of a unit the mean of a few hundred equal numbers may be off that are added up one by one.
+constexpr double kMeanOff = 4;
 
 bool IsStatistic(const AtenStep& step) {
   constexpr std::array<std::string_view, 7> kNorms = {
@@ -95,9 +97,8 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
     at::Tensor share = random.Uniform(sizes, -unit, unit);
     // Equal numbers that are added up one by one are rounded the same way again and again.
     if (IsSum(*probe.step)) share = share + random.Uniform(OneForEachSum(*probe.step, sizes), -unit, unit);
-    // The mean of equal numbers may be off by a unit: what is left of them without it has one sign, and a
-    // mean of these does not lose it.
-    if (IsStatistic(*probe.step)) share = share + OfNeighbours(random, sizes, unit);
+    // What is left of equal numbers without a mean that is off has one sign: pooling does not average it out.
+    if (IsStatistic(*probe.step)) share = share + OfNeighbours(random, sizes, kMeanOff * unit);
     probe.nudge = whole * share;
     if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
   }

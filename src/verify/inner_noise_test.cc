@@ -39,7 +39,7 @@ TEST(InnerNoise, IsOfTheLastPlace) {
   MoveInside(7, /*rounded_only=*/false, &probes);
   EXPECT_NE(probes[0].nudge[1][2].item<double>(), 0);
   const at::Tensor relative = probes[0].nudge / probes[0].seen, of_keys = probes[1].nudge / probes[1].seen;
-  EXPECT_LE(relative.abs().max().item<double>(), 0x1p-23);
+  EXPECT_LE(relative.abs().max().item<double>(), 5 * 0x1p-24);
   EXPECT_LE(of_keys.abs().max().item<double>(), 0x1p-24);
   EXPECT_GT(relative.abs().max().item<double>(), 0x1p-26);
   EXPECT_TRUE(of_keys.allclose(of_keys.narrow(1, 0, 1).expand({4, 8}))) << "all numbers of a key alike";
@@ -56,7 +56,7 @@ TEST(InnerNoise, NeighboursInAStatisticMoveTogether) {
   probes[0].seen = at::full({64, 400}, 0.7, at::kDouble);
   MoveInside(7, /*rounded_only=*/false, &probes);
   const at::Tensor quarters = (probes[0].nudge / 0.7).view({64, 4, 100}).mean(2);
-  EXPECT_GT(quarters.abs().max().item<double>(), 0x1p-26)
+  EXPECT_GT(quarters.abs().max().item<double>(), 0x1p-24)
       << "100 that move each by itself would move it by less";
   EXPECT_GT(quarters.std(1).min().item<double>(), 0x1p-28) << "a norm takes away what all have in common";
 }

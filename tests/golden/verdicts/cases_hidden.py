@@ -71,6 +71,20 @@ def angles_case() -> tuple:
     ), []
 
 
+def pooled_norm_case() -> tuple:
+    """The mean of equal numbers, added up one by one, is off by a unit, and a pool behind the norm does not average that out."""
+    pool = "return F.avg_pool2d(n.unsqueeze(1), 3)"
+    start = "y = x * 0.37 + 1.1\n"
+    reference = model(start + "n = F.layer_norm(y, (48,))\n" + pool, "[torch.randn(6, 30, 48)]")
+    mean = "m = y[..., 0]\nfor i in range(1, 48): m = m + y[..., i]\nd = y - (m / 48).unsqueeze(-1)\n"
+    norm = "n = d * torch.rsqrt(d.square().mean(-1, keepdim=True) + 1e-5)\n"
+    return reference, both(
+        ("one_by_one", start + mean + norm + pool, "passed"),
+        ("epsilon_left_out", start + mean + norm.replace(" + 1e-5", " + 1e-6") + pool, "wrong_values"),
+        ("mean_of_most", start + "d = y - y[..., :47].mean(-1, keepdim=True)\n" + norm + pool, "wrong_values"),
+    ), []
+
+
 CASES: dict[str, tuple] = {
     "empty_lines": empty_lines_case(),
     "masked_mean": masked_mean_case(),
@@ -78,4 +92,5 @@ CASES: dict[str, tuple] = {
     "stable_sort": stable_case(),
     "centred": centred_case(),
     "angles": angles_case(),
+    "pooled_norm": pooled_norm_case(),
 }
