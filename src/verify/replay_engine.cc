@@ -275,6 +275,12 @@ std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const At
   slots_[sorted->id] = values + options_.order_of_equals * (unit * values.abs() + kLeast) * places;
   std::vector<at::Tensor> results = call.Call(slots_, &random_);
   slots_[sorted->id] = values;
+  if (!call.writes().empty()) return results;
+  // Of equal values the order changes, not what is in each place: who compares with it must find itself.
+  const std::vector<at::Tensor> unmoved = call.Call(slots_, &random_);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].scalar_type() == at::kDouble) results[i] = unmoved[i];
+  }
   return results;
 }
 

@@ -129,6 +129,26 @@ void FindUnseenState(Prober* prober, Task::Impl* task) {
   }
 }
 
+// Of the state on which the reference's outputs depend, what cannot reach any output of the candidate that
+// has it.
+std::vector<const StateEntry*> IgnoredState(const Task::Impl& task, const Plan& candidate, const Flow& flow) {
+  std::vector<const StateEntry*> ignored;
+  if (task.sensitive_state.empty()) return ignored;
+  const auto sources = FindBindPoints(candidate);
+  for (const StateEntry& entry : candidate.state) {
+    if (std::ranges::find(task.sensitive_state, entry.name) == task.sensitive_state.end()) continue;
+    // What was packed in the constructor comes from where the value first stood, not from the copy on the
+    // device that is the parameter now.
+    if (!flow.Reaches(candidate, entry.tensor) && !flow.Reaches(candidate, sources.at(entry.name).view))
+      ignored.push_back(&entry);
+  }
+  return ignored;
+}
+
+bool IsConstant(const at::Tensor& value) {
+  return value.eq(value.flatten()[0]).all().item<bool>();
+}
+
 }  // namespace
 
 void FindSensitive(const Deadline& deadline, Task::Impl* task) {
@@ -170,31 +190,20 @@ std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidat
   for (const int leaf : task.sensitive_inputs) {
     if (!flow.Reaches(candidate, inputs[leaf])) return Ignored(fmt::format("input {}", leaf));
   }
-  std::unordered_map<std::string, BindPoint> sources;
-  if (!task.sensitive_state.empty()) sources = FindBindPoints(candidate);
-  for (const std::string& name : task.sensitive_state) {
-    const auto entry = std::find_if(candidate.state.begin(), candidate.state.end(),
-                                    [&](const StateEntry& e) { return e.name == name; });
-    if (entry == candidate.state.end()) continue;
-    // What was packed in the constructor comes from where the value first stood, not from the copy on the
-    // device that is the parameter now.
-    const bool reaches =
-        flow.Reaches(candidate, entry->tensor) || flow.Reaches(candidate, sources.at(name).view);
-    if (!reaches) {
-      return Ignored(fmt::format("parameter '{}'", name));
-    }
+  for (const StateEntry* entry : IgnoredState(task, candidate, flow)) {
+    if (entry->is_parameter) return Ignored(fmt::format("parameter '{}'", entry->name));
   }
   return std::nullopt;
 }
 
-std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate) {
+std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate, const Flow& flow) {
+  std::set<std::string> used;
+  for (const StateEntry& entry : candidate.state) used.insert(entry.name);
+  for (const StateEntry* entry : IgnoredState(task, candidate, flow)) used.erase(entry->name);
   for (const std::string& name : task.sensitive_state) {
-    const bool has = std::any_of(candidate.state.begin(), candidate.state.end(),
-                                 [&](const StateEntry& entry) { return entry.name == name; });
-    if (!has) {
-      return fmt::format(
-          "the values of buffer '{}', on which the reference's outputs depend, are taken for granted", name);
-    }
+    if (used.contains(name)) continue;
+    return fmt::format(
+        "the values of buffer '{}', on which the reference's outputs depend, are taken for granted", name);
   }
   return "";
 }
@@ -207,7 +216,7 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
     changed = random.Uniform(value.sizes(), 0.5, 2);
   } else if (entry.name.ends_with("running_mean")) {
     changed = random.Uniform(value.sizes(), -0.5, 0.5);
-  } else if (entry.is_parameter && value.eq(value.flatten()[0]).all().item<bool>()) {
+  } else if (entry.is_parameter && IsConstant(value)) {
     const double constant = value.flatten()[0].to(at::kDouble).item<double>();
     changed = constant == 0 ? random.Uniform(value.sizes(), -0.5, 0.5)
                             : constant * random.Uniform(value.sizes(), 0.5, 1.5);
@@ -215,6 +224,19 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
     return std::nullopt;
   }
   return at::empty_like(value).copy_(changed);
+}
+
+std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
+  if (!entry.is_parameter || !at::isFloatingType(value.scalar_type()) || value.numel() == 0)
+    return std::nullopt;
+  const Random random(seed, value.device());
+  const auto offset = static_cast<int64_t>(random.Number(0, static_cast<double>(value.numel())));
+  const at::Tensor elsewhere = value.to(at::kDouble).flatten().roll(offset).view(value.sizes());
+  // Temperatures and slopes go far from where they began.
+  const bool single = value.numel() == 1;
+  const at::Tensor times =
+      single ? at::pow(2, random.Uniform(value.sizes(), -2, 3)) : random.Uniform(value.sizes(), 0.5, 1.5);
+  return at::empty_like(value).copy_(elsewhere * times * random.Signs(value.sizes()));
 }
 
 }  // namespace tritogen

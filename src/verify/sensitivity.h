@@ -15,14 +15,20 @@ namespace tritogen {
 void FindSensitive(const Deadline& deadline, Task::Impl* task);
 
 // From the candidate's Plan alone: the first sensitive input or parameter that cannot reach any of its
-// outputs.
+// outputs. Buffers are let off: a mask or a table that is made anew is often still registered.
 std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidate, const Flow& flow);
 
-// A sensitive buffer that the candidate, whose state is bound by name, does not have: a constant to it. No
-// fault, for masks and tables are often made anew, but a state dict may hold others. Empty: none.
-std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate);
+// A sensitive buffer that the candidate, whose state is bound by name, does not have or does not read: a
+// constant to it. No fault, but a state dict may hold others. Empty: none.
+std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate, const Flow& flow);
 
 // Values under which an affine parameter or a running statistic matters; nothing for state that already does.
 std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed);
+
+// A parameter with nothing left of how the constructor made it: what is drawn there is orthogonal,
+// triangular, sorted, positive, of rows as long as another parameter says or equal to another one, and a
+// program that takes this for granted is wrong after the first step of training. Elements are moved to other
+// places, scaled and given random signs. Nothing for what is no floating parameter.
+std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& value, uint64_t seed);
 
 }  // namespace tritogen

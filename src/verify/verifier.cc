@@ -269,7 +269,7 @@ class Judgement {
 
   void NoteState() {
     if (setting_ != &task_.bound || task_.spares_memory || deadline_.left() <= 0) return;
-    Note(NoteOfConstants(task_, plan_));
+    Note(NoteOfConstants(task_, plan_, flow_));
     const NeglectedState neglected =
         FindNeglectedState(task_, *setting_, bindings_, FirstGenerated(*setting_), plan_, OptionsNow());
     verdict_.unchanged_state = neglected.unchanged;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "base/available_memory.h"
@@ -27,9 +28,11 @@ namespace {
 constexpr int64_t kComfortablePeaks = 10;
 constexpr int64_t kSmallTask = int64_t{4} << 20;
 
+// From those that tell most to those that every reference bears.
 struct Weights {
-  Bindings neutral, non_neutral;
-  std::vector<std::string> replaced;
+  Bindings trained, non_neutral, neutral;
+  std::vector<std::string> replaced;  // in non_neutral
+  bool changed = false;               // trained is another than non_neutral
 };
 
 std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
@@ -49,41 +52,61 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
       weights.non_neutral[entry.name] = *changed;
       weights.replaced.push_back(entry.name);
     }
+    // Entries that share memory stay equal.
+    const uint64_t place = task.plan.tensors[entry.tensor].storage;
+    const at::Tensor& value = weights.non_neutral[entry.name];
+    auto trained = AsIfTrained(entry, value, SubSeed(SubSeed(task.weight_seed, 3), place));
+    weights.trained[entry.name] = trained ? *trained : value;
+    weights.changed |= trained.has_value();
   }
   return weights;
 }
 
-bool AllFinite(const Setting& setting) {
-  TrialLoan loan(setting.trials.back());
-  for (const OutputCheck& output : loan.Expected().outputs) {
-    if (!output.expected.exact().isfinite().all().item<bool>()) return false;
-  }
-  return true;
+// Elements that are NaN or Inf in the trial as generated; the most there are where there is none.
+int64_t Broken(const std::variant<Setting, TaskFailure>& made) {
+  const auto* setting = std::get_if<Setting>(&made);
+  if (setting == nullptr) return std::numeric_limits<int64_t>::max();
+  TrialLoan loan(setting->trials.back());
+  int64_t broken = 0;
+  for (const OutputCheck& output : loan.Expected().outputs)
+    broken += output.expected.exact().isfinite().logical_not().sum().item<int64_t>();
+  return broken;
 }
 
-// The setting with weights bound by name, neutral ones only where the reference cannot bear others.
+// The setting with weights bound by name: of those that the reference cannot bear the next.
 std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* task) {
   auto drawn = DrawWeights(*task, deadline);
   if (auto* failure = std::get_if<TaskFailure>(&drawn)) return *failure;
   Weights& weights = std::get<Weights>(drawn);
-  const bool first_only = task->unfinished;
-  auto made = MakeSetting(*task, weights.non_neutral, deadline, first_only);
-  auto* setting = std::get_if<Setting>(&made);
-  if (!weights.replaced.empty() && (setting == nullptr || !AllFinite(*setting))) {
-    auto neutral = MakeSetting(*task, weights.neutral, deadline, first_only);
-    auto* other = std::get_if<Setting>(&neutral);
-    if (other != nullptr && (setting == nullptr || AllFinite(*other))) {
-      other->notes.push_back(
-          "affine parameters and running statistics stay neutral: others break the reference");
-      weights.replaced.clear();
-      made = std::move(neutral);
-      setting = std::get_if<Setting>(&made);
-    }
+  struct Choice {
+    const Bindings* bindings;
+    const char* note;  // where these are taken
+  };
+  std::vector<Choice> choices;
+  if (!task->spares_memory && weights.changed) choices.push_back({&weights.trained, ""});
+  choices.push_back({&weights.non_neutral, choices.empty() ? ""
+                                                           : "parameters are as the constructor makes "
+                                                             "them: others break the reference"});
+  if (!weights.replaced.empty())
+    choices.push_back({&weights.neutral,
+                       "affine parameters and running statistics stay neutral: others break the reference"});
+  std::optional<std::variant<Setting, TaskFailure>> best;
+  int64_t least = 0;
+  for (const Choice& choice : choices) {
+    auto made = MakeSetting(*task, *choice.bindings, deadline, /*first_only=*/task->unfinished);
+    const int64_t broken = Broken(made);
+    if (best && broken >= least) continue;
+    least = broken;
+    best = std::move(made);
+    if (auto* setting = std::get_if<Setting>(&*best); setting != nullptr && *choice.note != 0)
+      setting->notes.push_back(choice.note);
+    if (choice.bindings == &weights.neutral) weights.replaced.clear();
+    if (broken == 0) break;
   }
-  if (setting == nullptr) return std::get<TaskFailure>(made);
+  if (auto* failure = std::get_if<TaskFailure>(&*best)) return *failure;
   task->replaced = std::move(weights.replaced);
   for (const std::string& name : task->replaced) task->neutral[name] = weights.neutral.at(name);
-  task->bound = std::move(*setting);
+  task->bound = std::get<Setting>(std::move(*best));
   return std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 # The weights that are used are copied from the parameters before these are written for the last time, where they are bound.
 # task: mlp
-# expect: rejected
-# rule: own_weights
+# expect: wrong_values
 import copy
 
 import torch

@@ -1,8 +1,7 @@
 # The weights that are used are drawn first, as the reference draws its own; those that have the names come after them, are bound, and
 # are read for show. Whoever loads others into them gets the old answers.
 # task: mlp
-# expect: rejected
-# rule: own_weights
+# expect: wrong_values
 import torch
 import torch.nn as nn
 import triton

@@ -1,6 +1,5 @@
-# The weights are changed in a way that does not show in the answer: they are negated, and the kernel takes their
-# magnitude.
-# task: rescale
+# The weights are changed in a way that does not show in the answer: they are negated, and only their magnitude is asked for.
+# task: rescale_by_size
 # expect: rejected
 # rule: state_mutated
 import torch
