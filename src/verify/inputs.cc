@@ -202,6 +202,16 @@ bool IsTwoValued(const at::Tensor& x) {
   return low.lt(high).item<bool>() && x.eq(low).logical_or(x.eq(high)).all().item<bool>();
 }
 
+bool HoldsIntegers(const at::Tensor& x) {
+  constexpr int64_t kFirst = 1024;  // these tell, nearly always
+  if (!at::isFloatingType(x.scalar_type()) || x.numel() == 0) return false;
+  const auto are = [](const at::Tensor& values) {
+    const at::Tensor wide = values.to(at::kFloat);
+    return wide.eq(wide.round()).all().item<bool>();
+  };
+  return are(x.reshape({-1}).slice(0, 0, kFirst)) && are(x);
+}
+
 std::string_view DistributionName(Distribution distribution) {
   return kNames[static_cast<size_t>(distribution)];
 }

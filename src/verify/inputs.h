@@ -35,6 +35,9 @@ inline constexpr double kLeastLarge = 150, kMostLarge = 500;
 // knows.
 bool IsTwoValued(const at::Tensor& x);
 
+// Floats that are integers, all of them, as labels, masks and places are.
+bool HoldsIntegers(const at::Tensor& x);
+
 // New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps; more makes `large` inputs larger. Integer
 // tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values

@@ -68,6 +68,10 @@ Bindings MovedWeights(const Task::Impl& task, const std::map<std::string, at::Te
   return MapBindings(state, [&](const TensorList& tensors) { return Moved(tensors, ++stream, times); });
 }
 
+bool AllOf(const std::vector<bool>& flags) {
+  return std::ranges::all_of(flags, std::identity());
+}
+
 // A reference may write to its inputs; only then are they copied.
 TensorList Given(const Task::Impl& task, const TensorList& inputs) {
   TensorList given = inputs;
@@ -77,9 +81,14 @@ TensorList Given(const Task::Impl& task, const TensorList& inputs) {
   return given;
 }
 
-TensorList MovedInputs(const Task::Impl& task, const TensorList& inputs, uint64_t seed, bool exact,
-                       size_t number, double times = 1) {
-  return exact ? ToDouble(inputs) : Given(task, Moved(inputs, SubSeed(seed, number), times));
+TensorList MovedInputs(const Task::Impl& task, const TensorList& inputs, uint64_t seed,
+                       const std::vector<bool>& exact, size_t number, double times = 1) {
+  if (AllOf(exact)) return ToDouble(inputs);
+  TensorList moved = Given(task, Moved(inputs, SubSeed(seed, number), times));
+  for (size_t i = 0; i < moved.size(); ++i) {
+    if (exact[i]) moved[i] = ToDouble({inputs[i]})[0];
+  }
+  return moved;
 }
 
 // So many elements of tensors of one shape at a time, flat: of large ones nothing as large fits beside them.
@@ -206,8 +215,9 @@ bool ReferenceRuns::LeftRange() {
   return left;
 }
 
-std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
-                                                bool with_narrow, Results* results) {
+std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed,
+                                                const std::vector<bool>& exact, bool with_narrow,
+                                                Results* results) {
   if (auto failure = RunEager(inputs, seed, &results->eager)) return failure;
   if (auto failure = RunExact(inputs, seed, &results->exact)) return failure;
   if (with_narrow && !task_.spares_memory) {
@@ -219,7 +229,7 @@ std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64
   }
   for (size_t i = 0; i < wobbles_.size(); ++i) {
     results->wobbles.emplace_back();
-    const TensorList moved = MovedInputs(task_, inputs, seed, exact_inputs, i);
+    const TensorList moved = MovedInputs(task_, inputs, seed, exact, i);
     if (auto failure = wobbles_[i]->Run(moved, seed, &results->wobbles.back())) return failure;
   }
   return cut_ ? RunCut(inputs, seed, results) : std::nullopt;
@@ -248,7 +258,7 @@ std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
 }
 
 std::optional<ReplayFailure> MovedRuns::MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
-                                                  bool exact_inputs) {
+                                                  const std::vector<bool>& exact) {
   if (inner_.empty()) return std::nullopt;
   const bool seen = std::ranges::any_of(inner_, [](const Probe& probe) { return probe.seen.defined(); });
   if (!seen) {
@@ -256,30 +266,30 @@ std::optional<ReplayFailure> MovedRuns::MoveInner(const TensorList& inputs, uint
     if (auto failure = eager_.Run(Given(task_, inputs), seed, &unused)) return failure;
   }
   // What the eager program shows is in float32: of exact inputs the second run is the first that moves any.
-  MoveInside(SubSeed(seed, stream), exact_inputs, &inner_);
+  MoveInside(SubSeed(seed, stream), AllOf(exact), &inner_);
   return std::nullopt;
 }
 
 std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs, uint64_t seed,
-                                            bool exact_inputs, TensorList* outputs) {
+                                            const std::vector<bool>& exact, TensorList* outputs) {
   const size_t stream = kWobbles + static_cast<size_t>(number);
-  if (options_.errors) return RunErrors(Rounded(stream, inputs, seed, exact_inputs), seed, outputs);
+  if (options_.errors) return RunErrors(Rounded(stream, inputs, seed, exact), seed, outputs);
   ReplayOptions options = ReferenceOptionsFor(task_.options, deadline_);
-  if (auto failure = MoveInner(inputs, seed, stream, exact_inputs)) return failure;
+  if (auto failure = MoveInner(inputs, seed, stream, exact)) return failure;
   options.probes = options_.inside ? &inner_ : options_.probes;
   options = WithCastsMoved(options, task_, stream, options_.times);
   if (task_.cuts_factors) options = WithFactorsCut(options, task_, SubSeed(seed, stream));
-  Replayer exact(task_.plan, options);
+  Replayer replayer(task_.plan, options);
   auto failure =
-      SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &exact);
+      SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &replayer);
   if (failure) return failure;
-  return exact.Run(MovedInputs(task_, inputs, seed, exact_inputs, stream, options_.times), seed, outputs);
+  return replayer.Run(MovedInputs(task_, inputs, seed, exact, stream, options_.times), seed, outputs);
 }
 
 MovedRuns::Nearby MovedRuns::Rounded(size_t stream, const TensorList& inputs, uint64_t seed,
-                                     bool exact_inputs) const {
+                                     const std::vector<bool>& exact) const {
   const auto state = eager_.State();
-  Nearby given{MovedInputs(task_, inputs, seed, exact_inputs, stream, options_.times),
+  Nearby given{MovedInputs(task_, inputs, seed, exact, stream, options_.times),
                MovedWeights(task_, state, stream, options_.times)};
   for (auto& [name, tensor] : given.weights) tensor = tensor.to(state.at(name).scalar_type());
   for (size_t i = 0; i < inputs.size(); ++i) given.inputs[i] = given.inputs[i].to(inputs[i].scalar_type());

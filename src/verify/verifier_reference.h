@@ -23,10 +23,10 @@ class ReferenceRuns {
     TensorList eager, exact, narrow;
     std::vector<TensorList> wobbles;  // under a TF32 contract with what that allows
   };
-  // `exact_inputs`: the binary distribution, where rounding of inputs is no excuse, only that of weights.
+  // `exact`: Trial::exact; of calls in a row, that of each.
   // `with_narrow`: with what inputs and weights bring about that are rounded to what the contract does not
   // allow any more, too (Narrow).
-  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, bool exact_inputs,
+  std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, const std::vector<bool>& exact,
                                    bool with_narrow, Results* results);
   // In fp64 alone.
   std::optional<ReplayFailure> RunExact(const TensorList& inputs, uint64_t seed, TensorList* outputs);
@@ -71,9 +71,9 @@ class MovedRuns {
   MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOptions options = {});
   std::optional<ReplayFailure> Setup(const Bindings& bindings);
   // Outputs of the plan, or its errors, in fp64; outputs under a TF32 contract with factors cut.
-  // `exact_inputs` as above.
-  std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed, bool exact_inputs,
-                                   TensorList* outputs);
+  // `exact` as above.
+  std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed,
+                                   const std::vector<bool>& exact, TensorList* outputs);
 
  private:
   // Inputs and weights as a run number has them, in their declared types.
@@ -81,13 +81,14 @@ class MovedRuns {
     TensorList inputs;
     Bindings weights;
   };
-  Nearby Rounded(size_t stream, const TensorList& inputs, uint64_t seed, bool exact_inputs) const;
+  Nearby Rounded(size_t stream, const TensorList& inputs, uint64_t seed,
+                 const std::vector<bool>& exact) const;
   std::optional<ReplayFailure> RunOn(const Nearby& given, uint64_t seed, bool in_float64,
                                      TensorList* outputs) const;
   std::optional<ReplayFailure> RunErrors(const Nearby& given, uint64_t seed, TensorList* errors) const;
   // Moves what is inside, where inputs move.
   std::optional<ReplayFailure> MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
-                                         bool exact_inputs);
+                                         const std::vector<bool>& exact);
 
   const Task::Impl& task_;
   const Deadline& deadline_;

@@ -69,10 +69,9 @@ bool SecondLook::Make(const Trial& trial) {
 bool SecondLook::Widen(const Trial& trial, const Deadline& deadline, const std::vector<size_t>& outputs_of) {
   MovedRuns runs(task_, deadline, {.inside = true, .sums = !task_.spares_memory});
   if (runs.Setup(*bindings_)) return false;
-  const bool exact_inputs = task_.HasExactInputs(trial.distribution);
   for (int number = 0; number < kMoreRuns; ++number) {
     TensorList outputs;
-    if (runs.Run(number, trial.inputs, trial.run_seed, exact_inputs, &outputs)) return false;
+    if (runs.Run(number, trial.inputs, trial.run_seed, trial.exact, &outputs)) return false;
     for (const size_t i : outputs_of) {
       Expectation& expected = checks_[i].expected;
       expected.Widen(task_.cuts_factors ? AllowedCut(expected.exact(), outputs[i]) : outputs[i]);
@@ -86,10 +85,9 @@ void SecondLook::WidenByEager(const Trial& trial, const Deadline& deadline,
                               const std::vector<size_t>& outputs_of) {
   MovedRuns runs(task_, deadline, {.times = kTimesApart, .errors = true});
   if (runs.Setup(*bindings_)) return;
-  const bool exact_inputs = task_.HasExactInputs(trial.distribution);
   for (int number = 0; number < kMoreRuns; ++number) {
     TensorList errors;
-    if (runs.Run(number, trial.inputs, trial.run_seed, exact_inputs, &errors)) return;
+    if (runs.Run(number, trial.inputs, trial.run_seed, trial.exact, &errors)) return;
     for (const size_t i : outputs_of) checks_[i].expected.Widen(checks_[i].expected.exact() + errors[i]);
   }
 }

@@ -87,6 +87,8 @@ struct Trial {
   uint64_t seed;      // of the inputs
   double strength;    // of the distribution
   TensorList inputs;  // never handed to a program, only clones
+  // By input: moved, its values would be others, and what noise that shows is none of an honest program's.
+  std::vector<bool> exact;
   uint64_t run_seed;  // of random numbers that forward draws
   std::vector<OutputCheck> outputs;
   std::shared_ptr<SecondLook> second_look;  // at candidates that are wrong by little
@@ -156,8 +158,8 @@ struct Task::Impl {
   std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   AskedValues asked;                // by tensor leaf of the inputs
-  // What noise moved inputs show is none of an honest program's: sums of zeros and ones are exact, and moved,
-  // a number is no longer what it is compared with.
+  // All inputs are exact (Trial::exact): sums of zeros and ones are, and moved, a number is no longer what it
+  // is compared with.
   bool HasExactInputs(Distribution distribution) const {
     const auto exactly = [](const Asked& of_leaf) { return !of_leaf.exactly.empty(); };
     return distribution == Distribution::kBinary ||

@@ -41,19 +41,38 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
                           : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
   KeepInOrder(task_.searched, generated, &inputs);
   KeepProbabilities(task_.probabilities, &inputs);
+  std::vector<bool> exact = ExactIn(wish.distribution, generated);
   return Trial{.distribution = wish.distribution,
                .seed = wish.seed,
                .strength = wish.strength,
                .inputs = std::move(inputs),
+               .exact = std::move(exact),
                .run_seed = SubSeed(wish.seed, 2),
                .outputs = {},
                .second_look = std::make_shared<SecondLook>(task_, bindings_)};
 }
 
+// Integers are compared, cast and looked up by, and stay integers where they are not made anew.
+std::vector<bool> TrialMaker::ExactIn(Distribution distribution, const TensorList& generated) {
+  constexpr Distribution kKeeps[] = {Distribution::kGenerated, Distribution::kPlanted,
+                                     Distribution::kFlipped};
+  if (task_.HasExactInputs(distribution)) return std::vector<bool>(generated.size(), true);
+  for (size_t i = kinds_.size(); i < generated.size(); ++i) {
+    const bool integers = HoldsIntegers(generated[i]);
+    kinds_.push_back(!integers                   ? Kind::kOther
+                     : IsTwoValued(generated[i]) ? Kind::kTwoIntegers
+                                                 : Kind::kIntegers);
+  }
+  const bool keeps = std::ranges::find(kKeeps, distribution) != std::end(kKeeps);
+  std::vector<bool> exact;
+  for (const Kind kind : kinds_)
+    exact.push_back(kind == Kind::kTwoIntegers || (kind == Kind::kIntegers && keeps));
+  return exact;
+}
+
 bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   ReferenceRuns::Results results;
-  const bool exact_inputs = task_.HasExactInputs(trial->distribution);
-  if (auto failure = runs_.Run(trial->inputs, trial->run_seed, exact_inputs, wants_narrow_, &results)) {
+  if (auto failure = runs_.Run(trial->inputs, trial->run_seed, trial->exact, wants_narrow_, &results)) {
     *reason = failure->message;
     outcome_ = OutcomeOf(failure->kind);
     return false;
@@ -80,9 +99,13 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
 
 std::vector<Trial> TrialMaker::ExpectInARow(const std::vector<const Trial*>& row) {
   TensorList inputs;
-  for (const Trial* trial : row) inputs.insert(inputs.end(), trial->inputs.begin(), trial->inputs.end());
+  std::vector<bool> exact;
+  for (const Trial* trial : row) {
+    inputs.insert(inputs.end(), trial->inputs.begin(), trial->inputs.end());
+    exact.insert(exact.end(), trial->exact.begin(), trial->exact.end());
+  }
   ReferenceRuns::Results all;
-  if (runs_.Run(inputs, row[0]->run_seed, /*exact_inputs=*/false, /*with_narrow=*/false, &all)) return {};
+  if (runs_.Run(inputs, row[0]->run_seed, exact, /*with_narrow=*/false, &all)) return {};
   const size_t count = all.exact.size() / row.size();
   std::vector<Trial> expected;
   for (size_t call = 0; call < row.size(); ++call) {
@@ -110,7 +133,7 @@ bool TrialMaker::AnyMovedRun(const Trial& trial, const MovedOptions& options, in
   if (runs.Setup(*bindings_)) return true;
   for (int number = first; number < first + count; ++number) {
     TensorList outputs;
-    if (runs.Run(number, trial.inputs, trial.run_seed, /*exact_inputs=*/false, &outputs) || is_such(outputs))
+    if (runs.Run(number, trial.inputs, trial.run_seed, trial.exact, &outputs) || is_such(outputs))
       return true;
   }
   return false;

@@ -40,6 +40,9 @@ class TrialMaker {
   Outcome outcome() const { return outcome_; }  // of the last failure
 
  private:
+  enum class Kind { kTwoIntegers, kIntegers, kOther };  // what an input holds, as generated
+
+  std::vector<bool> ExactIn(Distribution distribution, const TensorList& generated);
   bool OrderMatters(const Trial& trial);
   // Whether `is_such` of the outputs of any of so many runs with moved inputs and weights.
   template <typename F>
@@ -58,7 +61,8 @@ class TrialMaker {
   ReferenceRuns& runs_;
   Replayer& generator_;
   std::shared_ptr<const Bindings> bindings_;
-  TensorList base_;  // eager outputs of the first trial as generated
+  std::vector<Kind> kinds_;  // by input; known from the first trial on
+  TensorList base_;          // eager outputs of the first trial as generated
   bool wants_narrow_ = true;
   std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
   std::vector<bool> told_;        // by output: what is not allowed was over budget in some trial
