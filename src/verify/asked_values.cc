@@ -34,6 +34,13 @@ constexpr std::string_view kComparisons[] = {"aten::eq", "aten::ne", "aten::gt",
 constexpr std::string_view kBounded[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max",
                                          "aten::clip",  "aten::hardtanh",  "aten::threshold"};
 
+// Calls that jump at numbers of theirs, or at whole numbers and halves of them.
+constexpr std::string_view kSteps[] = {"aten::threshold", "aten::hardshrink"};
+constexpr std::string_view kRoundings[] = {"aten::round", "aten::floor", "aten::ceil", "aten::trunc",
+                                           "aten::frac"};
+constexpr double kTies[] = {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}, kWholes[] = {-3, -2, -1, 2, 3};
+constexpr double kUsualStep = 0.5;  // of hardshrink
+
 // Calls to which the sign of a zero matters.
 constexpr std::string_view kAskForSigns[] = {"aten::signbit", "aten::copysign", "aten::atan2"};
 
@@ -69,7 +76,14 @@ Values AskedBy(const AtenStep& step) {
   const bool all = name == "aten::nan_to_num";
   values.nan = all || OneOf(name, kAskForNan) || (compares && ComparesWithItself(step));
   if (all || OneOf(name, kAskForInf)) values.beyond.insert(kInf);
-  if (compares || OneOf(name, kBounded)) AddScalars(step, compares, &values);
+  const bool steps = OneOf(name, kSteps);
+  if (compares || steps || OneOf(name, kBounded)) AddScalars(step, compares || steps, &values);
+  if (name == "aten::hardshrink") {
+    if (values.exactly.empty()) values.exactly.insert(kUsualStep);
+    for (const double step_at : std::set<double>(values.exactly)) values.exactly.insert(-step_at);
+  }
+  if (name == "aten::round") values.exactly.insert(std::begin(kTies), std::end(kTies));
+  if (OneOf(name, kRoundings)) values.exactly.insert(std::begin(kWholes), std::end(kWholes));
   values.negative_zero = OneOf(name, kAskForSigns);
   return values;
 }
@@ -136,11 +150,11 @@ std::optional<int64_t> ChoicesOf(const Plan& plan, TensorId leaf) {
 
 // What is put into a tensor of this dtype.
 std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double strength) {
-  if (asked.choices) return {0, static_cast<double>(*asked.choices - 1)};
   const double most = LargestOf(dtype);
   std::vector<double> planted;
   for (const double value : asked.exactly) {
-    if (at::tensor(value, dtype).item<double>() == value) planted.push_back(value);
+    if (at::tensor(value, at::kDouble).to(dtype).to(at::kDouble).item<double>() == value)
+      planted.push_back(value);
   }
   for (const double value : asked.beyond) {
     if (std::isnan(value)) planted.push_back(value);
@@ -152,6 +166,17 @@ std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double str
     }
   }
   return planted;
+}
+
+// Who counts on an order gets another one of the kind. In each line the least becomes the first choice and
+// the largest the last one, in a tensor of short lines those of all: what was in order stays so, and what was
+// distinct.
+at::Tensor WithEndsOf(int64_t choices, const at::Tensor& x) {
+  constexpr int64_t kShort = 2;
+  const bool alone = x.dim() == 0 || x.size(-1) <= kShort;
+  const at::Tensor chosen = !alone && IsAscending(x) ? Delayed(x) : x;
+  const at::Tensor least = alone ? x.min() : x.amin(-1, true), most = alone ? x.max() : x.amax(-1, true);
+  return at::where(chosen.eq(least), 0, at::where(chosen.eq(most), choices - 1, chosen));
 }
 
 }  // namespace
@@ -203,9 +228,12 @@ std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<a
   for (size_t i = 0; i < generated.size(); ++i) {
     const at::Tensor& x = generated[i];
     inputs.push_back(x);
-    if (asked[i].empty() || !x.is_non_overlapping_and_dense() || x.numel() == 0 ||
-        (!asked[i].choices && IsTwoValued(x)))
+    if (asked[i].empty() || !x.is_non_overlapping_and_dense() || x.numel() == 0) continue;
+    if (asked[i].choices) {
+      inputs.back() = at::empty_like(x).copy_(WithEndsOf(*asked[i].choices, x));
       continue;
+    }
+    if (IsTwoValued(x)) continue;
     const std::vector<double> values = Planted(asked[i], x.scalar_type(), strength);
     const Random random(SubSeed(seed, i), x.device());
     const auto count = static_cast<int64_t>(values.size());

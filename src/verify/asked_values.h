@@ -18,7 +18,7 @@ namespace tritogen {
 struct Asked {
   std::vector<double>
       beyond;  // NaN, Inf, and numbers of at least kLeastLarge (inputs.h); each once, not negative
-  std::vector<double> exactly;     // compared with, but for 0; and -0 where its sign is asked for
+  std::vector<double> exactly;  // compared with, but for 0; ties of roundings; -0 where its sign is asked for
   std::optional<int64_t> choices;  // integers that do nothing but say which of so many elements are read
 
   bool empty() const { return beyond.empty() && exactly.empty() && !choices; }
@@ -32,8 +32,9 @@ bool AsksForAny(const AskedValues& asked);
 
 // As generated but for a few elements at random places: NaN where it is asked for, both Infs, and numbers of
 // both signs beyond those that are asked for, twice as large and, at a strength of 1, two thousand times,
-// since an input may be scaled before it is asked; numbers themselves, where the dtype has them; the first
-// and the last choice. Other integers, what is two-valued, and what a dtype cannot hold, are left out.
+// since an input may be scaled before it is asked; numbers themselves, where the dtype has them. Choices have
+// the first and the last in each line, in the order in which they were. Other integers, what is two-valued,
+// and what a dtype cannot hold, are left out.
 // Random, but the same for the same seed.
 std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<at::Tensor>& generated,
                                    uint64_t seed, double strength);

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -113,6 +114,9 @@ TEST(AskedValues, AreNumbersThatAreComparedWithThemselves) {
   EXPECT_EQ(y.signbit().sum().item<int>(), 2 + 2 + 4) << "with those beyond";
   EXPECT_TRUE(PlantAsked({{.exactly = {0.1}}}, {at::zeros({64})}, 7, 1)[0].eq(0).all().item<bool>())
       << "float32 has no 0.1";
+  const at::Tensor half = at::zeros({64}, at::kBFloat16);
+  EXPECT_EQ(PlantAsked({{.exactly = {-999, -1000}}}, {half}, 7, 1)[0].eq(-1000).sum().item<int>(), 2)
+      << "nor bfloat16 999";
 }
 
 TEST(AskedValues, AreTheFirstAndTheLastOfWhatIsChosenFrom) {
@@ -129,9 +133,26 @@ TEST(AskedValues, AreTheFirstAndTheLastOfWhatIsChosenFrom) {
   };
   EXPECT_EQ(choices(false), 5000);
   EXPECT_EQ(choices(true), std::nullopt) << "they are numbers, too";
-  const at::Tensor y = PlantAsked({{.choices = 5000}}, {at::full({64}, 7, at::kLong)}, 3, 1)[0];
-  EXPECT_EQ(y.eq(4999).sum().item<int>(), 2);
-  EXPECT_EQ(y.eq(0).sum().item<int>(), 2);
+  const auto planted = [](const at::Tensor& x) { return PlantAsked({{.choices = 5000}}, {x}, 3, 1)[0]; };
+  EXPECT_TRUE(planted(at::tensor({7, 9, 3, 9})).equal(at::tensor({7, 4999, 0, 4999})));
+  EXPECT_TRUE(
+      planted(at::arange(3, 11).view({2, 4})).equal(at::tensor({0, 0, 4, 4999, 0, 0, 8, 4999}).view({2, 4})))
+      << "lines in order stay so";
+  EXPECT_TRUE(planted(at::tensor({7, 9, 3, 4}).view({4, 1})).equal(at::tensor({7, 4999, 0, 4}).view({4, 1})));
+}
+
+TEST(AskedValues, AreTiesWhereNumbersAreRounded) {
+  const auto asked = [](const char* op) {
+    Program program;
+    const int y = program.Tensor();
+    program.sketch.Step("run", op, {T(program.x)}, {y});
+    program.sketch.Output(y);
+    return AskedValuesOf(program.sketch.Build()).at(0).exactly;
+  };
+  EXPECT_TRUE(std::ranges::count(asked("aten::round"), -0.5) &&
+              std::ranges::count(asked("aten::round"), 2.5));
+  EXPECT_EQ(asked("aten::floor"), Numbers({-3, -2, -1, 2, 3}));
+  EXPECT_EQ(asked("aten::hardshrink"), Numbers({-0.5, 0.5}));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
   } else if (distribution == Distribution::kHuge) {
-    changed = x * (strength * kHugeTimes);
+    changed = x.to(at::kDouble) * (strength * kHugeTimes);
   } else if (distribution == Distribution::kFar) {
     if (IsTwoValued(x)) return x;
     changed = x.to(at::kDouble) + Offsets(x, strength, random);
@@ -165,18 +165,6 @@ at::Tensor WithSignsOf(const at::Tensor& x, const at::Tensor& changed) {
   return at::empty_like(x).copy_(changed.to(at::kDouble).abs());
 }
 
-bool IsAscending(const at::Tensor& x) {
-  if (x.dim() == 0 || x.size(-1) == 0) return false;
-  const int64_t n = x.size(-1);
-  return x.narrow(-1, 0, n - 1).le(x.narrow(-1, 1, n - 1)).all().item<bool>();
-}
-
-// In order as before, from the first to the last: each of the others takes the value in front of it.
-at::Tensor Delayed(const at::Tensor& x) {
-  const int64_t n = x.size(-1);
-  return at::cat({x.narrow(-1, 0, 1), x.narrow(-1, 0, n - 2), x.narrow(-1, n - 1, 1)}, -1);
-}
-
 // Other integers. Those in order (offsets, row pointers) mean nothing out of it, and on a GPU a program that
 // is given such may end with its context. Others are turned round along the longest dimension: a short one
 // may tell apart what they are numbers of, as the two rows of a graph's edges do. Some take the value beside
@@ -195,6 +183,17 @@ at::Tensor Rearranged(const at::Tensor& integers, const Random& random) {
 }
 
 }  // namespace
+
+bool IsAscending(const at::Tensor& x) {
+  if (x.dim() == 0 || x.size(-1) == 0) return false;
+  const int64_t n = x.size(-1);
+  return x.narrow(-1, 0, n - 1).le(x.narrow(-1, 1, n - 1)).all().item<bool>();
+}
+
+at::Tensor Delayed(const at::Tensor& x) {
+  const int64_t n = x.size(-1);
+  return at::cat({x.narrow(-1, 0, 1), x.narrow(-1, 0, n - 2), x.narrow(-1, n - 1, 1)}, -1);
+}
 
 bool IsTwoValued(const at::Tensor& x) {
   if (x.numel() < 3) return false;

@@ -35,6 +35,12 @@ inline constexpr double kLeastLarge = 150, kMostLarge = 500;
 // knows.
 bool IsTwoValued(const at::Tensor& x);
 
+// Lines along the last dimension are in order, all of them.
+bool IsAscending(const at::Tensor& x);
+// In order as before, from the first to the last, of which there are three at least: each of the others takes
+// the value in front of it.
+at::Tensor Delayed(const at::Tensor& x);
+
 // Floats that are integers, all of them, as labels, masks and places are.
 bool HoldsIntegers(const at::Tensor& x);
 
