@@ -10,6 +10,7 @@
 #include "plan/visit.h"
 #include "verify/budget.h"
 #include "verify/inputs.h"
+#include "verify/local_flow.h"
 #include "verify/random.h"
 #include "verify/work.h"
 #include "verify/work_ops.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr size_t kKey = 1;  // among the arguments of attention
 // So many halves of a unit the mean of a few hundred equal numbers may be off that are added up one by one.
 constexpr double kMeanOff = 4;
+// So many a number near one, of two or three roundings.
+constexpr double kNearOne = 2;
 
 bool IsStatistic(const AtenStep& step) {
   constexpr std::array<std::string_view, 7> kNorms = {
@@ -59,6 +62,16 @@ at::Tensor OfNeighbours(const Random& random, at::IntArrayRef sizes, double most
   return numbers;
 }
 
+// Whose small values honest programs make as differences of numbers near one, or sums.
+bool PassesOne(const AtenStep& step) {
+  constexpr std::string_view kNearOne[] = {
+      "aten::softplus", "aten::mish",  "aten::log_sigmoid", "aten::log_sigmoid_forward",
+      "aten::elu",      "aten::celu",  "aten::selu",        "aten::binary_cross_entropy_with_logits",
+      "aten::tanh",     "aten::gelu",  "aten::expm1",       "aten::log1p",
+      "aten::sinh",     "aten::asinh", "aten::atanh"};
+  return std::ranges::count(kNearOne, OutOfPlaceName(step)) > 0;
+}
+
 // Memory whose values the trials and the settings of weights move.
 std::set<StorageId> MovedAnyway(const Plan& plan) {
   std::set<StorageId> storages;
@@ -74,6 +87,10 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   std::vector<Probe> probes;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten != nullptr && PassesOne(*aten) && plan.tensors[aten->outs.at(0)].dtype == Dtype::kFloat32) {
+      probes.push_back({aten, aten->outs[0], {}, {}});
+      continue;
+    }
     if (aten == nullptr || (!IsStatistic(*aten) && !IsAttention(*aten) && !(sums && IsSum(*aten)))) continue;
     const size_t at = IsAttention(*aten) ? kKey : 0;
     const auto* tensor = at < aten->args.size() ? std::get_if<TensorRef>(&aten->args[at].v) : nullptr;
@@ -91,15 +108,16 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
     probe.nudge.reset();
     if (!probe.seen.defined() || probe.seen.dim() == 0) continue;
     std::vector<int64_t> sizes = probe.seen.sizes().vec();
+    const bool near_one = PassesOne(*probe.step);
     if (IsAttention(*probe.step)) sizes.back() = 1;
-    const Random random(SubSeed(seed, probe.argument), probe.seen.device());
+    const Random random(SubSeed(seed, probe.tensor), probe.seen.device());
     const at::Tensor whole = probe.seen.to(at::kDouble);
     at::Tensor share = random.Uniform(sizes, -unit, unit);
     // Equal numbers that are added up one by one are rounded the same way again and again.
     if (IsSum(*probe.step)) share = share + random.Uniform(OneForEachSum(*probe.step, sizes), -unit, unit);
     // What is left of equal numbers without a mean that is off has one sign: pooling does not average it out.
     if (IsStatistic(*probe.step)) share = share + OfNeighbours(random, sizes, kMeanOff * unit);
-    probe.nudge = whole * share;
+    probe.nudge = near_one ? random.Uniform(sizes, -kNearOne * unit, kNearOne * unit) : whole * share;
     if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
   }
 }

@@ -17,8 +17,9 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums = false);
 
 // Moves each by at most half a unit in its last place, keys all numbers of one alike: so do all scores that
 // it takes part in. Terms of a sum are moved by as much again, all of one sum alike; numbers of a statistic
-// by as much again, neighbours alike. `probes`: with what they saw in a run. `rounded_only`: nothing that
-// float32 holds, where inputs are exact and some numbers are what they are in every program.
+// by a few units more, neighbours alike; results by roundings of one. `probes`: with what they saw in a run.
+// `rounded_only`: nothing that float32 holds, where inputs are exact and some numbers are what they are in
+// every program.
 void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes);
 
 }  // namespace tritogen

@@ -18,9 +18,9 @@ TEST(InnerNoise, IsWhereStatisticsAreOfComputedValues) {
   const Plan plan = b.Return(z);
   const std::vector<Probe> probes = InnerProbes(plan);
   ASSERT_EQ(probes.size(), 2u);
-  EXPECT_EQ(probes[0].argument, y);
+  EXPECT_EQ(probes[0].tensor, y);
   EXPECT_EQ(probes[1].step->op, "aten::scaled_dot_product_attention");
-  EXPECT_EQ(probes[1].argument, x) << "scores are rounded although keys are an input";
+  EXPECT_EQ(probes[1].tensor, x) << "scores are rounded although keys are an input";
 }
 
 TEST(InnerNoise, IsOfTheLastPlace) {
@@ -59,6 +59,20 @@ TEST(InnerNoise, NeighboursInAStatisticMoveTogether) {
   EXPECT_GT(quarters.abs().max().item<double>(), 0x1p-24)
       << "100 that move each by itself would move it by less";
   EXPECT_GT(quarters.std(1).min().item<double>(), 0x1p-28) << "a norm takes away what all have in common";
+}
+
+TEST(InnerNoise, SmallResultsMoveByRoundingsOfOne) {
+  Builder b;
+  const TensorId x = b.Input({4, 8}), y = b.Tensor({4, 8});
+  b.Call("aten::softplus", {x}, {y});
+  const Plan plan = b.Return(y);
+  std::vector<Probe> probes = InnerProbes(plan);
+  ASSERT_EQ(probes.size(), 1u);
+  EXPECT_TRUE(probes[0].of_result && probes[0].tensor == y);
+  probes[0].seen = at::full({4, 8}, 1e-5, at::kDouble);
+  MoveInside(7, /*rounded_only=*/false, &probes);
+  EXPECT_GT(probes[0].nudge.abs().max().item<double>(), 0x1p-25);
+  EXPECT_LE(probes[0].nudge.abs().max().item<double>(), 0x1p-22);
 }
 
 TEST(InnerNoise, TermsOfASumMoveTogether) {

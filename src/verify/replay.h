@@ -34,12 +34,12 @@ class KernelCache {
   std::shared_ptr<Impl> impl_;
 };
 
-// Looks at what one ATen call is given, and gives it more.
+// Looks at what one ATen call is given, and gives it more; or at what it gives.
 struct Probe {
   const AtenStep* step;  // of the Plan that is replayed
-  TensorId argument;
-  at::Tensor nudge;  // added to the argument, for this call alone; undefined: nothing is
-  at::Tensor seen;   // the argument without it, as of the last run
+  TensorId tensor;       // an argument; or the first result
+  at::Tensor nudge;      // added to it, to an argument for this call alone; undefined: nothing is
+  at::Tensor seen;       // it without that, as of the last run
 };
 
 struct ReplayOptions {

@@ -313,11 +313,17 @@ std::vector<at::Tensor> ReplayEngine::CallProbed(const AtenStep& step, const Ate
   const auto none = std::span<Probe>();
   for (Probe& probe : options_.probes ? std::span(*options_.probes) : none) {
     if (probe.step != &step) continue;
-    at::Tensor& argument = slots_[probe.argument];
+    if (!step.outs.empty() && probe.tensor == step.outs[0]) {
+      std::vector<at::Tensor> results = call.Call(slots_, &random_);
+      probe.seen = results.at(0).clone();
+      if (probe.nudge.defined()) results[0].add_(probe.nudge);
+      return results;
+    }
+    at::Tensor& argument = slots_[probe.tensor];
     probe.seen = argument.clone();
     if (!probe.nudge.defined()) break;
     const auto& writes = call.writes();
-    if (std::find(writes.begin(), writes.end(), probe.argument) != writes.end()) {
+    if (std::find(writes.begin(), writes.end(), probe.tensor) != writes.end()) {
       argument.add_(probe.nudge);
       break;
     }

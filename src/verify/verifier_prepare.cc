@@ -146,7 +146,9 @@ void Inspect(Task::Impl* task) {
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
   }
   task->asked = AskedValuesOf(plan);
-  task->moves_inside = !InnerProbes(plan, !task->spares_memory).empty();
+  const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);
+  task->moves_inside = !inner.empty();
+  task->passes_one = std::ranges::any_of(inner, &Probe::of_result);
   task->cuts_factors = HasFloat32Factors(plan, task->options.fp32_precision);
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
   task->grows = HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !decides;

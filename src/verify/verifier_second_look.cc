@@ -21,6 +21,8 @@ constexpr double kLeastShareRight = 0.5;
 constexpr double kShareAlmostAll = 0.999;
 // Less than that of the output's scale is what fp64 rounds, and no program in float32 knows of.
 constexpr double kNoBudget = 1e-12;
+// Of the output's scale what rounding of numbers near one may come to, where others are multiplied by it.
+constexpr double kShareOfOne = 0.01;
 // What jumps within bring about is allowed so many times in a row, not as often as other noise.
 constexpr double kTimesTurned = 2;
 
@@ -96,8 +98,10 @@ bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const 
   // The variance of equal numbers is zero, and so is what is left of each without their mean, but for fp64's
   // own rounding: whatever noise there is shows when these move each by itself.
   const bool hidden = task.moves_inside && comparison.budget < kNoBudget;
+  // So is a number near one behind small values, of which little is left, and behind what multiplies these.
+  const bool near_one = task.passes_one && comparison.error < kShareOfOne;
   return IsOffByANumber(task, trial, output, comparison) &&
-         (comparison.error < kLuck * comparison.budget || hidden);
+         (comparison.error < kLuck * comparison.budget || hidden || near_one);
 }
 
 bool DeservesSecondLook(const Task::Impl& task, const Trial& trial, size_t output,

@@ -149,6 +149,7 @@ struct Task::Impl {
   bool draws_random = false;    // forward draws random numbers
   bool orders_freely = false;   // forward sorts, and PyTorch leaves open in which order equal values come
   bool moves_inside = false;    // a second look moves more than inputs and weights (InnerProbes)
+  bool passes_one = false;      // some of these are results of functions whose small values are differences
   bool lets_few_count = false;  // forward has a softmax or the like (LetsFewCount)
   // Products of float32 of which nothing is decided by size: they may be as large as float32 holds. Float16
   // keeps as many places as TF32, but not its range.
