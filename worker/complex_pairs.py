@@ -17,6 +17,7 @@ import decompositions
 import fourier
 import operators
 from nested import leaves, map_leaves
+from wrapper import make_wrapper
 
 if TYPE_CHECKING:
     from tensors import Recording
@@ -37,9 +38,7 @@ class ComplexPair(torch.Tensor):
 
     @staticmethod
     def __new__(cls, re: Tensor, im: Tensor) -> ComplexPair:
-        self = torch.Tensor._make_wrapper_subclass(
-            cls, re.shape, strides=re.stride(), dtype=_COMPLEX[re.dtype], device=re.device
-        )
+        self = make_wrapper(cls, re, _COMPLEX[re.dtype], re.device)
         self.re, self.im = re, im
         return self
 

@@ -20,6 +20,7 @@ from copied_views import CopiedViews
 from guards import reject
 from nested import leaves, map_leaves
 from tape import DTYPE_NAMES, Step, Tape, Tid, flatten_results
+from wrapper import make_wrapper
 
 _META = torch.device("meta")
 _CUDA = torch.device("cuda", 0)
@@ -39,14 +40,7 @@ class RecordingTensor(torch.Tensor):
 
     @staticmethod
     def __new__(cls, inner: torch.Tensor, tid: int, device: str) -> RecordingTensor:
-        self = torch.Tensor._make_wrapper_subclass(
-            cls,
-            inner.shape,
-            strides=inner.stride(),
-            storage_offset=inner.storage_offset(),
-            dtype=inner.dtype,
-            device=_CUDA if device == "cuda" else _CPU,
-        )
+        self = make_wrapper(cls, inner, inner.dtype, _CUDA if device == "cuda" else _CPU, inner.storage_offset())
         self.inner = inner
         self.tid = tid
         return self
@@ -60,6 +54,9 @@ class RecordingTensor(torch.Tensor):
     def data_ptr(self) -> int:
         storage = current().tape.tensors[self.tid].storage
         return ADDRESS_BASE + storage * _ADDRESS_STEP + self.storage_offset() * self.element_size()
+
+    def is_inference(self) -> bool:
+        return self.inner.is_inference()
 
     @property
     def data(self) -> torch.Tensor:

@@ -27,6 +27,7 @@ _FORWARDS = {
     "conjugates": "z = torch.complex(x, y); return (z.conj() * z.flip(0)).imag, z.conj().imag, (z.mH @ z).real, z.conj().resolve_conj().real",
     "products": "z = torch.complex(x, y); return (z @ z.T).abs(), torch.einsum('ij,kj->ik', z, z.conj()).real, F.linear(z, torch.complex(y, x)).imag, (z @ x.T.to(z.dtype)).real",
     "moves": "z = torch.complex(x, y); z = torch.cat([z.roll(1, 0), z.flip(1)[:3]]); z = torch.where(x.sum() > 0, z, 0.0); return torch.view_as_real(z.T.reshape(3, -1).sum(1)), z.mean(0).real",
+    "inference mode": "z = torch.complex(x, y)\n        with torch.inference_mode(): return torch.view_as_real(z.t().detach()[1:])",
     "padding": "return torch.view_as_real(F.pad(torch.complex(x, y), (1, 2), value=3.0))",
     "in place": "z = torch.zeros(6, 33, dtype=torch.complex64, device=x.device); z[1:4] = torch.complex(x, y)[1:4]; z[2] *= 2j; z += x; z[0].copy_(y[0]); return torch.view_as_real(z)",
     "to and fro": "z = x.to(torch.complex64); return (z * 1j).imag, z.is_complex() * x, torch.view_as_real(z.to(torch.complex128)).float()",

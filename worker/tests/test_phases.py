@@ -237,6 +237,27 @@ def test_parameters_are_ordinary_to_the_program() -> None:
     assert [name for name, *_ in p["state"]] == ["w"]
 
 
+def test_inference_mode_changes_nothing_of_what_is_recorded() -> None:
+    body = "y = x.view(-1)[8:].detach() * 2; return torch.stack(y.view(7, 8).t().unbind(0)) + self.w.t()[:, 1:]"
+    init = "self.w = nn.Parameter(torch.rand(8, 8))"
+    plain = model(init, body)
+    decorated = plain.replace("    def forward", "    @torch.inference_mode()\n    def forward")
+    for text in (decorated, model(init, f"with torch.inference_mode(): {body}")):
+        assert ops(plan_of(candidate(text, [t(8, 8)]))["run"]) == ops(plan_of(candidate(plain, [t(8, 8)]))["run"])
+
+
+def test_who_asks_is_told_of_inference_mode() -> None:
+    plan(
+        "self.w = nn.Parameter(torch.rand(8, 8))",
+        "with torch.inference_mode():\n"
+        "    y = x * 2\n"
+        "    assert torch.is_inference_mode_enabled() and y.is_inference() and y.view(-1).is_inference()\n"
+        "    assert not x.t().is_inference() and not self.w.is_inference()\n"
+        "assert not (x * 2).is_inference()\n"
+        "return y",
+    )
+
+
 def test_autograd_functions_and_functional_wrappers() -> None:
     text = (
         KERNEL
