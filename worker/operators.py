@@ -198,6 +198,8 @@ def _to(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """x.to(…) as PyTorch does it; its own kernel would ask the CUDA driver."""
     given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
     x, other = given["self"], given.get("other")
+    if not isinstance(x, torch.Tensor):  # under two vmaps a number is made a tensor of the result's dtype
+        return recording.constant(torch.tensor(x, dtype=given["dtype"]))
     dtype, device = (other.dtype, other.device) if other is not None else (given.get("dtype"), given.get("device"))
     form = given.get("memory_format")
     form = torch.preserve_format if form is None else form

@@ -162,6 +162,8 @@ PROGRAMS = {
     + INPUT,
     "random": module("", "return x + torch.rand_like(x) + torch.randn(8, device=x.device)") + INPUT,
     "autocast": module("self.f = nn.Linear(8, 8)", "return x @ self.f.weight") + INPUT,
+    "vmap": module("", "return torch.vmap(torch.vmap(lambda a: a.sin() * 2 + a / 3, in_dims=1), in_dims=1)(x)") + INPUT,
+    "vmap of halves": module("", "return torch.vmap(torch.vmap(lambda a: 2 * a))(x.half())") + INPUT,
     "linspace": module("self.d = [v.item() for v in torch.linspace(0, 0.3, 4)]", "return x * self.d[2]") + INPUT,
     "interpolate": module(
         "", "return F.interpolate(x, scale_factor=2, mode='nearest'), F.pad(x, (1, 2, 0, 1), mode='reflect')"
