@@ -50,6 +50,9 @@ class RecordingDriver(DriverBase):
     def get_benchmarker(self) -> Any:
         return triton.testing.do_bench  # which rejects
 
+    def get_device_interface(self) -> Any:
+        return torch.cuda
+
     def get_current_device(self) -> int:
         return 0
 

@@ -107,6 +107,8 @@ class CompiledKernel:
 def install(capability: tuple[int, int]) -> None:
     os.environ["MLIR_DISABLE_MULTITHREADING"] = "1"  # the jail allows no threads, and they would not outlive a fork
     triton.runtime.driver.set_active(RecordingDriver(capability))
+    for name, backend in triton.backends.backends.items():  # code printed by torch.compile looks there for a driver
+        triton.backends.backends[name] = replace(backend, driver=RecordingDriver)
     front_end.install()
     JITFunction.run = _run
     torch.library.wrap_triton = lambda kernel: kernel  # a launch in an operator of torch.library is a launch

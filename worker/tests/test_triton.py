@@ -340,3 +340,10 @@ def test_device_properties_of_the_driver() -> None:
     body = "p = triton.runtime.driver.active.utils.get_device_properties(x.device.index)\n"
     body += "add[(p['multiprocessor_count'],)](x, x, 1000, 1.0, BLOCK=256)\nreturn x"
     assert launches(function(body))[0]["variants"][0]["grid"][0] == 132
+
+
+def test_who_looks_for_a_driver_finds_the_one_that_is_active() -> None:
+    body = "from torch._inductor.runtime import triton_helpers\ntriton_helpers.set_driver_to_gpu()\n"
+    body += "active = triton.runtime.driver.active\nassert active.get_current_target().arch == 90\n"
+    body += "assert active.get_device_interface().current_device() == 0\nadd[(4,)](x, x, 1000, 1.0, BLOCK=256)\nreturn x"
+    assert len(launches(function(body))) == 1
