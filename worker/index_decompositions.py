@@ -178,7 +178,7 @@ def _embedding_bag(
         rows = torch.where((indices == padding_idx).unsqueeze(1), -math.inf if mode == 2 else 0, rows)
     bags = offsets.numel() - int(include_last_offset)
     length = indices.numel() // max(bags, 1)
-    starts = _value_known(offsets)
+    starts = value_known(offsets)
     if starts is not None and starts.tolist() == [length * i for i in range(starts.numel())] and length * bags == indices.numel():
         lines, counts = rows.unflatten(0, (bags, length)), counts.reshape(bags, length).sum(1)
         bag = lines.amax(1) if mode == 2 else lines.sum(1)
@@ -195,7 +195,7 @@ def _embedding_bag(
     return bag, None, None, None
 
 
-def _value_known(tensor: Tensor) -> Tensor | None:
+def value_known(tensor: Tensor) -> Tensor | None:
     """The value of a tensor that the program's text alone decides."""
     from tensors import RecordingTensor, current
 

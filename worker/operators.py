@@ -5,7 +5,6 @@ Everything on the tape must run on CPU tensors through libtorch's dispatcher, so
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import torch
 import decompositions
 import eager_checks
 import meta_kernels
+import said_sizes
 from guards import reject
 
 if TYPE_CHECKING:
@@ -261,18 +261,6 @@ def _fill_diagonal(recording: Recording, function: Any, args: tuple, kwargs: dic
     return x
 
 
-def _combinations(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
-    """By places that the sizes decide: PyTorch selects them by a mask, as if their number hung on values."""
-    x, r, replacement = (*args, *(2, False)[len(args) - 1 :])
-    r, replacement = kwargs.get("r", r), kwargs.get("with_replacement", replacement)
-    with recording:
-        if x.dim() != 1 or r < 1:
-            return function.decompose(*args, **kwargs)
-        choose = itertools.combinations_with_replacement if replacement else itertools.combinations
-        places = list(choose(range(x.shape[0]), r))
-        return x[torch.tensor(places, dtype=torch.int64).reshape(-1, r).to(x.device)]
-
-
 def _cov(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """With weights, as PyTorch computes it, but without its questions whether these are allowed and leave freedom."""
     given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
@@ -347,8 +335,10 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.cudnn_grid_sampler: _grid_sampler,
     aten.fill_diagonal_: _fill_diagonal,
     aten.index.Tensor: _index,
+    aten.repeat_interleave.Tensor: said_sizes.repeat_interleave,
+    aten.bincount: said_sizes.bincount,
     aten.unfold_backward: _unfold_backward,
-    aten.combinations: _combinations,
+    aten.combinations: said_sizes.combinations,
     aten.cov: _cov,
     aten.t_: _in_place_view(aten.t),
     aten.transpose_: _in_place_view(aten.transpose),

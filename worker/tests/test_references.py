@@ -162,6 +162,19 @@ PROGRAMS = {
     + INPUT,
     "random": module("", "return x + torch.rand_like(x) + torch.randn(8, device=x.device)") + INPUT,
     "autocast": module("self.f = nn.Linear(8, 8)", "return x @ self.f.weight") + INPUT,
+    "repeat_interleave": module(
+        "",
+        "r = (x[:, 0, 0] > 0).long() * 2; r[0] = 6 - r[1:].sum(); y = x[0].repeat_interleave(r, 1, output_size=6);"
+        " return y, torch.repeat_interleave(r.int(), output_size=6)",
+    )
+    + INPUT.replace("4, 6, 8", "4, 6, 4"),
+    "bincount": module(
+        "",
+        "i = x.flatten().abs().long().clamp(max=4); w = x.flatten();"
+        " return torch.bincount(i, minlength=5), torch.bincount(i.int(), w, 6), torch.bincount(i, weights=w.half(), minlength=5),"
+        " torch.bincount(torch.tensor([1, 1, 3], device=x.device), w[:3]), torch.bincount(torch.tensor([2, 0], device=x.device))",
+    )
+    + INPUT,
     "vmap": module("", "return torch.vmap(torch.vmap(lambda a: a.sin() * 2 + a / 3, in_dims=1), in_dims=1)(x)") + INPUT,
     "vmap of halves": module("", "return torch.vmap(torch.vmap(lambda a: 2 * a))(x.half())") + INPUT,
     "linspace": module("self.d = [v.item() for v in torch.linspace(0, 0.3, 4)]", "return x * self.d[2]") + INPUT,

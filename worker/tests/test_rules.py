@@ -37,6 +37,11 @@ def test_host_reads(body: str) -> None:
     assert reply["line"] == line_of(function(f"y = 0\n{body}"), body) and "reads values on the host" in reply["message"]
 
 
+def test_bincount_asks_for_what_it_needs() -> None:
+    assert "minlength" in record("torch.bincount(x[0].long())")["message"]
+    assert "1-d" in record("torch.bincount(x.long(), minlength=3)")["message"]
+
+
 def test_checks_of_pytorchs_own_layers_are_taken_as_passed() -> None:
     assert record("y = torch.nn.functional.gaussian_nll_loss(x, x, x.exp())")["ok"]
     assert ops(plan_of(record("x = torch.linalg.solve(x, x)"))["run"]) == ["_linalg_solve_ex", "add.Tensor"]
@@ -106,7 +111,7 @@ x = x * rates[2]
         ("x.nonzero()", "dynamic_shape"),
         ("nn.utils.rnn.pack_padded_sequence(x, (x[:, 0] > 0).cpu() + 1).data", "dynamic_shape"),
         ("torch.unique(x)", "dynamic_shape"),
-        ("torch.bincount(x.long().flatten(), minlength=9)", "dynamic_shape"),
+        ("torch.bincount(x.long().flatten())", "dynamic_shape"),
         ("torch.histogram(x, 5).hist", "device"),
         ("torch.histogramdd(x, [3] * x.shape[-1]).hist", "device"),
         ("x.resize_(3)", "resize"),

@@ -1,0 +1,58 @@
+"""Operators whose results have sizes that depend on values for PyTorch, where the program says the size."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from guards import reject
+from index_decompositions import value_known
+
+if TYPE_CHECKING:
+    from tensors import Recording
+
+
+def combinations(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """By places that the sizes decide: PyTorch selects them by a mask, as if their number hung on values."""
+    x, r, replacement = (*args, *(2, False)[len(args) - 1 :])
+    r, replacement = kwargs.get("r", r), kwargs.get("with_replacement", replacement)
+    with recording:
+        if x.dim() != 1 or r < 1:
+            return function.decompose(*args, **kwargs)
+        choose = itertools.combinations_with_replacement if replacement else itertools.combinations
+        places = list(choose(range(x.shape[0]), r))
+        return x[torch.tensor(places, dtype=torch.int64).reshape(-1, r).to(x.device)]
+
+
+def repeat_interleave(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """The index that each place comes from: the first one whose repeats end behind it. With repeats for fewer places
+    than `output_size` the last ones have an index out of bounds."""
+    (repeats,) = args
+    size = kwargs.get("output_size")
+    if size is None or value_known(repeats) is not None:
+        return recording.step(function, args, kwargs)
+    with recording:
+        places = torch.arange(size, device=repeats.device)
+        return torch.searchsorted(repeats.cumsum(0), places, right=True, out_int32=repeats.dtype == torch.int32)
+
+
+def bincount(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """With `minlength` bins: where PyTorch would make more of them, the replay has an index out of bounds."""
+    given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
+    x, weights, bins = given["self"], given.get("weights"), given.get("minlength", 0)
+    if x.dim() != 1 or x.is_floating_point() or x.dtype == torch.bool:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    known = value_known(x)
+    if known is not None and known.numel() > 0:
+        bins = max(bins, int(known.max()) + 1)
+    if bins == 0 and known is None:
+        reject("dynamic_shape", "how many bins bincount makes depends on values; say how many by minlength")
+    with recording:
+        if weights is None:
+            weights = torch.ones_like(x, dtype=torch.int64)
+        elif weights.dtype != torch.float32:
+            weights = weights.to(torch.float64)
+        counts = torch.zeros(bins, dtype=weights.dtype, device=x.device)
+        return counts.scatter_add(0, x.to(torch.int64), weights)
