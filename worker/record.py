@@ -179,7 +179,7 @@ class _Program:
         with torch.no_grad(), torch._C._AutoDispatchBelowAutograd(), self.recording:
             with self._recorded() as phases.imported:
                 self._load()
-            with self._recorded() as phases.generate:
+            with self._recorded() as phases.generate, self.recording.tape.readable_draws():
                 if self.request["role"] == "reference":
                     self._generate(phases)
                 else:

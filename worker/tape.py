@@ -6,7 +6,8 @@ Steps refer to tensors by `Tid`, so that one walk over their arguments renumbers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +82,7 @@ class Tape:
         self.steps: list[Step] = []
         self.given: set[int] = set()  # storages whose values a caller supplies or may replace: inputs, state
         self._storage_ids: dict[int, int] = {}
+        self._first_readable: int | None = None  # of the steps whose draws may be read
 
     def add_tensor(self, inner: torch.Tensor, device: str) -> int:
         """A new tensor id for a meta tensor."""
@@ -118,19 +120,47 @@ class Tape:
         kept.reverse()
         return kept
 
-    def evaluate(self, tid: int, max_bytes: int = 16 << 20) -> torch.Tensor | None:
-        """The value of a tensor that depends on nothing but the program's text; None when it depends on more."""
+    def evaluate(self, tid: int, max_bytes: int = 16 << 20, may_draw: bool = False) -> torch.Tensor | None:
+        """The value of a tensor that depends on nothing but the program's text; None when it depends on more.
+
+        With `may_draw` it may depend on draws that may be read (`readable_draws`).
+        """
         needed = self.slice(self.steps, {tid}, {self.tensors[tid].storage})
         made = self.storages_of(out for step in needed for out in step.outs)
         used = self.storages_of([tid] + [t for step in needed for t in step.uses])
         if used - made or used & self.given or sum(self.storages[s].nbytes() for s in used) > max_bytes:
             return None
-        if any(step.variants is not None or step.random for step in needed):
+        if any(step.variants is not None or step.random and not (may_draw and self._readable(step)) for step in needed):
             return None
         values: dict[int, torch.Tensor] = {}
         for step in needed:
             self._compute(step, values)
+            if step.random:
+                self._keep(step, values[step.outs[0]])
         return values[tid]
+
+    @contextlib.contextmanager
+    def readable_draws(self) -> Iterator[None]:
+        """What is drawn meanwhile may be read. It is drawn once then: the numbers are a constant from there on."""
+        self._first_readable = len(self.steps)
+        yield
+        self._first_readable = None
+
+    def _readable(self, step: Step) -> bool:
+        first = self._first_readable
+        if first is None or len(step.outs) != 1 or step.outs[0] in step.uses:
+            return False
+        info = self.tensors[step.outs[0]]
+        in_order = torch.empty(info.sizes, device="meta").stride() == info.strides
+        return in_order and any(other is step for other in self.steps[first:])
+
+    @property
+    def draws_are_readable(self) -> bool:
+        return self._first_readable is not None
+
+    def _keep(self, step: Step, drawn: torch.Tensor) -> None:
+        step.data = bytes_of(drawn)
+        step.function, step.args, step.kwargs, step.uses, step.reads = None, (), {}, [], set()
 
     def _compute(self, step: Step, values: dict[int, torch.Tensor]) -> None:
         if step.data is not None:
@@ -140,12 +170,21 @@ class Tape:
         args, kwargs = map_tids((step.args, step.kwargs), values.__getitem__)
         if kwargs.get("device") is not None:
             kwargs["device"] = torch.device("cpu")
+        if step.random:
+            torch.default_generator.manual_seed(step.outs[0])  # the same in every recording
         result = step.function(*args, **kwargs)
         if "empty" in step.function.name():
             result.zero_()  # a program cannot rely on it; the same each time
         for out, value in zip(step.outs, flatten_results(result)):
             if out >= 0:
                 values[out] = value
+
+
+def bytes_of(value: torch.Tensor) -> bytes:
+    """Of its elements, in order."""
+    if value.numel() == 0:
+        return b""
+    return value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
 
 
 def constant_value(data: bytes, dtype: torch.dtype, sizes: tuple[int, ...]) -> torch.Tensor:

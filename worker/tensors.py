@@ -19,7 +19,7 @@ import operators
 from copied_views import CopiedViews
 from guards import reject
 from nested import leaves, map_leaves
-from tape import DTYPE_NAMES, Step, Tape, Tid, flatten_results
+from tape import DTYPE_NAMES, Step, Tape, Tid, bytes_of, flatten_results
 from wrapper import make_wrapper
 
 _META = torch.device("meta")
@@ -220,7 +220,7 @@ class Recording(TorchDispatchMode):
             )
         with no_dispatch():
             inner = torch.empty(value.shape, dtype=value.dtype, device=_META)
-            data = value.detach().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if value.numel() else b""
+            data = bytes_of(value)
             addresses = (
                 value.dtype in (torch.int64, torch.uint64) and (value.view(torch.int64) >= ADDRESS_BASE).any().item()
             )
@@ -385,8 +385,11 @@ def value_of(tensor: torch.Tensor, message: str, rule: str = "host_read") -> tor
     """The real value of a tensor, when the program's text alone decides it; otherwise the program is rejected."""
     if not isinstance(tensor, RecordingTensor):
         return tensor
+    tape = current().tape
     with no_dispatch():
-        value = current().tape.evaluate(tensor.tid)
+        value = tape.evaluate(tensor.tid, may_draw=True)
+    if value is None and tape.draws_are_readable:
+        message = "get_inputs() reads values that are too many, drawn in place or not drawn there; make them in Python"
     if value is None:
         reject(rule, message)
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from programs import candidate, ops, plan_of, reference
+from programs import Replay, candidate, ops, plan_of, reference
 from programs import tensor as t
 
 KERNEL = """
@@ -165,6 +165,44 @@ def test_references_make_their_own_inputs() -> None:
     assert ops(p["generate"]) == ["rand", "t", "clone", "t", "_to_copy"]
     made = p["generate"][-1]["outs"][0]
     assert p["inputs"] == [{"t": made}] and p["tensors"][made][3] == [1, 4] and p["tensors"][made][5] == "cuda"
+
+
+RAGGED = """
+def f(x, ids, ends): return x[ids] + ends[-1]
+def get_inputs():
+    lengths = torch.randint(1, 9, (4,), dtype=torch.int32)
+    ends = lengths.cumsum(0)
+    lengths.clamp_(max=0)
+    {read}
+    return [torch.randn(total, 8), torch.randint(0, total, (5,)), ends]
+"""
+
+
+@pytest.mark.parametrize("read", ["total = int(ends[-1])", "total = ends.tolist()[-1]", "total = sum(ends.diff(prepend=ends[:1] * 0).numpy())",
+                                  "total = torch.ones(40)[torch.arange(40) < ends[-1]].shape[0]"])  # fmt: skip
+def test_what_get_inputs_reads_is_drawn_once(read: str) -> None:
+    p = plan_of(reference(RAGGED.format(read=read), entry="f", kind="function"))
+    assert p == plan_of(reference(RAGGED.format(read=read), entry="f", kind="function"))
+    total, several = p["tensors"][p["inputs"][0]["t"]][2][0], set()
+    for seed in range(3):
+        replay = Replay(p)
+        torch.default_generator.manual_seed(seed)
+        replay.run("generate")
+        x, ids, ends = (replay.value(value) for value in p["inputs"])
+        assert int(ends[-1]) == total == x.shape[0] and 4 <= total <= 32 and int(ids.max()) < total
+        several.add(float(x[0, 0]))
+    assert len(several) == 3
+
+
+@pytest.mark.parametrize("read", ["total = int(torch.empty(1).uniform_(1, 5))", "total = int(torch.randn(1 << 23).sum())", "total = TOP.item()"])
+def test_what_get_inputs_may_not_read(read: str) -> None:
+    reply = reference("TOP = torch.randint(3, 5, (1,))\n" + RAGGED.format(read=read), entry="f", kind="function")
+    assert reply["rule"] == "host_read" and "get_inputs() reads values" in reply["message"]
+
+
+def test_draws_that_nobody_reads_are_drawn_for_each_trial() -> None:
+    text = "def f(x, w): return x * w\ndef get_inputs():\n    i = torch.randint(0, 3, (9,))\n    return [torch.randn(9), i.bincount(minlength=9)]\n"
+    assert "randint.low" in ops(plan_of(reference(text, entry="f", kind="function"))["generate"])
 
 
 def test_buffers_that_are_not_saved_have_names() -> None:
