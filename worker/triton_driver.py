@@ -123,6 +123,8 @@ _variants: list[dict[str, Any]] | None = None
 
 def _run(self: JITFunction, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> CompiledKernel | None:
     """Takes the place of JITFunction.run."""
+    if self.is_gluon():
+        reject("gluon", f"kernel {self.__name__} is written in Gluon, which is not supported; write it in Triton")
     kwargs["debug"] = kwargs.get("debug", self.debug) or triton.knobs.runtime.debug
     kwargs["instrumentation_mode"] = ""
     for hook in self.pre_run_hooks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from launches import ADD, function, record
-from programs import line_of, ops, plan_of
+from programs import candidate, line_of, ops, plan_of, tensor
 
 
 def test_cpu_tensors_are_refused_as_triton_refuses_them() -> None:
@@ -92,3 +92,19 @@ def test_launch_options_that_a_plan_cannot_hold() -> None:
 def test_kernels_may_be_timed_by_nobody() -> None:
     reply = record(function("triton.testing.do_bench(lambda: None)\nreturn x"))
     assert reply["rule"] == "timing"
+
+
+def test_gluon_is_another_language() -> None:
+    text = """
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+@gluon.jit
+def k(x, B: gl.constexpr):
+    i = gl.arange(0, B, layout=gl.BlockedLayout([1], [32], [4], [0]))
+    gl.store(x + i, gl.load(x + i) * 2)
+def f(x):
+    k[(1,)](x, 128)
+    return x
+"""
+    reply = candidate(text, [tensor(128)], entry="f", kind="function")
+    assert reply["rule"] == "gluon" and reply["line"] == line_of(text, "k[(1,)]") and "Gluon" in reply["message"]
