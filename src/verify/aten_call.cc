@@ -58,6 +58,25 @@ std::vector<at::Tensor> Flatten(torch::jit::Stack results) {
   return tensors;
 }
 
+// Whether a step behind this one, whose result is a view, writes where that lies. Kernels may.
+bool WrittenBehind(const Plan& plan, const AtenStep& step) {
+  const StorageId storage = plan.tensors[step.outs.at(0)].storage;
+  bool behind = false, written = false;
+  for (const auto* steps : {&plan.generate, &plan.setup, &plan.run}) {
+    for (const Step& other : *steps) {
+      if (behind) {
+        ForEachUse(other, [&](TensorId used) {
+          if (plan.tensors[used].storage != storage) return;
+          written |= std::holds_alternative<LaunchStep>(other);
+          ForEachResult(other, [&](TensorId result) { written |= result == used; });
+        });
+      }
+      behind |= std::get_if<AtenStep>(&other) == &step;
+    }
+  }
+  return written;
+}
+
 }  // namespace
 
 AtenCall::AtenCall(const Plan& plan, const AtenStep& step, const ReplayTarget& target)
@@ -76,7 +95,8 @@ void AtenCall::Prepare(const AtenStep& step) {
   widening_ = DecideWidening(step);
   const bool in_float64 = target_.in_float64;
   if (in_float64) probabilities_ = ProbabilitiesOf(step);
-  const bool widen_dtypes = in_float64 && widening_ != Widening::kRecordedPrecision;
+  const bool widen_dtypes =
+      in_float64 && widening_ != Widening::kRecordedPrecision && widening_ != Widening::kBits;
   const ReplayTarget target{target_.device, widen_dtypes};
   if (step.args.size() > arguments.size()) throw ArgumentError("too many arguments");
   std::vector<bool> given(arguments.size(), false);
@@ -158,8 +178,11 @@ AtenCall::Widening AtenCall::DecideWidening(const AtenStep& step) const {
   });
   for (TensorId id : step.outs) floating_out |= id != kNoTensor && is_inexact(id);
   if (step.op == "aten::view.dtype" && (floating_in || floating_out)) {
-    FailReplay(Failure::kInfraError, step.line,
-               "aten::view.dtype reinterprets bits, which float64 cannot follow");
+    if (floating_in || WrittenBehind(*plan_, step)) {
+      FailReplay(Failure::kInfraError, step.line,
+                 "aten::view.dtype reinterprets bits, which float64 cannot follow");
+    }
+    return Widening::kBits;
   }
   bool names_dtype = op_.schema().argumentIndexWithName("dtype").has_value();
   return integer_in && !floating_in && floating_out && !names_dtype ? Widening::kIntegerInputs
@@ -224,7 +247,9 @@ std::vector<at::Tensor> AtenCall::Call(const std::vector<at::Tensor>& slots, Rep
       op_.callBoxed(stack);
     }
     if (widening_ != Widening::kNone) CopyBack(slots, arguments);
-    return Flatten(std::move(stack));
+    std::vector<at::Tensor> results = Flatten(std::move(stack));
+    if (copies_view()) results.at(0) = results.at(0).to(InFloat64(plan_->tensors[step_->outs.at(0)].dtype));
+    return results;
   } catch (const c10::NotImplementedError& error) {
     FailReplay(Failure::kInfraError, step_->line, "{} does not run on the {}: {}", step_->op,
                target_.device.is_cpu() ? "CPU" : "GPU", MessageOf(error));

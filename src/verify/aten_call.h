@@ -28,6 +28,8 @@ class AtenCall {
 
   // Results are memory that nobody has written.
   bool returns_undefined_memory() const { return returns_undefined_memory_; }
+  // The result is a view in the Plan and new memory here: integers whose bits float64 shows as floats.
+  bool copies_view() const { return widening_ == Widening::kBits; }
   // Tensors that the call writes in place.
   const std::vector<TensorId>& writes() const { return writes_; }
 
@@ -40,8 +42,9 @@ class AtenCall {
   // What float64 changes beside dtypes, decided once.
   enum class Widening {
     kNone,
-    kIntegerInputs,     // integers in, floats out: the default dtype must not round them
-    kRecordedPrecision  // random numbers: drawn in the recorded dtypes, so that they are the same numbers
+    kIntegerInputs,      // integers in, floats out: the default dtype must not round them
+    kRecordedPrecision,  // random numbers: drawn in the recorded dtypes, so that they are the same numbers
+    kBits                // of integers seen as floats: those of the recorded dtype, widened then
   };
 
   void Prepare(const AtenStep& step);

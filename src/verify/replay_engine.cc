@@ -251,6 +251,7 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
     if (results[i].sizes() != at::IntArrayRef(plan_.tensors[id].sizes) &&
         std::ranges::count(ready.unread, id) > 0)
       continue;
+    if (call.copies_view()) storages_[plan_.tensors[id].storage] = kAnyStorage;
     Store(id, std::move(results[i]), step.op, step.line);
     const bool poison = options_.check_memory || !options_.on_gpu;
     if (poison && call.returns_undefined_memory()) undefined_.Born(slots_[id]);

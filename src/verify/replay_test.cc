@@ -54,6 +54,31 @@ TEST(ReplayTest, Float64WidensEveryFloatingTensor) {
   EXPECT_TRUE(at::allclose(outputs[0], at::arange(4, at::kDouble) / 3 + 2.1, 0, 1e-15));
 }
 
+TEST(ReplayTest, Float64SeesTheBitsOfIntegers) {
+  for (const bool written : {false, true}) {
+    Sketch sketch;
+    const int bytes = sketch.Tensor("uint8", {6}, {1});
+    const int seen = sketch.Tensor("float8_e4m3fn", {6}, {1}, /*storage=*/0);
+    const int part = sketch.Tensor("float8_e4m3fn", {4}, {1}, /*storage=*/0);
+    sketch.map["tensors"][part][4] = 2;
+    const int y = sketch.Tensor("float32", {4}, {1});
+    sketch.Step("run", "aten::arange", {6}, {bytes}, {{"dtype", {{"dtype", "uint8"}}}});
+    sketch.Step("run", "aten::view.dtype", {T(bytes), {{"dtype", "float8_e4m3fn"}}}, {seen});
+    if (written) sketch.Step("run", "aten::zero_", {T(bytes)}, {bytes});
+    sketch.Step("run", "aten::slice.Tensor", {T(seen), 0, 2}, {part});
+    sketch.Step("run", "aten::_to_copy", {T(part)}, {y}, {{"dtype", {{"dtype", "float32"}}}});
+    sketch.Output(y);
+    ReplayOptions options;
+    options.in_float64 = true;
+    TensorList outputs;
+    const auto failure = RunOnce(sketch.Build(), {}, &outputs, options);
+    ASSERT_EQ(failure.has_value(), written) << (failure ? failure->message : "");
+    if (written) continue;
+    const at::Tensor smallest = at::arange(2, 6, at::kDouble) / 512;
+    EXPECT_TRUE(at::equal(outputs[0], smallest));
+  }
+}
+
 TEST(ReplayTest, FactorsAreCutButNotWhatIsAdded) {
   Sketch sketch;
   const int x = sketch.Input("float32", {3, 4}, {4, 1}), w = sketch.Input("float32", {5, 4}, {4, 1}),
