@@ -7,6 +7,7 @@
 #include "base/stages.h"
 #include "judge/recent.h"
 #include "plan/hash.h"
+#include "plan/key_order.h"
 #include "plan/lifetimes.h"
 
 namespace tritogen {
@@ -146,6 +147,7 @@ Judgement Judge::Run(const JudgeRequest& request, const FindVerdict& find) {
       judgement.verdict = VerdictOf(*failure, request.options);
     } else {
       judgement.plan = std::get<Plan>(std::move(recorded));
+      TakeKeyOrder(reference.plan, &*judgement.plan);
       JudgePlan(request, find, &reference, &judgement);
     }
   }
