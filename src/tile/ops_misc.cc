@@ -236,7 +236,7 @@ void LowerAssembly(Lowering& lowering, const Operation& op) {
       text == "griddepcontrol.wait; // dummy $0" || text == "griddepcontrol.launch_dependents; // dummy $0";
   if (!is_dependent_launch || !op.operands.empty() || op.results.size() != 1 ||
       lowering.TypeOf(op.results[0]).elem != Elem::kI32) {
-    lowering.Unsupported(op, "inline assembly is not supported on the CPU");
+    lowering.Unsupported(op, "inline assembly is not accepted");
   }
   const int32_t dummy = 0;
   lowering.Define(op.results[0], {lowering.Constant(&dummy, sizeof dummy), /*uniform=*/true});
