@@ -120,9 +120,6 @@ class Expectation {
   // has steps or flat parts, what little noise a row shows says nothing about the next program's. A GPU is
   // not waited for.
   void RaiseRows(const at::Tensor& least);
-  // Rows are allowed what columns are, a few roundings of numbers near one, where all is small. A GPU is
-  // waited for.
-  void RaiseRowsToOne();
   // The same with the root mean square of the noise of all rows.
   void RaiseRowsToNoise();
 

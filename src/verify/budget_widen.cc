@@ -63,10 +63,4 @@ void Expectation::RaiseRowsToNoise() {
                               : at::full({}, totals().rms_eager, exact_.options()));
 }
 
-void Expectation::RaiseRowsToOne() {
-  if (!at::isFloatingType(dtype_) || exact_.numel() == 0) return;
-  const Rule rule = RuleFor(dtype_);
-  RaiseRows(at::full({}, rule.floor * std::min(scale(), 1.0) / rule.multiple, exact_.options()));
-}
-
 }  // namespace tritogen

@@ -114,22 +114,6 @@ std::vector<Edge> JumpsWithin(const Plan& plan, TensorId output) {
   return edges;
 }
 
-bool PassesOne(const Plan& plan, TensorId output) {
-  constexpr std::string_view kNearOne[] = {"aten::softplus",
-                                           "aten::mish",
-                                           "aten::log_sigmoid",
-                                           "aten::elu",
-                                           "aten::celu",
-                                           "aten::selu",
-                                           "aten::tanh",
-                                           "aten::gelu",
-                                           "aten::expm1",
-                                           "aten::log1p",
-                                           "aten::log_sigmoid_forward"};
-  return std::ranges::any_of(LocalCalls(plan, output),
-                             [&](const AtenStep* step) { return OneOf(OutOfPlaceName(*step), kNearOne); });
-}
-
 std::vector<Edge> EdgesBefore(const Plan& plan, TensorId output) {
   std::vector<Edge> edges;
   Storages behind_jump, behind_any;

@@ -33,8 +33,4 @@ std::vector<Edge> EdgesBefore(const Plan& plan, TensorId output);
 // whole step there, too, which others may hide, but need not.
 std::vector<Edge> JumpsWithin(const Plan& plan, TensorId output);
 
-// Whether the output is reached element by element from functions whose small values honest programs make as
-// differences of numbers near one: log(1 + exp(x)) for softplus, 2 sigmoid(2x) - 1 for tanh.
-bool PassesOne(const Plan& plan, TensorId output);
-
 }  // namespace tritogen

@@ -88,7 +88,7 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten != nullptr && PassesOne(*aten) && plan.tensors[aten->outs.at(0)].dtype == Dtype::kFloat32) {
-      probes.push_back({aten, aten->outs[0], {}, {}});
+      probes.push_back({.step = aten, .tensor = aten->outs[0], .nudge = {}, .seen = {}, .of_result = true});
       continue;
     }
     if (aten == nullptr || (!IsStatistic(*aten) && !IsAttention(*aten) && !(sums && IsSum(*aten)))) continue;
@@ -108,7 +108,6 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
     probe.nudge.reset();
     if (!probe.seen.defined() || probe.seen.dim() == 0) continue;
     std::vector<int64_t> sizes = probe.seen.sizes().vec();
-    const bool near_one = PassesOne(*probe.step);
     if (IsAttention(*probe.step)) sizes.back() = 1;
     const Random random(SubSeed(seed, probe.tensor), probe.seen.device());
     const at::Tensor whole = probe.seen.to(at::kDouble);
@@ -117,7 +116,7 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
     if (IsSum(*probe.step)) share = share + random.Uniform(OneForEachSum(*probe.step, sizes), -unit, unit);
     // What is left of equal numbers without a mean that is off has one sign: pooling does not average it out.
     if (IsStatistic(*probe.step)) share = share + OfNeighbours(random, sizes, kMeanOff * unit);
-    probe.nudge = near_one ? random.Uniform(sizes, -kNearOne * unit, kNearOne * unit) : whole * share;
+    probe.nudge = probe.of_result ? random.Uniform(sizes, -kNearOne * unit, kNearOne * unit) : whole * share;
     if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
   }
 }

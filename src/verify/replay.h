@@ -37,9 +37,10 @@ class KernelCache {
 // Looks at what one ATen call is given, and gives it more; or at what it gives.
 struct Probe {
   const AtenStep* step;  // of the Plan that is replayed
-  TensorId tensor;       // an argument; or the first result
+  TensorId tensor;       // an argument; or, `of_result`, the first result
   at::Tensor nudge;      // added to it, to an argument for this call alone; undefined: nothing is
   at::Tensor seen;       // it without that, as of the last run
+  bool of_result = false;
 };
 
 struct ReplayOptions {

@@ -314,7 +314,7 @@ std::vector<at::Tensor> ReplayEngine::CallProbed(const AtenStep& step, const Ate
   const auto none = std::span<Probe>();
   for (Probe& probe : options_.probes ? std::span(*options_.probes) : none) {
     if (probe.step != &step) continue;
-    if (!step.outs.empty() && probe.tensor == step.outs[0]) {
+    if (probe.of_result) {
       std::vector<at::Tensor> results = call.Call(slots_, &random_);
       probe.seen = results.at(0).clone();
       if (probe.nudge.defined()) results[0].add_(probe.nudge);

@@ -129,7 +129,6 @@ void Inspect(Task::Impl* task) {
     task->index_sources.push_back(IndexSourceOf(plan, id));
     task->edges.push_back(EdgesBefore(plan, id));
     task->within.push_back(JumpsWithin(plan, id));
-    task->passes_one.push_back(PassesOne(plan, id));
   }
   task->narrow = std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& tensor) {
     return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;

@@ -58,7 +58,6 @@ bool SecondLook::Make(const Trial& trial) {
     checks_[i].up = (*ranges)[i].up;
     checks_[i].down = (*ranges)[i].down;
     Expectation& expected = checks_[i].expected;
-    if (task_.passes_one[i]) expected.RaiseRowsToOne();
     for (const at::Tensor& turned : (*ranges)[i].turned) {
       const at::Tensor change = (turned - expected.exact()) * (kTimesTurned / expected.multiple());
       expected.Widen(expected.exact() + change);

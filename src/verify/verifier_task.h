@@ -143,7 +143,6 @@ struct Task::Impl {
   std::vector<std::optional<IndexSource>> index_sources;  // by output
   std::vector<std::vector<Edge>> edges;                   // by output
   std::vector<std::vector<Edge>> within;                  // by output: JumpsWithin
-  std::vector<bool> passes_one;                           // by output: PassesOne
   bool narrow = false;                                    // some floating tensor has less than 32 bits
   bool cuts_factors = false;    // the contract is TF32, and there is something that it allows to be cut
   bool draws_random = false;    // forward draws random numbers
