@@ -7,11 +7,13 @@
 namespace tritogen::tile {
 namespace {
 
+// But for the regions of reductions, scans and maps, in which all is scalar.
 template <class Visit>
 void ForEachOperation(const Region& region, Visit&& visit) {
   for (const Block& block : region.blocks) {
     for (const Operation& op : block.operations) {
       visit(op);
+      if (IsGenericForm(op.code)) continue;
       for (const Region& inner : op.regions) ForEachOperation(inner, visit);
     }
   }

@@ -6,8 +6,8 @@
 // - Every operand is defined before its use in an enclosing scope; across blocks its definition dominates the use.
 // - Operand, result, region and attribute types fit the operation as the table says.
 // - Tensors have rank 1 to 20 and at most 2^20 elements, each dimension a power of two. Pointers point at numbers.
-// - Only a function's body has several blocks; they are sorted so that branches go forward, and all are reached.
-//   Every block ends in its one terminator.
+// - Only a function's body and the region of kMapElementwise have several blocks; they are sorted so that branches go
+//   forward, and all are reached. Every block ends in its one terminator, the last one in that of the region.
 // - Regions nest at most 200 deep. Calls do not recurse, nest at most 64 deep, and with every call expanded a
 //   function has at most 2^20 operations. The kernel has no results and takes no tensors; a host descriptor of rank
 //   r is followed by r × i32 (shape) and r × i64 (strides).
@@ -21,7 +21,7 @@
 //   kIf             i1 → any. Two regions without arguments … kYield; the second has no blocks where there is no else,
 //                   and then there are no results. kFor and kIf regions end in kYield even where none is printed
 //   kWhile          inits → any. Region 0: (as inits) … kCondition(i1, results); 1: (as results) … kYield(as inits)
-//   kBr, kCondBr    nothing / i1; successors
+//   kBr, kCondBr    nothing / i1; successors, in the same region
 //   kProgramId, kNumPrograms   → i32 {"axis": 0…2}
 //
 //   arithmetic      operands → all of one type, scalar or tensor, of integers or of floats of 16 bits and more
@@ -66,7 +66,8 @@
 //   kScan           n tensors → the same {"axis", "reverse"?: bool}. Region as above … kScanReturn(n)
 //   kMapElementwise n tensors → m tensors, all of one shape {"pack": 1…64, divides the number of elements}.
 //                   Region: (n × pack scalars, by operand) … kMapReturn(m × pack, by result)
-//                   These three regions, at any depth, hold scalars only: no memory, calls, prints, nor each other
+//                   These three regions, at any depth, hold scalars only: no memory, prints, nor each other, and
+//                   calls of functions for which the same is true
 //   kDot            a [b×]m×k, b [b×]k×n, c [b×]m×n → as c {"inputPrecision": "ieee" "tf32" "tf32x3" "bf16x3" "bf16x6",
 //                   "maxNumImpreciseAcc": int64, both always there}. Integers give i32; a and b are of one type, or
 //                   both fp8; c is of 16 bits and more

@@ -125,6 +125,7 @@ void Lowering::LowerOperation(const Operation& op) {
     case OpCode::kCall:
       return LowerCall(op);
     case OpCode::kReturn:
+    case OpCode::kMapReturn:
       return LowerReturn(op);
     case OpCode::kBr:
     case OpCode::kCondBr:

@@ -63,8 +63,8 @@ class Lowering {
   [[noreturn]] void Unsupported(const Operation& op, const std::string& why) const;
 
   // A region of scalar operations (of tt.reduce, tt.scan, tt.map_elementwise), run on `lanes` lanes at once,
-  // or on one lane at a time where it holds loops. The instruction that runs it must be the next one emitted,
-  // with the label of the region as target and all arguments and results as scratch.
+  // or on one lane at a time where it holds loops, calls or branches. The instruction that runs it must be
+  // the next one emitted, with the label of the region as target and all arguments and results as scratch.
   struct LoweredRegion {
     std::vector<Operand> arguments, results;  // full registers of region_lanes elements
     int begin = -1;                           // label
@@ -85,6 +85,10 @@ class Lowering {
   struct Frame;  // one expanded function
   void LowerBody(const Function& function, const std::vector<Operand>& arguments,
                  std::vector<Operand>* results);
+  // The blocks of a body or region, whose first one takes `arguments`; returns put their operands into
+  // `results`.
+  void LowerBlocks(const Region& region, const std::vector<Operand>& arguments,
+                   const std::vector<Operand>& results);
   void LowerBlock(const Block& block);
   void LowerCall(const Operation& op);
   void LowerReturn(const Operation& op);

@@ -125,14 +125,16 @@ bool MaySpin(const Module& module, const Region& region) {
   return false;
 }
 
-bool HasLoopsOrCalls(const Region& region) {
+// Does every lane take the same way through the region? Where scf.if stands, both sides can be computed.
+bool IsStraight(const Region& region) {
+  if (region.blocks.size() > 1) return false;
   for (const Block& block : region.blocks) {
     for (const Operation& op : block.operations) {
-      if (op.code == OpCode::kFor || op.code == OpCode::kWhile || op.code == OpCode::kCall) return true;
-      if (std::any_of(op.regions.begin(), op.regions.end(), HasLoopsOrCalls)) return true;
+      if (op.code == OpCode::kFor || op.code == OpCode::kWhile || op.code == OpCode::kCall) return false;
+      if (!std::all_of(op.regions.begin(), op.regions.end(), IsStraight)) return false;
     }
   }
-  return false;
+  return true;
 }
 
 }  // namespace
@@ -207,27 +209,35 @@ void Lowering::LowerBody(const Function& function, const std::vector<Operand>& a
   frame.uniform = &uniform->second;
   Frame* const caller_frame = std::exchange(frame_, &frame);
   const Function* const caller = std::exchange(function_, &function);
-  frame.return_label = NewLabel();
-  for (size_t i = 0; i < function.body.blocks.size(); ++i) {
-    frame.block_labels.push_back(NewLabel());
-    const Block& block = function.body.blocks[i];
-    frame.block_arguments.push_back(i == 0 ? arguments : NewVariables(block.arguments));
-    for (size_t k = 0; k < block.arguments.size(); ++k)
-      Define(block.arguments[k], frame.block_arguments[i][k]);
-  }
+  results->clear();
   for (const Type& type : function.results) {
     const size_t lanes = type.is_tensor() ? type.numel() : 1;
-    frame.results.push_back({NewTile(type.elem, lanes), lanes == 1});
+    results->push_back({NewTile(type.elem, lanes), lanes == 1});
   }
-  for (size_t i = 0; i < function.body.blocks.size(); ++i) {
-    Place(frame.block_labels[i]);
-    LowerBlock(function.body.blocks[i]);
-    LowerOperation(Terminator(function.body.blocks[i]));
-  }
-  Place(frame.return_label);
-  *results = frame.results;
+  LowerBlocks(function.body, arguments, *results);
   frame_ = caller_frame;
   function_ = caller;
+}
+
+void Lowering::LowerBlocks(const Region& region, const std::vector<Operand>& arguments,
+                           const std::vector<Operand>& results) {
+  Frame::Blocks around = std::exchange(frame_->blocks, {});
+  Frame::Blocks& blocks = frame_->blocks;
+  blocks.results = results;
+  blocks.return_label = NewLabel();
+  for (size_t i = 0; i < region.blocks.size(); ++i) {
+    const Block& block = region.blocks[i];
+    blocks.labels.push_back(NewLabel());
+    blocks.arguments.push_back(i == 0 ? arguments : NewVariables(block.arguments));
+    for (size_t k = 0; k < block.arguments.size(); ++k) Define(block.arguments[k], blocks.arguments[i][k]);
+  }
+  for (size_t i = 0; i < region.blocks.size(); ++i) {
+    Place(blocks.labels[i]);
+    LowerBlock(region.blocks[i]);
+    LowerOperation(Terminator(region.blocks[i]));
+  }
+  Place(blocks.return_label);
+  frame_->blocks = std::move(around);
 }
 
 void Lowering::LowerBlock(const Block& block) {
@@ -253,14 +263,14 @@ void Lowering::LowerCall(const Operation& op) {
 }
 
 void Lowering::LowerReturn(const Operation& op) {
-  Move(frame_->results, op.operands);
-  Emit<Jump>({}, {}, {}).target = frame_->return_label;
+  Move(frame_->blocks.results, op.operands);
+  Emit<Jump>({}, {}, {}).target = frame_->blocks.return_label;
 }
 
 void Lowering::LowerBranch(const Operation& op) {
   auto go = [&](const Successor& successor) {
-    Move(frame_->block_arguments[successor.block], successor.arguments);
-    Emit<Jump>({}, {}, {}).target = frame_->block_labels[successor.block];
+    Move(frame_->blocks.arguments[successor.block], successor.arguments);
+    Emit<Jump>({}, {}, {}).target = frame_->blocks.labels[successor.block];
   };
   if (op.code == OpCode::kBr) return go(op.successors[0]);
   const int otherwise = NewLabel();
@@ -354,7 +364,7 @@ Lowering::LoweredRegion Lowering::LowerRegion(const Operation& op, size_t lanes,
                                               const std::vector<Register>& busy) {
   const Block& block = op.regions[0].blocks[0];
   LoweredRegion region;
-  region.vector = !HasLoopsOrCalls(op.regions[0]);
+  region.vector = IsStraight(op.regions[0]);
   const bool was_in_region = std::exchange(in_region_, true);
   const bool was_vector = std::exchange(in_vector_region_, region.vector);
   const size_t outer_lanes = std::exchange(region_lanes_, region.vector ? lanes : 1);
@@ -370,9 +380,15 @@ Lowering::LoweredRegion Lowering::LowerRegion(const Operation& op, size_t lanes,
     Define(argument, operand);
     region.arguments.push_back(operand);
   }
-  LowerBlock(block);
-  line_ = op.line;
-  for (ValueId result : Terminator(block).operands) region.results.push_back({Full(result), !region.vector});
+  if (op.regions[0].blocks.size() > 1) {
+    region.results = NewVariables(Terminator(op.regions[0].blocks.back()).operands);
+    LowerBlocks(op.regions[0], region.arguments, region.results);
+  } else {
+    LowerBlock(block);
+    line_ = op.line;
+    for (ValueId result : Terminator(block).operands)
+      region.results.push_back({Full(result), !region.vector});
+  }
   registers_.AddLoop(first, Position());
   Place(skip);
   in_region_ = was_in_region;

@@ -306,7 +306,7 @@ void LowerReduceOrScan(Lowering& lowering, const Operation& op) {
 }
 
 void LowerMap(Lowering& lowering, const Operation& op) {
-  const Block& block = op.regions[0].blocks[0];
+  const Block &block = op.regions[0].blocks[0], &last = op.regions[0].blocks.back();
   const size_t lanes = lowering.TypeOf(op.operands[0]).numel(),
                pack = static_cast<size_t>(op.Attr<int64_t>("pack", 1));
   const std::vector<Register> operands = FullOperands(lowering, op);
@@ -316,7 +316,7 @@ void LowerMap(Lowering& lowering, const Operation& op) {
     sizes.push_back(ElemBytes(lowering.TypeOf(argument).elem));
     inputs.push_back(lowering.NewTile(lowering.TypeOf(argument).elem, lanes / pack));
   }
-  for (ValueId result : block.operations.back().operands) {
+  for (ValueId result : last.operations.back().operands) {
     sizes.push_back(ElemBytes(lowering.TypeOf(result).elem));
     tiles.push_back(lowering.NewTile(lowering.TypeOf(result).elem, lanes / pack));
   }

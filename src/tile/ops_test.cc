@@ -91,6 +91,22 @@ TEST(Reduce, BranchesAndCapturedValuesInTheCombine) {
   EXPECT_EQ(y[0], 9);
 }
 
+// Combine functions that return in branches are functions that are called.
+TEST(Reduce, ReturnsInBranchesOfTheCombine) {
+  TestLaunch launch(Golden("combine_with_returns"));
+  std::vector<float> x(256), y(272);
+  std::vector<int32_t> indices(16);
+  for (int i = 0; i < 256; ++i) x[i] = static_cast<float>(i * 7 % 5);
+  EXPECT_EQ(FirstFault(launch.Pointer(x, "x").Pointer(y, "y", false).Pointer(indices, "i", false).Run()), "");
+  for (int row = 0; row < 16; ++row) {
+    const auto first = x.begin() + 16 * row, best = std::max_element(first, first + 16);
+    EXPECT_EQ(y[row], *best);
+    EXPECT_EQ(indices[row], best - first);
+    for (int i = 0; i < 16; ++i)
+      EXPECT_EQ(y[16 + 16 * row + i], *std::max_element(first, first + i + 1)) << row << ", " << i;
+  }
+}
+
 // a[i] * carry + b[i] from the right: not commutative.
 TEST(Scan, LinearRecurrenceInReverse) {
   const std::vector<float> y = Map(kFloats, R"(
@@ -120,6 +136,20 @@ TEST(MapElementwise, SampleWithBranchesAndPacks) {
     EXPECT_EQ(z[64 + i], x[i] + y[i]);
     EXPECT_EQ(z[128 + i], std::abs(x[i]));
     EXPECT_EQ(z[192 + i], x[i] + y[i]);
+  }
+}
+
+// Branches of a map stay in its region.
+TEST(MapElementwise, ReturnsInBranches) {
+  TestLaunch launch(Golden("map_with_returns"));
+  std::vector<float> x(64), y(64);
+  std::vector<int32_t> which(64);
+  for (int i = 0; i < 64; ++i) x[i] = static_cast<float>(i * 5 % 9) - 4;
+  launch.Pointer(x, "x").Pointer(y, "y", false).Pointer(which, "i", false).Float(0.5);
+  EXPECT_EQ(FirstFault(launch.Run()), "");
+  for (int i = 0; i < 64; ++i) {
+    EXPECT_EQ(which[i], x[i] > 0 ? 1 : x[i] < -2 ? 2 : 3) << x[i];
+    EXPECT_EQ(y[i], x[i] > 0 ? x[i] * 2 : x[i] < -2 ? x[i] : x[i] * 0.5f) << x[i];
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMaxTextBytes = size_t{16} << 20;
 constexpr int kMaxRegionDepth = 200;
-constexpr size_t kMaxBlocks = 4096;   // of one function
+constexpr size_t kMaxBlocks = 4096;   // of one region
 constexpr size_t kMaxResults = 1024;  // of one operation
 
 const std::unordered_map<std::string_view, OpCode>& OpCodes() {
@@ -118,9 +118,7 @@ Function Parser::ParseFunction() {
   if (Accept("attributes")) ParseAttributes(nullptr);
   if (!token().Is('{')) FailUnexpected("the function's body");
   function.body = ParseRegion(parameters);
-  if (function.body.blocks.size() > kMaxBlocks)
-    FailUnsupported(fmt::format("more than {} blocks", kMaxBlocks));
-  if (!OrderBlocks(function.body)) FailUnsupported("branches that form a loop are not supported");
+  SortBlocks(function.body);
   function.parameters = function.body.blocks.front().arguments;
   if (function.parameters.size() != parameters.size())
     Fail("the entry block has arguments that the function lacks");
@@ -212,6 +210,11 @@ void Parser::ParseLabelledBlock(Region& region) {
   Block& block = region.blocks.emplace_back();
   DefineArguments(arguments, block);
   ParseOperations(block);
+}
+
+void Parser::SortBlocks(Region& region) {
+  if (region.blocks.size() > kMaxBlocks) FailUnsupported(fmt::format("more than {} blocks", kMaxBlocks));
+  if (!OrderBlocks(region)) FailUnsupported("branches that form a loop are not supported");
 }
 
 void Parser::ParseOperations(Block& block) {

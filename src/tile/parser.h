@@ -80,6 +80,8 @@ class Parser {
   void ParseResultTypes(Function& function);
   Region ParseRegion(std::span<const NamedType> entry_arguments, bool implicit_yield = false);
   void ParseLabelledBlock(Region& region);
+  // So that branches go forward and all blocks are reached; fails when they form a loop.
+  void SortBlocks(Region& region);
   void ParseOperations(Block& block);
   Operation ParseOperation();
   std::vector<ResultName> ParseResultNames();

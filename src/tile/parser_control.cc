@@ -101,6 +101,7 @@ std::vector<Type> Parser::ParseGenericForm(Operation& op) {
   ParseProperties(op);
   Expect('(');
   op.regions.push_back(ParseRegion({}));
+  SortBlocks(op.regions.back());
   Expect(')');
   ParseAttributes(&op);
   Expect(':');

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -25,17 +26,35 @@ std::vector<Type> TypesOf(const Function& function, const std::vector<ValueId>& 
   return types;
 }
 
+// What a function calls, once per call, by index in the module.
+struct Callees {
+  std::vector<int> all;
+  std::vector<int> in_combine;  // those in regions of reductions, scans and maps
+};
+
+// Combine regions, and functions that they call, run once per element: scalars and nothing that touches
+// memory.
+void VerifyInCombine(const Function& function, const Operation& op) {
+  using enum OpCode;
+  auto is_tensor = [&](ValueId value) { return !function.values[value].shape.empty(); };
+  const bool memory = (op.code >= kAddPtr && op.code <= kDescScatter) || op.code == kPrint;
+  const bool tensors =
+      std::ranges::any_of(op.operands, is_tensor) || std::ranges::any_of(op.results, is_tensor);
+  if (memory || tensors || IsGenericForm(op.code))
+    Fail(op, "not supported inside of a reduction, scan or map", true);
+}
+
 class FunctionVerifier {
  public:
   FunctionVerifier(const Module& module, const std::unordered_map<std::string_view, int>& index,
                    const Function& function)
       : module_(module), index_(index), function_(function) {}
 
-  // Appends the functions it calls, once per call.
-  int64_t Verify(std::vector<int>& callees) {
+  // Returns the number of operations.
+  int64_t Verify(Callees& callees) {
     callees_ = &callees;
     for (const Block& block : function_.body.blocks) VerifyBlock(block, nullptr);
-    if (function_.body.blocks.size() > 1) VerifyControlFlow();
+    VerifyControlFlow();
     return operations_;
   }
 
@@ -57,7 +76,7 @@ class FunctionVerifier {
         if (op.code == OpCode::kCall) VerifyCall(op);
         VerifyRegions(op);
       }
-      if (combine_depth_ > 0) VerifyInCombine(op);
+      if (combine_depth_ > 0) VerifyInCombine(function_, op);
     }
   }
 
@@ -69,10 +88,12 @@ class FunctionVerifier {
       const bool may_lack = op.code == OpCode::kIf && i == 1 && op.results.empty();
       if (region.blocks.empty() && may_lack) continue;
       if (region.blocks.empty()) Fail(op, "needs an else branch for its results");
-      if (region.blocks.size() != 1) Fail(op, "branches inside of operations are not supported", true);
-      const Block& block = region.blocks.front();
-      if (TypesOf(function_, block.arguments) != EntryTypes(op, i)) Fail(op, "a region has wrong arguments");
-      VerifyBlock(block, &op);
+      if (region.blocks.size() > 1 && op.code != OpCode::kMapElementwise)
+        Fail(op, "branches inside of operations are not supported", true);
+      if (TypesOf(function_, region.blocks.front().arguments) != EntryTypes(op, i))
+        Fail(op, "a region has wrong arguments");
+      for (const Block& block : region.blocks) VerifyBlock(block, &op);
+      if (region.blocks.size() > 1) branched_.push_back(&region);
     }
     combine_depth_ -= combine;
   }
@@ -110,9 +131,9 @@ class FunctionVerifier {
       case OpCode::kReturn:
         return Expect(op, parent == nullptr, given, function_.results);
       case OpCode::kBr:
-        return Expect(op, parent == nullptr, given, {});
+        return Expect(op, MayBranch(parent), given, {});
       case OpCode::kCondBr:
-        return Expect(op, parent == nullptr, given, {Type{.elem = Elem::kI1}});
+        return Expect(op, MayBranch(parent), given, {Type{.elem = Elem::kI1}});
       case OpCode::kCondition: {
         if (!IsRegion(op, parent, OpCode::kWhile, 0)) Fail(op, "in a wrong place");
         std::vector<Type> wanted = TypesOf(function_, parent->results);
@@ -128,9 +149,14 @@ class FunctionVerifier {
         return Expect(op, IsRegion(op, parent, OpCode::kScan, 0), given,
                       parent ? Elements(parent->operands, 1) : given);
       default:
-        return Expect(op, IsRegion(op, parent, OpCode::kMapElementwise, 0), given,
+        return Expect(op, parent != nullptr && parent->code == OpCode::kMapElementwise, given,
                       parent ? Elements(parent->results, parent->Attr<int64_t>("pack", 1)) : given);
     }
+  }
+
+  // May blocks in a region of `parent`, or of the body, end in branches?
+  static bool MayBranch(const Operation* parent) {
+    return parent == nullptr || parent->code == OpCode::kMapElementwise;
   }
 
   void VerifyYield(const Operation& op, const Operation* parent, const std::vector<Type>& given) const {
@@ -166,23 +192,23 @@ class FunctionVerifier {
     Expect(op, true, TypesOf(function_, op.operands), TypesOf(function, function.parameters));
     if (TypesOf(function_, op.results) != function.results)
       Fail(op, fmt::format("other results than @{} has", callee));
-    callees_->push_back(it->second);
+    callees_->all.push_back(it->second);
+    if (combine_depth_ > 0) callees_->in_combine.push_back(it->second);
   }
 
-  // Combine regions run once per element: scalars and nothing that touches memory.
-  void VerifyInCombine(const Operation& op) const {
-    using enum OpCode;
-    bool memory = (op.code >= kAddPtr && op.code <= kDescScatter) || op.code == kCall || op.code == kPrint;
-    bool tensors = false;
-    for (ValueId value : op.operands) tensors |= !TypeOf(value).shape.empty();
-    for (ValueId value : op.results) tensors |= !TypeOf(value).shape.empty();
-    if (memory || tensors || IsGenericForm(op.code))
-      Fail(op, "not supported inside of a reduction, scan or map", true);
-  }
-
-  // Branches pass what their target takes, and blocks dominate the uses of what they define.
   void VerifyControlFlow() {
-    const Region& body = function_.body;
+    if (function_.body.blocks.size() == 1 && branched_.empty()) return;
+    std::vector<int> home(function_.values.size(), kDropped);
+    VerifyBranches(function_.body, home);
+    // Values from outside of a region are as good as those of its first block; where they come from is
+    // checked.
+    std::fill(home.begin(), home.end(), 0);
+    for (const Region* region : branched_) VerifyBranches(*region, home);
+  }
+
+  // Branches pass what their target takes, and blocks dominate the uses of what they define. `home`: the
+  // block of `body` that defines a value, at any depth; filled in here for what is defined in it.
+  void VerifyBranches(const Region& body, std::vector<int>& home) const {
     for (const Block& block : body.blocks) {
       const Operation& last = block.operations.back();
       for (const Successor& successor : last.successors) {
@@ -191,12 +217,9 @@ class FunctionVerifier {
       }
     }
     Dominance dominance(body);
-    std::vector<int> home(function_.values.size(), 0);  // block that defines the value, at any depth
-    for (size_t i = 0; i < body.blocks.size(); ++i) {
-      int block = static_cast<int>(i);
-      MarkDefinitions(body.blocks[i], block, home);
-      CheckUses(body.blocks[i], block, home, dominance);
-    }
+    const int count = static_cast<int>(body.blocks.size());
+    for (int i = 0; i < count; ++i) MarkDefinitions(body.blocks[i], i, home);
+    for (int i = 0; i < count; ++i) CheckUses(body.blocks[i], i, home, dominance);
   }
 
   void MarkDefinitions(const Block& block, int number, std::vector<int>& home) const {
@@ -212,7 +235,7 @@ class FunctionVerifier {
   void CheckUses(const Block& block, int number, const std::vector<int>& home,
                  const Dominance& dominance) const {
     auto check = [&](const Operation& op, ValueId value) {
-      if (!dominance.Dominates(home[value], number))
+      if (home[value] == kDropped || !dominance.Dominates(home[value], number))
         Fail(op, "uses a value of a block that may not have run");
     };
     for (const Operation& op : block.operations) {
@@ -229,7 +252,10 @@ class FunctionVerifier {
   const Module& module_;
   const std::unordered_map<std::string_view, int>& index_;
   const Function& function_;
-  std::vector<int>* callees_ = nullptr;
+  static constexpr int kDropped = -1;  // defined in a block that nothing reaches
+
+  Callees* callees_ = nullptr;
+  std::vector<const Region*> branched_;  // regions of several blocks
   int64_t operations_ = 0;
   int combine_depth_ = 0;
 };
@@ -237,7 +263,7 @@ class FunctionVerifier {
 // Calls form no cycle, do not nest deeply, and stay small when expanded.
 class CallVerifier {
  public:
-  CallVerifier(const Module& module, const std::vector<std::vector<int>>& callees, std::vector<int64_t> sizes)
+  CallVerifier(const Module& module, const std::vector<Callees>& callees, std::vector<int64_t> sizes)
       : module_(module), callees_(callees), sizes_(std::move(sizes)), states_(sizes_.size(), State::kNew) {}
 
   void Verify() {
@@ -252,7 +278,7 @@ class CallVerifier {
     if (states_[index] == State::kOpen) Fail(index, "calls itself");
     if (depth > kMaxCallDepth) Fail(index, "is called through too many functions");
     states_[index] = State::kOpen;
-    for (int callee : callees_[index]) {
+    for (int callee : callees_[index].all) {
       Visit(callee, depth + 1);
       sizes_[index] += sizes_[callee];
       if (sizes_[index] > kMaxExpandedOperations)
@@ -267,9 +293,43 @@ class CallVerifier {
   }
 
   const Module& module_;
-  const std::vector<std::vector<int>>& callees_;
+  const std::vector<Callees>& callees_;
   std::vector<int64_t> sizes_;  // operations, calls expanded once a function is done
   std::vector<State> states_;
+};
+
+// Functions that combine regions call, and those that they call, obey the rules of the regions.
+class CombineVerifier {
+ public:
+  CombineVerifier(const Module& module, const std::vector<Callees>& callees)
+      : module_(module), callees_(callees), seen_(callees.size(), false) {}
+
+  void Verify() {
+    for (const Callees& callees : callees_) Visit(callees.in_combine);
+  }
+
+ private:
+  void Visit(const std::vector<int>& functions) {
+    for (int index : functions) {
+      if (seen_[index]) continue;
+      seen_[index] = true;
+      VerifyRegion(module_.functions[index], module_.functions[index].body);
+      Visit(callees_[index].all);
+    }
+  }
+
+  static void VerifyRegion(const Function& function, const Region& region) {
+    for (const Block& block : region.blocks) {
+      for (const Operation& op : block.operations) {
+        VerifyInCombine(function, op);
+        for (const Region& inner : op.regions) VerifyRegion(function, inner);
+      }
+    }
+  }
+
+  const Module& module_;
+  const std::vector<Callees>& callees_;
+  std::vector<bool> seen_;
 };
 
 // A kernel takes scalars, pointers and host descriptors, which bring their shape and strides; it returns
@@ -309,12 +369,13 @@ void VerifyModule(const Module& module) {
     VerifyKernel(function);
   }
   if (kernels == 0) throw TtirError(1, "the module has no kernel");
-  std::vector<std::vector<int>> callees(module.functions.size());
+  std::vector<Callees> callees(module.functions.size());
   std::vector<int64_t> sizes(module.functions.size());
   for (size_t i = 0; i < module.functions.size(); ++i) {
     sizes[i] = FunctionVerifier(module, index, module.functions[i]).Verify(callees[i]);
   }
   CallVerifier(module, callees, std::move(sizes)).Verify();
+  CombineVerifier(module, callees).Verify();
 }
 
 }  // namespace tritogen::tile

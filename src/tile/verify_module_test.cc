@@ -71,7 +71,8 @@ TEST(Refused, Types) {
       {"%0 = ub.poison : tensor<2048x1024xf32>", "more than 2^20 elements"},
       {"%0 = ub.poison : tensor<99999999999999999999xf32>", "larger than 2^20"},
       {"%0 = ub.poison : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1xf32>", "more than 20 dimensions"},
-      {"%0 = ub.poison : !tt.tensordesc<tensor<1x1x1x1x1x1x1x1x1xf32>>", "descriptor has more than 8 dimensions"},
+      {"%0 = ub.poison : !tt.tensordesc<tensor<1x1x1x1x1x1x1x1x1xf32>>",
+       "descriptor has more than 8 dimensions"},
       {"%0 = ub.poison : tensor<f32>", "static dimensions"},
       {"%0 = ub.poison : tensor<4xf80>", "unknown type 'f80'", kFirstLine, true},
       {"%0 = ub.poison : tensor<4xsi32>", "sign"},
@@ -164,7 +165,26 @@ TEST(Refused, Collectives) {
       kReduce, kType);
   const std::string terminator = fmt::format(
       "{}<{{axis = 1 : i32}}> ({{\n^bb0(%a: f32, %b: f32):\nscf.yield %a : f32\n}}){}", kReduce, kType);
+  auto map = [](std::string_view blocks) {
+    return fmt::format(
+        "%0 = \"tt.map_elementwise\"(%v) <{{pack = 1 : i32}}> ({{\n^bb0(%a: f32):\n{}\n}}) : "
+        "(tensor<4x8xf32>) -> tensor<4x8xf32>",
+        blocks);
+  };
+  const std::string branch_type =
+      map("cf.br ^bb1(%n : i32)\n^bb1(%b: f32):\ntt.map_elementwise.return %b : f32");
+  const std::string branch_loop = map("cf.br ^bb1\n^bb1:\ncf.br ^bb1");
+  const std::string undominated =
+      map("cf.cond_br %c, ^bb1, ^bb2\n^bb1:\n%x = arith.addf %a, %a : f32\ncf.br ^bb2\n^bb2:\n"
+          "tt.map_elementwise.return %x : f32");
+  const std::string too_early =
+      map("cf.br ^bb2\n^bb1:\n%x = arith.addf %a, %a : f32\ntt.map_elementwise.return %x : f32\n^bb2:\n"
+          "%y = arith.addf %x, %a : f32\ncf.br ^bb1");
   ExpectAllRefused({
+      {branch_type, "passes i32 for f32", kFirstLine + 2},
+      {branch_loop, "form a loop", kFirstLine + 5, true},
+      {undominated, "may not have run", kFirstLine + 7},
+      {too_early, "may not have run", kFirstLine + 7},
       {range, "axis out of range"},
       {arguments, "a region has wrong arguments"},
       {result, "passes i32 for f32", kFirstLine + 2},
@@ -209,6 +229,16 @@ TEST(Refused, ControlFlow) {
                             "^bb2\n^bb2:\n%y = arith.addi %x, %n : i32{}",
                             kHead, kTail),
                 {"use without dominance", "may not have run", kFirstLine + 5});
+  ExpectRefused(
+      fmt::format("{}cf.br ^bb2\n^bb1:\n%x = arith.addi %n, %n : i32\ncf.br ^bb2\n^bb2:\n%y = arith.addi "
+                  "%x, %n : i32{}",
+                  kHead, kTail),
+      {"use of what a block without predecessors defines", "may not have run", kFirstLine + 5});
+  ExpectRefused(
+      fmt::format("{}cf.br ^bb2\n^bb1:\n%x = arith.addi %n, %n : i32\ntt.return\n^bb2:\n%y = arith.addi %x, "
+                  "%n : i32\ncf.br ^bb1\n  }}\n}}\n",
+                  kHead),
+      {"use before the definition", "may not have run", kFirstLine + 5});
   ExpectRefused(fmt::format("{}cf.br ^bb1\n^bb1:\ncf.br ^bb1\n  }}\n}}\n", kHead),
                 {"endless loop", "form a loop", kFirstLine + 4, true});
 }
@@ -242,6 +272,25 @@ TEST(Refused, Modules) {
   };
   for (const Text& text : texts)
     ExpectRefused(std::string(text.text), {text.text, text.reason, text.line, text.unsupported});
+}
+
+// What a combine region calls obeys its rules, at any depth.
+TEST(Refused, CallsInCombineRegions) {
+  const auto text = [](std::string_view inner) {
+    return fmt::format(
+        "module {{\ntt.func @k(%p: !tt.ptr<f32>) {{\n%v = arith.constant dense<1.0> : tensor<8xf32>\n"
+        "%0 = \"tt.reduce\"(%v) <{{axis = 0 : i32}}> ({{\n^bb0(%a: f32, %b: f32):\n"
+        "%c = tt.call @f(%a, %b) : (f32, f32) -> f32\ntt.reduce.return %c : f32\n}}) : (tensor<8xf32>) -> "
+        "f32\n"
+        "tt.return\n}}\ntt.func private @f(%a: f32, %b: f32) -> f32 {{\n"
+        "%c = tt.call @g(%a, %b) : (f32, f32) -> f32\ntt.return %c : f32\n}}\n"
+        "tt.func private @g(%a: f32, %b: f32) -> f32 {{\n{}\ntt.return %a : f32\n}}\n}}\n",
+        inner);
+  };
+  EXPECT_NO_THROW(ParseTtir(text("%s = arith.addf %a, %b : f32")));
+  for (const char* inner : {"%s = tt.splat %a : f32 -> tensor<8xf32>",
+                            "tt.print \" \" {hex = false, isSigned = array<i32: 0>} : %a : f32"})
+    ExpectRefused(text(inner), {inner, "not supported inside", 16, true});
 }
 
 std::string Repeat(std::string_view text, int count) {

@@ -79,3 +79,21 @@ def assembly(x, c, z, d, i, B: tl.constexpr):
     tl.store(i, cuda.smid())
     tl.store(i + 1, cuda.num_threads())
     cuda.gdc_launch_dependents()
+
+
+@triton.jit
+def doubled_or_scaled(v, scale):
+    if v > 0.0:
+        return v * 2.0, 1
+    if v < -2.0:
+        return v, 2
+    return v * scale, 3
+
+
+@case(x=Tensor("fp32", 64), y=Out("fp32", 64), i=Out("i32", 64), scale=0.5, B=64, no_interpreter="map_elementwise is missing")
+@triton.jit
+def map_with_returns(x, y, i, scale, B: tl.constexpr):
+    r = tl.arange(0, B)
+    a, b = tl.map_elementwise(doubled_or_scaled, tl.load(x + r), scale)
+    tl.store(y + r, a)
+    tl.store(i + r, b)

@@ -128,3 +128,30 @@ def long_sorts(x, y, z, B: tl.constexpr):
     v = tl.load(x + r)
     tl.store(y + r, tl.sort((v.to(tl.int32, bitcast=True).to(tl.int64) << 32) | r))
     tl.store(z + tl.arange(0, 64), tl.topk(v, 64))
+
+
+@triton.jit
+def larger(a, b):
+    if a > b:
+        return a
+    return b
+
+
+@triton.jit
+def larger_of_lower_index(a, i, b, j):
+    if a > b or (a == b and i < j):
+        return a, i
+    else:
+        return b, j
+
+
+@case(x=Tensor("fp32", (16, 16)), y=Out("fp32", 272), i=Out("i32", 16), B=16, no_interpreter="returns in branches of the combine function")
+@triton.jit
+def combine_with_returns(x, y, i, B: tl.constexpr):
+    r = tl.arange(0, B)
+    g = r[:, None] * B + r[None, :]
+    v = tl.load(x + g)
+    best, where = tl.reduce((v, tl.broadcast_to(r[None, :], (B, B))), 1, larger_of_lower_index)
+    tl.store(y + r, best)
+    tl.store(i + r, where)
+    tl.store(y + B + g, tl.associative_scan(v, 1, larger))
