@@ -52,14 +52,11 @@ std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, Tens
   if (rank == 0) return std::nullopt;
   const Value* dim = FindArgument(step, "dim");
   const auto* number = dim == nullptr ? nullptr : std::get_if<int64_t>(&dim->v);
-  if (number == nullptr) {
-    if (row->dim_may_be_none) return IndexSource{self->id, std::nullopt};
-    return IndexSource{self->id, rank - 1};  // the default of topk, sort and argsort
-  }
+  if (number == nullptr && row->dim_may_be_none) return IndexSource{self->id, std::nullopt};
+  const int64_t at = number == nullptr ? -1 : *number;  // the default of topk, sort and argsort
   const Value* stable = FindArgument(step, "stable");
   const auto* keeps_order = stable == nullptr ? nullptr : std::get_if<bool>(&stable->v);
-  return IndexSource{self->id, *number < 0 ? *number + rank : *number, row->so_far,
-                     keeps_order != nullptr && *keeps_order};
+  return IndexSource{self->id, at < 0 ? at + rank : at, row->so_far, keeps_order != nullptr && *keeps_order};
 }
 
 // In the memory of an input that no call of forward writes.

@@ -103,6 +103,14 @@ TEST(Indices, SourceIsFoundBehindACast) {
     meta.strides = {2, 1};
     plan.tensors.push_back(meta);
   }
+  // Along the last dimension where none is named.
+  plan.run.emplace_back(
+      AtenStep{"aten::argsort.stable", {Value{TensorRef{0}}}, {{"stable", Value{true}}}, {1}, 1});
+  const auto sorted = IndexSourceOf(plan, 1);
+  ASSERT_TRUE(sorted);
+  EXPECT_EQ(sorted->dim, 1);
+  EXPECT_TRUE(sorted->stable);
+  plan.run.clear();
   plan.run.emplace_back(AtenStep{"aten::argmax", {Value{TensorRef{0}}, Value{int64_t{-1}}}, {}, {1}, 1});
   plan.run.emplace_back(AtenStep{"aten::_to_copy", {Value{TensorRef{1}}}, {}, {2}, 1});
   const auto source = IndexSourceOf(plan, 2);
