@@ -1,5 +1,6 @@
 // What can be known of a kernel before it runs.
 #include <algorithm>
+#include <span>
 
 #include "tile/lower.h"
 #include "tile/op_traits.h"
@@ -156,6 +157,19 @@ Features FindFeatures(const Module& module) {
     });
   }
   return features;
+}
+
+void FindReadResults(Executable& executable, size_t register_count) {
+  std::vector<bool> read(register_count, false);
+  for (const auto& instruction : executable.code) {
+    const auto& used = instruction->registers;
+    for (size_t i = instruction->results; i < used.size(); ++i) read[used[i]] = true;
+  }
+  for (auto& instruction : executable.code) {
+    if (instruction->memory == MemoryUse::kNone) continue;
+    const auto results = std::span(instruction->registers).first(instruction->results);
+    instruction->result_read = std::ranges::any_of(results, [&](Register reg) { return read[reg]; });
+  }
 }
 
 // Every value that is computed from a pointer carries its parameters with it, whatever the computation;

@@ -59,6 +59,7 @@ std::shared_ptr<const Executable> Lowering::Run() {
   for (auto& instruction : executable_->code) {
     if (instruction->target >= 0) instruction->target = label_positions_[instruction->target];
   }
+  FindReadResults(*executable_, registers_.count());
   FindProvenance(*executable_, parameters_, registers_.count());
   executable_->arena_bytes = registers_.Layout(executable_->code);
   executable_->image = registers_.TakeImage();

@@ -138,6 +138,8 @@ bool LowerMisc(Lowering& lowering, const Operation& op);
 // Which values are the same in every lane; calls and region arguments count as not.
 std::vector<bool> UniformValues(const Function& function);
 Features FindFeatures(const Module& module);
+// Sets result_read of every memory instruction.
+void FindReadResults(Executable& executable, size_t register_count);
 // Sets pointer_parameters and any_buffer of every memory instruction. `parameters`: registers of the kernel's
 // parameters.
 void FindProvenance(Executable& executable, const std::vector<Register>& parameters, size_t register_count);

@@ -1,8 +1,10 @@
-// tt.atomic_rmw and tt.atomic_cas. Lanes take effect in order; each returns the value it found. An atomic on
-// one element orders programs as its "sem" says; tiles of atomics only change data.
+// tt.atomic_rmw and tt.atomic_cas. Lanes take effect one after another; each returns the value it found. An
+// atomic on one element orders programs as its "sem" says; tiles of atomics only change data.
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 
+#include "base/splitmix.h"
 #include "tile/machine.h"
 #include "tile/tile_operands.h"
 
@@ -107,9 +109,11 @@ Rmw FindFloatRmw(Elem elem) {
 // What both atomics share: sem, lanes, and the bookkeeping of programs that wait.
 class Atomic : public Instruction {
  protected:
-  Atomic(std::string_view sem, int size, size_t lanes)
+  // `one_wins`: which lane comes last or first decides what stays in memory.
+  Atomic(std::string_view sem, int size, size_t lanes, bool one_wins)
       : acquires_(sem == "acquire" || sem == "acq_rel"),
         releases_(sem == "release" || sem == "acq_rel"),
+        one_wins_(one_wins),
         size_(size),
         lanes_(lanes) {
     memory = MemoryUse::kAtomic;
@@ -120,19 +124,43 @@ class Atomic : public Instruction {
   void Apply(Context& c, const uint8_t* mask, Change&& change) const {
     const auto* pointers = reinterpret_cast<const uint64_t*>(operand(c, 0));
     const bool watched = lanes_ == 1 || c.launch->kernel().spins;
-    c.launch->memory().Atomic(c, *this, LaunchMemory::AtomicKind::kChange, pointers, mask, size_, lanes_,
-                              [&](std::byte* data, size_t lane, size_t count) {
-                                std::byte* old = result(c) + lane * size_;
-                                if (acquires_ && lanes_ == 1) AcquireAt(c, pointers[0]);
-                                change(data, lane, count, old);
-                                // An update that changes nothing tells nobody anything.
-                                if (!watched || std::memcmp(data, old, count * size_) == 0) return;
-                                c.launch->NoteChange();
-                                if (releases_ && lanes_ == 1) ReleaseAt(c, pointers[0]);
-                              });
+    size_t first = 0;  // lane that the access begins with
+    const LaunchMemory::AtomicBody body = [&](std::byte* data, size_t i, size_t count) {
+      const size_t lane = first + i;
+      std::byte* old = result(c) + lane * size_;
+      if (acquires_ && lanes_ == 1) AcquireAt(c, pointers[0]);
+      change(data, lane, count, old);
+      // An update that changes nothing tells nobody anything.
+      if (!watched || std::memcmp(data, old, count * size_) == 0) return;
+      c.launch->NoteChange();
+      if (releases_ && lanes_ == 1) ReleaseAt(c, pointers[0]);
+    };
+    constexpr auto kKind = LaunchMemory::AtomicKind::kChange;
+    LaunchMemory& memory = c.launch->memory();
+    if (!OrderShows(c, pointers)) return memory.Atomic(c, *this, kKind, pointers, mask, size_, lanes_, body);
+    for (uint32_t lane : DrawOrder(c)) {
+      if (mask != nullptr && mask[lane] == 0) continue;
+      first = lane;
+      memory.Atomic(c, *this, kKind, pointers + lane, nullptr, size_, 1, body);
+    }
   }
 
-  bool acquires_, releases_;
+  // May the program see in which order its lanes took effect? Neighbours have no address in common.
+  bool OrderShows(const Context& c, const uint64_t* pointers) const {
+    if (lanes_ == 1 || c.launch->options().like_a_gpu || !(one_wins_ || result_read)) return false;
+    return lanes::Memory().run(pointers, static_cast<uint64_t>(size_), lanes_) < lanes_;
+  }
+
+  // A GPU promises no order: it is the seed's, and another one in each program.
+  std::vector<uint32_t> DrawOrder(const Context& c) const {
+    std::vector<uint32_t> order(lanes_);
+    std::iota(order.begin(), order.end(), 0);
+    SplitMix random(SplitMix::At(c.launch->options().order_seed, c.program));
+    for (size_t i = lanes_; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+    return order;
+  }
+
+  bool acquires_, releases_, one_wins_;
   int size_;
   size_t lanes_;
 };
@@ -140,8 +168,11 @@ class Atomic : public Instruction {
 // Operands: pointers, values, [mask].
 class AtomicRmw final : public Atomic {
  public:
-  AtomicRmw(Rmw rmw, std::string_view sem, Elem elem, Layout mask, size_t lanes)
-      : Atomic(sem, ElemBytes(elem), lanes), rmw_(rmw), undefined_(UndefinedBits(elem)), mask_(mask) {}
+  AtomicRmw(Rmw rmw, std::string_view kind, std::string_view sem, Elem elem, Layout mask, size_t lanes)
+      : Atomic(sem, ElemBytes(elem), lanes, kind == "exch"),
+        rmw_(rmw),
+        undefined_(UndefinedBits(elem)),
+        mask_(mask) {}
 
   void Run(Context& c) const override {
     const ActiveLanes active = FindActive(mask_, mask_ == Layout::kNone ? nullptr : operand(c, 2), lanes_);
@@ -164,7 +195,7 @@ class AtomicRmw final : public Atomic {
 // Operands: pointers, compare, values.
 class AtomicCas final : public Atomic {
  public:
-  AtomicCas(std::string_view sem, Elem elem, size_t lanes) : Atomic(sem, ElemBytes(elem), lanes) {}
+  AtomicCas(std::string_view sem, Elem elem, size_t lanes) : Atomic(sem, ElemBytes(elem), lanes, true) {}
 
   void Run(Context& c) const override {
     Apply(c, nullptr, [&](std::byte* data, size_t lane, size_t count, std::byte* old) {
@@ -211,12 +242,12 @@ bool LowerAtomic(Lowering& lowering, const Operation& op) {
   if (op.code == OpCode::kAtomicCas) {
     lowering.Emit<AtomicCas>({result}, operands, {}, sem, type.elem, lanes);
   } else {
-    const Rmw rmw = FindRmw(op.Attr<std::string>("kind"), type.elem);
-    if (rmw == nullptr)
-      lowering.Unsupported(op, fmt::format("kind {} of {}", op.Attr<std::string>("kind"), TypeName(type)));
+    const std::string kind = op.Attr<std::string>("kind");
+    const Rmw rmw = FindRmw(kind, type.elem);
+    if (rmw == nullptr) lowering.Unsupported(op, fmt::format("kind {} of {}", kind, TypeName(type)));
     const Layout mask = LayoutOf(lowering, op, 2);
     if (mask != Layout::kNone) operands.push_back(lowering.Use(op.operands[2]).reg);
-    lowering.Emit<AtomicRmw>({result}, operands, {}, rmw, sem, type.elem, mask, lanes);
+    lowering.Emit<AtomicRmw>({result}, operands, {}, rmw, kind, sem, type.elem, mask, lanes);
   }
   lowering.executable().synchronises |= lanes == 1;
   lowering.Define(op.results[0], {result, lanes == 1});

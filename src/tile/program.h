@@ -58,6 +58,7 @@ class Instruction {
   int access_bytes = 0;  // element size of the access
   bool releases =
       false;  // a write-through scalar store: in a kernel that spins it publishes what was done before
+  bool result_read = true;      // set by FindReadResults: another instruction takes a result as operand
   bool makes_pointers = false;  // from integers, so that they may point anywhere
   bool any_buffer = false;  // set by provenance analysis: the pointer may come from memory or from integers
   std::vector<int> pointer_parameters;  // set by it: the kernel parameters that the pointer may come from

@@ -94,7 +94,7 @@ struct Fault {
 
 struct LaunchOptions {
   std::array<int64_t, 3> grid{1, 1, 1};
-  // Programs run in an order shuffled by this seed; its last bit says which of two a reduction takes first.
+  // Shuffles programs, and lanes of atomics; its last bit says which of two a reduction takes first.
   uint64_t order_seed = 0;
   int threads = 1;           // 0: all cores
   bool check_memory = true;  // races and undefined reads; bounds are always checked
