@@ -128,6 +128,15 @@ void Shadow::Atomic(const Access& access) {
   Mark(access, atomics_->get());
 }
 
+void Shadow::AtomicInCta(const Access& access) {
+  constexpr std::string_view kVerb = "atomic of scope 'cta'";
+  CheckOthers(access, writers_.get(), FaultKind::kWriteRace, kVerb, "writes");
+  if (readers_) CheckOthers(access, readers_->get(), FaultKind::kReadWriteRace, kVerb, "reads");
+  CheckOthers(access, atomics_->get(), FaultKind::kWriteRace, kVerb, "changes atomically");
+  if (readers_) Mark(access, readers_->get());
+  Mark(access, writers_.get());
+}
+
 void Shadow::AtomicRead(const Access& access) {
   CheckOthers(access, writers_.get(), FaultKind::kReadWriteRace, "load", "writes without an atomic");
 }

@@ -53,6 +53,8 @@ class Shadow {
   void Read(const Access& access);
   void Write(const Access& access, const std::byte* old_bytes, const std::byte* new_bytes);
   void Atomic(const Access& access);
+  // Atomic for other lanes; for other programs a load and a store.
+  void AtomicInCta(const Access& access);
   // A volatile read. Leaves no mark: plain writes that come later are not blamed.
   void AtomicRead(const Access& access);
 

@@ -185,7 +185,14 @@ void LaunchMemory::CheckAtomic(const Context& c, const Instruction& at, AtomicKi
   const int shift = buffer.shadow->granule_shift();
   const Access access{c, at, buffer.name, static_cast<size_t>(offset) >> shift,
                       static_cast<size_t>(offset + bytes) >> shift};
-  kind == AtomicKind::kRead ? buffer.shadow->AtomicRead(access) : buffer.shadow->Atomic(access);
+  switch (kind) {
+    case AtomicKind::kRead:
+      return buffer.shadow->AtomicRead(access);
+    case AtomicKind::kChange:
+      return buffer.shadow->Atomic(access);
+    case AtomicKind::kChangeInCta:
+      return buffer.shadow->AtomicInCta(access);
+  }
 }
 
 void LaunchMemory::CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,

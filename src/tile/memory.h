@@ -55,9 +55,9 @@ class LaunchMemory {
              const std::byte* in, size_t n);
 
   // Atomic accesses: body(data, lane, count) works on `count` neighbours at a time while their stripes are
-  // locked.
+  // locked. kChangeInCta: atomic within its program only.
   using AtomicBody = std::function<void(std::byte* data, size_t lane, size_t count)>;
-  enum class AtomicKind { kRead, kChange };
+  enum class AtomicKind { kRead, kChange, kChangeInCta };
   void Atomic(const Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p,
               const uint8_t* mask, int size, size_t n, const AtomicBody& body);
 

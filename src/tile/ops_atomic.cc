@@ -1,5 +1,6 @@
 // tt.atomic_rmw and tt.atomic_cas. Lanes take effect one after another; each returns the value it found. An
-// atomic on one element orders programs as its "sem" says; tiles of atomics only change data.
+// atomic on one element orders programs as its "sem" says; tiles of atomics only change data, and so does
+// what is atomic within a program ("cta") only.
 #include <algorithm>
 #include <numeric>
 #include <type_traits>
@@ -106,16 +107,20 @@ Rmw FindFloatRmw(Elem elem) {
   }
 }
 
+bool IsInCta(const Operation& op) {
+  return op.Attr<std::string>("scope") == "cta";
+}
+
 // What both atomics share: sem, lanes, and the bookkeeping of programs that wait.
 class Atomic : public Instruction {
  protected:
   // `one_wins`: which lane comes last or first decides what stays in memory.
-  Atomic(std::string_view sem, int size, size_t lanes, bool one_wins)
-      : acquires_(sem == "acquire" || sem == "acq_rel"),
-        releases_(sem == "release" || sem == "acq_rel"),
-        one_wins_(one_wins),
-        size_(size),
-        lanes_(lanes) {
+  Atomic(const Operation& op, int size, size_t lanes, bool one_wins)
+      : in_cta_(IsInCta(op)), one_wins_(one_wins), size_(size), lanes_(lanes) {
+    const std::string sem = op.Attr<std::string>("sem");
+    const bool orders = lanes == 1 && !in_cta_;
+    acquires_ = orders && (sem == "acquire" || sem == "acq_rel");
+    releases_ = orders && (sem == "release" || sem == "acq_rel");
     memory = MemoryUse::kAtomic;
     access_bytes = size;
   }
@@ -128,20 +133,21 @@ class Atomic : public Instruction {
     const LaunchMemory::AtomicBody body = [&](std::byte* data, size_t i, size_t count) {
       const size_t lane = first + i;
       std::byte* old = result(c) + lane * size_;
-      if (acquires_ && lanes_ == 1) AcquireAt(c, pointers[0]);
+      if (acquires_) AcquireAt(c, pointers[0]);
       change(data, lane, count, old);
       // An update that changes nothing tells nobody anything.
       if (!watched || std::memcmp(data, old, count * size_) == 0) return;
       c.launch->NoteChange();
-      if (releases_ && lanes_ == 1) ReleaseAt(c, pointers[0]);
+      if (releases_) ReleaseAt(c, pointers[0]);
     };
-    constexpr auto kKind = LaunchMemory::AtomicKind::kChange;
+    using Kind = LaunchMemory::AtomicKind;
+    const Kind kind = in_cta_ ? Kind::kChangeInCta : Kind::kChange;
     LaunchMemory& memory = c.launch->memory();
-    if (!OrderShows(c, pointers)) return memory.Atomic(c, *this, kKind, pointers, mask, size_, lanes_, body);
+    if (!OrderShows(c, pointers)) return memory.Atomic(c, *this, kind, pointers, mask, size_, lanes_, body);
     for (uint32_t lane : DrawOrder(c)) {
       if (mask != nullptr && mask[lane] == 0) continue;
       first = lane;
-      memory.Atomic(c, *this, kKind, pointers + lane, nullptr, size_, 1, body);
+      memory.Atomic(c, *this, kind, pointers + lane, nullptr, size_, 1, body);
     }
   }
 
@@ -160,7 +166,8 @@ class Atomic : public Instruction {
     return order;
   }
 
-  bool acquires_, releases_, one_wins_;
+  bool in_cta_, one_wins_;
+  bool acquires_, releases_;
   int size_;
   size_t lanes_;
 };
@@ -168,8 +175,8 @@ class Atomic : public Instruction {
 // Operands: pointers, values, [mask].
 class AtomicRmw final : public Atomic {
  public:
-  AtomicRmw(Rmw rmw, std::string_view kind, std::string_view sem, Elem elem, Layout mask, size_t lanes)
-      : Atomic(sem, ElemBytes(elem), lanes, kind == "exch"),
+  AtomicRmw(Rmw rmw, const Operation& op, Elem elem, Layout mask, size_t lanes)
+      : Atomic(op, ElemBytes(elem), lanes, op.Attr<std::string>("kind") == "exch"),
         rmw_(rmw),
         undefined_(UndefinedBits(elem)),
         mask_(mask) {}
@@ -195,7 +202,7 @@ class AtomicRmw final : public Atomic {
 // Operands: pointers, compare, values.
 class AtomicCas final : public Atomic {
  public:
-  AtomicCas(std::string_view sem, Elem elem, size_t lanes) : Atomic(sem, ElemBytes(elem), lanes, true) {}
+  AtomicCas(const Operation& op, Elem elem, size_t lanes) : Atomic(op, ElemBytes(elem), lanes, true) {}
 
   void Run(Context& c) const override {
     Apply(c, nullptr, [&](std::byte* data, size_t lane, size_t count, std::byte* old) {
@@ -234,22 +241,21 @@ bool LowerAtomic(Lowering& lowering, const Operation& op) {
   if (op.code != OpCode::kAtomicRmw && op.code != OpCode::kAtomicCas) return false;
   const Type& type = lowering.TypeOf(op.results[0]);
   const size_t lanes = type.numel();
-  const std::string sem = op.Attr<std::string>("sem");
   const size_t tiles = op.code == OpCode::kAtomicCas ? 3 : 2;
   std::vector<Register> operands;
   for (size_t i = 0; i < tiles; ++i) operands.push_back(lowering.Full(op.operands[i]));
   const Register result = lowering.NewTile(type.elem, lanes);
   if (op.code == OpCode::kAtomicCas) {
-    lowering.Emit<AtomicCas>({result}, operands, {}, sem, type.elem, lanes);
+    lowering.Emit<AtomicCas>({result}, operands, {}, op, type.elem, lanes);
   } else {
     const std::string kind = op.Attr<std::string>("kind");
     const Rmw rmw = FindRmw(kind, type.elem);
     if (rmw == nullptr) lowering.Unsupported(op, fmt::format("kind {} of {}", kind, TypeName(type)));
     const Layout mask = LayoutOf(lowering, op, 2);
     if (mask != Layout::kNone) operands.push_back(lowering.Use(op.operands[2]).reg);
-    lowering.Emit<AtomicRmw>({result}, operands, {}, rmw, kind, sem, type.elem, mask, lanes);
+    lowering.Emit<AtomicRmw>({result}, operands, {}, rmw, op, type.elem, mask, lanes);
   }
-  lowering.executable().synchronises |= lanes == 1;
+  lowering.executable().synchronises |= lanes == 1 && !IsInCta(op);
   lowering.Define(op.results[0], {result, lanes == 1});
   return true;
 }

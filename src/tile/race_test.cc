@@ -136,6 +136,33 @@ TEST(Race, AtomicsOnOnePlaceAreFine) {
          "    %o = tt.atomic_rmw add, acq_rel, gpu, %x, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32");
 }
 
+// Of scope "cta" they are atomic within a program only.
+TEST(Race, AtomicsWithinPrograms) {
+  const std::string kAdd = "tt.atomic_rmw add, acq_rel, cta, ",
+                    kType = ", %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32\n";
+  Expect(FaultKind::kWriteRace, "    %o = " + kAdd + "%x" + kType);
+  Expect(std::nullopt, "    %o = " + kAdd + "%x" + kType, 1);
+  Expect(FaultKind::kWriteRace,
+         "    %o = tt.atomic_cas acq_rel, cta, %x, %c0, %c1 : (!tt.ptr<i32>, i32, i32) -> i32");
+  Expect(std::nullopt, "    %o = " + kAdd + "%own" + kType + R"(
+    %v = tt.load %own : !tt.ptr<i32>
+    tt.store %own, %v : !tt.ptr<i32>
+    %o2 = )" + kAdd + "%own" +
+                           kType);
+  // Beside them those of wider scope are not safe, either.
+  Expect(FaultKind::kWriteRace, R"(
+    %first = arith.cmpi eq, %pid, %c0 : i32
+    scf.if %first {
+      %o = tt.atomic_rmw add, relaxed, cta, %x, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32
+    } else {
+      %o = tt.atomic_rmw add, relaxed, gpu, %x, %c1, %true : (!tt.ptr<i32>, i32, i1) -> i32
+    })");
+  Expect(FaultKind::kReadWriteRace, "    %o = " + kAdd + "%own" + kType + R"(
+    %v = tt.load %other : !tt.ptr<i32>
+    %p = tt.addptr %y, %pid : !tt.ptr<i32>, i32
+    tt.store %p, %v : !tt.ptr<i32>)");
+}
+
 TEST(Race, AtomicsMixedWithPlainAccesses) {
   Expect(FaultKind::kWriteRace, R"(
     %first = arith.cmpi eq, %pid, %c0 : i32
