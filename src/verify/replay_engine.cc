@@ -273,11 +273,16 @@ std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const At
   const at::Tensor values = slots_[sorted->id];
   const double size = std::max<double>(1, values.numel());
   const at::Tensor places = at::arange(values.numel(), values.options()).view(values.sizes()) / size;
-  slots_[sorted->id] = values + options_.order_of_equals * (unit * values.abs() + kLeast) * places;
+  const at::Tensor moved = values + options_.order_of_equals * (unit * values.abs() + kLeast) * places;
+  if (!given && values.is_non_overlapping_and_dense()) {
+    values.copy_(moved);  // for good: who compares with what was picked must find it
+    return call.Call(slots_, &random_);
+  }
+  slots_[sorted->id] = moved;
   std::vector<at::Tensor> results = call.Call(slots_, &random_);
   slots_[sorted->id] = values;
   if (!call.writes().empty()) return results;
-  // Of equal values the order changes, not what is in each place: who compares with it must find itself.
+  // Of equal inputs the order changes, not what is in each place.
   const std::vector<at::Tensor> unmoved = call.Call(slots_, &random_);
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].scalar_type() == at::kDouble) results[i] = unmoved[i];

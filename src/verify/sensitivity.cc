@@ -226,17 +226,20 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
   return at::empty_like(value).copy_(changed);
 }
 
-std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
+std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& value, bool mild,
+                                      uint64_t seed) {
   if (!entry.is_parameter || !at::isFloatingType(value.scalar_type()) || value.numel() == 0)
     return std::nullopt;
   const Random random(seed, value.device());
+  at::Tensor changed = value.to(at::kDouble);
+  if (mild) return at::empty_like(value).copy_(changed * random.Uniform(value.sizes(), 0.5, 1.5));
   const auto offset = static_cast<int64_t>(random.Number(0, static_cast<double>(value.numel())));
-  const at::Tensor elsewhere = value.to(at::kDouble).flatten().roll(offset).view(value.sizes());
+  changed = changed.flatten().roll(offset).view(value.sizes());
   // Temperatures and slopes go far from where they began.
   const bool single = value.numel() == 1;
   const at::Tensor times =
       single ? at::pow(2, random.Uniform(value.sizes(), -2, 3)) : random.Uniform(value.sizes(), 0.5, 1.5);
-  return at::empty_like(value).copy_(elsewhere * times * random.Signs(value.sizes()));
+  return at::empty_like(value).copy_(changed * times * random.Signs(value.sizes()));
 }
 
 }  // namespace tritogen

@@ -55,7 +55,8 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
     // Entries that share memory stay equal.
     const uint64_t place = task.plan.tensors[entry.tensor].storage;
     const at::Tensor& value = weights.non_neutral[entry.name];
-    auto trained = AsIfTrained(entry, value, SubSeed(SubSeed(task.weight_seed, 3), place));
+    auto trained =
+        AsIfTrained(entry, value, task.needs_full_rank, SubSeed(SubSeed(task.weight_seed, 3), place));
     weights.trained[entry.name] = trained ? *trained : value;
     weights.changed |= trained.has_value();
   }
@@ -143,6 +144,7 @@ void Inspect(Task::Impl* task) {
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
+    task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
   }
   task->asked = AskedValuesOf(plan);
   const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);

@@ -144,12 +144,13 @@ struct Task::Impl {
   std::vector<std::vector<Edge>> edges;                   // by output
   std::vector<std::vector<Edge>> within;                  // by output: JumpsWithin
   bool narrow = false;                                    // some floating tensor has less than 32 bits
-  bool cuts_factors = false;    // the contract is TF32, and there is something that it allows to be cut
-  bool draws_random = false;    // forward draws random numbers
-  bool orders_freely = false;   // forward sorts, and PyTorch leaves open in which order equal values come
-  bool moves_inside = false;    // a second look moves more than inputs and weights (InnerProbes)
-  bool passes_one = false;      // some of these are results of functions whose small values are differences
-  bool lets_few_count = false;  // forward has a softmax or the like (LetsFewCount)
+  bool cuts_factors = false;     // the contract is TF32, and there is something that it allows to be cut
+  bool draws_random = false;     // forward draws random numbers
+  bool orders_freely = false;    // forward sorts, and PyTorch leaves open in which order equal values come
+  bool needs_full_rank = false;  // forward factors matrices
+  bool moves_inside = false;     // a second look moves more than inputs and weights (InnerProbes)
+  bool passes_one = false;       // some of these are results of functions whose small values are differences
+  bool lets_few_count = false;   // forward has a softmax or the like (LetsFewCount)
   // Products of float32 of which nothing is decided by size: they may be as large as float32 holds. Float16
   // keeps as many places as TF32, but not its range.
   bool grows = false;

@@ -181,10 +181,6 @@ void Drop(Trial* trial, FreshTrials* remaker) {
 std::vector<Wish> WishesFor(const Task::Impl& task) {
   std::vector<Wish> wishes;
   if (KeepsGeneratedOnly(task)) return wishes;
-  const bool full_rank = std::ranges::any_of(task.plan.run, [](const Step& step) {
-    const auto* aten = std::get_if<AtenStep>(&step);
-    return aten != nullptr && FactorsMatrix(*aten);
-  });
   uint64_t stream = 200;
   for (const Distribution distribution : kOrder) {
     if (task.options.confirm && distribution != Distribution::kSpread) continue;
@@ -194,7 +190,7 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     ++stream;
     // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
     const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;
-    const bool tamed = full_rank && distribution == Distribution::kBinary;  // no empty lines
+    const bool tamed = task.needs_full_rank && distribution == Distribution::kBinary;  // no empty lines
     wishes.push_back({distribution, SubSeed(task.options.seed, number), tamed ? kTamed : 1});
   }
   return wishes;
