@@ -39,6 +39,7 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
   TensorList inputs = wish.distribution == Distribution::kAsked
                           ? PlantAsked(task_.asked, generated, seed, wish.strength)
                           : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
+  if (wish.keep) inputs[*wish.keep] = generated[*wish.keep];
   KeepInOrder(task_.searched, generated, &inputs);
   KeepProbabilities(task_.probabilities, &inputs);
   std::vector<bool> exact = ExactIn(wish.distribution, generated);

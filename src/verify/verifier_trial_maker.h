@@ -16,7 +16,8 @@ struct Wish {
   Distribution distribution;
   uint64_t seed;
   double strength = 1;
-  bool keep_signs = false;  // no negative numbers where none was generated
+  bool keep_signs = false;                    // no negative numbers where none was generated
+  std::optional<size_t> keep = std::nullopt;  // an input that stays as generated
 };
 
 class TrialMaker {

@@ -52,14 +52,21 @@ std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
 using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 
 // What is wished for instead where the reference breaks down, one after the other. Logarithms, roots and
-// powers know no negative numbers, but large ones.
+// powers know no negative numbers, but large ones; and one input that has narrow bounds (sqrt(1 - a)) says
+// nothing about the others.
 std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
+  constexpr size_t kMostLeaves = 4;
   std::vector<Wish> milder = {{wish.distribution, wish.seed, kTamed}};
   constexpr Distribution kSigned[] = {Distribution::kSpread,  Distribution::kPlanted, Distribution::kLarge,
                                       Distribution::kShifted, Distribution::kSpikes,  Distribution::kFar};
   if (task.spares_memory || std::ranges::find(kSigned, wish.distribution) == std::end(kSigned)) return milder;
   for (const double strength : {1.0, kTamed})
     milder.push_back({wish.distribution, wish.seed, strength, true});
+  const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
+  for (size_t i = 0; i < leaves.size() && leaves.size() > 1 && leaves.size() <= kMostLeaves; ++i) {
+    if (IsFloating(task.plan.tensors[leaves[i]].dtype))
+      milder.push_back({.distribution = wish.distribution, .seed = wish.seed, .keep = i});
+  }
   return milder;
 }
 

@@ -223,11 +223,28 @@ bool LetsFewCount(const AtenStep& step) {
 }
 
 bool TakesExtrema(const Plan& plan) {
-  constexpr std::array<std::string_view, 14> kOps = {
-      "aten::amax",       "aten::amin",   "aten::aminmax",    "aten::max",
-      "aten::min",        "aten::argmax", "aten::argmin",     "aten::cummax",
-      "aten::cummin",     "aten::topk",   "aten::max_pool2d", "aten::max_pool2d_with_indices",
-      "aten::max_pool1d", "aten::sort"};
+  constexpr std::string_view kOps[] = {"aten::amax",
+                                       "aten::amin",
+                                       "aten::aminmax",
+                                       "aten::max",
+                                       "aten::min",
+                                       "aten::argmax",
+                                       "aten::argmin",
+                                       "aten::cummax",
+                                       "aten::cummin",
+                                       "aten::topk",
+                                       "aten::sort",
+                                       "aten::kthvalue",
+                                       "aten::median",
+                                       "aten::max_pool1d",
+                                       "aten::max_pool2d",
+                                       "aten::max_pool2d_with_indices",
+                                       "aten::max_pool3d",
+                                       "aten::max_pool3d_with_indices",
+                                       "aten::adaptive_max_pool1d",
+                                       "aten::adaptive_max_pool2d",
+                                       "aten::adaptive_max_pool3d",
+                                       "aten::logcumsumexp"};
   bool takes = false;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
