@@ -226,8 +226,8 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
   return at::empty_like(value).copy_(changed);
 }
 
-std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& value, bool mild,
-                                      uint64_t seed) {
+std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& made,
+                                      const at::Tensor& value, bool mild, uint64_t seed) {
   if (!entry.is_parameter || !at::isFloatingType(value.scalar_type()) || value.numel() == 0)
     return std::nullopt;
   const Random random(seed, value.device());
@@ -239,6 +239,9 @@ std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor&
   const bool single = value.numel() == 1;
   const at::Tensor times =
       single ? at::pow(2, random.Uniform(value.sizes(), -2, 3)) : random.Uniform(value.sizes(), 0.5, 1.5);
+  // Steps, decays and variances that are drawn as positive numbers may mean nothing else. Gains may.
+  const bool positive = !IsConstant(made) && made.ge(0).all().item<bool>();
+  if (positive) return at::empty_like(value).copy_(changed * times);
   return at::empty_like(value).copy_(changed * times * random.Signs(value.sizes()));
 }
 

@@ -55,23 +55,34 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
     // Entries that share memory stay equal.
     const uint64_t place = task.plan.tensors[entry.tensor].storage;
     const at::Tensor& value = weights.non_neutral[entry.name];
-    auto trained =
-        AsIfTrained(entry, value, task.needs_full_rank, SubSeed(SubSeed(task.weight_seed, 3), place));
+    auto trained = AsIfTrained(entry, found->second, value, task.needs_full_rank,
+                               SubSeed(SubSeed(task.weight_seed, 3), place));
     weights.trained[entry.name] = trained ? *trained : value;
     weights.changed |= trained.has_value();
   }
   return weights;
 }
 
-// Elements that are NaN or Inf in the trial as generated; the most there are where there is none.
-int64_t Broken(const std::variant<Setting, TaskFailure>& made) {
+// How badly the reference bears its weights: elements that are NaN or Inf in the trial as generated, the most
+// there are where there is none; and whether rounding decides so much of its answers that they tell little.
+struct Harm {
+  int64_t broken = std::numeric_limits<int64_t>::max();
+  bool rough = true;
+};
+
+Harm HarmIn(const Task::Impl& task, const std::variant<Setting, TaskFailure>& made) {
+  constexpr double kRough = 1e-3;  // of the scale; usual in float32 are 1e-5
   const auto* setting = std::get_if<Setting>(&made);
-  if (setting == nullptr) return std::numeric_limits<int64_t>::max();
+  if (setting == nullptr) return {};
   TrialLoan loan(setting->trials.back());
-  int64_t broken = 0;
-  for (const OutputCheck& output : loan.Expected().outputs)
-    broken += output.expected.exact().isfinite().logical_not().sum().item<int64_t>();
-  return broken;
+  Harm harm{.broken = 0, .rough = false};
+  for (const OutputCheck& output : loan.Expected().outputs) {
+    const Expectation& expected = output.expected;
+    harm.broken += expected.exact().isfinite().logical_not().sum().item<int64_t>();
+    const bool coarse = task.narrow || task.cuts_factors || expected.dtype() != at::kFloat;
+    harm.rough |= !coarse && expected.rms_budget() > kRough * expected.scale();
+  }
+  return harm;
 }
 
 // The setting with weights bound by name: of those that the reference cannot bear the next.
@@ -92,17 +103,17 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
     choices.push_back({&weights.neutral,
                        "affine parameters and running statistics stay neutral: others break the reference"});
   std::optional<std::variant<Setting, TaskFailure>> best;
-  int64_t least = 0;
+  Harm least;
   for (const Choice& choice : choices) {
     auto made = MakeSetting(*task, *choice.bindings, deadline, /*first_only=*/task->unfinished);
-    const int64_t broken = Broken(made);
-    if (best && broken >= least) continue;
-    least = broken;
+    const Harm harm = HarmIn(*task, made);
+    if (best && harm.broken >= least.broken && !(harm.broken == least.broken && least.rough)) continue;
+    least = harm;
     best = std::move(made);
     if (auto* setting = std::get_if<Setting>(&*best); setting != nullptr && *choice.note != 0)
       setting->notes.push_back(choice.note);
     if (choice.bindings == &weights.neutral) weights.replaced.clear();
-    if (broken == 0) break;
+    if (harm.broken == 0 && !harm.rough) break;
   }
   if (auto* failure = std::get_if<TaskFailure>(&*best)) return *failure;
   task->replaced = std::move(weights.replaced);
