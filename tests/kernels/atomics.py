@@ -12,7 +12,7 @@ def integer_atomics(i, u, l, n, B: tl.constexpr):
     step = tl.program_id(0) + 1
     tl.atomic_add(i + r, r * step)
     tl.atomic_add(i + B + r, step, mask=r < n, sem="relaxed")
-    tl.atomic_max(i + 2 * B + r, r * step * 10, sem="acquire", scope="cta")
+    tl.atomic_max(i + 2 * B + r, r * step * 10, sem="acquire", scope="gpu")
     tl.atomic_min(i + 3 * B + r, r - step, sem="release", scope="sys")
     tl.atomic_and(i + 4 * B + r, 255 - step)
     tl.atomic_or(i + 5 * B + r, 1 << step)
