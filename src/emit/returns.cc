@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "plan/structure.h"
+
 namespace tritogen {
 namespace {
 
@@ -12,40 +14,19 @@ class Packer {
  public:
   Packer(const Plan& plan, const std::vector<std::string>& leaves) : plan_(plan), leaves_(leaves) {}
 
-  std::string Item() {
-    const std::string& text = plan_.structure;
-    const char opening = text[at_++];
-    if (opening == '*') return leaves_[next_++];
-    const auto packed = std::ranges::find(plan_.packed, containers_++, &PackedAs::container);
-    const char close = opening == '(' ? ')' : opening == '[' ? ']' : '}';
-    std::vector<std::string> keys, items;
-    while (text[at_] != close) {
-      if (opening == '{') keys.push_back(Key());
-      items.push_back(Item());
-      at_ += text[at_] == ',';
-    }
-    ++at_;
-    return packed == plan_.packed.end() ? Plain(opening, close, keys, items)
-                                        : Typed(*packed, Plain(opening, close, keys, items), items);
+  std::string Item(const StructurePart& part) const {
+    if (part.is_leaf()) return leaves_[part.number];
+    std::vector<std::string> items;
+    for (const StructurePart& inner : part.parts) items.push_back(Item(inner));
+    const auto packed = std::ranges::find(plan_.packed, part.number, &PackedAs::container);
+    return packed == plan_.packed.end() ? Plain(part, items) : Typed(*packed, Plain(part, items), items);
   }
 
  private:
-  // With its quotes; behind its colon is where it ends.
-  std::string Key() {
-    const std::string& text = plan_.structure;
-    const size_t first = at_;
-    if (text[at_] == '"') {
-      for (++at_; text[at_] != '"'; ++at_) at_ += text[at_] == '\\';
-    }
-    at_ = text.find(':', at_);
-    return text.substr(first, at_++ - first);
-  }
-
-  static std::string Plain(char opening, char close, const std::vector<std::string>& keys,
-                           std::vector<std::string> items) {
-    const bool single = opening == '(' && items.size() == 1;
-    for (size_t i = 0; i < keys.size(); ++i) items[i] = fmt::format("{}: {}", keys[i], items[i]);
-    return fmt::format("{}{}{}{}", opening, fmt::join(items, ", "), single ? "," : "", close);
+  static std::string Plain(const StructurePart& part, std::vector<std::string> items) {
+    for (size_t i = 0; i < part.keys.size(); ++i) items[i] = fmt::format("{}: {}", part.keys[i], items[i]);
+    return fmt::format("{}{}{}{}", part.opening, fmt::join(items, ", "), part.is_single() ? "," : "",
+                       part.closing());
   }
 
   static std::string Typed(const PackedAs& packed, const std::string& plain, std::vector<std::string> items) {
@@ -58,14 +39,12 @@ class Packer {
 
   const Plan& plan_;
   const std::vector<std::string>& leaves_;
-  size_t at_ = 0, next_ = 0;
-  int containers_ = 0;
 };
 
 }  // namespace
 
 std::string ReturnedText(const Plan& plan, const std::vector<std::string>& leaves) {
-  return Packer(plan, leaves).Item();
+  return Packer(plan, leaves).Item(ReadStructure(plan.structure));
 }
 
 std::vector<PackedAs> RenamedTypes(std::vector<PackedAs> packed, const std::string& entry,
