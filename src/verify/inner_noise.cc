@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "plan/visit.h"
-#include "verify/budget.h"
 #include "verify/inputs.h"
 #include "verify/local_flow.h"
 #include "verify/random.h"
@@ -18,11 +17,12 @@
 namespace tritogen {
 namespace {
 
-constexpr size_t kKey = 1;  // among the arguments of attention
+constexpr size_t kKey = 1;         // among the arguments of attention
+constexpr double kUnit = 0x1p-24;  // half of the last place of one in float32
 // So many halves of a unit the mean of a few hundred equal numbers may be off that are added up one by one.
 constexpr double kMeanOff = 4;
-// So many a number near one, of two or three roundings.
-constexpr double kNearOne = 2;
+// So many a number near one may be off, of two or three roundings.
+constexpr double kOneOff = 2;
 
 bool IsStatistic(const AtenStep& step) {
   constexpr std::array<std::string_view, 7> kNorms = {
@@ -80,6 +80,18 @@ std::set<StorageId> MovedAnyway(const Plan& plan) {
   return storages;
 }
 
+// By how much of itself each number that a call is given moves.
+at::Tensor ShareMoved(const AtenStep& step, at::IntArrayRef given, const Random& random) {
+  std::vector<int64_t> sizes = given.vec();
+  if (IsAttention(step)) sizes.back() = 1;
+  at::Tensor share = random.Uniform(sizes, -kUnit, kUnit);
+  // Equal numbers that are added up one by one are rounded the same way again and again.
+  if (IsSum(step)) share = share + random.Uniform(OneForEachSum(step, sizes), -kUnit, kUnit);
+  // What is left of equal numbers without a mean that is off has one sign: pooling does not average it out.
+  if (IsStatistic(step)) share = share + OfNeighbours(random, sizes, kMeanOff * kUnit);
+  return share;
+}
+
 }  // namespace
 
 std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
@@ -103,20 +115,13 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
 }
 
 void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
-  const double unit = UnitRoundoff(at::kFloat);
   for (Probe& probe : *probes) {
     probe.nudge.reset();
     if (!probe.seen.defined() || probe.seen.dim() == 0) continue;
-    std::vector<int64_t> sizes = probe.seen.sizes().vec();
-    if (IsAttention(*probe.step)) sizes.back() = 1;
     const Random random(SubSeed(seed, probe.tensor), probe.seen.device());
     const at::Tensor whole = probe.seen.to(at::kDouble);
-    at::Tensor share = random.Uniform(sizes, -unit, unit);
-    // Equal numbers that are added up one by one are rounded the same way again and again.
-    if (IsSum(*probe.step)) share = share + random.Uniform(OneForEachSum(*probe.step, sizes), -unit, unit);
-    // What is left of equal numbers without a mean that is off has one sign: pooling does not average it out.
-    if (IsStatistic(*probe.step)) share = share + OfNeighbours(random, sizes, kMeanOff * unit);
-    probe.nudge = probe.of_result ? random.Uniform(sizes, -kNearOne * unit, kNearOne * unit) : whole * share;
+    probe.nudge = probe.of_result ? random.Uniform(whole.sizes(), -kOneOff * kUnit, kOneOff * kUnit)
+                                  : whole * ShareMoved(*probe.step, whole.sizes(), random);
     if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
   }
 }

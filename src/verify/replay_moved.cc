@@ -31,15 +31,16 @@ std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const At
   const double size = std::max<double>(1, values.numel());
   const at::Tensor places = at::arange(values.numel(), values.options()).view(values.sizes()) / size;
   const at::Tensor moved = values + options_.order_of_equals * (unit * values.abs() + kLeast) * places;
-  if (!given && values.is_non_overlapping_and_dense()) {
-    values.copy_(moved);  // for good: who compares with what was picked must find it
+  const bool made = !given && std::ranges::count(call_storages_, meta.storage) > 0;
+  if (made && values.is_non_overlapping_and_dense()) {
+    values.copy_(moved);  // for the whole call: who compares with what was picked must find it
     return call.Call(slots_, &random_);
   }
   slots_[sorted->id] = moved;
   std::vector<at::Tensor> results = call.Call(slots_, &random_);
   slots_[sorted->id] = values;
   if (!call.writes().empty()) return results;
-  // Of equal inputs the order changes, not what is in each place.
+  // What is given, or was set up, is in the same places in every order.
   const std::vector<at::Tensor> unmoved = call.Call(slots_, &random_);
   for (size_t i = 0; i < results.size(); ++i) {
     if (results[i].scalar_type() == at::kDouble) results[i] = unmoved[i];

@@ -52,6 +52,7 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
       weights.non_neutral[entry.name] = *changed;
       weights.replaced.push_back(entry.name);
     }
+    if (task.spares_memory) continue;
     // Entries that share memory stay equal.
     const uint64_t place = task.plan.tensors[entry.tensor].storage;
     const at::Tensor& value = weights.non_neutral[entry.name];
@@ -95,7 +96,7 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
     const char* note;  // where these are taken
   };
   std::vector<Choice> choices;
-  if (!task->spares_memory && weights.changed) choices.push_back({&weights.trained, ""});
+  if (weights.changed) choices.push_back({&weights.trained, ""});
   choices.push_back({&weights.non_neutral, choices.empty() ? ""
                                                            : "parameters are as the constructor makes "
                                                              "them: others break the reference"});
@@ -107,7 +108,8 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
   for (const Choice& choice : choices) {
     auto made = MakeSetting(*task, *choice.bindings, deadline, /*first_only=*/task->unfinished);
     const Harm harm = HarmIn(*task, made);
-    if (best && harm.broken >= least.broken && !(harm.broken == least.broken && least.rough)) continue;
+    const bool less = harm.broken < least.broken || (harm.broken == least.broken && least.rough);
+    if (best && !less) continue;
     least = harm;
     best = std::move(made);
     if (auto* setting = std::get_if<Setting>(&*best); setting != nullptr && *choice.note != 0)

@@ -68,8 +68,9 @@ Bindings MovedWeights(const Task::Impl& task, const std::map<std::string, at::Te
   return MapBindings(state, [&](const TensorList& tensors) { return Moved(tensors, ++stream, times); });
 }
 
-bool AllOf(const std::vector<bool>& flags) {
-  return std::ranges::all_of(flags, std::identity());
+// Where nothing is given nothing is exact.
+bool AreExact(const std::vector<bool>& exact) {
+  return !exact.empty() && std::ranges::all_of(exact, std::identity());
 }
 
 // A reference may write to its inputs; only then are they copied.
@@ -83,7 +84,7 @@ TensorList Given(const Task::Impl& task, const TensorList& inputs) {
 
 TensorList MovedInputs(const Task::Impl& task, const TensorList& inputs, uint64_t seed,
                        const std::vector<bool>& exact, size_t number, double times = 1) {
-  if (AllOf(exact)) return ToDouble(inputs);
+  if (AreExact(exact)) return ToDouble(inputs);
   TensorList moved = Given(task, Moved(inputs, SubSeed(seed, number), times));
   for (size_t i = 0; i < moved.size(); ++i) {
     if (exact[i]) moved[i] = ToDouble({inputs[i]})[0];
@@ -266,7 +267,7 @@ std::optional<ReplayFailure> MovedRuns::MoveInner(const TensorList& inputs, uint
     if (auto failure = eager_.Run(Given(task_, inputs), seed, &unused)) return failure;
   }
   // What the eager program shows is in float32: of exact inputs the second run is the first that moves any.
-  MoveInside(SubSeed(seed, stream), AllOf(exact), &inner_);
+  MoveInside(SubSeed(seed, stream), AreExact(exact), &inner_);
   return std::nullopt;
 }
 

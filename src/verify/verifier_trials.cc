@@ -63,7 +63,8 @@ std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   for (const double strength : {1.0, kTamed})
     milder.push_back({wish.distribution, wish.seed, strength, true});
   const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
-  for (size_t i = 0; i < leaves.size() && leaves.size() > 1 && leaves.size() <= kMostLeaves; ++i) {
+  if (leaves.size() < 2 || leaves.size() > kMostLeaves) return milder;
+  for (size_t i = 0; i < leaves.size(); ++i) {
     if (IsFloating(task.plan.tensors[leaves[i]].dtype))
       milder.push_back({.distribution = wish.distribution, .seed = wish.seed, .keep = i});
   }

@@ -223,36 +223,20 @@ bool LetsFewCount(const AtenStep& step) {
 }
 
 bool TakesExtrema(const Plan& plan) {
-  constexpr std::string_view kOps[] = {"aten::amax",
-                                       "aten::amin",
-                                       "aten::aminmax",
-                                       "aten::max",
-                                       "aten::min",
-                                       "aten::argmax",
-                                       "aten::argmin",
-                                       "aten::cummax",
-                                       "aten::cummin",
-                                       "aten::topk",
-                                       "aten::sort",
-                                       "aten::kthvalue",
-                                       "aten::median",
-                                       "aten::max_pool1d",
-                                       "aten::max_pool2d",
-                                       "aten::max_pool2d_with_indices",
-                                       "aten::max_pool3d",
-                                       "aten::max_pool3d_with_indices",
-                                       "aten::adaptive_max_pool1d",
-                                       "aten::adaptive_max_pool2d",
-                                       "aten::adaptive_max_pool3d",
-                                       "aten::logcumsumexp"};
+  constexpr std::string_view kOps[] = {"aten::amax",   "aten::amin",   "aten::aminmax", "aten::max",
+                                       "aten::min",    "aten::argmax", "aten::argmin",  "aten::cummax",
+                                       "aten::cummin", "aten::topk",   "aten::sort",    "aten::kthvalue",
+                                       "aten::median"};
+  constexpr std::string_view kFamilies[] = {"softmax", "::logsumexp", "::logcumsumexp", "::max_pool",
+                                            "::adaptive_max_pool"};
   bool takes = false;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten == nullptr) continue;
     const std::string_view base = WithoutOverload(aten->op);
     if (IsVariance(*aten) || base.find("norm") != base.npos) return false;
-    takes |=
-        std::ranges::count(kOps, base) > 0 || base.find("softmax") != base.npos || base == "aten::logsumexp";
+    const auto names = [&](std::string_view family) { return base.find(family) != base.npos; };
+    takes |= std::ranges::count(kOps, base) > 0 || std::ranges::any_of(kFamilies, names);
   }
   return takes;
 }
