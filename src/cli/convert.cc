@@ -228,8 +228,13 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const std::optional<FoundGpu> gpu = options.common.FindGpu();
   const VerifyOptions verification = options.common.Verification(gpu.has_value(), /*threads=*/1);
   CatchInterrupt();
+  const SourceFile reference_file{source, options.entry.name(), options.entry.is_function()};
+  Baseline baseline(environment, options.common, verification, reference_file);
   const Proposers proposers = MakeProposers(options, environment, gpu);
   const Workers workers = StartWorkers(environment, options.common, gpu);
+  JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
+  pool.Begin();
+  workers.recorder->Require();
   Recorder* recorder = workers.recorder.get();
   Plan recorded = RecordFile(recorder, options.entry, options.file, source);
   ConvertReport report{.file = options.file, .seed = verification.seed};
@@ -237,9 +242,6 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   if (options.show_program && reference)
     fmt::print(options.common.json ? stderr : stdout, "{}\n", PrintProgram(*reference->program));
   if (Interrupted()) return kInterruptedExit;
-  const SourceFile reference_file{source, options.entry.name(), options.entry.is_function()};
-  Baseline baseline(environment, options.common, verification, reference_file);
-  JudgePool pool(recorder, Cores(), workers.gpu, workers.cache);
   Answers answers;
   std::vector<LiftedReference> programs;
   if (reference) programs = AskedAbout(recorder, options, source, *reference);

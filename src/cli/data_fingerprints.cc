@@ -42,6 +42,7 @@ int PrintFingerprints(const std::vector<std::string>& paths, const std::string& 
   RequireWritable(out, paths);
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, std::nullopt);
+  workers.recorder->Require();
   std::string lines;
   int64_t failed = 0;
   Progress progress("fingerprints", static_cast<int64_t>(files.size()));

@@ -184,7 +184,8 @@ Workers StartWorkers(const Environment& environment, const CommonOptions& option
                       .allow_weak_jail = options.allow_weak_jail,
                       .capability = gpu ? gpu->target.capability : RecorderOptions().capability,
                       .wall_seconds = std::min(60.0, options.budget_seconds),
-                      .workers = 1 + judges / kJudgesPerRecordingWorker});
+                      .workers = 1 + judges / kJudgesPerRecordingWorker,
+                      .waits = false});
   if (compiler_started.valid()) compiler_started.get();
   if (gpu) workers.gpu = GpuTarget{gpu->name, gpu->target, workers.compiler.get(), gpu->uuids};
   return workers;

@@ -58,7 +58,7 @@ void AddFp32Precision(CLI::App* app, Fp32Precision* precision);
 // --gpus.
 void AddGpus(CLI::App* app, int* gpus);
 
-// What judges share, made before the judges are started.
+// What judges share, made before the judges are started. The recorder may still be at it (Recorder::Require).
 struct Workers {
   std::unique_ptr<Recorder> recorder;
   std::unique_ptr<cuda::KernelCompiler> compiler;

@@ -78,9 +78,11 @@ int JudgeOne(const FileNames& names, const JudgeRequest& request, std::optional<
              const CommonOptions& common, const Environment& environment) {
   RequireWritable(common.html, {names.reference, names.candidate});
   CatchInterrupt();
-  const Workers workers = StartWorkers(environment, common, gpu);
   Baseline baseline(environment, common, request.options, request.reference);
+  const Workers workers = StartWorkers(environment, common, gpu);
   JudgePool pool(workers.recorder.get(), 1, workers.gpu, workers.cache);
+  pool.Begin();
+  workers.recorder->Require();
   pool.Submit("candidate", request);
   std::optional<JudgeReply> reply;
   while (!reply && !Interrupted()) reply = pool.Next(0.5);

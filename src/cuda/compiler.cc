@@ -210,6 +210,7 @@ Zygote& KernelCompiler::Impl::Worker() {
     const JailStrength jail = RequireJail(options.allow_weak_jail);
     worker = std::make_unique<Zygote>(WorkerSpec(python, options.worker_folder, "compile", jail.weak),
                                       SeccompProfile::kCompile);
+    worker->Require();
   }
   return *worker;
 }

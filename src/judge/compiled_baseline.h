@@ -58,8 +58,8 @@ using CompiledResult = std::variant<CompiledTimes, NoCompiledTimes>;
 // One process. Not thread-safe.
 class CompiledBaseline {
  public:
-  // Starts the process, which loads PyTorch and the file and then waits: it leaves the GPU alone until Run.
-  // The caller must have no other threads. Throws InternalError when no process can be made.
+  // Starts the process, which loads PyTorch and the file, for seconds, and then waits: it leaves the GPU
+  // alone until Run. The caller must have no other threads. Throws InternalError when no process can be made.
   explicit CompiledBaseline(const CompiledBaselineOptions& options);
   ~CompiledBaseline();  // kills the process and all that it started
   CompiledBaseline(const CompiledBaseline&) = delete;

@@ -140,7 +140,7 @@ class JudgesJail : public testing::Test {
   // Whether a judge, of either crew, can do each of these. `keeps`: it may keep files in the folder.
   std::map<std::string, bool> Outcomes(const std::map<std::string, Attempt>& attempts, bool on_gpu,
                                        bool keeps) {
-    const auto needs = [folder = world_.folder, keeps] {
+    const auto needs = [folder = world_.folder, keeps](bool) {
       return keeps ? JudgeNeeds{.fds = {}, .folders = {folder}} : JudgeNeeds{};
     };
     const auto act = [world = world_](const JudgeRequest& request, const FindVerdict&) {

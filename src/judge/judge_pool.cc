@@ -43,10 +43,13 @@ void SeeOneGpu(const std::vector<std::string>& uuids, int number) {
   setenv("CUDA_VISIBLE_DEVICES", uuids[number % uuids.size()].c_str(), /*overwrite=*/1);
 }
 
-// The workers, warm, and what is theirs.
-JudgeNeeds WhatIsShared(Recorder* recorder, const std::optional<GpuTarget>& gpu) {
-  recorder->Await();
-  JudgeNeeds needs{.fds = recorder->fds()};
+// The workers, warm, and what is theirs. Who has a GPU records nothing.
+JudgeNeeds WhatIsShared(Recorder* recorder, const std::optional<GpuTarget>& gpu, bool on_gpu) {
+  JudgeNeeds needs;
+  if (!on_gpu) {
+    recorder->Await();
+    needs.fds = recorder->fds();
+  }
   if (!gpu) return needs;
   gpu->compiler->Start();
   for (const int fd : gpu->compiler->fds()) needs.fds.push_back(fd);
@@ -87,13 +90,14 @@ JudgePool::JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarg
             };
           },
           gpu ? std::min(judges, CountOf(*gpu) * kGpuJudges) : 0, kGraceSeconds,
-          [recorder, gpu] { return WhatIsShared(recorder, gpu); }, gpu ? CountOf(*gpu) : 1, cache) {}
+          [recorder, gpu](bool on_gpu) { return WhatIsShared(recorder, gpu, on_gpu); },
+          gpu ? CountOf(*gpu) : 1, cache) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, double grace_seconds)
     : JudgePool(std::move(make_judge), judges, nullptr, 0, grace_seconds) {}
 
 JudgePool::JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-                     double grace_seconds, std::function<JudgeNeeds()> before_fork, int gpus,
+                     double grace_seconds, BeforeFork before_fork, int gpus,
                      std::optional<VerdictCacheOptions> cache)
     : grace_seconds_(grace_seconds),
       before_fork_(std::move(before_fork)),
@@ -112,6 +116,12 @@ JudgePool::JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_j
 
 JudgePool::~JudgePool() {
   Cancel();
+}
+
+void JudgePool::Begin() {
+  for (Process& process : second_.processes) {
+    if (process.pid < 0) Start(&second_, &process);
+  }
 }
 
 void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_plan) {
@@ -144,7 +154,7 @@ VerdictCache& JudgePool::Cache() {
 
 void JudgePool::Start(Crew* crew, Process* process) {
   cache_.reset();
-  const JudgeNeeds needs = before_fork_ ? before_fork_() : JudgeNeeds();
+  const JudgeNeeds needs = before_fork_ ? before_fork_(crew == &second_) : JudgeNeeds();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw InternalError(fmt::format("socketpair: {}", std::strerror(errno)));
@@ -237,10 +247,7 @@ void JudgePool::Assign(Crew* crew) {
 
 std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
   const auto give_up = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds * 1000));
-  // A context takes long to make: those who need one begin while others record.
-  for (Process& process : second_.processes) {
-    if (process.pid < 0 && unfinished() > 0) Start(&second_, &process);
-  }
+  if (unfinished() > 0) Begin();
   while (true) {
     Assign(&second_);
     Assign(&first_);

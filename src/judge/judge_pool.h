@@ -37,20 +37,24 @@ inline constexpr int kGpuJudges = 2;  // of a GPU, at most: while one has it, an
 
 class JudgePool {
  public:
+  using BeforeFork = std::function<JudgeNeeds(bool on_gpu)>;
+
   // Judges of class Judge, and of class GpuJudge where there are GPUs. The recorder must outlive the pool.
   // `cache`: the pool alone has it open, so that no judge can write what other judges find.
   JudgePool(Recorder* recorder, int judges, const std::optional<GpuTarget>& gpu = {},
             const std::optional<VerdictCacheOptions>& cache = {});
   JudgePool(JudgeMaker make_judge, int judges, double grace_seconds = kGraceSeconds);
   // A judge that cannot be made gives its first job back for another one to try; the second says why.
-  // `before_fork`: makes ready what the processes share, and says what they need of it. GPU judge n uses GPU
-  // n modulo `gpus`.
+  // `before_fork`: makes ready what judges of that kind share, and says what they need of it. GPU judge n
+  // uses GPU n modulo `gpus`.
   JudgePool(JudgeMaker make_judge, int judges, GpuJudgeMaker make_gpu_judge, int gpu_judges,
-            double grace_seconds = kGraceSeconds, std::function<JudgeNeeds()> before_fork = nullptr,
-            int gpus = 1, std::optional<VerdictCacheOptions> cache = {});
+            double grace_seconds = kGraceSeconds, BeforeFork before_fork = nullptr, int gpus = 1,
+            std::optional<VerdictCacheOptions> cache = {});
   ~JudgePool();  // Cancel
   JudgePool(const JudgePool&) = delete;
 
+  // GPU judges begin to make their contexts, which takes long and needs no recorder. Next sees to it, too.
+  void Begin();
   // Takes a job; it starts when a judge is free. `want_plan`: the reply brings the candidate's Plan.
   void Submit(std::string id, const JudgeRequest& request, bool want_plan = false);
   // The next reply, in the order in which they finish. Nothing after `timeout_seconds`, or when no job is
@@ -108,7 +112,7 @@ class JudgePool {
   JudgeReply Bury(Crew* crew, Process* process, Outcome outcome, const std::string& reason);
 
   double grace_seconds_;
-  std::function<JudgeNeeds()> before_fork_;
+  BeforeFork before_fork_;
   int gpus_;
   std::optional<VerdictCacheOptions> cache_options_;
   std::optional<VerdictCache> cache_;  // never open across a fork: SQLite's connections do not survive one

@@ -136,7 +136,9 @@ JudgePool LateJudges(const Pipe& failures, int failing) {
     if (read(fd, &byte, 1) == 1) throw UserError("no room for a judge");
     return Act;
   };
-  return {make, 1, nullptr, 0, kGraceSeconds, [fd = failures.read.get()] { return JudgeNeeds{.fds = {fd}}; }};
+  return {make,          1,
+          nullptr,       0,
+          kGraceSeconds, [fd = failures.read.get()](bool) { return JudgeNeeds{.fds = {fd}}; }};
 }
 
 TEST(JudgePool, AJobWhoseJudgeCannotBeMadeIsTriedOnceMore) {
@@ -171,7 +173,7 @@ TEST(JudgePool, AJudgeThatFailsLeavesItsCallersThingsAlone) {
   {
     const EndsWithACry mine{cries.write.get()};
     JudgePool pool([]() -> JudgeFunction { throw 1; }, 1, nullptr, 0, kGraceSeconds,  // no std::exception
-                   [&] { return JudgeNeeds{.fds = {cries.write.get()}}; });
+                   [&](bool) { return JudgeNeeds{.fds = {cries.write.get()}}; });
     pool.Submit("job", Ask(""));
     EXPECT_EQ(AllReplies(&pool).at("job").outcome, "killed");
   }

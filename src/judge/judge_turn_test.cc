@@ -92,7 +92,8 @@ class JudgeThatKeepsATurn : public testing::Test {
       [folder = folder_.path()](int) -> GpuJudgeFunction {
         return [keeper = std::make_shared<Keeper>(folder)](const GpuJob& job) { return keeper->Run(job); };
       },
-      1, kGraceSeconds, [folder = folder_.path()] { return JudgeNeeds{.fds = {}, .folders = {folder}}; });
+      1, kGraceSeconds,
+      [folder = folder_.path()](bool) { return JudgeNeeds{.fds = {}, .folders = {folder}}; });
 };
 
 TEST_F(JudgeThatKeepsATurn, HasItStillForItsNextJob) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <future>
 
 #include "base/frame.h"
 #include "base/overloaded.h"
@@ -81,11 +80,9 @@ Recorder::Recorder(RecorderOptions options) : impl_(std::make_unique<Impl>()) {
   impl_->missing = std::move(jail.missing);
   const JailSpec spec = WorkerSpec(FindPythonEnvironment(options.python), options.worker_folder,
                                    options.recorder_module, jail.weak);
-  std::vector<std::future<std::unique_ptr<Zygote>>> started;  // they warm up side by side
-  for (int i = 0; i < options.workers; ++i)
-    started.push_back(std::async(std::launch::async, [&spec] { return std::make_unique<Zygote>(spec); }));
-  for (auto& zygote : started) impl_->zygotes.push_back(zygote.get());
+  for (int i = 0; i < options.workers; ++i) impl_->zygotes.push_back(std::make_unique<Zygote>(spec));
   impl_->options = std::move(options);
+  if (impl_->options.waits) Require();
 }
 
 Recorder::~Recorder() = default;
@@ -111,6 +108,10 @@ std::vector<std::optional<Plan>> Recorder::RecordTogether(std::span<const Record
 
 bool Recorder::Lost() const {
   return std::ranges::any_of(impl_->zygotes, [](const auto& zygote) { return zygote->Lost(); });
+}
+
+void Recorder::Require() {
+  for (const auto& zygote : impl_->zygotes) zygote->Require();
 }
 
 void Recorder::Await() {

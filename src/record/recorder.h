@@ -24,6 +24,7 @@ struct RecorderOptions {
   int64_t memory_bytes = int64_t{4} << 30;
   // Warm workers. Each forks one child after the other, some 200 a second, and takes half a GiB.
   int workers = 1;
+  bool waits = true;                       // the constructor, until they are warm
   std::string recorder_module = "record";  // of worker/; tests name others
 };
 
@@ -54,8 +55,8 @@ struct RecordFailure {
 
 class Recorder {
  public:
-  // Starts the workers and waits until they are warm. Throws UserError when the jail is refused by the kernel
-  // and allow_weak_jail is off, or when the interpreter has no torch or triton.
+  // Starts the workers. Throws UserError when the jail is refused by the kernel and allow_weak_jail is off,
+  // and what Require throws, where the options have it wait.
   explicit Recorder(RecorderOptions options);
   ~Recorder();  // kills the workers and everything in its namespaces
 
@@ -70,6 +71,9 @@ class Recorder {
   // A worker is gone and this process, forked from the one that made this, cannot start another: what is
   // recorded there fails.
   bool Lost() const;
+  // Waits until the workers are warm. Throws UserError when one does not get there: the interpreter has no
+  // torch or triton.
+  void Require();
   // In the process that made this, before it forks: waits until there are all workers again, should one have
   // ended.
   void Await();

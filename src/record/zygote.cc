@@ -341,10 +341,7 @@ ChildEnd Zygote::Impl::RunOnce(std::string_view request, const ChildLimits& limi
 }
 
 Zygote::Zygote(JailSpec spec, SeccompProfile profile)
-    : impl_(std::make_unique<Impl>(std::move(spec), profile)) {
-  std::string why;
-  if (impl_->Get(nullptr, &why) == nullptr) throw UserError(why);
-}
+    : impl_(std::make_unique<Impl>(std::move(spec), profile)) {}
 
 Zygote::~Zygote() = default;
 
@@ -359,6 +356,11 @@ std::vector<int> Zygote::fds() const {
 bool Zygote::Await() {
   std::string why;
   return impl_->Get(nullptr, &why) != nullptr;
+}
+
+void Zygote::Require() {
+  std::string why;
+  if (impl_->Get(nullptr, &why) == nullptr) throw UserError(why);
 }
 
 ChildEnd Zygote::Run(std::string_view request, const ChildLimits& limits) {

@@ -37,9 +37,8 @@ struct ChildEnd {
 
 class Zygote {
  public:
-  // REQUIRES: spec starts worker/zygote.py; its fds are set here. Waits until the zygote is warm. Throws
-  // UserError when the jail is refused or the zygote cannot warm up (no torch). A zygote that dies later is
-  // started again by itself.
+  // REQUIRES: spec starts worker/zygote.py; its fds are set here. Returns at once, while the zygote warms
+  // up. One that dies later is started again by itself.
   explicit Zygote(JailSpec spec, SeccompProfile profile = SeccompProfile::kRecord);
   ~Zygote();  // kills the zygote and with it all children
 
@@ -55,6 +54,8 @@ class Zygote {
   std::vector<int> fds() const;
   // In the process that made this: waits until a zygote is there to be shared. False when none starts.
   bool Await();
+  // Likewise; throws UserError when the jail is refused or the zygote cannot warm up (no torch).
+  void Require();
 
  private:
   struct Impl;
