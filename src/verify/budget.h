@@ -107,6 +107,8 @@ class Expectation {
   // Root mean square of the eager program's errors, or a wobble's; a GPU is waited for.
   double noise() const { return totals().rms_eager; }
   double rms_budget() const { return totals().rms_budget; }  // absolute; a GPU is waited for
+  // Elements that are NaN or Inf in the declared precision alone, or in fp64 alone, or another of these.
+  double differing() const { return totals().differing; }
   // Elements that are not finite, in the declared precision or in fp64, but are in `base`.
   double broken() const { return totals().broken; }
   // The same for several, waiting once.

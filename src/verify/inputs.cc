@@ -16,9 +16,9 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 13> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
+constexpr std::array<std::string_view, 14> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
                                                      "planted",   "large",  "binary",  "near_one", "swings",
-                                                     "huge",      "far",    "asked"};
+                                                     "huge",      "far",    "asked",   "tiny"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -109,6 +109,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kHuge:
     case Distribution::kFar:
     case Distribution::kAsked:
+    case Distribution::kTiny:
       break;
   }
   return x;
@@ -131,6 +132,9 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   } else if (distribution == Distribution::kFar) {
     if (IsTwoValued(x)) return x;
     changed = x.to(at::kDouble) + Offsets(x, strength, random);
+  } else if (distribution == Distribution::kTiny) {
+    if (IsTwoValued(x)) return x;
+    changed = x.to(at::kDouble) * Shrinks(x, strength, random);
   } else if (ByKernels(x)) {
     return TransformByKernels(distribution, x, strength, random);
   } else {

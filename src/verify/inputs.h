@@ -25,6 +25,7 @@ enum class Distribution {
   kHuge,   // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
   kFar,    // slices, or all, far below or above zero. Where elements are taken for their size
   kAsked,  // as generated but for a few elements: what the program names (asked_values.h)
+  kTiny,   // slices one to nine decades smaller. Where a small number stands beside what is computed
 };
 std::string_view DistributionName(Distribution distribution);
 

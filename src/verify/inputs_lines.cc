@@ -93,6 +93,18 @@ void EmptyAndFullSlice(at::Tensor* mask, const Random& random) {
   }
 }
 
+at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random) {
+  std::vector<int64_t> slices(x.dim(), 1);
+  if (random.Number(0, 4) < 1) {
+    slices = SliceSizes(x.sizes(), random);
+  } else {
+    const at::IntArrayRef sizes = x.sizes();
+    const auto* wide = std::find_if(sizes.begin(), sizes.end(), [](int64_t size) { return size > 1; });
+    if (wide != sizes.end()) slices[wide - sizes.begin()] = *wide;
+  }
+  return at::pow(10.0, random.Uniform(slices, -9 * strength, -strength));
+}
+
 at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {
   const double most = LargestOf(x.scalar_type()) / 8;
   const double size = std::min(std::pow(10, random.Number(4, 6)) * strength, most),

@@ -35,6 +35,10 @@ void EmptySlices(at::Tensor* x, double value, const Random& random);
 // Makes one slice of a mask all false, another one all true, along its first dimension of more than two.
 void EmptyAndFullSlice(at::Tensor* mask, const Random& random);
 
+// What slices are multiplied with: 10^-9 to 10^-1, that to `strength`. Mostly along the first dimension, so
+// that what is summed or normed along the others is as small. float64.
+at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random);
+
 // Ten thousand to a million, as far as the dtype goes: to be added to, or taken from, a quarter of the slices
 // each along the first dimension, from time to time along another one, or all elements. Who fills a block up
 // with what is smaller than everything that they have seen finds it to be the largest there. Float64.

@@ -11,7 +11,7 @@ namespace {
 constexpr Distribution kAll[] = {Distribution::kGenerated, Distribution::kSpread, Distribution::kFlipped,
                                  Distribution::kShifted,   Distribution::kSpikes, Distribution::kPlanted,
                                  Distribution::kLarge,     Distribution::kBinary, Distribution::kNearOne,
-                                 Distribution::kSwings};
+                                 Distribution::kSwings,    Distribution::kTiny};
 
 TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
   const at::Tensor x = at::rand({6, 4}).t(), half = at::rand({8}).to(at::kBFloat16), i = at::arange(5),
@@ -31,6 +31,20 @@ TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
     }
     EXPECT_TRUE(out[2].equal(i)) << "integers keep their meaning";
   }
+}
+
+TEST(Inputs, TinyOnesAreSmallInWholeLines) {
+  const at::Tensor x = at::rand({64, 32}) + 1;
+  int small = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const at::Tensor times = Transform(Distribution::kTiny, {x}, seed, 1)[0] / x;
+    EXPECT_LE(times.max().item<double>(), 0.1001);
+    EXPECT_GE(times.min().item<double>(), 0.999e-9);
+    small += times.amax(1).min().item<double>() < 1e-7;  // a row that is small throughout
+  }
+  EXPECT_GE(small, 12);
+  const at::Tensor mask = at::rand({64}).gt(0.5).to(at::kFloat);
+  EXPECT_TRUE(Transform(Distribution::kTiny, {mask}, 1, 1)[0].equal(mask));
 }
 
 TEST(Inputs, WhatIsSearchedStaysInOrderWhereItWas) {

@@ -166,6 +166,9 @@ void Inspect(Task::Impl* task) {
   task->cuts_factors = HasFloat32Factors(plan, task->options.fp32_precision);
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
   task->grows = HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !decides;
+  const bool in_float16 = std::ranges::any_of(
+      plan.tensors, [](const TensorMeta& tensor) { return tensor.dtype == Dtype::kFloat16; });
+  task->has_epsilon = HasEpsilon(plan) && !in_float16;
   task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));

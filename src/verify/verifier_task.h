@@ -156,6 +156,7 @@ struct Task::Impl {
   bool grows = false;
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
+  bool has_epsilon = false;    // HasEpsilon, and nothing in float16, which has no numbers as small
   std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   AskedValues asked;                // by tensor leaf of the inputs
@@ -206,12 +207,18 @@ struct Task::Impl {
   // both sides, but for the entries that were made non-neutral. Made when first asked for. Nothing when the
   // reference does not run that way in the time. Thread-safe.
   const Setting* BySeed() const;
+  // The setting with biases far below zero, so that what is taken for its size among results lies there: of
+  // programs that fill up blocks with 0 or -100. Made when first asked for. Nothing where forward takes none,
+  // has no biases, or does not bear it. Thread-safe.
+  const Setting* Low() const;
   // It, where it was made.
   const std::optional<Setting>& by_seed() const { return by_seed_; }
 
  private:
   mutable std::once_flag by_seed_once_;
   mutable std::optional<Setting> by_seed_;
+  mutable std::once_flag low_once_;
+  mutable std::optional<Setting> low_;
 };
 
 // Of inputs and expected values, kept or not.

@@ -222,21 +222,39 @@ bool LetsFewCount(const AtenStep& step) {
          std::find(kOps.begin(), kOps.end(), base) != kOps.end();
 }
 
-bool TakesExtrema(const Plan& plan) {
+bool IsExtremum(const AtenStep& step) {
   constexpr std::string_view kOps[] = {"aten::amax",   "aten::amin",   "aten::aminmax", "aten::max",
                                        "aten::min",    "aten::argmax", "aten::argmin",  "aten::cummax",
                                        "aten::cummin", "aten::topk",   "aten::sort",    "aten::kthvalue",
                                        "aten::median"};
-  constexpr std::string_view kFamilies[] = {"softmax", "::logsumexp", "::logcumsumexp", "::max_pool",
-                                            "::adaptive_max_pool"};
+  constexpr std::string_view kFamilies[] = {"softmax",       "::logsumexp", "::logcumsumexp",
+                                            "cross_entropy", "::max_pool",  "::adaptive_max_pool"};
+  const std::string_view base = WithoutOverload(step.op);
+  const auto names = [&](std::string_view family) { return base.find(family) != base.npos; };
+  return std::ranges::count(kOps, base) > 0 || std::ranges::any_of(kFamilies, names);
+}
+
+bool HasEpsilon(const Plan& plan) {
+  constexpr double kLargest = 1e-3;
+  const auto is_epsilon = [](const Value& value) {
+    const auto* number = std::get_if<double>(&value.v);
+    return number != nullptr && *number > 0 && *number <= kLargest;
+  };
+  return std::ranges::any_of(plan.run, [&](const Step& step) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr) return false;
+    return std::ranges::any_of(aten->args, is_epsilon) ||
+           std::ranges::any_of(aten->kwargs, [&](const auto& named) { return is_epsilon(named.second); });
+  });
+}
+
+bool TakesExtrema(const Plan& plan) {
   bool takes = false;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten == nullptr) continue;
-    const std::string_view base = WithoutOverload(aten->op);
-    if (IsVariance(*aten) || base.find("norm") != base.npos) return false;
-    const auto names = [&](std::string_view family) { return base.find(family) != base.npos; };
-    takes |= std::ranges::count(kOps, base) > 0 || std::ranges::any_of(kFamilies, names);
+    if (IsVariance(*aten) || WithoutOverload(aten->op).find("norm") != std::string_view::npos) return false;
+    takes |= IsExtremum(*aten);
   }
   return takes;
 }

@@ -70,8 +70,14 @@ bool LetsFewCount(const AtenStep& step);
 // The call gives variances or deviations.
 bool IsVariance(const AtenStep& step);
 
-// Whether some call takes the largest or smallest elements, or weighs all by their exponentials, and none is
-// a norm or a variance: what is far from zero has no digits left for these.
+// Takes the largest or smallest elements, or weighs all by their exponentials.
+bool IsExtremum(const AtenStep& step);
+
+// Some number between 0 and 1e-3 stands in a call, as the epsilons of norms do.
+bool HasEpsilon(const Plan& plan);
+
+// Whether some call is such, and none a norm or a variance: what is far from zero has no digits left for
+// these.
 bool TakesExtrema(const Plan& plan);
 
 // Tensors among the arguments that the call writes, and those whose values it reads.
