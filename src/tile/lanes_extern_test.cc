@@ -241,6 +241,39 @@ TEST(LanesExtern, SpecialFunctions) {
   EXPECT_EQ(Call<float>("__nv_fast_fdividef", 1.0f, 0x1p127f), 0);
 }
 
+// The approximate forms are off by what is documented and no more, and by much of that somewhere.
+TEST(LanesExtern, FastFormsAreOff) {
+  struct Row {
+    const char* symbol;
+    double (*exact)(double);
+    double (*most)(double);  // absolute
+  };
+  const auto ulp = [](double y) { return std::exp2(std::floor(std::log2(std::fabs(y))) - 23); };
+  static const auto kUlp = ulp;
+  const Row rows[] = {
+      {"__nv_fast_expf", std::exp,
+       [](double x) { return (2.5 + std::floor(1.173 * std::fabs(x))) * kUlp(std::exp(x)); }},
+      {"__nv_fast_logf", std::log,
+       [](double x) { return x <= 2 ? std::exp2(-21.4) : 3.5 * kUlp(std::log(x)); }},
+      {"__nv_fast_sinf", std::sin, [](double x) { return std::exp2(-21.4) + x * std::exp2(-23); }},
+      {"__nv_fast_cosf", std::cos, [](double x) { return std::exp2(-21.1) + x * std::exp2(-23); }}};
+  for (const Row& row : rows) {
+    double largest = 0;
+    for (float x = 0.5f; x < 60; x += 0.0173f) {
+      const double share = std::fabs(Call<float>(row.symbol, x) - row.exact(double{x})) / row.most(double{x});
+      largest = std::max(largest, share);
+    }
+    EXPECT_LE(largest, 1) << row.symbol;
+    EXPECT_GE(largest, 0.5) << row.symbol;
+  }
+  EXPECT_EQ(Call<float>("__nv_fast_expf", 0.0f), 1);
+  EXPECT_EQ(Call<float>("__nv_fast_logf", 1.0f), 0);
+  EXPECT_EQ(Call<float>("__nv_fast_expf", 100.0f), INFINITY);
+  EXPECT_EQ(Call<float>("__nv_fast_logf", 0.0f), -INFINITY);
+  EXPECT_TRUE(std::isnan(Call<float>("__nv_fast_sinf", INFINITY)));
+  EXPECT_NEAR(Call<float>("__nv_fast_powf", 3.0f, 4.0f), 81, 81 * 1e-5);
+}
+
 // The inverse functions invert, over their whole range.
 TEST(LanesExtern, InversesInvert) {
   for (double x = 0.01; x < 26; x *= 1.03) {

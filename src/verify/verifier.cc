@@ -15,8 +15,8 @@
 #include "verify/timings.h"
 #include "verify/verifier_calls.h"
 #include "verify/verifier_carry.h"
+#include "verify/verifier_displaced.h"
 #include "verify/verifier_evidence.h"
-#include "verify/verifier_low.h"
 #include "verify/verifier_order.h"
 #include "verify/verifier_runs.h"
 #include "verify/verifier_seed.h"
@@ -55,7 +55,7 @@ class Judgement {
     if (!objection) objection = RunTrials();
     if (!objection) objection = RunFreshTrials();
     const bool whole = !task_.options.confirm;
-    if (!objection && whole) objection = RunLow();
+    if (!objection && whole) objection = RunDisplaced();
     if (!objection && whole) objection = FindOwnWeights();
     if (!objection && whole) objection = FindCarried(OptionsNow());
     if (!objection) objection = RunVariants();
@@ -197,9 +197,9 @@ class Judgement {
     return std::nullopt;
   }
 
-  std::optional<Objection> RunLow() {
-    const Stage stage("replay: low");
-    return setting_ == &task_.bound ? CheckLow(task_, plan_, OptionsNow(), &runs_) : std::nullopt;
+  std::optional<Objection> RunDisplaced() {
+    const Stage stage("replay: displaced");
+    return setting_ == &task_.bound ? CheckDisplaced(task_, plan_, OptionsNow(), &runs_) : std::nullopt;
   }
 
   std::optional<Objection> RunFresh(Distribution distribution, uint64_t seed, double strength, bool* ran) {

@@ -207,18 +207,18 @@ struct Task::Impl {
   // both sides, but for the entries that were made non-neutral. Made when first asked for. Nothing when the
   // reference does not run that way in the time. Thread-safe.
   const Setting* BySeed() const;
-  // The setting with biases far below zero, so that what is taken for its size among results lies there: of
-  // programs that fill up blocks with 0 or -100. Made when first asked for. Nothing where forward takes none,
-  // has no biases, or does not bear it. Thread-safe.
-  const Setting* Low() const;
+  // The setting with biases far from zero, so that among what is taken for its size all lies there
+  // (verifier_displaced.h). Made when first asked for. Nothing where forward takes nothing for its size, has
+  // no biases, or does not bear it. Thread-safe.
+  const Setting* Displaced() const;
   // It, where it was made.
   const std::optional<Setting>& by_seed() const { return by_seed_; }
 
  private:
   mutable std::once_flag by_seed_once_;
   mutable std::optional<Setting> by_seed_;
-  mutable std::once_flag low_once_;
-  mutable std::optional<Setting> low_;
+  mutable std::once_flag displaced_once_;
+  mutable std::optional<Setting> displaced_;
 };
 
 // Of inputs and expected values, kept or not.

@@ -236,6 +236,9 @@ bool IsExtremum(const AtenStep& step) {
 
 bool HasEpsilon(const Plan& plan) {
   constexpr double kLargest = 1e-3;
+  constexpr std::string_view kByDefault[] = {"layer_norm",       "group_norm", "batch_norm",
+                                             "instance_norm",    "rms_norm",   "cosine_similarity",
+                                             "pairwise_distance"};
   const auto is_epsilon = [](const Value& value) {
     const auto* number = std::get_if<double>(&value.v);
     return number != nullptr && *number > 0 && *number <= kLargest;
@@ -243,7 +246,9 @@ bool HasEpsilon(const Plan& plan) {
   return std::ranges::any_of(plan.run, [&](const Step& step) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten == nullptr) return false;
-    return std::ranges::any_of(aten->args, is_epsilon) ||
+    const std::string_view base = WithoutOverload(aten->op);
+    return std::ranges::any_of(kByDefault, [&](std::string_view name) { return base.ends_with(name); }) ||
+           std::ranges::any_of(aten->args, is_epsilon) ||
            std::ranges::any_of(aten->kwargs, [&](const auto& named) { return is_epsilon(named.second); });
   });
 }

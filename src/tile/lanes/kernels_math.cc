@@ -144,13 +144,8 @@ struct VectorRow {
 #define TRITOGEN_BINARY_ROW(name)                                             \
   {"__nv_" #name "f", &VectorExtern2<Vectors<float>, &Vectors<float>::name>}, \
       {"__nv_" #name, &VectorExtern2<Vectors<double>, &Vectors<double>::name>},
-#define TRITOGEN_FAST_ROW(name) \
-  {"__nv_fast_" #name "f", &VectorExtern1<&VectorUnary<Vectors<float>, &Vectors<float>::name>>},
-constexpr VectorRow kVectorRows[] = {
-    TRITOGEN_MVEC_UNARY(TRITOGEN_UNARY_ROW) TRITOGEN_MVEC_SATURATING(TRITOGEN_UNARY_ROW)
-        TRITOGEN_MVEC_BINARY(TRITOGEN_BINARY_ROW) TRITOGEN_FAST_ROW(exp) TRITOGEN_FAST_ROW(exp10)
-            TRITOGEN_FAST_ROW(log) TRITOGEN_FAST_ROW(log2) TRITOGEN_FAST_ROW(log10) TRITOGEN_FAST_ROW(sin)
-                TRITOGEN_FAST_ROW(cos) TRITOGEN_FAST_ROW(tan)};
+constexpr VectorRow kVectorRows[] = {TRITOGEN_MVEC_UNARY(TRITOGEN_UNARY_ROW) TRITOGEN_MVEC_SATURATING(
+    TRITOGEN_UNARY_ROW) TRITOGEN_MVEC_BINARY(TRITOGEN_BINARY_ROW)};
 }  // namespace
 
 ExternCall FindVectorExtern(const char* symbol) {

@@ -112,23 +112,11 @@ void AddManipulation(ExternRegistry& registry) {
   Add(registry, "__nv_saturatef", [](float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; });  // NaN is 0
 }
 
-// The GPU's approximate forms, exact here but for the ranges where they are documented to differ.
-void AddFast(ExternRegistry& registry) {
-  for (const char* name : {"exp", "exp10", "log", "log2", "log10", "sin", "cos", "tan"}) {
-    registry[std::string("__nv_fast_") + name + "f"] = registry.at(std::string("__nv_") + name + "f");
-  }
-  Add(registry, "__nv_fast_powf",
-      [](float x, float y) { return static_cast<float>(std::exp2(y * std::log2(double{x}))); });
-  Add(registry, "__nv_fast_fdividef", [](float x, float y) {
-    const float size = std::fabs(y);
-    return size > 0x1p126f && std::isfinite(y) ? x * 0.0f : x / y;  // 0 there, NaN for infinite x
-  });
-}
-
 const ExternRegistry& Registry() {
   static const ExternRegistry registry = [] {
     ExternRegistry rows;
     AddMathExterns(rows);
+    AddFastExterns(rows);
     AddIntegerExterns(rows);
     AddConversionExterns(rows);
     AddRoundedExterns(rows);
@@ -144,7 +132,6 @@ void AddMathExterns(ExternRegistry& registry) {
   AddSpecial(registry);
   AddLengths(registry);
   AddManipulation(registry);
-  AddFast(registry);
 }
 
 ExternFn FindExtern(std::string_view symbol, Isa isa) {

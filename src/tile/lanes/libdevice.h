@@ -13,6 +13,7 @@ namespace tritogen::tile::lanes {
 using ExternRegistry = std::map<std::string, ExternFn, std::less<>>;
 
 void AddMathExterns(ExternRegistry& registry);        // libm and special functions
+void AddFastExterns(ExternRegistry& registry);        // the GPU's approximate forms
 void AddIntegerExterns(ExternRegistry& registry);     // bits, integers, bit casts, classification
 void AddConversionExterns(ExternRegistry& registry);  // float ↔ integer
 void AddRoundedExterns(ExternRegistry& registry);     // arithmetic with a rounding mode of its own
