@@ -61,8 +61,7 @@ int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Envir
   CatchInterrupt();
   const Workers workers = StartWorkers(environment, common, gpu, Cores());
   JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
-  pool.Begin();
-  workers.recorder->Require();
+  AwaitWorkers(workers, &pool);
   return streams ? JudgeStream(STDIN_FILENO, batch, options, &pool)
                  : JudgeBatch(lines, batch, options, &pool);
 }

@@ -233,8 +233,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   const Proposers proposers = MakeProposers(options, environment, gpu);
   const Workers workers = StartWorkers(environment, options.common, gpu);
   JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
-  pool.Begin();
-  workers.recorder->Require();
+  AwaitWorkers(workers, &pool);
   Recorder* recorder = workers.recorder.get();
   Plan recorded = RecordFile(recorder, options.entry, options.file, source);
   ConvertReport report{.file = options.file, .seed = verification.seed};

@@ -122,8 +122,7 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
     const std::optional<FoundGpu> gpu = common.FindGpu();
     const Workers workers = StartWorkers(environment, common, gpu, run.judges);
     JudgePool pool(workers.recorder.get(), run.judges, workers.gpu, workers.cache);
-    pool.Begin();
-    workers.recorder->Require();
+    AwaitWorkers(workers, &pool);
     run.on_gpu = gpu.has_value();
     run.stop = Interrupted;
     if (!folder.done().empty() || run.first_shard > 0)

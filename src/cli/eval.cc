@@ -273,8 +273,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   const int judges = o.judges > 0 ? o.judges : Cores();
   const Workers workers = StartWorkers(environment, common, gpu, judges);
   JudgePool pool(workers.recorder.get(), judges, workers.gpu, workers.cache);
-  pool.Begin();
-  workers.recorder->Require();
+  AwaitWorkers(workers, &pool);
   if (o.suite.suite != "synth") tasks = RecordSuite(o.suite, common.strict, workers.recorder.get(), &remarks);
   if (Interrupted()) return kInterruptedExit;
   const std::vector<const eval::Task*> wanted = NotDone(tasks, output);

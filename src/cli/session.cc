@@ -21,6 +21,7 @@
 #include "cli/numbers.h"
 #include "cli/version.h"
 #include "cuda/device.h"
+#include "judge/judge_pool.h"
 #include "verify/gpu.h"
 
 namespace tritogen {
@@ -189,6 +190,11 @@ Workers StartWorkers(const Environment& environment, const CommonOptions& option
   if (compiler_started.valid()) compiler_started.get();
   if (gpu) workers.gpu = GpuTarget{gpu->name, gpu->target, workers.compiler.get(), gpu->uuids};
   return workers;
+}
+
+void AwaitWorkers(const Workers& workers, JudgePool* pool) {
+  pool->Begin();
+  workers.recorder->Require();
 }
 
 std::filesystem::path CacheFolder() {

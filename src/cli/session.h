@@ -20,6 +20,8 @@
 
 namespace tritogen {
 
+class JudgePool;
+
 struct FoundGpu {
   std::string name;  // and its driver's version
   cuda::Target target;
@@ -68,6 +70,8 @@ struct Workers {
 // For so many judges. Says on stderr where verdicts cannot be kept.
 Workers StartWorkers(const Environment& environment, const CommonOptions& options,
                      const std::optional<FoundGpu>& gpu, int judges = 1);
+// Waits for them, while the pool's judges get ready on the GPU. Throws what Recorder::Require throws.
+void AwaitWorkers(const Workers& workers, JudgePool* pool);
 
 // Where what later runs can use again is kept.
 std::filesystem::path CacheFolder();

@@ -81,8 +81,7 @@ int JudgeOne(const FileNames& names, const JudgeRequest& request, std::optional<
   Baseline baseline(environment, common, request.options, request.reference);
   const Workers workers = StartWorkers(environment, common, gpu);
   JudgePool pool(workers.recorder.get(), 1, workers.gpu, workers.cache);
-  pool.Begin();
-  workers.recorder->Require();
+  AwaitWorkers(workers, &pool);
   pool.Submit("candidate", request);
   std::optional<JudgeReply> reply;
   while (!reply && !Interrupted()) reply = pool.Next(0.5);

@@ -336,5 +336,17 @@ TEST(RecorderTest, AnInterpreterWithoutTorchIsNamed) {
               testing::ThrowsMessage<UserError>(testing::HasSubstr("cannot run")));
 }
 
+TEST(RecorderTest, OneThatDoesNotWaitSaysLaterWhyItCannotStart) {
+  RecorderOptions options = Options();
+  options.waits = false;
+  Recorder recorder(options);
+  recorder.Require();
+  EXPECT_FALSE(recorder.fds().empty());
+  options.recorder_module = "no_such_module";
+  Recorder broken(options);
+  EXPECT_THAT([&] { broken.Require(); },
+              testing::ThrowsMessage<UserError>(testing::HasSubstr("no_such_module")));
+}
+
 }  // namespace
 }  // namespace tritogen

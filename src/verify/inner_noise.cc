@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string_view>
 
@@ -25,10 +24,7 @@ constexpr double kMeanOff = 4;
 constexpr double kOneOff = 2;
 
 bool IsStatistic(const AtenStep& step) {
-  constexpr std::array<std::string_view, 7> kNorms = {
-      "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",   "aten::native_group_norm",
-      "aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm"};
-  return IsVariance(step) || std::ranges::count(kNorms, WithoutOverload(step.op)) > 0;
+  return IsVariance(step) || IsNorm(step);
 }
 
 bool IsSum(const AtenStep& step) {

@@ -13,6 +13,14 @@ namespace {
 constexpr int64_t kLeastSlices = 3;
 constexpr int64_t kLongLine = 8;  // whose ends are few of it
 
+// As SliceSizes, along the first dimension that has more than one element.
+std::vector<int64_t> FirstSlices(at::IntArrayRef sizes) {
+  std::vector<int64_t> slices(sizes.size(), 1);
+  const auto* wide = std::find_if(sizes.begin(), sizes.end(), [](int64_t size) { return size > 1; });
+  if (wide != sizes.end()) slices[wide - sizes.begin()] = *wide;
+  return slices;
+}
+
 }  // namespace
 
 std::vector<int64_t> SliceSizes(at::IntArrayRef sizes, const Random& random) {
@@ -94,14 +102,8 @@ void EmptyAndFullSlice(at::Tensor* mask, const Random& random) {
 }
 
 at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random) {
-  std::vector<int64_t> slices(x.dim(), 1);
-  if (random.Number(0, 4) < 1) {
-    slices = SliceSizes(x.sizes(), random);
-  } else {
-    const at::IntArrayRef sizes = x.sizes();
-    const auto* wide = std::find_if(sizes.begin(), sizes.end(), [](int64_t size) { return size > 1; });
-    if (wide != sizes.end()) slices[wide - sizes.begin()] = *wide;
-  }
+  const std::vector<int64_t> slices =
+      random.Number(0, 4) < 1 ? SliceSizes(x.sizes(), random) : FirstSlices(x.sizes());
   return at::pow(10.0, random.Uniform(slices, -9 * strength, -strength));
 }
 
@@ -111,14 +113,7 @@ at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {
                what = random.Number(0, 1);
   const bool lines = std::ranges::count_if(x.sizes(), [](int64_t each) { return each > 1; }) > 1;
   if (what < 0.12 || !lines) return at::full({}, random.Number(0, 1) < 0.5 ? -size : size, random.options());
-  std::vector<int64_t> slices(x.dim(), 1);
-  const at::IntArrayRef sizes = x.sizes();
-  const auto* wide = std::find_if(sizes.begin(), sizes.end(), [](int64_t each) { return each > 1; });
-  if (what < 0.9) {
-    slices[wide - sizes.begin()] = *wide;
-  } else {
-    slices = SliceSizes(x.sizes(), random);
-  }
+  const std::vector<int64_t> slices = what < 0.9 ? FirstSlices(x.sizes()) : SliceSizes(x.sizes(), random);
   const at::Tensor which = random.Uniform(slices, 0, 4);
   return size * (which.lt(1).to(at::kDouble) - which.ge(3).to(at::kDouble));
 }

@@ -61,9 +61,10 @@ bool IsFinite(const Trial& trial) {
 
 const Setting* Task::Impl::Displaced() const {
   std::call_once(displaced_once_, [this] {
+    if (spares_memory || options.confirm) return;
     const Random random(SubSeed(weight_seed, 1000), at::kCPU);
     const int side = SideOf(plan, random);
-    if (spares_memory || options.confirm || side == 0) return;
+    if (side == 0) return;
     const double shift = side * DepthOf(narrow, random);
     Bindings bindings = bound.bindings;
     bool any = false;
@@ -78,6 +79,7 @@ const Setting* Task::Impl::Displaced() const {
     auto made = MakeSetting(*this, std::move(bindings), deadline, /*first_only=*/true);
     auto* setting = std::get_if<Setting>(&made);
     if (setting == nullptr || !std::ranges::all_of(setting->trials, IsFinite)) return;
+    setting->fresh.reset();  // nobody adds to it, and its memory is the device's
     displaced_ = std::move(*setting);
   });
   return displaced_ ? &*displaced_ : nullptr;

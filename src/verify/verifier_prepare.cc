@@ -158,6 +158,7 @@ void Inspect(Task::Impl* task) {
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
     task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
+    task->has_epsilon |= aten != nullptr && HasEpsilon(*aten);
   }
   task->asked = AskedValuesOf(plan);
   const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);
@@ -168,7 +169,7 @@ void Inspect(Task::Impl* task) {
   task->grows = HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !decides;
   const bool in_float16 = std::ranges::any_of(
       plan.tensors, [](const TensorMeta& tensor) { return tensor.dtype == Dtype::kFloat16; });
-  task->has_epsilon = HasEpsilon(plan) && !in_float16;
+  task->has_epsilon &= !in_float16;
   task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));

@@ -198,10 +198,12 @@ const Setting* Task::Impl::BySeed() const {
 
 int64_t Task::bytes() const {
   int64_t bytes = 0;
-  for (const Trial& trial : impl_->bound.trials) bytes += BytesOf(trial);
-  if (grown()) {
-    for (const Trial& trial : impl_->by_seed()->trials) bytes += BytesOf(trial);
-  }
+  const auto add = [&](const Setting& setting) {
+    for (const Trial& trial : setting.trials) bytes += BytesOf(trial);
+  };
+  add(impl_->bound);
+  if (impl_->by_seed()) add(*impl_->by_seed());
+  if (impl_->displaced()) add(*impl_->displaced());
   return bytes;
 }
 

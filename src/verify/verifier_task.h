@@ -156,7 +156,7 @@ struct Task::Impl {
   bool grows = false;
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
-  bool has_epsilon = false;    // HasEpsilon, and nothing in float16, which has no numbers as small
+  bool has_epsilon = false;    // of some call, and nothing in float16, which has no numbers as small
   std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   AskedValues asked;                // by tensor leaf of the inputs
@@ -207,12 +207,14 @@ struct Task::Impl {
   // both sides, but for the entries that were made non-neutral. Made when first asked for. Nothing when the
   // reference does not run that way in the time. Thread-safe.
   const Setting* BySeed() const;
+  // It, where it was made.
+  const std::optional<Setting>& by_seed() const { return by_seed_; }
   // The setting with biases far from zero, so that among what is taken for its size all lies there
   // (verifier_displaced.h). Made when first asked for. Nothing where forward takes nothing for its size, has
   // no biases, or does not bear it. Thread-safe.
   const Setting* Displaced() const;
   // It, where it was made.
-  const std::optional<Setting>& by_seed() const { return by_seed_; }
+  const std::optional<Setting>& displaced() const { return displaced_; }
 
  private:
   mutable std::once_flag by_seed_once_;

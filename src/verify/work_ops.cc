@@ -234,23 +234,25 @@ bool IsExtremum(const AtenStep& step) {
   return std::ranges::count(kOps, base) > 0 || std::ranges::any_of(kFamilies, names);
 }
 
-bool HasEpsilon(const Plan& plan) {
+bool IsNorm(const AtenStep& step) {
+  constexpr std::string_view kNorms[] = {
+      "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",   "aten::native_group_norm",
+      "aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm"};
+  return std::ranges::count(kNorms, WithoutOverload(step.op)) > 0;
+}
+
+bool HasEpsilon(const AtenStep& step) {
   constexpr double kLargest = 1e-3;
-  constexpr std::string_view kByDefault[] = {"layer_norm",       "group_norm", "batch_norm",
-                                             "instance_norm",    "rms_norm",   "cosine_similarity",
-                                             "pairwise_distance"};
+  constexpr std::string_view kByDefault[] = {"rms_norm", "cosine_similarity", "pairwise_distance"};
   const auto is_epsilon = [](const Value& value) {
     const auto* number = std::get_if<double>(&value.v);
     return number != nullptr && *number > 0 && *number <= kLargest;
   };
-  return std::ranges::any_of(plan.run, [&](const Step& step) {
-    const auto* aten = std::get_if<AtenStep>(&step);
-    if (aten == nullptr) return false;
-    const std::string_view base = WithoutOverload(aten->op);
-    return std::ranges::any_of(kByDefault, [&](std::string_view name) { return base.ends_with(name); }) ||
-           std::ranges::any_of(aten->args, is_epsilon) ||
-           std::ranges::any_of(aten->kwargs, [&](const auto& named) { return is_epsilon(named.second); });
-  });
+  const std::string_view base = WithoutOverload(step.op);
+  return IsNorm(step) ||
+         std::ranges::any_of(kByDefault, [&](std::string_view name) { return base.ends_with(name); }) ||
+         std::ranges::any_of(step.args, is_epsilon) ||
+         std::ranges::any_of(step.kwargs, [&](const auto& named) { return is_epsilon(named.second); });
 }
 
 bool TakesExtrema(const Plan& plan) {

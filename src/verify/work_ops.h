@@ -70,11 +70,14 @@ bool LetsFewCount(const AtenStep& step);
 // The call gives variances or deviations.
 bool IsVariance(const AtenStep& step);
 
+// Subtracts a mean and divides by a deviation.
+bool IsNorm(const AtenStep& step);
+
+// Some number between 0 and 1e-3 stands in the call, as the epsilons of norms do, or is its default.
+bool HasEpsilon(const AtenStep& step);
+
 // Takes the largest or smallest elements, or weighs all by their exponentials.
 bool IsExtremum(const AtenStep& step);
-
-// Some number between 0 and 1e-3 stands in a call, as the epsilons of norms do, or is its default.
-bool HasEpsilon(const Plan& plan);
 
 // Whether some call is such, and none a norm or a variance: what is far from zero has no digits left for
 // these.
