@@ -55,7 +55,7 @@ class Judgement {
     if (!objection) objection = RunTrials();
     if (!objection) objection = RunFreshTrials();
     const bool whole = !task_.options.confirm;
-    if (!objection && whole) objection = RunDisplaced();
+    if (!objection && whole) objection = RunDisplaced(OptionsNow());
     if (!objection && whole) objection = FindOwnWeights();
     if (!objection && whole) objection = FindCarried(OptionsNow());
     if (!objection) objection = RunVariants();
@@ -197,9 +197,9 @@ class Judgement {
     return std::nullopt;
   }
 
-  std::optional<Objection> RunDisplaced() {
+  std::optional<Objection> RunDisplaced(const ReplayOptions& options) {
     const Stage stage("replay: displaced");
-    return setting_ == &task_.bound ? CheckDisplaced(task_, plan_, OptionsNow(), &runs_) : std::nullopt;
+    return setting_ == &task_.bound ? CheckDisplaced(task_, plan_, options, &runs_) : std::nullopt;
   }
 
   std::optional<Objection> RunFresh(Distribution distribution, uint64_t seed, double strength, bool* ran) {
@@ -257,6 +257,7 @@ class Judgement {
     }
     if (!objection) objection = FindCarried(options);
     if (!objection && ran == trials.size() && unwatched) objection = runs_.Run(*unwatched, trials.front());
+    if (!objection && ran == trials.size() && !task_.options.confirm) objection = RunDisplaced(options);
     if (ran == trials.size() && judged_variants_ == variant) ++judged_variants_;
     return objection;
   }

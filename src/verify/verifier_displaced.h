@@ -11,7 +11,8 @@
 namespace tritogen {
 
 // Calls on the trials of Task::Impl::Displaced, where the task has such. REQUIRES: the candidate's state is
-// bound by name; in others nobody knows what is a bias.
+// bound by name; in others nobody knows what is a bias. Of an autotuned variant but the first, a call on the
+// one as generated alone.
 std::optional<Objection> CheckDisplaced(const Task::Impl& task, const Plan& candidate,
                                         const ReplayOptions& options, TrialRuns* runs);
 
