@@ -34,6 +34,7 @@ constexpr Meaning kMeanings[] = {
     {"near_one", "one, give or take a percent"},
     {"huge", "a hundred thousand times as generated"},
     {"far", "slices, or all, far below or above zero"},
+    {"opposed", "two inputs of opposite signs whose products are all far below zero"},
     {"tiny", "slices one to nine orders of magnitude smaller"},
     {"asked", "as generated but for what the program asks for: NaN, Inf, numbers at and beyond its bounds"},
 };

@@ -16,9 +16,9 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 14> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
+constexpr std::array<std::string_view, 15> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
                                                      "planted",   "large",  "binary",  "near_one", "swings",
-                                                     "huge",      "far",    "asked",   "tiny"};
+                                                     "huge",      "far",    "asked",   "opposed", "tiny"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -109,6 +109,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kHuge:
     case Distribution::kFar:
     case Distribution::kAsked:
+    case Distribution::kOpposed:
     case Distribution::kTiny:
       break;
   }

@@ -20,6 +20,7 @@
 #include "verify/budget_index.h"
 #include "verify/edges.h"
 #include "verify/inputs.h"
+#include "verify/opposed_factors.h"
 #include "verify/replay.h"
 #include "verify/rules.h"
 #include "verify/verifier.h"
@@ -160,6 +161,7 @@ struct Task::Impl {
   std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   AskedValues asked;                // by tensor leaf of the inputs
+  OpposedFactors opposed;           // empty, too, where fewer places than float32's tell its products apart
   // All inputs are exact (Trial::exact): sums of zeros and ones are, and moved, a number is no longer what it
   // is compared with.
   bool HasExactInputs(Distribution distribution) const {

@@ -26,7 +26,7 @@ constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted
                                    Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
                                    Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne,
                                    Distribution::kHuge,   Distribution::kFar,     Distribution::kAsked,
-                                   Distribution::kTiny};
+                                   Distribution::kTiny,   Distribution::kOpposed};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -195,6 +195,7 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (task.options.confirm && distribution != Distribution::kSpread) continue;
     if (distribution == Distribution::kHuge && !task.cuts_factors && !task.grows) continue;
     if (distribution == Distribution::kFar && !task.takes_extrema) continue;
+    if (distribution == Distribution::kOpposed && task.opposed.empty()) continue;
     if (distribution == Distribution::kTiny && !task.has_epsilon) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     ++stream;

@@ -1,0 +1,32 @@
+// Inputs whose products are taken for their size, as those of queries and keys are: where the factors have
+// opposite signs, whole rows of the products lie far below zero. A program that fills its block of keys up
+// with -100 or -10000 in the place of -Inf is right until then.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tritogen {
+
+struct OpposedFactors {
+  std::vector<int> sides;  // by tensor leaf of the inputs: 1 and -1 for those of the two factors, else 0
+  int64_t terms = 0;       // of each product's sum
+
+  bool empty() const { return terms == 0; }
+};
+
+// Of the first product of float32 inputs, each of which reaches its own factor element by element (IsLocal),
+// that likewise reaches a call that takes it for its size. Empty: none.
+OpposedFactors OpposedFactorsOf(const Plan& plan);
+
+// As generated but for the two factors: close to one number each, of opposite signs, so that products divided
+// by the root of their terms are 12,000 to 40,000 below zero, that times `strength`, and some units apart.
+// Random, but the same for the same seed.
+std::vector<at::Tensor> Oppose(const OpposedFactors& factors, const std::vector<at::Tensor>& generated,
+                               uint64_t seed, double strength);
+
+}  // namespace tritogen
