@@ -73,8 +73,7 @@ OpposedFactors OpposedFactorsOf(const Plan& plan) {
   const std::vector<TensorId> leaves = TensorLeaves(plan.inputs);
   std::map<StorageId, Leaves> reached;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    if (plan.tensors[leaves[i]].dtype == Dtype::kFloat32)
-      reached[plan.tensors[leaves[i]].storage].insert(i);
+    if (plan.tensors[leaves[i]].dtype == Dtype::kFloat32) reached[plan.tensors[leaves[i]].storage].insert(i);
   }
   const auto factors = Find(plan, std::move(reached));
   if (!factors) return {};

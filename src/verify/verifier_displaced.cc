@@ -4,12 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "plan/visit.h"
+#include "verify/local_flow.h"
 #include "verify/random.h"
 #include "verify/verifier_evidence.h"
+#include "verify/verifier_large.h"
 #include "verify/verifier_state.h"
+#include "verify/work.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -18,6 +25,9 @@ namespace {
 // Beyond what blocks are filled up with, and what a maximum begins at: 0, -1, -100, mostly -1000. Half types
 // get no more than float16 can multiply a few times.
 constexpr double kLeastDepth = 400, kMostDepth = 4000, kDepthOfHalves = 30;
+// Both ways: exponentials of it overflow, and products of two such in attention lie beyond -10000. Where the
+// reference does not bear that, no more than what is beyond usual bounds.
+constexpr double kLeastBothWays = 140, kMostBothWays = 280, kMildBothWays = 30;
 
 // Towards which side a call takes elements: -1 where the largest count, 1 where the smallest do.
 int SideOf(const AtenStep& step) {
@@ -40,6 +50,20 @@ int SideOf(const Plan& plan, const Random& random) {
   return low ? -1 : high ? 1 : 0;
 }
 
+// Numbers far from zero are another case to these.
+bool BoundsOrSaturates(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max", "aten::hardtanh",
+                                       "aten::prelu", "aten::sigmoid",   "aten::silu",      "aten::elu"};
+  return HasExponential(step) || IsAttention(step) || OneOf(OutOfPlaceName(step), kOps);
+}
+
+bool BoundsOrSaturates(const Plan& plan) {
+  return std::ranges::any_of(plan.run, [](const Step& step) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    return aten != nullptr && BoundsOrSaturates(*aten);
+  });
+}
+
 double DepthOf(bool narrow, const Random& random) {
   return narrow ? kDepthOfHalves : kLeastDepth * std::pow(kMostDepth / kLeastDepth, random.Number(0, 1));
 }
@@ -50,6 +74,52 @@ bool IsBias(const StateEntry& entry, const TensorMeta& meta, const at::Tensor& v
          value.abs().max().item<double>() <= 1;
 }
 
+// A temperature or a slope.
+bool IsSingle(const StateEntry& entry, const TensorMeta& meta, const at::Tensor& value) {
+  return entry.is_parameter && IsFloating(meta.dtype) && value.numel() == 1;
+}
+
+// Weights of which `moved` has made others of some.
+template <typename F>
+std::optional<Bindings> Moved(const Task::Impl& task, const F& moved) {
+  Bindings bindings = task.bound.bindings;
+  bool any = false;
+  for (const StateEntry& entry : task.plan.state) {
+    const auto found = bindings.find(entry.name);
+    if (found == bindings.end()) continue;
+    std::optional<at::Tensor> value = moved(entry, task.plan.tensors[entry.tensor], found->second);
+    if (!value) continue;
+    found->second = *value;
+    any = true;
+  }
+  return any ? std::optional(std::move(bindings)) : std::nullopt;
+}
+
+// To the side that counts, all of them.
+std::optional<Bindings> ToOneSide(const Task::Impl& task) {
+  const Random random(SubSeed(task.weight_seed, 1000), at::kCPU);
+  const int side = SideOf(task.plan, random);
+  if (side == 0) return std::nullopt;
+  const double shift = side * DepthOf(task.narrow, random);
+  return Moved(task, [&](const StateEntry& entry, const TensorMeta& meta, const at::Tensor& value) {
+    return IsBias(entry, meta, value) ? std::optional(value + shift) : std::nullopt;
+  });
+}
+
+// Each number to either side, but what is positive throughout, which may mean nothing else.
+std::optional<Bindings> BothWays(const Task::Impl& task, double depth) {
+  const uint64_t seed = SubSeed(task.weight_seed, 1002);
+  return Moved(task, [&](const StateEntry& entry, const TensorMeta& meta, const at::Tensor& value) {
+    const bool single = IsSingle(entry, meta, value);
+    if (!single && !IsBias(entry, meta, value)) return std::optional<at::Tensor>();
+    // Entries that share memory stay equal.
+    const Random random(SubSeed(seed, task.plan.tensors[entry.tensor].storage), value.device());
+    const bool positive = single || value.ge(0).all().item<bool>();
+    const at::Tensor shift = positive ? at::ones_like(value) : random.Signs(value.sizes());
+    return std::optional(at::empty_like(value).copy_(value.to(at::kDouble) + shift.to(at::kDouble) * depth));
+  });
+}
+
 // In the declared precision and in fp64.
 bool IsFinite(const Trial& trial) {
   return std::ranges::all_of(ExpectationsOf(trial), [](const Expectation* expected) {
@@ -58,49 +128,55 @@ bool IsFinite(const Trial& trial) {
   });
 }
 
-}  // namespace
-
-const Setting* Task::Impl::Displaced() const {
-  std::call_once(displaced_once_, [this] {
-    if (spares_memory || options.confirm) return;
-    const Random random(SubSeed(weight_seed, 1000), at::kCPU);
-    const int side = SideOf(plan, random);
-    if (side == 0) return;
-    const double shift = side * DepthOf(narrow, random);
-    Bindings bindings = bound.bindings;
-    bool any = false;
-    for (const StateEntry& entry : plan.state) {
-      const auto found = bindings.find(entry.name);
-      if (found == bindings.end() || !IsBias(entry, plan.tensors[entry.tensor], found->second)) continue;
-      found->second = found->second + shift;
-      any = true;
-    }
-    if (!any) return;
-    const Deadline deadline(options.budget_seconds);
-    auto made = MakeSetting(*this, std::move(bindings), deadline, /*first_only=*/true);
-    auto* setting = std::get_if<Setting>(&made);
-    if (setting == nullptr || !std::ranges::all_of(setting->trials, IsFinite)) return;
-    setting->fresh.reset();  // nobody adds to it, and its memory is the device's
-    displaced_ = std::move(*setting);
-  });
-  return displaced_ ? &*displaced_ : nullptr;
+// False where the reference does not bear it.
+bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std::vector<Setting>* settings) {
+  const Deadline deadline(task.options.budget_seconds);
+  auto made = MakeSetting(task, std::move(bindings), deadline, extent);
+  auto* setting = std::get_if<Setting>(&made);
+  if (setting == nullptr || !std::ranges::all_of(setting->trials, IsFinite)) return false;
+  setting->fresh.reset();  // nobody adds to it, and its memory is the device's
+  settings->push_back(std::move(*setting));
+  return true;
 }
 
-std::optional<Objection> CheckDisplaced(const Task::Impl& task, const Plan& candidate,
-                                        const ReplayOptions& options, TrialRuns* runs) {
-  const Setting* displaced = task.Displaced();
-  if (displaced == nullptr) return std::nullopt;
+std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displaced, const Plan& candidate,
+                                  const ReplayOptions& options, TrialRuns* runs) {
   Replayer replayer(candidate, options);
-  if (auto failure = SetUp(task, candidate, BindingsFor(task, *displaced, candidate), &replayer))
+  if (auto failure = SetUp(task, candidate, BindingsFor(task, displaced, candidate), &replayer))
     return ObjectionOf(*failure);
   // Each variant costs a set-up and calls. As generated, results lie where the biases are, all of them, which
   // a `spread` trial does not promise.
-  const size_t skipped = options.variant == 0 ? 0 : displaced->trials.size() - 1;
-  for (const Trial& trial : std::span(displaced->trials).subspan(skipped)) {
+  const size_t skipped = options.variant == 0 ? 0 : displaced.trials.size() - 1;
+  for (const Trial& trial : std::span(displaced.trials).subspan(skipped)) {
     auto objection = runs->Run(replayer, trial);
     if (!objection) continue;
     objection->reason = "with biases far from zero: " + objection->reason;
     return objection;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+const std::vector<Setting>& Task::Impl::Displaced() const {
+  std::call_once(displaced_once_, [this] {
+    if (spares_memory || options.confirm) return;
+    if (auto moved = ToOneSide(*this)) AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
+    if (!BoundsOrSaturates(plan)) return;
+    const Random random(SubSeed(weight_seed, 1001), at::kCPU);
+    const double most = random.Number(kLeastBothWays, kMostBothWays);
+    for (const double depth : {narrow ? kMildBothWays : most, kMildBothWays}) {
+      auto moved = BothWays(*this, depth);
+      if (!moved || AddDisplaced(*this, std::move(*moved), Extent::kGenerated, &displaced_)) return;
+    }
+  });
+  return displaced_;
+}
+
+std::optional<Objection> CheckDisplaced(const Task::Impl& task, const Plan& candidate,
+                                        const ReplayOptions& options, TrialRuns* runs) {
+  for (const Setting& displaced : task.Displaced()) {
+    if (auto objection = CheckOne(task, displaced, candidate, options, runs)) return objection;
   }
   return std::nullopt;
 }

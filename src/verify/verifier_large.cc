@@ -16,15 +16,6 @@ constexpr double kOverflows = 89;  // exp of more is infinite in float32
 constexpr double kMostTimes = 32;
 constexpr size_t kMostProbes = 32;
 
-bool HasExponential(const AtenStep& step) {
-  constexpr std::string_view kOps[] = {
-      "aten::exp",      "aten::exp2",        "aten::logsumexp",           "aten::cross_entropy_loss",
-      "aten::softplus", "aten::log_sigmoid", "aten::log_sigmoid_forward", "aten::tanh",
-      "aten::mish",     "aten::gelu"};
-  return WithoutOverload(step.op).find("softmax") != std::string_view::npos ||
-         OneOf(OutOfPlaceName(step), kOps);
-}
-
 std::vector<Probe> Exponentials(const Plan& plan) {
   std::vector<Probe> probes;
   for (const Step& step : plan.run) {
@@ -60,6 +51,15 @@ std::vector<double> Largest(const Task::Impl& task, const Bindings& bindings, co
 }
 
 }  // namespace
+
+bool HasExponential(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {
+      "aten::exp",      "aten::exp2",        "aten::logsumexp",           "aten::cross_entropy_loss",
+      "aten::softplus", "aten::log_sigmoid", "aten::log_sigmoid_forward", "aten::tanh",
+      "aten::mish",     "aten::gelu"};
+  return WithoutOverload(step.op).find("softmax") != std::string_view::npos ||
+         OneOf(OutOfPlaceName(step), kOps);
+}
 
 std::optional<double> TimesUntilOverflow(const Task::Impl& task, const Bindings& bindings, uint64_t seed,
                                          const Deadline& deadline, TrialMaker* maker) {

@@ -9,6 +9,9 @@
 
 namespace tritogen {
 
+// An exponential is a part of what the call computes.
+bool HasExponential(const AtenStep& step);
+
 // So many times as large as in a `large` trial, for the calls that have exponentials in them and are given
 // too small numbers there. Nothing where no more is needed, or would help. `seed`: of that trial. `bindings`:
 // the reference's weights.

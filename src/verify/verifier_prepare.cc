@@ -106,7 +106,8 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
   std::optional<std::variant<Setting, TaskFailure>> best;
   Harm least;
   for (const Choice& choice : choices) {
-    auto made = MakeSetting(*task, *choice.bindings, deadline, /*first_only=*/task->unfinished);
+    auto made =
+        MakeSetting(*task, *choice.bindings, deadline, task->unfinished ? Extent::kFirst : Extent::kAll);
     const Harm harm = HarmIn(*task, made);
     const bool less = harm.broken < least.broken || (harm.broken == least.broken && least.rough);
     if (best && !less) continue;

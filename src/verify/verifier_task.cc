@@ -203,7 +203,7 @@ int64_t Task::bytes() const {
   };
   add(impl_->bound);
   if (impl_->by_seed()) add(*impl_->by_seed());
-  if (impl_->displaced()) add(*impl_->displaced());
+  for (const Setting& setting : impl_->displaced()) add(setting);
   return bytes;
 }
 

@@ -211,18 +211,18 @@ struct Task::Impl {
   const Setting* BySeed() const;
   // It, where it was made.
   const std::optional<Setting>& by_seed() const { return by_seed_; }
-  // The setting with biases far from zero, so that among what is taken for its size all lies there
-  // (verifier_displaced.h). Made when first asked for. Nothing where forward takes nothing for its size, has
-  // no biases, or does not bear it. Thread-safe.
-  const Setting* Displaced() const;
-  // It, where it was made.
-  const std::optional<Setting>& displaced() const { return displaced_; }
+  // The settings with biases far from zero, for what is taken for its size, and for what bounds and
+  // exponentials are given (verifier_displaced.h). Made when first asked for. None where forward has neither,
+  // has no biases, or does not bear it. Thread-safe.
+  const std::vector<Setting>& Displaced() const;
+  // Those that were made.
+  const std::vector<Setting>& displaced() const { return displaced_; }
 
  private:
   mutable std::once_flag by_seed_once_;
   mutable std::optional<Setting> by_seed_;
   mutable std::once_flag displaced_once_;
-  mutable std::optional<Setting> displaced_;
+  mutable std::vector<Setting> displaced_;
 };
 
 // Of inputs and expected values, kept or not.
@@ -254,10 +254,11 @@ ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& 
 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
 // with a note, when time or memory runs short, but never before two trials as generated and the `spread` one.
-// `first_only`: one as generated and the `spread` one. On a GPU a task that spares memory has no more than
-// two as generated.
+// `kFirst`: one as generated and the `spread` one; `kGenerated`: that alone. On a GPU a task that spares
+// memory has no more than two as generated.
+enum class Extent { kAll, kFirst, kGenerated };
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
-                                               const Deadline& deadline, bool first_only = false);
+                                               const Deadline& deadline, Extent extent = Extent::kAll);
 
 // Adds the others. Candidates have run since: the reference must still give what it gave before. False when
 // it does not, and nothing is added then.

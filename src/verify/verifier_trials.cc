@@ -289,21 +289,22 @@ void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadli
 }  // namespace
 
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
-                                               const Deadline& deadline, bool first_only) {
+                                               const Deadline& deadline, Extent extent) {
   auto kept = std::make_shared<KeptReference>(task, deadline);
   ReferenceRuns& runs = kept->runs;
   if (auto failure = kept->SetUp(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
   TrialMaker& maker = kept->maker;
   Setting setting;
   setting.bindings = std::move(bindings);
-  std::vector<Wish> wishes =
-      first_only ? WishesFor(task) : AllWishes(task, setting.bindings, deadline, &maker);
-  if (first_only && wishes.size() > 1) wishes.erase(wishes.begin() + 1, wishes.end());
+  const bool whole = extent == Extent::kAll;
+  std::vector<Wish> wishes = whole ? AllWishes(task, setting.bindings, deadline, &maker) : WishesFor(task);
+  const size_t most = whole ? wishes.size() : extent == Extent::kFirst ? 1 : 0;
+  if (wishes.size() > most) wishes.erase(wishes.begin() + static_cast<int64_t>(most), wishes.end());
   // Those as generated come first: what NaN and Inf mean is measured against them, and no task goes without
   // them. Nor without `spread`, which tells most shortcuts: [0, 1) inputs alone let ReLU pass for the
   // identity.
   std::vector<PendingComparison> again;
-  for (uint64_t i = 0; i < (first_only ? 1 : 2); ++i) {
+  for (uint64_t i = 0; i < (whole ? 2 : 1); ++i) {
     if (auto failure = AddGenerated(task, i, deadline, &maker, &setting)) return *failure;
     if (i == 0) again = CallAgain(task, &runs, setting.trials.front());
     if (!task.keeps_no_trials) continue;
@@ -314,8 +315,8 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
   Grant(task, wishes, deadline, &maker, &setting);
   const Trial& called = *std::ranges::find_if(setting.trials, IsGenerated);
   if (auto failure = CheckDeterminism(task, &runs, called, again)) return *failure;
-  if (!first_only) NoteFixedInputs(task, &setting);
-  if (task.options.on_gpu || first_only || task.keeps_no_trials) setting.fresh = std::move(kept);
+  if (whole) NoteFixedInputs(task, &setting);
+  if (task.options.on_gpu || !whole || task.keeps_no_trials) setting.fresh = std::move(kept);
   return setting;
 }
 

@@ -1,0 +1,30 @@
+# Look-alike: the exponential is never above one.
+# task: tanh_of_norm
+# expect: passed
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def norm(x, w, b, y):
+    i = tl.arange(0, 64)
+    at = tl.program_id(0) * 64 + i
+    v = tl.load(x + at)
+    v -= tl.sum(v, 0) / 64
+    v = v / tl.sqrt(tl.sum(v * v, 0) / 64 + 1e-5) * tl.load(w + i) + tl.load(b + i)
+    e = tl.exp(-2 * tl.abs(v))
+    tl.store(y + at, tl.where(v < 0, e - 1, 1 - e) / (e + 1))
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(64)
+
+    def forward(self, x):
+        y = torch.empty_like(x)
+        norm[(32,)](x, self.norm.weight, self.norm.bias, y)
+        return y
