@@ -41,12 +41,16 @@ constexpr std::string_view kRoundings[] = {"aten::round", "aten::floor", "aten::
 constexpr double kTies[] = {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}, kWholes[] = {-3, -2, -1, 2, 3};
 constexpr double kUsualStep = 0.5;  // of hardshrink
 
+// Who rounds by a cast to int32 is right below. Planted only where one such element hides no other.
+constexpr double kBeyondInt32 = 0x1p32;
+
 // Calls to which the sign of a zero matters.
 constexpr std::string_view kAskForSigns[] = {"aten::signbit", "aten::copysign", "aten::atan2"};
 
 // NaN has no order, and zeros of both signs have none between them: they are kept apart.
 struct Values {
-  bool nan = false, negative_zero = false;
+  bool nan = false, negative_zero = false, rounds = false;
+  bool apart = true;  // elements stay so, and are no integers, up to the outputs
   std::set<double> beyond, exactly;
 };
 
@@ -61,6 +65,12 @@ void AddScalars(const AtenStep& step, bool compares, Values* values) {
   };
   for (const Value& value : step.args) add(value);
   for (const auto& [name, value] : step.kwargs) add(value);
+}
+
+bool MakesIntegers(const Plan& plan, const AtenStep& step) {
+  return std::ranges::any_of(step.outs, [&](TensorId id) {
+    return id != kNoTensor && !IsFloating(plan.tensors[id].dtype) && plan.tensors[id].dtype != Dtype::kBool;
+  });
 }
 
 // `x == x` is false for NaN alone.
@@ -83,45 +93,10 @@ Values AskedBy(const AtenStep& step) {
     for (const double step_at : std::set<double>(values.exactly)) values.exactly.insert(-step_at);
   }
   if (name == "aten::round") values.exactly.insert(std::begin(kTies), std::end(kTies));
-  if (OneOf(name, kRoundings)) values.exactly.insert(std::begin(kWholes), std::end(kWholes));
+  values.rounds = OneOf(name, kRoundings);
+  if (values.rounds) values.exactly.insert(std::begin(kWholes), std::end(kWholes));
   values.negative_zero = OneOf(name, kAskForSigns);
   return values;
-}
-
-// How many elements the integers in `id` choose from where a call reads them as places, and as nothing else.
-std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorId id) {
-  struct Role {
-    std::string_view op;
-    const char *places, *of;
-    std::optional<int64_t> dim;  // nothing: the argument `dim`
-  };
-  constexpr Role kRoles[] = {{"aten::embedding", "indices", "weight", 0},
-                             {"aten::index_select", "index", "self", {}},
-                             {"aten::gather", "index", "self", {}},
-                             {"aten::nll_loss_forward", "target", "self", 1},
-                             {"aten::nll_loss2d_forward", "target", "self", 1},
-                             {"aten::cross_entropy_loss", "target", "self", 1}};
-  for (const Role& role : kRoles) {
-    if (WithoutOverload(step.op) != role.op || TensorArgument(step, role.places) != id) continue;
-    const TensorId of = TensorArgument(step, role.of);
-    const Value* given = role.dim ? nullptr : FindArgument(step, "dim");
-    const auto* number = given == nullptr ? nullptr : std::get_if<int64_t>(&given->v);
-    if (of == kNoTensor || of == id || (!role.dim && number == nullptr)) return std::nullopt;
-    const auto& sizes = plan.tensors[of].sizes;
-    const auto rank = static_cast<int64_t>(sizes.size());
-    const int64_t dim = role.dim ? std::min(*role.dim, rank - 1) : *number + (*number < 0 ? rank : 0);
-    return dim >= 0 && dim < rank && sizes[dim] > 0 ? std::optional(sizes[dim]) : std::nullopt;
-  }
-  if (step.op != "aten::index.Tensor") return std::nullopt;
-  const Value* indices = FindArgument(step, "indices");
-  const auto* list = indices == nullptr ? nullptr : std::get_if<Value::List>(&indices->v);
-  const TensorId self = TensorArgument(step, "self");
-  if (list == nullptr || self == kNoTensor || self == id) return std::nullopt;
-  for (size_t d = 0; d < list->size(); ++d) {
-    const auto* index = std::get_if<TensorRef>(&(*list)[d].v);
-    if (index != nullptr && index->id == id) return plan.tensors[self].sizes.at(d);
-  }
-  return std::nullopt;
 }
 
 // Nothing where a call does something else with the integers of this input than choose by them, or none does.
@@ -179,6 +154,37 @@ at::Tensor WithEndsOf(int64_t choices, const at::Tensor& x) {
   return at::where(chosen.eq(least), 0, at::where(chosen.eq(most), choices - 1, chosen));
 }
 
+// Each value in as many places as there is room for, kTimes at most; in small tensors chance says which of
+// them there is room for.
+at::Tensor WithValues(const std::vector<double>& values, const at::Tensor& x, const Random& random) {
+  const auto count = static_cast<int64_t>(values.size());
+  const int64_t places = std::clamp<int64_t>(x.numel() / 4, 1, kTimes * count);
+  if (count == 0) return x;
+  const at::Tensor order = random.Permutation(count).repeat({kTimes}).slice(0, 0, places);
+  const at::Tensor chosen = at::tensor(values, at::kDouble).to(x.device()).index_select(0, order);
+  const at::Tensor where = random.Permutation(x.numel()).slice(0, 0, places);
+  return at::empty_like(x).copy_(
+      x.contiguous().flatten().index_put({where}, chosen.to(x.scalar_type())).view(x.sizes()));
+}
+
+at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& random) {
+  at::Tensor changed = asked.choices ? at::empty_like(x).copy_(WithEndsOf(*asked.choices, x)) : x;
+  const double least = x.min().to(at::kDouble).item<double>(), most = x.max().to(at::kDouble).item<double>();
+  const bool is_signed = c10::isSignedType(x.scalar_type());
+  const double end = std::ldexp(1, static_cast<int>(x.element_size()) * 8 - is_signed),
+               start = is_signed ? -end : 0;
+  // Of two numbers, or one, nobody knows whether they are flags.
+  if (asked.integers.whole_range && most - least > 1 && !IsTwoValued(x))
+    changed = at::empty_like(x).copy_(random.Uniform(x.sizes(), start, end).floor());
+  std::vector<double> values;
+  for (const int64_t named : asked.integers.named) {
+    const auto value = static_cast<double>(named);
+    const bool generated = value >= least && value <= most;
+    if (asked.integers.within_generated ? generated : value >= start && value < end) values.push_back(value);
+  }
+  return WithValues(values, changed, random);
+}
+
 }  // namespace
 
 AskedValues AskedValuesOf(const Plan& plan) {
@@ -195,7 +201,10 @@ AskedValues AskedValuesOf(const Plan& plan) {
         from.insert(found->second.begin(), found->second.end());
     }
     const Values asked = AskedBy(*step);
+    const bool apart = IsLocal(plan, *step) && !MakesIntegers(plan, *step);
     for (const size_t leaf : from) {
+      values[leaf].rounds |= asked.rounds;
+      values[leaf].apart &= apart;
       values[leaf].nan |= asked.nan;
       values[leaf].negative_zero |= asked.negative_zero;
       values[leaf].beyond.insert(asked.beyond.begin(), asked.beyond.end());
@@ -209,9 +218,11 @@ AskedValues AskedValuesOf(const Plan& plan) {
     Asked& of_leaf = asked.emplace_back();
     const Dtype dtype = plan.tensors[leaves[i]].dtype;
     if (dtype == Dtype::kInt64 || dtype == Dtype::kInt32) of_leaf.choices = ChoicesOf(plan, leaves[i]);
+    if (!IsFloating(dtype) && dtype != Dtype::kBool) of_leaf.integers = AskedIntegersOf(plan, leaves[i]);
     if (!IsFloating(dtype)) continue;
     of_leaf.beyond.assign(values[i].beyond.begin(), values[i].beyond.end());
     if (values[i].nan) of_leaf.beyond.push_back(kNan);
+    if (values[i].rounds && values[i].apart) values[i].exactly.insert({-kBeyondInt32, kBeyondInt32});
     of_leaf.exactly.assign(values[i].exactly.begin(), values[i].exactly.end());
     if (values[i].negative_zero) of_leaf.exactly.push_back(-0.0);
   }
@@ -229,22 +240,14 @@ std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<a
     const at::Tensor& x = generated[i];
     inputs.push_back(x);
     if (asked[i].empty() || !x.is_non_overlapping_and_dense() || x.numel() == 0) continue;
-    if (asked[i].choices) {
-      inputs.back() = at::empty_like(x).copy_(WithEndsOf(*asked[i].choices, x));
+    const Random random(SubSeed(seed, i), x.device());
+    if (!at::isFloatingType(x.scalar_type())) {
+      inputs.back() = WithIntegers(asked[i], x, random);
       continue;
     }
     if (IsTwoValued(x)) continue;
     const std::vector<double> values = Planted(asked[i], x.scalar_type(), strength);
-    const Random random(SubSeed(seed, i), x.device());
-    const auto count = static_cast<int64_t>(values.size());
-    const int64_t places = std::clamp<int64_t>(x.numel() / 4, 1, kTimes * count);
-    if (count == 0) continue;
-    // In small tensors chance says which of them there is room for.
-    const at::Tensor order = random.Permutation(count).repeat({kTimes}).slice(0, 0, places);
-    const at::Tensor chosen = at::tensor(values, at::kDouble).to(x.device()).index_select(0, order);
-    const at::Tensor where = random.Permutation(x.numel()).slice(0, 0, places);
-    inputs.back() = at::empty_like(x).copy_(
-        x.contiguous().flatten().index_put({where}, chosen.to(x.scalar_type())).view(x.sizes()));
+    inputs.back() = WithValues(values, x, random);
   }
   return inputs;
 }

@@ -1,6 +1,6 @@
 // Values that a program names to tell them from others: NaN and Inf where it looks for them, numbers that it
-// compares or clamps with and that no other trial comes near, and the first and the last of what integers
-// choose from. Who leaves such a case out is right everywhere else.
+// compares or clamps with and that no other trial comes near, the first and the last of what integers choose
+// from, and integers that it names. Who leaves such a case out is right everywhere else.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "verify/asked_integers.h"
 
 namespace tritogen {
 
@@ -20,8 +21,11 @@ struct Asked {
       beyond;  // NaN, Inf, and numbers of at least kLeastLarge (inputs.h); each once, not negative
   std::vector<double> exactly;  // compared with, but for 0; ties of roundings; -0 where its sign is asked for
   std::optional<int64_t> choices;  // integers that do nothing but say which of so many elements are read
+  AskedIntegers integers;
 
-  bool empty() const { return beyond.empty() && exactly.empty() && !choices; }
+  bool empty() const {
+    return beyond.empty() && exactly.empty() && !choices && integers.named.empty() && !integers.whole_range;
+  }
 };
 
 // By tensor leaf of the inputs.
@@ -33,8 +37,9 @@ bool AsksForAny(const AskedValues& asked);
 // As generated but for a few elements at random places: NaN where it is asked for, both Infs, and numbers of
 // both signs beyond those that are asked for, twice as large and, at a strength of 1, two thousand times,
 // since an input may be scaled before it is asked; numbers themselves, where the dtype has them. Choices have
-// the first and the last in each line, in the order in which they were. Other integers, what is two-valued,
-// and what a dtype cannot hold, are left out.
+// the first and the last in each line, in the order in which they were; integers that are named stand in two
+// places each, and those of a whole range are drawn from it. Other integers, floats that are two-valued, and
+// what a dtype cannot hold, are left out.
 // Random, but the same for the same seed.
 std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<at::Tensor>& generated,
                                    uint64_t seed, double strength);

@@ -151,8 +151,17 @@ TEST(AskedValues, AreTiesWhereNumbersAreRounded) {
   };
   EXPECT_TRUE(std::ranges::count(asked("aten::round"), -0.5) &&
               std::ranges::count(asked("aten::round"), 2.5));
-  EXPECT_EQ(asked("aten::floor"), Numbers({-3, -2, -1, 2, 3}));
+  EXPECT_EQ(asked("aten::floor"), Numbers({-0x1p32, -3, -2, -1, 2, 3, 0x1p32}))
+      << "and beyond what a cast to int32 holds";
   EXPECT_EQ(asked("aten::hardshrink"), Numbers({-0.5, 0.5}));
+
+  Program sum;
+  const int y = sum.Tensor(), total = sum.sketch.Tensor("float32", {}, {});
+  sum.sketch.Step("run", "aten::round", {T(sum.x)}, {y});
+  sum.sketch.Step("run", "aten::sum", {T(y)}, {total});
+  sum.sketch.Output(total);
+  EXPECT_FALSE(std::ranges::count(AskedValuesOf(sum.sketch.Build()).at(0).exactly, 0x1p32))
+      << "behind a sum it hides all others";
 }
 
 }  // namespace

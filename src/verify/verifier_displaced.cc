@@ -165,7 +165,8 @@ const std::vector<Setting>& Task::Impl::Displaced() const {
     if (!BoundsOrSaturates(plan)) return;
     const Random random(SubSeed(weight_seed, 1001), at::kCPU);
     const double most = random.Number(kLeastBothWays, kMostBothWays);
-    for (const double depth : {narrow ? kMildBothWays : most, kMildBothWays}) {
+    for (const double depth : {most, kMildBothWays}) {
+      if (narrow && depth != kMildBothWays) continue;
       auto moved = BothWays(*this, depth);
       if (!moved || AddDisplaced(*this, std::move(*moved), Extent::kGenerated, &displaced_)) return;
     }

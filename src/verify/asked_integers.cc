@@ -1,0 +1,174 @@
+#include "verify/asked_integers.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string_view>
+
+#include "plan/visit.h"
+#include "verify/local_flow.h"
+#include "verify/work_ops.h"
+
+namespace tritogen {
+namespace {
+
+// PyTorch's own default, which every call has: nobody has named it.
+constexpr int64_t kIgnoredByDefault = -100;
+
+constexpr std::string_view kComparisons[] = {"aten::eq", "aten::ne", "aten::gt",
+                                             "aten::ge", "aten::lt", "aten::le"};
+constexpr std::string_view kBounds[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max", "aten::clip"};
+// Of whose second argument not every number will do, or none that is negative.
+constexpr std::string_view kPicky[] = {
+    "div",        "remainder",  "fmod", "floor_divide", "bitwise_left_shift", "bitwise_right_shift",
+    "__lshift__", "__rshift__", "pow",  "ldexp"};
+constexpr std::string_view kSums[] = {
+    "aten::sum",    "aten::mean",   "aten::prod", "aten::cumsum", "aten::mm",      "aten::bmm",
+    "aten::matmul", "aten::linear", "aten::dot",  "aten::mv",     "aten::_int_mm", "aten::amax",
+    "aten::amin",   "aten::max",    "aten::min",  "aten::argmax", "aten::argmin"};
+
+bool IsInteger(const TensorMeta& meta) {
+  return !IsFloating(meta.dtype) && meta.dtype != Dtype::kBool;
+}
+
+std::optional<int64_t> IntegerArgument(const AtenStep& step, const char* name) {
+  const Value* value = FindArgument(step, name);
+  const auto* integer = value == nullptr ? nullptr : std::get_if<int64_t>(&value->v);
+  return integer == nullptr ? std::nullopt : std::optional(*integer);
+}
+
+// The numbers of one input on their way through forward.
+class Walk {
+ public:
+  Walk(const Plan& plan, TensorId leaf) : plan_(plan), same_({plan.tensors[leaf].storage}) {}
+
+  AskedIntegers Run(Dtype dtype) {
+    for (const Step& each : plan_.run) {
+      std::set<TensorId> used;
+      ForEachUse(each, [&](TensorId id) {
+        if (same_.contains(StorageOf(id)) || derived_.contains(StorageOf(id))) used.insert(id);
+      });
+      if (used.empty()) continue;
+      const auto* step = std::get_if<AtenStep>(&each);
+      if (step == nullptr || !WrittenArguments(*step).empty()) unknown_ = true;
+      for (const TensorId id : used) {
+        if (!unknown_) Take(*step, id);
+      }
+    }
+    AskedIntegers asked{.named = {}, .within_generated = unknown_};
+    for (const int64_t value : named_) {
+      if (!choices_ || unknown_ || (value >= 0 && value < *choices_)) asked.named.push_back(value);
+    }
+    const bool ignores = ignored_ && !unknown_ && !chooses_otherwise_;
+    if (ignores && std::ranges::find(asked.named, *ignored_) == asked.named.end())
+      asked.named.push_back(*ignored_);
+    const bool narrow = dtype == Dtype::kInt8 || dtype == Dtype::kUint8 || dtype == Dtype::kInt16;
+    asked.whole_range = narrow && !unknown_ && !choices_;
+    return asked;
+  }
+
+ private:
+  StorageId StorageOf(TensorId id) const { return plan_.tensors[id].storage; }
+
+  void Take(const AtenStep& step, TensorId id) {
+    const bool same = same_.contains(StorageOf(id));
+    if (const auto choices = ChoicesIn(plan_, step, id)) {
+      TakeChoices(step, same, *choices);
+    } else if (!TraitsOf(step.op).known || IsPicky(step, id)) {
+      unknown_ = true;
+    } else if (OneOf(OutOfPlaceName(step), kComparisons)) {
+      if (same) NameScalar(step);
+    } else if (same && OneOf(OutOfPlaceName(step), kBounds)) {
+      NameBeyond(step);  // what comes out is within
+    } else if (const OpKind kind = KindOf(plan_, step); kind == OpKind::kView || kind == OpKind::kLayout) {
+      Reach(step, same ? &same_ : &derived_);
+    } else if (TraitsOf(step.op).pointwise || WithoutOverload(step.op) == "aten::_to_copy") {
+      Reach(step, &derived_);
+    } else if (IsInteger(plan_.tensors[id]) && !OneOf(WithoutOverload(step.op), kSums)) {
+      unknown_ = true;
+    }
+  }
+
+  void TakeChoices(const AtenStep& step, bool same, int64_t choices) {
+    unknown_ |= !same;
+    choices_ = std::min(choices, choices_.value_or(choices));
+    const auto ignored = IntegerArgument(step, "ignore_index");
+    chooses_otherwise_ |= !ignored || (ignored_ && *ignored_ != *ignored);
+    if (ignored && *ignored != kIgnoredByDefault) ignored_ = ignored;
+  }
+
+  static bool IsPicky(const AtenStep& step, TensorId id) {
+    std::string_view name = OutOfPlaceName(step);
+    name.remove_prefix(std::min(name.size(), std::string_view("aten::").size()));
+    const auto* second = step.args.size() < 2 ? nullptr : std::get_if<TensorRef>(&step.args[1].v);
+    return OneOf(name, kPicky) && second != nullptr && second->id == id;
+  }
+
+  void NameScalar(const AtenStep& step) {
+    const auto* number = step.args.size() < 2 ? nullptr : std::get_if<int64_t>(&step.args[1].v);
+    if (number != nullptr) named_.insert(*number);
+  }
+
+  void NameBeyond(const AtenStep& step) {
+    constexpr int64_t kMost = int64_t{1} << 30;
+    const auto least = IntegerArgument(step, "min"), most = IntegerArgument(step, "max");
+    if (least && *least > -kMost) named_.insert(*least - 1);
+    if (most && *most < kMost) named_.insert(*most + 1);
+  }
+
+  void Reach(const AtenStep& step, Storages* storages) {
+    for (const TensorId id : step.outs) {
+      if (id != kNoTensor && plan_.tensors[id].dtype != Dtype::kBool) storages->insert(StorageOf(id));
+    }
+  }
+
+  const Plan& plan_;
+  Storages same_, derived_;  // the numbers themselves, and what elementwise calls make of them
+  std::set<int64_t> named_;
+  std::optional<int64_t> choices_, ignored_;
+  bool chooses_otherwise_ = false;  // not by a loss that ignores one number
+  bool unknown_ = false;
+};
+
+}  // namespace
+
+std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorId id) {
+  struct Role {
+    std::string_view op;
+    const char *places, *of;
+    std::optional<int64_t> dim;  // nothing: the argument `dim`
+  };
+  constexpr Role kRoles[] = {{"aten::embedding", "indices", "weight", 0},
+                             {"aten::index_select", "index", "self", {}},
+                             {"aten::gather", "index", "self", {}},
+                             {"aten::nll_loss_forward", "target", "self", 1},
+                             {"aten::nll_loss2d_forward", "target", "self", 1},
+                             {"aten::cross_entropy_loss", "target", "self", 1}};
+  for (const Role& role : kRoles) {
+    if (WithoutOverload(step.op) != role.op || TensorArgument(step, role.places) != id) continue;
+    const TensorId of = TensorArgument(step, role.of);
+    const Value* given = role.dim ? nullptr : FindArgument(step, "dim");
+    const auto* number = given == nullptr ? nullptr : std::get_if<int64_t>(&given->v);
+    if (of == kNoTensor || of == id || (!role.dim && number == nullptr)) return std::nullopt;
+    const auto& sizes = plan.tensors[of].sizes;
+    const auto rank = static_cast<int64_t>(sizes.size());
+    const int64_t dim = role.dim ? std::min(*role.dim, rank - 1) : *number + (*number < 0 ? rank : 0);
+    return dim >= 0 && dim < rank && sizes[dim] > 0 ? std::optional(sizes[dim]) : std::nullopt;
+  }
+  if (step.op != "aten::index.Tensor") return std::nullopt;
+  const Value* indices = FindArgument(step, "indices");
+  const auto* list = indices == nullptr ? nullptr : std::get_if<Value::List>(&indices->v);
+  const TensorId self = TensorArgument(step, "self");
+  if (list == nullptr || self == kNoTensor || self == id) return std::nullopt;
+  for (size_t d = 0; d < list->size(); ++d) {
+    const auto* index = std::get_if<TensorRef>(&(*list)[d].v);
+    if (index != nullptr && index->id == id) return plan.tensors[self].sizes.at(d);
+  }
+  return std::nullopt;
+}
+
+AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf) {
+  return Walk(plan, leaf).Run(plan.tensors[leaf].dtype);
+}
+
+}  // namespace tritogen

@@ -1,0 +1,109 @@
+#include "verify/asked_integers.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "plan/visit.h"
+#include "verify/asked_values.h"
+#include "verify/test_sketch.h"
+
+namespace tritogen {
+namespace {
+
+using Integers = std::vector<int64_t>;
+
+struct Program {
+  explicit Program(const char* dtype = "int64") : i(sketch.Input(dtype, {8, 4}, {4, 1})) {}
+  int Tensor(const char* dtype = "int64") { return sketch.Tensor(dtype, {8, 4}, {4, 1}); }
+  int Table() { return sketch.Input("float32", {50, 3}, {3, 1}); }
+  int Read(int table, int places) {
+    const int rows = sketch.Tensor("float32", {8, 4, 3}, {12, 3, 1});
+    sketch.Step("run", "aten::embedding", {T(table), T(places)}, {rows});
+    return rows;
+  }
+  AskedIntegers Asked(int output) {
+    sketch.Output(output);
+    const Plan plan = sketch.Build();
+    return AskedIntegersOf(plan, TensorLeaves(plan.inputs)[0]);
+  }
+
+  Sketch sketch;
+  int i;
+};
+
+TEST(AskedIntegers, AreComparedWithAndBehindBounds) {
+  Program program;
+  const int mask = program.Tensor("bool"), bound = program.Tensor();
+  program.sketch.Step("run", "aten::eq.Scalar", {T(program.i), 7}, {mask});
+  program.sketch.Step("run", "aten::clamp", {T(program.i), 1, 49}, {bound});
+  program.sketch.Output(mask);
+  const AskedIntegers asked = program.Asked(program.Read(program.Table(), bound));
+  EXPECT_EQ(asked.named, Integers({0, 7, 50})) << "what comes out of a bound may be read by";
+  EXPECT_FALSE(asked.within_generated);
+}
+
+TEST(AskedIntegers, AreAmongTheChoices) {
+  Program program;
+  const int mask = program.Tensor("bool"), other = program.Tensor("bool");
+  program.sketch.Step("run", "aten::ne.Scalar", {T(program.i), -1}, {mask});
+  program.sketch.Step("run", "aten::eq.Scalar", {T(program.i), 0}, {other});
+  const AskedIntegers asked = program.Asked(program.Read(program.Table(), program.i));
+  EXPECT_EQ(asked.named, Integers({0})) << "no row of the table is that of -1";
+}
+
+TEST(AskedIntegers, StayWithinTheGeneratedWhereMoreIsDoneWithThem) {
+  Program program;
+  const int mask = program.Tensor("bool"), sum = program.Tensor();
+  program.sketch.Step("run", "aten::eq.Scalar", {T(program.i), 60}, {mask});
+  program.sketch.Step("run", "aten::add.Scalar", {T(program.i), 1}, {sum});
+  const AskedIntegers asked = program.Asked(program.Read(program.Table(), sum));
+  EXPECT_TRUE(asked.within_generated);
+  EXPECT_FALSE(asked.whole_range);
+}
+
+TEST(AskedIntegers, AreWhatALossIgnores) {
+  for (const int64_t ignored : {255, -100}) {
+    Sketch sketch;
+    const int labels = sketch.Input("int64", {8}, {1}), scores = sketch.Input("float32", {8, 4}, {4, 1});
+    const int loss = sketch.Tensor("float32", {}, {});
+    sketch.Step("run", "aten::cross_entropy_loss", {T(scores), T(labels), nullptr, 1, ignored, 0.0}, {loss});
+    sketch.Output(loss);
+    const Plan plan = sketch.Build();
+    const AskedIntegers asked = AskedIntegersOf(plan, TensorLeaves(plan.inputs)[0]);
+    EXPECT_EQ(asked.named, ignored == -100 ? Integers() : Integers({255})) << "the default names nothing";
+  }
+}
+
+TEST(AskedIntegers, OfAByteAreAllWhereItIsOnlyComputedWith) {
+  for (const bool shifts : {false, true}) {
+    Program program("uint8");
+    const int wide = program.Tensor("int32"), sum = program.Tensor("int32");
+    program.sketch.Step("run", "aten::_to_copy", {T(program.i)}, {wide});
+    const json args =
+        shifts ? json{T(program.sketch.Input("int32", {8, 4}, {4, 1})), T(wide)} : json{T(wide), 3};
+    program.sketch.Step("run", shifts ? "aten::bitwise_left_shift.Tensor" : "aten::mul.Scalar", args, {sum});
+    EXPECT_EQ(program.Asked(sum).whole_range, !shifts) << "nobody shifts by 200 bits";
+  }
+}
+
+TEST(AskedIntegers, ArePlantedAndDrawn) {
+  const at::Tensor bytes = at::randint(0, 10, {64, 64}, at::kByte),
+                   flags = at::randint(0, 2, {64}, at::kByte);
+  const at::Tensor labels = at::randint(0, 1000, {64}, at::kLong);
+  Asked whole, ignored, between;
+  whole.integers.whole_range = true;
+  ignored.integers.named = {1005, -1};
+  between.integers = {.named = {1005, 500}, .within_generated = true};
+  const auto planted = PlantAsked({whole, whole, ignored, between}, {bytes, flags, labels, labels}, 3, 1);
+  EXPECT_GT(planted[0].max().item<int>(), 250);
+  EXPECT_LT(planted[0].min().item<int>(), 5);
+  EXPECT_TRUE(planted[1].equal(flags)) << "two numbers may be flags";
+  EXPECT_EQ(planted[2].eq(1005).sum().item<int>(), 2);
+  EXPECT_EQ(planted[2].eq(-1).sum().item<int>(), 2);
+  EXPECT_EQ(planted[2].ne(labels).sum().item<int>(), 4);
+  EXPECT_FALSE(planted[3].eq(1005).any().item<bool>());
+  EXPECT_TRUE(planted[3].eq(500).any().item<bool>());
+}
+
+}  // namespace
+}  // namespace tritogen
