@@ -54,13 +54,25 @@ int SideOf(const Plan& plan, const Random& random) {
 bool BoundsOrSaturates(const AtenStep& step) {
   constexpr std::string_view kOps[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max", "aten::hardtanh",
                                        "aten::prelu", "aten::sigmoid",   "aten::silu",      "aten::elu"};
-  return HasExponential(step) || IsAttention(step) || OneOf(OutOfPlaceName(step), kOps);
+  return HasExponential(step) || OneOf(OutOfPlaceName(step), kOps);
 }
 
-bool BoundsOrSaturates(const Plan& plan) {
+// What such calls are given themselves, as parameters may be.
+Storages BoundedOrSaturated(const Plan& plan) {
+  Storages given;
+  for (const Step& step : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr || aten->args.empty() || !BoundsOrSaturates(*aten)) continue;
+    if (const auto* tensor = std::get_if<TensorRef>(&aten->args[0].v))
+      given.insert(plan.tensors[tensor->id].storage);
+  }
+  return given;
+}
+
+bool BoundsSaturatesOrAttends(const Plan& plan) {
   return std::ranges::any_of(plan.run, [](const Step& step) {
     const auto* aten = std::get_if<AtenStep>(&step);
-    return aten != nullptr && BoundsOrSaturates(*aten);
+    return aten != nullptr && (BoundsOrSaturates(*aten) || IsAttention(*aten));
   });
 }
 
@@ -109,11 +121,13 @@ std::optional<Bindings> ToOneSide(const Task::Impl& task) {
 // Each number to either side, but what is positive throughout, which may mean nothing else.
 std::optional<Bindings> BothWays(const Task::Impl& task, double depth) {
   const uint64_t seed = SubSeed(task.weight_seed, 1002);
+  const Storages given = BoundedOrSaturated(task.plan);
   return Moved(task, [&](const StateEntry& entry, const TensorMeta& meta, const at::Tensor& value) {
     const bool single = IsSingle(entry, meta, value);
-    if (!single && !IsBias(entry, meta, value)) return std::optional<at::Tensor>();
+    const bool itself = entry.is_parameter && IsFloating(meta.dtype) && given.contains(meta.storage);
+    if (!single && !itself && !IsBias(entry, meta, value)) return std::optional<at::Tensor>();
     // Entries that share memory stay equal.
-    const Random random(SubSeed(seed, task.plan.tensors[entry.tensor].storage), value.device());
+    const Random random(SubSeed(seed, meta.storage), value.device());
     const bool positive = single || value.ge(0).all().item<bool>();
     const at::Tensor shift = positive ? at::ones_like(value) : random.Signs(value.sizes());
     return std::optional(at::empty_like(value).copy_(value.to(at::kDouble) + shift.to(at::kDouble) * depth));
@@ -150,7 +164,7 @@ std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displac
   for (const Trial& trial : std::span(displaced.trials).subspan(skipped)) {
     auto objection = runs->Run(replayer, trial);
     if (!objection) continue;
-    objection->reason = "with biases far from zero: " + objection->reason;
+    objection->reason = "with biases or other parameters far from zero: " + objection->reason;
     return objection;
   }
   return std::nullopt;
@@ -162,7 +176,7 @@ const std::vector<Setting>& Task::Impl::Displaced() const {
   std::call_once(displaced_once_, [this] {
     if (spares_memory || options.confirm) return;
     if (auto moved = ToOneSide(*this)) AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
-    if (!BoundsOrSaturates(plan)) return;
+    if (!BoundsSaturatesOrAttends(plan)) return;
     const Random random(SubSeed(weight_seed, 1001), at::kCPU);
     const double most = random.Number(kLeastBothWays, kMostBothWays);
     for (const double depth : {most, kMildBothWays}) {

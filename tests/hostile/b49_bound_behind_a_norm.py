@@ -1,7 +1,7 @@
 # A bound behind a norm is left out: with biases as a constructor makes them nothing comes near it.
 # task: bounded_norm
 # expect: wrong_values
-# says: biases far from zero
+# says: parameters far from zero
 # mode: strict
 import torch
 import torch.nn as nn

@@ -1,7 +1,7 @@
 # tanh by an exponential that overflows, behind a norm.
 # task: tanh_of_norm
 # expect: wrong_values
-# says: biases far from zero
+# says: parameters far from zero
 # mode: strict
 import torch
 import torch.nn as nn
