@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "teach/product_shape.h"
 
@@ -19,9 +20,6 @@ constexpr int64_t kFewestTiles = 64;
 // Neighbours in memory, 64 bytes of them, that make a dimension one to read along.
 constexpr int64_t kNeighbours = 16;
 
-// Elements that one load takes at once, 16 bytes of the half types that tensor cores multiply. Where lines
-// begin or end elsewhere loads are smaller, down to one of each element, and the products wait for them.
-constexpr int64_t kAtOnce = 8;
 // The least at once of what is multiplied as it lies. A product of half types needs no copies but these: more
 // work than that pays for two more launches.
 constexpr int64_t kLeastAtOnce = 4;
@@ -75,6 +73,15 @@ bool Builder::TakesTf32x3(const Value& a, const Value& b, int batch_dims, const 
   return flops >= kFlopsWorthStoring && flops < kFlopsOfTf32x3Across;
 }
 
+// Whether the factors of a product of float32 that are read element by element are copied whole for three
+// TF32 dots, instead of making parts of them: where few tiles read the one, its parts are made in each.
+bool Builder::TakesCopies(const Value& a, int batch_dims, const std::vector<int64_t>& sizes,
+                          int64_t inner) const {
+  const Result result = ResultOf(sizes, batch_dims);
+  return a.dtype == Dtype::kFloat32 && UsesParts() && result.batch == 1 && inner < kLongSum &&
+         FlopsOf(sizes, inner) < kFlopsOfTf32x3 && FewRead(std::min(result.m, result.n));
+}
+
 // Puts copies in the place of factors that are read element by element, whose lines run along the sum and are
 // filled up with zeros. How long the sum is then.
 int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner) {
@@ -85,7 +92,8 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
   if (!plain || InAttention() || std::min(result.m, result.n) < kTile || !StoresWindows(a->dtype, flops) ||
       (IsHalf(a->dtype) && flops < kFlopsWorthAligning))
     return inner;
-  const bool keeps_a = FewRead(result.n), keeps_b = FewRead(result.m);
+  const bool copies = TakesCopies(*a, batch_dims, sizes, inner);
+  const bool keeps_a = copies || FewRead(result.n), keeps_b = copies || FewRead(result.m);
   if ((keeps_a || keeps_b) && inner < kTile) return inner;  // the sum is over before such loads are felt
   const int64_t at_once = IsHalf(a->dtype) || UsesTf32() || keeps_a || keeps_b ? kLeastAtOnce : kAtOnce;
   const auto copied = [&](const Value& v) { return IsInMemory(v) && !IsAligned(v.view, at_once); };
@@ -95,7 +103,11 @@ int64_t Builder::Align(Value* a, Value* b, int batch_dims, const std::vector<int
   // What is kept as it lies is not copied for the other one's sake.
   const bool may_fill = IsInMemory(*a) && IsInMemory(*b) && (copies_a || !keeps_a) && (copies_b || !keeps_b);
   if (fills_up && !may_fill) return inner;
-  const int64_t whole = fills_up ? RoundUp(inner, kAtOnce) : inner;
+  // A sum that will be cut is filled up by a sixteenth at the most, to one that pieces of many lengths add up
+  // to.
+  const auto sixteenth = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(inner) / 16));
+  const int64_t unit = IsCut(result, inner) ? std::max(kAtOnce, sixteenth) : kAtOnce;
+  const int64_t whole = fills_up ? RoundUp(inner, unit) : inner;
   if (copies_a || fills_up) *a = FilledUp(*a, whole, keeps_a);
   if (copies_b || fills_up)
     *b = {ToTheEnd(FilledUp({ToTheEnd(b->view, k, 1), b->dtype}, whole, keeps_b).view, k, 1), b->dtype};

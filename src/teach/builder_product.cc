@@ -13,7 +13,7 @@ namespace {
 
 // A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
 // programs, and its parts are added up behind it.
-constexpr int64_t kFewPrograms = kProcessors, kLongSum = 1024, kShortestPart = 128;
+constexpr int64_t kShortestPart = 128;
 // Of a product of parts (kLongSumOfParts).
 constexpr int64_t kShortestPartOfParts = 512;
 // TF32 dots are done with a sum of 1024 before another kernel has been launched.
@@ -35,11 +35,12 @@ View Cut(const View& view, size_t dim, int64_t parts, int to) {
   return cut;
 }
 
-// In how many parts of those that `size` can be cut into a sum of `inner` is worth cutting; 1: none.
+// In how many parts of those that `size` can be cut into a sum of `inner` is worth cutting; 1: none. What can
+// be loaded several elements at once stays so.
 int64_t SumsOf(int64_t size, int64_t inner, int64_t programs) {
   int64_t best = 1;
   for (int64_t parts = 2; parts <= size && inner / parts >= kShortestPart; ++parts) {
-    if (size % parts != 0) continue;
+    if (size % parts != 0 || (size % kAtOnce == 0 && size / parts % kAtOnce != 0)) continue;
     best = parts;
     if (parts * programs >= kManyPrograms) break;
   }
@@ -71,6 +72,9 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vecto
   if (TakesTf32x3(a, b, batch_dims, sizes, inner))
     return Matmul(Factors{.a = {a}, .b = {b}}, batch_dims, std::move(sizes), inner, std::move(shape));
   inner = Align(&first, &second, batch_dims, sizes, inner);
+  if (TakesCopies(a, batch_dims, sizes, inner) && TakesTf32x3(first, second, batch_dims, sizes, inner))
+    return Matmul(Factors{.a = {first}, .b = {second}}, batch_dims, std::move(sizes), inner,
+                  std::move(shape));
   auto factors = StoredFactors(first, second, batch_dims, sizes, inner);
   if (!factors) factors = Factors{.a = {first}, .b = {second}};
   return Matmul(*std::move(factors), batch_dims, std::move(sizes), inner, std::move(shape));
@@ -102,7 +106,7 @@ std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_di
       inner < (tf32 ? kLongSumOfTf32 : kLongSum) || InAttention())
     return std::nullopt;
   const Result result = ResultOf(sizes, batch_dims);
-  const int64_t programs = result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);
+  const int64_t programs = TilesOfDots(result);
   const int64_t tiles = TilesOfParts(result);
   const bool few = programs < kFewPrograms;
   const bool idle = factors.parts > 1 && inner >= kLongSumOfParts && !FillProcessors(tiles);

@@ -197,6 +197,7 @@ class Builder {
   };
   bool TakesTf32x3(const Value& a, const Value& b, int batch_dims, const std::vector<int64_t>& sizes,
                    int64_t inner) const;
+  bool TakesCopies(const Value& a, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner) const;
   int64_t Align(Value* a, Value* b, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner);
   bool IsInMemory(const Value& value) const;
   bool IsMade(NodeRef ref) const;  // lies in memory that an operator of the program has made

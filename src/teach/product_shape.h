@@ -12,6 +12,11 @@ namespace tritogen::teach {
 
 // Rows or columns of tiles of dots that multiply factors as they are.
 inline constexpr int64_t kTile = 64;
+// Fewer tiles than multiprocessors have a sum of so many cut.
+inline constexpr int64_t kFewPrograms = kProcessors, kLongSum = 1024;
+// Elements that one load takes at once, 16 bytes of the half types that tensor cores multiply. Where lines
+// begin or end elsewhere loads are smaller, down to one of each element, and the products wait for them.
+inline constexpr int64_t kAtOnce = 8;
 // Products of parts have large tiles, of which a multiprocessor holds one: those of less than nine tenths of
 // them are cut from such a sum on. On an H200 256 x 3000 and 256 x 4096 by 4096, and 128 x 8192 by 4096, went
 // from 1.1 to 1.7 and 2.0 times as fast as PyTorch.
@@ -32,6 +37,14 @@ inline Result ResultOf(const std::vector<int64_t>& sizes, int batch_dims) {
 inline int64_t TilesOfParts(const Result& result) {
   constexpr int64_t kTileOfParts = Builder::kTileOfParts;
   return result.batch * CeilDiv(result.m, kTileOfParts) * CeilDiv(result.n, kTileOfParts);
+}
+
+inline int64_t TilesOfDots(const Result& result) {
+  return result.batch * CeilDiv(result.m, kTile) * CeilDiv(result.n, kTile);
+}
+
+inline bool IsCut(const Result& result, int64_t inner) {
+  return inner >= kLongSum && TilesOfDots(result) < kFewPrograms;
 }
 
 inline double FlopsOf(const std::vector<int64_t>& sizes, int64_t inner) {

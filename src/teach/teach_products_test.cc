@@ -179,6 +179,23 @@ TEST(TeachProducts, FactorsOfOddSizesAreCopiedAlongTheSumAndFilledUp) {
   EXPECT_TRUE(Says(half, "TensorDescriptor"));
 }
 
+TEST(TeachProducts, FactorsOfOddSizesThatFewTilesReadAreCopiedForThreeTf32Dots) {
+  const std::string layer = FirstOfLinear(128, 785, 1001).source;
+  EXPECT_EQ(CountOf(layer, "torch.empty((128, 792), "), 1) << layer;
+  EXPECT_EQ(CountOf(layer, "torch.empty((1001, 792), "), 1) << layer;
+  EXPECT_TRUE(Says(layer, "input_precision=\"tf32x3\"") && Says(layer, "K=792")) << layer;
+  EXPECT_FALSE(Says(FirstOfLinear(128, 784, 1000).source, "torch.empty((1000, "))
+      << "even ones are read as they lie";
+}
+
+TEST(TeachProducts, PiecesOfASumBeginWhereLoadsOfSeveralElementsDo) {
+  // 1,111 is filled up to 1,152, nine pieces of 128; 1,112 has no such pieces.
+  const std::string odd = FirstOfLinear(300, 1111, 300).source;
+  EXPECT_TRUE(Says(odd, "1152")) << odd;
+  EXPECT_TRUE(Says(odd, "K=128")) << odd;
+  EXPECT_TRUE(Says(FirstOfLinear(1000, 1112, 333).source, "K=1112"));
+}
+
 TEST(TeachProducts, FactorsOfOddSizesStayWhereCopiesCostMore) {
   EXPECT_FALSE(Says(FirstOfProduct({63, 4001}, {4001, 16385}), "4008")) << "one small tile reads a factor";
   EXPECT_FALSE(Says(FirstOfProduct({128, 6}, {6, 1 << 20}), "K=8,"))

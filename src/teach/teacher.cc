@@ -179,6 +179,12 @@ bool HasLargeHalf(const Graph& graph) {
       graph.prims, [](const Prim& prim) { return IsLargeProduct(prim) && IsHalf(prim.compute[0]); });
 }
 
+bool ReadsCopies(const Graph& graph, const Prim& prim) {
+  return std::ranges::any_of(prim.operands, [&](const View& view) {
+    return view.prim >= 0 && graph[view.prim].IsElementwise() && graph[view.prim].once;
+  });
+}
+
 // REQUIRES: products of float32 that are large enough are made of parts.
 LargeProducts LargeIn(const Program& program, const Graph& graph, Fp32Precision precision) {
   LargeProducts large{.half = HasLargeHalf(graph)};
@@ -186,7 +192,8 @@ LargeProducts LargeIn(const Program& program, const Graph& graph, Fp32Precision 
     const bool parts = prim.parts > 1;
     const bool cut =
         (parts || (IsLargeProduct(prim) && MultipliesFloat32(prim))) && MayBeCut(program, prim, precision);
-    large.single |= parts || cut;
+    large.single |=
+        parts || cut || (IsLargeProduct(prim) && MultipliesFloat32(prim) && ReadsCopies(graph, prim));
     large.cut |= cut;
     large.cut_matrices |= cut && !IsConvolution(OperatorOf(program, prim));
   }
