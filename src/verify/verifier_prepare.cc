@@ -149,6 +149,7 @@ void Inspect(Task::Impl* task) {
     return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;
   });
   std::set<StorageId> searched, probabilities;
+  bool carries = false;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (const auto lines = aten == nullptr ? std::nullopt : SearchedIn(*aten))
@@ -158,6 +159,7 @@ void Inspect(Task::Impl* task) {
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
+    carries |= aten != nullptr && CarriesBySigns(*aten);
     task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
     task->has_epsilon |= aten != nullptr && HasEpsilon(*aten);
   }
@@ -168,7 +170,8 @@ void Inspect(Task::Impl* task) {
   task->cuts_factors = HasFloat32Factors(plan, task->options.fp32_precision);
   if (!task->narrow && !task->cuts_factors) task->opposed = OpposedFactorsOf(plan);
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
-  task->grows = HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !decides;
+  task->grows =
+      HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !carries && !decides;
   const bool in_float16 = std::ranges::any_of(
       plan.tensors, [](const TensorMeta& tensor) { return tensor.dtype == Dtype::kFloat16; });
   task->has_epsilon &= !in_float16;

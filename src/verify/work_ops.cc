@@ -222,6 +222,11 @@ bool LetsFewCount(const AtenStep& step) {
          std::find(kOps.begin(), kOps.end(), base) != kOps.end();
 }
 
+bool CarriesBySigns(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {"aten::gru", "aten::lstm", "aten::rnn_tanh"};
+  return std::ranges::count(kOps, WithoutOverload(step.op)) > 0;
+}
+
 bool IsExtremum(const AtenStep& step) {
   constexpr std::string_view kOps[] = {"aten::amax",   "aten::amin",   "aten::aminmax", "aten::max",
                                        "aten::min",    "aten::argmax", "aten::argmin",  "aten::cummax",

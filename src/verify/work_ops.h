@@ -66,6 +66,9 @@ std::vector<TensorId> ProbabilitiesOf(const AtenStep& step);
 // True where, of many elements, a few may count for all, and a rounding says which: softmaxes and other
 // exponentials, attention, what picks or orders.
 bool LetsFewCount(const AtenStep& step);
+// Whether gates or tanh decide, step after step, what a layer of a recurrent network carries on: where its
+// sums are large each is a jump, which everything behind it repeats.
+bool CarriesBySigns(const AtenStep& step);
 
 // The call gives variances or deviations.
 bool IsVariance(const AtenStep& step);

@@ -29,3 +29,30 @@ def test_probabilities_have_trials_of_all_kinds(tritogen, tmp_path):
     verdict = json.loads(done.stdout)
     assert verdict["verdict"] == "passed"
     assert {"spread", "shifted", "spikes", "swings"} <= set(verdict["outputs"][0]["budget_used"]), verdict["notes"]
+
+
+LAYER = """import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.{layer}
+    def forward(self, x):
+        return self.layer(x){first}
+def get_inputs(): return [torch.rand(4, 3, 8)]
+def get_init_inputs(): return []
+"""
+
+
+def test_factors_far_beyond_half_types_are_for_who_decides_nothing_by_them(tritogen, tmp_path):
+    """A gate whose sum is large is a jump: one rounding in the first layer of a GRU, and all that is behind it is another answer."""
+    ran = {}
+    for name, layer, first in (("linear", "Linear(8, 16)", ""), ("gru", "GRU(8, 16, 2)", "[0]")):
+        reference, candidate = tmp_path / f"{name}.py", tmp_path / f"{name}_new.py"
+        reference.write_text(LAYER.format(layer=layer, first=first))
+        assert tritogen("convert", reference, "-o", candidate, "--proposer", "teacher", "--strict").returncode == 0
+        done = tritogen("verify", reference, candidate, "--class-candidate", "Model", "--strict", "--no-cache", "--json")
+        verdict = json.loads(done.stdout)
+        assert verdict["verdict"] == "passed"
+        ran[name] = set(verdict["outputs"][0]["budget_used"])
+    assert "huge" in ran["linear"] and "huge" not in ran["gru"], ran
+    assert "large" in ran["gru"], ran
