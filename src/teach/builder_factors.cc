@@ -78,8 +78,9 @@ bool Builder::TakesTf32x3(const Value& a, const Value& b, int batch_dims, const 
 bool Builder::TakesCopies(const Value& a, int batch_dims, const std::vector<int64_t>& sizes,
                           int64_t inner) const {
   const Result result = ResultOf(sizes, batch_dims);
-  return a.dtype == Dtype::kFloat32 && UsesParts() && result.batch == 1 && inner < kLongSum &&
-         FlopsOf(sizes, inner) < kFlopsOfTf32x3 && FewRead(std::min(result.m, result.n));
+  return a.dtype == Dtype::kFloat32 && UsesParts() && result.batch == 1 &&
+         RoundUp(inner, kAtOnce) < kLongSum && FlopsOf(sizes, inner) < kFlopsOfTf32x3 &&
+         FewRead(std::min(result.m, result.n));
 }
 
 // Puts copies in the place of factors that are read element by element, whose lines run along the sum and are
