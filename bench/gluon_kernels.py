@@ -226,6 +226,16 @@ def backward(d, w, gate_up, rows, n, BM: gl.constexpr, BN: gl.constexpr, BK: gl.
 
 # ---- whole rows: a product, the residual stream and a norm ----------------
 @gluon.jit
+def ring(a_desc, w_desc, PARTS: gl.constexpr, STAGES: gl.constexpr):
+    a = gl.allocate_shared_memory(gl.bfloat16, [STAGES * 2, a_desc.block_shape[0], a_desc.block_shape[1]], a_desc.layout)
+    b = gl.allocate_shared_memory(gl.bfloat16, [STAGES * PARTS, w_desc.block_shape[0], w_desc.block_shape[1]], w_desc.layout)
+    full = barriers(STAGES, 1)
+    empty = barriers(STAGES, 2)
+    fence_async_shared()
+    return a, b, full, empty
+
+
+@gluon.jit
 def rows_loads(a_desc, w_desc, a, b, full, empty, rows, k_size, TRANSPOSED: gl.constexpr, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr,
                PARTS: gl.constexpr, STAGES: gl.constexpr):
     at = 0
@@ -245,8 +255,8 @@ def rows_loads(a_desc, w_desc, a, b, full, empty, rows, k_size, TRANSPOSED: gl.c
 
 
 @gluon.jit
-def rows_product(which: gl.constexpr, at, a, b, full, empty, k_size, TRANSPOSED: gl.constexpr, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr,
-                 PARTS: gl.constexpr, STAGES: gl.constexpr):
+def rows_product(which: gl.constexpr, at, a, b, full, empty, k_size, wide: gl.constexpr, TRANSPOSED: gl.constexpr, BM: gl.constexpr,
+                 BN: gl.constexpr, BK: gl.constexpr, PARTS: gl.constexpr, STAGES: gl.constexpr):
     layout: gl.constexpr = gl.NVMMADistributedLayout(version=[3, 0], warps_per_cta=[4, 1], instr_shape=[16, BN, 16])
     zero = gl.zeros((BM // 2, BN), gl.float32, layout)
     x0 = zero
@@ -270,7 +280,7 @@ def rows_product(which: gl.constexpr, at, a, b, full, empty, k_size, TRANSPOSED:
         at += 1
     x0, x1, x2 = warpgroup_mma_wait(0, deps=(x0, x1, x2))
     mbarrier.arrive(empty.index((at + STAGES - 1) % STAGES), count=1)
-    return at, x0, x1, x2
+    return at, (gl.convert_layout(x0.to(gl.bfloat16), wide), gl.convert_layout(x1.to(gl.bfloat16), wide), gl.convert_layout(x2.to(gl.bfloat16), wide))
 
 
 @gluon.jit
@@ -283,9 +293,8 @@ def add_norm_rows(which: gl.constexpr, x, norm, total, out, a, b, full, empty, r
     column = gl.arange(0, BN, gl.SliceLayout(0, wide))
     place = row[:, None] * n + column[None, :]
     for tile in range(gl.program_id(0), gl.cdiv(rows, BM), gl.num_programs(0)):
-        at, x0, x1, x2 = rows_product(which, at, a, b, full, empty, k_size, True, BM, BN, BK, PARTS, STAGES)
+        at, sums = rows_product(which, at, a, b, full, empty, k_size, wide, True, BM, BN, BK, PARTS, STAGES)
         first = (tile * BM + which * (BM // 2)).to(gl.int64) * n
-        sums = (gl.convert_layout(x0.to(gl.bfloat16), wide), gl.convert_layout(x1.to(gl.bfloat16), wide), gl.convert_layout(x2.to(gl.bfloat16), wide))
         squares = gl.zeros((BM // 2, ), gl.float32, gl.SliceLayout(1, wide))
         totals = ()
         for i in gl.static_range(PARTS):
@@ -303,11 +312,7 @@ def add_norm_rows(which: gl.constexpr, x, norm, total, out, a, b, full, empty, r
 @gluon.jit
 def add_norm(a_desc, w_desc, x, norm, total, out, rows, k_size, eps, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, PARTS: gl.constexpr,
              STAGES: gl.constexpr, num_warps: gl.constexpr):
-    a = gl.allocate_shared_memory(gl.bfloat16, [STAGES * 2, BM // 2, BK], a_desc.layout)
-    b = gl.allocate_shared_memory(gl.bfloat16, [STAGES * PARTS, BN, BK], w_desc.layout)
-    full = barriers(STAGES, 1)
-    empty = barriers(STAGES, 2)
-    fence_async_shared()
+    a, b, full, empty = ring(a_desc, w_desc, PARTS, STAGES)
     gl.warp_specialize([
         (add_norm_rows, (0, x, norm, total, out, a, b, full, empty, rows, k_size, eps, BM, BN, BK, PARTS, STAGES)),
         (add_norm_rows, (1, x, norm, total, out, a, b, full, empty, rows, k_size, eps, BM, BN, BK, PARTS, STAGES)),
@@ -325,9 +330,8 @@ def norm_backward_rows(which: gl.constexpr, x, norm, d_x, parts, a, b, full, emp
     column = gl.arange(0, BN, gl.SliceLayout(0, wide))
     place = row[:, None] * n + column[None, :]
     for tile in range(gl.program_id(0), gl.cdiv(rows, BM), gl.num_programs(0)):
-        at, x0, x1, x2 = rows_product(which, at, a, b, full, empty, k_size, False, BM, BN, BK, PARTS, STAGES)
+        at, sums = rows_product(which, at, a, b, full, empty, k_size, wide, False, BM, BN, BK, PARTS, STAGES)
         first = (tile * BM + which * (BM // 2)).to(gl.int64) * n
-        sums = (gl.convert_layout(x0.to(gl.bfloat16), wide), gl.convert_layout(x1.to(gl.bfloat16), wide), gl.convert_layout(x2.to(gl.bfloat16), wide))
         square = gl.zeros((BM // 2, ), gl.float32, gl.SliceLayout(1, wide))
         along = gl.zeros((BM // 2, ), gl.float32, gl.SliceLayout(1, wide))
         for i in gl.static_range(PARTS):
@@ -349,11 +353,7 @@ def norm_backward_rows(which: gl.constexpr, x, norm, d_x, parts, a, b, full, emp
 @gluon.jit
 def norm_backward(a_desc, w_desc, x, norm, d_x, parts, rows, k_size, eps, BM: gl.constexpr, BN: gl.constexpr, BK: gl.constexpr, PARTS: gl.constexpr,
                   STAGES: gl.constexpr, num_warps: gl.constexpr):
-    a = gl.allocate_shared_memory(gl.bfloat16, [STAGES * 2, BM // 2, BK], a_desc.layout)
-    b = gl.allocate_shared_memory(gl.bfloat16, [STAGES * PARTS, BK, BN], w_desc.layout)
-    full = barriers(STAGES, 1)
-    empty = barriers(STAGES, 2)
-    fence_async_shared()
+    a, b, full, empty = ring(a_desc, w_desc, PARTS, STAGES)
     gl.warp_specialize([
         (norm_backward_rows, (0, x, norm, d_x, parts, a, b, full, empty, rows, k_size, eps, BM, BN, BK, PARTS, STAGES)),
         (norm_backward_rows, (1, x, norm, d_x, parts, a, b, full, empty, rows, k_size, eps, BM, BN, BK, PARTS, STAGES)),

@@ -11,11 +11,8 @@
 namespace tritogen::teach {
 namespace {
 
-// A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
-// programs, and its parts are added up behind it.
-constexpr int64_t kShortestPart = 128;
-// Of a product of parts (kLongSumOfParts).
-constexpr int64_t kShortestPartOfParts = 512;
+// What a sum is cut into (kLongSum), and that of a product of parts (kLongSumOfParts).
+constexpr int64_t kShortestPart = 128, kShortestPartOfParts = 512;
 // TF32 dots are done with a sum of 1024 before another kernel has been launched.
 constexpr int64_t kLongSumOfTf32 = 4096;
 

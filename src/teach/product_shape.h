@@ -12,7 +12,8 @@ namespace tritogen::teach {
 
 // Rows or columns of tiles of dots that multiply factors as they are.
 inline constexpr int64_t kTile = 64;
-// Fewer tiles than multiprocessors have a sum of so many cut.
+// A product of few tiles keeps few programs busy, each with a long sum. Cut along k it has as many times the
+// programs, and its parts are added up behind it.
 inline constexpr int64_t kFewPrograms = kProcessors, kLongSum = 1024;
 // Elements that one load takes at once, 16 bytes of the half types that tensor cores multiply. Where lines
 // begin or end elsewhere loads are smaller, down to one of each element, and the products wait for them.

@@ -189,11 +189,9 @@ bool ReadsCopies(const Graph& graph, const Prim& prim) {
 LargeProducts LargeIn(const Program& program, const Graph& graph, Fp32Precision precision) {
   LargeProducts large{.half = HasLargeHalf(graph)};
   for (const Prim& prim : graph.prims) {
-    const bool parts = prim.parts > 1;
-    const bool cut =
-        (parts || (IsLargeProduct(prim) && MultipliesFloat32(prim))) && MayBeCut(program, prim, precision);
-    large.single |=
-        parts || cut || (IsLargeProduct(prim) && MultipliesFloat32(prim) && ReadsCopies(graph, prim));
+    const bool parts = prim.parts > 1, whole = IsLargeProduct(prim) && MultipliesFloat32(prim);
+    const bool cut = (parts || whole) && MayBeCut(program, prim, precision);
+    large.single |= parts || cut || (whole && ReadsCopies(graph, prim));
     large.cut |= cut;
     large.cut_matrices |= cut && !IsConvolution(OperatorOf(program, prim));
   }

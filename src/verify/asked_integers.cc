@@ -15,8 +15,6 @@ namespace {
 // PyTorch's own default, which every call has: nobody has named it.
 constexpr int64_t kIgnoredByDefault = -100;
 
-constexpr std::string_view kComparisons[] = {"aten::eq", "aten::ne", "aten::gt",
-                                             "aten::ge", "aten::lt", "aten::le"};
 constexpr std::string_view kBounds[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max", "aten::clip"};
 // Of whose second argument not every number will do, or none that is negative.
 constexpr std::string_view kPicky[] = {
@@ -26,10 +24,6 @@ constexpr std::string_view kSums[] = {
     "aten::sum",    "aten::mean",   "aten::prod", "aten::cumsum", "aten::mm",      "aten::bmm",
     "aten::matmul", "aten::linear", "aten::dot",  "aten::mv",     "aten::_int_mm", "aten::amax",
     "aten::amin",   "aten::max",    "aten::min",  "aten::argmax", "aten::argmin"};
-
-bool IsInteger(const TensorMeta& meta) {
-  return !IsFloating(meta.dtype) && meta.dtype != Dtype::kBool;
-}
 
 std::optional<int64_t> IntegerArgument(const AtenStep& step, const char* name) {
   const Value* value = FindArgument(step, name);
@@ -76,7 +70,7 @@ class Walk {
       TakeChoices(step, same, *choices);
     } else if (!TraitsOf(step.op).known || IsPicky(step, id)) {
       unknown_ = true;
-    } else if (OneOf(OutOfPlaceName(step), kComparisons)) {
+    } else if (IsComparison(step)) {
       if (same) NameScalar(step);
     } else if (same && OneOf(OutOfPlaceName(step), kBounds)) {
       NameBeyond(step);  // what comes out is within
@@ -84,7 +78,7 @@ class Walk {
       Reach(step, same ? &same_ : &derived_);
     } else if (TraitsOf(step.op).pointwise || WithoutOverload(step.op) == "aten::_to_copy") {
       Reach(step, &derived_);
-    } else if (IsInteger(plan_.tensors[id]) && !OneOf(WithoutOverload(step.op), kSums)) {
+    } else if (IsInteger(plan_.tensors[id].dtype) && !OneOf(WithoutOverload(step.op), kSums)) {
       unknown_ = true;
     }
   }
@@ -131,6 +125,16 @@ class Walk {
 };
 
 }  // namespace
+
+bool IsInteger(Dtype dtype) {
+  return !IsFloating(dtype) && dtype != Dtype::kBool;
+}
+
+bool IsComparison(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {"aten::eq", "aten::ne", "aten::gt",
+                                       "aten::ge", "aten::lt", "aten::le"};
+  return OneOf(OutOfPlaceName(step), kOps);
+}
 
 std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorId id) {
   struct Role {

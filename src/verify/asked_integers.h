@@ -19,6 +19,11 @@ struct AskedIntegers {
   bool whole_range = false;
 };
 
+bool IsInteger(Dtype dtype);  // bools are none
+
+// In place or not, with a number or a tensor.
+bool IsComparison(const AtenStep& step);
+
 // How many elements the integers in `id` choose from where a call reads them as places, and as nothing else.
 std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorId id);
 

@@ -29,8 +29,6 @@ constexpr double kBeyond = 2, kFarBeyond = 2000;
 constexpr std::string_view kAskForNan[] = {"aten::isnan", "aten::nansum", "aten::nanmedian", "aten::fmax",
                                            "aten::fmin"};
 constexpr std::string_view kAskForInf[] = {"aten::isinf", "aten::isposinf", "aten::isneginf"};
-constexpr std::string_view kComparisons[] = {"aten::eq", "aten::ne", "aten::gt",
-                                             "aten::ge", "aten::lt", "aten::le"};
 constexpr std::string_view kBounded[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max",
                                          "aten::clip",  "aten::hardtanh",  "aten::threshold"};
 
@@ -68,9 +66,8 @@ void AddScalars(const AtenStep& step, bool compares, Values* values) {
 }
 
 bool MakesIntegers(const Plan& plan, const AtenStep& step) {
-  return std::ranges::any_of(step.outs, [&](TensorId id) {
-    return id != kNoTensor && !IsFloating(plan.tensors[id].dtype) && plan.tensors[id].dtype != Dtype::kBool;
-  });
+  return std::ranges::any_of(
+      step.outs, [&](TensorId id) { return id != kNoTensor && IsInteger(plan.tensors[id].dtype); });
 }
 
 // `x == x` is false for NaN alone.
@@ -82,7 +79,7 @@ bool ComparesWithItself(const AtenStep& step) {
 Values AskedBy(const AtenStep& step) {
   Values values;
   const std::string_view name = OutOfPlaceName(step);
-  const bool compares = OneOf(name, kComparisons);
+  const bool compares = IsComparison(step);
   const bool all = name == "aten::nan_to_num";
   values.nan = all || OneOf(name, kAskForNan) || (compares && ComparesWithItself(step));
   if (all || OneOf(name, kAskForInf)) values.beyond.insert(kInf);
@@ -218,7 +215,7 @@ AskedValues AskedValuesOf(const Plan& plan) {
     Asked& of_leaf = asked.emplace_back();
     const Dtype dtype = plan.tensors[leaves[i]].dtype;
     if (dtype == Dtype::kInt64 || dtype == Dtype::kInt32) of_leaf.choices = ChoicesOf(plan, leaves[i]);
-    if (!IsFloating(dtype) && dtype != Dtype::kBool) of_leaf.integers = AskedIntegersOf(plan, leaves[i]);
+    if (IsInteger(dtype)) of_leaf.integers = AskedIntegersOf(plan, leaves[i]);
     if (!IsFloating(dtype)) continue;
     of_leaf.beyond.assign(values[i].beyond.begin(), values[i].beyond.end());
     if (values[i].nan) of_leaf.beyond.push_back(kNan);

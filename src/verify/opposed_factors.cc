@@ -90,7 +90,7 @@ std::vector<at::Tensor> Oppose(const OpposedFactors& factors, const std::vector<
     at::Tensor& x = inputs[i];
     if (factors.sides[i] == 0 || x.numel() < 2 || !x.is_non_overlapping_and_dense()) continue;
     const Random random(seed, x.device());  // the same sizes and signs for all
-    const double depth = kLeastDepth * std::pow(kMostDepth / kLeastDepth, random.Number(0, 1)) * strength;
+    const double depth = random.Magnitude(kLeastDepth, kMostDepth) * strength;
     const double size = std::sqrt(depth / std::sqrt(static_cast<double>(factors.terms)));
     const double side = factors.sides[i] * (random.Number(0, 1) < 0.5 ? -1 : 1);
     const at::Tensor wide = x.to(at::kDouble);

@@ -5,6 +5,8 @@
 #include <ATen/Context.h>
 #include <ATen/detail/AcceleratorHooksInterface.h>
 
+#include <cmath>
+
 namespace tritogen {
 namespace {
 
@@ -35,6 +37,10 @@ at::Tensor Random::Uniform(at::IntArrayRef sizes, double low, double high) const
 
 double Random::Number(double low, double high) const {
   return at::empty({}, at::kDouble).uniform_(low, high, numbers_).item<double>();
+}
+
+double Random::Magnitude(double low, double high) const {
+  return low * std::pow(high / low, Number(0, 1));
 }
 
 int64_t Random::Seed() const {

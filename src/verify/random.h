@@ -18,6 +18,7 @@ class Random {
   // Uniform in [low, high), float64.
   at::Tensor Uniform(at::IntArrayRef sizes, double low, double high) const;
   double Number(double low, double high) const;
+  double Magnitude(double low, double high) const;       // uniform by its logarithm; both are positive
   at::Tensor Signs(at::IntArrayRef sizes) const;         // 1 or -1, float64
   at::Tensor Permutation(int64_t n) const;               // of 0 … n − 1, int64
   at::Tensor Indices(int64_t end, int64_t count) const;  // in [0, end), int64, may repeat

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -77,7 +76,7 @@ bool BoundsSaturatesOrAttends(const Plan& plan) {
 }
 
 double DepthOf(bool narrow, const Random& random) {
-  return narrow ? kDepthOfHalves : kLeastDepth * std::pow(kMostDepth / kLeastDepth, random.Number(0, 1));
+  return narrow ? kDepthOfHalves : random.Magnitude(kLeastDepth, kMostDepth);
 }
 
 // Of biases there are as many as channels, and they are small; gains are about 1.
