@@ -250,18 +250,20 @@ void Speed(const Options& o, at::ScalarType dtype, at::Device device, bool plain
   const double step = Time(o, whole), host = device.is_cuda() ? HostTime(whole) : 0;
   const auto tokens = static_cast<double>(o.tokens),
              learned = static_cast<double>(random.batch.learned.numel());
-  const double flops = TrainingFlops(config, {tokens, learned, random.squared_lengths}),
-               of_all = TrainingFlops(config, {tokens, tokens, random.squared_lengths});
+  const StepFlops flops = TrainingFlops(config, {tokens, learned, random.squared_lengths}),
+                  of_all = TrainingFlops(config, {tokens, tokens, random.squared_lengths});
+  const auto share = [&](double computed) { return computed / (step / 1e3) / kPeak; };
   json out = {{"pass", plain ? "plain" : "fused"},
               {"parameters", model.weights.flat.numel()},
-              {"tflop_per_step", flops / 1e12},
+              {"tflop_per_step", flops.model() / 1e12},
               {"documents", random.documents},
               {"step_ms", step},
               {"host_ms", host},
               {"tokens_per_s", static_cast<double>(o.tokens) / step * 1e3},
               {"learned", random.batch.learned.numel()},
-              {"mfu", flops / (step / 1e3) / kPeak},
-              {"mfu_as_if_all_were_learned", of_all / (step / 1e3) / kPeak}};
+              {"mfu", share(flops.model())},
+              {"mfu_causal", share(flops.causal())},
+              {"mfu_as_if_all_were_learned", share(of_all.model())}};
   for (const auto& [product, choice] : pass->Products()) out["choices"][product] = choice;
   if (!o.step_only) {
     const double forward = Time(o, [&] { pass->Loss(random.batch); });

@@ -35,8 +35,9 @@ TEST(FlatWeights, HoldEachTensorOnceMatricesFirst) {
 TEST(Flops, OfASmallModel) {
   ModelConfig c = SmallModel(ModelFamily::kQwen3, true);
   const double layer = 48 * 256 + 128 * 48 + 3 * 48 * 64;  // qkv, out, mlp
-  EXPECT_DOUBLE_EQ(TrainingFlops(c, {.tokens = 10, .learned = 4, .squared_lengths = 52}),
-                   6 * (2 * layer * 10 + 48 * 83 * 4) + 12 * 2 * 128 * 52 / 2.0);
+  const StepFlops flops = TrainingFlops(c, {.tokens = 10, .learned = 4, .squared_lengths = 52});
+  EXPECT_DOUBLE_EQ(flops.model(), 6 * (2 * layer * 10 + 48 * 83 * 4) + 12 * 2 * 128 * 52);
+  EXPECT_DOUBLE_EQ(flops.model() - flops.causal(), 6 * 2 * 128 * 52);
 }
 
 struct Case {

@@ -115,7 +115,7 @@ void SftLoop::Launch() {
                       .lr = lr,
                       .weight = batches.weight,
                       .tokens = batches.tokens,
-                      .flops = TrainingFlops(trainer_.weights().config, SizeOf(batches)),
+                      .flops = TrainingFlops(trainer_.weights().config, SizeOf(batches)).model(),
                       .places = batches.places});
   position_.next = batches.next;  // behind the last step that was launched: read only when all are finished
 }
