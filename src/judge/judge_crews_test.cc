@@ -92,6 +92,16 @@ TEST(TwoCrews, ADeathInTheSecondIsItsJobsOwn) {
   }
 }
 
+TEST(TwoCrews, WhatIsNoHandOverIsItsJobsOwnEnd) {
+  JudgePool pool = TwoCrews(1, 1);
+  pool.Submit("bad", Ask("no handover"));
+  pool.Submit("good", Ask("gpu a"));
+  const auto replies = AllReplies(&pool);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies.at("bad").outcome, "killed");
+  EXPECT_EQ(replies.at("good").outcome, "passed");
+}
+
 TEST(TwoCrews, JobsOfOneReferenceStayWithOneProcess) {
   JudgePool pool = TwoCrews(1, 2);  // one hands over, so that the two groups arrive in turns
   for (int i = 0; i < 20; ++i)

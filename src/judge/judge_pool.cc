@@ -163,7 +163,6 @@ void JudgePool::Start(Crew* crew, Process* process) {
   if (pid < 0) throw InternalError(fmt::format("fork: {}", std::strerror(errno)));
   if (pid == 0) crew->live(static_cast<int>(process - crew->processes.data()), ends[1], needs);
   close(ends[1]);
-  SetPatience(ends[0], kPatience);
   process->pid = pid;
   process->fd = ends[0];
 }
@@ -241,7 +240,8 @@ void JudgePool::Assign(Crew* crew) {
     ++crew->busy;
     const double limit = process.job->budget_seconds + grace_seconds_;
     process.deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(limit * 1000));
-    SendFrame(process.fd, process.job->message);  // a judge that is gone shows when its reply is read
+    SendFrame(process.fd, process.job->message,
+              kPatience);  // a judge that is gone shows when its reply is read
   }
 }
 
@@ -283,7 +283,7 @@ std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
 std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
   std::string fault;
   try {
-    if (std::optional<json> message = ReceiveFrame(process->fd)) {
+    if (std::optional<json> message = ReceiveFrame(process->fd, kPatience)) {
       Job& job = *process->job;
       if (message->contains("find")) {
         Answer(message->at("find"), process);
@@ -298,19 +298,23 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
       }
       if (message->contains("plan")) job.plan = std::move(message->at("plan"));
       for (const json& note : message->value("jail_notes", json::array())) job.notes.push_back(note);
+      const bool last = message->value("last", false);
       std::optional<JudgeReply> reply;
       if (crew == &first_ && !second_.processes.empty() && message->contains("handover")) {
+        // Read before the job leaves: what is no hand-over is answered under its name.
+        std::string group = message->at("group");
+        const bool large = message->at("large");
         Job next = std::move(job);
         next.message = {{"handover", std::move(message->at("handover"))}};
-        next.group = message->at("group");
-        next.large = message->at("large");
+        next.group = std::move(group);
+        next.large = large;
         second_.waiting.push_back(std::move(next));
       } else {
         reply = ReplyFrom(job.id, *message);
         Keep(job, *message, &*reply);
         if (!job.plan.is_null()) reply->plan = ParsePlan(job.plan);
       }
-      if (message->value("last", false)) {
+      if (last) {
         Stop(crew, process);
       } else {
         process->job.reset();
@@ -331,7 +335,7 @@ void JudgePool::Answer(const std::string& key, Process* process) {
   job.cache_key = key;
   const std::optional<Verdict> verdict = Cache().Find(key, job.source);
   job.found = verdict.has_value();
-  SendFrame(process->fd, {{"found", verdict ? verdict->ToJson() : json()}});
+  SendFrame(process->fd, {{"found", verdict ? verdict->ToJson() : json()}}, kPatience);
 }
 
 // Keeps a verdict that was made now, and then adds what is of this run alone.

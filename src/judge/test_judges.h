@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/frame.h"
 #include "judge/judge_pool.h"
 #include "plan/parse.h"
 #include "plan/test_plans.h"
@@ -37,6 +38,10 @@ inline Judgement Act(const JudgeRequest& request, const FindVerdict& = {}) {
   if (text == "no frame") WriteEverywhere(std::string("\x05\0\0\0hello", 9));
   if (text == "endless frame") WriteEverywhere("\xff\xff\xff\xff");
   if (text == "no reply") WriteEverywhere(std::string("\x05\0\0\0\x81\xa2ok\xc3", 9));
+  if (text == "no handover") {
+    const nlohmann::json reply = {{"handover", nlohmann::json::object()}, {"last", false}};
+    WriteEverywhere(EncodeFrame(reply));
+  }
   if (text == "throw") throw std::runtime_error("no luck");
   if (text == "hang") Sleep(1000);
   if (text == "slow") Sleep(0.5);

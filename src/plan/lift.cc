@@ -11,6 +11,7 @@
 #include "plan/lift_views.h"
 #include "plan/visit.h"
 #include "program/canonical.h"
+#include "program/catalogue.h"
 #include "program/literal.h"
 
 namespace tritogen {
@@ -25,7 +26,7 @@ bool HasFunctionalForm(std::string_view base) {
       "aten::geometric_",  "aten::cauchy_",    "aten::log_normal_", "aten::dropout_",     "aten::resize_",
       "aten::set_",        "aten::transpose_", "aten::t_",          "aten::squeeze_",     "aten::unsqueeze_",
       "aten::as_strided_", "aten::swapaxes_",  "aten::swapdims_"};
-  return base.ends_with('_') && !base.ends_with("__") && !kNone.count(base);
+  return IsInPlace(base) && !kNone.count(base);
 }
 
 class Lifter {

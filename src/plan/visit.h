@@ -52,6 +52,11 @@ void ForEachUse(const Step& step, const F& f) {
   }
 }
 
+// kNoTensor where the call has no result, or none that is a tensor: a Plan may say so of any call.
+inline TensorId FirstResult(const AtenStep& step) {
+  return step.outs.empty() ? kNoTensor : step.outs[0];
+}
+
 // Calls f(TensorId) for each tensor result of the step; an in-place call gives back a tensor it also uses.
 template <typename F>
 void ForEachResult(const Step& step, const F& f) {

@@ -60,7 +60,8 @@ std::vector<at::Tensor> Flatten(torch::jit::Stack results) {
 
 // Whether a step behind this one, whose result is a view, writes where that lies. Kernels may.
 bool WrittenBehind(const Plan& plan, const AtenStep& step) {
-  const StorageId storage = plan.tensors[step.outs.at(0)].storage;
+  if (FirstResult(step) == kNoTensor) return false;
+  const StorageId storage = plan.tensors[step.outs[0]].storage;
   bool behind = false, written = false;
   for (const auto* steps : {&plan.generate, &plan.setup, &plan.run}) {
     for (const Step& other : *steps) {
@@ -161,8 +162,7 @@ c10::IValue AtenCall::StandsForInf(const AtenStep& step, std::string_view argume
 
 // A factory without a dtype makes the default one.
 bool AtenCall::DtypeIsImplied(const AtenStep& step) const {
-  return holes_.empty() && !step.outs.empty() && step.outs[0] != kNoTensor &&
-         IsFloating(plan_->tensors[step.outs[0]].dtype);
+  return holes_.empty() && FirstResult(step) != kNoTensor && IsFloating(plan_->tensors[step.outs[0]].dtype);
 }
 
 AtenCall::Widening AtenCall::DecideWidening(const AtenStep& step) const {

@@ -43,7 +43,7 @@ bool RoundsQuotient(const AtenStep& step, std::string_view name) {
 std::optional<EdgeKind> KindOfEdge(const Plan& plan, const AtenStep& step) {
   if (FloatingArgument(plan, step) == kNoTensor) return std::nullopt;
   const std::string_view base = WithoutOverload(step.op), name = OutOfPlaceName(step);
-  if (base == "aten::_to_copy" && !step.outs.empty() && step.outs[0] != kNoTensor) {
+  if (base == "aten::_to_copy" && FirstResult(step) != kNoTensor) {
     const Dtype to = plan.tensors[step.outs[0]].dtype;
     if (IsFloating(to)) return std::nullopt;
     return to == Dtype::kBool ? EdgeKind::kStep : EdgeKind::kStairs;

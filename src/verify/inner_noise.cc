@@ -95,8 +95,9 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   std::vector<Probe> probes;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
-    if (aten != nullptr && PassesOne(*aten) && plan.tensors[aten->outs.at(0)].dtype == Dtype::kFloat32) {
-      probes.push_back({.step = aten, .tensor = aten->outs[0], .nudge = {}, .seen = {}, .of_result = true});
+    const TensorId result = aten == nullptr ? kNoTensor : FirstResult(*aten);
+    if (result != kNoTensor && PassesOne(*aten) && plan.tensors[result].dtype == Dtype::kFloat32) {
+      probes.push_back({.step = aten, .tensor = result, .nudge = {}, .seen = {}, .of_result = true});
       continue;
     }
     if (aten == nullptr || (!IsStatistic(*aten) && !IsAttention(*aten) && !(sums && IsSum(*aten)))) continue;

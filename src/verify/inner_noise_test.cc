@@ -61,6 +61,14 @@ TEST(InnerNoise, NeighboursInAStatisticMoveTogether) {
   EXPECT_GT(quarters.std(1).min().item<double>(), 0x1p-28) << "a norm takes away what all have in common";
 }
 
+TEST(InnerNoise, WhatGivesNoTensorHasNone) {
+  Builder b;
+  const TensorId x = b.Input({4, 8}), y = b.Tensor({4, 8});
+  b.Call("aten::softplus", {x}, {kNoTensor});
+  b.Call("aten::neg", {x}, {y});
+  EXPECT_TRUE(InnerProbes(b.Return(y)).empty());
+}
+
 TEST(InnerNoise, SmallResultsMoveByRoundingsOfOne) {
   Builder b;
   const TensorId x = b.Input({4, 8}), y = b.Tensor({4, 8});

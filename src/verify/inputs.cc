@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array<std::string_view, 15> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
                                                      "planted",   "large",  "binary",  "near_one", "swings",
-                                                     "huge",      "far",    "asked",   "opposed", "tiny"};
+                                                     "huge",      "far",    "asked",   "opposed",  "tiny"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -129,6 +129,7 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
   } else if (distribution == Distribution::kHuge) {
+    if (IsTwoValued(x)) return x;
     changed = x.to(at::kDouble) * (strength * kHugeTimes);
   } else if (distribution == Distribution::kFar) {
     if (IsTwoValued(x)) return x;

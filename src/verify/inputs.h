@@ -22,11 +22,11 @@ enum class Distribution {
   kBinary,     // zeros and ones: sums and products are exact
   kNearOne,    // one, give or take a percent: products neither vanish nor overflow
   kSwings,     // near one, with jumps along every dimension: products shrink to nothing and grow back
-  kHuge,   // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
-  kFar,    // slices, or all, far below or above zero. Where elements are taken for their size
-  kAsked,  // as generated but for a few elements: what the program names (asked_values.h)
+  kHuge,     // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
+  kFar,      // slices, or all, far below or above zero. Where elements are taken for their size
+  kAsked,    // as generated but for a few elements: what the program names (asked_values.h)
   kOpposed,  // factors of opposite signs. Where their products are taken for their size (opposed_factors.h)
-  kTiny,   // slices one to nine decades smaller. Where a small number stands beside what is computed
+  kTiny,     // slices one to nine decades smaller. Where a small number stands beside what is computed
 };
 std::string_view DistributionName(Distribution distribution);
 
@@ -49,9 +49,9 @@ bool HoldsIntegers(const at::Tensor& x);
 // New inputs from generated ones; the arguments are not changed. Random, but the same for the same seed.
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps; more makes `large` inputs larger. Integer
 // tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values
-// (IsTwoValued) are only permuted. Where all of a tensor would be flipped, shifted or large, its beginning is
-// left as it was generated: a program that looks there sees nothing unusual. `kAsked` and `kOpposed` are not made here.
-// `keep_signs`: tensors without a negative number get none.
+// (IsTwoValued) are permuted, or left as they are. Where all of a tensor would be flipped, shifted or large,
+// its beginning is left as it was generated: a program that looks there sees nothing unusual. `kAsked` and
+// `kOpposed` are not made here. `keep_signs`: tensors without a negative number get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);
 

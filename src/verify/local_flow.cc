@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plan/visit.h"
+#include "program/catalogue.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {
@@ -44,7 +45,7 @@ Storages StoragesMade(const Plan& plan, const AtenStep& step) {
 
 std::string_view OutOfPlaceName(const AtenStep& step) {
   std::string_view base = WithoutOverload(step.op);
-  if (base.ends_with('_')) base.remove_suffix(1);
+  if (IsInPlace(base)) base.remove_suffix(1);
   return base;
 }
 

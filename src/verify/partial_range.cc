@@ -105,6 +105,7 @@ std::vector<Probe> RangeProbes(const Plan& plan) {
     behind_products |= kind == Kind::kPrefixes;
     const auto* self = std::get_if<TensorRef>(&aten->args[0].v);
     if (self == nullptr || !IsFloating(plan.tensors[self->id].dtype)) continue;
+    if (FirstResult(*aten) == kNoTensor) continue;
     probes.push_back({aten, self->id, {}, {}});
   }
   return probes;
@@ -113,7 +114,7 @@ std::vector<Probe> RangeProbes(const Plan& plan) {
 bool OrderLeavesRange(const Plan& plan, const Probe& probe) {
   const at::Tensor& x = probe.seen;
   if (!x.defined() || x.numel() == 0 || x.dim() == 0) return false;
-  const Dtype dtype = plan.tensors[probe.step->outs.at(0)].dtype;
+  const Dtype dtype = plan.tensors[FirstResult(*probe.step)].dtype;
   const Exponents range = RangeOf(dtype);
   const std::vector<int64_t> dims = Dims(*probe.step);
   switch (KindOf(*probe.step)) {

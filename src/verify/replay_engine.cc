@@ -221,8 +221,9 @@ void ReplayEngine::CallAten(const AtenStep& step, const MadeReady& ready, const 
   CheckReads(step);
   for (TensorId id : call.writes()) state_.BeforeWrite(slots_[id]);
   std::vector<at::Tensor> results;
-  if (options_.on_gpu && options_.check_memory && call.returns_undefined_memory()) {
-    results.push_back(Fresh(step.outs.at(0)));
+  if (options_.on_gpu && options_.check_memory && call.returns_undefined_memory() &&
+      FirstResult(step) != kNoTensor) {
+    results.push_back(Fresh(step.outs[0]));
   } else if (options_.order_of_equals != 0 && OrdersFreely(step)) {
     results = CallOrdered(step, call);
   } else if (AllowsTf32(options_.factors, step.op)) {

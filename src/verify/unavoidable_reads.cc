@@ -114,7 +114,7 @@ int64_t ReadBy(const Plan& plan, const AtenStep& step, TensorId id) {
     const TensorId places = TensorArgument(step, "index");
     if (places != kNoTensor) return std::min(all, plan.tensors[places].numel());
   }
-  if (step.args.empty() || !is(&step.args[0]) || step.outs.empty() || step.outs[0] == kNoTensor) return all;
+  if (step.args.empty() || !is(&step.args[0]) || FirstResult(step) == kNoTensor) return all;
   if (Samples(base)) return std::min(all, plan.tensors[step.outs[0]].numel());
   return std::min(all, SeenThroughWindows(plan, step, base).value_or(all));
 }

@@ -68,8 +68,9 @@ struct Verdict {
   // State that the reference updates in a call: what the candidate leaves as it was, and where it leaves
   // other values than the reference. No fault of the call's answer.
   std::vector<std::string> unchanged_state, other_state;
-  bool hurried = false;  // time ran short, and something was left out that another run may do; notes say what
-  std::string made;      // "2026-01-31T12:00:00Z" where it is an earlier run's, out of the cache
+  // Time or memory ran short: something was left out that another run may do; notes say what.
+  bool hurried = false;
+  std::string made;  // "2026-01-31T12:00:00Z" where it is an earlier run's, out of the cache
   double seconds = 0;
   std::map<std::string, double> stages;  // of these, by what they were spent on
 

@@ -161,7 +161,7 @@ std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displac
   // a `spread` trial does not promise.
   const size_t skipped = options.variant == 0 ? 0 : displaced.trials.size() - 1;
   for (const Trial& trial : std::span(displaced.trials).subspan(skipped)) {
-    auto objection = runs->Run(replayer, trial);
+    auto objection = runs->Run(replayer, trial, /*notes_changes=*/false);
     if (!objection) continue;
     objection->reason = "with biases or other parameters far from zero: " + objection->reason;
     return objection;

@@ -283,7 +283,9 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
     } else if (!options.confirm && !task->unfinished) {
       MeasureTrials(deadline, task.get());
     }
-    task->bound.hurried = deadline.hurried();
+    // Memory, too, may be more another time: a CPU's is what is free just then.
+    const bool short_of_memory = task->spares_memory && !options.spare_memory && !options.on_gpu;
+    task->bound.hurried |= deadline.hurried() || short_of_memory;
   } catch (const std::exception& error) {  // libtorch's, or a bug of ours: either way no Task
     return TaskFailure{Outcome::kInfraError, fmt::format("preparing the task failed: {}", MessageOf(error))};
   }

@@ -59,12 +59,12 @@ std::optional<Objection> TrialRuns::Call(Replayer& replayer, const Trial& trial,
   return objection;
 }
 
-std::optional<Objection> TrialRuns::Run(Replayer& replayer, const Trial& trial) {
+std::optional<Objection> TrialRuns::Run(Replayer& replayer, const Trial& trial, bool notes_changes) {
   if (auto objection = OutOfTime()) return objection;
   TrialLoan loan(trial);
   TensorList inputs, outputs;
   if (auto objection = Call(replayer, loan.trial(), &inputs, &outputs)) return objection;
-  NoteChanges(replayer, trial);
+  if (notes_changes) NoteChanges(replayer, trial);
   if (auto objection = CheckInputs(loan.trial(), inputs)) return objection;
   inputs.clear();  // large tasks need the memory for what is expected
   auto objection = CheckOutputs(loan.Expected(), outputs);

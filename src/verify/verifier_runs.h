@@ -23,8 +23,9 @@ class TrialRuns {
   // The deadline is over.
   std::optional<Objection> OutOfTime() const;
 
-  // One call.
-  std::optional<Objection> Run(Replayer& replayer, const Trial& trial);
+  // One call. Unless it `notes_changes`, what it leaves in memory is nobody's concern: of another setting
+  // than the task's own.
+  std::optional<Objection> Run(Replayer& replayer, const Trial& trial, bool notes_changes = true);
 
   // One call each, in order, up to the first that fails. With a replayer that only queues, of a program that
   // keeps no state, the first one is waited for, since most wrong candidates fail there (unless `tried`: one

@@ -122,7 +122,7 @@ struct Setting {
   Bindings bindings;  // of the reference's state; what has none comes from the seed
   std::vector<Trial> trials;
   std::vector<std::string> notes;
-  bool hurried = false;                // time ran short: the notes say for what
+  bool hurried = false;                // time or memory ran short: the notes say for what
   std::shared_ptr<FreshTrials> fresh;  // where one thread uses a Task: on a GPU
 };
 

@@ -20,6 +20,8 @@
 namespace tritogen {
 namespace {
 
+constexpr const char* kMemoryRanShort = "memory ran short";
+
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
 constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kFlipped,
@@ -269,7 +271,7 @@ void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadli
   for (const Trial& trial : setting->trials) free_bytes -= BytesOf(trial);
   auto refusal = [&](const Wish& wish, int64_t bytes) -> std::string {
     if (wish.distribution == Distribution::kSpread) return "";
-    return bytes > free_bytes ? "memory ran short" : deadline.PastShare(0.4) ? "time ran short" : "";
+    return bytes > free_bytes ? kMemoryRanShort : deadline.PastShare(0.4) ? "time ran short" : "";
   };
   std::vector<std::string> reasons;
   auto others = MakeTrials(task, maker, wishes, refusal, &reasons);
@@ -279,6 +281,7 @@ void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadli
     if (!others[i] && wishes[i].strength > 1) continue;
     if (!others[i]) {
       setting->notes.push_back(fmt::format("no '{}' trial: {}", DistributionName(distribution), reasons[i]));
+      setting->hurried |= reasons[i] == kMemoryRanShort;  // of what was free just then
       continue;
     }
     const auto place = distribution == Distribution::kSpread ? trials.begin() : trials.end() - 1;

@@ -255,7 +255,7 @@ void ForEachLive(const Plan& plan, const Flow& flow, const F& f) {
 Work CopyingWork(const Plan& plan, const Flow& flow) {
   Work total;
   ForEachLive(plan, flow, [&](const AtenStep& step) {
-    if (KindOf(plan, step) != OpKind::kLayout || step.outs.empty() || step.outs[0] == kNoTensor) return;
+    if (KindOf(plan, step) != OpKind::kLayout || FirstResult(step) == kNoTensor) return;
     const TensorMeta& to = plan.tensors[step.outs[0]];
     total += {Count(&to), 2 * Count(&to) * static_cast<double>(DtypeSize(to.dtype))};
   });

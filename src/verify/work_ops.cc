@@ -103,7 +103,7 @@ bool DrawsMask(const Plan& plan, const AtenStep& step) {
 
 bool SameDtype(const Plan& plan, const AtenStep& step) {
   bool same = true;
-  if (step.outs.empty() || step.outs[0] == kNoTensor) return false;
+  if (FirstResult(step) == kNoTensor) return false;
   const Dtype dtype = plan.tensors[step.outs[0]].dtype;
   ForEachArgument(step, [&](TensorId id, Use) { same &= plan.tensors[id].dtype == dtype; });
   return same;
@@ -182,7 +182,7 @@ bool FactorsMatrix(const AtenStep& step) {
 bool IsCastToHalf(const Plan& plan, const AtenStep& step) {
   if (WithoutOverload(step.op) != "aten::_to_copy") return false;
   const auto* from = std::get_if<TensorRef>(&step.args.at(0).v);
-  if (from == nullptr || step.outs.at(0) == kNoTensor) return false;
+  if (from == nullptr || FirstResult(step) == kNoTensor) return false;
   const Dtype before = plan.tensors[from->id].dtype, after = plan.tensors[step.outs[0]].dtype;
   return (before == Dtype::kFloat32 || before == Dtype::kFloat64) &&
          (after == Dtype::kFloat16 || after == Dtype::kBFloat16);
