@@ -1,4 +1,4 @@
-"""How the processes of this machine share one GPU: the protocol of TurnLock (src/verify/turn_lock.h) for Python.
+"""How the processes of this machine share one GPU: the protocol of TurnLock (src/device/turn_lock.h) for Python.
 
 Python's work runs side by side under a shared turn; a measurement, and each replay of C++, has the GPU alone.
 Who wants it alone holds the gate while waiting, so that nobody slips in before.

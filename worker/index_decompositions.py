@@ -183,7 +183,7 @@ def _embedding_bag(
         lines, counts = rows.unflatten(0, (bags, length)), counts.reshape(bags, length).sum(1)
         bag = lines.amax(1) if mode == 2 else lines.sum(1)
     else:
-        of = _searchsorted(offsets, torch.arange(indices.numel(), device=indices.device), right=True) - 1
+        of = searchsorted(offsets, torch.arange(indices.numel(), device=indices.device), right=True) - 1
         counts = torch.zeros(bags + 1, dtype=weight.dtype, device=weight.device).index_add(0, of, counts)[:bags]
         start = torch.full((bags + 1, weight.shape[1]), -math.inf if mode == 2 else 0.0, dtype=weight.dtype, device=weight.device)
         places = _along(of, rows, 0)
@@ -241,7 +241,7 @@ def _nanmedian(x: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor,
 SHORT_LINE = 64  # of which every element is compared; a longer one is halved again and again
 
 
-def _count_before(sorted_values: Tensor, values: Tensor, right: bool, int32: bool) -> Tensor:
+def count_before(sorted_values: Tensor, values: Tensor, right: bool, int32: bool) -> Tensor:
     """How many of a line come before each value; lines are those of `values`, or there is one for all."""
     dtype = torch.int32 if int32 else torch.int64
     size = sorted_values.shape[-1]
@@ -258,17 +258,17 @@ def _count_before(sorted_values: Tensor, values: Tensor, right: bool, int32: boo
     return (count + is_before(lines.gather(-1, count), values)).to(dtype)
 
 
-def _searchsorted(
+def searchsorted(
     sorted_values: Tensor, values: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     if sorter is not None:
         sorted_values = sorted_values.gather(-1, sorter)
-    return _count_before(sorted_values, values, right or side == "right", out_int32)
+    return count_before(sorted_values, values, right or side == "right", out_int32)
 
 
 def _bucketize(values: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    return _count_before(boundaries, values, right, out_int32)
+    return count_before(boundaries, values, right, out_int32)
 
 
 def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
@@ -346,6 +346,6 @@ PARTS: dict[Any, Callable[..., Any]] = {
     aten.median.default: lambda x: _median(x.reshape(-1), 0)[0],
     aten.nanmedian.dim: _nanmedian,
     aten.nanmedian.default: lambda x: _nanmedian(x.reshape(-1), 0)[0],
-    aten.searchsorted.Tensor: _searchsorted,
+    aten.searchsorted.Tensor: searchsorted,
     aten.bucketize.Tensor: _bucketize,
 }

@@ -10,7 +10,7 @@ import math
 
 import torch
 
-from special_decompositions import _in_floats, _polynomial
+from special_decompositions import in_floats, polynomial
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -36,7 +36,7 @@ def _nodes(like: Tensor) -> tuple[Tensor, Tensor]:
 def _exp_less_line(v: Tensor) -> Tensor:
     """exp(v) - 1 - v, by its series where these cancel."""
     near = v.clamp(-0.5, 0.5)
-    series = near * near * _polynomial(near, [1 / math.factorial(k) for k in range(15, 1, -1)])
+    series = near * near * polynomial(near, [1 / math.factorial(k) for k in range(15, 1, -1)])
     return torch.where(v.abs() < 0.5, series, v.expm1() - v)
 
 
@@ -45,7 +45,7 @@ def _log_less_line(r: Tensor) -> Tensor:
     near = r.clamp(-0.5, 0.5)
     s = near / (2 + near)
     square = s * s
-    series = 2 * s * square * _polynomial(square, [1 / k for k in range(33, 1, -2)]) - near * s
+    series = 2 * s * square * polynomial(square, [1 / k for k in range(33, 1, -2)]) - near * s
     return torch.where(r.abs() < 0.5, series, r.log1p() - r)
 
 
@@ -55,7 +55,7 @@ def _prefactor(a: Tensor, x: Tensor) -> Tensor:
     small = (near * x.log() - x - torch.lgamma(near + 1)).exp()
     far = a.clamp(min=_STIRLING_FROM)
     z, ratio = 1 / (far * far), (x - far) / far
-    series = _polynomial(z, (-691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)) / far
+    series = polynomial(z, (-691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)) / far
     large = (far * _log_less_line(ratio) - series).exp() / (2 * math.pi * far).sqrt()
     return torch.where(a > _STIRLING_FROM, large, small)
 
@@ -96,12 +96,12 @@ def _incomplete_gamma(a: Tensor, x: Tensor, upper: bool) -> Tensor:
     return torch.where((a < 0) | (x < 0), math.nan, value)
 
 
-@_in_floats
+@in_floats
 def _igamma(a: Tensor, x: Tensor) -> Tensor:
     return _incomplete_gamma(a, x, upper=False)
 
 
-@_in_floats
+@in_floats
 def _igammac(a: Tensor, x: Tensor) -> Tensor:
     return _incomplete_gamma(a, x, upper=True)
 
@@ -148,7 +148,7 @@ _AIRY_TERMS = 14  # of Maclaurin's series, where |x|^3 is 9 at most
 
 
 def _quotient(x: Tensor, both: tuple[tuple[float, ...], tuple[float, ...]]) -> Tensor:
-    return _polynomial(x, both[0]) / _polynomial(x, both[1])
+    return polynomial(x, both[0]) / polynomial(x, both[1])
 
 
 def _airy_series(x: Tensor) -> Tensor:
@@ -156,12 +156,12 @@ def _airy_series(x: Tensor) -> Tensor:
     for k in range(1, _AIRY_TERMS):
         f.append(f[-1] / ((3 * k - 1) * (3 * k)))
         g.append(g[-1] / ((3 * k) * (3 * k + 1)))
-    return 0.355028053887817239260 * _polynomial(cube, f[::-1]) - 0.258819403792806798405 * x * _polynomial(
+    return 0.355028053887817239260 * polynomial(cube, f[::-1]) - 0.258819403792806798405 * x * polynomial(
         cube, g[::-1]
     )
 
 
-@_in_floats
+@in_floats
 def _airy(x: Tensor) -> Tensor:
     size = x.abs().clamp(min=_SERIES_WITHIN)
     zeta = 2 * size * size.sqrt() / 3

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from index_decompositions import _count_before, _searchsorted
+from index_decompositions import count_before, searchsorted
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -18,7 +18,7 @@ def _nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     if x.dim() == 0 or x.numel() == 0 or size == 0:
         return NotImplemented
     count = (x != 0).reshape(-1).to(torch.int64).cumsum(0)
-    place = _count_before(count, torch.arange(size, device=x.device), right=True, int32=False)
+    place = count_before(count, torch.arange(size, device=x.device), right=True, int32=False)
     index, stride = [], x.numel()
     for length in x.shape:
         stride //= length
@@ -81,7 +81,7 @@ def _embedding_renorm(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
 
 def _search_number(sorted_values: Tensor, number: float, **how: Any) -> Tensor:
     value = torch.full((), number, dtype=sorted_values.dtype, device=sorted_values.device)
-    return _searchsorted(sorted_values, value, **how)
+    return searchsorted(sorted_values, value, **how)
 
 
 def _fractional_max_pool(x: Tensor, kernel: list[int], out: list[int], samples: Tensor) -> tuple[Tensor, Tensor]:

@@ -35,6 +35,7 @@ import meta_kernels
 import numpy_bridge
 import stand_ins
 import triton_driver
+from arguments import Sequence, as_list, described, to_cuda
 from changes import Settings
 from decompositions import base_name
 from kernels import SourceFile
@@ -193,7 +194,7 @@ class _Program:
 
     def inputs(self) -> dict[str, Any]:
         """What a reference that was run gave, as a candidate's request has it."""
-        return {"init_inputs": _described(self.phases.init_inputs), "inputs": _described(self.generated)}
+        return {"init_inputs": described(self.phases.init_inputs), "inputs": described(self.generated)}
 
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[list[Step]]:
@@ -234,8 +235,8 @@ class _Program:
     def _generate(self, phases: Phases) -> None:
         """KernelBench's file contract: get_init_inputs() may be missing, get_inputs() may not."""
         if callable(vars(self.module).get("get_init_inputs")):
-            phases.init_inputs = _to_cuda(_as_list(self._entry("get_init_inputs")(), "get_init_inputs"))
-        self.generated = _to_cuda(_as_list(self._entry("get_inputs")(), "get_inputs"))
+            phases.init_inputs = to_cuda(as_list(self._entry("get_init_inputs")(), "get_init_inputs"))
+        self.generated = to_cuda(as_list(self._entry("get_inputs")(), "get_inputs"))
         if any(tensor.is_complex() for tensor in tensor_leaves([phases.init_inputs, self.generated])):
             guards.reject("dtype", "inputs are complex; give torch.view_as_real of them")
         if any(isinstance(item, dict) and leaves(dict(item), torch.Tensor) for item in self.generated):
@@ -253,7 +254,7 @@ class _Program:
             return _DTYPES[item["dtype"]]
         if isinstance(item, dict) and "device" in item:
             return torch.device(item["device"])
-        return _Sequence(self._given(item)) if isinstance(item, (list, tuple)) else item
+        return Sequence(self._given(item)) if isinstance(item, (list, tuple)) else item
 
     def _construct(self, phases: Phases) -> Callable:
         """Makes what is called: the module on the device, or the function itself."""
@@ -335,43 +336,6 @@ class _Program:
         return value
 
 
-class _Sequence(tuple):
-    """A list or tuple among a candidate's arguments. A Plan does not say which it was, so it adds to either, and so
-    does a part of it."""
-
-    def __getitem__(self, at: Any) -> Any:
-        found = super().__getitem__(at)
-        return _Sequence(found) if isinstance(at, slice) else found
-
-    def __mul__(self, times: int) -> _Sequence:
-        return _Sequence(super().__mul__(times))
-
-    __rmul__ = __mul__
-
-    def __add__(self, other: Any) -> _Sequence:
-        return _Sequence((*self, *other))
-
-    def __radd__(self, other: Any) -> _Sequence:
-        return _Sequence((*other, *self))
-
-
-def _as_list(value: Any, name: str) -> list[Any]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if not isinstance(value, (list, tuple)):
-        guards.reject("contract", f"{name}() returns a {type(value).__name__}; it must return a list of arguments")
-    return list(value)
-
-
-def _to_cuda(value: Any) -> Any:
-    """Arguments as KernelBench passes them: tensors on the device, everything else as it is."""
-    if isinstance(value, torch.Tensor):
-        return value.to(cuda_api.DEVICE)
-    if type(value) in (list, tuple):
-        return type(value)(_to_cuda(item) for item in value)
-    return value
-
-
 _State = list[tuple[str, RecordingTensor, str]]
 
 
@@ -388,14 +352,3 @@ def _state(module: torch.nn.Module) -> tuple[_State, _State]:
 def _as_it_is(tensor: RecordingTensor) -> RecordingTensor:
     """Another object for the same value."""
     return RecordingTensor(tensor.inner, tensor.tid, tensor.device.type)
-
-
-def _described(value: Any) -> Any:
-    """The descriptor that `_given_value` makes an equal input of; the host writes the same from a Plan."""
-    if isinstance(value, torch.Tensor):
-        return {"tensor": [DTYPE_NAMES[value.dtype], list(value.shape), list(value.stride())]}
-    if isinstance(value, torch.dtype):
-        return {"dtype": DTYPE_NAMES[value]}
-    if isinstance(value, torch.device):
-        return {"device": value.type}
-    return [_described(item) for item in value] if isinstance(value, (list, tuple)) else value

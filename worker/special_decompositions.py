@@ -46,7 +46,7 @@ _K1_FAR = (
 )  # fmt: skip
 
 
-def _in_floats(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def in_floats(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Half types are computed in float32 and rounded once; integers are float32."""
 
     @functools.wraps(function)
@@ -60,7 +60,7 @@ def _in_floats(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return run
 
 
-def _polynomial(x: Tensor, coefficients: Any) -> Tensor:
+def polynomial(x: Tensor, coefficients: Any) -> Tensor:
     """Highest degree first."""
     total = torch.full_like(x, coefficients[0])
     for c in coefficients[1:]:
@@ -80,7 +80,7 @@ def _chebyshev_sum(x: Tensor, coefficients: Any) -> Tensor:
 # --- gamma -----------------------------------------------------------------------------------------------------------
 
 
-@_in_floats
+@in_floats
 def _digamma(x: Tensor) -> Tensor:
     """Of what lies beyond 10 by its asymptotic series, of others by recurrence, of negative numbers by reflection."""
     first = torch.where(x < 0, 1 - x, x)
@@ -89,7 +89,7 @@ def _digamma(x: Tensor) -> Tensor:
         total = total - torch.where(first + k < 10, 1 / (first + k), 0.0)
     y = torch.where(first < 10, first + (10 - first).ceil(), first)
     z = 1 / (y * y)
-    series = z * _polynomial(z, (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12))
+    series = z * polynomial(z, (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12))
     total = total + y.log() - 0.5 / y - series
     rest = x - x.round()
     mirrored = torch.where(rest == 0, math.nan, total - math.pi / (math.pi * rest).tan())
@@ -104,7 +104,7 @@ def _trigamma(x: Tensor) -> Tensor:
         total = total + 1 / (y * y)
         y = y + 1
     z = 1 / (y * y)
-    series = z * _polynomial(z, (-691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6))
+    series = z * polynomial(z, (-691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6))
     total = total + (1 + 0.5 / y + series) / y
     sine = (math.pi * (x - x.round())).sin()
     return torch.where(small, math.pi**2 / (sine * sine) - total, total)
@@ -114,14 +114,14 @@ def _polygamma(n: int, x: Tensor) -> Tensor:
     return _digamma(x) if n == 0 else _higher_polygamma(x, n)
 
 
-@_in_floats
+@in_floats
 def _higher_polygamma(x: Tensor, n: int) -> Tensor:
     if n == 1:
         return _trigamma(x)
     size = (1.0 if n % 2 else -1.0) * math.factorial(n)
     above = size * _hurwitz(n + 1.0, torch.where(x < 0, 1 - x, x))
     cotangent = 1 / (math.pi * (x - x.round())).tan()
-    turned = _polynomial(cotangent, _derivative_of_cotangent(n)) * math.pi ** (n + 1)
+    turned = polynomial(cotangent, _derivative_of_cotangent(n)) * math.pi ** (n + 1)
     return torch.where(x < 0, (-1) ** n * above - turned, above)
 
 
@@ -156,7 +156,7 @@ def _hurwitz(s: Any, q: Tensor) -> Tensor:
     return total
 
 
-@_in_floats
+@in_floats
 def _zeta(s: Any, q: Any) -> Tensor:
     if not isinstance(q, Tensor):
         q = torch.full_like(s, q)
@@ -180,14 +180,14 @@ def _far_bessel(size: Tensor, order: int) -> Tensor:
     return total / (2 * math.pi * size).sqrt()
 
 
-@_in_floats
+@in_floats
 def _i0e(x: Tensor) -> Tensor:
     size = x.abs()
     near = size.clamp(max=_FAR)
     return torch.where(size < _FAR, (-near).exp() * aten.i0(near), _far_bessel(size.clamp(min=_FAR), 0))
 
 
-@_in_floats
+@in_floats
 def _i1e(x: Tensor) -> Tensor:
     size = x.abs()
     near = size.clamp(max=_FAR)
@@ -196,7 +196,7 @@ def _i1e(x: Tensor) -> Tensor:
 
 
 def _second_kind(order: int, scaled: bool) -> Callable[[Tensor], Tensor]:
-    @_in_floats
+    @in_floats
     def run(x: Tensor) -> Tensor:
         near, far = x.clamp(max=2.0), x.clamp(min=2.0)
         log = (0.5 * near).log()
@@ -211,11 +211,11 @@ def _second_kind(order: int, scaled: bool) -> Callable[[Tensor], Tensor]:
     return run
 
 
-@_in_floats
+@in_floats
 def _spherical_j0(x: Tensor) -> Tensor:
     square = x * x
     coefficients = [(-1) ** k / math.factorial(2 * k + 1) for k in range(7)]
-    near = _polynomial(square, coefficients[::-1])
+    near = polynomial(square, coefficients[::-1])
     away = torch.where(x.abs() == math.inf, 0.0, x.sin() / x)
     return torch.where(x.abs() < 0.5, near, away)
 
@@ -231,7 +231,7 @@ def _orthogonal(first: Callable[[Tensor], Tensor], step: _Step, shifted: bool = 
     def run(x: Tensor, n: Any) -> Any:
         return NotImplemented if n > _MOST_DEGREES else _by_recurrence(x, int(n))
 
-    @_in_floats
+    @in_floats
     def _by_recurrence(x: Tensor, n: int) -> Tensor:
         x = 2 * x - 1 if shifted else x
         if n <= 0:
@@ -270,7 +270,7 @@ _POLYNOMIALS: dict[Any, Callable[..., Any]] = {
     },
 }
 
-@_in_floats
+@in_floats
 def _angle(x: Tensor) -> Tensor:
     return torch.where(x.isnan(), x, (x < 0).to(x.dtype) * math.pi)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from special_decompositions import _in_floats
+from special_decompositions import in_floats
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
@@ -85,7 +85,7 @@ def _filtered(kernel: Callable[[Tensor], Tensor], radius: int) -> Callable[..., 
         if not x.is_floating_point():
             return NotImplemented
 
-        @_in_floats  # as PyTorch's kernels weigh half types
+        @in_floats  # as PyTorch's kernels weigh half types
         def resized(x: Tensor) -> Tensor:
             rows, columns = (
                 _weights(x, dim, out, align_corners, scale, kernel, radius)
