@@ -280,7 +280,7 @@ def try_blocks(arguments: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path, nargs="?", help="folder; not with --try")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--small", action="store_true", help="for the tile machine")
@@ -288,6 +288,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.blocks:
         return try_blocks(arguments)
+    if arguments.out is None:
+        parser.error("a folder is missing")
     arguments.out.mkdir(parents=True, exist_ok=True)
     draw, made = random.Random(arguments.seed), 0
     while made < arguments.count:
