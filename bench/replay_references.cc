@@ -13,9 +13,9 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/temp_dir.h"
+#include "device/gpu.h"
 #include "plan/visit.h"
 #include "record/recorder.h"
-#include "verify/gpu.h"
 #include "verify/replay.h"
 
 namespace {

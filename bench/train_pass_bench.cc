@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/splitmix.h"
+#include "device/gpu.h"
 #include "runner/open_gpu.h"
 #include "train/batch_feed.h"
 #include "train/flops.h"
@@ -21,7 +22,6 @@
 #include "train/optimizer.h"
 #include "train/packed_attention.h"
 #include "train/training_pass.h"
-#include "verify/gpu.h"
 
 namespace tritogen::train {
 namespace {

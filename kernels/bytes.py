@@ -1,4 +1,4 @@
-"""Kernels on plain bytes: the bands around buffers of a replay (src/verify/guard_bands.h), and equality of memory."""
+"""Kernels on plain bytes: the bands around buffers of a replay (src/device/guard_bands.h), and equality of memory."""
 import triton
 import triton.language as tl
 

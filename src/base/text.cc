@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <algorithm>
+
 namespace tritogen {
 
 std::string_view Trimmed(std::string_view text, std::string_view blank) {
@@ -13,6 +15,14 @@ std::string_view TakeLine(std::string_view* text) {
   const std::string_view line = text->substr(0, end);
   text->remove_prefix(end == std::string_view::npos ? text->size() : end + 1);
   return line;
+}
+
+bool IsIdentifier(std::string_view text) {
+  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') && std::ranges::all_of(text, IsWordByte);
+}
+
+std::string_view LastPart(std::string_view name) {
+  return name.substr(name.rfind('.') + 1);
 }
 
 std::string ReplaceAll(std::string text, std::string_view from, std::string_view to) {

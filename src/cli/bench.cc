@@ -22,12 +22,12 @@
 #include "cli/opening_notice.h"
 #include "cli/parse.h"
 #include "cli/session.h"
+#include "device/gpu.h"
 #include "engine/engine.h"
 #include "model/weights.h"
 #include "runner/gpu_runner.h"
 #include "runner/open_gpu.h"
 #include "runner/tensor_parallel.h"
-#include "verify/gpu.h"
 
 namespace tritogen {
 namespace {

@@ -261,7 +261,10 @@ int Eval(EvalOptions o, const Environment& environment) {
                              .no_cache = true,
                              .gpus = o.gpus};
   const std::optional<FoundGpu> gpu = common.FindGpu();
-  if (o.runner.device == "auto") o.runner.device = CommonOptions{.device = "auto"}.FindGpu() ? "cuda" : "cpu";
+  if (o.runner.device == "auto") {
+    const bool asked_before = o.judge != "cpu";
+    o.runner.device = (asked_before ? gpu : CommonOptions{.device = "auto"}.FindGpu()) ? "cuda" : "cpu";
+  }
   CatchInterrupt();
   const Asked asked = MakeProposers(o, environment, gpu);
   ordered_json options = Identity(o);

@@ -92,14 +92,16 @@ ChatClientOptions ChatClientOptionsFor(const ProposerOptions& options, const std
 }  // namespace
 
 void ProposerOptions::AddTo(CLI::App* app) {
+  const std::string usual = policy_too ? fmt::format(
+                                             "teacher, and policy; without a GPU for programs of "
+                                             "at most {} operations",
+                                             kPolicyOperations)
+                                       : "policy";
   app->add_option("--proposer", proposers,
-                  fmt::format("who writes candidates: policy (models/embedded), teacher, remote:URL of an "
-                              "OpenAI-compatible endpoint,\nor the folder of a model; may be given more than "
-                              "once (default: teacher{})",
-                              policy_too ? fmt::format(", and policy; without a GPU for programs of "
-                                                       "at most {} operations",
-                                                       kPolicyOperations)
-                                         : ""))
+                  "who writes candidates: policy (models/embedded), teacher, remote:URL of an "
+                  "OpenAI-compatible endpoint,\nor the folder of a model; may be given more than once "
+                  "(default: " +
+                      usual + ")")
       ->allow_extra_args(false);
   AddRemoteTo(app);
 }

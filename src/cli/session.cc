@@ -21,8 +21,8 @@
 #include "cli/numbers.h"
 #include "cli/version.h"
 #include "cuda/device.h"
+#include "device/gpu.h"
 #include "judge/judge_pool.h"
-#include "verify/gpu.h"
 
 namespace tritogen {
 namespace {

@@ -47,7 +47,7 @@ struct CommonOptions {
 
   void AddTo(CLI::App* app);
   // The GPUs that candidates run on; nothing: they run on the tile machine. Throws UserError when more are
-  // asked for than there are of the first one's kind. Starts a process to see: call it once, and before
+  // asked for than there are of the first one's kind. Starts a process to see, before
   // threads are started.
   std::optional<FoundGpu> FindGpu() const;
   // Options of one verification; draws the seed when none was given. `in_batch`: many small measurements

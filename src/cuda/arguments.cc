@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/rounding.h"
 
 namespace tritogen::cuda {
 namespace {
@@ -102,7 +103,7 @@ class ArgumentPacker {
   }
 
   void WriteBytes(const void* bytes, size_t size, size_t alignment) {
-    const size_t at = (out_.bytes_.size() + alignment - 1) / alignment * alignment;
+    const size_t at = RoundUp(out_.bytes_.size(), alignment);
     out_.bytes_.resize(at + size);
     std::memcpy(out_.bytes_.data() + at, bytes, size);
     out_.offsets_.push_back(at);

@@ -4,6 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/sha256.h"
 #include "config/toml.h"
 
@@ -99,7 +100,7 @@ int64_t BuildOptions::total_programs() const {
 }
 
 int64_t BuildOptions::shards() const {
-  return (total_programs() + shard_programs - 1) / shard_programs;
+  return CeilDiv(total_programs(), shard_programs);
 }
 
 void Describe(config::Fields* f, BuildOptions* o) {

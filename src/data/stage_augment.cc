@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/splitmix.h"
+#include "base/text.h"
 #include "data/stages.h"
 #include "program/infer.h"
 #include "program/print.h"
@@ -42,18 +43,13 @@ bool InferAgain(Program* program, int64_t max_elements) {
   return true;
 }
 
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
-}
-
 // An input's sizes in the line that draws it: "torch.randn(64, 48)", "torch.randint(0, 8, (64, 48))".
 std::string WithSizes(std::string line, const std::vector<int64_t>& old_sizes,
                       const std::vector<int64_t>& new_sizes) {
   const std::string before = fmt::format("({}", fmt::join(old_sizes, ", "));
   const std::string after = fmt::format("({}", fmt::join(new_sizes, ", "));
-  for (const char* end : {")", ",)", ", dtype"}) line = Replaced(line, before + end, after + end);
+  for (const char* end : {")", ",)", ", dtype"})
+    line = ReplaceAll(std::move(line), before + end, after + end);
   return line;
 }
 

@@ -1,8 +1,8 @@
 // Prints the module that a user ships, from a verified Plan and nothing else: the original program under
 // another name, the kernels, and a class (or function) with the original's name that launches them when the
 // arguments are those that were verified and calls the original otherwise. The caller records the text again
-// and compares Plan hashes before it is given to anybody (DESIGN §2), so a slip here can only refuse, never
-// mislead.
+// and compares Plan hashes before it is given to anybody (ARCHITECTURE.md, step 12), so a slip here can only
+// refuse, never mislead.
 #pragma once
 
 #include <string>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/python_tokens.h"
+#include "base/text.h"
 #include "emit/python_text.h"
 
 namespace tritogen {
@@ -136,13 +137,6 @@ const Names kAttributes = {"ALL",
                            "value",
                            "view",
                            "xor_sum"};
-
-bool IsIdentifier(std::string_view text) {
-  auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-  });
-}
 
 bool IsDunder(std::string_view name) {
   return name.starts_with("__");

@@ -19,8 +19,7 @@ std::variant<Plan, EmitFailure> WithUpdates(const Plan& reference, Plan verified
                                             const std::vector<std::string>& other);
 
 // Arguments of _apart, where the original writes to arguments or state: every tensor that a call is given,
-// and which of them it writes to.
-// `plan`: what is printed. Empty: it writes to none.
+// and which of them it writes to. `plan`: what is printed. Empty: it writes to none.
 std::string WrittenText(const Plan& plan, const Plan& reference);
 
 }  // namespace tritogen

@@ -28,8 +28,8 @@ struct SamplingOptions {
   float min_p = 0;        // of [0, 1]: times the greatest probability
   float repetition_penalty = 1;
   uint64_t seed = 0;
-  int32_t top_logprobs =
-      0;  // so many of the most probable tokens are reported with each sample; at most kMost…
+  // So many of the most probable tokens are reported with each sample; at most kMost…
+  int32_t top_logprobs = 0;
 };
 inline constexpr int32_t kMostTopLogprobs = 20;
 

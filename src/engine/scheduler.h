@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/rounding.h"
 #include "engine/block_pool.h"
 #include "engine/sequence.h"
 
@@ -67,9 +68,7 @@ class Scheduler {
   void TakeBlock(Sequence* sequence);
   void GiveBack(Sequence* sequence);
 
-  int32_t BlocksOf(int32_t positions) const {
-    return (positions + limits_.block_tokens - 1) / limits_.block_tokens;
-  }
+  int32_t BlocksOf(int32_t positions) const { return CeilDiv(positions, limits_.block_tokens); }
   int32_t StretchOf(const Sequence& sequence) const;
   BlockPool::Contents ContentsOf(const Sequence& sequence, int32_t index) const;
   int32_t admitted() const;

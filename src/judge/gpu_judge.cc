@@ -7,13 +7,14 @@
 #include "base/error.h"
 #include "base/frame.h"
 #include "base/stages.h"
+#include "device/device_errors.h"
+#include "device/gpu.h"
+#include "device/gpu_warm_up.h"
+#include "device/lowered_kernels.h"
 #include "judge/options_json.h"
 #include "judge/recent.h"
 #include "plan/parse.h"
 #include "plan/serialize.h"
-#include "verify/device_errors.h"
-#include "verify/gpu.h"
-#include "verify/gpu_warm_up.h"
 #include "verify/replay.h"
 
 namespace tritogen {
@@ -178,7 +179,7 @@ std::vector<cuda::CompileResult> GpuJudge::ReadKernels(const GpuJob& job) {
   const Stage stage("read kernels");
   for (const Kernel& kernel : job.candidate.kernels) {
     try {
-      KernelCache::Global().Writes(kernel.ttir);
+      LoweredKernels::Global().Writes(kernel.ttir);
     } catch (const tile::TtirError&) {
       // The replay says so.
     }

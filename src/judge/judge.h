@@ -34,8 +34,8 @@ struct JudgeRequest {
 
 struct Judgement {
   Verdict verdict;
-  bool reference_failed =
-      false;  // the verdict tells what is wrong with the reference; nobody looked at the candidate
+  // The verdict tells what is wrong with the reference; nobody looked at the candidate.
+  bool reference_failed = false;
   std::optional<Plan> plan;             // of the candidate, when it could be recorded
   std::optional<GpuJob> handover;       // then there is no verdict yet: a GpuJudge must say it
   std::vector<std::string> jail_notes;  // of this run's jail: notes that are not to be kept

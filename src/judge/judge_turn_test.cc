@@ -16,8 +16,8 @@
 #include <string>
 
 #include "base/temp_dir.h"
+#include "device/turn_lock.h"
 #include "judge/test_judges.h"
-#include "verify/turn_lock.h"
 
 namespace tritogen {
 namespace {

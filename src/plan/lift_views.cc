@@ -9,10 +9,6 @@
 namespace tritogen {
 namespace {
 
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), WithoutOverload(op)) != names.end();
-}
-
 const TensorRef* FirstTensor(const AtenStep& step) {
   return step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
 }
@@ -31,12 +27,6 @@ Arg ArgAt(const AtenStep& step, size_t index) {
   return {};
 }
 
-Arg Ints(const std::vector<int64_t>& values) {
-  Arg::List list;
-  for (int64_t value : values) list.push_back({value});
-  return {std::move(list)};
-}
-
 // dims of a permute, inverted; nothing when they are no permutation.
 std::optional<Arg> InversePermutation(const AtenStep& step, size_t rank) {
   const auto* dims = step.args.size() > 1 ? std::get_if<Value::List>(&step.args[1].v) : nullptr;
@@ -48,38 +38,38 @@ std::optional<Arg> InversePermutation(const AtenStep& step, size_t rank) {
     if (wrapped < 0 || wrapped >= static_cast<int64_t>(rank) || inverse[wrapped] != -1) return std::nullopt;
     inverse[wrapped] = static_cast<int64_t>(i);
   }
-  return Ints(inverse);
+  return IntsArg(inverse);
 }
 
 // Whether the operator's result lies in its first argument's memory.
 bool IsViewOp(std::string_view aten_name) {
-  return IsOneOf(aten_name, {"aten::view",
-                             "aten::_unsafe_view",
-                             "aten::reshape",
-                             "aten::_reshape_alias",
-                             "aten::flatten",
-                             "aten::unflatten",
-                             "aten::squeeze",
-                             "aten::unsqueeze",
-                             "aten::permute",
-                             "aten::transpose",
-                             "aten::t",
-                             "aten::expand",
-                             "aten::slice",
-                             "aten::select",
-                             "aten::narrow",
-                             "aten::diagonal",
-                             "aten::unbind",
-                             "aten::split",
-                             "aten::split_with_sizes",
-                             "aten::chunk",
-                             "aten::as_strided",
-                             "aten::movedim",
-                             "aten::swapaxes",
-                             "aten::unfold",
-                             "aten::view_as",
-                             "aten::detach",
-                             "aten::alias"});
+  return OneOf(WithoutOverload(aten_name), {"aten::view",
+                                            "aten::_unsafe_view",
+                                            "aten::reshape",
+                                            "aten::_reshape_alias",
+                                            "aten::flatten",
+                                            "aten::unflatten",
+                                            "aten::squeeze",
+                                            "aten::unsqueeze",
+                                            "aten::permute",
+                                            "aten::transpose",
+                                            "aten::t",
+                                            "aten::expand",
+                                            "aten::slice",
+                                            "aten::select",
+                                            "aten::narrow",
+                                            "aten::diagonal",
+                                            "aten::unbind",
+                                            "aten::split",
+                                            "aten::split_with_sizes",
+                                            "aten::chunk",
+                                            "aten::as_strided",
+                                            "aten::movedim",
+                                            "aten::swapaxes",
+                                            "aten::unfold",
+                                            "aten::view_as",
+                                            "aten::detach",
+                                            "aten::alias"});
 }
 
 }  // namespace
@@ -90,8 +80,8 @@ bool IsIdentity(const Plan& plan, const AtenStep& step) {
     return false;
   const TensorMeta& from = plan.tensors[source->id];
   const TensorMeta& to = plan.tensors[step.outs[0]];
-  return IsOneOf(step.op, {"aten::detach", "aten::alias", "aten::lift_fresh", "aten::clone",
-                           "aten::contiguous", "aten::_to_copy", "aten::lift_fresh_copy"}) &&
+  return OneOf(WithoutOverload(step.op), {"aten::detach", "aten::alias", "aten::lift_fresh", "aten::clone",
+                                          "aten::contiguous", "aten::_to_copy", "aten::lift_fresh_copy"}) &&
          from.dtype == to.dtype && from.sizes == to.sizes;
 }
 
@@ -111,26 +101,27 @@ std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, 
     node.args = std::move(args);
     return node;
   };
-  if (IsOneOf(view.op, {"aten::slice"})) {
+  if (WithoutOverload(view.op) == "aten::slice") {
     return op(
         "aten::slice_scatter",
         {{base_value}, {value}, {IntAt(view, 1, 0)}, ArgAt(view, 2), ArgAt(view, 3), {IntAt(view, 4, 1)}});
   }
-  if (IsOneOf(view.op, {"aten::select"}) && view.args.size() == 3) {
+  if (WithoutOverload(view.op) == "aten::select" && view.args.size() == 3) {
     return op("aten::select_scatter", {{base_value}, {value}, ArgAt(view, 1), ArgAt(view, 2)});
   }
-  if (IsOneOf(view.op, {"aten::t"})) return op("aten::t", {{value}});
-  if (IsOneOf(view.op, {"aten::transpose"}) && view.args.size() == 3) {
+  if (WithoutOverload(view.op) == "aten::t") return op("aten::t", {{value}});
+  if (WithoutOverload(view.op) == "aten::transpose" && view.args.size() == 3) {
     return op("aten::transpose.int", {{value}, ArgAt(view, 1), ArgAt(view, 2)});
   }
-  if (IsOneOf(view.op, {"aten::permute"})) {
+  if (WithoutOverload(view.op) == "aten::permute") {
     auto dims = InversePermutation(view, base.sizes.size());
     return dims ? std::optional(op("aten::permute", {{value}, *dims})) : std::nullopt;
   }
-  if (IsOneOf(view.op, {"aten::view", "aten::_unsafe_view", "aten::reshape", "aten::unsqueeze",
-                        "aten::squeeze", "aten::flatten", "aten::unflatten", "aten::_reshape_alias"}) &&
+  if (OneOf(WithoutOverload(view.op),
+            {"aten::view", "aten::_unsafe_view", "aten::reshape", "aten::unsqueeze", "aten::squeeze",
+             "aten::flatten", "aten::unflatten", "aten::_reshape_alias"}) &&
       view.op != "aten::view.dtype") {
-    return op("aten::reshape", {{value}, Ints(base.sizes)});
+    return op("aten::reshape", {{value}, IntsArg(base.sizes)});
   }
   return std::nullopt;
 }

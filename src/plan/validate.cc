@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "plan/limits.h"
 #include "plan/visit.h"
 
@@ -18,24 +19,15 @@ template <typename... Args>
   throw FormatError(fmt::format(text, std::forward<Args>(args)...));
 }
 
-bool IsWordByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-bool IsWord(std::string_view text) {
-  return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
-         std::all_of(text.begin(), text.end(), IsWordByte);
-}
-
 // "namespace::name" or "namespace::name.overload".
 bool IsOpName(std::string_view op) {
   size_t colons = op.find("::");
-  if (colons == std::string_view::npos || !IsWord(op.substr(0, colons))) return false;
+  if (colons == std::string_view::npos || !IsIdentifier(op.substr(0, colons))) return false;
   std::string_view name = op.substr(colons + 2);
   size_t dot = name.find('.');
-  if (dot == std::string_view::npos) return IsWord(name);
+  if (dot == std::string_view::npos) return IsIdentifier(name);
   std::string_view overload = name.substr(dot + 1);
-  return IsWord(name.substr(0, dot)) && !overload.empty() &&
+  return IsIdentifier(name.substr(0, dot)) && !overload.empty() &&
          std::all_of(overload.begin(), overload.end(), IsWordByte);
 }
 
@@ -281,7 +273,7 @@ void CheckKernels(const Plan& plan) {
   for (size_t i = 0; i < plan.kernels.size(); ++i) {
     const KernelOptions& options = plan.kernels[i].options;
     auto power_of_two = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
-    if (!IsWord(plan.kernels[i].name)) Fail("kernels[{}]: malformed name", i);
+    if (!IsIdentifier(plan.kernels[i].name)) Fail("kernels[{}]: malformed name", i);
     if (!power_of_two(options.num_warps)) Fail("kernels[{}]: num_warps is a power of two", i);
     if (!power_of_two(options.num_ctas)) Fail("kernels[{}]: num_ctas is a power of two", i);
   }

@@ -14,6 +14,15 @@ inline std::string_view WithoutOverload(std::string_view op) {
   return op.substr(0, op.find('.'));
 }
 
+// Whether a name is one of a list.
+template <typename Names>
+bool OneOf(std::string_view name, const Names& names) {
+  return std::ranges::find(names, name) != std::ranges::end(names);
+}
+inline bool OneOf(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
 // Calls f(TensorId) for each tensor leaf, in order.
 template <typename F>
 void ForEachTensor(const Value& value, const F& f) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/overloaded.h"
+#include "base/text.h"
 
 namespace tritogen {
 namespace {
@@ -64,7 +65,7 @@ class Reader {
 
   std::optional<Arg> ReadDtype() {
     size_t n = 0;
-    while (n < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[n])) || text_[n] == '_')) ++n;
+    while (n < text_.size() && IsWordByte(text_[n])) ++n;
     auto dtype = DtypeFromName(text_.substr(0, n));
     text_.remove_prefix(n);
     return dtype ? std::optional(Arg{*dtype}) : std::nullopt;

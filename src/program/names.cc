@@ -5,6 +5,8 @@
 #include <array>
 #include <cctype>
 
+#include "base/text.h"
+
 namespace tritogen {
 namespace {
 
@@ -50,7 +52,7 @@ std::string NameTable::Next(std::string_view name) {
 
 std::string PythonIdentifier(std::string_view wish) {
   std::string name;
-  for (char c : wish) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  for (char c : wish) name += IsWordByte(c) ? c : '_';
   while (!name.empty() && name.front() == '_') name.erase(name.begin());
   while (!name.empty() && name.back() == '_') name.pop_back();
   if (name.empty()) return "value";

@@ -1,6 +1,7 @@
 #include "program/param_spec.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "program/literal.h"
 #include "program/signature.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 bool Take(std::string_view* text, std::string_view word) {
   if (!text->starts_with(word)) return false;
-  *text = Trim(text->substr(word.size()));
+  *text = Trimmed(text->substr(word.size()), " ");
   return true;
 }
 
@@ -105,7 +106,7 @@ std::vector<ParamSpec> ParseParamSpecs(std::string_view text) {
     const size_t colon = part.find(':');
     TRITOGEN_CHECK(colon != std::string_view::npos);
     ParamSpec spec;
-    spec.param = Trim(part.substr(0, colon));
+    spec.param = Trimmed(part.substr(0, colon), " ");
     for (std::string_view item : SplitOutside(part.substr(colon + 1), ','))
       TRITOGEN_CHECK(ReadTensorItem(item, &spec) || ReadAttributeItem(item, &spec));
     specs.push_back(std::move(spec));

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "program/infer.h"
 #include "program/spelling.h"
 
@@ -14,14 +15,6 @@ namespace {
 
 constexpr size_t kMostLines = 100'000;
 constexpr int kMostNesting = 4;
-
-bool IsIdentifier(std::string_view text) {
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0]))) return false;
-  for (char c : text) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') return false;
-  }
-  return true;
-}
 
 // Where the comment starts; npos without one.
 size_t CommentStart(std::string_view line) {
@@ -89,8 +82,8 @@ class Parser {
     std::string_view line = text_.substr(at_, end - at_);
     at_ = end + 1;
     const size_t hash = CommentStart(line);
-    code_ = Trim(line.substr(0, hash));
-    comment_ = hash == std::string_view::npos ? "" : Trim(line.substr(hash + 1));
+    code_ = Trimmed(line.substr(0, hash), " ");
+    comment_ = hash == std::string_view::npos ? "" : Trimmed(line.substr(hash + 1), " ");
     return true;
   }
 
@@ -112,7 +105,7 @@ class Parser {
   void ReadHead() {
     const size_t open = code_.find('('), close = code_.rfind(')');
     if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
-        Trim(code_.substr(close + 1)) != ":")
+        Trimmed(code_.substr(close + 1), " ") != ":")
       Fail("expected `def NAME(PARAMETERS):`");
     for (std::string_view name : SplitOutside(code_.substr(open + 1, close - open - 1), ',')) {
       Node leaf;
@@ -181,7 +174,7 @@ class Parser {
     const size_t equals = code_.find(" = ");
     if (equals == std::string_view::npos) Fail("expected `NAME = CALL`");
     const auto targets = SplitOutside(code_.substr(0, equals), ',');
-    auto node = Unspell(ReadCall(Trim(code_.substr(equals + 3))));
+    auto node = Unspell(ReadCall(Trimmed(code_.substr(equals + 3), " ")));
     if (!node) Fail("the catalogue has no such call; see docs/programs.md");
     std::vector<Shape> stated;
     for (std::string_view shape : SplitOutside(comment_, ',')) stated.push_back(ReadShape(shape));
@@ -257,7 +250,7 @@ class Parser {
     std::string_view rest = items.back();
     for (int part = 0; part < 3; ++part) {
       const size_t colon = rest.find(':');
-      const std::string_view bound = Trim(rest.substr(0, colon));
+      const std::string_view bound = Trimmed(rest.substr(0, colon), " ");
       auto number = ReadLiteral(bound);
       if (!bound.empty() && !(number && AsInt(*number))) Fail("a slice has integers");
       if (part == 2 && bound.empty()) break;
@@ -269,13 +262,13 @@ class Parser {
   }
 
   NodeRef Lookup(std::string_view name) const {
-    auto found = values_.find(std::string(Trim(name)));
+    auto found = values_.find(std::string(Trimmed(name, " ")));
     if (found == values_.end()) Fail(fmt::format("{} has no value yet", name));
     return found->second;
   }
 
   Arg ReadArg(std::string_view text, int depth) const {
-    text = Trim(text);
+    text = Trimmed(text, " ");
     if (auto found = values_.find(std::string(text)); found != values_.end()) return Arg{found->second};
     if (auto literal = ReadLiteral(text)) return *literal;
     const bool list = text.size() >= 2 && ((text.front() == '[' && text.back() == ']') ||
@@ -289,7 +282,7 @@ class Parser {
 
   // Names become leaves, everything else is structure: "(a, {"loss": b})" → "(*,{"loss":*})".
   void ReadReturn() {
-    std::string_view text = Trim(code_.substr(6));
+    std::string_view text = Trimmed(code_.substr(6), " ");
     std::string structure;
     for (size_t i = 0; i < text.size();) {
       const char c = text[i];
@@ -298,9 +291,8 @@ class Parser {
         while (end < text.size() && text[end] != c) end += text[end] == '\\' ? 2 : 1;
         end = std::min(end + 1, text.size());
         structure += text.substr(i, end - i);
-      } else if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
-        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
-          ++end;
+      } else if (IsWordByte(c)) {
+        while (end < text.size() && IsWordByte(text[end])) ++end;
         const std::string_view word = text.substr(i, end - i);
         const bool number = std::isdigit(static_cast<unsigned char>(c)) != 0;
         if (number) {

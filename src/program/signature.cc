@@ -1,6 +1,7 @@
 #include "program/signature.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace tritogen {
 namespace {
@@ -249,12 +250,6 @@ void SetArgs(const Signature& signature, const BoundArgs& args, Node* node) {
   node->kwargs = std::move(keywords);
 }
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string_view> SplitOutside(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   int depth = 0;
@@ -272,11 +267,11 @@ std::vector<std::string_view> SplitOutside(std::string_view text, char separator
     } else if (c == ')' || c == ']' || c == '}') {
       --depth;
     } else if (c == separator && depth == 0) {
-      parts.push_back(Trim(text.substr(start, i - start)));
+      parts.push_back(Trimmed(text.substr(start, i - start), " "));
       start = i + 1;
     }
   }
-  if (std::string_view last = Trim(text.substr(std::min(start, text.size()))); !last.empty())
+  if (std::string_view last = Trimmed(text.substr(std::min(start, text.size())), " "); !last.empty())
     parts.push_back(last);
   return parts;
 }

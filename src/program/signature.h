@@ -79,6 +79,5 @@ void SetArgs(const Signature& signature, const BoundArgs& args, Node* node);
 
 // Cut at separators outside brackets and quotes, blanks trimmed, an empty last part left out.
 std::vector<std::string_view> SplitOutside(std::string_view text, char separator);
-std::string_view Trim(std::string_view text);
 
 }  // namespace tritogen

@@ -33,8 +33,8 @@ struct ChatClientOptions {
   std::string ca_file;       // certificates to trust; empty: the system's
   int concurrency = 4;       // requests on their way at once
   int retries = 5;           // after the first try
-  double retry_wait_seconds =
-      1;  // before the first retry, twice as long before each later one, up to a minute
+  // Before the first retry, twice as long before each later one, up to a minute.
+  double retry_wait_seconds = 1;
   double connect_seconds = 20;
   double idle_seconds = 300;    // without a byte: a model may think for so long before it writes
   double total_seconds = 1800;  // of one request, with its retries

@@ -16,12 +16,6 @@ namespace {
 
 using Kind = PythonToken::Kind;
 
-bool IsName(std::string_view text) {
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
-}
-
 // Names in a line, but no attributes and no keywords of calls.
 template <typename Visit>
 std::string MapNames(const std::string& line, const Visit& visit) {
@@ -60,7 +54,7 @@ std::string TargetOf(const std::string& line) {
   std::string target(Trimmed(std::string_view(line).substr(0, assign)));
   if (target.ends_with(',')) target.pop_back();  // "tmp3, = tl.associative_scan(…)"
   target = target.substr(0, target.find(':'));
-  return IsName(target) ? target : "";
+  return IsIdentifier(target) ? target : "";
 }
 
 std::string ValueOf(const std::string& line) {
@@ -105,7 +99,7 @@ void Inline(std::vector<std::string>* lines) {
     const bool number = !value.empty() &&
                         (std::isdigit(static_cast<unsigned char>(value[0])) || value[0] == '(') &&
                         value != ValueOf((*lines)[i]);
-    const bool alias = IsName(value) && IsAssignedOnce(*lines, value);
+    const bool alias = IsIdentifier(value) && IsAssignedOnce(*lines, value);
     if (target.empty() || !(number || alias) || !IsAssignedOnce(*lines, target)) {
       ++i;
       continue;
@@ -129,7 +123,7 @@ std::string NameFor(const std::string& value) {
     const std::string last = callee.substr(callee.rfind('.') + 1);
     if (last == "broadcast_to" || last == "where" || last == "full" || last == "to")
       return last == "where" ? "masked" : "tile";
-    if (IsName(last)) return last + "_result";
+    if (IsIdentifier(last)) return last + "_result";
   }
   for (const auto& [sign, name] : {std::pair(" + ", "total"),
                                    {" - ", "difference"},
@@ -252,7 +246,7 @@ Kernel Kernel::Parse(std::string_view text) {
            !rest.empty();) {
         const std::string parameter(Trimmed(rest.substr(0, rest.find(','))));
         const std::string name(Trimmed(std::string_view(parameter).substr(0, parameter.find(':'))));
-        if (!IsName(name)) throw NoPlainForm("a parameter: " + parameter);
+        if (!IsIdentifier(name)) throw NoPlainForm("a parameter: " + parameter);
         kernel.parameters.push_back(name);
         if (parameter.find("constexpr") != std::string::npos) kernel.blocks.insert(name);
         rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
@@ -296,7 +290,7 @@ void Kernel::Clean(const std::vector<std::string>& passed, const std::string& na
     if (!blocks.count(parameter)) {
       const std::string tensor = next < passed.size() ? passed[next] : "";
       ++next;
-      wish = (IsName(tensor) ? tensor : "tensor") + "_ptr";
+      wish = (IsIdentifier(tensor) ? tensor : "tensor") + "_ptr";
     }
     plain_names[parameter] = names.Unique(wish);
     signature.push_back(plain_names[parameter] + (blocks.count(parameter) ? ": tl.constexpr" : ""));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/splitmix.h"
+#include "base/text.h"
 #include "program/infer.h"
 #include "program/literal.h"
 
@@ -143,9 +144,6 @@ class Resizer {
   std::set<int64_t> used_;
 };
 
-bool IsWord(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -180,12 +178,12 @@ std::string TakenBack(std::string_view text, const std::map<int64_t, int64_t>& b
     size_t end = i;
     while (end < text.size() && IsDigit(text[end])) ++end;
     std::string_view digits = text.substr(i, end - i);
-    const bool in_word = i > 0 && (IsWord(text[i - 1]) || text[i - 1] == '.');
+    const bool in_word = i > 0 && (IsWordByte(text[i - 1]) || text[i - 1] == '.');
     // "37.0" is 37, "37.5" and "37e3" are not; "37." may end a sentence.
     size_t zeros = end;
     if (text.substr(end, 2) == ".0") zeros = std::min(text.find_first_not_of('0', end + 1), text.size());
     const bool fraction = zeros == end && end + 1 < text.size() && text[end] == '.' && IsDigit(text[end + 1]);
-    const bool goes_on = fraction || (zeros < text.size() && IsWord(text[zeros]));
+    const bool goes_on = fraction || (zeros < text.size() && IsWordByte(text[zeros]));
     int64_t number = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), number);  // 0 where it is too large
     const bool fits = std::to_string(number) == digits;  // "037" is no whole number of Python

@@ -45,7 +45,7 @@ class Ranks {
   RankPlace place_;
 };
 
-// Waits for the others. One rank alone needs nobody. `device`: a GPU is open already (verify/gpu.h). Throws
+// Waits for the others. One rank alone needs nobody. `device`: a GPU is open already (device/gpu.h). Throws
 // RankLost when they do not come.
 std::unique_ptr<Ranks> JoinRanks(const RankPlace& place, at::Device device);
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/shared_library.h"
-#include "verify/gpu.h"
+#include "device/gpu.h"
 
 namespace tritogen {
 namespace {

@@ -8,6 +8,7 @@
 #include "report/bar_plot.h"
 #include "report/document.h"
 #include "report/html.h"
+#include "report/json_read.h"
 #include "report/table.h"
 
 namespace tritogen {
@@ -18,17 +19,6 @@ using Json = nlohmann::ordered_json;
 using Rows = std::vector<std::pair<std::string, int64_t>>;
 
 constexpr size_t kMostBars = 40;
-
-const Json& In(const Json& object, std::string_view key) {
-  static const Json kNone = Json::object();
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() ? *found : kNone;
-}
-
-int64_t CountIn(const Json& object, std::string_view key) {
-  const Json& value = In(object, key);
-  return value.is_number_integer() ? value.get<int64_t>() : 0;
-}
 
 std::string Percent(int64_t part, int64_t whole) {
   return whole > 0 ? Number(100 * static_cast<double>(part) / static_cast<double>(whole)) + " %" : "–";
@@ -46,15 +36,15 @@ Rows RowsOf(const Json& counts, bool largest_first) {
 
 std::string Figures(const Json& stats) {
   const Json& tally = In(stats, "tally");
-  const int64_t answers = CountIn(tally, "answers"), programs = CountIn(tally, "programs");
-  std::string out = Figure("Records", fmt::format("{}", CountIn(stats, "records")),
+  const int64_t answers = CountOf(tally, "answers"), programs = CountOf(tally, "programs");
+  std::string out = Figure("Records", fmt::format("{}", CountOf(stats, "records")),
                            fmt::format("of {} programs drawn", programs));
-  out += Figure("Answered", Percent(CountIn(tally, "answered"), programs), "of the programs");
-  out += Figure("Passed", Percent(CountIn(tally, "passed"), answers),
+  out += Figure("Answered", Percent(CountOf(tally, "answered"), programs), "of the programs");
+  out += Figure("Passed", Percent(CountOf(tally, "passed"), answers),
                 fmt::format("of {} answers judged", answers));
-  out += Figure("Split", fmt::format("{}", CountIn(In(stats, "splits"), "test")), "records on the test side");
-  out += Figure("Size", WithPrefix(static_cast<double>(CountIn(stats, "bytes"))) + "B",
-                fmt::format("in {} shards", CountIn(stats, "shards")));
+  out += Figure("Split", fmt::format("{}", CountOf(In(stats, "splits"), "test")), "records on the test side");
+  out += Figure("Size", WithPrefix(static_cast<double>(CountOf(stats, "bytes"))) + "B",
+                fmt::format("in {} shards", CountOf(stats, "shards")));
   return "<dl class=\"figures\">\n" + out + "</dl>\n";
 }
 
@@ -80,7 +70,7 @@ std::string Lengths(const Json& stats) {
     const std::string words = name == "source_tokens" ? "source" : name;
     std::vector<std::string> cells = {words + ", " + unit};
     for (const char* key : {"least", "q1", "median", "q3", "most"})
-      cells.push_back(fmt::format("{}", CountIn(lengths, key)));
+      cells.push_back(fmt::format("{}", CountOf(lengths, key)));
     const Json& mean = In(lengths, "mean");
     cells.push_back(mean.is_number() ? fmt::format("{:.0f}", mean.get<double>()) : "–");
     table.Row(cells);
@@ -136,7 +126,7 @@ std::string Outcomes(const Json& table_of, const std::string& title) {
   for (const auto& [key, counts] : table_of.items()) {
     std::vector<std::string> cells = {key};
     for (size_t i = 1; i < titles.size(); ++i) {
-      const int64_t count = CountIn(counts, titles[i]);
+      const int64_t count = CountOf(counts, titles[i]);
       cells.push_back(count > 0 ? fmt::format("{}", count) : "");
     }
     table.Row(cells);

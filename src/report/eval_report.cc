@@ -7,6 +7,7 @@
 #include "report/bar_plot.h"
 #include "report/document.h"
 #include "report/html.h"
+#include "report/json_read.h"
 #include "report/share_plot.h"
 #include "report/table.h"
 
@@ -15,27 +16,6 @@ namespace report {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-const Json& In(const Json& object, std::string_view key) {
-  static const Json kNone = Json::object();
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() ? *found : kNone;
-}
-
-double NumberOf(const Json& object, std::string_view key) {
-  const Json& value = In(object, key);
-  return value.is_number() ? value.get<double>() : 0;
-}
-
-int64_t CountOf(const Json& object, std::string_view key) {
-  const Json& value = In(object, key);
-  return value.is_number_integer() ? value.get<int64_t>() : 0;
-}
-
-std::string TextOf(const Json& object, std::string_view key) {
-  const Json& value = In(object, key);
-  return value.is_string() ? value.get<std::string>() : "";
-}
 
 std::string Percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);

@@ -13,8 +13,8 @@ namespace tritogen {
 struct CpuRunnerOptions {
   int threads = 0;            // 0: one per core
   bool int8_weights = false;  // with a scale for each row; a copy is made, the weights stay as they are
-  int64_t cache_bytes =
-      0;                // for keys and values; 0: what `slots` sequences need, half of free memory at most
+  // For keys and values; 0: what `slots` sequences need, half of free memory at most.
+  int64_t cache_bytes = 0;
   int32_t context = 0;  // positions of a sequence at most; 0: what the model can
   int32_t slots = 64;
   int32_t prefill_tokens = 1024, decode_rows = 256;  // in a step

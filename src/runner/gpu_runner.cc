@@ -9,14 +9,14 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "cuda/graph.h"
+#include "device/device_errors.h"
+#include "device/gpu.h"
 #include "kernels/builtin.h"
 #include "model/rope.h"
 #include "runner/cache_blocks.h"
 #include "runner/decode_inputs.h"
 #include "runner/device_sampler.h"
 #include "runner/staging.h"
-#include "verify/device_errors.h"
-#include "verify/gpu.h"
 
 namespace tritogen {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "verify/gpu.h"
+#include "device/gpu.h"
 
 namespace tritogen {
 

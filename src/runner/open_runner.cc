@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "cuda/driver.h"
+#include "device/device_errors.h"
 #include "model/model_folder.h"
 #include "model/rope.h"
 #include "runner/cpu_runner.h"
 #include "runner/gpu_runner.h"
 #include "runner/open_gpu.h"
 #include "runner/tensor_parallel.h"
-#include "verify/device_errors.h"
 
 namespace tritogen {
 namespace {

@@ -11,10 +11,10 @@
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "cuda/driver.h"
+#include "device/gpu.h"
 #include "ranks/rank_processes.h"
 #include "runner/batch_bytes.h"
 #include "runner/open_gpu.h"
-#include "verify/gpu.h"
 
 namespace tritogen {
 namespace {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/text.h"
 #include "base/error.h"
 #include "program/signature.h"
 
@@ -46,7 +47,7 @@ Domain Domain::Parse(std::string_view text) {
   Domain domain;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    const std::string_view part = Trim(text.substr(0, comma));
+    const std::string_view part = Trimmed(text.substr(0, comma), " ");
     const size_t dots = part.find("..");
     const auto low = Number(part.substr(0, dots));
     const auto high = dots == std::string_view::npos ? low : Number(part.substr(dots + 2));

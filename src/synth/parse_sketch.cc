@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "program/literal.h"
 #include "synth/sketch.h"
 
@@ -14,9 +15,8 @@ constexpr int kMostRank = 8;
 constexpr size_t kMostSteps = 256;
 
 bool IsName(std::string_view text) {
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) &&
-         std::all_of(text.begin(), text.end(),
-                     [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; });
+  return !text.empty() && IsIdentifier(text.substr(0, 1)) &&
+         std::ranges::all_of(text, [](char c) { return IsWordByte(c) || c == '.'; });
 }
 
 class Parser {
@@ -44,14 +44,14 @@ class Parser {
       Fail(text, "write it as name = operator(operands)");
     std::string_view head = text.substr(0, open), name;
     if (const size_t equals = head.find('='); equals != std::string_view::npos) {
-      name = Trim(head.substr(0, equals));
-      head = Trim(head.substr(equals + 1));
+      name = Trimmed(head.substr(0, equals), " ");
+      head = Trimmed(head.substr(equals + 1), " ");
       if (!IsName(name)) Fail(text, fmt::format("'{}' is no name", name));
     }
     SketchStep step;
-    step.row = FindOp(Trim(head));
+    step.row = FindOp(Trimmed(head, " "));
     if (step.row == nullptr || !Drawable(*step.row))
-      Fail(text, fmt::format("the catalogue has no operator '{}' that takes tensors", Trim(head)));
+      Fail(text, fmt::format("the catalogue has no operator '{}' that takes tensors", Trimmed(head, " ")));
     step.signature = &step.row->signatures[0];
     std::map<std::string, Arg, std::less<>> given;
     std::vector<std::string_view> tensors;
@@ -61,9 +61,9 @@ class Parser {
         tensors.push_back(part);
         continue;
       }
-      const auto value = ReadLiteral(Trim(part.substr(equals + 1)));
+      const auto value = ReadLiteral(Trimmed(part.substr(equals + 1), " "));
       if (!value) Fail(text, fmt::format("'{}' is no literal", part.substr(equals + 1)));
-      given.insert_or_assign(std::string(Trim(part.substr(0, equals))), *value);
+      given.insert_or_assign(std::string(Trimmed(part.substr(0, equals), " ")), *value);
     }
     std::set<std::string, std::less<>> free;
     Bind(text, &step, &tensors, &given, &free);
@@ -112,7 +112,7 @@ class Parser {
 
   int Tensor(std::string_view step, std::string_view text) {
     const size_t colon = text.find(':');
-    const std::string_view name = Trim(text.substr(0, colon));
+    const std::string_view name = Trimmed(text.substr(0, colon), " ");
     if (!IsName(name)) Fail(step, fmt::format("'{}' is no name of a tensor", text));
     auto it = names_.find(name);
     if (colon == std::string_view::npos) {
@@ -120,7 +120,7 @@ class Parser {
       return it->second;
     }
     if (it != names_.end()) Fail(step, fmt::format("{} is there already: its rank is known", name));
-    const auto rank = ReadLiteral(Trim(text.substr(colon + 1)));
+    const auto rank = ReadLiteral(Trimmed(text.substr(colon + 1), " "));
     const auto number = rank ? AsInt(*rank) : std::nullopt;
     if (!number || *number < 0 || *number > kMostRank)
       Fail(step, fmt::format("the rank of {} must be from 0 to {}", name, kMostRank));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "config/fields.h"
 #include "synth/image.h"
 
@@ -17,17 +18,11 @@ constexpr int kPatienceForSide = 200000;  // graphs and programs on the other si
 constexpr size_t kMostGraphs = 64;        // of one sketch, looked at before its sizes are counted
 constexpr int kSketchTries = 256;         // draws of sizes for one sketch
 
-std::string_view TrimBlanks(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 std::vector<std::string_view> SplitList(std::string_view text) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     const size_t comma = text.find(',');
-    if (auto part = TrimBlanks(text.substr(0, comma)); !part.empty()) parts.push_back(part);
+    if (auto part = Trimmed(text.substr(0, comma), " "); !part.empty()) parts.push_back(part);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
   return parts;
@@ -55,8 +50,8 @@ HeldOut HeldOut::Parse(std::string_view text) {
     if (arrow == std::string_view::npos) {
       held.operators.insert(OperatorNamed(part).name);
     } else {
-      held.pairs.emplace(OperatorNamed(TrimBlanks(part.substr(0, arrow))).name,
-                         OperatorNamed(TrimBlanks(part.substr(arrow + 1))).name);
+      held.pairs.emplace(OperatorNamed(Trimmed(part.substr(0, arrow), " ")).name,
+                         OperatorNamed(Trimmed(part.substr(arrow + 1), " ")).name);
     }
   }
   return held;

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/text.h"
+
 namespace tritogen::teach {
 namespace {
 
@@ -146,9 +148,7 @@ class Parser {
   // Letters, digits and dots.
   std::string Word() {
     const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 ||
-                                  text_[at_] == '.' || text_[at_] == '_'))
-      ++at_;
+    while (at_ < text_.size() && (IsWordByte(text_[at_]) || text_[at_] == '.')) ++at_;
     return std::string(text_.substr(begin, at_ - begin));
   }
 

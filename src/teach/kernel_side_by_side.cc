@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/rounding.h"
+#include "base/text.h"
 #include "teach/count_text.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
@@ -23,10 +24,7 @@ struct Template {
 
 // Behind the word or the one other character at `at`; "x_1", "tl.int64" and "1e-05" are words.
 size_t EndOfWord(const std::string& text, size_t at) {
-  const auto in_word = [&](size_t i) {
-    return i < text.size() &&
-           (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_' || text[i] == '.');
-  };
+  const auto in_word = [&](size_t i) { return i < text.size() && (IsWordByte(text[i]) || text[i] == '.'); };
   const bool number = std::isdigit(static_cast<unsigned char>(text[at])) != 0;
   size_t end = at + 1;
   if (!in_word(at)) return end;

@@ -1,6 +1,7 @@
 // Scans.
 #include <fmt/format.h>
 
+#include "base/rounding.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/lowering.h"
@@ -97,7 +98,7 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
   const int64_t n = x.sizes()[dim];
   int64_t piece = lines.across ? kHeldScanAcross / 2 : 1024;
   while (n / piece > kHeldScan) piece *= 2;
-  const int64_t pieces = (n + piece - 1) / piece;
+  const int64_t pieces = CeilDiv(n, piece);
   std::vector<int64_t> sizes = x.sizes();
   sizes[dim] = pieces;
   sizes.insert(sizes.begin() + dim + 1, piece);

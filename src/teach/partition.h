@@ -111,8 +111,8 @@ bool NeedsAnotherWalk(const Graph& graph, const Group& group, const Prim& prim,
 std::vector<Group> TurnCopies(const Graph& graph, std::vector<Group> groups);
 
 // Elements of a flat group that may share a launch. With about ten bytes read and written for each, so many
-// keep an H200 busy for 12 us. A launch takes its host 20 to 40 us: what is much larger hides the launch
-// behind it, and sharing one gains nothing.
+// keep an H200 busy for 12 us. A launch by Triton takes its host 20 to 40 us: what is much larger hides the
+// launch behind it, and sharing one gains nothing.
 inline constexpr int64_t kMostSideBySide = int64_t{1} << 22;
 
 // Small flat groups that do not wait for each other in one launch, where the first of them was. For groups in

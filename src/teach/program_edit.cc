@@ -29,6 +29,12 @@ std::vector<bool> NeededOf(const Program& program) {
 
 }  // namespace
 
+Arg ListArg(const std::vector<NodeRef>& refs) {
+  Arg::List list;
+  for (NodeRef ref : refs) list.push_back(Arg{ref});
+  return Arg{std::move(list)};
+}
+
 ProgramEdit::ProgramEdit(const Program& program) : program_(program), needed_before_(NeededOf(program)) {}
 
 const OpCall* ProgramEdit::CallOf(NodeId id) const {

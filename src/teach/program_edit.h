@@ -14,6 +14,9 @@
 
 namespace tritogen::teach {
 
+// Results as an argument that is a list.
+Arg ListArg(const std::vector<NodeRef>& refs);
+
 class ProgramEdit {
  public:
   explicit ProgramEdit(const Program& program);

@@ -16,12 +16,6 @@ constexpr int64_t kMostStates = 4096;  // of a layer that has kernels of its own
 // Of one step; what does more keeps its products, which use tensor cores, and whose launches count for less.
 constexpr double kMostFlops = double{1u << 30};
 
-Arg List(const std::vector<NodeRef>& refs) {
-  Arg::List list;
-  for (NodeRef ref : refs) list.push_back(Arg{ref});
-  return Arg{std::move(list)};
-}
-
 struct Chain {
   std::vector<LoopCell> cells;
   int state = 1;  // which source the state is
@@ -136,7 +130,7 @@ class Parameters {
     if (made.size() == 1) return made[0];
     std::vector<int64_t> sizes = {rows};
     if (runs[0].columns > 0) sizes.push_back(runs[0].columns);
-    return edit_.Add("aten::cat", {List(made), Arg{int64_t{0}}}, {dtype_, sizes});
+    return edit_.Add("aten::cat", {ListArg(made), Arg{int64_t{0}}}, {dtype_, sizes});
   }
 
   NodeRef Biases(const CellSource& source, int64_t size) {
@@ -149,7 +143,7 @@ class Parameters {
     std::vector<NodeRef> made;  // some gates have none
     for (const auto& bias : source.biases) made.push_back(bias ? Cut(*bias) : Zeros(size));
     const auto count = static_cast<int64_t>(made.size());
-    return edit_.Add("aten::cat", {List(made), Arg{int64_t{0}}}, {dtype_, {count * size}});
+    return edit_.Add("aten::cat", {ListArg(made), Arg{int64_t{0}}}, {dtype_, {count * size}});
   }
 
  private:
@@ -209,7 +203,8 @@ std::vector<NodeRef> ParametersOf(ProgramEdit& edit, const Chain& chain, Dtype d
   const NodeRef of_state = parameters.Joined(state.weights);
   const int64_t rows = edit.ShapeOf(of_state).sizes[0];
   std::vector<NodeRef> all = {
-      in.size() == 1 ? in[0] : edit.Add("aten::cat", {List(in), Arg{int64_t{1}}}, {dtype, {rows, columns}}),
+      in.size() == 1 ? in[0]
+                     : edit.Add("aten::cat", {ListArg(in), Arg{int64_t{1}}}, {dtype, {rows, columns}}),
       of_state};
   if (biases.empty() && !has(state)) return all;
   NodeRef bias = biases.empty() ? parameters.Biases(cell.sources[InputsOf(chain)[0]], cell.size) : biases[0];
@@ -231,7 +226,7 @@ NodeRef InputsOfAllSteps(ProgramEdit& edit, const Chain& chain, Dtype dtype) {
     width += edit.ShapeOf(all.back()).sizes[2];
   }
   if (all.size() == 1) return all[0];
-  return edit.Add("aten::cat", {List(all), Arg{int64_t{2}}},
+  return edit.Add("aten::cat", {ListArg(all), Arg{int64_t{2}}},
                   {dtype, {static_cast<int64_t>(chain.cells.size()), chain.cells[0].batch, width}});
 }
 
@@ -248,10 +243,10 @@ std::optional<ProgramEdit> WithLayer(ProgramEdit edit, const Chain& chain) {
   Node layer;
   layer.op = "aten::" + first.op + ".input";
   const NodeRef sequence = InputsOfAllSteps(edit, chain, dtype), hidden = Lifted(edit, before);
-  layer.args = {Arg{sequence},    lstm ? List({hidden, Lifted(edit, first.cell_before)}) : Arg{hidden},
-                List(parameters), Arg{parameters.size() > 2},
-                Arg{int64_t{1}},  Arg{0.0},
-                Arg{false},       Arg{false},
+  layer.args = {Arg{sequence},       lstm ? ListArg({hidden, Lifted(edit, first.cell_before)}) : Arg{hidden},
+                ListArg(parameters), Arg{parameters.size() > 2},
+                Arg{int64_t{1}},     Arg{0.0},
+                Arg{false},          Arg{false},
                 Arg{false}};
   const Shape state{dtype, {1, first.batch, first.size}};
   layer.results = {{dtype, {steps, first.batch, first.size}}, state};

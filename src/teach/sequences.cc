@@ -36,12 +36,6 @@ Arg RefArg(NodeRef ref) {
   return Arg{ref};
 }
 
-Arg ListArg(const std::vector<NodeRef>& refs) {
-  Arg::List list;
-  for (NodeRef ref : refs) list.push_back(Arg{ref});
-  return Arg{std::move(list)};
-}
-
 class Sequences {
  public:
   explicit Sequences(ProgramEdit& edit) : edit_(edit) {}

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "teach/kernel.h"
 #include "teach/kernel_text.h"
 #include "teach/partition.h"
@@ -24,7 +25,7 @@ Value FirstOfAll(Builder& b, const Value& sorted, int64_t count) {
   std::vector<int64_t> sizes = sorted.sizes();
   const int64_t left = sizes[sizes.size() - 2] * count;
   sizes.back() = left <= kLongest ? left : kPiece;
-  sizes[sizes.size() - 2] = (left + sizes.back() - 1) / sizes.back();
+  sizes[sizes.size() - 2] = CeilDiv(left, sizes.back());
   std::vector<Value> at = b.Indices(sizes);
   const Value entry = b.Affine("entry", {{sizes.back(), at[at.size() - 2]}, {1, at.back()}}, 0);
   at[at.size() - 2] = b.Pointwise("piece", fmt::format("{{0}} // {}", count), {entry}, Dtype::kInt32, 0);
@@ -44,7 +45,7 @@ constexpr int64_t kElementsOfPlace = 16, kShortestCounted = 256;
 // ones where there are few lines.
 int64_t CountedPiece(int64_t lines, int64_t n, int64_t room) {
   int64_t piece = std::min(NextPowerOf2(n), std::max<int64_t>(4096, 8 * room));
-  const auto programs = [&] { return lines * ((n + piece - 1) / piece); };
+  const auto programs = [&] { return lines * CeilDiv(n, piece); };
   while (programs() < kProcessors && piece / 2 >= std::max(kPiece, 8 * room)) piece /= 2;
   return piece;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "teach/sorting.h"
 
 namespace tritogen::teach {
@@ -43,7 +44,7 @@ bool AreFew(int64_t count, int64_t length) {
 Pieces CutUp(Builder& b, const Value& line, int64_t piece, bool descending) {
   const int64_t n = line.sizes().back();
   std::vector<int64_t> sizes = line.sizes();
-  sizes.back() = (n + piece - 1) / piece;
+  sizes.back() = CeilDiv(n, piece);
   sizes.push_back(piece);
   std::vector<Value> at = b.Indices(sizes);
   const Value number = b.Affine("number", {{piece, at[at.size() - 2]}, {1, at.back()}}, 0);

@@ -7,13 +7,10 @@
 #include <set>
 
 #include "base/splitmix.h"
+#include "base/text.h"
 
 namespace tritogen::teach {
 namespace {
-
-bool IsWord(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
 
 // f(word, what follows it) for every identifier; what it returns is put in its place. In comments only
 // constants, in capitals, are identifiers.
@@ -22,13 +19,13 @@ std::string ReplaceWords(const std::string& text, const F& f) {
   std::string out;
   bool comment = false;
   for (size_t i = 0; i < text.size();) {
-    if (!IsWord(text[i])) {
+    if (!IsWordByte(text[i])) {
       comment = text[i] == '#' || (comment && text[i] != '\n');
       out += text[i++];
       continue;
     }
     size_t end = i;
-    while (end < text.size() && IsWord(text[end])) ++end;
+    while (end < text.size() && IsWordByte(text[end])) ++end;
     const bool attribute = i > 0 && text[i - 1] == '.';
     const std::string word = text.substr(i, end - i);
     const bool prose =

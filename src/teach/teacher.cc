@@ -229,10 +229,6 @@ Partitioned ForKernels(Partitioned prepared, const Strategy& strategy) {
   return prepared;
 }
 
-}  // namespace
-
-namespace {
-
 std::vector<Answer> AnswersTo(const Request& request) {
   const std::vector<NodeId> attention = AttentionOf(*request.program);
   // Into how many elements a line is cut is a division that who learns from answers would have to do.

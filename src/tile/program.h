@@ -52,12 +52,12 @@ class Instruction {
   int operands = 0;
   int line = 0;
   int target = -1;  // jumps and regions: a label while lowering, an index into the code afterwards
-  uint32_t in_place =
-      0;  // bit i: result 0 may take the memory of operand i, if that has its size and is not used again
+  // Bit i: result 0 may take the memory of operand i, if that has its size and is not used again.
+  uint32_t in_place = 0;
   MemoryUse memory = MemoryUse::kNone;
   int access_bytes = 0;  // element size of the access
-  bool releases =
-      false;  // a write-through scalar store: in a kernel that spins it publishes what was done before
+  // A write-through scalar store: in a kernel that spins it publishes what was done before.
+  bool releases = false;
   bool result_read = true;      // set by FindReadResults: another instruction takes a result as operand
   bool makes_pointers = false;  // from integers, so that they may point anywhere
   bool any_buffer = false;  // set by provenance analysis: the pointer may come from memory or from integers

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "verify/gpu.h"
+#include "device/gpu.h"
 
 namespace tritogen::train {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/shared_library.h"
+#include "device/gpu.h"
 #include "train/linear.h"
-#include "verify/gpu.h"
 
 namespace tritogen::train {
 namespace {

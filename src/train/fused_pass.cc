@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
+#include "device/builtin_launch.h"
+#include "device/gpu.h"
 #include "kernels/builtin.h"
 #include "train/linear.h"
 #include "train/packed_attention.h"
 #include "train/part_sums.h"
 #include "train/training_pass.h"
-#include "verify/builtin_launch.h"
-#include "verify/gpu.h"
 
 namespace tritogen::train {
 namespace {

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/rounding.h"
+#include "device/builtin_launch.h"
 #include "train/train_test_util.h"
-#include "verify/builtin_launch.h"
 
 namespace tritogen::train {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
-#include "verify/builtin_launch.h"
+#include "device/builtin_launch.h"
 
 namespace tritogen::train {
 namespace {

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "verify/device_errors.h"
+#include "device/device_errors.h"
 
 namespace tritogen::train {
 namespace {

@@ -13,12 +13,12 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cuda/roofline.h"
+#include "device/device_errors.h"
+#include "device/gpu.h"
 #include "model/model_folder.h"
 #include "train/run_products.h"
 #include "train/sft_loop.h"
 #include "train/start.h"
-#include "verify/device_errors.h"
-#include "verify/gpu.h"
 
 namespace tritogen::train {
 namespace {

@@ -31,7 +31,7 @@ struct SftProgress {
 // What a process is told beside the options.
 struct SftRun {
   std::filesystem::path out;
-  std::string device = "cpu";  // or "cuda": it is open (verify/gpu.h)
+  std::string device = "cpu";  // or "cuda": it is open (device/gpu.h)
   RankPlace place;
   std::vector<std::string> versions;
   double stop_after = 0;  // seconds from `start` on; 0: as long as it takes

@@ -10,11 +10,11 @@
 #include <set>
 #include <string_view>
 
+#include "device/aten_dtype.h"
+#include "device/random.h"
 #include "plan/visit.h"
-#include "verify/aten_dtype.h"
 #include "verify/inputs.h"
 #include "verify/local_flow.h"
-#include "verify/random.h"
 #include "verify/work_ops.h"
 
 namespace tritogen {

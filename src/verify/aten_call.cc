@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "device/aten_dtype.h"
+#include "device/device_errors.h"
 #include "plan/visit.h"
 #include "verify/aten_bounds.h"
-#include "verify/aten_dtype.h"
 #include "verify/aten_policy.h"
-#include "verify/device_errors.h"
 #include "verify/replay_error.h"
 #include "verify/work_ops.h"
 

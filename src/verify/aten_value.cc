@@ -5,7 +5,7 @@
 #include <ATen/core/jit_type.h>
 #include <fmt/format.h>
 
-#include "verify/aten_dtype.h"
+#include "device/aten_dtype.h"
 
 namespace tritogen {
 namespace {

@@ -7,8 +7,9 @@
 #include <limits>
 
 #include "base/error.h"
+#include "device/aten_dtype.h"
+#include "device/builtin_launch.h"
 #include "verify/budget_fill.h"
-#include "verify/builtin_launch.h"
 
 namespace tritogen {
 namespace {
@@ -40,25 +41,6 @@ double Median(std::vector<double> values) {
 }
 
 }  // namespace
-
-double UnitRoundoff(at::ScalarType dtype) {
-  switch (dtype) {
-    case at::kDouble:
-      return std::ldexp(1.0, -53);
-    case at::kFloat:
-      return std::ldexp(1.0, -24);
-    case at::kHalf:
-      return std::ldexp(1.0, -11);
-    case at::kBFloat16:
-      return std::ldexp(1.0, -8);
-    case at::kFloat8_e4m3fn:
-      return std::ldexp(1.0, -4);
-    case at::kFloat8_e5m2:
-      return std::ldexp(1.0, -3);
-    default:
-      return 0;
-  }
-}
 
 Expectation::Rule Expectation::RuleFor(at::ScalarType dtype) {
   const bool narrow = dtype != at::kFloat && dtype != at::kDouble;

@@ -14,24 +14,22 @@
 #include <utility>
 #include <vector>
 
+#include "base/rounding.h"
 #include "verify/budget_columns.h"
 #include "verify/budget_gain.h"
 #include "verify/budget_most.h"
 
 namespace tritogen {
 
-// Half a unit in the last place of 1.0: 2^-24 for float32, 2^-8 for bfloat16. 0 for integers.
-double UnitRoundoff(at::ScalarType dtype);
-
 // Errors are relative to the output's scale, its largest finite expected magnitude.
 struct Comparison {
   bool ok = true;
-  double error =
-      0;  // where the error is largest in terms of its budget; infinite where NaN or Inf do not match
+  // Where the error is largest in terms of its budget; infinite where NaN or Inf do not match.
+  double error = 0;
   double budget = 0;  // what it may be there
   double eager = 0;   // what the eager program's is there
-  double allclose =
-      1;               // share of elements inside KernelBench's tolerance (1e-4 in fp32 and fp64, 1e-2 below)
+  // Share of elements inside KernelBench's tolerance (1e-4 in fp32 and fp64, 1e-2 below).
+  double allclose = 1;
   double rms = 0;      // root mean square of the finite errors, absolute
   int64_t index = -1;  // flat index of that place; -1: the whole output decides
   // Whose budget decides: there, or (kMost) that of most elements, or (kGain) of what errors have in common;
@@ -164,7 +162,7 @@ class Expectation {
   const Totals& totals() const;
   void SetTotals(const double* numbers) const;
   std::string Tiling() const;  // of the kernels for rows: "64"
-  int64_t rows() const { return (exact_.numel() + row_length_ - 1) / row_length_; }
+  int64_t rows() const { return CeilDiv(exact_.numel(), row_length_); }
 
   void FindFills();
   void FindTypicalRows();

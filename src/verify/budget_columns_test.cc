@@ -1,4 +1,5 @@
 #include "verify/budget_columns.h"
+#include "device/aten_dtype.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

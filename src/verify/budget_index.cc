@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 
+#include "device/aten_dtype.h"
 #include "plan/visit.h"
 #include "verify/work_ops.h"
 

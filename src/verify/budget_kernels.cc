@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/rounding.h"
+#include "device/builtin_launch.h"
 #include "verify/budget.h"
-#include "verify/builtin_launch.h"
 
 namespace tritogen {
 namespace {

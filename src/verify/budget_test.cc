@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-#include "verify/builtin_launch.h"
+#include "device/builtin_launch.h"
 #include "verify/inputs.h"
 
 namespace tritogen {

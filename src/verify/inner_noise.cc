@@ -6,10 +6,10 @@
 #include <set>
 #include <string_view>
 
+#include "device/random.h"
 #include "plan/visit.h"
 #include "verify/inputs.h"
 #include "verify/local_flow.h"
-#include "verify/random.h"
 #include "verify/work.h"
 #include "verify/work_ops.h"
 

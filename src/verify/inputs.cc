@@ -8,10 +8,11 @@
 #include <set>
 
 #include "base/splitmix.h"
+#include "device/aten_dtype.h"
+#include "device/random.h"
 #include "verify/budget.h"
 #include "verify/inputs_kernels.h"
 #include "verify/inputs_lines.h"
-#include "verify/random.h"
 
 namespace tritogen {
 namespace {
@@ -336,10 +337,6 @@ at::Tensor CutToTf32(const at::Tensor& x, uint64_t seed) {
   if (seed == 0) return (bits - rest).view(at::kDouble);
   const at::Tensor share = Random(seed, x.device()).Uniform(x.sizes(), 0, kRest).to(at::kLong);
   return (bits - at::where(rest == 0, 0, share)).view(at::kDouble);
-}
-
-uint64_t SubSeed(uint64_t seed, uint64_t index) {
-  return SplitMix::At(seed, index);
 }
 
 }  // namespace tritogen

@@ -84,7 +84,4 @@ std::vector<at::Tensor> RoundToBfloat16(const std::vector<at::Tensor>& tensors);
 // kind, but others for each seed.
 at::Tensor CutToTf32(const at::Tensor& x, uint64_t seed = 0);
 
-// Numbers that belong together but look unrelated: stream `index` of a secret seed.
-uint64_t SubSeed(uint64_t seed, uint64_t index);
-
 }  // namespace tritogen

@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "verify/builtin_launch.h"
+#include "base/rounding.h"
+#include "device/builtin_launch.h"
 #include "verify/inputs_lines.h"
 
 namespace tritogen {
@@ -34,7 +35,7 @@ std::vector<Dim> WideDims(const at::Tensor& x) {
 }
 
 int64_t Blocks(int64_t n) {
-  return (n + kBlock - 1) / kBlock;
+  return CeilDiv(n, kBlock);
 }
 
 at::Tensor Statistics(const at::Tensor& x) {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "verify/builtin_launch.h"
+#include "device/builtin_launch.h"
+#include "device/random.h"
 #include "verify/inputs.h"
-#include "verify/random.h"
 
 namespace tritogen {
 

@@ -1,6 +1,7 @@
 // The kernels on the tile machine, by what inputs.h says of each distribution; inputs_test.cc asks the same
 // of their twins.
 #include "verify/inputs_kernels.h"
+#include "device/aten_dtype.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

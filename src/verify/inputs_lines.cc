@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "verify/aten_dtype.h"
+#include "device/aten_dtype.h"
 
 namespace tritogen {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "verify/random.h"
+#include "device/random.h"
 
 namespace tritogen {
 

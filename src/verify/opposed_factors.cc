@@ -8,9 +8,9 @@
 #include <optional>
 #include <set>
 
+#include "device/random.h"
 #include "plan/visit.h"
 #include "verify/local_flow.h"
-#include "verify/random.h"
 #include "verify/work.h"
 #include "verify/work_ops.h"
 

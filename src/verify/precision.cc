@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/lowered_kernels.h"
 #include "verify/replay.h"
 
 namespace tritogen {
@@ -41,7 +42,7 @@ PrecisionTraces TracesOf(const Plan& reference, const Plan& candidate, Fp32Preci
   for (const Kernel& kernel : candidate.kernels) {
     traces.half |= MentionsNarrow(kernel.ttir);
     try {
-      const tile::Features features = tile::Inspect(*KernelCache::Global().Get(kernel.ttir));
+      const tile::Features features = tile::Inspect(*LoweredKernels::Global().Get(kernel.ttir));
       traces.tf32 |= features.tf32_dot && contract != Fp32Precision::kTf32;
       traces.half |= features.half_dot_of_float;
     } catch (const tile::TtirError&) {

@@ -20,20 +20,6 @@
 
 namespace tritogen {
 
-// Lowered kernels by TTIR text, shared by all replays of a process. Thread-safe.
-class KernelCache {
- public:
-  std::shared_ptr<const tile::Executable> Get(const std::string& ttir);  // throws tile::TtirError
-  // By parameter of the TTIR function: may the kernel write what it points at?
-  std::vector<bool> Writes(const std::string& ttir);
-  static KernelCache& Global();
-
- private:
-  struct Impl;
-  KernelCache();
-  std::shared_ptr<Impl> impl_;
-};
-
 // Looks at what one ATen call is given, and gives it more; or at what it gives.
 struct Probe {
   const AtenStep* step;  // of the Plan that is replayed

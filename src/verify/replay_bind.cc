@@ -11,11 +11,6 @@
 namespace tritogen {
 namespace {
 
-bool IsOneOf(std::string_view op, std::initializer_list<std::string_view> names) {
-  std::string_view base = WithoutOverload(op);
-  return std::find(names.begin(), names.end(), base) != names.end();
-}
-
 // Does every value of `narrow` exist in `wide`?
 bool Holds(Dtype wide, Dtype narrow) {
   if (wide == narrow) return true;
@@ -74,8 +69,9 @@ class Tracer {
     if (point.step < 0) return kNoTensor;
     const auto* step = std::get_if<AtenStep>(&plan_.setup[point.step]);
     if (!step) return kNoTensor;
-    bool copies_back = IsOneOf(step->op, {"aten::copy_"});
-    if (!copies_back && !IsOneOf(step->op, {"aten::_to_copy", "aten::clone", "aten::lift_fresh_copy"}))
+    bool copies_back = OneOf(WithoutOverload(step->op), {"aten::copy_"});
+    if (!copies_back &&
+        !OneOf(WithoutOverload(step->op), {"aten::_to_copy", "aten::clone", "aten::lift_fresh_copy"}))
       return kNoTensor;
     const TensorRef* source = TensorArg(*step, copies_back ? 1 : 0);
     if (!source) return kNoTensor;

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "device/aten_dtype.h"
+#include "device/random.h"
+#include "device/raw_memory.h"
 #include "plan/visit.h"
-#include "verify/aten_dtype.h"
 #include "verify/inputs.h"
-#include "verify/random.h"
 #include "verify/replay_error.h"
 #include "verify/work_ops.h"
 

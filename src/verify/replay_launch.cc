@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "device/lowered_kernels.h"
 #include "tile/tile.h"
 #include "verify/replay_error.h"
 
@@ -111,7 +112,7 @@ LaunchCall::LaunchCall(const Plan& plan, const LaunchStep& step, const ReplayOpt
       line_(step.line) {}
 
 std::shared_ptr<const tile::Executable> LaunchCall::Understand() {
-  KernelCache& cache = KernelCache::Global();
+  LoweredKernels& cache = LoweredKernels::Global();
   std::shared_ptr<const tile::Executable> executable;
   try {
     executable = cache.Get(kernel().ttir);

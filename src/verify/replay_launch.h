@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "device/gpu.h"
 #include "plan/plan.h"
-#include "verify/gpu.h"
 #include "verify/replay.h"
 #include "verify/replay_memory.h"
 

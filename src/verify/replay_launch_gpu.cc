@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include "base/rounding.h"
 #include "verify/replay_error.h"
 #include "verify/replay_launch.h"
 
@@ -35,7 +36,7 @@ class GpuLaunch final : public LaunchCall {
       const auto options = at::TensorOptions().dtype(at::kByte).device(gpu.device());
       scratch.push_back(at::empty({bytes + alignment}, options));
       const auto start = reinterpret_cast<uint64_t>(scratch.back().mutable_data_ptr());
-      return (start + alignment - 1) / alignment * alignment;
+      return RoundUp(start, alignment);
     };
     try {
       cuda::LaunchKernel(*kernel_, variant(), address_of, gpu.stream(), allocate);

@@ -5,29 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
-#include "verify/inputs.h"
+#include "device/aten_dtype.h"
+#include "device/random.h"
+#include "device/raw_memory.h"
 
 namespace tritogen {
 namespace {
-
-double LargestOf(at::ScalarType type) {
-  switch (type) {
-    case at::kHalf:
-      return std::numeric_limits<c10::Half>::max();
-    case at::kBFloat16:
-      return std::numeric_limits<c10::BFloat16>::max();
-    case at::kFloat8_e4m3fn:
-      return std::numeric_limits<c10::Float8_e4m3fn>::max();
-    case at::kFloat8_e5m2:
-      return std::numeric_limits<c10::Float8_e5m2>::max();
-    case at::kFloat:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
 
 // Marks the bytes of a strided tensor, innermost dimensions last.
 void Mark(uint8_t* map, const at::Tensor& tensor, int64_t dim, int64_t element) {
@@ -57,23 +41,6 @@ bool FindUndefined(const uint8_t* map, const at::Tensor& tensor, int64_t element
 }
 
 }  // namespace
-
-at::Tensor BytesOf(const c10::Storage& storage) {
-  const auto options = at::TensorOptions().dtype(at::kByte).device(storage.device());
-  return at::empty({0}, options).set_(storage, 0, {static_cast<int64_t>(storage.nbytes())}, {1});
-}
-
-at::Tensor ViewOf(const at::Tensor& memory, at::ScalarType type, int64_t offset, at::IntArrayRef sizes,
-                  at::IntArrayRef strides) {
-  TORCH_CHECK(at::detail::computeStorageNbytes(sizes, strides, c10::elementSize(type), offset) <=
-                  memory.storage().nbytes(),
-              "a view of ", sizes, " does not lie in its memory");
-  at::Tensor view = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(memory.storage()), memory.key_set(),
-                                                             c10::scalarTypeToTypeMeta(type));
-  view.unsafeGetTensorImpl()->set_storage_offset(offset);
-  view.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
-  return view;
-}
 
 UndefinedMemory::Entry* UndefinedMemory::Find(const at::Tensor& tensor) {
   const auto* storage = tensor.storage().unsafeGetStorageImpl();

@@ -5,11 +5,11 @@
 #include <span>
 #include <utility>
 
+#include "device/aten_dtype.h"
+#include "device/random.h"
 #include "plan/visit.h"
-#include "verify/aten_dtype.h"
 #include "verify/budget.h"
 #include "verify/inputs.h"
-#include "verify/random.h"
 #include "verify/replay_engine.h"
 #include "verify/work.h"
 

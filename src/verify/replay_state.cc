@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/raw_memory.h"
 #include "verify/replay_memory.h"
 
 namespace tritogen {

@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
+#include "device/random.h"
 #include "plan/visit.h"
-#include "verify/random.h"
 #include "verify/replay_bind.h"
 #include "verify/verifier_reference.h"
 #include "verify/work_ops.h"

@@ -10,7 +10,7 @@
 
 #include "cuda/graph.h"
 #include "cuda/timer.h"
-#include "verify/gpu.h"
+#include "device/gpu.h"
 #include "verify/replay.h"
 #include "verify/rules.h"
 #include "verify/verifier_task.h"

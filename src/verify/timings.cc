@@ -8,9 +8,9 @@
 
 #include "base/stages.h"
 #include "cuda/roofline.h"
+#include "device/device_errors.h"
+#include "device/gpu.h"
 #include "plan/visit.h"
-#include "verify/device_errors.h"
-#include "verify/gpu.h"
 #include "verify/timed_plan.h"
 #include "verify/unavoidable_reads.h"
 #include "verify/work.h"

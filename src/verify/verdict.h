@@ -1,4 +1,4 @@
-// Verdict: what the verifier says of a candidate, with evidence a person can act on. DESIGN §4. Its JSON form
+// Verdict: what the verifier says of a candidate, with evidence a person can act on. Its JSON form
 // is docs/formats/verdict.md.
 #pragma once
 
@@ -36,8 +36,8 @@ struct OutputError {
   double candidate = 0;  // max |candidate − fp64| / scale
   double eager = 0;      // the same for the eager program in the declared precision
   double budget = 0;     // what candidate may be at most
-  double allclose =
-      0;  // share of elements inside KernelBench's tolerance, inputs as generated; NaN: no such trial ran
+  // Share of elements inside KernelBench's tolerance, inputs as generated; NaN: no such trial ran.
+  double allclose = 0;
   std::string trial;  // the input distribution in which it was worst
   // By input distribution: the error in terms of its budget where that is largest. Infinite: NaN or Inf do
   // not match, or nothing is allowed.
@@ -54,8 +54,8 @@ struct Verdict {
   Outcome outcome = Outcome::kInfraError;
   std::string reason;  // one sentence
   std::string rule;    // for kRejected; "tf32" or "half" for a precision downgrade
-  nlohmann::json evidence =
-      nlohmann::json::object();     // which output, where, expected, got; which line; which control
+  // Which output, where, expected, got; which line; which control.
+  nlohmann::json evidence = nlohmann::json::object();
   std::vector<OutputError> errors;  // empty when it never ran
   WorkShare work;
   double max_error() const;     // worst candidate error relative to its budget's scale

@@ -7,10 +7,11 @@
 #include <algorithm>
 
 #include "base/stages.h"
+#include "device/device_errors.h"
+#include "device/random.h"
+#include "device/same_bits.h"
 #include "plan/hash.h"
 #include "plan/visit.h"
-#include "verify/device_errors.h"
-#include "verify/same_bits.h"
 #include "verify/sensitivity.h"
 #include "verify/timings.h"
 #include "verify/verifier_calls.h"

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/text.h"
 #include "verify/replay_engine.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_second_look.h"
@@ -14,10 +15,6 @@
 
 namespace tritogen {
 namespace {
-
-std::string_view LastPart(std::string_view name) {
-  return name.substr(name.rfind('.') + 1);
-}
 
 // How the reference treats state with this name, shape and dtype. Unseen: it updates it, and no output
 // depends on what stood there before the call.

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "device/random.h"
 #include "plan/visit.h"
 #include "verify/local_flow.h"
-#include "verify/random.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_large.h"
 #include "verify/verifier_state.h"

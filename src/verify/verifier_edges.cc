@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "verify/random.h"
+#include "device/random.h"
 #include "verify/verifier_reference.h"
 #include "verify/verifier_second_look.h"
 

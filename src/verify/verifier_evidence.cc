@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "cuda/known_faults.h"
-#include "verify/gpu.h"
+#include "device/gpu.h"
 #include "verify/precision.h"
 
 namespace tritogen {

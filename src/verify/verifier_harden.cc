@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "device/random.h"
 #include "verify/controls.h"
 #include "verify/verifier_task.h"
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "device/random.h"
 #include "verify/inner_noise.h"
 #include "verify/partial_range.h"
 #include "verify/verifier_calls.h"

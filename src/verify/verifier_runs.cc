@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cuda/device.h"
-#include "verify/device_errors.h"
-#include "verify/same_bits.h"
+#include "device/device_errors.h"
+#include "device/same_bits.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_second_look.h"
 #include "verify/verifier_trial_loan.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/stages.h"
-#include "verify/device_errors.h"
+#include "device/device_errors.h"
 #include "verify/verifier_edges.h"
 #include "verify/verifier_reference.h"
 

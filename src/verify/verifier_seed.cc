@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "device/random.h"
 #include "verify/replay_bind.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_second_look.h"

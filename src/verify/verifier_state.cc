@@ -7,6 +7,8 @@
 #include <set>
 #include <string_view>
 
+#include "base/text.h"
+#include "device/aten_dtype.h"
 #include "verify/budget.h"
 #include "verify/verifier_trial_loan.h"
 #include "verify/work_ops.h"
@@ -22,10 +24,6 @@ const StateEntry* FindState(const Plan& plan, const std::string& name) {
   const auto found =
       std::find_if(plan.state.begin(), plan.state.end(), [&](const StateEntry& e) { return e.name == name; });
   return found == plan.state.end() ? nullptr : &*found;
-}
-
-std::string_view LastPart(std::string_view name) {
-  return name.substr(name.rfind('.') + 1);
 }
 
 bool SameValues(const at::Tensor& a, const at::Tensor& b) {

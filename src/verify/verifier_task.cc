@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/gpu.h"
+#include "device/random.h"
 #include "plan/visit.h"
-#include "verify/gpu.h"
 
 namespace tritogen {
 

@@ -132,8 +132,8 @@ struct Task::Impl {
   VerifyOptions options;
   Flow flow;
   Work work, moves;  // of forward; what of it only moves data
-  bool spares_memory =
-      false;  // too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity
+  // Too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity.
+  bool spares_memory = false;
   bool keeps_no_trials = false;  // too large for two trials, even: they are made anew for each call
   int64_t trial_bytes = 0;       // what one takes that is made and judged by, beside what is judged
   // Always, of a task whose trials are kept.

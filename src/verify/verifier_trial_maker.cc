@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "device/aten_dtype.h"
+#include "device/random.h"
 #include "verify/precision.h"
 #include "verify/verifier_second_look.h"
 
@@ -36,11 +38,11 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
     return std::nullopt;
   }
   const uint64_t seed = SubSeed(wish.seed, 1);
-  TensorList inputs =
-      wish.distribution == Distribution::kAsked ? PlantAsked(task_.asked, generated, seed, wish.strength)
-      : wish.distribution == Distribution::kOpposed
-          ? Oppose(task_.opposed, generated, seed, wish.strength)
-          : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
+  TensorList inputs = wish.distribution == Distribution::kAsked
+                          ? PlantAsked(task_.asked, generated, seed, wish.strength)
+                      : wish.distribution == Distribution::kOpposed
+                          ? Oppose(task_.opposed, generated, seed, wish.strength)
+                          : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
   if (wish.keep) inputs[*wish.keep] = generated[*wish.keep];
   KeepInOrder(task_.searched, generated, &inputs);
   KeepProbabilities(task_.probabilities, &inputs);

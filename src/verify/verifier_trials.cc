@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "device/random.h"
 #include "plan/visit.h"
 #include "verify/verifier_large.h"
 #include "verify/verifier_reference.h"

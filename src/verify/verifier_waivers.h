@@ -6,8 +6,8 @@
 namespace tritogen {
 
 struct Waivers {
-  bool no_triton =
-      false;  // a Plan of ATen calls alone may pass: stands in for kernels in tests of the other checks
+  // A Plan of ATen calls alone may pass: stands in for kernels in tests of the other checks.
+  bool no_triton = false;
 };
 Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyOptions& options,
                           const Waivers& waivers);

@@ -10,14 +10,9 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "plan/visit.h"
 
 namespace tritogen {
-
-// Whether a name is one of a list.
-template <typename Names>
-bool OneOf(std::string_view name, const Names& names) {
-  return std::ranges::find(names, name) != std::ranges::end(names);
-}
 
 enum class OpKind {
   kFactory,  // reads no tensor's values: empty, zeros, full_like, arange, …

@@ -1,4 +1,4 @@
-#include "verify/builtin_launch.h"
+#include "device/builtin_launch.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -7,10 +7,10 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "device/gpu.h"
+#include "device/lowered_kernels.h"
 #include "kernels/builtin.h"
 #include "tile/tile.h"
-#include "verify/gpu.h"
-#include "verify/replay.h"
 
 namespace tritogen {
 namespace {
@@ -95,7 +95,7 @@ void LaunchOnCpu(const std::string& name, const Grid& grid, std::span<const Buil
   }
   tile::LaunchOptions options;
   options.grid = grid.size;
-  const auto kernel = KernelCache::Global().Get(BuiltinKernel(name).ttir);
+  const auto kernel = LoweredKernels::Global().Get(BuiltinKernel(name).ttir);
   const tile::LaunchReport report = tile::Launch(*kernel, arguments, buffers, options);
   if (!report.faults.empty()) throw InternalError(report.faults.front().message);
 }

@@ -1,9 +1,10 @@
-#include "verify/aten_dtype.h"
+#include "device/aten_dtype.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -49,6 +50,25 @@ double LargestOf(at::ScalarType dtype) {
       return std::numeric_limits<at::Float8_e5m2>::max();
     default:
       throw std::logic_error("no floating dtype");
+  }
+}
+
+double UnitRoundoff(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kDouble:
+      return std::ldexp(1.0, -53);
+    case at::kFloat:
+      return std::ldexp(1.0, -24);
+    case at::kHalf:
+      return std::ldexp(1.0, -11);
+    case at::kBFloat16:
+      return std::ldexp(1.0, -8);
+    case at::kFloat8_e4m3fn:
+      return std::ldexp(1.0, -4);
+    case at::kFloat8_e5m2:
+      return std::ldexp(1.0, -3);
+    default:
+      return 0;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "verify/gpu.h"
+#include "device/gpu.h"
 
 #include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>

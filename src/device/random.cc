@@ -1,4 +1,4 @@
-#include "verify/random.h"
+#include "device/random.h"
 
 #include <ATen/ATen.h>
 #include <ATen/CPUGeneratorImpl.h>
@@ -6,6 +6,8 @@
 #include <ATen/detail/AcceleratorHooksInterface.h>
 
 #include <cmath>
+
+#include "base/splitmix.h"
 
 namespace tritogen {
 namespace {
@@ -18,6 +20,10 @@ at::Generator OnDevice(uint64_t seed, at::Device device) {
 }
 
 }  // namespace
+
+uint64_t SubSeed(uint64_t seed, uint64_t index) {
+  return SplitMix::At(seed, index);
+}
 
 Random::Random(uint64_t seed, at::Device device)
     : seed_(seed), device_(device), numbers_(at::detail::createCPUGenerator(seed)) {}

@@ -1,7 +1,7 @@
 // What the first candidates of a batch would pay for all others.
 #pragma once
 
-#include "verify/gpu.h"
+#include "device/gpu.h"
 
 namespace tritogen {
 

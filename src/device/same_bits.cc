@@ -1,11 +1,12 @@
-#include "verify/same_bits.h"
+#include "device/same_bits.h"
 
 #include <ATen/ATen.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "verify/builtin_launch.h"
+#include "base/rounding.h"
+#include "device/builtin_launch.h"
 
 namespace tritogen {
 namespace {
@@ -33,7 +34,7 @@ void CountInto(const at::Tensor& a, const at::Tensor& b, const at::Tensor& count
   const int64_t n = x.numel();
   if (n == 0) return;
   LaunchBuiltin(x.scalar_type() == at::kInt ? "count_different.i32" : "count_different.i8",
-                std::min((n + kBlock - 1) / kBlock, kMostPrograms), {x, y, count, n});
+                std::min(CeilDiv(n, kBlock), kMostPrograms), {x, y, count, n});
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ std::optional<Dtype> FromScalarType(at::ScalarType type);
 // The largest finite number of a floating dtype: 65504 for float16.
 double LargestOf(at::ScalarType dtype);
 
+// Half a unit in the last place of 1.0: 2^-24 for float32, 2^-8 for bfloat16. 0 for integers.
+double UnitRoundoff(at::ScalarType dtype);
+
 // "float32[2, 3]"
 std::string Describe(at::ScalarType type, at::IntArrayRef sizes);
 

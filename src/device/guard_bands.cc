@@ -1,4 +1,4 @@
-#include "verify/guard_bands.h"
+#include "device/guard_bands.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -6,8 +6,9 @@
 #include <list>
 #include <random>
 
-#include "verify/builtin_launch.h"
-#include "verify/replay_memory.h"
+#include "base/rounding.h"
+#include "device/builtin_launch.h"
+#include "device/raw_memory.h"
 
 namespace tritogen {
 namespace {
@@ -77,7 +78,7 @@ GuardBands::GuardBands() : registry_(std::make_shared<Registry>()) {}
 GuardBands::~GuardBands() = default;
 
 at::Tensor GuardBands::Allocate(int64_t bytes, at::Device device) {
-  const int64_t room = (bytes + kGranule - 1) / kGranule * kGranule;
+  const int64_t room = RoundUp(bytes, kGranule);
   const int64_t front = kBandBytes + static_cast<int64_t>(registry_->random() % kMostShift) * kGranule;
   const auto options = at::TensorOptions().dtype(at::kByte).device(device);
   const at::Tensor whole = at::empty({front + room + kBandBytes}, options);

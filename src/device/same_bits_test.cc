@@ -1,4 +1,4 @@
-#include "verify/same_bits.h"
+#include "device/same_bits.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -17,9 +17,9 @@
 #include "cuda/device.h"
 #include "cuda/launch.h"
 #include "cuda/timer.h"
+#include "device/guard_bands.h"
+#include "device/turn_lock.h"
 #include "plan/plan.h"
-#include "verify/guard_bands.h"
-#include "verify/turn_lock.h"
 
 namespace tritogen {
 

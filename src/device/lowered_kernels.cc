@@ -1,14 +1,15 @@
-// KernelCache of replay.h.
+#include "device/lowered_kernels.h"
+
 #include <mutex>
+#include <unordered_map>
 #include <utility>
 
+#include "device/written_parameters.h"
 #include "tile/ir.h"
-#include "verify/replay.h"
-#include "verify/replay_writes.h"
 
 namespace tritogen {
 
-struct KernelCache::Impl {
+struct LoweredKernels::Impl {
   static constexpr size_t kMost = 4096;  // kernels kept; a long run of distinct candidates starts over
   struct Entry {
     std::shared_ptr<const tile::Executable> executable;
@@ -32,18 +33,18 @@ struct KernelCache::Impl {
   std::unordered_map<std::string, Entry> kernels;
 };
 
-KernelCache::KernelCache() : impl_(std::make_shared<Impl>()) {}
+LoweredKernels::LoweredKernels() : impl_(std::make_shared<Impl>()) {}
 
-KernelCache& KernelCache::Global() {
-  static KernelCache cache;
+LoweredKernels& LoweredKernels::Global() {
+  static LoweredKernels cache;
   return cache;
 }
 
-std::shared_ptr<const tile::Executable> KernelCache::Get(const std::string& ttir) {
+std::shared_ptr<const tile::Executable> LoweredKernels::Get(const std::string& ttir) {
   return impl_->Find(ttir).executable;
 }
 
-std::vector<bool> KernelCache::Writes(const std::string& ttir) {
+std::vector<bool> LoweredKernels::Writes(const std::string& ttir) {
   return impl_->Find(ttir).writes;
 }
 

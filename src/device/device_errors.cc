@@ -1,4 +1,4 @@
-#include "verify/device_errors.h"
+#include "device/device_errors.h"
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>

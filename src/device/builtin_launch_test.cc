@@ -1,4 +1,4 @@
-#include "verify/builtin_launch.h"
+#include "device/builtin_launch.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "verify/replay_writes.h"
+#include "device/written_parameters.h"
 
 #include <algorithm>
 

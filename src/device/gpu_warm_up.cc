@@ -1,4 +1,4 @@
-#include "verify/gpu_warm_up.h"
+#include "device/gpu_warm_up.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>

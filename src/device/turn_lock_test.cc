@@ -1,4 +1,4 @@
-#include "verify/turn_lock.h"
+#include "device/turn_lock.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

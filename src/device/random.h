@@ -11,6 +11,9 @@
 
 namespace tritogen {
 
+// Numbers that belong together but look unrelated: stream `index` of a secret seed.
+uint64_t SubSeed(uint64_t seed, uint64_t index);
+
 class Random {
  public:
   Random(uint64_t seed, at::Device device);

@@ -1,9 +1,9 @@
-#include "verify/guard_bands.h"
+#include "device/guard_bands.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "verify/random.h"
+#include "device/random.h"
 
 namespace tritogen {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/turn_lock.h"
+#include "device/turn_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
