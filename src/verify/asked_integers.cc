@@ -20,10 +20,15 @@ constexpr std::string_view kBounds[] = {"aten::clamp", "aten::clamp_min", "aten:
 constexpr std::string_view kPicky[] = {
     "div",        "remainder",  "fmod", "floor_divide", "bitwise_left_shift", "bitwise_right_shift",
     "__lshift__", "__rshift__", "pow",  "ldexp"};
-constexpr std::string_view kSums[] = {
-    "aten::sum",    "aten::mean",   "aten::prod", "aten::cumsum", "aten::mm",      "aten::bmm",
-    "aten::matmul", "aten::linear", "aten::dot",  "aten::mv",     "aten::_int_mm", "aten::amax",
-    "aten::amin",   "aten::max",    "aten::min",  "aten::argmax", "aten::argmin"};
+constexpr std::string_view kSums[] = {"aten::sum",  "aten::mean", "aten::prod",    "aten::cumsum",
+                                      "aten::mm",   "aten::bmm",  "aten::matmul",  "aten::linear",
+                                      "aten::dot",  "aten::mv",   "aten::_int_mm", "aten::amax",
+                                      "aten::amin", "aten::max",  "aten::min"};
+constexpr std::string_view kDivisions[] = {"aten::div", "aten::floor_divide", "aten::remainder",
+                                           "aten::fmod"};
+// Though PyTorch does not say so.
+constexpr std::string_view kElementwise[] = {"aten::_to_copy", "aten::floor_divide"};
+constexpr std::string_view kPlaces[] = {"aten::argmax", "aten::argmin"};
 
 std::optional<int64_t> IntegerArgument(const AtenStep& step, const char* name) {
   const Value* value = FindArgument(step, name);
@@ -37,6 +42,31 @@ class Walk {
   Walk(const Plan& plan, TensorId leaf) : plan_(plan), same_({plan.tensors[leaf].storage}) {}
 
   AskedIntegers Run(Dtype dtype) {
+    const bool narrow = dtype == Dtype::kInt8 || dtype == Dtype::kUint8 || dtype == Dtype::kInt16;
+    const bool wide = dtype == Dtype::kInt32 || dtype == Dtype::kInt64;
+    Go();
+    AskedIntegers asked{.choices = {}, .named = {}, .within_generated = unknown_};
+    for (const int64_t value : named_) {
+      if (!choices_ || unknown_ || (value >= 0 && value < *choices_)) asked.named.push_back(value);
+    }
+    const bool ignores = ignored_ && !unknown_ && !chooses_otherwise_;
+    if (ignores && std::ranges::find(asked.named, *ignored_) == asked.named.end())
+      asked.named.push_back(*ignored_);
+    const bool computed = computed_ && !unknown_ && !choices_;
+    asked.whole_range = narrow && computed;
+    asked.far_numbers = wide && computed && !measures_ && !leaves_integers_;
+    asked.negative = asked.far_numbers && !divides_;
+    if (wide && !computed_ && !unknown_) asked.choices = choices_;
+    return asked;
+  }
+
+  bool Chooses() {
+    Go();
+    return choices_.has_value();
+  }
+
+ private:
+  void Go() {
     for (const Step& each : plan_.run) {
       std::set<TensorId> used;
       ForEachUse(each, [&](TensorId id) {
@@ -49,38 +79,65 @@ class Walk {
         if (!unknown_) Take(*step, id);
       }
     }
-    AskedIntegers asked{.named = {}, .within_generated = unknown_};
-    for (const int64_t value : named_) {
-      if (!choices_ || unknown_ || (value >= 0 && value < *choices_)) asked.named.push_back(value);
-    }
-    const bool ignores = ignored_ && !unknown_ && !chooses_otherwise_;
-    if (ignores && std::ranges::find(asked.named, *ignored_) == asked.named.end())
-      asked.named.push_back(*ignored_);
-    const bool narrow = dtype == Dtype::kInt8 || dtype == Dtype::kUint8 || dtype == Dtype::kInt16;
-    asked.whole_range = narrow && !unknown_ && !choices_;
-    return asked;
   }
 
- private:
   StorageId StorageOf(TensorId id) const { return plan_.tensors[id].storage; }
 
   void Take(const AtenStep& step, TensorId id) {
     const bool same = same_.contains(StorageOf(id));
+    const OpKind kind = KindOf(plan_, step);
     if (const auto choices = ChoicesIn(plan_, step, id)) {
       TakeChoices(step, same, *choices);
-    } else if (!TraitsOf(step.op).known || IsPicky(step, id)) {
+    } else if (kind == OpKind::kView || kind == OpKind::kLayout) {
+      Reach(step, same ? &same_ : &derived_);
+    } else {
+      computed_ = true;
+      Compute(step, id);
+    }
+  }
+
+  void Compute(const AtenStep& step, TensorId id) {
+    const bool same = same_.contains(StorageOf(id));
+    divides_ |= OneOf(OutOfPlaceName(step), kDivisions);
+    if (!TraitsOf(step.op).known || IsPicky(step, id)) {
       unknown_ = true;
     } else if (IsComparison(step)) {
       if (same) NameScalar(step);
-    } else if (same && OneOf(OutOfPlaceName(step), kBounds)) {
-      NameBeyond(step);  // what comes out is within
-    } else if (const OpKind kind = KindOf(plan_, step); kind == OpKind::kView || kind == OpKind::kLayout) {
-      Reach(step, same ? &same_ : &derived_);
-    } else if (TraitsOf(step.op).pointwise || WithoutOverload(step.op) == "aten::_to_copy") {
+      measures_ |= ComparesAcross(step);
+    } else if (OneOf(OutOfPlaceName(step), kBounds) && (same || IsBounded(step))) {
+      if (same) NameBeyond(step);  // what comes out is within
+      measures_ |= !IsBounded(step);
+    } else if (IsMask(step)) {
+      return;  // within, too
+    } else if (TraitsOf(step.op).pointwise || OneOf(OutOfPlaceName(step), kElementwise)) {
       Reach(step, &derived_);
-    } else if (IsInteger(plan_.tensors[id].dtype) && !OneOf(WithoutOverload(step.op), kSums)) {
-      unknown_ = true;
+    } else if (IsInteger(plan_.tensors[id].dtype) && !OneOf(WithoutOverload(step.op), kPlaces)) {
+      Reach(step, &derived_);
+      unknown_ |= !OneOf(WithoutOverload(step.op), kSums);
     }
+  }
+
+  // Lengths and offsets are compared with the places of something else.
+  bool ComparesAcross(const AtenStep& step) const {
+    const auto* one = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+    const auto* other = step.args.size() < 2 ? nullptr : std::get_if<TensorRef>(&step.args[1].v);
+    return one != nullptr && other != nullptr &&
+           plan_.tensors[one->id].sizes != plan_.tensors[other->id].sizes;
+  }
+
+  static bool IsBounded(const AtenStep& step) {
+    const auto has = [&](const char* name) {
+      const Value* value = FindArgument(step, name);
+      return value != nullptr && value->v != Value{}.v;
+    };
+    return has("min") && has("max");
+  }
+
+  // Some of the lower bits.
+  static bool IsMask(const AtenStep& step) {
+    constexpr std::string_view kOps[] = {"aten::bitwise_and", "aten::__and__"};
+    const auto* bits = step.args.size() < 2 ? nullptr : std::get_if<int64_t>(&step.args[1].v);
+    return OneOf(OutOfPlaceName(step), kOps) && bits != nullptr && *bits >= 0;
   }
 
   void TakeChoices(const AtenStep& step, bool same, int64_t choices) {
@@ -112,7 +169,9 @@ class Walk {
 
   void Reach(const AtenStep& step, Storages* storages) {
     for (const TensorId id : step.outs) {
-      if (id != kNoTensor && plan_.tensors[id].dtype != Dtype::kBool) storages->insert(StorageOf(id));
+      if (id == kNoTensor || plan_.tensors[id].dtype == Dtype::kBool) continue;
+      storages->insert(StorageOf(id));
+      leaves_integers_ |= !IsInteger(plan_.tensors[id].dtype);
     }
   }
 
@@ -121,6 +180,8 @@ class Walk {
   std::set<int64_t> named_;
   std::optional<int64_t> choices_, ignored_;
   bool chooses_otherwise_ = false;  // not by a loss that ignores one number
+  bool computed_ = false;           // something else is done with them than to choose
+  bool measures_ = false, leaves_integers_ = false, divides_ = false;
   bool unknown_ = false;
 };
 
@@ -173,6 +234,10 @@ std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorI
 
 AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf) {
   return Walk(plan, leaf).Run(plan.tensors[leaf].dtype);
+}
+
+bool ChoosesUnbounded(const Plan& plan, TensorId leaf) {
+  return Walk(plan, leaf).Chooses();
 }
 
 }  // namespace tritogen

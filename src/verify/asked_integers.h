@@ -1,5 +1,6 @@
-// What a program asks of an integer input: numbers that it names (the class that a loss ignores, a token that
-// it compares with, what lies behind a bound of its), and whether any number of its dtype may come.
+// What a program asks of an integer input: what it chooses from by them, numbers that it names (the class
+// that a loss ignores, a token that it compares with, what lies behind a bound of its), and whether any
+// number may come.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,19 @@
 namespace tritogen {
 
 struct AskedIntegers {
+  std::optional<int64_t> choices;  // they do nothing but say which of so many elements are read
   std::vector<int64_t> named;
   // Forward may read elements by these integers in a way that is not known: named ones are meant to come only
   // if they are among those that are generated, or between them.
   bool within_generated = false;
   // 8 or 16 bits, and only ever computed with.
   bool whole_range = false;
+  // 32 or 64 bits, and only ever computed with, in integers up to the outputs: large numbers are no other
+  // case to the program. Nor are negative ones, where nothing is divided: Triton's own % and // cut what
+  // Python's round down, and who knows that an input holds none may take them.
+  bool far_numbers = false, negative = false;
+
+  bool empty() const { return !choices && named.empty() && !whole_range && !far_numbers; }
 };
 
 bool IsInteger(Dtype dtype);  // bools are none
@@ -29,5 +37,9 @@ std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorI
 
 // `leaf`: an integer input.
 AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf);
+
+// Whether elements are read by the numbers in `leaf`, an input of any dtype, or by what elementwise calls
+// make of them, and no bound is between: there is none but what the generator makes.
+bool ChoosesUnbounded(const Plan& plan, TensorId leaf);
 
 }  // namespace tritogen

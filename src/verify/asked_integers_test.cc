@@ -106,5 +106,47 @@ TEST(AskedIntegers, ArePlantedAndDrawn) {
   EXPECT_TRUE(planted[3].eq(500).any().item<bool>());
 }
 
+TEST(AskedIntegers, AreFarNumbersWhereTheyAreOnlyComputedWith) {
+  const auto far = [](const char* op, const json& other, const char* dtype) {
+    Program program;
+    const int quotient = program.Tensor(), y = program.Tensor(dtype);
+    program.sketch.Step("run", "aten::floor_divide.Scalar", {T(program.i), 4}, {quotient});
+    program.sketch.Step("run", op, {T(quotient), other}, {y});
+    const AskedIntegers asked = program.Asked(y);
+    EXPECT_FALSE(asked.negative) << "Triton divides in its own way";
+    return asked.far_numbers;
+  };
+  EXPECT_TRUE(far("aten::mul.Scalar", 3, "int64"));
+  EXPECT_TRUE(far("aten::mul.Tensor", T(0), "int64"));
+  EXPECT_FALSE(far("aten::mul.Scalar", 0.5, "float32")) << "times and angles may be meant";
+  Program shifted;
+  const int bits = shifted.Tensor();
+  shifted.sketch.Step("run", "aten::__rshift__.Scalar", {T(shifted.i), 2}, {bits});
+  EXPECT_TRUE(shifted.Asked(bits).negative);
+  Program lengths;
+  const int places = lengths.sketch.Input("int64", {4}, {1}), mask = lengths.Tensor("bool");
+  lengths.sketch.Step("run", "aten::lt.Tensor", {T(places), T(lengths.i)}, {mask});
+  EXPECT_FALSE(lengths.Asked(mask).far_numbers);
+}
+
+TEST(AskedIntegers, AreFloatsThatElementsAreReadBy) {
+  const auto chooses = [](const char* op, const json& bounds) {
+    Sketch sketch;
+    const int t = sketch.Input("float32", {8, 4}, {4, 1}), table = sketch.Input("float32", {50, 3}, {3, 1});
+    const int bound = sketch.Tensor("float32", {8, 4}, {4, 1}), i = sketch.Tensor("int64", {8, 4}, {4, 1});
+    const int rows = sketch.Tensor("float32", {8, 4, 3}, {12, 3, 1});
+    json arguments = bounds;
+    arguments.insert(arguments.begin(), T(t));
+    sketch.Step("run", op, arguments, {bound});
+    sketch.Step("run", "aten::_to_copy", {T(bound)}, {i});
+    sketch.Step("run", "aten::embedding", {T(table), T(i)}, {rows});
+    sketch.Output(rows);
+    const Plan plan = sketch.Build();
+    return ChoosesUnbounded(plan, TensorLeaves(plan.inputs)[0]);
+  };
+  EXPECT_TRUE(chooses("aten::floor", json::array()));
+  EXPECT_FALSE(chooses("aten::clamp", {0, 49})) << "numbers within may be any";
+}
+
 }  // namespace
 }  // namespace tritogen

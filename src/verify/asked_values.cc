@@ -33,7 +33,7 @@ constexpr std::string_view kBounded[] = {"aten::clamp", "aten::clamp_min", "aten
                                          "aten::clip",  "aten::hardtanh",  "aten::threshold"};
 
 // Calls that jump at numbers of theirs, or at whole numbers and halves of them.
-constexpr std::string_view kSteps[] = {"aten::threshold", "aten::hardshrink"};
+constexpr std::string_view kSteps[] = {"aten::threshold", "aten::hardshrink", "aten::histc"};
 constexpr std::string_view kRoundings[] = {"aten::round", "aten::floor", "aten::ceil", "aten::trunc",
                                            "aten::frac"};
 constexpr double kTies[] = {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}, kWholes[] = {-3, -2, -1, 2, 3};
@@ -41,6 +41,18 @@ constexpr double kUsualStep = 0.5;  // of hardshrink
 
 // Who rounds by a cast to int32 is right below. Planted only where one such element hides no other.
 constexpr double kBeyondInt32 = 0x1p32;
+
+// Calls that are given what lies beside an end of what they are defined for by no other trial: who adds an
+// epsilon there or keeps away from it is right everywhere else. Only what is given an input as it is: what is
+// made of it may be rounded to the end itself.
+constexpr std::string_view kLogarithms[] = {"aten::log", "aten::log2", "aten::log10", "aten::logit"};
+constexpr std::string_view kWithinOne[] = {"aten::atanh", "aten::erfinv"};
+constexpr double kNearZero = 0x1p-80, kNearOne = 1 - 0x1p-10;
+
+// Beyond what float32 counts to, and what int32 holds. Behind a division those that are negative, or may
+// become so, are left out.
+constexpr double kFarIntegers[] = {0x1p24 + 1, 0x1p31 - 1};
+constexpr double kFartherIntegers[] = {-1, -6, -0x1p24 - 1, 1 - 0x1p31, 0x1p33 + 5};
 
 // Calls to which the sign of a zero matters.
 constexpr std::string_view kAskForSigns[] = {"aten::signbit", "aten::copysign", "aten::atan2"};
@@ -50,6 +62,7 @@ struct Values {
   bool nan = false, negative_zero = false, rounds = false;
   bool apart = true;  // elements stay so, and are no integers, up to the outputs
   std::set<double> beyond, exactly;
+  std::set<double> ends;  // beside those of what a call is defined for
 };
 
 void AddScalars(const AtenStep& step, bool compares, Values* values) {
@@ -76,6 +89,13 @@ bool ComparesWithItself(const AtenStep& step) {
          step.args[0] == step.args[1];
 }
 
+std::set<double> EndsOf(const AtenStep& step) {
+  const std::string_view name = OutOfPlaceName(step);
+  if (OneOf(name, kLogarithms) || step.op == "aten::pow.Tensor_Tensor") return {kNearZero};
+  if (OneOf(name, kWithinOne)) return {-kNearOne, kNearOne};
+  return {};
+}
+
 Values AskedBy(const AtenStep& step) {
   Values values;
   const std::string_view name = OutOfPlaceName(step);
@@ -93,40 +113,30 @@ Values AskedBy(const AtenStep& step) {
   values.rounds = OneOf(name, kRoundings);
   if (values.rounds) values.exactly.insert(std::begin(kWholes), std::end(kWholes));
   values.negative_zero = OneOf(name, kAskForSigns);
+  values.ends = EndsOf(step);
   return values;
 }
 
-// Nothing where a call does something else with the integers of this input than choose by them, or none does.
-std::optional<int64_t> ChoicesOf(const Plan& plan, TensorId leaf) {
-  const StorageId storage = plan.tensors[leaf].storage;
-  std::optional<int64_t> choices;
-  for (const Step& each : plan.run) {
-    const auto* step = std::get_if<AtenStep>(&each);
-    std::set<TensorId> used;
-    ForEachUse(each, [&](TensorId id) {
-      if (plan.tensors[id].storage == storage) used.insert(id);
-    });
-    if (used.empty()) continue;
-    if (step == nullptr) return std::nullopt;
-    if (StoragesMade(plan, *step) == Storages{storage} && WrittenArguments(*step).empty())
-      continue;  // a view
-    std::optional<int64_t> here;
-    for (const TensorId id : used) {
-      if (const auto found = ChoicesIn(plan, *step, id)) here = std::min(*found, here.value_or(*found));
-    }
-    if (!here) return std::nullopt;
-    choices = std::min(*here, choices.value_or(*here));
+void Add(const Values& asked, const Arrival& arrival, bool apart, Values* values) {
+  values->rounds |= asked.rounds;
+  values->apart &= apart;
+  values->negative_zero |= asked.negative_zero;
+  values->beyond.insert(asked.beyond.begin(), asked.beyond.end());
+  for (const double number : asked.exactly) values->exactly.insert(number / arrival.times);
+  for (const double end : asked.ends) {
+    if (arrival.plain) values->ends.insert(end / arrival.times);
   }
-  return choices;
 }
 
 // What is put into a tensor of this dtype.
 std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double strength) {
   const double most = LargestOf(dtype);
   std::vector<double> planted;
-  for (const double value : asked.exactly) {
-    if (at::tensor(value, at::kDouble).to(dtype).to(at::kDouble).item<double>() == value)
-      planted.push_back(value);
+  for (const auto* values : {&asked.exactly, &asked.beside}) {
+    for (const double value : *values) {
+      if (at::tensor(value, at::kDouble).to(dtype).to(at::kDouble).item<double>() == value)
+        planted.push_back(value);
+    }
   }
   for (const double value : asked.beyond) {
     if (std::isnan(value)) planted.push_back(value);
@@ -165,20 +175,25 @@ at::Tensor WithValues(const std::vector<double>& values, const at::Tensor& x, co
 }
 
 at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& random) {
-  at::Tensor changed = asked.choices ? at::empty_like(x).copy_(WithEndsOf(*asked.choices, x)) : x;
+  const AskedIntegers& integers = asked.integers;
+  at::Tensor changed = integers.choices ? at::empty_like(x).copy_(WithEndsOf(*integers.choices, x)) : x;
   const double least = x.min().to(at::kDouble).item<double>(), most = x.max().to(at::kDouble).item<double>();
   const bool is_signed = c10::isSignedType(x.scalar_type());
   const double end = std::ldexp(1, static_cast<int>(x.element_size()) * 8 - is_signed),
                start = is_signed ? -end : 0;
   // Of two numbers, or one, nobody knows whether they are flags.
-  if (asked.integers.whole_range && most - least > 1 && !IsTwoValued(x))
+  const bool flags = most - least <= 1 || IsTwoValued(x);
+  const bool places = IsAscending(x);  // of something, perhaps
+  if (integers.whole_range && !flags)
     changed = at::empty_like(x).copy_(random.Uniform(x.sizes(), start, end).floor());
   std::vector<double> values;
-  for (const int64_t named : asked.integers.named) {
-    const auto value = static_cast<double>(named);
+  const auto add = [&](double value) {
     const bool generated = value >= least && value <= most;
-    if (asked.integers.within_generated ? generated : value >= start && value < end) values.push_back(value);
-  }
+    if (integers.within_generated ? generated : value >= start && value < end) values.push_back(value);
+  };
+  for (const int64_t named : integers.named) add(static_cast<double>(named));
+  if (integers.far_numbers && !flags && !places) std::ranges::for_each(kFarIntegers, add);
+  if (integers.negative && !flags && !places) std::ranges::for_each(kFartherIntegers, add);
   return WithValues(values, changed, random);
 }
 
@@ -186,41 +201,29 @@ at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& r
 
 AskedValues AskedValuesOf(const Plan& plan) {
   const std::vector<TensorId> leaves = TensorLeaves(plan.inputs);
-  std::map<StorageId, std::set<size_t>> reached;  // which inputs reach it element by element
-  for (size_t i = 0; i < leaves.size(); ++i) reached[plan.tensors[leaves[i]].storage].insert(i);
+  InputFlow flow(plan);
   std::vector<Values> values(leaves.size());
   for (const Step& each : plan.run) {
     const auto* step = std::get_if<AtenStep>(&each);
     if (step == nullptr) continue;
-    std::set<size_t> from;
-    for (const StorageId id : StoragesRead(plan, *step)) {
-      if (const auto found = reached.find(id); found != reached.end())
-        from.insert(found->second.begin(), found->second.end());
-    }
     const Values asked = AskedBy(*step);
     const bool apart = IsLocal(plan, *step) && !MakesIntegers(plan, *step);
-    for (const size_t leaf : from) {
-      values[leaf].rounds |= asked.rounds;
-      values[leaf].apart &= apart;
-      values[leaf].nan |= asked.nan;
-      values[leaf].negative_zero |= asked.negative_zero;
-      values[leaf].beyond.insert(asked.beyond.begin(), asked.beyond.end());
-      values[leaf].exactly.insert(asked.exactly.begin(), asked.exactly.end());
-    }
-    if (!IsLocal(plan, *step)) continue;
-    for (const StorageId id : StoragesMade(plan, *step)) reached[id].insert(from.begin(), from.end());
+    for (const auto& [leaf, arrival] : flow.Local(*step)) Add(asked, arrival, apart, &values[leaf]);
+    // What asks for NaN makes numbers of it, so that it stays in its row behind a product.
+    for (const size_t leaf : flow.Anywhere(*step)) values[leaf].nan |= asked.nan;
+    flow.Pass(*step);
   }
   AskedValues asked;
   for (size_t i = 0; i < leaves.size(); ++i) {
     Asked& of_leaf = asked.emplace_back();
     const Dtype dtype = plan.tensors[leaves[i]].dtype;
-    if (dtype == Dtype::kInt64 || dtype == Dtype::kInt32) of_leaf.choices = ChoicesOf(plan, leaves[i]);
     if (IsInteger(dtype)) of_leaf.integers = AskedIntegersOf(plan, leaves[i]);
     if (!IsFloating(dtype)) continue;
     of_leaf.beyond.assign(values[i].beyond.begin(), values[i].beyond.end());
     if (values[i].nan) of_leaf.beyond.push_back(kNan);
     if (values[i].rounds && values[i].apart) values[i].exactly.insert({-kBeyondInt32, kBeyondInt32});
     of_leaf.exactly.assign(values[i].exactly.begin(), values[i].exactly.end());
+    of_leaf.beside.assign(values[i].ends.begin(), values[i].ends.end());
     if (values[i].negative_zero) of_leaf.exactly.push_back(-0.0);
   }
   return asked;

@@ -6,7 +6,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "plan/plan.h"
@@ -15,17 +14,16 @@
 namespace tritogen {
 
 // What calls of forward ask of an input that reaches them element by element (IsLocal). Behind sums and
-// matrix products one such element would be everywhere.
+// matrix products one such element would be everywhere, but NaN that forward makes a number of, is in its
+// rows alone.
 struct Asked {
   std::vector<double>
       beyond;  // NaN, Inf, and numbers of at least kLeastLarge (inputs.h); each once, not negative
   std::vector<double> exactly;  // compared with, but for 0; ties of roundings; -0 where its sign is asked for
-  std::optional<int64_t> choices;  // integers that do nothing but say which of so many elements are read
+  std::vector<double> beside;   // an end of what a call is defined for
   AskedIntegers integers;
 
-  bool empty() const {
-    return beyond.empty() && exactly.empty() && !choices && integers.named.empty() && !integers.whole_range;
-  }
+  bool empty() const { return beyond.empty() && exactly.empty() && beside.empty() && integers.empty(); }
 };
 
 // By tensor leaf of the inputs.
@@ -38,7 +36,8 @@ bool AsksForAny(const AskedValues& asked);
 // both signs beyond those that are asked for, twice as large and, at a strength of 1, two thousand times,
 // since an input may be scaled before it is asked; numbers themselves, where the dtype has them. Choices have
 // the first and the last in each line, in the order in which they were; integers that are named stand in two
-// places each, and those of a whole range are drawn from it. Other integers, floats that are two-valued, and
+// places each, those of a whole range are drawn from it, and among those that are only computed with stand
+// negative and large ones. Other integers, floats that are two-valued, and
 // what a dtype cannot hold, are left out.
 // Random, but the same for the same seed.
 std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<at::Tensor>& generated,

@@ -71,8 +71,33 @@ TEST(AskedValues, AreNotAskedOfWhatIsSummedBefore) {
   const int sum = program.sketch.Tensor("float32", {8}, {1}), y = program.sketch.Tensor("float32", {8}, {1});
   program.sketch.Step("run", "aten::sum.dim_IntList", {T(program.x), json::array({1})}, {sum});
   program.sketch.Step("run", "aten::nan_to_num", {T(sum)}, {y});
+  program.sketch.Step("run", "aten::clamp", {T(y), -1e5, 1e5}, {y});
   program.sketch.Output(y);
-  EXPECT_FALSE(AsksForAny(AskedValuesOf(program.sketch.Build())));
+  EXPECT_EQ(AskedOfFirst(program.sketch.Build()), std::pair(Numbers(), true))
+      << "NaN is, which does not leave its row";
+}
+
+TEST(AskedValues, AreWhatComesOutAsAskedWhereAnInputIsMultipliedBefore) {
+  Program program;
+  const int y = program.Tensor(), z = program.Tensor(), b = program.Tensor("bool");
+  program.sketch.Step("run", "aten::mul.Tensor", {T(program.x), 4.0}, {y});
+  program.sketch.Step("run", "aten::div.Tensor", {T(y), 16}, {z});
+  program.sketch.Step("run", "aten::gt.Scalar", {T(z), 3}, {b});
+  program.sketch.Output(b);
+  EXPECT_EQ(AskedValuesOf(program.sketch.Build()).at(0).exactly, Numbers({12}));
+}
+
+TEST(AskedValues, AreBesideTheEndsOfWhatIsDefined) {
+  const auto beside = [](bool shifted) {
+    Program program;
+    const int y = program.Tensor(), z = program.Tensor();
+    program.sketch.Step("run", shifted ? "aten::add.Tensor" : "aten::mul.Tensor", {T(program.x), 2.0}, {y});
+    program.sketch.Step("run", "aten::atanh", {T(y)}, {z});
+    program.sketch.Output(z);
+    return AskedValuesOf(program.sketch.Build()).at(0).beside;
+  };
+  EXPECT_EQ(beside(false), Numbers({-(1 - 0x1p-10) / 2, (1 - 0x1p-10) / 2}));
+  EXPECT_EQ(beside(true), Numbers()) << "a sum may be rounded to the end itself";
 }
 
 TEST(AskedValues, ArePlantedHereAndThere) {
@@ -129,11 +154,13 @@ TEST(AskedValues, AreTheFirstAndTheLastOfWhatIsChosenFrom) {
     sketch.Step("run", "aten::embedding", {T(weight), T(view)}, {y});
     if (counts) sketch.Step("run", "aten::add.Scalar", {T(i), 1}, {n});
     sketch.Output(y);
-    return AskedValuesOf(sketch.Build()).at(0).choices;
+    return AskedValuesOf(sketch.Build()).at(0).integers.choices;
   };
   EXPECT_EQ(choices(false), 5000);
   EXPECT_EQ(choices(true), std::nullopt) << "they are numbers, too";
-  const auto planted = [](const at::Tensor& x) { return PlantAsked({{.choices = 5000}}, {x}, 3, 1)[0]; };
+  const auto planted = [](const at::Tensor& x) {
+    return PlantAsked({{.integers = {.choices = 5000}}}, {x}, 3, 1)[0];
+  };
   EXPECT_TRUE(planted(at::tensor({7, 9, 3, 9})).equal(at::tensor({7, 4999, 0, 4999})));
   EXPECT_TRUE(
       planted(at::arange(3, 11).view({2, 4})).equal(at::tensor({0, 0, 4, 4999, 0, 0, 8, 4999}).view({2, 4})))

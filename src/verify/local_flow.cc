@@ -1,6 +1,8 @@
 #include "verify/local_flow.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "plan/visit.h"
 #include "program/catalogue.h"
@@ -17,6 +19,28 @@ constexpr std::string_view kPlaceToPlace[] = {
     "aten::constant_pad_nd", "aten::slice_scatter"};
 constexpr std::string_view kPools[] = {"aten::max_pool", "aten::avg_pool", "aten::adaptive_max_pool",
                                        "aten::adaptive_avg_pool", "aten::_adaptive_avg_pool"};
+
+// By what a call multiplies its first argument, where it does nothing else.
+std::optional<double> TimesOf(const AtenStep& step) {
+  const std::string_view name = OutOfPlaceName(step);
+  if ((name != "aten::mul" && name != "aten::div") || step.args.size() != 2) return std::nullopt;
+  const auto* real = std::get_if<double>(&step.args[1].v);
+  const auto* integer = std::get_if<int64_t>(&step.args[1].v);
+  if (real == nullptr && integer == nullptr) return std::nullopt;
+  const double number = real != nullptr ? *real : static_cast<double>(*integer);
+  if (number == 0 || !std::isfinite(number)) return std::nullopt;
+  return name == "aten::mul" ? number : 1 / number;
+}
+
+template <typename M>
+M ReachedBy(const Plan& plan, const std::map<StorageId, M>& reached, const AtenStep& step) {
+  M all;
+  for (const StorageId id : StoragesRead(plan, step)) {
+    if (const auto found = reached.find(id); found != reached.end())
+      all.insert(found->second.begin(), found->second.end());
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -41,6 +65,35 @@ Storages StoragesMade(const Plan& plan, const AtenStep& step) {
     if (id != kNoTensor) storages.insert(plan.tensors[id].storage);
   }
   return storages;
+}
+
+InputFlow::InputFlow(const Plan& plan) : plan_(plan) {
+  const std::vector<TensorId> leaves = TensorLeaves(plan.inputs);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    local_[plan.tensors[leaves[i]].storage][i] = {};
+    anywhere_[plan.tensors[leaves[i]].storage].insert(i);
+  }
+}
+
+Arrivals InputFlow::Local(const AtenStep& step) const {
+  return ReachedBy(plan_, local_, step);
+}
+
+std::set<size_t> InputFlow::Anywhere(const AtenStep& step) const {
+  return ReachedBy(plan_, anywhere_, step);
+}
+
+void InputFlow::Pass(const AtenStep& step) {
+  const std::set<size_t> anywhere = Anywhere(step);
+  Arrivals local = IsLocal(plan_, step) ? Local(step) : Arrivals();
+  const OpKind kind = KindOf(plan_, step);
+  const auto times = TimesOf(step);
+  const bool plain = times || kind == OpKind::kView || kind == OpKind::kLayout;
+  for (auto& [leaf, arrival] : local) arrival = {arrival.times * times.value_or(1), arrival.plain && plain};
+  for (const StorageId id : StoragesMade(plan_, step)) {
+    anywhere_[id].insert(anywhere.begin(), anywhere.end());
+    for (const auto& [leaf, arrival] : local) local_[id][leaf] = arrival;
+  }
 }
 
 std::string_view OutOfPlaceName(const AtenStep& step) {

@@ -1,6 +1,8 @@
 // Ways through a Plan on which an element of what is made hangs on a few elements of what is read.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -18,5 +20,28 @@ Storages StoragesMade(const Plan& plan, const AtenStep& step);  // results, and 
 
 // The operator's name without its overload, and as it is called out of place: "aten::relu_" → "aten::relu".
 std::string_view OutOfPlaceName(const AtenStep& step);
+
+// What an input has become where it arrives: so many times itself and nothing else, where it is `plain`; else
+// it has been multiplied so at some point.
+struct Arrival {
+  double times = 1;
+  bool plain = true;
+};
+using Arrivals = std::map<size_t, Arrival>;  // by tensor leaf of the inputs
+
+// Inputs on their way through the calls of a Plan, which are to be passed in order.
+class InputFlow {
+ public:
+  explicit InputFlow(const Plan& plan);
+
+  Arrivals Local(const AtenStep& step) const;  // those that reach it element by element (IsLocal)
+  std::set<size_t> Anywhere(const AtenStep& step) const;
+  void Pass(const AtenStep& step);
+
+ private:
+  const Plan& plan_;
+  std::map<StorageId, Arrivals> local_;
+  std::map<StorageId, std::set<size_t>> anywhere_;
+};
 
 }  // namespace tritogen

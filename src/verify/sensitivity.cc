@@ -10,6 +10,7 @@
 
 #include "device/random.h"
 #include "plan/visit.h"
+#include "verify/local_flow.h"
 #include "verify/replay_bind.h"
 #include "verify/verifier_reference.h"
 #include "verify/work_ops.h"
@@ -225,8 +226,24 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
   return at::empty_like(value).copy_(changed);
 }
 
+SignsAsked SignsAskedOf(const Plan& plan, const StateEntry& entry) {
+  constexpr std::string_view kZero[] = {"aten::sign", "aten::sgn"};
+  constexpr std::string_view kNegative[] = {"aten::abs", "aten::relu", "aten::leaky_relu", "aten::elu"};
+  SignsAsked asked;
+  for (const Step& each : plan.run) {
+    const auto* step = std::get_if<AtenStep>(&each);
+    const auto* given =
+        step == nullptr || step->args.empty() ? nullptr : std::get_if<TensorRef>(&step->args[0].v);
+    if (given == nullptr || plan.tensors[given->id].storage != plan.tensors[entry.tensor].storage) continue;
+    asked.zero |= OneOf(OutOfPlaceName(*step), kZero);
+    asked.negative |= asked.zero || OneOf(OutOfPlaceName(*step), kNegative);
+  }
+  return asked;
+}
+
 std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& made,
-                                      const at::Tensor& value, bool mild, uint64_t seed) {
+                                      const at::Tensor& value, const SignsAsked& signs, bool mild,
+                                      uint64_t seed) {
   if (!entry.is_parameter || !at::isFloatingType(value.scalar_type()) || value.numel() == 0)
     return std::nullopt;
   const Random random(seed, value.device());
@@ -238,8 +255,10 @@ std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor&
   const bool single = value.numel() == 1;
   const at::Tensor times =
       single ? at::pow(2, random.Uniform(value.sizes(), -2, 3)) : random.Uniform(value.sizes(), 0.5, 1.5);
+  constexpr double kZeros = 1.0 / 16;
+  if (signs.zero) changed = at::where(random.Uniform(value.sizes(), 0, 1) < kZeros, 0, changed);
   // Steps, decays and variances that are drawn as positive numbers may mean nothing else. Gains may.
-  const bool positive = !IsConstant(made) && made.ge(0).all().item<bool>();
+  const bool positive = !signs.negative && !IsConstant(made) && made.ge(0).all().item<bool>();
   if (positive) return at::empty_like(value).copy_(changed * times);
   return at::empty_like(value).copy_(changed * times * random.Signs(value.sizes()));
 }

@@ -3,12 +3,14 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "verify/test_sketch.h"
+
 namespace tritogen {
 namespace {
 
-at::Tensor Trained(const at::Tensor& made, bool mild = false) {
+at::Tensor Trained(const at::Tensor& made, bool mild = false, const SignsAsked& signs = {}) {
   const StateEntry parameter{.name = "w", .is_parameter = true};
-  return AsIfTrained(parameter, made, made, mild, 7).value();
+  return AsIfTrained(parameter, made, made, signs, mild, 7).value();
 }
 
 TEST(AsIfTrained, LeavesNothingOfHowAConstructorMadeIt) {
@@ -24,6 +26,23 @@ TEST(AsIfTrained, KeepsDifferentPositiveNumbersPositive) {
   EXPECT_TRUE(Trained(at::rand({64})).ge(0).all().item<bool>()) << "decays, variances";
 }
 
+TEST(AsIfTrained, HasTheSignsThatForwardAsksFor) {
+  const auto asked = [](const char* op) {
+    Sketch sketch;
+    const int w = sketch.Tensor("float32", {64}, {1}), y = sketch.Tensor("float32", {64}, {1});
+    sketch.Step("setup", "aten::zeros", {json::array({64})}, {w});
+    sketch.map["state"].push_back({"w", w, "parameter"});
+    sketch.Step("run", op, {T(w)}, {y});
+    sketch.Output(y);
+    const Plan plan = sketch.Build();
+    return Trained(at::rand({64}), false, SignsAskedOf(plan, plan.state.at(0)));
+  };
+  EXPECT_FALSE(asked("aten::exp").lt(0).any().item<bool>());
+  EXPECT_TRUE(asked("aten::abs").lt(0).any().item<bool>());
+  EXPECT_FALSE(asked("aten::abs").eq(0).any().item<bool>());
+  EXPECT_TRUE(asked("aten::sign").eq(0).any().item<bool>());
+}
+
 TEST(AsIfTrained, MildlyOnlyScales) {
   const at::Tensor triangle = at::ones({8, 8}).tril(), trained = Trained(triangle, /*mild=*/true);
   EXPECT_TRUE(trained.triu(1).eq(0).all().item<bool>());
@@ -32,7 +51,7 @@ TEST(AsIfTrained, MildlyOnlyScales) {
 
 TEST(AsIfTrained, IsForParametersAlone) {
   const StateEntry buffer{.name = "mask", .is_parameter = false};
-  EXPECT_FALSE(AsIfTrained(buffer, at::ones({4}), at::ones({4}), false, 7));
+  EXPECT_FALSE(AsIfTrained(buffer, at::ones({4}), at::ones({4}), {}, false, 7));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "plan/lifetimes.h"
 #include "plan/visit.h"
 #include "verify/inner_noise.h"
+#include "verify/local_flow.h"
 #include "verify/sensitivity.h"
 #include "verify/verifier_calls.h"
 #include "verify/verifier_task.h"
@@ -57,8 +58,8 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
     // Entries that share memory stay equal.
     const uint64_t place = task.plan.tensors[entry.tensor].storage;
     const at::Tensor& value = weights.non_neutral[entry.name];
-    auto trained = AsIfTrained(entry, found->second, value, task.needs_full_rank,
-                               SubSeed(SubSeed(task.weight_seed, 3), place));
+    auto trained = AsIfTrained(entry, found->second, value, SignsAskedOf(task.plan, entry),
+                               task.needs_full_rank, SubSeed(SubSeed(task.weight_seed, 3), place));
     weights.trained[entry.name] = trained ? *trained : value;
     weights.changed |= trained.has_value();
   }
@@ -149,7 +150,7 @@ void Inspect(Task::Impl* task) {
   task->narrow = std::any_of(plan.tensors.begin(), plan.tensors.end(), [](const TensorMeta& tensor) {
     return IsFloating(tensor.dtype) && DtypeSize(tensor.dtype) < 4;
   });
-  std::set<StorageId> searched, probabilities;
+  std::set<StorageId> searched, probabilities, compared;
   bool carries = false;
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
@@ -157,12 +158,17 @@ void Inspect(Task::Impl* task) {
       searched.insert(plan.tensors[*lines].storage);
     for (const TensorId taken : aten == nullptr ? std::vector<TensorId>() : ProbabilitiesOf(*aten))
       probabilities.insert(plan.tensors[taken].storage);
+    if (aten != nullptr && IsComparison(*aten)) compared.merge(StoragesRead(plan, *aten));
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
     carries |= aten != nullptr && CarriesBySigns(*aten);
     task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
     task->has_epsilon |= aten != nullptr && HasEpsilon(*aten);
+  }
+  for (const StateEntry& entry : plan.state) {
+    if (!entry.is_parameter && compared.contains(plan.tensors[entry.tensor].storage))
+      task->compared_state.push_back(entry.name);
   }
   task->asked = AskedValuesOf(plan);
   const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);
@@ -180,6 +186,7 @@ void Inspect(Task::Impl* task) {
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));
     task->probabilities.push_back(probabilities.contains(plan.tensors[id].storage));
+    task->places.push_back(IsFloating(plan.tensors[id].dtype) && ChoosesUnbounded(plan, id));
   }
 }
 

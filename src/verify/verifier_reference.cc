@@ -66,7 +66,12 @@ TensorList Moved(const TensorList& tensors, uint64_t seed, double times = 1) {
 Bindings MovedWeights(const Task::Impl& task, const std::map<std::string, at::Tensor>& state, size_t number,
                       double times = 1) {
   uint64_t stream = SubSeed(task.weight_seed, number);
-  return MapBindings(state, [&](const TensorList& tensors) { return Moved(tensors, ++stream, times); });
+  Bindings moved =
+      MapBindings(state, [&](const TensorList& tensors) { return Moved(tensors, ++stream, times); });
+  for (const std::string& name : task.compared_state) {
+    if (const auto found = state.find(name); found != state.end()) moved[name] = ToDouble({found->second})[0];
+  }
+  return moved;
 }
 
 // Where nothing is given nothing is exact.

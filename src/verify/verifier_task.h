@@ -160,8 +160,13 @@ struct Task::Impl {
   bool has_epsilon = false;    // of some call, and nothing in float16, which has no numbers as small
   std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
-  AskedValues asked;                // by tensor leaf of the inputs
-  OpposedFactors opposed;           // empty, too, where fewer places than float32's tell its products apart
+  // Buffers that forward compares something with. Moved, they are no longer equal to what they are meant to
+  // be.
+  std::vector<std::string> compared_state;
+  // By tensor leaf of the inputs: floats that elements are read by. They stay as generated, as integers do.
+  std::vector<bool> places;
+  AskedValues asked;       // by tensor leaf of the inputs
+  OpposedFactors opposed;  // empty, too, where fewer places than float32's tell its products apart
   // All inputs are exact (Trial::exact): sums of zeros and ones are, and moved, a number is no longer what it
   // is compared with.
   bool HasExactInputs(Distribution distribution) const {

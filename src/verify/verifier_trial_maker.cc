@@ -44,6 +44,9 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
                           ? Oppose(task_.opposed, generated, seed, wish.strength)
                           : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
   if (wish.keep) inputs[*wish.keep] = generated[*wish.keep];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (task_.places[i]) inputs[i] = generated[i];
+  }
   KeepInOrder(task_.searched, generated, &inputs);
   KeepProbabilities(task_.probabilities, &inputs);
   std::vector<bool> exact = ExactIn(wish.distribution, generated);
