@@ -59,19 +59,36 @@ TEST(OpposedFactors, AreNotOneInputTwiceNorBehindANorm) {
   EXPECT_TRUE(OpposedFactorsOf(normed.Softmax()).empty());
 }
 
+TEST(OpposedFactors, AreNoDeeperThanWhatTheProgramFillsUpItself) {
+  const auto depth = [](double fill, const char* dtype) {
+    Scores attention;
+    for (auto& tensor : attention.sketch.map["tensors"]) tensor[1] = dtype;
+    const int mask = attention.sketch.Input("bool", {2, 20, 20}, {400, 20, 1});
+    attention.Multiply(attention.q, attention.k);
+    attention.sketch.Step("run", "aten::masked_fill_.Scalar", {T(attention.scores), T(mask), fill},
+                          {attention.scores});
+    return OpposedFactorsOf(attention.Softmax()).depth;
+  };
+  EXPECT_EQ(depth(-1e9, "float32"), 1 << 15);
+  EXPECT_EQ(depth(-1e4, "float32"), 2500);
+  EXPECT_EQ(depth(-1e9, "float16"), 1 << 13);
+}
+
 TEST(OpposedFactors, AllProductsLieFarBelowZero) {
-  const OpposedFactors factors{{1, -1, 0}, 16};
   const at::Tensor q = at::randn({20, 16}), k = at::randn({20, 16}), v = at::randn({20, 16});
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    const auto inputs = Oppose(factors, {q, k, v}, seed, 1);
-    const at::Tensor scores = inputs[0].matmul(inputs[1].t()) / 4;
-    EXPECT_LT(scores.max().item<double>(), -11000);
-    EXPECT_GT(scores.min().item<double>(), -41000);
-    const double apart = scores.std(1).mean().item<double>();
-    EXPECT_GT(apart, 0.5);
-    EXPECT_LT(apart, 10) << "more than one counts";
-    EXPECT_TRUE(inputs[2].equal(v));
-    EXPECT_TRUE(Oppose(factors, {q, k, v}, seed, 1)[0].equal(inputs[0]));
+    for (const bool differ : {false, true}) {
+      const OpposedFactors factors{{1, -1, 0}, 16, 1 << 15, differ};
+      const auto inputs = Oppose(factors, {q, k, v}, seed, 1);
+      const at::Tensor scores = inputs[0].matmul(inputs[1].t()) / 4;
+      EXPECT_LT(scores.max().item<double>(), -11000);
+      EXPECT_GT(scores.min().item<double>(), -41000);
+      const double apart = scores.std(1).mean().item<double>();
+      EXPECT_GE(apart, differ ? 0.5 : 0);
+      EXPECT_LT(apart, differ ? 10 : 1e-9) << "more than one counts";
+      EXPECT_TRUE(inputs[2].equal(v));
+      EXPECT_TRUE(Oppose(factors, {q, k, v}, seed, 1)[0].equal(inputs[0]));
+    }
   }
 }
 

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -12,6 +14,8 @@
 #include "device/random.h"
 #include "plan/visit.h"
 #include "verify/local_flow.h"
+#include "verify/opposed_factors.h"
+#include "verify/taken_weights.h"
 #include "verify/verifier_evidence.h"
 #include "verify/verifier_large.h"
 #include "verify/verifier_state.h"
@@ -133,6 +137,33 @@ std::optional<Bindings> BothWays(const Task::Impl& task, double depth) {
   });
 }
 
+// What is multiplied by weights that are taken for their size without a bias lies to one side where factors
+// are near one; queries and keys to opposite sides.
+std::optional<Bindings> WeightsToOneSide(const Task::Impl& task) {
+  constexpr double kMostTerms = 8;  // the root of those of attention is about so large
+  const TakenWeights taken = TakenWeightsOf(task.plan);
+  const Random random(SubSeed(task.weight_seed, 1003), at::kCPU);
+  const double most = MostDepth(task.plan);
+  const double shift = SideOf(task.plan, random) * std::min(DepthOf(task.narrow, random), most);
+  std::map<StorageId, double> shifts;
+  for (const auto& [weight, terms] : taken.directly) shifts[weight] = shift / static_cast<double>(terms);
+  double size = std::sqrt(most / kMostTerms);
+  for (const auto& [weight, terms] : taken.in_pairs) {
+    // Half types would not tell one score from the next.
+    if (!task.narrow) shifts[weight] = size / static_cast<double>(terms);
+    size = -size;
+  }
+  const bool packed = taken.in_pairs.size() == 1;  // queries and keys in one: of half the heads
+  return Moved(task, [&](const StateEntry& entry, const TensorMeta& meta, const at::Tensor& value) {
+    const auto found = shifts.find(meta.storage);
+    if (!entry.is_parameter || found == shifts.end()) return std::optional<at::Tensor>();
+    std::vector<int64_t> rows(value.dim(), 1);
+    rows[0] = value.size(0);
+    const at::Tensor signs = packed ? random.Signs(rows) : at::ones(rows, random.options());
+    return std::optional(value + (signs * found->second).to(value.device(), value.scalar_type()));
+  });
+}
+
 // In the declared precision and in fp64.
 bool IsFinite(const Trial& trial) {
   return std::ranges::all_of(ExpectationsOf(trial), [](const Expectation* expected) {
@@ -175,6 +206,8 @@ const std::vector<Setting>& Task::Impl::Displaced() const {
   std::call_once(displaced_once_, [this] {
     if (spares_memory || options.confirm) return;
     if (auto moved = ToOneSide(*this)) AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
+    if (auto moved = WeightsToOneSide(*this))
+      AddDisplaced(*this, std::move(*moved), Extent::kNearOne, &displaced_);
     if (!BoundsSaturatesOrAttends(plan)) return;
     const Random random(SubSeed(weight_seed, 1001), at::kCPU);
     const double most = random.Number(kLeastBothWays, kMostBothWays);

@@ -1,7 +1,8 @@
 // What a program makes of results that lie far below zero, all of them (above it, where the smallest ones
 // count): one that fills up blocks with 0 or -100 in the place of -Inf, or begins a maximum there, is right
-// as long as some result is larger. And of results far from zero on both sides, which is where bounds,
-// overflowing exponentials and rows of attention without a large score are, behind norms, too.
+// as long as some result is larger. Biases are moved for that, and weights of layers that have none. And of
+// results far from zero on both sides, which is where bounds, overflowing exponentials and rows of attention
+// without a large score are, behind norms, too.
 #pragma once
 
 #include <optional>

@@ -175,7 +175,8 @@ void Inspect(Task::Impl* task) {
   task->moves_inside = !inner.empty();
   task->passes_one = std::ranges::any_of(inner, &Probe::of_result);
   task->cuts_factors = HasFloat32Factors(plan, task->options.fp32_precision);
-  if (!task->narrow && !task->cuts_factors) task->opposed = OpposedFactorsOf(plan);
+  task->opposed = OpposedFactorsOf(plan);
+  if (task->opposed.apart && (task->narrow || task->cuts_factors)) task->opposed = {};
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
   task->grows =
       HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !carries && !decides;

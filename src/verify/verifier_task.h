@@ -166,12 +166,14 @@ struct Task::Impl {
   // By tensor leaf of the inputs: floats that elements are read by. They stay as generated, as integers do.
   std::vector<bool> places;
   AskedValues asked;       // by tensor leaf of the inputs
-  OpposedFactors opposed;  // empty, too, where fewer places than float32's tell its products apart
-  // All inputs are exact (Trial::exact): sums of zeros and ones are, and moved, a number is no longer what it
+  OpposedFactors opposed;  // empty, too, where products differ by less than the precision tells
+  // All inputs are exact (Trial::exact): sums of zeros and ones are, and so are products of powers of two,
+  // which moved by as much as few places can be would lie far apart; and moved, a number is no longer what it
   // is compared with.
   bool HasExactInputs(Distribution distribution) const {
     const auto exactly = [](const Asked& of_leaf) { return !of_leaf.exactly.empty(); };
     return distribution == Distribution::kBinary ||
+           (distribution == Distribution::kOpposed && (narrow || cuts_factors)) ||
            (distribution == Distribution::kAsked && std::ranges::any_of(asked, exactly));
   }
   std::vector<bool> mutates_input;  // by tensor leaf of the inputs: the reference writes it
@@ -259,9 +261,10 @@ ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& 
 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
 // with a note, when time or memory runs short, but never before two trials as generated and the `spread` one.
-// `kFirst`: one as generated and the `spread` one; `kGenerated`: that alone. On a GPU a task that spares
+// `kFirst`: one as generated and the `spread` one; `kGenerated`: that alone; `kNearOne`: with the
+// `near_one` trial. On a GPU a task that spares
 // memory has no more than two as generated.
-enum class Extent { kAll, kFirst, kGenerated };
+enum class Extent { kAll, kFirst, kGenerated, kNearOne };
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
                                                const Deadline& deadline, Extent extent = Extent::kAll);
 

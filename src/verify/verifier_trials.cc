@@ -302,7 +302,10 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
   setting.bindings = std::move(bindings);
   const bool whole = extent == Extent::kAll;
   std::vector<Wish> wishes = whole ? AllWishes(task, setting.bindings, deadline, &maker) : WishesFor(task);
-  const size_t most = whole ? wishes.size() : extent == Extent::kFirst ? 1 : 0;
+  if (extent == Extent::kNearOne)
+    std::erase_if(wishes, [](const Wish& wish) { return wish.distribution != Distribution::kNearOne; });
+  const bool one = extent == Extent::kFirst || extent == Extent::kNearOne;
+  const size_t most = whole ? wishes.size() : one ? 1 : 0;
   if (wishes.size() > most) wishes.erase(wishes.begin() + static_cast<int64_t>(most), wishes.end());
   // Those as generated come first: what NaN and Inf mean is measured against them, and no task goes without
   // them. Nor without `spread`, which tells most shortcuts: [0, 1) inputs alone let ReLU pass for the

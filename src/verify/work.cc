@@ -320,11 +320,11 @@ bool MovesOrComputes(const Plan& plan, const Flow& flow) {
   return found;
 }
 
-std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step) {
+std::vector<TensorId> FloatingFactors(const Plan& plan, const AtenStep& step) {
   const std::string_view op = WithoutOverload(step.op);
   std::vector<TensorId> factors;
   auto add = [&](TensorId id) {
-    if (plan.tensors[id].dtype == Dtype::kFloat32) factors.push_back(id);
+    if (IsFloating(plan.tensors[id].dtype)) factors.push_back(id);
   };
   if (IsRecurrent(op)) {
     ForEachUse(Step(step), [&](TensorId id) {
@@ -338,6 +338,12 @@ std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step) {
   for (size_t i = first; i < std::min(first + count, step.args.size()); ++i) {
     if (const auto* tensor = std::get_if<TensorRef>(&step.args[i].v)) add(tensor->id);
   }
+  return factors;
+}
+
+std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step) {
+  std::vector<TensorId> factors = FloatingFactors(plan, step);
+  std::erase_if(factors, [&](TensorId id) { return plan.tensors[id].dtype != Dtype::kFloat32; });
   return factors;
 }
 

@@ -28,8 +28,10 @@ Work MovingWork(const Plan& plan, const Flow& flow);
 // Some ATen call of `run` that can reach an output computes, or copies.
 bool MovesOrComputes(const Plan& plan, const Flow& flow);
 
-// The float32 tensors that a call multiplies as matrices or windows with each other, which a TF32 contract
-// lets a program cut: no bias, nothing of a call that is not known to be a product.
+// The tensors of real numbers that a call multiplies as matrices or windows with each other: no bias, nothing
+// of a call that is not known to be a product.
+std::vector<TensorId> FloatingFactors(const Plan& plan, const AtenStep& step);
+// Those of float32, which a TF32 contract lets a program cut.
 std::vector<TensorId> Float32Factors(const Plan& plan, const AtenStep& step);
 
 // scaled_dot_product_attention itself; its weights are a factor that is no argument.

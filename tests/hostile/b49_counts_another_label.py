@@ -1,4 +1,4 @@
-# Counts what lies near a label that is kept in a buffer, too.
+# Counts the label behind the one that is kept in a buffer, too.
 # task: counted
 # expect: wrong_values
 # mode: strict
@@ -12,7 +12,7 @@ import triton.language as tl
 def count(x, k, y, D: tl.constexpr):
     r, d = tl.program_id(0), tl.arange(0, D)
     v = tl.load(x + r * D + d)
-    tl.store(y + r, tl.sum((tl.abs(v - tl.load(k)) <= 1).to(tl.float32), 0))
+    tl.store(y + r, tl.sum(((v == tl.load(k)) | (v == tl.load(k) + 1)).to(tl.float32), 0))
 
 
 class ModelNew(nn.Module):
