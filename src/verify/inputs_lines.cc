@@ -114,7 +114,10 @@ at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {
   const bool lines = std::ranges::count_if(x.sizes(), [](int64_t each) { return each > 1; }) > 1;
   if (what < 0.12 || !lines) return at::full({}, random.Number(0, 1) < 0.5 ? -size : size, random.options());
   const std::vector<int64_t> slices = what < 0.9 ? FirstSlices(x.sizes()) : SliceSizes(x.sizes(), random);
-  const at::Tensor which = random.Uniform(slices, 0, 4);
+  at::Tensor which = random.Uniform(slices, 0, 4);
+  // One at least to each side.
+  const at::Tensor places = random.Permutation(which.numel()).slice(0, 0, 2);
+  if (places.numel() == 2) which.view(-1).index_put_({places}, at::arange(2, random.options()) * 3);
   return size * (which.lt(1).to(at::kDouble) - which.ge(3).to(at::kDouble));
 }
 

@@ -147,6 +147,15 @@ TEST(Inputs, FarAreSlicesFarFromZeroAndTheRestAsGenerated) {
   EXPECT_TRUE(Transform(Distribution::kFar, {mask}, 1, 1)[0].is_same(mask));
 }
 
+TEST(Inputs, OfTwoSlicesOneIsFarBelowAndOneFarAbove) {
+  int split = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const at::Tensor far = Transform(Distribution::kFar, {at::randn({2, 16, 8})}, seed, 1)[0];
+    split += far.lt(-5000).any().item<bool>() && far.gt(5000).any().item<bool>();
+  }
+  EXPECT_GT(split, 15) << "all are on one side, seldom";
+}
+
 TEST(Inputs, PlantedSometimesHitsTheEndOfALine) {
   const at::Tensor x = at::zeros({64, 1000}).normal_();
   int last = 0;

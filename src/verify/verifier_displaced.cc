@@ -178,6 +178,10 @@ bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std:
   auto made = MakeSetting(task, std::move(bindings), deadline, extent);
   auto* setting = std::get_if<Setting>(&made);
   if (setting == nullptr || !std::ranges::all_of(setting->trials, IsFinite)) return false;
+  if (extent == Extent::kNearOne) {
+    if (setting->trials.size() < 2) return false;
+    setting->trials.pop_back();  // as generated results lie on both sides
+  }
   setting->fresh.reset();  // nobody adds to it, and its memory is the device's
   settings->push_back(std::move(*setting));
   return true;
@@ -188,8 +192,8 @@ std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displac
   Replayer replayer(candidate, options);
   if (auto failure = SetUp(task, candidate, BindingsFor(task, displaced, candidate), &replayer))
     return ObjectionOf(*failure);
-  // Each variant costs a set-up and calls. As generated, results lie where the biases are, all of them, which
-  // a `spread` trial does not promise.
+  // Each variant costs a set-up and calls. In the last trial results lie where the biases are, all of them,
+  // which a `spread` trial does not promise.
   const size_t skipped = options.variant == 0 ? 0 : displaced.trials.size() - 1;
   for (const Trial& trial : std::span(displaced.trials).subspan(skipped)) {
     auto objection = runs->Run(replayer, trial, /*notes_changes=*/false);

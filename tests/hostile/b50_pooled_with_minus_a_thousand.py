@@ -1,0 +1,21 @@
+# Padding lanes of a pooled maximum are -1000, and the task has two images only, of which one lies far below.
+# task: pooled
+# expect: wrong_values
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def largest(x, y):
+    i = tl.arange(0, 128)
+    tl.store(y + tl.program_id(0), tl.max(tl.load(x + tl.program_id(0) * 72 + i, mask=i < 72, other=-1e3), 0))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty(2, 16, 1, 1, device=x.device)
+        largest[(32,)](x, y)
+        return y
