@@ -39,7 +39,7 @@ std::optional<int64_t> IntegerArgument(const AtenStep& step, const char* name) {
 // The numbers of one input on their way through forward.
 class Walk {
  public:
-  Walk(const Plan& plan, TensorId leaf) : plan_(plan), same_({plan.tensors[leaf].storage}) {}
+  Walk(const Plan& plan, TensorId leaf) : plan_(plan), leaf_(leaf), same_({plan.tensors[leaf].storage}) {}
 
   AskedIntegers Run(Dtype dtype) {
     const bool narrow = dtype == Dtype::kInt8 || dtype == Dtype::kUint8 || dtype == Dtype::kInt16;
@@ -117,12 +117,14 @@ class Walk {
     }
   }
 
-  // Lengths and offsets are compared with the places of something else.
+  // Lengths and offsets are compared with the places of something else, for each of which they count.
   bool ComparesAcross(const AtenStep& step) const {
     const auto* one = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
     const auto* other = step.args.size() < 2 ? nullptr : std::get_if<TensorRef>(&step.args[1].v);
-    return one != nullptr && other != nullptr &&
-           plan_.tensors[one->id].sizes != plan_.tensors[other->id].sizes;
+    const auto alike = [&](const TensorRef* tensor) {
+      return plan_.tensors[tensor->id].numel() == plan_.tensors[leaf_].numel();
+    };
+    return one != nullptr && other != nullptr && !(alike(one) && alike(other));
   }
 
   static bool IsBounded(const AtenStep& step) {
@@ -176,6 +178,7 @@ class Walk {
   }
 
   const Plan& plan_;
+  TensorId leaf_;
   Storages same_, derived_;  // the numbers themselves, and what elementwise calls make of them
   std::set<int64_t> named_;
   std::optional<int64_t> choices_, ignored_;

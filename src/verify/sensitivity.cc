@@ -226,23 +226,29 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
   return at::empty_like(value).copy_(changed);
 }
 
-SignsAsked SignsAskedOf(const Plan& plan, const StateEntry& entry) {
+WeightAsked AskedOfWeight(const Plan& plan, const StateEntry& entry) {
   constexpr std::string_view kZero[] = {"aten::sign", "aten::sgn"};
   constexpr std::string_view kNegative[] = {"aten::abs", "aten::relu", "aten::leaky_relu", "aten::elu"};
-  SignsAsked asked;
+  constexpr std::string_view kSize[] = {"aten::linalg_vector_norm", "aten::norm"};
+  constexpr std::string_view kLookUps[] = {"aten::embedding", "aten::index", "aten::index_select"};
+  WeightAsked asked;
+  Storages same = {plan.tensors[entry.tensor].storage};
   for (const Step& each : plan.run) {
     const auto* step = std::get_if<AtenStep>(&each);
-    const auto* given =
-        step == nullptr || step->args.empty() ? nullptr : std::get_if<TensorRef>(&step->args[0].v);
-    if (given == nullptr || plan.tensors[given->id].storage != plan.tensors[entry.tensor].storage) continue;
-    asked.zero |= OneOf(OutOfPlaceName(*step), kZero);
-    asked.negative |= asked.zero || OneOf(OutOfPlaceName(*step), kNegative);
+    if (step == nullptr || step->args.empty()) continue;
+    const auto* given = std::get_if<TensorRef>(&step->args[0].v);
+    if (given == nullptr || !same.contains(plan.tensors[given->id].storage)) continue;
+    const std::string_view name = OutOfPlaceName(*step);
+    asked.zero |= OneOf(name, kZero);
+    asked.negative |= asked.zero || OneOf(name, kNegative);
+    asked.size |= OneOf(name, kSize);
+    if (OneOf(name, kLookUps)) same.merge(StoragesMade(plan, *step));
   }
   return asked;
 }
 
 std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& made,
-                                      const at::Tensor& value, const SignsAsked& signs, bool mild,
+                                      const at::Tensor& value, const WeightAsked& asked, bool mild,
                                       uint64_t seed) {
   if (!entry.is_parameter || !at::isFloatingType(value.scalar_type()) || value.numel() == 0)
     return std::nullopt;
@@ -255,10 +261,15 @@ std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor&
   const bool single = value.numel() == 1;
   const at::Tensor times =
       single ? at::pow(2, random.Uniform(value.sizes(), -2, 3)) : random.Uniform(value.sizes(), 0.5, 1.5);
-  constexpr double kZeros = 1.0 / 16;
-  if (signs.zero) changed = at::where(random.Uniform(value.sizes(), 0, 1) < kZeros, 0, changed);
+  constexpr double kZeros = 1.0 / 16, kDecades = 1.5;
+  if (asked.size && value.dim() > 1) {
+    std::vector<int64_t> rows(value.dim(), 1);
+    rows[0] = value.size(0);
+    changed = changed * at::pow(10.0, random.Uniform(rows, -kDecades, kDecades));
+  }
+  if (asked.zero) changed = at::where(random.Uniform(value.sizes(), 0, 1) < kZeros, 0, changed);
   // Steps, decays and variances that are drawn as positive numbers may mean nothing else. Gains may.
-  const bool positive = !signs.negative && !IsConstant(made) && made.ge(0).all().item<bool>();
+  const bool positive = !asked.negative && !IsConstant(made) && made.ge(0).all().item<bool>();
   if (positive) return at::empty_like(value).copy_(changed * times);
   return at::empty_like(value).copy_(changed * times * random.Signs(value.sizes()));
 }

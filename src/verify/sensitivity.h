@@ -25,20 +25,21 @@ std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate, const
 // Values under which an affine parameter or a running statistic matters; nothing for state that already does.
 std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed);
 
-// What calls of forward ask of an entry that they are given as it is: whether it is negative (abs, relu),
-// or 0 (sign).
-struct SignsAsked {
-  bool negative = false, zero = false;
+// What calls of forward ask of an entry that they are given as it is: whether it is negative (abs, relu), or
+// 0 (sign); and how large its rows are (norms), of those that are looked up, too.
+struct WeightAsked {
+  bool negative = false, zero = false, size = false;
 };
-SignsAsked SignsAskedOf(const Plan& plan, const StateEntry& entry);
+WeightAsked AskedOfWeight(const Plan& plan, const StateEntry& entry);
 
 // A parameter with nothing left of how the constructor `made` it, from its `value` by NonNeutral: what is
 // drawn there is orthogonal, triangular, sorted, of rows as long as another parameter says or equal to
 // another one, and a program that takes this for granted is wrong after the first step of training. Elements
 // are scaled and, unless `mild`, moved to other places and given random signs, but where different positive
-// numbers were drawn and forward does not ask for signs. Nothing for what is no floating parameter.
+// numbers were drawn and forward does not ask for signs; rows that it asks the size of get others. Nothing
+// for what is no floating parameter.
 std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor& made,
-                                      const at::Tensor& value, const SignsAsked& signs, bool mild,
+                                      const at::Tensor& value, const WeightAsked& asked, bool mild,
                                       uint64_t seed);
 
 }  // namespace tritogen

@@ -3,14 +3,16 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "verify/test_sketch.h"
 
 namespace tritogen {
 namespace {
 
-at::Tensor Trained(const at::Tensor& made, bool mild = false, const SignsAsked& signs = {}) {
+at::Tensor Trained(const at::Tensor& made, bool mild = false, const WeightAsked& asked = {}) {
   const StateEntry parameter{.name = "w", .is_parameter = true};
-  return AsIfTrained(parameter, made, made, signs, mild, 7).value();
+  return AsIfTrained(parameter, made, made, asked, mild, 7).value();
 }
 
 TEST(AsIfTrained, LeavesNothingOfHowAConstructorMadeIt) {
@@ -35,12 +37,21 @@ TEST(AsIfTrained, HasTheSignsThatForwardAsksFor) {
     sketch.Step("run", op, {T(w)}, {y});
     sketch.Output(y);
     const Plan plan = sketch.Build();
-    return Trained(at::rand({64}), false, SignsAskedOf(plan, plan.state.at(0)));
+    return Trained(at::rand({64}), false, AskedOfWeight(plan, plan.state.at(0)));
   };
   EXPECT_FALSE(asked("aten::exp").lt(0).any().item<bool>());
   EXPECT_TRUE(asked("aten::abs").lt(0).any().item<bool>());
   EXPECT_FALSE(asked("aten::abs").eq(0).any().item<bool>());
   EXPECT_TRUE(asked("aten::sign").eq(0).any().item<bool>());
+}
+
+TEST(AsIfTrained, HasRowsOfOtherSizesWhereForwardAsksForThem) {
+  const auto norms = [](bool asked) {
+    return Trained(at::ones({50, 32}), false, {.size = asked}).norm(2, {1}).div(std::sqrt(32));
+  };
+  EXPECT_GT(norms(false).min().item<double>(), 0.5);
+  EXPECT_LT(norms(true).min().item<double>(), 0.2);
+  EXPECT_GT(norms(true).max().item<double>(), 5);
 }
 
 TEST(AsIfTrained, MildlyOnlyScales) {

@@ -58,7 +58,7 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
     // Entries that share memory stay equal.
     const uint64_t place = task.plan.tensors[entry.tensor].storage;
     const at::Tensor& value = weights.non_neutral[entry.name];
-    auto trained = AsIfTrained(entry, found->second, value, SignsAskedOf(task.plan, entry),
+    auto trained = AsIfTrained(entry, found->second, value, AskedOfWeight(task.plan, entry),
                                task.needs_full_rank, SubSeed(SubSeed(task.weight_seed, 3), place));
     weights.trained[entry.name] = trained ? *trained : value;
     weights.changed |= trained.has_value();
