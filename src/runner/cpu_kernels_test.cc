@@ -16,7 +16,7 @@ namespace {
 
 std::vector<Level> Levels() {
   std::vector<Level> levels;
-  for (const Level level : {Level::kGeneric, Level::kAvx2, Level::kAvx512, Level::kAmx}) {
+  for (const Level level : {Level::kGeneric, Level::kAvx2, Level::kAvx512, Level::kAvx512Bf16, Level::kAmx}) {
     if (level <= BestLevel()) levels.push_back(level);
   }
   return levels;

@@ -10,7 +10,8 @@ namespace {
 
 std::vector<cpu::Level> Levels() {
   std::vector<cpu::Level> levels;
-  for (const auto level : {cpu::Level::kGeneric, cpu::Level::kAvx2, cpu::Level::kAvx512, cpu::Level::kAmx}) {
+  for (const auto level : {cpu::Level::kGeneric, cpu::Level::kAvx2, cpu::Level::kAvx512,
+                           cpu::Level::kAvx512Bf16, cpu::Level::kAmx}) {
     if (level <= cpu::BestLevel()) levels.push_back(level);
   }
   return levels;

@@ -15,6 +15,9 @@ extern const Kernels kKernels;
 namespace avx512 {
 extern const Kernels kKernels;
 }
+namespace avx512bf16 {
+extern const LinearKernels kLinear;
+}  // namespace avx512bf16
 namespace amx {
 extern const LinearKernels kLinear;
 }  // namespace amx
@@ -119,12 +122,22 @@ inline void Store1(BFloat16* to, float x) {
 
 // Lanes halved again and again: the same order for every row.
 inline float Sum(Vec x) {
+#if defined(__AVX512F__)  // the same order, in registers
+  return _mm512_reduce_add_ps(Bits<__m512>(x));
+#else
   float lanes[kLanes];
   Store(lanes, x);
   for (int width = kLanes / 2; width > 0; width /= 2) {
     for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
   }
   return lanes[0];
+#endif
+}
+// What becomes of an output's sum.
+inline void Finish(const Matrix& matrix, int64_t out, float sum, bool add, float* y) {
+  if (matrix.scales) sum *= matrix.scales[out];
+  if (matrix.bias) sum += matrix.bias[out];
+  *y = add ? *y + sum : sum;
 }
 inline Vec Max(Vec a, Vec b) {
   return a > b ? a : b;

@@ -86,7 +86,7 @@ struct Kernels {
   SamplingKernels sampling;
 };
 
-enum class Level { kGeneric, kAvx2, kAvx512, kAmx };
+enum class Level { kGeneric, kAvx2, kAvx512, kAvx512Bf16, kAmx };
 
 // The best that this CPU, the system and the build offer.
 Level BestLevel();

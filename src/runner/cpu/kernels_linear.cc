@@ -11,12 +11,6 @@ constexpr int64_t kOutsAtOnce = 4;  // 16 accumulators of 32 registers
 constexpr int64_t kOutsAtOnce = 2;  // 8 of 16
 #endif
 
-void Finish(const Matrix& matrix, int64_t out, float sum, bool add, float* y) {
-  if (matrix.scales) sum *= matrix.scales[out];
-  if (matrix.bias) sum += matrix.bias[out];
-  *y = add ? *y + sum : sum;
-}
-
 // Several outputs of several rows, each summed in the same order whatever stands beside it.
 template <typename T, int64_t kOuts, int64_t kRows>
 void Block(const Matrix& m, const float* x, int64_t out, bool add, float* y, int64_t y_stride) {

@@ -14,13 +14,18 @@ namespace tritogen::cpu {
 namespace {
 
 #if defined(__x86_64__) && defined(__linux__)
+bool HasAvx512Bf16() {
+  constexpr unsigned kAvx512Bf16 = 1u << 5;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & kAvx512Bf16) != 0;
+}
+
 // The CPU has AMX for bfloat16, and the system lends this process its registers.
 bool HasAmx() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // asm/prctl.h, and the state component
-  constexpr unsigned kAmxBf16 = 1u << 22, kAmxTile = 1u << 24, kAvx512Bf16 = 1u << 5;
+  constexpr unsigned kAmxBf16 = 1u << 22, kAmxTile = 1u << 24;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & kAmxBf16) == 0 || (d & kAmxTile) == 0) return false;
-  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || (a & kAvx512Bf16) == 0) return false;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 #endif
@@ -31,7 +36,8 @@ Level BestLevel() {
   static const Level best = [] {
     const tile::lanes::Isa isa = tile::lanes::BestIsa();
 #if defined(__x86_64__) && defined(__linux__)
-    if (isa == tile::lanes::Isa::kAvx512) return HasAmx() ? Level::kAmx : Level::kAvx512;
+    if (isa == tile::lanes::Isa::kAvx512)
+      return !HasAvx512Bf16() ? Level::kAvx512 : HasAmx() ? Level::kAmx : Level::kAvx512Bf16;
 #endif
     return isa == tile::lanes::Isa::kAvx2 ? Level::kAvx2 : Level::kGeneric;
   }();
@@ -49,6 +55,7 @@ const Kernels& KernelsOf(Level level) {
 const LinearKernels& LinearFor(const Matrix& matrix, Level level) {
 #if defined(__x86_64__)
   if (level == Level::kAmx && amx::kLinear.takes(matrix)) return amx::kLinear;
+  if (level >= Level::kAvx512Bf16 && avx512bf16::kLinear.takes(matrix)) return avx512bf16::kLinear;
 #endif
   return KernelsOf(level).linear;
 }
