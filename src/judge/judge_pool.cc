@@ -240,8 +240,8 @@ void JudgePool::Assign(Crew* crew) {
     ++crew->busy;
     const double limit = process.job->budget_seconds + grace_seconds_;
     process.deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(limit * 1000));
-    SendFrame(process.fd, process.job->message,
-              kPatience);  // a judge that is gone shows when its reply is read
+    // A judge that is gone shows when its reply is read.
+    SendFrame(process.fd, process.job->message, kPatience);
   }
 }
 

@@ -120,7 +120,7 @@ std::string NameFor(const std::string& value) {
   const size_t open = value.find('(');
   if (open != std::string::npos && open > 0) {
     const std::string callee = value.substr(0, open);
-    const std::string last = callee.substr(callee.rfind('.') + 1);
+    const std::string last(LastPart(callee));
     if (last == "broadcast_to" || last == "where" || last == "full" || last == "to")
       return last == "where" ? "masked" : "tile";
     if (IsIdentifier(last)) return last + "_result";

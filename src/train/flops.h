@@ -18,7 +18,7 @@ struct StepFlops {
   // What MFU is a share of: (6 N + 12 L H Q T) a token, T the length of its document (Chowdhery et al. 2022,
   // arXiv 2204.02311, appendix B, where every token is learned).
   double model() const { return products + attention; }
-  // Without the pairs that a causal mask leaves out, which that formula counts and no program computes.
+  // Without the pairs that a causal mask leaves out, which that formula counts.
   double causal() const { return products + attention / 2; }
 };
 StepFlops TrainingFlops(const ModelConfig& config, const BatchSize& batch);

@@ -208,10 +208,10 @@ AskedValues AskedValuesOf(const Plan& plan) {
     if (step == nullptr) continue;
     const Values asked = AskedBy(*step);
     const bool apart = IsLocal(plan, *step) && !MakesIntegers(plan, *step);
-    for (const auto& [leaf, arrival] : flow.Local(*step)) Add(asked, arrival, apart, &values[leaf]);
+    const InputFlow::Arrived arrived = flow.Pass(*step);
+    for (const auto& [leaf, arrival] : arrived.local) Add(asked, arrival, apart, &values[leaf]);
     // What asks for NaN makes numbers of it, so that it stays in its row behind a product.
-    for (const size_t leaf : flow.Anywhere(*step)) values[leaf].nan |= asked.nan;
-    flow.Pass(*step);
+    for (const size_t leaf : arrived.anywhere) values[leaf].nan |= asked.nan;
   }
   AskedValues asked;
   for (size_t i = 0; i < leaves.size(); ++i) {

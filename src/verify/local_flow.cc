@@ -75,25 +75,18 @@ InputFlow::InputFlow(const Plan& plan) : plan_(plan) {
   }
 }
 
-Arrivals InputFlow::Local(const AtenStep& step) const {
-  return ReachedBy(plan_, local_, step);
-}
-
-std::set<size_t> InputFlow::Anywhere(const AtenStep& step) const {
-  return ReachedBy(plan_, anywhere_, step);
-}
-
-void InputFlow::Pass(const AtenStep& step) {
-  const std::set<size_t> anywhere = Anywhere(step);
-  Arrivals local = IsLocal(plan_, step) ? Local(step) : Arrivals();
+InputFlow::Arrived InputFlow::Pass(const AtenStep& step) {
+  Arrived arrived{ReachedBy(plan_, local_, step), ReachedBy(plan_, anywhere_, step)};
+  Arrivals local = IsLocal(plan_, step) ? arrived.local : Arrivals();
   const OpKind kind = KindOf(plan_, step);
   const auto times = TimesOf(step);
   const bool plain = times || kind == OpKind::kView || kind == OpKind::kLayout;
   for (auto& [leaf, arrival] : local) arrival = {arrival.times * times.value_or(1), arrival.plain && plain};
   for (const StorageId id : StoragesMade(plan_, step)) {
-    anywhere_[id].insert(anywhere.begin(), anywhere.end());
+    anywhere_[id].insert(arrived.anywhere.begin(), arrived.anywhere.end());
     for (const auto& [leaf, arrival] : local) local_[id][leaf] = arrival;
   }
+  return arrived;
 }
 
 std::string_view OutOfPlaceName(const AtenStep& step) {

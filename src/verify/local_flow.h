@@ -34,9 +34,11 @@ class InputFlow {
  public:
   explicit InputFlow(const Plan& plan);
 
-  Arrivals Local(const AtenStep& step) const;  // those that reach it element by element (IsLocal)
-  std::set<size_t> Anywhere(const AtenStep& step) const;
-  void Pass(const AtenStep& step);
+  struct Arrived {
+    Arrivals local;  // those that reach the call element by element (IsLocal)
+    std::set<size_t> anywhere;
+  };
+  Arrived Pass(const AtenStep& step);
 
  private:
   const Plan& plan_;

@@ -69,9 +69,9 @@ class Tracer {
     if (point.step < 0) return kNoTensor;
     const auto* step = std::get_if<AtenStep>(&plan_.setup[point.step]);
     if (!step) return kNoTensor;
-    bool copies_back = OneOf(WithoutOverload(step->op), {"aten::copy_"});
-    if (!copies_back &&
-        !OneOf(WithoutOverload(step->op), {"aten::_to_copy", "aten::clone", "aten::lift_fresh_copy"}))
+    const std::string_view base = WithoutOverload(step->op);
+    const bool copies_back = base == "aten::copy_";
+    if (!copies_back && !OneOf(base, {"aten::_to_copy", "aten::clone", "aten::lift_fresh_copy"}))
       return kNoTensor;
     const TensorRef* source = TensorArg(*step, copies_back ? 1 : 0);
     if (!source) return kNoTensor;

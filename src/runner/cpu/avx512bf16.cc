@@ -8,43 +8,27 @@ namespace tritogen::cpu::avx512bf16 {
 namespace {
 
 constexpr int64_t kDepth = 32;  // of `in` in a register
-constexpr int64_t kRowsAtOnce = 4, kOutsAtOnce = 4;
 
-// Several outputs of several rows, each summed in the same order whatever stands beside it.
-template <int64_t kOuts, int64_t kRows>
-void Block(const Matrix& m, const uint16_t* x, int64_t out, bool add, float* y, int64_t y_stride) {
-  const uint16_t* w = static_cast<const uint16_t*>(m.values) + out * m.in;
-  __m512 sums[kOuts][kRows] = {};
-  for (int64_t i = 0; i < m.in; i += kDepth) {
-    __m512bh inputs[kRows];
-    for (int64_t r = 0; r < kRows; ++r) inputs[r] = Read<__m512bh>(x + r * m.in + i);
+struct ByPairs {
+  using Input = uint16_t;
+  template <int64_t kOuts, int64_t kRows>
+  static void Block(const Matrix& m, const uint16_t* x, int64_t out, bool add, float* y, int64_t y_stride) {
+    const uint16_t* w = static_cast<const uint16_t*>(m.values) + out * m.in;
+    __m512 sums[kOuts][kRows] = {};
+    for (int64_t i = 0; i < m.in; i += kDepth) {
+      __m512bh inputs[kRows];
+      for (int64_t r = 0; r < kRows; ++r) inputs[r] = Read<__m512bh>(x + r * m.in + i);
+      for (int64_t o = 0; o < kOuts; ++o) {
+        const auto weights = Read<__m512bh>(w + o * m.in + i);
+        for (int64_t r = 0; r < kRows; ++r) sums[o][r] = _mm512_dpbf16_ps(sums[o][r], weights, inputs[r]);
+      }
+    }
     for (int64_t o = 0; o < kOuts; ++o) {
-      const auto weights = Read<__m512bh>(w + o * m.in + i);
-      for (int64_t r = 0; r < kRows; ++r) sums[o][r] = _mm512_dpbf16_ps(sums[o][r], weights, inputs[r]);
+      for (int64_t r = 0; r < kRows; ++r)
+        Finish(m, out + o, Sum(Bits<Vec>(sums[o][r])), add, y + r * y_stride + out + o);
     }
   }
-  for (int64_t o = 0; o < kOuts; ++o) {
-    for (int64_t r = 0; r < kRows; ++r)
-      Finish(m, out + o, Sum(Bits<Vec>(sums[o][r])), add, y + r * y_stride + out + o);
-  }
-}
-
-template <int64_t kOuts>
-void Rows(const Matrix& m, const uint16_t* x, int64_t rows, int64_t out, bool add, float* y,
-          int64_t y_stride) {
-  int64_t r = 0;
-  for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce)
-    Block<kOuts, kRowsAtOnce>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
-  for (; r < rows; ++r) Block<kOuts, 1>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
-}
-
-void Multiply(const Matrix& m, const void* tiles, int64_t rows, int64_t from, int64_t to, bool add, float* y,
-              int64_t y_stride) {
-  const auto* x = static_cast<const uint16_t*>(tiles);
-  int64_t out = from;
-  for (; out + kOutsAtOnce <= to; out += kOutsAtOnce) Rows<kOutsAtOnce>(m, x, rows, out, add, y, y_stride);
-  for (; out < to; ++out) Rows<1>(m, x, rows, out, add, y, y_stride);
-}
+};
 
 // Tiles are rows, one tile after another.
 size_t TileBytes(int64_t in) {
@@ -65,6 +49,6 @@ bool Takes(const Matrix& m) {
 
 }  // namespace
 
-const LinearKernels kLinear = {Takes, TileBytes, Pack, Multiply};
+const LinearKernels kLinear = {Takes, TileBytes, Pack, MultiplyInBlocks<ByPairs>};
 
 }  // namespace tritogen::cpu::avx512bf16

@@ -1,6 +1,6 @@
 // Internal: vectors of the instruction set that a source is compiled for. Everything stands in the namespace
-// TRITOGEN_ISA and uses no inline functions of the standard library, so that the linker never picks an
-// AVX-512 copy of a function for a CPU without it.
+// TRITOGEN_ISA and uses no inline functions from elsewhere, the standard library's or ours, so that the
+// linker never picks an AVX-512 copy of a function for a CPU without it.
 #pragma once
 
 #include "runner/cpu/kernels.h"
@@ -139,6 +139,35 @@ inline void Finish(const Matrix& matrix, int64_t out, float sum, bool add, float
   if (matrix.bias) sum += matrix.bias[out];
   *y = add ? *y + sum : sum;
 }
+
+inline constexpr int64_t kRowsAtOnce = 4;
+#if defined(__AVX512F__)
+inline constexpr int64_t kOutsAtOnce = 4;  // 16 accumulators of 32 registers
+#else
+inline constexpr int64_t kOutsAtOnce = 2;  // 8 of 16
+#endif
+
+template <typename By, int64_t kOuts>
+void MultiplyRows(const Matrix& m, const typename By::Input* x, int64_t rows, int64_t out, bool add, float* y,
+                  int64_t y_stride) {
+  int64_t r = 0;
+  for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce)
+    By::template Block<kOuts, kRowsAtOnce>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
+  for (; r < rows; ++r) By::template Block<kOuts, 1>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
+}
+
+// Outputs [from, to) of rows x [rows][m.in] by By::Block<outputs, rows>, several of both at once. It sums
+// each in the same order whatever stands beside it.
+template <typename By>
+void MultiplyInBlocks(const Matrix& m, const void* tiles, int64_t rows, int64_t from, int64_t to, bool add,
+                      float* y, int64_t y_stride) {
+  const auto* x = static_cast<const typename By::Input*>(tiles);
+  int64_t out = from;
+  for (; out + kOutsAtOnce <= to; out += kOutsAtOnce)
+    MultiplyRows<By, kOutsAtOnce>(m, x, rows, out, add, y, y_stride);
+  for (; out < to; ++out) MultiplyRows<By, 1>(m, x, rows, out, add, y, y_stride);
+}
+
 inline Vec Max(Vec a, Vec b) {
   return a > b ? a : b;
 }

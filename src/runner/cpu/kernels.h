@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/rounding.h"
-
 namespace tritogen::cpu {
 
 enum class Element : uint8_t { kFloat32, kBFloat16, kFloat16, kInt8 };
@@ -44,7 +42,7 @@ inline constexpr int64_t kOutUnit = 32;
 // Keys and values of one kv head of one layer in a block, as `attend` reads them: keys
 // [head_dim][kBlockTokens], values [kBlockTokens][head_dim rounded up to kBlockTokens].
 constexpr int64_t PaddedDim(int64_t head_dim) {
-  return RoundUp(head_dim, kBlockTokens);
+  return (head_dim + kBlockTokens - 1) / kBlockTokens * kBlockTokens;
 }
 constexpr int64_t HeadElements(int64_t head_dim) {
   return kBlockTokens * (head_dim + PaddedDim(head_dim));

@@ -1,5 +1,4 @@
 // Attention of one position's queries over the blocks of its sequence: scores, softmax, mean of the values.
-#include "base/rounding.h"
 #include "runner/cpu/isa.h"
 
 namespace tritogen::cpu::TRITOGEN_ISA {
@@ -17,7 +16,7 @@ const T* Head(const Attention& a, int64_t block) {
 }
 
 int64_t Blocks(const Attention& a) {
-  return CeilDiv(a.positions, kBlockTokens);
+  return (a.positions + kBlockTokens - 1) / kBlockTokens;
 }
 
 // Scores of kHeads queries from `head` on, for kCount blocks from `block` on.
