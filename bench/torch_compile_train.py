@@ -4,8 +4,9 @@
     bench/torch_compile_train.py --hidden 384 --layers 10 --heads 6 --kv-heads 2 --intermediate 1024 --vocabulary 2048 --tokens 65536
     bench/torch_compile_train.py --device cpu --tokens 96 --shortest 5 --longest 40 --hidden 64 --layers 1 --vocabulary 128   a rehearsal
 
-Attention is the quickest for the shape of flex_attention with a mask of documents and flash attention of varying lengths. By default
-weights and AdamW's state are bf16, which is less work than Tritogen's float32 master weights; --weights fp32 trains under autocast.
+Attention is the quickest for the shape of flex_attention with a mask of documents, flash attention of varying lengths and, where all
+documents are equally long, scaled_dot_product_attention of a batch of rows. By default weights and AdamW's state are bf16, which is less
+work than Tritogen's float32 master weights; --weights fp32 trains under autocast.
 The mask and the documents' starts are made once, not every step. One JSON line; MFU as src/train/flops.cc counts.
 """
 import argparse
@@ -75,6 +76,19 @@ def varlen(lengths, o):
     return lambda q, k, v: varlen_attn(q, k, v, starts, starts, longest, longest, window_size=(-1, 0))
 
 
+def causal(lengths, o):
+    """A batch of rows under one causal mask, where all documents are equally long: what a loop without documents calls."""
+    rows, longest = len(lengths), lengths[0]
+    if set(lengths) != {longest}:
+        raise ValueError("documents of several lengths")
+
+    def attend(q, k, v):
+        q, k, v = (x.view(rows, longest, -1, o.head_dim).transpose(1, 2) for x in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True).transpose(1, 2).reshape(rows * longest, -1, o.head_dim)
+
+    return attend
+
+
 def dense(lengths, o):
     """A mask of all tokens, for rehearsals."""
     document = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths)).to(o.device)
@@ -87,7 +101,7 @@ def dense(lengths, o):
     return attend
 
 
-FORMS = {"flex": flex, "varlen": varlen, "dense": dense}
+FORMS = {"flex": flex, "varlen": varlen, "causal": causal, "dense": dense}
 
 
 class Layer(nn.Module):
@@ -166,7 +180,7 @@ def choose_attention(o, lengths):
     if o.attention != "quickest":
         return o.attention, FORMS[o.attention](lengths, o), {}
     found, forms = {}, {}
-    for name in ("flex", "varlen"):
+    for name in ("flex", "varlen", "causal"):
         q, k, v = (torch.randn(o.tokens, heads, o.head_dim, device=o.device, dtype=torch.bfloat16, requires_grad=True)
                    for heads in (o.heads, o.kv_heads, o.kv_heads))  # fmt: skip
         try:

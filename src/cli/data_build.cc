@@ -5,7 +5,6 @@
 #include <charconv>
 #include <chrono>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/data.h"
 #include "cli/numbers.h"

@@ -11,7 +11,6 @@
 #include "cli/data.h"
 #include "cli/files.h"
 #include "cli/parse.h"
-#include "cli/session.h"
 #include "data/conversation.h"
 #include "data/manifest.h"
 

@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "cli/data.h"
 #include "cli/parse.h"
-#include "cli/session.h"
 #include "data/manifest.h"
 
 namespace tritogen {

@@ -8,7 +8,6 @@
 #include "cli/data.h"
 #include "cli/files.h"
 #include "cli/parse.h"
-#include "cli/session.h"
 #include "data/stats.h"
 #include "report/data_report.h"
 

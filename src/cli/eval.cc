@@ -22,7 +22,6 @@
 #include "cli/session.h"
 #include "cli/version.h"
 #include "eval/evaluate.h"
-#include "eval/result.h"
 #include "report/eval_report.h"
 
 namespace tritogen {

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/numbers.h"
 #include "cli/opening_notice.h"

@@ -7,6 +7,7 @@
 
 namespace tritogen {
 
+// Without the fields that are of a task: who makes the task chooses those.
 nlohmann::json ToJson(const VerifyOptions& options);
 VerifyOptions OptionsFromJson(const nlohmann::json& json);  // throws json::exception
 

@@ -209,7 +209,7 @@ void AskedProgram::Judged(int64_t piece, bool passed) {
 
 void AskedProgram::FindRight() {
   for (Way& way : ways_) way.right.assign(way.parts.size(), {});
-  for (const Judgement& one : judgements_) {
+  for (const PartJudgement& one : judgements_) {
     if (one.passed) ways_[one.way].right[one.part].push_back(&one.answer);
   }
 }

@@ -75,7 +75,7 @@ class AskedProgram {
     std::vector<Candidate> answers;  // by part; without a number: not there yet
   };
   // An answer to a part, as often as it was given.
-  struct Judgement {
+  struct PartJudgement {
     size_t way, part;
     Candidate answer;
     bool passed = false;
@@ -107,7 +107,7 @@ class AskedProgram {
   std::deque<Way> ways_;
   std::deque<Question> questions_;
   std::vector<Sample> samples_;
-  std::deque<Judgement> judgements_;
+  std::deque<PartJudgement> judgements_;
   std::map<std::pair<std::pair<size_t, size_t>, std::string>, size_t> by_source_;  // of a way's part
   std::vector<Piece> pieces_;
   size_t waiting_ = 0, judging_ = 0;

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "plan/lift_views.h"
-#include "program/catalogue.h"
 #include "program/literal.h"
 #include "program/names.h"
 #include "program/print.h"

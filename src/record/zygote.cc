@@ -25,7 +25,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/frame.h"
-#include "base/process.h"
 #include "base/utf8.h"
 #include "record/seccomp.h"
 

@@ -1,7 +1,6 @@
 // sort, argsort and topk: the order of each line, and the elements that stand there.
 #include <fmt/format.h>
 
-#include "teach/partition.h"
 #include "teach/sort_keys.h"
 #include "teach/sorting.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "teach/joins.h"
 
 namespace tritogen::teach {
 namespace {

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "teach/count_text.h"
-#include "teach/kernel_text.h"
 
 namespace tritogen::teach {
 

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/rounding.h"
-#include "teach/joins.h"
 #include "teach/product_tiles.h"
 #include "teach/row_tiles.h"
 #include "teach/tile_reductions.h"

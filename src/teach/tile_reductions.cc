@@ -14,12 +14,12 @@ namespace tritogen::teach {
 namespace {
 
 // A value of a product's elements that is reduced: (rows, columns), or across memory (rows, columns, inner).
-struct ReducedLines {
+struct ProductLines {
   int64_t rows = 1, columns = 1, inner = 1;
 };
 
-std::optional<ReducedLines> LinesOf(const Prim& reduce) {
-  ReducedLines lines;
+std::optional<ProductLines> LinesOf(const Prim& reduce) {
+  ProductLines lines;
   bool behind = false;
   for (const Segment& segment : ReduceDomain(reduce)) {
     if (segment.axis == AxisKind::kColumn) {
@@ -70,7 +70,7 @@ class TileReducer {
   struct Replacement {
     PrimId of;
     TiledProduct tile;
-    ReducedLines lines;
+    ProductLines lines;
     bool along_m;
     ReduceOp op;
     std::optional<LogSumExp> parts;
@@ -139,7 +139,7 @@ class TileReducer {
     if (!IsPlainReduction(second, first) || graph_[second].reduce != graph_[first].reduce) return false;
     const auto pieces = LinesOf(graph_[first]), joined = LinesOf(graph_[second]);
     if (!pieces || !joined || pieces->inner > 1 || joined->inner > 1) return false;
-    const ReducedLines lines{joined->rows, joined->columns * pieces->columns, 1};
+    const ProductLines lines{joined->rows, joined->columns * pieces->columns, 1};
     return Put(Replacement{of, tile, lines, false, graph_[first].reduce, {}}, second, all);
   }
 
@@ -250,12 +250,12 @@ class TileReducer {
     return out_.Add(std::move(load));
   }
 
-  static View LinesIn(PrimId made, const ReducedLines& lines, int64_t columns) {
+  static View LinesIn(PrimId made, const ProductLines& lines, int64_t columns) {
     return ContiguousView(made, {lines.rows, columns, lines.inner});
   }
 
   // The reduction, of tiles' values instead of elements.
-  PrimId Joined(PrimId id, PrimId made, const ReducedLines& lines, int64_t columns) {
+  PrimId Joined(PrimId id, PrimId made, const ProductLines& lines, int64_t columns) {
     Prim prim = graph_[id];
     prim.operands = {LinesIn(made, lines, columns)};
     prim.compute = {prim.held};
@@ -265,7 +265,7 @@ class TileReducer {
   }
 
   // The same work, of tiles' values instead of elements.
-  PrimId JoinedLogSumExp(const LogSumExp& parts, PrimId made, const ReducedLines& lines, int64_t columns) {
+  PrimId JoinedLogSumExp(const LogSumExp& parts, PrimId made, const ProductLines& lines, int64_t columns) {
     const View all = LinesIn(made, lines, columns);
     std::map<PrimId, PrimId> of;
     of[parts.maximum] = Joined(parts.maximum, made, lines, columns);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "device/lowered_kernels.h"
-#include "verify/replay.h"
 
 namespace tritogen {
 namespace {

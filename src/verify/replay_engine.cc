@@ -10,7 +10,6 @@
 #include "device/random.h"
 #include "device/raw_memory.h"
 #include "plan/visit.h"
-#include "verify/inputs.h"
 #include "verify/replay_error.h"
 #include "verify/work_ops.h"
 

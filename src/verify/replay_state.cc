@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "device/raw_memory.h"
-#include "verify/replay_memory.h"
 
 namespace tritogen {
 

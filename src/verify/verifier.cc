@@ -35,9 +35,9 @@ constexpr int kFreshOfLargeTasks = 2;
 // Trials that every autotuned variant runs however long it takes.
 constexpr size_t kTrialsOfVariants = 2;
 
-class Judgement {
+class Verification {
  public:
-  Judgement(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers)
+  Verification(const Task& task, const Plan& candidate, const VerifyOptions& options, const Waivers& waivers)
       : whole_task_(task),
         task_(task.impl()),
         given_(candidate),
@@ -381,7 +381,7 @@ class Judgement {
 Verdict VerifyWithWaivers(const Task& task, const Plan& candidate, const VerifyOptions& options,
                           const Waivers& waivers) {
   try {
-    return Judgement(task, candidate, options, waivers).Run();
+    return Verification(task, candidate, options, waivers).Run();
   } catch (
       const std::exception& error) {  // a bug of ours or of libtorch must not take other candidates along
     Verdict verdict = VerdictUnder(options);

@@ -7,7 +7,6 @@
 
 #include "plan/visit.h"
 #include "verify/local_flow.h"
-#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "cuda/device.h"
+#include "cuda/driver.h"
 #include "device/device_errors.h"
 #include "device/same_bits.h"
 #include "verify/verifier_evidence.h"

@@ -16,7 +16,6 @@
 #include "verify/verifier_task.h"
 #include "verify/verifier_trial_loan.h"
 #include "verify/verifier_trial_maker.h"
-#include "verify/work_ops.h"
 
 namespace tritogen {
 namespace {

@@ -4,6 +4,10 @@ import pathlib
 
 from .. import warm_python
 
+# A file around a class Model.
+HEAD = "import torch, torch.nn as nn\n"
+TAIL = "\ndef get_inputs(): return [torch.randn(16, 32)]\ndef get_init_inputs(): return []\n"
+
 # `original` and `shipped` are the two files; `ran` has an entry for each call that the kernels made.
 PRELUDE = """
 import contextlib, importlib.util, os, sys
