@@ -2,25 +2,11 @@
 #include <algorithm>
 #include <span>
 
+#include "tile/dataflow.h"
 #include "tile/lower.h"
-#include "tile/op_traits.h"
 
 namespace tritogen::tile {
 namespace {
-
-// But for the regions of reductions, scans and maps, in which all is scalar.
-template <class Visit>
-void ForEachOperation(const Region& region, Visit&& visit) {
-  for (const Block& block : region.blocks) {
-    for (const Operation& op : block.operations) {
-      visit(op);
-      if (IsGenericForm(op.code)) continue;
-      for (const Region& inner : op.regions) ForEachOperation(inner, visit);
-    }
-  }
-}
-
-constexpr int kMaxPasses = 100;  // of a fixed point; text that needs more was made to need more
 
 // Greatest fixed point: every value is taken for uniform until an operation says otherwise.
 class UniformAnalysis {
@@ -47,40 +33,11 @@ class UniformAnalysis {
     uniform_[value] = false;
     changed_ = true;
   }
-  void Flow(const std::vector<ValueId>& from, size_t skip, const std::vector<ValueId>& to,
-            size_t skip_to = 0) {
-    for (size_t i = skip_to; i < to.size(); ++i) Assign(to[i], uniform_[from[i - skip_to + skip]]);
-  }
-  static const Operation& Last(const Region& region) { return region.blocks[0].operations.back(); }
 
   void Visit(const Operation& op) {
+    const auto flow = [this](ValueId from, ValueId to) { Assign(to, uniform_[from]); };
+    if (FlowThroughControl(function_, op, flow)) return;
     switch (op.code) {
-      case OpCode::kFor: {
-        const Block& body = op.regions[0].blocks[0];
-        Flow(op.operands, 3, body.arguments, 1);
-        Flow(Last(op.regions[0]).operands, 0, body.arguments, 1);
-        for (size_t i = 0; i < op.results.size(); ++i) Assign(op.results[i], uniform_[body.arguments[i + 1]]);
-        return;
-      }
-      case OpCode::kIf:
-        for (const Region& region : op.regions) {
-          if (!region.blocks.empty()) Flow(Last(region).operands, 0, op.results);
-        }
-        return;
-      case OpCode::kWhile: {
-        const Block &before = op.regions[0].blocks[0], &after = op.regions[1].blocks[0];
-        Flow(op.operands, 0, before.arguments);
-        Flow(Last(op.regions[1]).operands, 0, before.arguments);
-        Flow(Last(op.regions[0]).operands, 1, after.arguments);
-        Flow(Last(op.regions[0]).operands, 1, op.results);
-        return;
-      }
-      case OpCode::kBr:
-      case OpCode::kCondBr:
-        for (const Successor& successor : op.successors) {
-          Flow(successor.arguments, 0, function_.body.blocks[successor.block].arguments);
-        }
-        return;
       case OpCode::kConstant:
         return Assign(op.results[0], op.Attr<ConstantBits>("value").bits.size() == 1);
       case OpCode::kPoison:

@@ -13,7 +13,7 @@
 //   r is followed by r × i32 (shape) and r × i64 (strides).
 //
 // Operands → results {attributes}. [x]: optional; "name"?: may be absent; shape and rank r are those of operand 0.
-// Hint attributes (tt.divisibility, …) are not kept.
+// Of hint attributes tt.divisibility, tt.contiguity and tt.constancy are kept: a number for each dimension.
 //
 //   kCall           arguments → results of the callee {"callee": string, a name in Module::functions}
 //   kReturn         values of Function::results
@@ -188,6 +188,7 @@ struct Function {
   std::string name;
   bool is_public = false;
   std::vector<ValueId> parameters;  // also the arguments of body.blocks[0]
+  std::vector<int64_t> divisors;    // of the parameters, as the text says
   std::vector<Type> results;
   std::vector<Type> values;  // type of every ValueId
   Region body;

@@ -85,6 +85,11 @@ void Lowering::Define(ValueId value, Operand operand) {
   frame_->values[value] = operand;
 }
 
+VectorAccess Lowering::VectorOf(const Operation& op) const {
+  const auto found = frame_->hinted->find(&op);
+  return found == frame_->hinted->end() ? VectorAccess{} : found->second;
+}
+
 Register Lowering::Full(ValueId value) {
   const Type& type = TypeOf(value);
   return Full(Use(value), type.elem, LanesOf(type));

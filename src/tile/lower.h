@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tile/axis_info.h"
 #include "tile/ir.h"
 #include "tile/program.h"
 #include "tile/registers.h"
@@ -32,6 +33,8 @@ class Lowering {
   const Type& TypeOf(ValueId value) const { return function_->values[value]; }
   Operand Use(ValueId value) const;
   void Define(ValueId value, Operand operand);
+  // How the access goes, where hints say so.
+  VectorAccess VectorOf(const Operation& op) const;
 
   // Element count of a tile of the value's type, kRegionLanes inside a vectorised region.
   size_t LanesOf(const Type& type) const {
@@ -117,6 +120,7 @@ class Lowering {
   const Function* function_ = nullptr;
   Frame* frame_ = nullptr;
   std::unordered_map<const Function*, std::vector<bool>> uniform_;  // by function, by value
+  std::unordered_map<const Function*, HintedAccesses> hinted_;
   int line_ = 0;
   bool in_region_ = false;         // of tt.reduce, tt.scan, tt.map_elementwise
   bool in_vector_region_ = false;  // … and every scalar in it stands for many lanes

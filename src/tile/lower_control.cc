@@ -207,6 +207,9 @@ void Lowering::LowerBody(const Function& function, const std::vector<Operand>& a
   const auto [uniform, is_new] = uniform_.try_emplace(&function);
   if (is_new) uniform->second = UniformValues(function);
   frame.uniform = &uniform->second;
+  const auto [hinted, is_first] = hinted_.try_emplace(&function);
+  if (is_first) hinted->second = FindHintedAccesses(function);
+  frame.hinted = &hinted->second;
   Frame* const caller_frame = std::exchange(frame_, &frame);
   const Function* const caller = std::exchange(function_, &function);
   results->clear();

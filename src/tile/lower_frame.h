@@ -16,6 +16,7 @@ struct Lowering::Frame {
   };
   Blocks blocks;
   const std::vector<bool>* uniform = nullptr;
+  const HintedAccesses* hinted = nullptr;
 };
 
 }  // namespace tritogen::tile

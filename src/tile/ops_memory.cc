@@ -25,6 +25,47 @@ class AddPtr final : public Instruction {
   size_t pointer_step_, offset_step_, lanes_;
 };
 
+// Of lanes that hints let a compiler access at once the first one's pointer and mask stand for all. Operands:
+// pointers, [mask].
+class CheckHints final : public Instruction {
+ public:
+  CheckHints(VectorAccess vector, int64_t bytes, Layout mask, size_t lanes)
+      : vector_(vector), bytes_(bytes), mask_(mask), lanes_(lanes) {}
+  void Run(Context& c) const override {
+    const ActiveLanes active = FindActive(mask_, mask_ == Layout::kNone ? nullptr : operand(c, 1), lanes_);
+    if (!active.any) return;
+    const auto* pointers = reinterpret_cast<const uint64_t*>(operand(c, 0));
+    const auto on = [&](size_t lane) { return active.mask == nullptr || active.mask[lane] != 0; };
+    const auto step = static_cast<size_t>(vector_.step), count = static_cast<size_t>(vector_.lanes);
+    const uint64_t vector_bytes = count * bytes_;
+    for (size_t block = 0; block < lanes_; block += step * count) {
+      for (size_t first = block; first < block + step; ++first) {
+        bool fits = !on(first) || pointers[first] % vector_bytes == 0;
+        for (size_t i = 1; i < count; ++i) {
+          const size_t lane = first + i * step;
+          fits &= on(lane) == on(first) && (!on(first) || pointers[lane] == pointers[first] + i * bytes_);
+        }
+        if (!fits) FailAt(c, first);
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void FailAt(const Context& c, size_t lane) const {
+    FailUndefined(
+        c, *this,
+        fmt::format(
+            "by tl.multiple_of, tl.max_contiguous or tl.max_constancy a compiler may access {} lanes at "
+            "once, but those from lane {} on do not follow each other, or not from such a multiple",
+            vector_.lanes, lane));
+  }
+
+  VectorAccess vector_;
+  int64_t bytes_;
+  Layout mask_;
+  size_t lanes_;
+};
+
 // Operands: pointers, [mask, [other]].
 class Load final : public Instruction {
  public:
@@ -153,6 +194,18 @@ bool AllUniform(Lowering& lowering, const Operation& op) {
   return true;
 }
 
+// `operands`: pointers, …; `mask_at`: which of them is the mask, if there is one.
+void EmitHintCheck(Lowering& lowering, const Operation& op, const std::vector<Register>& operands,
+                   size_t mask_at, size_t lanes) {
+  const VectorAccess vector = lowering.VectorOf(op);
+  if (vector.lanes == 1 || lanes == 1) return;
+  const Layout mask = LayoutOf(lowering, op, mask_at);
+  std::vector<Register> checked{operands[0]};
+  if (mask != Layout::kNone) checked.push_back(operands[mask_at]);
+  lowering.Emit<CheckHints>({}, checked, {}, vector, ElemBytes(lowering.TypeOf(op.operands[0]).pointee), mask,
+                            lanes);
+}
+
 void LowerLoad(Lowering& lowering, const Operation& op) {
   const Type& type = lowering.TypeOf(op.results[0]);
   const bool uniform = AllUniform(lowering, op) || type.numel() == 1;
@@ -160,6 +213,7 @@ void LowerLoad(Lowering& lowering, const Operation& op) {
   const Layout mask = LayoutOf(lowering, op, 1), other = LayoutOf(lowering, op, 2);
   std::vector<Register> operands{lowering.Full(lowering.Use(op.operands[0]), Elem::kPtr, lanes)};
   for (size_t i = 1; i < op.operands.size(); ++i) operands.push_back(lowering.Use(op.operands[i]).reg);
+  EmitHintCheck(lowering, op, operands, 1, lanes);
   const bool is_volatile = op.Attr<bool>("isVolatile") || op.Attr<std::string>("cacheModifier") == "cv";
   const Register result = lowering.NewTile(type.elem, lanes);
   Instruction& load = lowering.Emit<Load>({result}, operands, {}, type.elem, mask, other, is_volatile, lanes);
@@ -175,6 +229,7 @@ void LowerStore(Lowering& lowering, const Operation& op) {
   std::vector<Register> operands{lowering.Full(lowering.Use(op.operands[0]), Elem::kPtr, lanes),
                                  lowering.Full(lowering.Use(op.operands[1]), type.elem, lanes)};
   if (op.operands.size() > 2) operands.push_back(lowering.Use(op.operands[2]).reg);
+  EmitHintCheck(lowering, op, operands, 2, lanes);
   lowering.Emit<Store>({}, operands, {}, type.elem, LayoutOf(lowering, op, 2),
                        op.Attr<std::string>("cacheModifier") == "wt", lanes);
 }

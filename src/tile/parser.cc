@@ -113,7 +113,7 @@ Function Parser::ParseFunction() {
   if (function.is_public) Accept("public");
   if (!At(TokenKind::kSymbol)) FailUnexpected("the function's @name");
   function.name = Unescape(Take().text);
-  std::vector<NamedType> parameters = ParseParameters();
+  std::vector<NamedType> parameters = ParseParameters(&function.divisors);
   ParseResultTypes(function);
   if (Accept("attributes")) ParseAttributes(nullptr);
   if (!token().Is('{')) FailUnexpected("the function's body");
@@ -126,7 +126,7 @@ Function Parser::ParseFunction() {
   return function;
 }
 
-std::vector<Parser::NamedType> Parser::ParseParameters() {
+std::vector<Parser::NamedType> Parser::ParseParameters(std::vector<int64_t>* divisors) {
   std::vector<NamedType> parameters;
   Expect('(');
   if (Accept(')')) return parameters;
@@ -135,7 +135,10 @@ std::vector<Parser::NamedType> Parser::ParseParameters() {
     std::string_view name = Take().text;
     Expect(':');
     parameters.push_back({name, ParseType()});
-    ParseAttributes(nullptr);
+    Operation hints;
+    ParseAttributes(&hints);
+    const auto divisor = hints.Attr<std::vector<int64_t>>("tt.divisibility");
+    if (divisors != nullptr) divisors->push_back(divisor.empty() ? 1 : divisor[0]);
     ParseLocation();
   } while (Accept(','));
   Expect(')');
@@ -205,7 +208,7 @@ void Parser::ParseLabelledBlock(Region& region) {
   label.block = static_cast<int>(region.blocks.size());
   lexer_.Advance();
   std::vector<NamedType> arguments;
-  if (token().Is('(')) arguments = ParseParameters();
+  if (token().Is('(')) arguments = ParseParameters(nullptr);
   Expect(':');
   Block& block = region.blocks.emplace_back();
   DefineArguments(arguments, block);

@@ -76,7 +76,7 @@ class Parser {
 
   // Module, functions, regions.
   Function ParseFunction();
-  std::vector<NamedType> ParseParameters();
+  std::vector<NamedType> ParseParameters(std::vector<int64_t>* divisors);
   void ParseResultTypes(Function& function);
   Region ParseRegion(std::span<const NamedType> entry_arguments, bool implicit_yield = false);
   void ParseLabelledBlock(Region& region);
@@ -110,6 +110,7 @@ class Parser {
   void ParseAttributes(Operation* op);       // optional {…}; null: ignored
   void ParseProperties(Operation& op);       // optional <{…}>
   std::optional<Attribute> ParseAttributeValue();
+  std::optional<Attribute> ParseHint();
   std::vector<int64_t> ParseArray();
 
   // Pieces of operations.

@@ -227,12 +227,15 @@ TEST(Constructs, BlocksAreSortedAndUnreachableOnesDropped) {
   EXPECT_EQ(blocks[2].arguments.size(), 1u);
 }
 
-TEST(Constructs, FlagsAndHintsAreIgnored) {
+TEST(Constructs, FlagsAreIgnoredAndHintsKept) {
   EXPECT_TRUE(ParseOne("%0 = arith.addi %n, %n overflow<nsw, nuw> : i32").attributes.empty());
   EXPECT_TRUE(ParseOne("%0 = arith.addf %f, %f fastmath<contract> : f32").attributes.empty());
-  EXPECT_TRUE(ParseOne("%0 = arith.muli %n, %n {tt.contiguity = dense<8> : tensor<1xi32>, tt.divisibility = "
-                       "dense<[8, 4]> : tensor<2xi32>} : i32")
-                  .attributes.empty());
+  const Operation hinted = ParseOne(
+      "%0 = arith.muli %n, %n {tt.contiguity = dense<8> : tensor<3xi32>, tt.divisibility = "
+      "dense<[8, 4]> : tensor<2xi32>, tt.other = dense<1> : tensor<1xi32>} : i32");
+  EXPECT_EQ(hinted.attributes.size(), 2u);
+  EXPECT_EQ(hinted.Attr<std::vector<int64_t>>("tt.contiguity"), (std::vector<int64_t>{8, 8, 8}));
+  EXPECT_EQ(hinted.Attr<std::vector<int64_t>>("tt.divisibility"), (std::vector<int64_t>{8, 4}));
   EXPECT_EQ(ParseOne("%0 = arith.constant {tt.divisibility = 8 : i32} 3 : i32").attributes.size(), 1u);
 }
 

@@ -140,16 +140,17 @@ void Parser::ParseProperties(Operation& op) {
   Expect('>');
 }
 
-// Dialect attributes (with a dot in their name) are hints, and are dropped.
+// Of dialect attributes (with a dot in their name) hints about lanes are kept.
 void Parser::ParseAttributes(Operation* op) {
   if (!Accept('{')) return;
   if (Accept('}')) return;
   do {
     if (!At(TokenKind::kWord) && !At(TokenKind::kString)) FailUnexpected("an attribute");
     std::string_view name = Take().text;
+    const bool hint = name == "tt.divisibility" || name == "tt.contiguity" || name == "tt.constancy";
     std::optional<Attribute> value = true;
-    if (Accept('=')) value = ParseAttributeValue();
-    bool keep = op != nullptr && value && name.find('.') == std::string_view::npos;
+    if (Accept('=')) value = hint ? ParseHint() : ParseAttributeValue();
+    bool keep = op != nullptr && value && (hint || name.find('.') == std::string_view::npos);
     if (keep) op->attributes.insert_or_assign(std::string(name), std::move(*value));
   } while (Accept(','));
   Expect('}');
@@ -184,6 +185,31 @@ std::optional<Attribute> Parser::ParseAttributeValue() {
   while (token().Is('<') || token().Is('[') || token().Is('{')) lexer_.SkipBrackets();
   if (Accept(':')) ParseType();
   return value;
+}
+
+// 16 : i32, dense<16> : tensor<2xi32> or dense<[8, 4]> : tensor<2xi32>: a number for each dimension.
+std::optional<Attribute> Parser::ParseHint() {
+  std::vector<int64_t> numbers;
+  const bool dense = Accept("dense");
+  if (dense) Expect('<');
+  const bool several = dense && Accept('[');
+  do {
+    numbers.push_back(TakeInteger());
+  } while (several && Accept(','));
+  if (several) Expect(']');
+  if (dense) Expect('>');
+  Expect(':');
+  if (!dense) return ParseScalar(), numbers;
+  Expect("tensor");
+  Expect('<');
+  std::vector<int64_t> dimensions;
+  if (At(TokenKind::kInteger)) lexer_.ReadDimensions(dimensions);
+  ParseScalar();
+  Expect('>');
+  constexpr int64_t kMostDimensions = 20;
+  if (dimensions.size() == 1 && numbers.size() == 1 && dimensions[0] <= kMostDimensions)
+    numbers.resize(dimensions[0], numbers[0]);
+  return numbers;
 }
 
 std::vector<int64_t> Parser::ParseArray() {
