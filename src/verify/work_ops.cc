@@ -76,7 +76,8 @@ void ForEachArgument(const AtenStep& step, const F& f) {
 
 // Ones, or another number, that one step of a call makes and one alone uses.
 bool IsConstantForOneUse(const Plan& plan, TensorId id) {
-  constexpr std::array<std::string_view, 2> kConstants = {"aten::ones", "aten::full"};
+  constexpr std::array<std::string_view, 6> kConstants = {
+      "aten::ones", "aten::full", "aten::ones_like", "aten::full_like", "aten::new_ones", "aten::new_full"};
   const StorageId storage = plan.tensors[id].storage;
   int makers = 0, uses = 0;
   for (const Step& other : plan.run) {
@@ -91,10 +92,9 @@ bool IsConstantForOneUse(const Plan& plan, TensorId id) {
   return makers == 1 && uses == 1;
 }
 
-// Which elements stay, or what numbers come, is PyTorch's draw. On a constant it is nothing else.
+// Which elements stay is PyTorch's draw. On a constant it is nothing else.
 bool DrawsMask(const Plan& plan, const AtenStep& step) {
-  constexpr std::array<std::string_view, 4> kDraws = {"aten::dropout", "aten::native_dropout",
-                                                      "aten::rand_like", "aten::randn_like"};
+  constexpr std::array<std::string_view, 2> kDraws = {"aten::dropout", "aten::native_dropout"};
   if (!OneOf(WithoutOverload(step.op), kDraws)) return false;
   bool constant = true;
   ForEachArgument(step, [&](TensorId id, Use) { constant &= IsConstantForOneUse(plan, id); });
@@ -134,7 +134,7 @@ OpKind KindOf(const Plan& plan, const AtenStep& step) {
   ForEachArgument(step, [&](TensorId, Use) { ++tensors; });
   if (tensors == 0 || DrawsMask(plan, step)) return OpKind::kFactory;
   if (tensors == 1 && OneOf(base, kRandomFills)) return OpKind::kFactory;
-  if (ReadsOnlyShape(base) && !base.starts_with("aten::rand")) return OpKind::kFactory;
+  if (ReadsOnlyShape(base)) return OpKind::kFactory;
   const bool writes = std::find(traits.writes.begin(), traits.writes.end(), true) != traits.writes.end();
   if (traits.view && !writes) return OpKind::kView;
   return OpKind::kCompute;

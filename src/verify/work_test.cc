@@ -91,7 +91,7 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("aten::clone", {x}, y), OpKind::kLayout);
   EXPECT_EQ(kind("aten::_to_copy", {x}, h), OpKind::kCompute) << "a change of dtype computes";
   EXPECT_EQ(kind("aten::relu_", {x}, x), OpKind::kCompute);
-  EXPECT_EQ(kind("aten::randn_like", {x}, y), OpKind::kCompute);
+  EXPECT_EQ(kind("aten::randn_like", {x}, y), OpKind::kFactory) << "of a shape";
   EXPECT_EQ(kind("aten::exponential_", {y}, y), OpKind::kFactory) << "whatever stood there";
   EXPECT_EQ(kind("aten::bernoulli_.float", {y}, y), OpKind::kFactory);
   EXPECT_EQ(kind("aten::bernoulli_.Tensor", {y, x}, y), OpKind::kCompute) << "of probabilities";
@@ -109,7 +109,7 @@ OpKind KindOfDrawOnOnes(const char* op, const F& change) {
   return KindOf(b.plan, draw);
 }
 
-TEST(Work, ADrawOnOnesIsAFactoryAndOnAnythingElseComputes) {
+TEST(Work, DropoutOfOnesIsAFactoryAndOfAnythingElseComputes) {
   using Change = void (*)(Builder*, TensorId, TensorId);
   const Change changes[] = {[](Builder* b, TensorId x, TensorId ones) {
                               b->Call("aten::copy_", {ones, x}, {ones});
@@ -120,7 +120,7 @@ TEST(Work, ADrawOnOnesIsAFactoryAndOnAnythingElseComputes) {
                             [](Builder* b, TensorId x, TensorId ones) {
                               b->Call("aten::copy_", {b->Tensor({16}, b->plan.tensors[ones].storage), x}, {});
                             }};
-  for (const char* op : {"aten::dropout", "aten::rand_like", "aten::randn_like"}) {
+  for (const char* op : {"aten::dropout", "aten::native_dropout"}) {
     EXPECT_EQ(KindOfDrawOnOnes(op, [](Builder*, TensorId, TensorId) {}), OpKind::kFactory) << op;
     for (const Change change : changes) EXPECT_EQ(KindOfDrawOnOnes(op, change), OpKind::kCompute) << op;
     Builder b;
