@@ -36,7 +36,8 @@ constexpr Meaning kMeanings[] = {
     {"far", "slices, or all, far below or above zero"},
     {"opposed", "two inputs of opposite signs whose products are all far below zero"},
     {"tiny", "slices one to nine orders of magnitude smaller"},
-    {"asked", "as generated but for what the program asks for: NaN, Inf, numbers at and beyond its bounds"},
+    {"asked", "as generated but for what the program asks for: Inf, numbers at and beyond its bounds"},
+    {"missing", "as generated but for NaN in a few places"},
 };
 
 std::string MeaningOf(const std::string& inputs) {

@@ -55,6 +55,8 @@ class Walk {
     const bool computed = computed_ && !unknown_ && !choices_;
     asked.whole_range = narrow && computed;
     asked.far_numbers = wide && computed && !measures_ && !leaves_integers_;
+    asked.flags =
+        computed && !measures_ && std::ranges::all_of(named_, [](int64_t n) { return n == 0 || n == 1; });
     asked.negative = asked.far_numbers && !divides_;
     if (wide && !computed_ && !unknown_) asked.choices = choices_;
     return asked;

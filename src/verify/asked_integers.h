@@ -24,6 +24,10 @@ struct AskedIntegers {
   // Python's round down, and who knows that an input holds none may take them.
   bool far_numbers = false, negative = false;
 
+  // Only computed with, and compared with nothing but 0 and 1: where all are 1 (a mask that lets everything
+  // through), others may be 0. No reason for a trial of their own.
+  bool flags = false;
+
   bool empty() const { return !choices && named.empty() && !whole_range && !far_numbers; }
 };
 

@@ -87,6 +87,23 @@ TEST(AskedIntegers, OfAByteAreAllWhereItIsOnlyComputedWith) {
   }
 }
 
+TEST(AskedIntegers, AreFlagsWhereNoOtherNumberMatters) {
+  for (const int label : {0, 1, 2}) {
+    Program program;
+    const int mask = program.Tensor("bool"), kept = program.Tensor("float32");
+    program.sketch.Step("run", "aten::eq.Scalar", {T(program.i), label}, {mask});
+    program.sketch.Step("run", "aten::_to_copy", {T(program.i)}, {kept});
+    program.sketch.Output(mask);
+    EXPECT_EQ(program.Asked(kept).flags, label < 2) << label;
+  }
+}
+
+TEST(AskedIntegers, ThatAreAllAlikeChooseTheFirstAndTheLast) {
+  const Asked chooses{.integers = {.choices = 5}};
+  const at::Tensor zeros = at::zeros({2, 3}, at::kInt), planted = PlantAsked({chooses}, {zeros}, 3, 1)[0];
+  EXPECT_TRUE(planted.equal(at::tensor({0, 0, 0, 4, 4, 4}, at::kInt).view({2, 3})));
+}
+
 TEST(AskedIntegers, ArePlantedAndDrawn) {
   const at::Tensor bytes = at::randint(0, 10, {64, 64}, at::kByte),
                    flags = at::randint(0, 2, {64}, at::kByte);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -154,6 +155,10 @@ std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double str
 // distinct.
 at::Tensor WithEndsOf(int64_t choices, const at::Tensor& x) {
   constexpr int64_t kShort = 2;
+  if (x.numel() > 1 && x.eq(x.min()).all().item<bool>()) {  // nobody was distinct: the first, then the last
+    const at::Tensor places = at::arange(x.numel(), x.options()).view(x.sizes());
+    return at::where(places < x.numel() / 2, 0, choices - 1);
+  }
   const bool alone = x.dim() == 0 || x.size(-1) <= kShort;
   const at::Tensor chosen = !alone && IsAscending(x) ? Delayed(x) : x;
   const at::Tensor least = alone ? x.min() : x.amin(-1, true), most = alone ? x.max() : x.amax(-1, true);
@@ -209,6 +214,11 @@ AskedValues AskedValuesOf(const Plan& plan) {
     const bool apart = IsLocal(plan, *step) && !MakesIntegers(plan, *step);
     const InputFlow::Arrived arrived = flow.Pass(*step);
     for (const auto& [leaf, arrival] : arrived.local) Add(asked, arrival, apart, &values[leaf]);
+    // One element is enough for a sum beyond a bound.
+    for (const size_t leaf : arrived.summed) {
+      std::ranges::copy_if(asked.beyond, std::inserter(values[leaf].beyond, values[leaf].beyond.end()),
+                           [](double value) { return std::isfinite(value); });
+    }
     // What asks for NaN makes numbers of it, so that it stays in its row behind a product.
     for (const size_t leaf : arrived.anywhere) values[leaf].nan |= asked.nan;
   }
@@ -230,6 +240,16 @@ AskedValues AskedValuesOf(const Plan& plan) {
 
 bool AsksForAny(const AskedValues& asked) {
   return std::ranges::any_of(asked, [](const auto& of_leaf) { return !of_leaf.empty(); });
+}
+
+AskedValues TakeMissing(AskedValues* asked) {
+  AskedValues missing;
+  for (Asked& of_leaf : *asked) {
+    const bool nan = std::erase_if(of_leaf.beyond, [](double value) { return std::isnan(value); }) > 0;
+    missing.emplace_back();
+    if (nan) missing.back().beyond.push_back(kNan);
+  }
+  return missing;
 }
 
 std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<at::Tensor>& generated,

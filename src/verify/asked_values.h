@@ -14,8 +14,8 @@
 namespace tritogen {
 
 // What calls of forward ask of an input that reaches them element by element (IsLocal). Behind sums and
-// matrix products one such element would be everywhere, but NaN that forward makes a number of, is in its
-// rows alone.
+// matrix products one such element would be everywhere, but NaN that forward makes a number of, and what
+// makes a sum of a line too large, is in its rows alone.
 struct Asked {
   std::vector<double>
       beyond;  // NaN, Inf, and numbers of at least kLeastLarge (inputs.h); each once, not negative
@@ -31,6 +31,10 @@ using AskedValues = std::vector<Asked>;
 AskedValues AskedValuesOf(const Plan& plan);
 
 bool AsksForAny(const AskedValues& asked);
+
+// NaN, which is no longer asked for afterwards: a trial of its own has it. Beside Inf it hides whether a
+// program that asks if all numbers are finite looks for both.
+AskedValues TakeMissing(AskedValues* asked);
 
 // As generated but for a few elements at random places: NaN where it is asked for, both Infs, and numbers of
 // both signs beyond those that are asked for, twice as large and, at a strength of 1, two thousand times,

@@ -66,15 +66,34 @@ TEST(AskedValues, AreNanAndInfWhereTheyAreLookedFor) {
   EXPECT_FALSE(AsksForAny(AskedValuesOf(none.sketch.Build())));
 }
 
-TEST(AskedValues, AreNotAskedOfWhatIsSummedBefore) {
+TEST(AskedValues, AreNumbersAndNanBehindSums) {
   Program program;
   const int sum = program.sketch.Tensor("float32", {8}, {1}), y = program.sketch.Tensor("float32", {8}, {1});
   program.sketch.Step("run", "aten::sum.dim_IntList", {T(program.x), json::array({1})}, {sum});
   program.sketch.Step("run", "aten::nan_to_num", {T(sum)}, {y});
   program.sketch.Step("run", "aten::clamp", {T(y), -1e5, 1e5}, {y});
   program.sketch.Output(y);
-  EXPECT_EQ(AskedOfFirst(program.sketch.Build()), std::pair(Numbers(), true))
-      << "NaN is, which does not leave its row";
+  EXPECT_EQ(AskedOfFirst(program.sketch.Build()), std::pair(Numbers{1e5}, true))
+      << "but not Inf: they do not leave their row";
+}
+
+TEST(AskedValues, AreNotAskedBehindProductsOfMatrices) {
+  Program program;
+  const int w = program.sketch.Input("float32", {4, 4}, {4, 1}), y = program.Tensor(), z = program.Tensor();
+  program.sketch.Step("run", "aten::mm", {T(program.x), T(w)}, {y});
+  program.sketch.Step("run", "aten::clamp", {T(y), -1e5, 1e5}, {z});
+  program.sketch.Output(z);
+  EXPECT_FALSE(AsksForAny(AskedValuesOf(program.sketch.Build())));
+}
+
+TEST(AskedValues, HaveNanInATrialOfItsOwn) {
+  AskedValues asked = {{.beyond = {kInf, std::nan("")}}, {.exactly = {1}}};
+  const AskedValues missing = TakeMissing(&asked);
+  EXPECT_EQ(asked[0].beyond, Numbers{kInf});
+  EXPECT_EQ(asked[1].exactly, Numbers{1});
+  ASSERT_EQ(missing.size(), 2u);
+  EXPECT_TRUE(missing[0].beyond.size() == 1 && std::isnan(missing[0].beyond[0]));
+  EXPECT_TRUE(missing[1].empty());
 }
 
 TEST(AskedValues, AreWhatComesOutAsAskedWhereAnInputIsMultipliedBefore) {

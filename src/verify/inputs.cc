@@ -17,9 +17,9 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 15> kNames = {"generated", "spread", "flipped", "shifted",  "spikes",
-                                                     "planted",   "large",  "binary",  "near_one", "swings",
-                                                     "huge",      "far",    "asked",   "opposed",  "tiny"};
+constexpr std::array<std::string_view, 16> kNames = {
+    "generated", "spread", "flipped", "shifted", "spikes", "planted", "large",   "binary",
+    "near_one",  "swings", "huge",    "far",     "asked",  "missing", "opposed", "tiny"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -110,6 +110,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kHuge:
     case Distribution::kFar:
     case Distribution::kAsked:
+    case Distribution::kMissing:
     case Distribution::kOpposed:
     case Distribution::kTiny:
       break;
@@ -257,6 +258,18 @@ void KeepProbabilities(const std::vector<bool>& probabilities, std::vector<at::T
     if (!probabilities[i] || !at::isFloatingType(x.scalar_type())) continue;
     const at::Tensor within = x.ge(0).logical_and(x.le(1));
     x = at::empty_like(x).copy_(at::where(within, x, x - x.floor()));
+  }
+}
+
+void LowerFlags(const std::vector<bool>& flags, uint64_t seed, double strength,
+                std::vector<at::Tensor>* inputs) {
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    at::Tensor& x = (*inputs)[i];
+    if (!flags[i] || x.numel() < 2 || !x.eq(1).all().item<bool>()) continue;
+    const Random random(SubSeed(seed, i), x.device());
+    at::Tensor drawn = random.Uniform(x.sizes(), 0, 1) < 0.5;
+    if (strength == 1) EmptyAndFullSlice(&drawn, random);
+    x = at::empty_like(x).copy_(drawn);
   }
 }
 

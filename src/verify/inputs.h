@@ -25,10 +25,16 @@ enum class Distribution {
   kHuge,     // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
   kFar,      // slices, or all, far below or above zero. Where elements are taken for their size
   kAsked,    // as generated but for a few elements: what the program names (asked_values.h)
+  kMissing,  // as generated but for NaN in a few places. Where the program looks for it (asked_values.h)
   kOpposed,  // factors of opposite signs. Where their products are taken for their size (opposed_factors.h)
   kTiny,     // slices one to nine decades smaller. Where a small number stands beside what is computed
 };
 std::string_view DistributionName(Distribution distribution);
+
+// NaN or Inf, which nothing else does.
+inline bool HoldsBroken(Distribution distribution) {
+  return distribution == Distribution::kAsked || distribution == Distribution::kMissing;
+}
 
 // The largest magnitude of kLarge lies between them.
 inline constexpr double kLeastLarge = 150, kMostLarge = 500;
@@ -50,8 +56,8 @@ bool HoldsIntegers(const at::Tensor& x);
 // `strength` in (0, 1] tames scales, shifts, spikes and jumps; more makes `large` inputs larger. Integer
 // tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values
 // (IsTwoValued) are permuted, or left as they are. Where all of a tensor would be flipped, shifted or large,
-// its beginning is left as it was generated: a program that looks there sees nothing unusual. `kAsked` and
-// `kOpposed` are not made here. `keep_signs`: tensors without a negative number get none.
+// its beginning is left as it was generated: a program that looks there sees nothing unusual. `kAsked`,
+// `kMissing` and `kOpposed` are not made here. `keep_signs`: tensors without a negative number get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);
 
@@ -62,6 +68,10 @@ void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor
 
 // `probabilities` are between 0 and 1 again: of those that left, what lies behind the decimal point.
 void KeepProbabilities(const std::vector<bool>& probabilities, std::vector<at::Tensor>* inputs);
+
+// Of integer `flags` that are 1, all of them, some are 0: as masks in a `binary` trial.
+void LowerFlags(const std::vector<bool>& flags, uint64_t seed, double strength,
+                std::vector<at::Tensor>* inputs);
 
 // Other values for one tensor of the same kind, far enough from the old ones to matter; nothing when there
 // are none (an integer tensor with one value). Integers are permuted (those in order stay so, from the first

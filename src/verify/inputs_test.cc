@@ -64,6 +64,15 @@ TEST(Inputs, WhatIsSearchedStaysInOrderWhereItWas) {
   }
 }
 
+TEST(Inputs, FlagsThatAreAllOneAreLowered) {
+  const at::Tensor ones = at::ones({64}, at::kLong), others = at::arange(64), one = at::ones({1}, at::kLong);
+  std::vector<at::Tensor> inputs = {ones, others, one, ones};
+  LowerFlags({true, true, true, false}, 3, 1, &inputs);
+  EXPECT_TRUE(inputs[0].eq(0).any().item<bool>() && inputs[0].eq(1).any().item<bool>());
+  EXPECT_EQ(inputs[0].scalar_type(), at::kLong);
+  EXPECT_TRUE(inputs[1].equal(others) && inputs[2].equal(one) && inputs[3].equal(ones));
+}
+
 TEST(Inputs, ProbabilitiesStayBetweenZeroAndOne) {
   const std::vector<at::Tensor> in = {at::rand({8, 50}), at::rand({8, 50}).t(), at::rand({8, 50})};
   for (const Distribution d : kAll) {

@@ -20,6 +20,10 @@ constexpr std::string_view kPlaceToPlace[] = {
 constexpr std::string_view kPools[] = {"aten::max_pool", "aten::avg_pool", "aten::adaptive_max_pool",
                                        "aten::adaptive_avg_pool", "aten::_adaptive_avg_pool"};
 
+// Of a line, whose size is that of its largest element, or nearly.
+constexpr std::string_view kSums[] = {"aten::sum",  "aten::mean", "aten::var",  "aten::std",
+                                      "aten::norm", "aten::amax", "aten::amin", "aten::linalg_vector_norm"};
+
 // By what a call multiplies its first argument, where it does nothing else.
 std::optional<double> TimesOf(const AtenStep& step) {
   const std::string_view name = OutOfPlaceName(step);
@@ -71,12 +75,15 @@ InputFlow::InputFlow(const Plan& plan) : plan_(plan) {
   const std::vector<TensorId> leaves = TensorLeaves(plan.inputs);
   for (size_t i = 0; i < leaves.size(); ++i) {
     local_[plan.tensors[leaves[i]].storage][i] = {};
+    summed_[plan.tensors[leaves[i]].storage].insert(i);
     anywhere_[plan.tensors[leaves[i]].storage].insert(i);
   }
 }
 
 InputFlow::Arrived InputFlow::Pass(const AtenStep& step) {
-  Arrived arrived{ReachedBy(plan_, local_, step), ReachedBy(plan_, anywhere_, step)};
+  Arrived arrived{ReachedBy(plan_, local_, step), ReachedBy(plan_, summed_, step),
+                  ReachedBy(plan_, anywhere_, step)};
+  const bool sums = IsLocal(plan_, step) || OneOf(WithoutOverload(step.op), kSums);
   Arrivals local = IsLocal(plan_, step) ? arrived.local : Arrivals();
   const OpKind kind = KindOf(plan_, step);
   const auto times = TimesOf(step);
@@ -84,6 +91,7 @@ InputFlow::Arrived InputFlow::Pass(const AtenStep& step) {
   for (auto& [leaf, arrival] : local) arrival = {arrival.times * times.value_or(1), arrival.plain && plain};
   for (const StorageId id : StoragesMade(plan_, step)) {
     anywhere_[id].insert(arrived.anywhere.begin(), arrived.anywhere.end());
+    if (sums) summed_[id].insert(arrived.summed.begin(), arrived.summed.end());
     for (const auto& [leaf, arrival] : local) local_[id][leaf] = arrival;
   }
   return arrived;

@@ -35,7 +35,8 @@ class InputFlow {
   explicit InputFlow(const Plan& plan);
 
   struct Arrived {
-    Arrivals local;  // those that reach the call element by element (IsLocal)
+    Arrivals local;           // those that reach the call element by element (IsLocal)
+    std::set<size_t> summed;  // and those of which sums, means, norms and the like of a line do
     std::set<size_t> anywhere;
   };
   Arrived Pass(const AtenStep& step);
@@ -43,7 +44,7 @@ class InputFlow {
  private:
   const Plan& plan_;
   std::map<StorageId, Arrivals> local_;
-  std::map<StorageId, std::set<size_t>> anywhere_;
+  std::map<StorageId, std::set<size_t>> summed_, anywhere_;
 };
 
 }  // namespace tritogen

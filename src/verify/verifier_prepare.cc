@@ -171,6 +171,7 @@ void Inspect(Task::Impl* task) {
       task->compared_state.push_back(entry.name);
   }
   task->asked = AskedValuesOf(plan);
+  task->missing = TakeMissing(&task->asked);
   const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);
   task->moves_inside = !inner.empty();
   task->passes_one = std::ranges::any_of(inner, &Probe::of_result);
@@ -184,6 +185,7 @@ void Inspect(Task::Impl* task) {
       plan.tensors, [](const TensorMeta& tensor) { return tensor.dtype == Dtype::kFloat16; });
   task->has_epsilon &= !in_float16;
   task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
+  for (const Asked& of_leaf : task->asked) task->flags.push_back(of_leaf.integers.flags);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));
     task->probabilities.push_back(probabilities.contains(plan.tensors[id].storage));

@@ -87,7 +87,7 @@ std::vector<const Expectation*> ExpectationsOf(const Trial& trial) {
 }
 
 bool BreaksDown(const Trial& trial) {
-  if (trial.distribution == Distribution::kAsked) return false;
+  if (HoldsBroken(trial.distribution)) return false;
   const std::vector<const Expectation*> expectations = ExpectationsOf(trial);
   Expectation::Fetch(expectations);
   return std::any_of(expectations.begin(), expectations.end(),

@@ -66,7 +66,7 @@ struct OutputCheck {
   // What the contract does not allow, inputs and weights in TF32 or, where that is the contract, in bfloat16,
   // is over budget in this trial.
   bool tells_half = false;
-  // Where NaN or Inf is expected anything is right: inputs hold them that otherwise do not (kAsked), and
+  // Where NaN or Inf is expected anything is right: inputs hold them that otherwise do not (HoldsBroken), and
   // programs that pass them on in different ways are honest where nobody has asked.
   bool spares_broken = false;
 
@@ -165,8 +165,9 @@ struct Task::Impl {
   std::vector<std::string> compared_state;
   // By tensor leaf of the inputs: floats that elements are read by. They stay as generated, as integers do.
   std::vector<bool> places;
-  AskedValues asked;       // by tensor leaf of the inputs
-  OpposedFactors opposed;  // empty, too, where products differ by less than the precision tells
+  std::vector<bool> flags;     // by tensor leaf of the inputs (AskedIntegers)
+  AskedValues asked, missing;  // by tensor leaf of the inputs
+  OpposedFactors opposed;      // empty, too, where products differ by less than the precision tells
   // All inputs are exact (Trial::exact): sums of zeros and ones are, and so are products of powers of two,
   // which moved by as much as few places can be would lie far apart; and moved, a number is no longer what it
   // is compared with.
@@ -237,7 +238,7 @@ int64_t BytesOf(const Trial& trial);
 // What is expected of all outputs, and of what index outputs point into.
 std::vector<const Expectation*> ExpectationsOf(const Trial& trial);
 // Some element that is expected is NaN or Inf where it is not for generated inputs; never where inputs are
-// meant to hold such (kAsked). A GPU is waited for.
+// meant to hold such (HoldsBroken). A GPU is waited for.
 bool BreaksDown(const Trial& trial);
 
 // The outputs of a call on the trial's inputs with what is expected, by output; see OutputCheck.

@@ -40,6 +40,8 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
   const uint64_t seed = SubSeed(wish.seed, 1);
   TensorList inputs = wish.distribution == Distribution::kAsked
                           ? PlantAsked(task_.asked, generated, seed, wish.strength)
+                      : wish.distribution == Distribution::kMissing
+                          ? PlantAsked(task_.missing, generated, seed, wish.strength)
                       : wish.distribution == Distribution::kOpposed
                           ? Oppose(task_.opposed, generated, seed, wish.strength)
                           : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
@@ -49,6 +51,7 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
   }
   KeepInOrder(task_.searched, generated, &inputs);
   KeepProbabilities(task_.probabilities, &inputs);
+  if (wish.distribution == Distribution::kBinary) LowerFlags(task_.flags, seed, wish.strength, &inputs);
   std::vector<bool> exact = ExactIn(wish.distribution, generated);
   return Trial{.distribution = wish.distribution,
                .seed = wish.seed,
@@ -256,7 +259,7 @@ void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
                             results.eager[extra].to(at::kDouble).equal(check.indexed->exact());
       ++extra;
     }
-    check.spares_broken = trial->distribution == Distribution::kAsked;
+    check.spares_broken = HoldsBroken(trial->distribution);
     trial->outputs.push_back(std::move(check));
   }
   if (!results.narrow.empty()) MeasureNarrow(results.narrow, trial);

@@ -24,11 +24,11 @@ constexpr const char* kMemoryRanShort = "memory ran short";
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
-constexpr Distribution kOrder[] = {Distribution::kSpread, Distribution::kPlanted, Distribution::kFlipped,
-                                   Distribution::kLarge,  Distribution::kShifted, Distribution::kSpikes,
-                                   Distribution::kSwings, Distribution::kBinary,  Distribution::kNearOne,
-                                   Distribution::kHuge,   Distribution::kFar,     Distribution::kAsked,
-                                   Distribution::kTiny,   Distribution::kOpposed};
+constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kPlanted, Distribution::kFlipped,
+                                   Distribution::kLarge,   Distribution::kShifted, Distribution::kSpikes,
+                                   Distribution::kSwings,  Distribution::kBinary,  Distribution::kNearOne,
+                                   Distribution::kHuge,    Distribution::kFar,     Distribution::kAsked,
+                                   Distribution::kMissing, Distribution::kTiny,    Distribution::kOpposed};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -200,6 +200,7 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (distribution == Distribution::kOpposed && task.opposed.empty()) continue;
     if (distribution == Distribution::kTiny && !task.has_epsilon) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
+    if (distribution == Distribution::kMissing && !AsksForAny(task.missing)) continue;
     ++stream;
     // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
     const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;

@@ -1,7 +1,7 @@
 # A mean over all: one NaN takes the row with it.
 # task: mean_without_nan
 # expect: wrong_values
-# says: 'asked' inputs
+# says: 'missing' inputs
 import torch
 import torch.nn as nn
 import triton
