@@ -104,7 +104,9 @@ void EmptyAndFullSlice(at::Tensor* mask, const Random& random) {
 at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random) {
   const std::vector<int64_t> slices =
       random.Number(0, 4) < 1 ? SliceSizes(x.sizes(), random) : FirstSlices(x.sizes());
-  return at::pow(10.0, random.Uniform(slices, -9 * strength, -strength));
+  // Not below what float16 has places for.
+  const double most = x.scalar_type() == at::kHalf ? 3 : 9;
+  return at::pow(10.0, random.Uniform(slices, -most * strength, -strength));
 }
 
 at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {

@@ -216,7 +216,7 @@ std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& 
     // Of channels that hardly ever differ the variance is next to nothing, and the epsilon beside it counts.
     const int64_t small = (value.numel() + 6) / 8;  // none of one
     changed = at::where(random.Permutation(value.numel()).view(value.sizes()) < small,
-                        at::pow(10.0, random.Uniform(value.sizes(), -3, -1)),
+                        at::pow(10.0, random.Uniform(value.sizes(), -3, -2)),
                         random.Uniform(value.sizes(), 0.5, 2));
   } else if (entry.name.ends_with("running_mean")) {
     changed = random.Uniform(value.sizes(), -0.5, 0.5);

@@ -181,9 +181,6 @@ void Inspect(Task::Impl* task) {
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
   task->grows =
       HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !carries && !decides;
-  const bool in_float16 = std::ranges::any_of(
-      plan.tensors, [](const TensorMeta& tensor) { return tensor.dtype == Dtype::kFloat16; });
-  task->has_epsilon &= !in_float16;
   task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
   for (const Asked& of_leaf : task->asked) task->flags.push_back(of_leaf.integers.flags);
   for (TensorId id : TensorLeaves(plan.inputs)) {

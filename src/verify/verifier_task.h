@@ -157,7 +157,7 @@ struct Task::Impl {
   bool grows = false;
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
-  bool has_epsilon = false;    // of some call, and nothing in float16, which has no numbers as small
+  bool has_epsilon = false;    // of some call
   std::vector<bool> searched;  // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   // Buffers that forward compares something with. Moved, they are no longer equal to what they are meant to
