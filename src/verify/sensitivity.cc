@@ -208,16 +208,22 @@ std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate, const
   return "";
 }
 
-std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed) {
+bool IsRunningVariance(const StateEntry& entry) {
+  return entry.name.ends_with("running_var");
+}
+
+std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed,
+                                     bool some_tiny) {
   if (!at::isFloatingType(value.scalar_type()) || value.numel() == 0) return std::nullopt;
   const Random random(seed, value.device());
   at::Tensor changed;
-  if (entry.name.ends_with("running_var")) {
-    // Of channels that hardly ever differ the variance is next to nothing, and the epsilon beside it counts.
-    const int64_t small = (value.numel() + 6) / 8;  // none of one
-    changed = at::where(random.Permutation(value.numel()).view(value.sizes()) < small,
-                        at::pow(10.0, random.Uniform(value.sizes(), -3, -2)),
-                        random.Uniform(value.sizes(), 0.5, 2));
+  if (IsRunningVariance(entry)) {
+    changed = random.Uniform(value.sizes(), 0.5, 2);
+    if (some_tiny) {
+      const int64_t tiny = (value.numel() + 6) / 8;  // none of one
+      changed = at::where(random.Permutation(value.numel()).view(value.sizes()) < tiny,
+                          at::pow(10.0, random.Uniform(value.sizes(), -3, -2)), changed);
+    }
   } else if (entry.name.ends_with("running_mean")) {
     changed = random.Uniform(value.sizes(), -0.5, 0.5);
   } else if (entry.is_parameter && IsConstant(value)) {

@@ -22,8 +22,13 @@ std::optional<Objection> CheckReach(const Task::Impl& task, const Plan& candidat
 // constant to it. No fault, but a state dict may hold others. Empty: none.
 std::string NoteOfConstants(const Task::Impl& task, const Plan& candidate, const Flow& flow);
 
+bool IsRunningVariance(const StateEntry& entry);
+
 // Values under which an affine parameter or a running statistic matters; nothing for state that already does.
-std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed);
+// `some_tiny`: of a running variance some are next to nothing, as of channels that hardly ever differ, and
+// the epsilon beside them counts.
+std::optional<at::Tensor> NonNeutral(const StateEntry& entry, const at::Tensor& value, uint64_t seed,
+                                     bool some_tiny);
 
 // What calls of forward ask of an entry that they are given as it is: whether it is negative (abs, relu), or
 // 0 (sign); and how large its rows are (norms), of those that are looked up, too.

@@ -37,6 +37,15 @@ struct Weights {
   bool changed = false;               // trained is another than non_neutral
 };
 
+// A running variance, by the seed; nothing where there is none. Some of its numbers alone become tiny: layer
+// upon layer, what such channels make larger would grow without end.
+const StateEntry* DrawnVariance(const Task::Impl& task) {
+  std::vector<const StateEntry*> variances;
+  for (const StateEntry& entry : task.plan.state)
+    if (IsRunningVariance(entry)) variances.push_back(&entry);
+  return variances.empty() ? nullptr : variances[SubSeed(task.weight_seed, 1004) % variances.size()];
+}
+
 std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
   if (task.plan.state.empty()) return Weights{};
   Replayer replayer(task.plan, ReferenceOptionsFor(task.options, deadline));
@@ -45,12 +54,14 @@ std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Dea
   }
   Weights weights;
   const auto state = replayer.State();
+  const StateEntry* drawn = DrawnVariance(task);
   uint64_t stream = 0;
   for (const StateEntry& entry : task.plan.state) {
     const auto found = state.find(entry.name);
     if (found == state.end()) continue;
     weights.neutral[entry.name] = weights.non_neutral[entry.name] = found->second.clone();
-    if (auto changed = NonNeutral(entry, found->second, SubSeed(task.weight_seed, ++stream))) {
+    if (auto changed =
+            NonNeutral(entry, found->second, SubSeed(task.weight_seed, ++stream), &entry == drawn)) {
       weights.non_neutral[entry.name] = *changed;
       weights.replaced.push_back(entry.name);
     }
