@@ -23,6 +23,32 @@ TEST(Teach, MasksOnlyWhereNeeded) {
   }
 }
 
+TEST(Teach, NothingIsCalledLikeWhatTheReferenceDefines) {
+  Maker m;
+  const NodeId x = m.Leaf(NodeKind::kInput, "x", {64});
+  const Program program = m.Finish(m.Op("aten::relu", {Ref(x)}, {64}));
+  Request request{.program = &program, .entry = "Model", .count = 1};
+  std::set<std::string> defined;
+  const std::regex definition("\ndef (\\w+)\\(");
+  const auto note = [&](const std::string& source) {
+    for (std::sregex_iterator at(source.begin(), source.end(), definition), end; at != end; ++at)
+      defined.insert((*at)[1]);
+  };
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    request.seed = seed;
+    note(Teach(request).at(0).source);
+  }
+  ASSERT_GT(defined.size(), 4u) << "styles differ in names";
+  for (const std::string& name : defined) request.reference_source += "\ndef " + name + "(): pass\n";
+  for (request.seed = 0; request.seed < 40; ++request.seed) {
+    const std::string source = Teach(request).at(0).source;
+    for (const std::string& name : defined) {
+      const std::string text = "\ndef " + name + "(";
+      EXPECT_EQ(source.find(text), source.rfind(text)) << name << '\n' << source;
+    }
+  }
+}
+
 TEST(Teach, DimensionsOfOneElementLeaveNoTrace) {
   // Pooling two rows to one; a product's result as it is returned.
   Maker m;

@@ -372,7 +372,7 @@ class ModuleWriter {
   // Modules that a reference's file imports, too: a kernel that speaks of one of them is not printed.
   NameTable names_{"self",     "torch", "nn",   "triton", "tl",    "libdevice",
                    "ModelNew", "F",     "math", "np",     "numpy", "einops"};
-  NameTable kernel_names_;
+  NameTable kernel_names_ = NamesIn(request_.reference_source);
   std::set<PrimId> joined_;                   // concatenations that are allocated
   std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression
