@@ -228,13 +228,6 @@ def _instance_norm(recording: Recording, function: Any, args: tuple, kwargs: dic
         return function.decompose(*args, **kwargs)
 
 
-def _index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
-    """x[mask] has a size that depends on values; other indices are ordinary."""
-    if any(isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8) for i in args[1]):
-        return recording._known_result(function, args, kwargs, args[0].device.type)
-    return recording.step(function, args, kwargs)
-
-
 def _in_place_view(view: Any) -> Callable[..., Any]:
     """t_(), squeeze_() and the like: the Python object names the view from now on."""
 
@@ -334,7 +327,8 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.instance_norm: _instance_norm,
     aten.cudnn_grid_sampler: _grid_sampler,
     aten.fill_diagonal_: _fill_diagonal,
-    aten.index.Tensor: _index,
+    aten.index.Tensor: said_sizes.index,
+    aten.masked_select: said_sizes.masked_select,
     aten.repeat_interleave.Tensor: said_sizes.repeat_interleave,
     aten.bincount: said_sizes.bincount,
     aten.unfold_backward: _unfold_backward,

@@ -56,3 +56,43 @@ def bincount(recording: Recording, function: Any, args: tuple, kwargs: dict) -> 
             weights = weights.to(torch.float64)
         counts = torch.zeros(bins, dtype=weights.dtype, device=x.device)
         return counts.scatter_add(0, x.to(torch.int64), weights)
+
+
+def index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """x[mask] by the places that are true, of a mask that the program's text decides: it may be, where x is not."""
+    x, indices = args
+    masks = [i for i in indices if isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)]
+    if not masks:
+        return recording.step(function, args, kwargs)
+    if any(value_known(mask) is None for mask in masks):
+        return recording._known_result(function, args, kwargs, x.device.type)
+    places: list[Any] = []
+    for item in indices:
+        at = len(places)
+        if not any(item is mask for mask in masks):
+            places.append(item)
+            continue
+        if item.shape != x.shape[at : at + item.dim()]:
+            raise IndexError(f"The shape of the mask {list(item.shape)} at index {at} does not match the shape of the "
+                             f"indexed tensor {list(x.shape)} at index {at}")  # fmt: skip
+        places += _true_places(recording, item, x)
+    with recording:
+        return function(x, places)
+
+
+def masked_select(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """Likewise."""
+    x, mask = args
+    if value_known(mask) is None:
+        return recording._known_result(function, args, kwargs, x.device.type)
+    with recording:
+        x, mask = torch.broadcast_tensors(x, mask)
+    places = _true_places(recording, mask, x)
+    with recording:
+        return torch.ops.aten.index.Tensor(x, places)
+
+
+def _true_places(recording: Recording, mask: torch.Tensor, x: torch.Tensor) -> list[torch.Tensor]:
+    """By dimension of the mask."""
+    found = value_known(mask).nonzero()
+    return [recording.constant(column.contiguous(), "cuda" if x.is_cuda else "cpu") for column in found.unbind(1)]

@@ -294,7 +294,8 @@ class _Call:
             elif common not in (None, kind):
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
-                    f"(when checking arguments of {self.traits.name})"
+                    f"(when checking arguments of {self.traits.name}). Inputs and parameters are on the GPU here, with "
+                    "or without one: make tensors there, too (device=x.device), or keep them in buffers"
                 )
             else:
                 common = kind

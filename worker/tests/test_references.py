@@ -175,6 +175,13 @@ PROGRAMS = {
         " torch.bincount(torch.tensor([1, 1, 3], device=x.device), w[:3]), torch.bincount(torch.tensor([2, 0], device=x.device))",
     )
     + INPUT,
+    "masks in the text": module(
+        "",
+        "m, keep = torch.tensor([True, False, True, True, False, False]), torch.arange(8, device=x.device) % 3 > 0;"
+        " z = x.clone(); z[:, m] *= 0.5; return z, x[:, m] * 2, x[..., keep], x[1, m][:, keep], x[torch.tensor([0, 1, 1]), m],"
+        " x.masked_select(keep), x[:, m.unsqueeze(1).to(x.device) & keep]",
+    )
+    + INPUT,
     "vmap": module("", "return torch.vmap(torch.vmap(lambda a: a.sin() * 2 + a / 3, in_dims=1), in_dims=1)(x)") + INPUT,
     "vmap of halves": module("", "return torch.vmap(torch.vmap(lambda a: 2 * a))(x.half())") + INPUT,
     "linspace": module("self.d = [v.item() for v in torch.linspace(0, 0.3, 4)]", "return x * self.d[2]") + INPUT,

@@ -108,6 +108,8 @@ x = x * rates[2]
         ("nn.LazyBatchNorm1d()(x)", "lazy_module"),
         ("e = torch.cuda.Event(enable_timing=True); e.record(); e.elapsed_time(e)", "timing"),
         ("x[x > 0]", "dynamic_shape"),
+        ("x[torch.tensor([True] * 8), x[0] > 0]", "dynamic_shape"),
+        ("x.masked_select(x > 0)", "dynamic_shape"),
         ("x.nonzero()", "dynamic_shape"),
         ("nn.utils.rnn.pack_padded_sequence(x, (x[:, 0] > 0).cpu() + 1).data", "dynamic_shape"),
         ("torch.unique(x)", "dynamic_shape"),
@@ -161,6 +163,11 @@ assert torch.cuda.is_bf16_supported() and torch.cuda.memory_allocated() == 0
     assert ops(plan_of(record(body))["run"]) == ["add.Tensor"]
 
 
+def test_a_mask_that_does_not_fit_is_pytorchs_error() -> None:
+    reply = record("x[:, torch.tensor([True, False])]")
+    assert reply["kind"] == "runtime_error" and "shape of the mask [2] at index 1" in reply["message"]
+
+
 def test_script_is_the_function_itself() -> None:
     text = "@torch.jit.script\ndef g(x):\n    return x * 2\n" + function("x = g(x)")
     assert ops(plan_of(candidate(text, [tensor(4)], entry="f", kind="function"))["run"]) == ["mul.Tensor", "add.Tensor"]
@@ -169,7 +176,7 @@ def test_script_is_the_function_itself() -> None:
 def test_devices_are_honest() -> None:
     reply = record("y = x + torch.ones(8)")
     assert reply["kind"] == "runtime_error" and "Expected all tensors to be on the same device" in reply["message"]
-    assert reply["line"] == 9
+    assert reply["line"] == 9 and "device=x.device" in reply["message"]
     for fine in ("x + torch.tensor(2.0)", "x[torch.tensor([0, 1])]", "x.cpu() + torch.ones(8)", "torch.ones(8).cuda() + x",
                  "x.copy_(torch.ones(8, 8))", "torch.zeros(3, device='cuda') + torch.zeros(3).to('cuda')"):  # fmt: skip
         assert record(fine)["ok"], fine
