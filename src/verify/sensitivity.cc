@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 
+#include "device/aten_dtype.h"
 #include "device/random.h"
 #include "plan/visit.h"
 #include "verify/local_flow.h"
 #include "verify/replay_bind.h"
+#include "verify/verifier_order.h"
 #include "verify/verifier_reference.h"
 #include "verify/work_ops.h"
 
@@ -59,6 +62,26 @@ class Prober {
     return replayer != nullptr;
   }
 
+  // Of this state, what shows in a call as the one before left it, where no other values did: a maximum over
+  // all calls is the call's own as long as none before had larger inputs.
+  std::set<std::string> CarriedOver(const std::set<std::string>& names) {
+    const std::vector<const Trial*> calls = TrialsInARow(task_, task_.bound);
+    std::set<std::string> carried;
+    if (names.empty() || calls[0]->remaker != nullptr) return carried;
+    const auto replayer = SetUp(task_.bound.bindings);
+    TensorList outputs;
+    for (size_t i = 1; replayer && i < calls.size() && !deadline_.PastShare(0.7); ++i) {
+      if (replayer->Run(CloneAll(calls[i - 1]->inputs), calls[i - 1]->run_seed, &outputs)) break;
+      const Bindings left = StateOf(*replayer, names);
+      if (!Shows(left, *calls[i])) continue;
+      for (const auto& [name, value] : left) {
+        if (Shows({{name, value}}, *calls[i])) carried.insert(name);
+      }
+      if (carried.empty()) return names;  // together
+    }
+    return carried;
+  }
+
   Finding ProbeState(const std::string& name) {
     if (deadline_.PastShare(0.7)) return Finding::kUnmeasured;
     Bindings bindings = task_.bound.bindings;
@@ -84,6 +107,27 @@ class Prober {
     auto replayer = std::make_unique<Replayer>(task_.plan, options);
     if (tritogen::SetUp(task_, task_.plan, bindings, replayer.get())) return nullptr;
     return replayer;
+  }
+
+  // Copies, in the dtypes of the program.
+  Bindings StateOf(const Replayer& replayer, const std::set<std::string>& names) const {
+    const std::map<std::string, at::Tensor> state = replayer.State();
+    Bindings copies;
+    for (const StateEntry& entry : task_.plan.state) {
+      if (!names.contains(entry.name)) continue;
+      const at::ScalarType dtype = ToScalarType(task_.plan.tensors[entry.tensor].dtype);
+      copies[entry.name] = state.at(entry.name).to(dtype, /*non_blocking=*/false, /*copy=*/true);
+    }
+    return copies;
+  }
+
+  bool Shows(const Bindings& state, const Trial& trial) {
+    Bindings bindings = task_.bound.bindings;
+    for (const auto& [name, value] : state) bindings.insert_or_assign(name, value);
+    const auto replayer = SetUp(bindings);
+    const auto t = static_cast<size_t>(&trial - task_.bound.trials.data());
+    std::vector<PendingComparison> pending;
+    return replayer && Compare(*replayer, t, trial.inputs, &pending) && Differ(&pending);
   }
 
   // False when the change breaks the program: it matters.
@@ -127,6 +171,7 @@ void FindUnseenState(Prober* prober, Task::Impl* task) {
   for (const StateEntry* entry : entries) {
     if (all || prober->Unseen({entry->tensor})) task->unseen_state.insert(entry->name);
   }
+  for (const std::string& name : prober->CarriedOver(task->unseen_state)) task->unseen_state.erase(name);
 }
 
 // Of the state on which the reference's outputs depend, what cannot reach any output of the candidate that
