@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from tensors import Recording
 
 
+# Of a mask, what says the same with sizes that are known.
+_WITHOUT_SELECTION = (
+    "y[mask] = x[mask] is torch.where(mask, x, y), y[mask] *= 2 is torch.where(mask, y * 2, y), "
+    "x[mask].mean() is torch.where(mask, x, 0).sum() / mask.sum()"
+)
+
+
 def combinations(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """By places that the sizes decide: PyTorch selects them by a mask, as if their number hung on values."""
     x, r, replacement = (*args, *(2, False)[len(args) - 1 :])
@@ -65,7 +72,7 @@ def index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any
     if not masks:
         return recording.step(function, args, kwargs)
     if any(value_known(mask) is None for mask in masks):
-        return recording._known_result(function, args, kwargs, x.device.type)
+        return recording._known_result(function, args, kwargs, x.device.type, _WITHOUT_SELECTION)
     places: list[Any] = []
     for item in indices:
         at = len(places)
@@ -84,7 +91,7 @@ def masked_select(recording: Recording, function: Any, args: tuple, kwargs: dict
     """Likewise."""
     x, mask = args
     if value_known(mask) is None:
-        return recording._known_result(function, args, kwargs, x.device.type)
+        return recording._known_result(function, args, kwargs, x.device.type, _WITHOUT_SELECTION)
     with recording:
         x, mask = torch.broadcast_tensors(x, mask)
     places = _true_places(recording, mask, x)

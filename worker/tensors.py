@@ -188,9 +188,10 @@ class Recording(TorchDispatchMode):
         result = call.traits.infer(*call.inner(args), **call.inner(kwargs))
         return call.finish(function, args, kwargs, result, device)
 
-    def _known_result(self, function: Any, args: tuple, kwargs: dict[str, Any], device: str) -> Any:
+    def _known_result(self, function: Any, args: tuple, kwargs: dict[str, Any], device: str, instead: str = "") -> Any:
         """A result whose size depends on values: possible only when the values are in the program's text."""
-        message = f"{function.name()} makes a tensor whose size depends on values; use masks or fixed sizes instead"
+        instead = instead or "use masks or fixed sizes instead"
+        message = f"{function.name()} makes a tensor whose size depends on values; {instead}"
         real = _map(lambda t: value_of(t, message, rule="dynamic_shape"), args)
         if "device" in kwargs:
             kwargs["device"] = _CPU
@@ -294,8 +295,7 @@ class _Call:
             elif common not in (None, kind):
                 raise RuntimeError(
                     "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu! "
-                    f"(when checking arguments of {self.traits.name}). Inputs and parameters are on the GPU here, with "
-                    "or without one: make tensors there, too (device=x.device), or keep them in buffers"
+                    f"(when checking arguments of {self.traits.name}); inputs are on the GPU: say device=x.device"
                 )
             else:
                 common = kind

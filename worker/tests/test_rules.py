@@ -163,6 +163,11 @@ assert torch.cuda.is_bf16_supported() and torch.cuda.memory_allocated() == 0
     assert ops(plan_of(record(body))["run"]) == ["add.Tensor"]
 
 
+def test_what_a_mask_selects_is_told_how_to_be_said() -> None:
+    for body in ("x[x > 0] *= 2", "y = x.masked_select(x > 0).mean()"):
+        assert "torch.where(mask" in record(body)["message"]
+
+
 def test_a_mask_that_does_not_fit_is_pytorchs_error() -> None:
     reply = record("x[:, torch.tensor([True, False])]")
     assert reply["kind"] == "runtime_error" and "shape of the mask [2] at index 1" in reply["message"]
