@@ -42,9 +42,11 @@ def parts_of(function: Any) -> Callable[..., Any] | None:
         return on_each(function)
     if own is None and torch.Tag.nondeterministic_seeded in function.tags:
         return None  # its parts would draw other numbers
-    functional = _functional_form(function)
+    functional, known = _functional_form(function), own or decomposition_table.get(function)
+    if known is None and (plain := _without_out(function)) is not None:
+        return lambda *args, **named: _into_out(function, plain, args, named)
     if own is not None or functional is None:
-        return own or decomposition_table.get(function)
+        return known
     parts = parts_of(functional)
     return None if parts is None else lambda x, *rest, **named: _written(x, parts(x, *rest, **named))
 
@@ -74,6 +76,29 @@ def _functional_form(function: Any) -> Any:
     if not packet.endswith("_") or packet.endswith("__"):
         return None
     return getattr(getattr(aten, packet[:-1], None), overload or "default", None)
+
+
+def _without_out(function: Any) -> Any:
+    """aten::max.dim for aten::max.dim_max: the overload that takes the same but out=; None where there is none."""
+    arguments = function._schema.arguments
+    if not any(a.is_out for a in arguments):
+        return None
+    given = [(a.name, str(a.type)) for a in arguments if not a.is_out]
+    packet = function.overloadpacket
+    found = [getattr(packet, name) for name in packet.overloads()]
+    return next((f for f in found if [(a.name, str(a.type)) for a in f._schema.arguments] == given), None)
+
+
+def _into_out(function: Any, plain: Any, args: tuple, named: dict[str, Any]) -> Any:
+    """What they hold keeps its dtype; another size is not for parts to say."""
+    outs = [named.pop(a.name) for a in function._schema.arguments if a.is_out]
+    results = plain(*args, **named)
+    results = results if isinstance(results, tuple) else (results,)
+    if any(out.shape != result.shape for out, result in zip(outs, results)):
+        return NotImplemented
+    for out, result in zip(outs, results):
+        out.copy_(result)
+    return tuple(outs) if len(outs) > 1 else outs[0]
 
 
 def _written(x: Tensor, result: Any) -> Any:

@@ -328,6 +328,8 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     aten.cudnn_grid_sampler: _grid_sampler,
     aten.fill_diagonal_: _fill_diagonal,
     aten.index.Tensor: said_sizes.index,
+    aten.index_put: said_sizes.index_put,
+    aten.index_put_: said_sizes.index_put,
     aten.masked_select: said_sizes.masked_select,
     aten.repeat_interleave.Tensor: said_sizes.repeat_interleave,
     aten.bincount: said_sizes.bincount,

@@ -68,12 +68,26 @@ def bincount(recording: Recording, function: Any, args: tuple, kwargs: dict) -> 
 def index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """x[mask] by the places that are true, of a mask that the program's text decides: it may be, where x is not."""
     x, indices = args
-    masks = [i for i in indices if isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)]
-    if not masks:
-        return recording.step(function, args, kwargs)
-    if any(value_known(mask) is None for mask in masks):
+    if any(value_known(mask) is None for mask in _masks(indices)):
         return recording._known_result(function, args, kwargs, x.device.type, _WITHOUT_SELECTION)
-    places: list[Any] = []
+    return recording.step(function, (x, _places(recording, x, indices)), kwargs)
+
+
+def index_put(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
+    """Likewise, as what x[mask] gave is written back; by another mask it is a step that has no size to say."""
+    x, indices, *rest = args
+    known = all(value_known(mask) is not None for mask in _masks(indices))
+    places = _places(recording, x, indices) if known else indices
+    return recording.parts_or_step(function, (x, places, *rest), kwargs)
+
+
+def _masks(indices: list) -> list[torch.Tensor]:
+    return [i for i in indices if isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)]
+
+
+def _places(recording: Recording, x: torch.Tensor, indices: list) -> list:
+    """Indices without masks."""
+    masks, places = _masks(indices), []
     for item in indices:
         at = len(places)
         if not any(item is mask for mask in masks):
@@ -83,8 +97,7 @@ def index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any
             raise IndexError(f"The shape of the mask {list(item.shape)} at index {at} does not match the shape of the "
                              f"indexed tensor {list(x.shape)} at index {at}")  # fmt: skip
         places += _true_places(recording, item, x)
-    with recording:
-        return function(x, places)
+    return places
 
 
 def masked_select(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:

@@ -178,7 +178,7 @@ PROGRAMS = {
     "masks in the text": module(
         "",
         "m, keep = torch.tensor([True, False, True, True, False, False]), torch.arange(8, device=x.device) % 3 > 0;"
-        " z = x.clone(); z[:, m] *= 0.5; return z, x[:, m] * 2, x[..., keep], x[1, m][:, keep], x[torch.tensor([0, 1, 1]), m],"
+        " z = x.clone(); z[:, m] *= 0.5; z[1, m] = 7.0; return z, x[:, m] * 2, x[..., keep], x[1, m][:, keep], x[torch.tensor([0, 1, 1]), m],"
         " x.masked_select(keep), x[:, m.unsqueeze(1).to(x.device) & keep]",
     )
     + INPUT,

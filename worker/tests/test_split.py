@@ -242,6 +242,17 @@ def test_a_view_that_is_only_read_may_be_a_copy():
     torch.testing.assert_close(replayed(split, seed=3), eager(source, seed=3))
 
 
+def test_what_is_written_to_out_is_computed_and_copied():
+    source = module(
+        "o = torch.empty(4, 4, device=x.device); v, i = torch.empty(4, device=x.device), o.new_empty(4, dtype=torch.long);"
+        " torch.mm(x, x.t(), out=o); torch.max(o, 1, out=(v, i)); torch.clamp(o, -1, 1, out=o); torch.sinc(o, out=o); return o, v, i",
+        "torch.randn(4, 6)",
+    )
+    split = plan_of(reference(source, split=["aten::mm", "aten::max", "aten::clamp", "aten::sinc"]))
+    assert not any("out" in op or "max.dim_max" in op for op in ops(split["run"])), ops(split["run"])
+    torch.testing.assert_close(replayed(split, seed=3), eager(source, seed=3))
+
+
 WHOLE = {
     "combinations": "torch.combinations(x[0], 3), torch.combinations(x[:, 0], 2, with_replacement=True)",
     "cov": "torch.cov(x, fweights=y), torch.cov(x, aweights=x[0].abs()), torch.cov(x, correction=0, fweights=y, aweights=x[0].abs())",
