@@ -175,7 +175,7 @@ bool IsFinite(const Trial& trial) {
 // False where the reference does not bear it.
 bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std::vector<Setting>* settings) {
   const Deadline deadline(task.options.budget_seconds);
-  auto made = MakeSetting(task, std::move(bindings), deadline, extent);
+  auto made = MakeSetting(task, std::move(bindings), deadline, extent, /*displaced=*/true);
   auto* setting = std::get_if<Setting>(&made);
   if (setting == nullptr || !std::ranges::all_of(setting->trials, IsFinite)) return false;
   if (extent == Extent::kNearOne) {

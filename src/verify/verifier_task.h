@@ -69,6 +69,9 @@ struct OutputCheck {
   // Where NaN or Inf is expected anything is right: inputs hold them that otherwise do not (HoldsBroken), and
   // programs that pass them on in different ways are honest where nobody has asked.
   bool spares_broken = false;
+  // Which of equal values comes first decides, or which of those that rounding makes equal, under weights
+  // that are none of the program's own: what is right has to be finite, and that is all that is known of it.
+  bool order_is_open = false;
 
   // On a GPU a floating output is not waited for; indices are.
   PendingComparison CompareLater(const std::optional<IndexSource>& source, const at::Tensor& got) const;
@@ -263,11 +266,13 @@ ReplayOptions ReferenceOptionsFor(const VerifyOptions& options, const Deadline& 
 // Makes the trials of one setting and leaves out those in which the reference itself breaks. Stops early,
 // with a note, when time or memory runs short, but never before two trials as generated and the `spread` one.
 // `kFirst`: one as generated and the `spread` one; `kGenerated`: that alone; `kNearOne`: with the
-// `near_one` trial. On a GPU a task that spares
-// memory has no more than two as generated.
+// `near_one` trial. `displaced`: the bindings are none that the program could come by, so nothing hangs on
+// the order of equal values in any trial (OutputCheck::order_is_open). On a GPU a task that spares memory has
+// no more than two as generated.
 enum class Extent { kAll, kFirst, kGenerated, kNearOne };
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
-                                               const Deadline& deadline, Extent extent = Extent::kAll);
+                                               const Deadline& deadline, Extent extent = Extent::kAll,
+                                               bool displaced = false);
 
 // Adds the others. Candidates have run since: the reference must still give what it gave before. False when
 // it does not, and nothing is added then.

@@ -92,6 +92,10 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   // Where memory is too short for any trial it is too short for this, too: a trial's own outputs stand in.
   const bool first = trial->distribution == Distribution::kGenerated && base_.empty();
   if (first && !task_.keeps_no_trials) base_ = results.eager;
+  if (displaced_ && PicksAreOpen(results.eager, *trial)) {
+    for (OutputCheck& output : trial->outputs) output.order_is_open = true;
+    return true;
+  }
   if (OrderMatters(*trial)) {
     *reason = "equal values may come in any order, and the answer depends on it";
   } else if (Tf32Decides(*trial)) {
@@ -187,13 +191,20 @@ bool TrialMaker::RoundingDecides(const Trial& trial) {
 }
 
 // Whether the eager program itself picks so many other elements than fp64 does that a second look, which asks
-// about few, is no help.
+// about few, is no help; or others at all where integers are made of them: how often one was picked, what was
+// picked before it.
 bool TrialMaker::PicksOthers(const TensorList& eager, const Trial& trial) const {
   constexpr double kMostShare = 1.0 / 256;
-  if (!AsksAboutPicks(trial)) return false;
-  for (size_t i = 0; i < trial.outputs.size(); ++i) {
+  const bool picks = AsksAboutPicks(trial), orders = task_.orders_freely && AsksOthers(trial);
+  for (size_t i = 0; i < trial.outputs.size() && (picks || orders); ++i) {
     const Expectation& expected = trial.outputs[i].expected;
-    if (task_.within[i].empty() || !at::isFloatingType(expected.dtype())) continue;
+    if (!at::isFloatingType(expected.dtype())) {
+      if (orders && !task_.index_sources[i] &&
+          !eager[i].to(at::kDouble).equal(expected.exact().to(at::kDouble)))
+        return true;
+      continue;
+    }
+    if (!picks || task_.within[i].empty()) continue;
     // Of another element nearly half of the digits are others.
     const double apart = std::sqrt(UnitRoundoff(expected.dtype())) * expected.scale();
     const at::Tensor others = (eager[i].to(at::kDouble) - expected.exact()).abs() > apart;
@@ -202,15 +213,24 @@ bool TrialMaker::PicksOthers(const TensorList& eager, const Trial& trial) const 
   return false;
 }
 
+bool TrialMaker::PicksAreOpen(const TensorList& eager, const Trial& trial) {
+  return OrderMatters(trial) || PicksOthers(eager, trial) ||
+         (AsksAboutPicks(trial) && RoundingDecides(trial));
+}
+
+// The program's own inputs under weights that it may have.
+bool TrialMaker::IsOwn(const Trial& trial) const {
+  return trial.distribution == Distribution::kGenerated && !displaced_;
+}
+
 bool TrialMaker::AsksAboutPicks(const Trial& trial) const {
   return task_.Picks() && !task_.narrow && AsksOthers(trial);
 }
 
 // Whether a trial is one of those that may be left out: not of the program's own inputs, nor of exact ones.
 bool TrialMaker::AsksOthers(const Trial& trial) const {
-  const bool as_it_is = trial.distribution == Distribution::kGenerated;
   const bool exact = trial.distribution == Distribution::kBinary;
-  return !task_.cuts_factors && !task_.spares_memory && !as_it_is && !exact;
+  return !task_.cuts_factors && !task_.spares_memory && !IsOwn(trial) && !exact;
 }
 
 bool TrialMaker::MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const {
@@ -224,7 +244,7 @@ bool TrialMaker::MovesTooFar(const Trial& trial, size_t output, const at::Tensor
 
 // Of values that are equal. Nobody asks of inputs as generated, which are the program's own.
 bool TrialMaker::OrderMatters(const Trial& trial) {
-  const bool asked = task_.orders_freely && trial.distribution != Distribution::kGenerated;
+  const bool asked = task_.orders_freely && !IsOwn(trial);
   if (!asked || (task_.spares_memory && task_.options.on_gpu)) return false;
   for (const int order : {1, -1}) {
     TensorList outputs;

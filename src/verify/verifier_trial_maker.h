@@ -27,6 +27,8 @@ class TrialMaker {
 
   // The weights under which the reference is set up.
   void SetBindings(const Bindings& bindings) { bindings_ = std::make_shared<const Bindings>(bindings); }
+  // None that the program could come by.
+  void SetDisplaced() { displaced_ = true; }
 
   // Nothing and a reason when the reference breaks.
   std::optional<Trial> Make(const Wish& wish, std::string* reason);
@@ -44,6 +46,7 @@ class TrialMaker {
   enum class Kind { kTwoIntegers, kIntegers, kOther };  // what an input holds, as generated
 
   std::vector<bool> ExactIn(Distribution distribution, const TensorList& generated);
+  bool IsOwn(const Trial& trial) const;
   bool OrderMatters(const Trial& trial);
   // Whether `is_such` of the outputs of any of so many runs with moved inputs and weights.
   template <typename F>
@@ -52,6 +55,7 @@ class TrialMaker {
   bool Tf32Decides(const Trial& trial);
   bool RoundingDecides(const Trial& trial);
   bool PicksOthers(const TensorList& eager, const Trial& trial) const;
+  bool PicksAreOpen(const TensorList& eager, const Trial& trial);
   bool AsksAboutPicks(const Trial& trial) const;
   bool AsksOthers(const Trial& trial) const;
   bool MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const;
@@ -62,6 +66,7 @@ class TrialMaker {
   ReferenceRuns& runs_;
   Replayer& generator_;
   std::shared_ptr<const Bindings> bindings_;
+  bool displaced_ = false;
   std::vector<Kind> kinds_;  // by input; known from the first trial on
   TensorList base_;          // eager outputs of the first trial as generated
   bool wants_narrow_ = true;

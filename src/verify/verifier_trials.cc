@@ -293,11 +293,12 @@ void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadli
 }  // namespace
 
 std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings bindings,
-                                               const Deadline& deadline, Extent extent) {
+                                               const Deadline& deadline, Extent extent, bool displaced) {
   auto kept = std::make_shared<KeptReference>(task, deadline);
   ReferenceRuns& runs = kept->runs;
   if (auto failure = kept->SetUp(bindings)) return TaskFailure{OutcomeOf(failure->kind), failure->message};
   TrialMaker& maker = kept->maker;
+  if (displaced) maker.SetDisplaced();
   Setting setting;
   setting.bindings = std::move(bindings);
   const bool whole = extent == Extent::kAll;
