@@ -38,10 +38,8 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
     return std::nullopt;
   }
   const uint64_t seed = SubSeed(wish.seed, 1);
-  TensorList inputs = wish.distribution == Distribution::kAsked
-                          ? PlantAsked(task_.asked, generated, seed, wish.strength)
-                      : wish.distribution == Distribution::kMissing
-                          ? PlantAsked(task_.missing, generated, seed, wish.strength)
+  const AskedValues& planted = wish.distribution == Distribution::kMissing ? task_.missing : task_.asked;
+  TensorList inputs = HoldsBroken(wish.distribution) ? PlantAsked(planted, generated, seed, wish.strength)
                       : wish.distribution == Distribution::kOpposed
                           ? Oppose(task_.opposed, generated, seed, wish.strength)
                           : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
@@ -92,8 +90,9 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   // Where memory is too short for any trial it is too short for this, too: a trial's own outputs stand in.
   const bool first = trial->distribution == Distribution::kGenerated && base_.empty();
   if (first && !task_.keeps_no_trials) base_ = results.eager;
-  if (displaced_ && PicksAreOpen(results.eager, *trial)) {
-    for (OutputCheck& output : trial->outputs) output.order_is_open = true;
+  if (displaced_ && trial->distribution == Distribution::kGenerated) {  // which is never left out
+    const bool open = PicksAreOpen(results.eager, *trial);
+    for (OutputCheck& output : trial->outputs) output.order_is_open = open;
     return true;
   }
   if (OrderMatters(*trial)) {
