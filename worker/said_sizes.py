@@ -68,36 +68,17 @@ def bincount(recording: Recording, function: Any, args: tuple, kwargs: dict) -> 
 def index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """x[mask] by the places that are true, of a mask that the program's text decides: it may be, where x is not."""
     x, indices = args
-    if any(value_known(mask) is None for mask in _masks(indices)):
+    places = _places(recording, x, indices)
+    if places is None:
         return recording._known_result(function, args, kwargs, x.device.type, _WITHOUT_SELECTION)
-    return recording.step(function, (x, _places(recording, x, indices)), kwargs)
+    return recording.step(function, (x, places), kwargs)
 
 
 def index_put(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """Likewise, as what x[mask] gave is written back; by another mask it is a step that has no size to say."""
     x, indices, *rest = args
-    known = all(value_known(mask) is not None for mask in _masks(indices))
-    places = _places(recording, x, indices) if known else indices
-    return recording.parts_or_step(function, (x, places, *rest), kwargs)
-
-
-def _masks(indices: list) -> list[torch.Tensor]:
-    return [i for i in indices if isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)]
-
-
-def _places(recording: Recording, x: torch.Tensor, indices: list) -> list:
-    """Indices without masks."""
-    masks, places = _masks(indices), []
-    for item in indices:
-        at = len(places)
-        if not any(item is mask for mask in masks):
-            places.append(item)
-            continue
-        if item.shape != x.shape[at : at + item.dim()]:
-            raise IndexError(f"The shape of the mask {list(item.shape)} at index {at} does not match the shape of the "
-                             f"indexed tensor {list(x.shape)} at index {at}")  # fmt: skip
-        places += _true_places(recording, item, x)
-    return places
+    places = _places(recording, x, indices)
+    return recording.parts_or_step(function, (x, indices if places is None else places, *rest), kwargs)
 
 
 def masked_select(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
@@ -107,12 +88,30 @@ def masked_select(recording: Recording, function: Any, args: tuple, kwargs: dict
         return recording._known_result(function, args, kwargs, x.device.type, _WITHOUT_SELECTION)
     with recording:
         x, mask = torch.broadcast_tensors(x, mask)
-    places = _true_places(recording, mask, x)
+    places = _true_places(recording, value_known(mask), x)
     with recording:
         return torch.ops.aten.index.Tensor(x, places)
 
 
+def _places(recording: Recording, x: torch.Tensor, indices: list) -> list | None:
+    """Indices without masks; None where values decide one."""
+    masks = {i: value_known(item) for i, item in enumerate(indices)
+             if isinstance(item, torch.Tensor) and item.dtype in (torch.bool, torch.uint8)}  # fmt: skip
+    if any(mask is None for mask in masks.values()):
+        return None
+    places = []
+    for i, item in enumerate(indices):
+        at = len(places)
+        if i not in masks:
+            places.append(item)
+            continue
+        if item.shape != x.shape[at : at + item.dim()]:
+            raise IndexError(f"The shape of the mask {list(item.shape)} at index {at} does not match the shape of the "
+                             f"indexed tensor {list(x.shape)} at index {at}")  # fmt: skip
+        places += _true_places(recording, masks[i], x)
+    return places
+
+
 def _true_places(recording: Recording, mask: torch.Tensor, x: torch.Tensor) -> list[torch.Tensor]:
-    """By dimension of the mask."""
-    found = value_known(mask).nonzero()
-    return [recording.constant(column.contiguous(), "cuda" if x.is_cuda else "cpu") for column in found.unbind(1)]
+    """By dimension of the mask's value."""
+    return [recording.constant(column.contiguous(), "cuda" if x.is_cuda else "cpu") for column in mask.nonzero().unbind(1)]

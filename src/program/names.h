@@ -2,6 +2,7 @@
 // wished for.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,6 +14,7 @@ class NameTable {
  public:
   // Names in `reserved` are never given out.
   explicit NameTable(std::initializer_list<std::string_view> reserved = {});
+  explicit NameTable(const std::set<std::string>& reserved) : used_(reserved.begin(), reserved.end()) {}
   // "up.weight" → "up_weight"; the second time "up_weight_1". Never a Python keyword.
   std::string Unique(std::string_view wish);
   // Of more values of one kind: "split" → "split_1", "split_2" → "split_3", or the next number that is free.

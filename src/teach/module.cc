@@ -61,7 +61,8 @@ class ModuleWriter {
           fmt::format("{}.copy_({})", given_[graph_.updates[i]], TextOf(graph_.outputs[before + i])));
     }
     parts_.forward.push_back("return " + returned_);
-    return Module{ModuleText(request_, style_, Parameters(), parts_, buffers_),
+    taken_.insert(buffers_.begin(), buffers_.end());
+    return Module{ModuleText(request_, style_, Parameters(), parts_, std::move(taken_)),
                   PlanText(plan_.Finish(returned_, request_.lines), parts_.kernels, style_.wording,
                            !request_.is_function)};
   }
@@ -372,7 +373,8 @@ class ModuleWriter {
   // Modules that a reference's file imports, too: a kernel that speaks of one of them is not printed.
   NameTable names_{"self",     "torch", "nn",   "triton", "tl",    "libdevice",
                    "ModelNew", "F",     "math", "np",     "numpy", "einops"};
-  NameTable kernel_names_ = NamesIn(request_.reference_source);
+  std::set<std::string> taken_ = NamesIn(request_.reference_source);
+  NameTable kernel_names_ = NameTable(taken_);
   std::set<PrimId> joined_;                   // concatenations that are allocated
   std::map<std::string, std::string> known_;  // kernels by their text with plain names
   std::vector<std::string> buffers_, texts_;  // by prim: local name, expression

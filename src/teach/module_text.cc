@@ -5,27 +5,17 @@
 
 #include <cctype>
 #include <set>
+#include <utility>
 
 #include "base/python_tokens.h"
+#include "program/names.h"
 #include "teach/kernel_text.h"
 
 namespace tritogen::teach {
 namespace {
 
-// Of Python text.
-std::set<std::string> Identifiers(std::string_view source) {
-  std::set<std::string> names;
-  for (const PythonToken& token : PythonTokens(source)) {
-    if (token.kind == PythonToken::Kind::kName) names.emplace(token.text);
-  }
-  return names;
-}
-
 // "softmax_relu", unlike every kernel and variable.
-std::string FunctionName(const Request& request, const ModuleParts& parts,
-                         const std::vector<std::string>& variables) {
-  std::set<std::string> taken = Identifiers(request.reference_source);
-  taken.insert(variables.begin(), variables.end());
+std::string FunctionName(const ModuleParts& parts, std::set<std::string> taken) {
   for (const KernelCode& kernel : parts.kernels) taken.insert(kernel.name);
   std::string name = parts.kernels.empty() ? "compute" : "run_" + parts.kernels.back().name;
   while (taken.count(name) > 0) name += "_all";
@@ -53,9 +43,11 @@ std::string Imports(const std::string& kernels, const std::string& rest) {
 
 }  // namespace
 
-NameTable NamesIn(std::string_view source) {
-  NameTable names;
-  for (const std::string& name : Identifiers(source)) names.Unique(name);
+std::set<std::string> NamesIn(std::string_view source) {
+  std::set<std::string> names;
+  for (const PythonToken& token : PythonTokens(source)) {
+    if (token.kind == PythonToken::Kind::kName) names.emplace(token.text);
+  }
   return names;
 }
 
@@ -71,13 +63,13 @@ std::string Indented(const std::vector<std::string>& lines, int depth) {
 }
 
 std::string ModuleText(const Request& request, const Style& style, std::vector<std::string> parameters,
-                       const ModuleParts& parts, const std::vector<std::string>& variables) {
+                       const ModuleParts& parts, std::set<std::string> taken) {
   const std::string kernels = Kernels(style, parts), combine = CombineFunctions(kernels),
                     forward = Indented(parts.forward, 2);
   std::string text = Imports(kernels + combine, parts.helpers + forward);
   if (!request.is_function) text = request.reference_source + "\n\n" + text;
   text += combine + kernels + parts.helpers;
-  const std::string compute = parts.function_params.empty() ? "" : FunctionName(request, parts, variables);
+  const std::string compute = parts.function_params.empty() ? "" : FunctionName(parts, std::move(taken));
   if (!compute.empty()) {
     text += fmt::format("\n\ndef {}({}):\n", compute, fmt::join(parts.function_params, ", ")) +
             Indented(parts.forward, 1);

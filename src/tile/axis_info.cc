@@ -161,7 +161,7 @@ class AxisAnalysis {
       case OpCode::kAndI:
       case OpCode::kOrI:
       case OpCode::kXorI:
-        return OfBits(op, result);
+        return OfBoth(op, result);
       default:
         return Unknown(result);
     }
@@ -217,21 +217,25 @@ class AxisAnalysis {
     for (size_t d = 0; d < other.size(); ++d) info.contiguity[d] = std::max(info.contiguity[d], other[d]);
     return info;
   }
-  AxisInfo OfProduct(const Operation& op, ValueId result) const {
+  // Of any two operands, element by element.
+  AxisInfo OfBoth(const Operation& op, ValueId result) const {
     const AxisInfo &a = *info_[op.operands[0]], &b = *info_[op.operands[1]];
     AxisInfo info = Unknown(result);
-    for (size_t d = 0; d < info.divisibility.size(); ++d)
-      info.divisibility[d] = std::min(DivisorOfAll(a, d) * DivisorOfAll(b, d), kMostDivisor);
     info.constancy = Gcd(a.constancy, b.constancy);
     info.hinted = a.hinted || b.hinted;
+    return info;
+  }
+  AxisInfo OfProduct(const Operation& op, ValueId result) const {
+    const AxisInfo &a = *info_[op.operands[0]], &b = *info_[op.operands[1]];
+    AxisInfo info = OfBoth(op, result);
+    for (size_t d = 0; d < info.divisibility.size(); ++d)
+      info.divisibility[d] = std::min(DivisorOfAll(a, d) * DivisorOfAll(b, d), kMostDivisor);
     return info;
   }
   // i < n is the same in as many lanes as i and n are both multiples of.
   AxisInfo OfComparison(const Operation& op, ValueId result) const {
     const AxisInfo &a = *info_[op.operands[0]], &b = *info_[op.operands[1]];
-    AxisInfo info = Unknown(result);
-    info.constancy = Gcd(a.constancy, b.constancy);
-    info.hinted = a.hinted || b.hinted;
+    AxisInfo info = OfBoth(op, result);
     const auto predicate = op.Attr<std::string>("predicate");
     const bool by_first =
         predicate == "slt" || predicate == "sge" || predicate == "ult" || predicate == "uge";
@@ -244,13 +248,6 @@ class AxisAnalysis {
       const int64_t divisor = std::gcd(a.divisibility[d], b.divisibility[d]);
       info.constancy[d] = std::max(info.constancy[d], std::gcd(follows.contiguity[d], divisor));
     }
-    return info;
-  }
-  AxisInfo OfBits(const Operation& op, ValueId result) const {
-    const AxisInfo &a = *info_[op.operands[0]], &b = *info_[op.operands[1]];
-    AxisInfo info = Unknown(result);
-    info.constancy = Gcd(a.constancy, b.constancy);
-    info.hinted = a.hinted || b.hinted;
     return info;
   }
 

@@ -1,7 +1,6 @@
 // Walking over the operations of a function for what can be known of its values before it runs.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "tile/ir.h"
@@ -30,7 +29,9 @@ bool FlowThroughControl(const Function& function, const Operation& op, Flow&& fl
                        size_t skip_to = 0) {
     for (size_t i = skip_to; i < to.size(); ++i) flow(from[i - skip_to + skip], to[i]);
   };
-  const auto last = [](const Region& region) { return region.blocks[0].operations.back().operands; };
+  const auto last = [](const Region& region) -> const std::vector<ValueId>& {
+    return region.blocks[0].operations.back().operands;
+  };
   switch (op.code) {
     case OpCode::kFor: {
       const Block& body = op.regions[0].blocks[0];
