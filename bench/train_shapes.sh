@@ -2,6 +2,7 @@
 declare -A shapes=(
   [384x10]="--hidden 384 --layers 10 --heads 6 --kv-heads 2 --intermediate 1024 --vocabulary 2048 --tokens 65536"
   [384x12]="--hidden 384 --layers 12 --heads 6 --kv-heads 2 --intermediate 1024 --vocabulary 2048 --tokens 65536"
+  [384x12-128k]="--hidden 384 --layers 12 --heads 6 --kv-heads 2 --intermediate 1024 --vocabulary 2048 --tokens 131072"
   [384x10-32k]="--hidden 384 --layers 10 --heads 6 --kv-heads 2 --intermediate 1024 --vocabulary 2048 --tokens 32768"
   [512x6]="--hidden 512 --layers 6 --heads 8 --kv-heads 2 --intermediate 1408 --vocabulary 2048 --tokens 65536"
   [0.5b]="--qwen2 --hidden 896 --layers 24 --heads 14 --kv-heads 2 --intermediate 4864 --vocabulary 151936 --tokens 32768"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Which form of training's memory-bound kernels is quickest: times each as src/train launches it, then in other tiles, warps and forms
-(bench/training_variant_kernels.py), at two shapes. Each is compared with fp32 torch and must give the same bits twice.
+"""Which form of training's memory-bound kernels is quickest: times each as src/train launches it, then in other tiles and warps, at
+two shapes. Each is compared with fp32 torch and must give the same bits twice.
 
     bench/training_kernel_variants.py [--seconds 60] [--out FILE.json] [--only KERNEL …]
     bench/training_kernel_variants.py --compile    for sm_90a, without a GPU: registers, spilled bytes, widths of loads and stores

@@ -133,12 +133,18 @@ class Step:
                          BLOCK=32768 if o.vocabulary > 16384 else 2048, num_warps=32 if o.vocabulary > 16384 else 4))  # fmt: skip
         x, gradient = self.make(n, o.hidden), torch.zeros(o.vocabulary, o.hidden, device=DEVICE)
         ids, order = torch.sort(torch.randint(o.vocabulary, (n,), device=DEVICE).int(), stable=True)
-        grid = (n, triton.cdiv(o.hidden, 256))
+        tile, precision = {"ROWS": 64, "COLUMNS": 128}, "ieee" if self.dtype == torch.float32 else "tf32"
+        grid = (triton.cdiv(n, tile["ROWS"]), triton.cdiv(o.hidden, tile["COLUMNS"]))
+        parts = self.make(grid[0], 2, o.hidden, dtype=torch.float32)
         self.add("embedding_backward", 1, n * o.hidden, 0, lambda: training.embedding_backward[grid](
-            ids, order, x, gradient, n, o.hidden, n.bit_length(), NEAR=32, ROWS=16, COLUMNS=256))  # fmt: skip
+            ids, order, x, gradient, parts, n, o.hidden, PRECISION=precision, **tile))  # fmt: skip
+        self.add("embedding_ends", 1, 0, 0, lambda: training.embedding_ends[grid](ids, gradient, parts, n, o.hidden, CHUNKS=16, **tile))
         self.add("sort of ids", 1, 6 * n, 0, lambda: torch.sort(ids, stable=True))
-        table = self.make(o.vocabulary, o.hidden)
-        self.add("embedding", 1, n * o.hidden, 0, lambda: torch.index_select(table, 0, ids, out=x))
+        table, norm, out = self.make(o.vocabulary, o.hidden), self.make(o.hidden), self.make(n, o.hidden)
+        width = max(512, triton.next_power_of_2(o.hidden))
+        rows = max(1, 2048 // width)
+        self.add("embed_norm", 1, 2 * n * o.hidden, 0, lambda: training.embed_norm[triton.cdiv(n, rows),](
+            table, ids, norm, x, out, n, o.hidden, 1e-6, ROWS=rows, BLOCK=width))  # fmt: skip
         if not REHEARSAL:  # the interpreter does not read a scalar as this kernel does
             self.optimizer()
 

@@ -2,7 +2,6 @@
 import torch
 import triton
 
-from bench import training_variant_kernels as other
 from bench import training_variant_layers as layers
 from bench.training_variant_case import REHEARSAL, SHAPES, Case, constants_of, form, text_of, unaligned  # noqa: F401
 from kernels import training
@@ -60,48 +59,6 @@ class CrossEntropy(Case):
                 yield form("ahead", warps, BLOCK=block, AHEAD=ahead, LAST_USE=last_use)
 
 
-class EmbeddingBackward(Case):
-    changed = ("gradient",)
-
-    def tensors(self):
-        return {"ids": ("i", (self.n,)), "order": ("l", (self.n,)), "d_x": ("b", (self.n, self.hidden)),
-                "gradient": ("f", (self.s["vocabulary"], self.hidden))}  # fmt: skip
-
-    def fill(self, t, generator):
-        """Ids as text has them: the k-th most frequent is some 1/k as frequent as the first."""
-        share = torch.rand(self.n, generator=generator, device=t["ids"].device)
-        ids, order = torch.sort((self.s["vocabulary"] ** share - 1).int(), stable=True)
-        t["ids"].copy_(ids), t["order"].copy_(order)
-
-    def bytes(self):
-        return (2 * self.n + 8 * min(self.n, self.s["vocabulary"])) * self.hidden
-
-    def times(self):
-        return 1
-
-    def expected(self, t):
-        at = torch.empty_like(t["ids"])
-        at[t["order"]] = t["ids"]
-        return {"gradient": t["gradient"].clone().index_add_(0, at, t["d_x"].float())}
-
-    def results(self, variant, t):
-        return {"gradient": t["gradient"]}
-
-    def plan(self, v, t):
-        arguments = (t["ids"], t["order"], t["d_x"], t["gradient"], self.n, self.hidden, self.n.bit_length())
-        columns = triton.cdiv(self.hidden, v["COLUMNS"])
-        if v["form"] != "places":
-            return training.embedding_backward, (self.n, columns), arguments, constants_of(v)
-        return other.embedding_backward, (triton.cdiv(self.n, v["PLACES"]), columns), arguments, constants_of(v)
-
-    def variants(self):
-        yield form("today", NEAR=32, ROWS=16, COLUMNS=256)
-        for near, rows, columns, warps in ((32, 32, 128, 4), (32, 8, 512, 4), (32, 4, 1024, 4), (32, 8, 1024, 8), (32, 16, 512, 8), (8, 8, 256, 2)):
-            yield form("today's, other tile", warps, NEAR=near, ROWS=rows, COLUMNS=columns)
-        for places, rows, columns, warps in ((16, 32, 128, 4), (16, 64, 64, 4), (16, 128, 64, 8)):
-            yield form("places", warps, PLACES=places, ROWS=rows, COLUMNS=columns)
-
-
 class AdamW(Case):
     changed, written = ("master", "first", "second"), ("weights",)
 
@@ -146,7 +103,6 @@ class AdamW(Case):
 
 CASES = {"cross_entropy": CrossEntropy, "norm_backward": layers.NormBackward, "rope_heads_backward": layers.RopeHeadsBackward,
          "rope_heads": layers.RopeHeads, "swiglu_backward": layers.SwigluBackward, "add_norm": layers.AddNorm, "swiglu": layers.Swiglu,
-         "adamw": AdamW,
-         "embedding_backward": EmbeddingBackward}  # fmt: skip
+         "adamw": AdamW}  # fmt: skip
 if REHEARSAL:
     del CASES["adamw"]  # the interpreter does not read a scalar as this kernel does

@@ -242,6 +242,7 @@ def training_variants():
             tile = {"ROWS": max(1, 2048 // width), "BLOCK": width}
             warps = {"num_warps": 8 if width > 2048 else 4}
             yield variant(f"add_norm.{short}.{width}", training.add_norm, tile, dtype, **warps)
+            yield variant(f"embed_norm.{short}.{width}", training.embed_norm, tile, dtype, **warps)
             for add in (0, 1):
                 yield variant(f"norm_backward.{short}.{add}.{width}", training.norm_backward,
                               tile | {"ADD": bool(add), "AHEAD": 3 if width < 4096 else 1}, dtype, **warps)  # fmt: skip
@@ -256,13 +257,15 @@ def training_variants():
             for wide, tile in (("", 2048), (".wide", 32768)):  # few rows at once: the L2 has them all
                 yield variant(f"cross_entropy.{short}.{gradient}{wide}", training.cross_entropy,
                               {"GRADIENT": bool(gradient), "BLOCK": tile, "AHEAD": 1, "LAST_USE": ""}, dtype, num_warps=32 if wide else 4)  # fmt: skip
-        yield variant(f"embedding_backward.{short}", training.embedding_backward, {"NEAR": 32, "ROWS": 16, "COLUMNS": 256}, dtype)
+        yield variant(f"embedding_backward.{short}", training.embedding_backward,
+                      {"ROWS": 64, "COLUMNS": 128, "PRECISION": "ieee" if short == "f32" else "tf32"}, dtype)  # fmt: skip
         yield variant(f"sum_rows.{short}", training.sum_rows, {"ROWS": 32, "COLUMNS": 128}, dtype)
         yield variant(f"adamw.{short}", training.adamw, {"BLOCK": 1024}, dtype)
     for add in (0, 1):
         yield variant(f"add_parts.{add}", training.add_parts, {"ADD": bool(add), "ROWS": 256, "COLUMNS": 32}, num_warps=8)
     yield variant("document_ends", packed_attention.document_ends, {"BLOCK": 256})
     yield variant("order_tiles", packed_attention.order_tiles, {"BLOCK": 1024})
+    yield variant("embedding_ends", training.embedding_ends, {"ROWS": 64, "CHUNKS": 16, "COLUMNS": 128})
     yield variant("sum_squares", training.sum_squares, {"BLOCK": 1024})
 
 

@@ -24,6 +24,22 @@ def add_norm(x, delta, weight, total, out, rows, n, eps, ROWS: tl.constexpr, BLO
 
 
 @triton.jit
+def embed_norm(embedding, ids, weight, x, out, rows, n, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """x = the rows of embedding (vocabulary, n) that ids (rows) name, out = x / rms(x) * weight, as decoder.rms_norm; ROWS rows a
+    program."""
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    at = tl.arange(0, BLOCK)
+    mask = (row < rows)[:, None] & (at < n)[None, :]
+    token = tl.load(ids + row, mask=row < rows, other=0).to(tl.int64)
+    v = tl.load(embedding + token[:, None] * n + at[None, :], mask=mask, other=0.0)
+    place = row.to(tl.int64)[:, None] * n + at[None, :]
+    tl.store(x + place, v, mask=mask)
+    wide = v.to(tl.float32)
+    scale = tl.rsqrt(tl.sum(wide * wide, 1) / n + eps)[:, None]
+    tl.store(out + place, (wide * scale).to(v.dtype) * tl.load(weight + at, mask=at < n, other=0.0)[None, :], mask=mask)
+
+
+@triton.jit
 def norm_backward(x, weight, d_out, d_x, parts, rows, n, eps, ADD: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
                   AHEAD: tl.constexpr):  # fmt: skip
     """d_out, of x / rms(x) * weight -> d_x (ADD: is added to it), all (rows, n), and parts (programs, n) of the weight's gradient.
@@ -224,31 +240,58 @@ def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, sca
 
 
 @triton.jit
-def embedding_backward(ids, order, d_x, gradient, tokens, n, steps, NEAR: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    """gradient (vocabulary, n) += the rows of d_x (tokens, n) of each token id. ids (tokens): sorted, order: where they were; 2^steps
-    is more than `tokens`. Program (place among the ids, tile of columns); the first place of an id does the work. Most ids end among
-    the NEAR next places, which one load shows; only the ends of others are looked for, by loads that wait for one another."""
-    place = tl.program_id(0)
-    token = tl.load(ids + place)
-    if (place == 0) | (tl.load(ids + tl.maximum(place - 1, 0)) != token):
-        near = place + tl.arange(0, NEAR)
-        here = tl.sum((tl.load(ids + near, mask=near < tokens, other=-1) == token).to(tl.int32), 0)
-        low = place + here  # the id's end is in [low, high]
-        high = tl.where(here == NEAR, tokens, low)
-        for _ in range(0, tl.where(here == NEAR, steps, 0)):
-            middle = (low + high) // 2
-            same = tl.load(ids + tl.minimum(middle, tokens - 1)) == token
-            low = tl.where((low < high) & same, middle + 1, low)
-            high = tl.where((low < high) & (same == 0), middle, high)
+def embedding_backward(ids, order, d_x, gradient, parts, tokens, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr, PRECISION: tl.constexpr):
+    """gradient (vocabulary, n) += the sums of the rows of d_x (tokens, n) of each token id. ids (tokens): sorted, order: where they were.
+    Program (chunk of ROWS places among the ids, tile of columns), so that none has more to do where an id is frequent: sums of ids that
+    reach beyond the chunk are left to embedding_ends, in parts (chunks, 2, n): of the id that comes from before, of the one that goes on.
+    The sums of a chunk are a product with ones and zeros."""
+    chunk = tl.program_id(0)
+    i = tl.arange(0, ROWS)
+    place = chunk * ROWS + i
+    inside = place < tokens
+    token = tl.load(ids + place, mask=inside, other=-1)
+    before = tl.load(ids + place - 1, mask=inside & (i > 0), other=-1)
+    run = tl.cumsum(((token != before) & (i > 0)).to(tl.int32), 0)
+    in_run = run[None, :] == i[:, None]
+    token = tl.max(tl.where(in_run, token[None, :], -1), 1)  # of a run
+    at = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    columns = (at < n)[None, :]
+    row = tl.load(order + place, mask=inside, other=0)
+    x = tl.load(d_x + row[:, None] * n + at[None, :], mask=inside[:, None] & columns, other=0.0)
+    sums = tl.dot(in_run.to(x.dtype), x, input_precision=PRECISION)
+    comes = token == tl.load(ids + chunk * ROWS - 1, mask=chunk > 0, other=-1)
+    goes = token == tl.load(ids + (chunk + 1) * ROWS, mask=(chunk + 1) * ROWS < tokens, other=-1)
+    reaches = comes | goes
+    part = parts + (chunk.to(tl.int64) * 2 + tl.where(comes, 0, 1))[:, None] * n + at[None, :]
+    tl.store(part, sums, mask=((token >= 0) & reaches)[:, None] & columns)
+    mask = ((token >= 0) & (reaches == 0))[:, None] & columns
+    to = gradient + token.to(tl.int64)[:, None] * n + at[None, :]
+    tl.store(to, tl.load(to, mask=mask, other=0.0) + sums, mask=mask)
+
+
+@triton.jit
+def embedding_ends(ids, gradient, parts, tokens, n, ROWS: tl.constexpr, CHUNKS: tl.constexpr, COLUMNS: tl.constexpr):
+    """What embedding_backward leaves of ids that reach beyond chunks of ROWS places: each is added up, CHUNKS chunks at once, by the
+    program (chunk, tile of columns) of the chunk that it begins in."""
+    chunk = tl.program_id(0)
+    behind = (chunk + 1) * ROWS
+    token = tl.load(ids + behind - 1, mask=behind < tokens, other=-1)
+    begins = token != tl.load(ids + chunk * ROWS - 1, mask=chunk > 0, other=-1)
+    if begins & (token >= 0) & (token == tl.load(ids + behind, mask=behind < tokens, other=-2)):
         at = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-        inside = (at < n)[None, :]
-        acc = tl.zeros((ROWS, COLUMNS), tl.float32)
-        for start in range(place, high, ROWS):
-            i = start + tl.arange(0, ROWS)
-            row = tl.load(order + i, mask=i < high, other=0)
-            acc += tl.load(d_x + row[:, None] * n + at[None, :], mask=(i < high)[:, None] & inside, other=0.0).to(tl.float32)
+        inside = at < n
+        acc = tl.zeros((CHUNKS, COLUMNS), tl.float32)
+        first = chunk + 1
+        found = CHUNKS
+        while found == CHUNKS:
+            other = first + tl.arange(0, CHUNKS)
+            same = tl.load(ids + other * ROWS, mask=other < tl.cdiv(tokens, ROWS), other=-1) == token
+            acc += tl.load(parts + other.to(tl.int64)[:, None] * 2 * n + at[None, :], mask=same[:, None] & inside[None, :], other=0.0)
+            found = tl.sum(same.to(tl.int32), 0)
+            first += CHUNKS
+        total = tl.load(parts + (chunk.to(tl.int64) * 2 + 1) * n + at, mask=inside, other=0.0) + tl.sum(acc, 0)
         to = gradient + token.to(tl.int64) * n + at
-        tl.store(to, tl.load(to, mask=at < n, other=0.0) + tl.sum(acc, 0), mask=at < n)
+        tl.store(to, tl.load(to, mask=inside, other=0.0) + total, mask=inside)
 
 
 @triton.jit

@@ -11,6 +11,7 @@
 #include "device/builtin_launch.h"
 #include "device/gpu.h"
 #include "kernels/builtin.h"
+#include "train/embedding_gradient.h"
 #include "train/linear.h"
 #include "train/packed_attention.h"
 #include "train/part_sums.h"
@@ -23,7 +24,6 @@ constexpr int64_t kNormParts = 528;            // programs of norm_backward: wha
 constexpr int64_t kHeadParts = 660;            // and of rope_heads_backward
 constexpr int64_t kTile = 2048;                // elements of a program's tile: kernels/emit.py
 constexpr int64_t kSwigluBlock = 1024;         // and BLOCK of swiglu
-constexpr int64_t kEmbeddingColumns = 256;     // and COLUMNS of embedding_backward
 constexpr int64_t kLogits = int64_t{3} << 29;  // held at once, at most
 
 // A power of two: tiles of products fill a GPU's multiprocessors a whole number of times, about.
@@ -65,13 +65,16 @@ class FusedPass : public TrainingPass {
   void LayerForward(size_t index, const DeviceBatch& batch, bool again);
   void LayerBackward(size_t index, const DeviceBatch& batch, bool add);
   void AttentionBackward(size_t index, const DeviceBatch& batch, bool add);
-  // Losses of the learned tokens, whose logits alone are computed; with `scale` gradients of the output
-  // matrix (`add`: added), and of the last norm's result to delta_.
+  // Losses of the learned tokens, whose logits alone are computed, or of all; with `scale` gradients of the
+  // output matrix (`add`: added), and of the last norm's result to delta_.
   void Output(const DeviceBatch& batch, const double* scale, bool add);
-  at::Tensor TotalLoss(const DeviceBatch& batch) const {
-    return losses_.narrow(0, 0, batch.learned.numel()).sum();
+  // How many tokens have logits. Where nearly all are learned, gathering and scattering them costs more than
+  // the others' logits: these have the weight 0, and so neither a loss nor a gradient.
+  int64_t LossRows(const DeviceBatch& batch) const {
+    const int64_t learned = batch.learned.numel();
+    return learned >= shape_.tokens - shape_.tokens / 32 ? shape_.tokens : learned;
   }
-  void EmbeddingBackward(const DeviceBatch& batch, bool add);
+  at::Tensor TotalLoss(const DeviceBatch& batch) const { return losses_.narrow(0, 0, LossRows(batch)).sum(); }
 
   void Norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& out) const;
   void AddNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& total,
@@ -111,6 +114,7 @@ class FusedPass : public TrainingPass {
   const std::string dtype_, width_, head_;  // as kernels are named
   const int64_t norm_rows_, head_rows_;     // of a tile
   PackedAttention attention_;
+  EmbeddingGradient embedding_gradient_;
   std::unique_ptr<ChosenProducts> chosen_;  // may be null
   at::Tensor rope_;
   std::vector<at::Tensor> x_;  // what enters each layer, and the last norm
@@ -119,7 +123,7 @@ class FusedPass : public TrainingPass {
   at::Tensor delta_;           // what a half of a layer adds, and the gradient of a norm's result
   at::Tensor d_x_, d_hidden_, d_attended_, d_rotated_, d_qkv_;
   at::Tensor logits_, some_y_;  // of so many learned tokens: logits, y and its gradient
-  at::Tensor losses_, ids_, order_;
+  at::Tensor losses_;
   // Norms of layers (input, mlp) and the last one; heads' norms of layers (q, k); biases of layers.
   PartSums norms_, head_norms_, qkv_biases_, attention_biases_, gate_up_biases_, down_biases_;
 };
@@ -136,7 +140,8 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
       head_(fmt::format("{}.{:d}", config_.head_dim, config_.qk_norm)),
       norm_rows_(std::max<int64_t>(1, kTile / std::stoll(width_))),
       head_rows_(kTile / config_.head_dim),
-      attention_(config_, weights.flat.scalar_type(), shape.tokens, weights.flat.device()) {
+      attention_(config_, weights.flat.scalar_type(), shape.tokens, weights.flat.device()),
+      embedding_gradient_(shape.tokens, config_.hidden, weights.flat.scalar_type(), weights.flat.device()) {
   TRITOGEN_CHECK(gradients.flat.scalar_type() == at::kFloat);
   if (config_.intermediate % 16 != 0) {
     throw UserError(fmt::format("the kernels need an intermediate size that is a multiple of 16, not {}",
@@ -149,8 +154,7 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
                     config_.max_positions, shape.longest));
   }
   const int64_t heads = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
-  const at::TensorOptions same = weights.flat.options(), wide = same.dtype(at::kFloat),
-                          whole = same.dtype(at::kInt);
+  const at::TensorOptions same = weights.flat.options(), wide = same.dtype(at::kFloat);
   const int64_t n = shape.tokens;
   const auto make = [&](int64_t columns) { return at::empty({n, columns}, same); };
   rope_ = RopeTensor(config_, shape.longest, weights.flat.device());
@@ -168,8 +172,6 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
   some_y_ = at::empty({logits_.size(0), config_.hidden}, same);
   losses_ = at::empty({n}, wide);
   MakePartSums();
-  ids_ = at::empty({n}, whole);
-  order_ = at::empty({n}, same.dtype(at::kLong));
   CompileKernels();
 }
 
@@ -231,13 +233,14 @@ void FusedPass::CompileKernels() const {
                                     Kernel("swiglu_backward"),
                                     CrossEntropyKernel(false),
                                     CrossEntropyKernel(true),
-                                    Kernel("embedding_backward"),
+                                    Kernel("embed_norm", width_),
                                     Kernel("adamw"),
                                     Kernel("sum_rows"),
                                     "add_parts.0",
                                     "add_parts.1",
                                     "sum_squares"};
-  for (const std::string& name : attention_.KernelNames()) names.push_back(name);
+  std::ranges::move(attention_.KernelNames(), std::back_inserter(names));
+  std::ranges::move(embedding_gradient_.KernelNames(), std::back_inserter(names));
   std::vector<tritogen::Kernel> kernels;
   for (const std::string& name : names) kernels.push_back(BuiltinKernel(name));
   if (d_x_.is_cuda()) Gpu::Current()->Precompile(kernels);
@@ -299,8 +302,9 @@ void FusedPass::LayerForward(size_t index, const DeviceBatch& batch, bool again)
 void FusedPass::Forward(const DeviceBatch& batch) {
   Check(batch);
   attention_.Begin(batch.starts, batch.positions);
-  at::index_select_out(x_[0], weights_.embedding, 0, batch.tokens);
-  Norm(x_[0], weights_.layers[0].input_norm, kept(0).y);
+  LaunchBuiltin(Kernel("embed_norm", width_), CeilDiv(shape_.tokens, norm_rows_),
+                {weights_.embedding, batch.tokens, weights_.layers[0].input_norm, x_[0], kept(0).y,
+                 shape_.tokens, config_.hidden, config_.rms_norm_eps});
   for (size_t i = 0; i < weights_.layers.size(); ++i) {
     LayerForward(i, batch, /*again=*/false);
     const bool is_last = i + 1 == weights_.layers.size();
@@ -311,24 +315,27 @@ void FusedPass::Forward(const DeviceBatch& batch) {
 
 void FusedPass::Output(const DeviceBatch& batch, const double* scale, bool add) {
   const std::string kernel = CrossEntropyKernel(scale != nullptr);
-  const int64_t learned = batch.learned.numel();
-  if (scale != nullptr) delta_.zero_();
-  if (scale != nullptr && learned == 0 && !add) gradients_.output.zero_();
-  for (int64_t from = 0; from < learned; from += logits_.size(0)) {
-    const int64_t count = std::min(logits_.size(0), learned - from);
-    const at::Tensor places = batch.learned.narrow(0, from, count);
-    at::Tensor y = some_y_.narrow(0, 0, count);
-    at::index_select_out(y, y_, 0, places);
+  const int64_t rows = LossRows(batch);
+  const bool all = rows == shape_.tokens;
+  if (scale != nullptr && !all) delta_.zero_();
+  if (scale != nullptr && rows == 0 && !add) gradients_.output.zero_();
+  for (int64_t from = 0; from < rows; from += logits_.size(0)) {
+    const int64_t count = std::min(logits_.size(0), rows - from);
+    const at::Tensor places = all ? at::Tensor() : batch.learned.narrow(0, from, count);
+    const auto of = [&](const at::Tensor& tensor) {
+      return all ? tensor.narrow(0, from, count) : tensor.index_select(0, places);
+    };
+    at::Tensor y = all ? of(y_) : some_y_.narrow(0, 0, count);
+    if (!all) at::index_select_out(y, y_, 0, places);
     const at::Tensor logits = logits_.narrow(0, 0, count).narrow(1, 0, config_.vocabulary);
     Linear(y, weights_.output, {}, logits);
     LaunchBuiltin(kernel, count,
-                  {logits, batch.targets.index_select(0, places), batch.weights.index_select(0, places),
-                   losses_.narrow(0, from, count), logits_.stride(0), config_.vocabulary,
-                   scale != nullptr ? *scale : 0});
+                  {logits, of(batch.targets), of(batch.weights), losses_.narrow(0, from, count),
+                   logits_.stride(0), config_.vocabulary, scale != nullptr ? *scale : 0});
     if (scale == nullptr) continue;
     LinearToWeights(logits, y, gradients_.output, add || from > 0);
-    LinearToInput(logits, weights_.output, y);
-    delta_.index_copy_(0, places, y);
+    LinearToInput(logits, weights_.output, all ? of(delta_) : y);
+    if (!all) delta_.index_copy_(0, places, y);
   }
 }
 
@@ -362,14 +369,6 @@ void FusedPass::LayerBackward(size_t index, const DeviceBatch& batch, bool add) 
   NormBackward(x_[index], layer.input_norm, 2 * index, /*add=*/true);
 }
 
-void FusedPass::EmbeddingBackward(const DeviceBatch& batch, bool add) {
-  if (!add && !config_.tied_embeddings) gradients_.embedding.zero_();  // otherwise Output has written it
-  at::sort_out(ids_, order_, batch.tokens, /*stable=*/true, /*dim=*/0, /*descending=*/false);
-  const int64_t steps = std::bit_width(static_cast<uint64_t>(shape_.tokens));
-  LaunchBuiltin(Kernel("embedding_backward"), {shape_.tokens, CeilDiv(config_.hidden, kEmbeddingColumns)},
-                {ids_, order_, d_x_, gradients_.embedding, shape_.tokens, config_.hidden, steps});
-}
-
 at::Tensor FusedPass::LossAndGradients(const DeviceBatch& batch, double scale, bool add) {
   const at::NoGradGuard no_gradients;
   Forward(batch);
@@ -382,7 +381,8 @@ at::Tensor FusedPass::LossAndGradients(const DeviceBatch& batch, double scale, b
     }
     LayerBackward(i, batch, add);
   }
-  EmbeddingBackward(batch, add);
+  if (!add && !config_.tied_embeddings) gradients_.embedding.zero_();  // otherwise Output has written it
+  embedding_gradient_.Add(batch.tokens, d_x_, gradients_.embedding);
   for (const PartSums* sums :
        {&norms_, &head_norms_, &qkv_biases_, &attention_biases_, &gate_up_biases_, &down_biases_})
     sums->Finish(add);

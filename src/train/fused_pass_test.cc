@@ -101,6 +101,22 @@ TEST(FusedPass, BFloat16) {
   }
 }
 
+// Logits of all tokens, then, the others' among them.
+TEST(FusedPass, NearlyAllToLearn) {
+  for (const int64_t logit_tokens : {0, 48}) {
+    const ModelConfig config = SmallModel(ModelFamily::kQwen3, true);
+    DeviceBatch batch = RandomBatch(9, {70, 58, 0}, config.vocabulary, false);
+    batch.targets.copy_(batch.tokens.roll(-1));
+    batch.weights.fill_(0.5);
+    batch.weights.slice(0, 69, 128, 58).zero_();  // the documents' last ones
+    batch.targets[127] = -1;
+    batch.learned = batch.weights.nonzero().squeeze(1);
+    ASSERT_EQ(batch.learned.numel(), 126);
+    const Setting setting{.family = ModelFamily::kQwen3, .logit_tokens = logit_tokens};
+    Both(config, setting, batch, 1).ExpectClose(2e-5);
+  }
+}
+
 // A batch without a loss: gradients are written all the same.
 TEST(FusedPass, NothingToLearn) {
   for (const bool tied : {true, false}) {
