@@ -25,7 +25,7 @@ extern const LinearKernels kLinear;
 
 #ifdef TRITOGEN_ISA  // not in sources that are compiled once
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -70,25 +70,43 @@ inline T Read(const void* from) {
   return out;
 }
 
+// In a register: GCC would load it again where it is used again, and the loads are what a loop waits for.
+inline Vec Kept(Vec x) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  __asm__("" : "+x"(x));
+#endif
+  return x;
+}
 inline Vec All(float x) {
   return x - Vec{};
 }
 inline Vec Load(const float* from) {
   return Read<Vec>(from);
 }
-inline Vec Load(const BFloat16* from) {
-#if defined(__AVX512F__)  // GCC 12 makes four instructions of convertvector where there is one
-  return Bits<Vec>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(Read<__m256i>(from)), 16));
+// GCC 12 makes four instructions of convertvector where there is one.
+inline UintVec Widened(HalfVec x) {
+#if defined(__AVX512F__)
+  return Bits<UintVec>(_mm512_cvtepu16_epi32(Bits<__m256i>(x)));
+#elif defined(__AVX2__)
+  return Bits<UintVec>(_mm256_cvtepu16_epi32(Bits<__m128i>(x)));
 #else
-  return Bits<Vec>(__builtin_convertvector(Read<HalfVec>(from), UintVec) << 16);
+  return __builtin_convertvector(x, UintVec);
 #endif
 }
+inline Vec Load(const BFloat16* from) {
+  return Bits<Vec>(Widened(Read<HalfVec>(from)) << 16);
+}
 inline Vec Load(const int8_t* from) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  return Bits<Vec>(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)));
+#else
   return __builtin_convertvector(__builtin_convertvector(Read<ByteVec>(from), IntVec), Vec);
+#endif
 }
 // Exact for finite numbers, subnormal ones too: the exponent's bias is put right by a product.
 inline Vec Load(const Float16* from) {
-  const UintVec bits = __builtin_convertvector(Read<HalfVec>(from), UintVec);
+  const UintVec bits = Widened(Read<HalfVec>(from));
   const Vec magnitude = Bits<Vec>((bits & 0x7fff) << 13) * 0x1p112f;
   return Bits<Vec>(Bits<UintVec>(magnitude) | (bits & 0x8000) << 16);
 }
@@ -124,6 +142,11 @@ inline void Store1(BFloat16* to, float x) {
 inline float Sum(Vec x) {
 #if defined(__AVX512F__)  // the same order, in registers
   return _mm512_reduce_add_ps(Bits<__m512>(x));
+#elif defined(__AVX2__)
+  const __m256 all = Bits<__m256>(x);
+  __m128 half = _mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1));
+  half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_add_ss(half, _mm_shuffle_ps(half, half, 1)));
 #else
   float lanes[kLanes];
   Store(lanes, x);
@@ -153,7 +176,14 @@ void MultiplyRows(const Matrix& m, const typename By::Input* x, int64_t rows, in
   int64_t r = 0;
   for (; r + kRowsAtOnce <= rows; r += kRowsAtOnce)
     By::template Block<kOuts, kRowsAtOnce>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
-  for (; r < rows; ++r) By::template Block<kOuts, 1>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
+  switch (rows - r) {
+    case 3:
+      return By::template Block<kOuts, 3>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
+    case 2:
+      return By::template Block<kOuts, 2>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
+    case 1:
+      return By::template Block<kOuts, 1>(m, x + r * m.in, out, add, y + r * y_stride, y_stride);
+  }
 }
 
 // Outputs [from, to) of rows x [rows][m.in] by By::Block<outputs, rows>, several of both at once. It sums

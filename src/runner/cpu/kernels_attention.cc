@@ -26,8 +26,10 @@ void ScoresOf(const Attention& a, int64_t head, int64_t block) {
   const float* queries = a.queries + head * a.head_dim;
   const T* keys[kCount];
   for (int64_t b = 0; b < kCount; ++b) keys[b] = Head<T>(a, block + b);
+  const T* next = Head<T>(a, block + kCount < Blocks(a) ? block + kCount : block);
   Vec sums[kHeads][kCount * kVecs] = {};
   for (int64_t d = 0; d < a.head_dim; ++d) {
+    __builtin_prefetch(next + d * kBlockTokens);  // each block is a page of its own, for the CPU's prefetcher
 #pragma GCC unroll 16
     for (int64_t v = 0; v < kCount * kVecs; ++v) {
       const Vec key = Load(keys[v / kVecs] + d * kBlockTokens + v % kVecs * kLanes);
@@ -76,7 +78,11 @@ void ValuesOf(const Attention& a, int64_t head, int64_t dim) {
   for (int64_t position = 0; position < a.positions; position += kBlockTokens) {
     const T* values = Head<T>(a, position / kBlockTokens) + a.head_dim * kBlockTokens + dim;
     const int64_t left = a.positions - position;
+    const T* next = left > kBlockTokens
+                        ? Head<T>(a, position / kBlockTokens + 1) + a.head_dim * kBlockTokens + dim
+                        : values;
     for (int64_t t = 0; t < (left < kBlockTokens ? left : kBlockTokens); ++t) {
+      __builtin_prefetch(next + t * width);
 #pragma GCC unroll 16
       for (int64_t v = 0; v < kCount * kVecs; ++v) {
         const Vec value = Load(values + t * width + v * kLanes);
