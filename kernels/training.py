@@ -9,6 +9,14 @@ import triton.language as tl
 
 
 @triton.jit
+def normed(v, weight, at, n, eps):
+    """v (rows, columns) / rms(v) * weight, of n columns `at`, as decoder.rms_norm."""
+    wide = v.to(tl.float32)
+    scale = tl.rsqrt(tl.sum(wide * wide, 1) / n + eps)[:, None]
+    return (wide * scale).to(v.dtype) * tl.load(weight + at, mask=at < n, other=0.0)[None, :]
+
+
+@triton.jit
 def add_norm(x, delta, weight, total, out, rows, n, eps, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     """total = x + delta, out = total / rms(total) * weight, as decoder.rms_norm; all (rows, n), ROWS rows a program."""
     row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
@@ -18,9 +26,7 @@ def add_norm(x, delta, weight, total, out, rows, n, eps, ROWS: tl.constexpr, BLO
     v = tl.load(x + place, mask=mask, other=0.0)
     v = (v.to(tl.float32) + tl.load(delta + place, mask=mask, other=0.0).to(tl.float32)).to(v.dtype)
     tl.store(total + place, v, mask=mask)
-    wide = v.to(tl.float32)
-    scale = tl.rsqrt(tl.sum(wide * wide, 1) / n + eps)[:, None]
-    tl.store(out + place, (wide * scale).to(v.dtype) * tl.load(weight + at, mask=at < n, other=0.0)[None, :], mask=mask)
+    tl.store(out + place, normed(v, weight, at, n, eps), mask=mask)
 
 
 @triton.jit
@@ -34,9 +40,7 @@ def embed_norm(embedding, ids, weight, x, out, rows, n, eps, ROWS: tl.constexpr,
     v = tl.load(embedding + token[:, None] * n + at[None, :], mask=mask, other=0.0)
     place = row.to(tl.int64)[:, None] * n + at[None, :]
     tl.store(x + place, v, mask=mask)
-    wide = v.to(tl.float32)
-    scale = tl.rsqrt(tl.sum(wide * wide, 1) / n + eps)[:, None]
-    tl.store(out + place, (wide * scale).to(v.dtype) * tl.load(weight + at, mask=at < n, other=0.0)[None, :], mask=mask)
+    tl.store(out + place, normed(v, weight, at, n, eps), mask=mask)
 
 
 @triton.jit
@@ -244,7 +248,7 @@ def embedding_backward(ids, order, d_x, gradient, parts, tokens, n, ROWS: tl.con
     """gradient (vocabulary, n) += the sums of the rows of d_x (tokens, n) of each token id. ids (tokens): sorted, order: where they were.
     Program (chunk of ROWS places among the ids, tile of columns), so that none has more to do where an id is frequent: sums of ids that
     reach beyond the chunk are left to embedding_ends, in parts (chunks, 2, n): of the id that comes from before, of the one that goes on.
-    The sums of a chunk are a product with ones and zeros."""
+    The sums of a chunk are a product with ones and zeros; a row that is not finite makes all of them so, and the optimizer skips the step."""
     chunk = tl.program_id(0)
     i = tl.arange(0, ROWS)
     place = chunk * ROWS + i

@@ -239,8 +239,8 @@ void FusedPass::CompileKernels() const {
                                     "add_parts.0",
                                     "add_parts.1",
                                     "sum_squares"};
-  std::ranges::move(attention_.KernelNames(), std::back_inserter(names));
-  std::ranges::move(embedding_gradient_.KernelNames(), std::back_inserter(names));
+  for (const auto& more : {attention_.KernelNames(), embedding_gradient_.KernelNames()})
+    names.insert(names.end(), more.begin(), more.end());
   std::vector<tritogen::Kernel> kernels;
   for (const std::string& name : names) kernels.push_back(BuiltinKernel(name));
   if (d_x_.is_cuda()) Gpu::Current()->Precompile(kernels);
