@@ -83,6 +83,8 @@ fi
 ./tritogen sft --config "$start"
 ./tritogen sft --config "$rest"
 ./tritogen sft --config "$last"
+python3 tools/training_curve.py "$runs"/embedded_start/log.jsonl "$runs"/embedded/log.jsonl "$runs"/embedded_last/log.jsonl \
+  --out "$runs/curve.svg"
 
 mkdir -p "$runs/eval"
 score() {  # SPLIT LEVELS PROGRAMS NAME
@@ -93,4 +95,4 @@ score held-out 1,2,3 "$programs" held-out
 score held-out 4,5,8 "$more_programs" longer
 score pairs 2 "$programs" pairs
 score shapes 1,2 "$more_programs" shapes
-echo "the new model is $runs/embedded_last/final; copy it to models/embedded when it is better"
+echo "the new model is $runs/embedded_last/final; copy it and $runs/curve.svg to models/embedded when it is better"
