@@ -37,7 +37,7 @@ DTYPE = torch.float32 if REHEARSAL else torch.bfloat16
 BOUND = 2e-5 if REHEARSAL else 0.01  # relative error in 2-norms; rounding to bf16 is 0.002
 MEMORY, COPIES = 4.8e12, 4.3e12  # bytes/s: the memory's, and what copies reach
 MOST_SPILLED = 128  # bytes of a thread's stack, from which a variant is not timed
-TYPES = {"b": DTYPE, "i": torch.int32, "l": torch.int64, "f": torch.float32}
+TYPES = {"b": DTYPE, "i": torch.int32, "f": torch.float32}
 
 
 def usage_of(compiled, warps):

@@ -1,7 +1,7 @@
 """What the cases of bench/training_kernel_variants.py share. A case is a kernel at a shape: its memory, what it should give, how it is
 launched, and the variants to try, today's first.
 
-Of tensors: b is the weights' dtype, f float32, i int32, l int64. `changed` is read and written, `written` only written.
+Of tensors: b is the weights' dtype, f float32, i int32. `changed` is read and written, `written` only written.
 """
 import functools
 import os

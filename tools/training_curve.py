@@ -13,7 +13,8 @@ import sys
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 900, 380, 60, 20, 30, 50  # px
 STRETCHES = 300
-STYLE = "text{font:12px sans-serif;fill:#444}.grid{stroke:#e4e4e8}.loss{fill:none;stroke:#3b6fc4;stroke-width:1.5}.held{fill:#c2452d}.run{stroke:#999;stroke-dasharray:3 3}"
+STYLE = ("text{font:12px sans-serif;fill:#444}.grid{stroke:#e4e4e8}.loss{fill:none;stroke:#3b6fc4;stroke-width:1.5}.held{fill:#c2452d}"
+         ".run{stroke:#999;stroke-dasharray:3 3}")  # fmt: skip
 
 
 def fail(text):
@@ -21,7 +22,8 @@ def fail(text):
 
 
 def read(path):
-    """(tokens, loss) of a run's steps and (tokens, held-out loss) of its tests; a step that was done again, after a kill, counts once."""
+    """(tokens, loss) of a run's steps and (tokens, held-out loss) of its tests, without losses that are no number (null); a step that was done
+    again, after a kill, counts once."""
     steps, held = {}, {}
     try:
         lines = path.read_text().splitlines()
@@ -30,13 +32,12 @@ def read(path):
     for number, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
-            if "loss" in row:
+            if row.get("loss") is not None:
                 steps[int(row["step"])] = (int(row["tokens"]), float(row["loss"]))
-            elif "held_out_loss" in row:
+            elif row.get("held_out_loss") is not None:
                 held[int(row["step"])] = float(row["held_out_loss"])
-        except (ValueError, TypeError, KeyError) as error:
+        except (AttributeError, ValueError, TypeError, KeyError) as error:
             fail(f"{path}:{number} is no line of sft's log: {error!r}")
-    steps = {step: pair for step, pair in steps.items() if math.isfinite(pair[1])}
     if not steps:
         fail(f"{path} has no step with a loss")
     return [steps[step] for step in sorted(steps)], [(steps[step][0], held[step]) for step in sorted(held) if step in steps]

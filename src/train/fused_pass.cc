@@ -122,7 +122,7 @@ class FusedPass : public TrainingPass {
   at::Tensor y_;               // of the last norm
   at::Tensor delta_;           // what a half of a layer adds, and the gradient of a norm's result
   at::Tensor d_x_, d_hidden_, d_attended_, d_rotated_, d_qkv_;
-  at::Tensor logits_, some_y_;  // of so many learned tokens: logits, y and its gradient
+  at::Tensor logits_;  // of so many tokens at once
   at::Tensor losses_;
   // Norms of layers (input, mlp) and the last one; heads' norms of layers (q, k); biases of layers.
   PartSums norms_, head_norms_, qkv_biases_, attention_biases_, gate_up_biases_, down_biases_;
@@ -169,7 +169,6 @@ FusedPass::FusedPass(const FlatWeights& weights, const FlatWeights& gradients, c
   d_rotated_ = make(heads + kv), d_qkv_ = make(heads + 2 * kv);
   // Rows of logits begin on multiples of 16 elements, whatever the vocabulary.
   logits_ = at::empty({LogitTokens(config_, shape), RoundUp(config_.vocabulary, 16)}, same);
-  some_y_ = at::empty({logits_.size(0), config_.hidden}, same);
   losses_ = at::empty({n}, wide);
   MakePartSums();
   CompileKernels();
@@ -223,8 +222,7 @@ void FusedPass::Check(const DeviceBatch& batch) const {
 
 // All at once, the optimizer's, too, rather than each where it is first launched.
 void FusedPass::CompileKernels() const {
-  std::vector<std::string> names = {Kernel("rms_norm", "0." + width_),
-                                    Kernel("add_norm", width_),
+  std::vector<std::string> names = {Kernel("add_norm", width_),
                                     Kernel("norm_backward", "0." + width_),
                                     Kernel("norm_backward", "1." + width_),
                                     Kernel("rope_heads", head_),
@@ -239,6 +237,7 @@ void FusedPass::CompileKernels() const {
                                     "add_parts.0",
                                     "add_parts.1",
                                     "sum_squares"};
+  if (shape_.checkpointing) names.push_back(Kernel("rms_norm", "0." + width_));
   for (const auto& more : {attention_.KernelNames(), embedding_gradient_.KernelNames()})
     names.insert(names.end(), more.begin(), more.end());
   std::vector<tritogen::Kernel> kernels;
@@ -325,8 +324,7 @@ void FusedPass::Output(const DeviceBatch& batch, const double* scale, bool add) 
     const auto of = [&](const at::Tensor& tensor) {
       return all ? tensor.narrow(0, from, count) : tensor.index_select(0, places);
     };
-    at::Tensor y = all ? of(y_) : some_y_.narrow(0, 0, count);
-    if (!all) at::index_select_out(y, y_, 0, places);
+    const at::Tensor y = of(y_), d_y = all ? of(delta_) : y;
     const at::Tensor logits = logits_.narrow(0, 0, count).narrow(1, 0, config_.vocabulary);
     Linear(y, weights_.output, {}, logits);
     LaunchBuiltin(kernel, count,
@@ -334,8 +332,8 @@ void FusedPass::Output(const DeviceBatch& batch, const double* scale, bool add) 
                    logits_.stride(0), config_.vocabulary, scale != nullptr ? *scale : 0});
     if (scale == nullptr) continue;
     LinearToWeights(logits, y, gradients_.output, add || from > 0);
-    LinearToInput(logits, weights_.output, all ? of(delta_) : y);
-    if (!all) delta_.index_copy_(0, places, y);
+    LinearToInput(logits, weights_.output, d_y);
+    if (!all) delta_.index_copy_(0, places, d_y);
   }
 }
 

@@ -25,7 +25,7 @@ def steps(losses, first=1):
 
 
 def test_runs_lie_behind_one_another(tmp_path):
-    a = log(tmp_path / "start", *steps([4.0, 2.0, 1.0]), {"step": 3, "held_out_loss": 1.5})
+    a = log(tmp_path / "start", *steps([4.0, 2.0, 1.0, None]), {"step": 3, "held_out_loss": 1.5}, {"step": 4, "held_out_loss": None})
     # After a kill its last step is done again: it counts once.
     b = log(tmp_path / "rest<2>", *steps([0.5, 9.0]), *steps([0.25, 0.125], first=2), {"step": 3, "held_out_loss": 0.2})
     finished = curve(a, b, "--out", tmp_path / "curve.svg")

@@ -14,7 +14,8 @@ struct ByPairs {
   template <int64_t kOuts, int64_t kRows>
   static void Block(const Matrix& m, const uint16_t* x, int64_t out, bool add, float* y, int64_t y_stride) {
     const uint16_t* w = static_cast<const uint16_t*>(m.values) + out * m.in;
-    __m512 sums[kOuts][kRows] = {};
+    __m512 sums[kOuts][kRows];
+    Clear(sums);
     for (int64_t i = 0; i < m.in; i += kDepth) {
       __m512bh inputs[kRows];
       for (int64_t r = 0; r < kRows; ++r) inputs[r] = Read<__m512bh>(x + r * m.in + i);

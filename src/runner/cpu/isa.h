@@ -77,6 +77,15 @@ inline Vec Kept(Vec x) {
 #endif
   return x;
 }
+// Begins sums in registers: of `= {}` GCC 12 makes `rep stos`.
+template <typename V, size_t kFirst, size_t kSecond>
+inline __attribute__((always_inline)) void Clear(V (&sums)[kFirst][kSecond]) {
+#pragma GCC unroll 16
+  for (size_t i = 0; i < kFirst; ++i) {
+#pragma GCC unroll 16
+    for (size_t k = 0; k < kSecond; ++k) sums[i][k] = V{};
+  }
+}
 inline Vec All(float x) {
   return x - Vec{};
 }

@@ -19,6 +19,13 @@ int64_t Blocks(const Attention& a) {
   return (a.positions + kBlockTokens - 1) / kBlockTokens;
 }
 
+// What is fetched ahead while `count` blocks are read: each block is a page of its own, where the CPU does
+// not look ahead by itself. Behind the last one it is the block again.
+template <typename T>
+const T* NextHead(const Attention& a, int64_t block, int64_t count) {
+  return Head<T>(a, block + count < Blocks(a) ? block + count : block);
+}
+
 // Scores of kHeads queries from `head` on, for kCount blocks from `block` on.
 template <typename T, int64_t kHeads, int64_t kCount>
 void ScoresOf(const Attention& a, int64_t head, int64_t block) {
@@ -26,10 +33,11 @@ void ScoresOf(const Attention& a, int64_t head, int64_t block) {
   const float* queries = a.queries + head * a.head_dim;
   const T* keys[kCount];
   for (int64_t b = 0; b < kCount; ++b) keys[b] = Head<T>(a, block + b);
-  const T* next = Head<T>(a, block + kCount < Blocks(a) ? block + kCount : block);
-  Vec sums[kHeads][kCount * kVecs] = {};
+  const T* next = NextHead<T>(a, block, kCount);
+  Vec sums[kHeads][kCount * kVecs];
+  Clear(sums);
   for (int64_t d = 0; d < a.head_dim; ++d) {
-    __builtin_prefetch(next + d * kBlockTokens);  // each block is a page of its own, for the CPU's prefetcher
+    __builtin_prefetch(next + d * kBlockTokens);
 #pragma GCC unroll 16
     for (int64_t v = 0; v < kCount * kVecs; ++v) {
       const Vec key = Load(keys[v / kVecs] + d * kBlockTokens + v % kVecs * kLanes);
@@ -74,13 +82,12 @@ template <typename T, int64_t kHeads, int64_t kCount>
 void ValuesOf(const Attention& a, int64_t head, int64_t dim) {
   const int64_t stride = Blocks(a) * kBlockTokens, width = PaddedDim(a.head_dim);
   const float* weights = a.scores + head * stride;
-  Vec sums[kHeads][kCount * kVecs] = {};
+  Vec sums[kHeads][kCount * kVecs];
+  Clear(sums);
   for (int64_t position = 0; position < a.positions; position += kBlockTokens) {
-    const T* values = Head<T>(a, position / kBlockTokens) + a.head_dim * kBlockTokens + dim;
+    const int64_t block = position / kBlockTokens, start = a.head_dim * kBlockTokens + dim;
+    const T *values = Head<T>(a, block) + start, *next = NextHead<T>(a, block, 1) + start;
     const int64_t left = a.positions - position;
-    const T* next = left > kBlockTokens
-                        ? Head<T>(a, position / kBlockTokens + 1) + a.head_dim * kBlockTokens + dim
-                        : values;
     for (int64_t t = 0; t < (left < kBlockTokens ? left : kBlockTokens); ++t) {
       __builtin_prefetch(next + t * width);
 #pragma GCC unroll 16

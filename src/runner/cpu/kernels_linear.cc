@@ -12,11 +12,7 @@ struct ByLanes {
   static void Block(const Matrix& m, const float* x, int64_t out, bool add, float* y, int64_t y_stride) {
     const T* w = static_cast<const T*>(m.values) + out * m.in;
     Vec sums[kOuts][kRows];
-#pragma GCC unroll 4
-    for (int64_t o = 0; o < kOuts; ++o) {
-#pragma GCC unroll 4
-      for (int64_t r = 0; r < kRows; ++r) sums[o][r] = All(0);  // of `= {}` GCC 12 makes `rep stos`
-    }
+    Clear(sums);
     int64_t i = 0;
     for (; i + kLanes <= m.in; i += kLanes) {
       Vec inputs[kRows];
