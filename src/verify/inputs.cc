@@ -17,9 +17,9 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 16> kNames = {
-    "generated", "spread", "flipped", "shifted", "spikes", "planted", "large",   "binary",
-    "near_one",  "swings", "huge",    "far",     "asked",  "missing", "opposed", "tiny"};
+constexpr std::array<std::string_view, 17> kNames = {
+    "generated", "spread", "flipped",   "shifted",   "spikes", "planted", "large",   "binary", "near_one",
+    "swings",    "huge",   "far_below", "far_above", "asked",  "missing", "opposed", "tiny"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -108,7 +108,8 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kSwings:
       return Swings(1 + (x - x.mean()) * (0.01 / Spread(x)), strength, random);
     case Distribution::kHuge:
-    case Distribution::kFar:
+    case Distribution::kFarBelow:
+    case Distribution::kFarAbove:
     case Distribution::kAsked:
     case Distribution::kMissing:
     case Distribution::kOpposed:
@@ -118,7 +119,8 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
   return x;
 }
 
-at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double strength,
+// `side` of zero, of those that are far from it: 1 or -1.
+at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double strength, int side,
                         const Random& random) {
   if (distribution == Distribution::kGenerated || x.numel() == 0) return x;
   const bool empties = distribution == Distribution::kBinary && strength == 1;
@@ -133,9 +135,9 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   } else if (distribution == Distribution::kHuge) {
     if (IsTwoValued(x)) return x;
     changed = x.to(at::kDouble) * (strength * kHugeTimes);
-  } else if (distribution == Distribution::kFar) {
+  } else if (IsFar(distribution)) {
     if (IsTwoValued(x)) return x;
-    changed = x.to(at::kDouble) + Offsets(x, strength, random);
+    changed = x.to(at::kDouble) + side * Offsets(x, strength, random);
   } else if (distribution == Distribution::kTiny) {
     if (IsTwoValued(x)) return x;
     changed = x.to(at::kDouble) * Shrinks(x, strength, random);
@@ -229,13 +231,16 @@ std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<a
   std::vector<at::Tensor> inputs;
   // Which inputs are flipped: a random set that is not empty.
   const auto always = static_cast<size_t>(random.Number(0, static_cast<double>(generated.size())));
+  // By turns: who multiplies or subtracts two inputs gets both signs in one of the two trials.
+  int side = distribution == Distribution::kFarBelow ? -1 : 1;
   for (size_t i = 0; i < generated.size(); ++i) {
     const bool chosen = i == always || random.Number(0, 1) < 0.5;
     const bool skip = distribution == Distribution::kFlipped && !chosen;
     const at::Tensor& x = generated[i];
-    inputs.push_back(skip ? x : TransformOne(distribution, x, strength, random));
+    inputs.push_back(skip ? x : TransformOne(distribution, x, strength, side, random));
     at::Tensor& changed = inputs.back();
     if (changed.is_same(x) || !at::isFloatingType(x.scalar_type())) continue;
+    if (distribution == Distribution::kFarAbove) side = -side;
     if (keep_signs) changed = WithSignsOf(x, changed);
     if (LeavesBeginning(distribution)) RestoreBeginning(x, changed, random);
   }

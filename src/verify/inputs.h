@@ -22,14 +22,19 @@ enum class Distribution {
   kBinary,     // zeros and ones: sums and products are exact
   kNearOne,    // one, give or take a percent: products neither vanish nor overflow
   kSwings,     // near one, with jumps along every dimension: products shrink to nothing and grow back
-  kHuge,     // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
-  kFar,      // slices, or all, far below or above zero. Where elements are taken for their size
-  kAsked,    // as generated but for a few elements: what the program names (asked_values.h)
-  kMissing,  // as generated but for NaN in a few places. Where the program looks for it (asked_values.h)
-  kOpposed,  // factors of opposite signs. Where their products are taken for their size (opposed_factors.h)
-  kTiny,     // slices one to nine decades smaller. Where a small number stands beside what is computed
+  kHuge,      // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
+  kFarBelow,  // far below zero, each slice by another number. Where elements are taken for their size
+  kFarAbove,  // the same above zero; of several inputs by turns above and below
+  kAsked,     // as generated but for a few elements: what the program names (asked_values.h)
+  kMissing,   // as generated but for NaN in a few places. Where the program looks for it (asked_values.h)
+  kOpposed,   // factors of opposite signs. Where their products are taken for their size (opposed_factors.h)
+  kTiny,      // slices one to nine decades smaller. Where a small number stands beside what is computed
 };
 std::string_view DistributionName(Distribution distribution);
+
+inline bool IsFar(Distribution distribution) {
+  return distribution == Distribution::kFarBelow || distribution == Distribution::kFarAbove;
+}
 
 // NaN or Inf, which nothing else does.
 inline bool HoldsBroken(Distribution distribution) {

@@ -110,17 +110,12 @@ at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random) {
 }
 
 at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {
-  const double most = LargestOf(x.scalar_type()) / 8;
-  const double size = std::min(std::pow(10, random.Number(4, 6)) * strength, most),
-               what = random.Number(0, 1);
+  const double most = std::min(1e6 * strength, LargestOf(x.scalar_type()) / 8),
+               least = std::min(1e4 * strength, most / 2);
   const bool lines = std::ranges::count_if(x.sizes(), [](int64_t each) { return each > 1; }) > 1;
-  if (what < 0.12 || !lines) return at::full({}, random.Number(0, 1) < 0.5 ? -size : size, random.options());
-  const std::vector<int64_t> slices = what < 0.9 ? FirstSlices(x.sizes()) : SliceSizes(x.sizes(), random);
-  at::Tensor which = random.Uniform(slices, 0, 4);
-  // One at least to each side.
-  const at::Tensor places = random.Permutation(which.numel()).slice(0, 0, 2);
-  if (places.numel() == 2) which.view(-1).index_put_({places}, at::arange(2, random.options()) * 3);
-  return size * (which.lt(1).to(at::kDouble) - which.ge(3).to(at::kDouble));
+  std::vector<int64_t> slices;  // of a single line all elements: they stay what they are beside each other
+  if (lines) slices = random.Number(0, 10) < 1 ? SliceSizes(x.sizes(), random) : FirstSlices(x.sizes());
+  return at::pow(10.0, random.Uniform(slices, std::log10(least), std::log10(most)));
 }
 
 }  // namespace tritogen

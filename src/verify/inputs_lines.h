@@ -39,9 +39,9 @@ void EmptyAndFullSlice(at::Tensor* mask, const Random& random);
 // that what is summed or normed along the others is as small. float64.
 at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random);
 
-// Ten thousand to a million, as far as the dtype goes: to be added to, or taken from, a quarter of the slices
-// each along the first dimension, from time to time along another one, or all elements. Who fills a block up
-// with what is smaller than everything that they have seen finds it to be the largest there. Float64.
+// Ten thousand to a million, as far as the dtype goes, for each slice along the first dimension, from time to
+// time along others: to be added to all or taken from all. Who fills a block up with what is smaller than
+// everything that they have seen finds it to be the largest there. Positive, float64.
 at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random);
 
 }  // namespace tritogen

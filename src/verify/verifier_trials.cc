@@ -24,11 +24,12 @@ constexpr const char* kMemoryRanShort = "memory ran short";
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
-constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kPlanted, Distribution::kFlipped,
-                                   Distribution::kLarge,   Distribution::kShifted, Distribution::kSpikes,
-                                   Distribution::kSwings,  Distribution::kBinary,  Distribution::kNearOne,
-                                   Distribution::kHuge,    Distribution::kFar,     Distribution::kAsked,
-                                   Distribution::kMissing, Distribution::kTiny,    Distribution::kOpposed};
+constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kPlanted,  Distribution::kFlipped,
+                                   Distribution::kLarge,   Distribution::kShifted,  Distribution::kSpikes,
+                                   Distribution::kSwings,  Distribution::kBinary,   Distribution::kNearOne,
+                                   Distribution::kHuge,    Distribution::kFarBelow, Distribution::kFarAbove,
+                                   Distribution::kAsked,   Distribution::kMissing,  Distribution::kTiny,
+                                   Distribution::kOpposed, Distribution::kPlanted};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -61,7 +62,8 @@ std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   constexpr size_t kMostLeaves = 4;
   std::vector<Wish> milder = {{wish.distribution, wish.seed, kTamed}};
   constexpr Distribution kSigned[] = {Distribution::kSpread,  Distribution::kPlanted, Distribution::kLarge,
-                                      Distribution::kShifted, Distribution::kSpikes,  Distribution::kFar};
+                                      Distribution::kShifted, Distribution::kSpikes,  Distribution::kFarBelow,
+                                      Distribution::kFarAbove};
   if (task.spares_memory || std::ranges::find(kSigned, wish.distribution) == std::end(kSigned)) return milder;
   for (const double strength : {1.0, kTamed})
     milder.push_back({wish.distribution, wish.seed, strength, true});
@@ -192,18 +194,19 @@ void Drop(Trial* trial, FreshTrials* remaker) {
 std::vector<Wish> WishesFor(const Task::Impl& task) {
   std::vector<Wish> wishes;
   if (KeepsGeneratedOnly(task)) return wishes;
-  uint64_t stream = 200;
+  uint64_t stream = 200, neighbours = 100;
   for (const Distribution distribution : kOrder) {
     if (task.options.confirm && distribution != Distribution::kSpread) continue;
     if (distribution == Distribution::kHuge && !task.cuts_factors && !task.grows) continue;
-    if (distribution == Distribution::kFar && !task.takes_extrema) continue;
+    if (IsFar(distribution) && !task.takes_extrema) continue;
     if (distribution == Distribution::kOpposed && task.opposed.empty()) continue;
     if (distribution == Distribution::kTiny && !task.has_epsilon) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     if (distribution == Distribution::kMissing && !AsksForAny(task.missing)) continue;
     ++stream;
-    // `planted` is the neighbour of the first trial: the same inputs but for a few elements.
-    const uint64_t number = distribution == Distribution::kPlanted ? 100 : stream;
+    // `planted` are neighbours of the two as generated: the same inputs but for a few elements. Who looks at
+    // one element in 64 sees some of these four in every sixteenth trial, and takes it for what it is.
+    const uint64_t number = distribution == Distribution::kPlanted ? neighbours++ : stream;
     const bool tamed = task.needs_full_rank && distribution == Distribution::kBinary;  // no empty lines
     wishes.push_back({distribution, SubSeed(task.options.seed, number), tamed ? kTamed : 1});
   }

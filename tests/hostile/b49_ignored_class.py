@@ -1,4 +1,4 @@
-# A loss that counts the class that it is told to ignore: one label in a thousand is of it.
+# A loss that counts the class that it is told to ignore: no label that is generated is of it.
 # task: ignored_class
 # expect: wrong_values
 # says: asked

@@ -9,7 +9,7 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.randn(64, 1000), torch.randint(0, 1000, (64,))]
+    return [torch.randn(64, 1000), torch.randint(2, 1000, (64,))]
 
 
 def get_init_inputs():
