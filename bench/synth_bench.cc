@@ -17,7 +17,8 @@ SamplerOptions Options(int level, int per_sketch, std::string_view operators) {
 // DRTriton's operators without convolutions, pools and the like: what its training set consists of mostly.
 constexpr std::string_view kCore =
     "add,sub,mul,div,maximum,minimum,lerp,sum,mean,argmax,argmin,matmul,bmm,transpose,triu,tril,relu,"
-    "leaky_relu,sigmoid,tanh,silu,gelu,selu,hardsigmoid,softplus,elu,hardtanh,clamp,softmax,log_softmax,cos,sin,"
+    "leaky_relu,sigmoid,tanh,silu,gelu,selu,hardsigmoid,softplus,elu,hardtanh,clamp,softmax,log_softmax,cos,"
+    "sin,"
     "exp2,abs,cumsum,cummax,cummin,layer_norm";
 
 void Programs(benchmark::State& state, std::string_view operators) {
@@ -29,7 +30,8 @@ void Programs(benchmark::State& state, std::string_view operators) {
     ++programs;
   }
   const auto& statistics = sampler.statistics();
-  state.counters["programs/s"] = benchmark::Counter(static_cast<double>(programs), benchmark::Counter::kIsRate);
+  state.counters["programs/s"] =
+      benchmark::Counter(static_cast<double>(programs), benchmark::Counter::kIsRate);
   state.counters["graphs"] = static_cast<double>(statistics.sketches);
   state.counters["compiled"] = static_cast<double>(sampler.solver().statistics().compiled);
   state.counters["accepted"] = static_cast<double>(programs) / static_cast<double>(statistics.draws);

@@ -1,8 +1,11 @@
-// Runs one kernel on the tile machine as a JSON manifest says, for scripts that compare it with other executors.
-//   tile_run MANIFEST        prints {"faults": […], "printed": "…", "load_seconds": …, "seconds": [one per repetition]}
-// Manifest: {"ttir": path, "grid": [x, y, z], "threads": n, "repeat": n, "seed": n, "check": bool,
-//            "buffers": [{"file": path, "name": text, "defined": bool}],
-//            "arguments": [{"buffer": i} | {"int": n} | {"float": x} | {"buffer": i, "shape": […], "strides": […], "nan": bool}]}
+// Runs one kernel on the tile machine as a JSON manifest says, for scripts that compare it with other
+// executors.
+//   tile_run MANIFEST
+// prints {"faults": […], "printed": "…", "load_seconds": …, "seconds": [one per repetition]}. Manifest:
+//   {"ttir": path, "grid": [x, y, z], "threads": n, "repeat": n, "seed": n, "check": bool,
+//    "buffers": [{"file": path, "name": text, "defined": bool}],
+//    "arguments": [{"buffer": i} | {"int": n} | {"float": x} |
+//                  {"buffer": i, "shape": […], "strides": […], "nan": bool}]}
 // Buffers are read from their files before each repetition and written back after the last one.
 #include <fmt/format.h>
 
@@ -25,7 +28,9 @@ std::string ReadFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-double Seconds(std::chrono::steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+double Seconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
 
 tile::Argument ToArgument(const Json& json) {
   if (json.contains("int")) return json["int"].get<int64_t>();
@@ -40,7 +45,8 @@ int Main(const char* path) {
   const std::string ttir = ReadFile(manifest["ttir"]);
   const auto load_start = std::chrono::steady_clock::now();
   const auto kernel = tile::Load(ttir);
-  Json result{{"load_seconds", Seconds(std::chrono::steady_clock::now() - load_start)}, {"seconds", Json::array()}};
+  Json result{{"load_seconds", Seconds(std::chrono::steady_clock::now() - load_start)},
+              {"seconds", Json::array()}};
 
   std::vector<std::string> files;
   for (const Json& buffer : manifest["buffers"]) files.push_back(ReadFile(buffer["file"]));

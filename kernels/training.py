@@ -212,8 +212,8 @@ def cross_entropy(logits, targets, loss_weights, losses, stride, vocabulary, sca
     """losses (rows) = weight * (logsumexp(logits) - logits[target]); 0 where the weight is 0 or the target -1. GRADIENT: logits
     (rows, stride), of which `vocabulary` are used, become `scale` times their gradients. A program a row. Largest values are kept by
     thread, of eight elements at once: one exponential an element, not two. The gradients' pass goes backwards: of a long row the L2
-    has the end. AHEAD tiles are on their way; LAST_USE: what that pass reads and writes leaves the L2 first. Masks go by the stride, a multiple of 16 as the vocabulary need not be: loads and stores are of 16 bytes, and what is
-    behind the vocabulary is written, too."""
+    has the end. AHEAD tiles are on their way; LAST_USE: what that pass reads and writes leaves the L2 first. Masks go by the stride, a
+    multiple of 16 as the vocabulary need not be: loads and stores are of 16 bytes, and what is behind the vocabulary is written, too."""
     row = tl.program_id(0).to(tl.int64)
     target = tl.load(targets + row)
     weight = tl.load(loss_weights + row)

@@ -148,11 +148,10 @@ std::vector<std::string> ModuleHeader(const std::string& file, const Candidate& 
   lines.push_back(fmt::format("Work in Triton: {:.0f}% of the original's.", 100 * WorkShareIn(verdict)));
   lines.push_back(fmt::format("Made with torch {} and Triton {}.", kTorchVersion, kTritonVersion));
   lines.push_back("");
-  for (const char* line :
-       {"Weights load from the original's state dict. The original program runs for",
-        "arguments of another shape, dtype or device, where gradients are needed, under",
-        "autocast, in traces, and in a module that was made with other arguments or whose",
-        "layers, hooks, numbers or methods were changed."})
+  for (const char* line : {"Weights load from the original's state dict. The original program runs for",
+                           "arguments of another shape, dtype or device, where gradients are needed, under",
+                           "autocast, in traces, and in a module that was made with other arguments or whose",
+                           "layers, hooks, numbers or methods were changed."})
     lines.push_back(line);
   return lines;
 }

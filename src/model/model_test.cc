@@ -135,7 +135,8 @@ TEST(Config, RefusesWindowsWhereALayerHasOne) {
     return error(all);
   };
   EXPECT_NE(with({{"sliding_window", 512}}).find("layer 1 has " + refused), std::string::npos);
-  EXPECT_NE(with(json::object()).find(refused), std::string::npos) << "the window is 4096 where none is given";
+  EXPECT_NE(with(json::object()).find(refused), std::string::npos)
+      << "the window is 4096 where none is given";
   EXPECT_EQ(with({{"sliding_window", nullptr}}), "");
   EXPECT_EQ(with({{"sliding_window", 8192}}), "");
   EXPECT_NE(

@@ -119,9 +119,10 @@ std::vector<OpRow> MatmulRows() {
                 .dtypes = {Dtypes::kFirst},
                 .flops = {FlopCount::kRecurrent, 2},
                 .torch = "torch.lstm",
-                .specs = "input: rank 3, float32; hx: list 2, rank 3; params: list 4, ranks 2 2 1 1, -0.1 to 0.1; "
-                         "has_biases: one of True; num_layers: one of 1; dropout: one of 0.0; train: one of "
-                         "False; bidirectional: one of False; batch_first: bool"},
+                .specs =
+                    "input: rank 3, float32; hx: list 2, rank 3; params: list 4, ranks 2 2 1 1, -0.1 to 0.1; "
+                    "has_biases: one of True; num_layers: one of 1; dropout: one of 0.0; train: one of "
+                    "False; bidirectional: one of False; batch_first: bool"},
                {.name = "gru",
                 .schemas =
                     {"gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, "

@@ -247,7 +247,8 @@ std::vector<OpRow> NormRows() {
                 .shape = rules::ElementLoss,
                 .flops = {FlopCount::kFirst, 5},
                 .torch = "torch.nn.functional.hinge_embedding_loss(input=self, target, margin, reduction)",
-                .specs = "target: rank as self, unrounded; margin: one of 1.0 | 0.5; reduction: one of 0 | 1 | 2"},
+                .specs =
+                    "target: rank as self, unrounded; margin: one of 1.0 | 0.5; reduction: one of 0 | 1 | 2"},
                {.name = "triplet_margin_loss",
                 .schemas =
                     {"triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., "

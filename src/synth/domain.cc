@@ -6,8 +6,8 @@
 #include <charconv>
 #include <optional>
 
-#include "base/text.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "program/signature.h"
 
 namespace tritogen::synth {

@@ -320,8 +320,8 @@ TileCode::Variable TileCode::Emit(PrimId id, bool per_row) {
     axes.push_back(variable.axes);
     all.Add(variable.axes);
   }
-  // A guard may look at another axis than the place moves along: a part of a concatenation along columns, say,
-  // whose place hangs on the row alone.
+  // A guard may look at another axis than the place moves along: a part of a concatenation along columns,
+  // say, whose place hangs on the row alone.
   if (prim.kind == PrimKind::kLoad) {
     for (const Guard& guard : prim.guards)
       all.Add(PlaceOf(GuardedIndex(prim.sizes, guard), *domain_, per_row).axes);

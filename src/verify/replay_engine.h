@@ -97,8 +97,8 @@ class ReplayEngine {
   std::vector<const c10::StorageImpl*>
       storages_;  // by storage id: where its first tensor was put; null: nowhere yet
   ReplayRandom random_;
-  uint64_t cuts_ = 0;     // factors that were cut at random so far
-  uint64_t casts_ = 0;    // that were moved in this run so far
+  uint64_t cuts_ = 0;   // factors that were cut at random so far
+  uint64_t casts_ = 0;  // that were moved in this run so far
   uint64_t cast_seed_ = 0;
   uint64_t redraws_ = 0;  // of what is redrawn
   UndefinedMemory undefined_;

@@ -25,7 +25,7 @@ struct Timings {
   std::string device, driver;
   bool graphs = false;  // the shared method: captured graphs, or steps put on the stream one by one
   ProgramTimes candidate;
-  std::vector<ProgramTimes> baselines;  // "eager fp32", "eager tf32"; of the contract pytorch "eager pytorch", too
+  std::vector<ProgramTimes> baselines;  // "eager fp32", "eager tf32"; by `pytorch` "eager pytorch", too
   std::optional<ProgramTimes> itself;   // the candidate's Plan once more, in other memory
   std::vector<double> variants;         // medians in microseconds, by variant of autotuned launches
   int variant = 0;                      // the fastest one, which was timed

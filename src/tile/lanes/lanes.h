@@ -71,8 +71,9 @@ ReduceFn FindReduce(OpCode code, Elem elem, Isa isa = BestIsa());
 using ScanFn = void (*)(const void* in, void* out, size_t outer, size_t axis, size_t inner, bool reverse);
 ScanFn FindScan(OpCode code, Elem elem, Isa isa = BestIsa());
 
-// acc[m,n] += a[m,k] · b[k,n], row-major and contiguous. `precision` is of f32 operands ("ieee"; "tf32", which
-// cuts them; "tf32x3", "bf16x3", "bf16x6", which round their parts); it means nothing for the other types. Sums are f32 for every type below f64.
+// acc[m,n] += a[m,k] · b[k,n], row-major and contiguous. `precision` is of f32 operands ("ieee"; "tf32",
+// which cuts them; "tf32x3", "bf16x3", "bf16x6", which round their parts); it means nothing for the other
+// types. Sums are f32 for every type below f64.
 enum class DotPrecision { kIeee, kTf32, kTf32x3, kBf16x3, kBf16x6 };
 struct DotShape {
   size_t m, n, k;
