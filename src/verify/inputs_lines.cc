@@ -106,7 +106,10 @@ at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random) {
       random.Number(0, 4) < 1 ? SliceSizes(x.sizes(), random) : FirstSlices(x.sizes());
   // Not below what float16 has places for.
   const double most = x.scalar_type() == at::kHalf ? 3 : 9;
-  return at::pow(10.0, random.Uniform(slices, -most * strength, -strength));
+  at::Tensor decades = random.Uniform(slices, -most, -1);
+  // One is as small as any: an epsilon that is left out shows there, if anywhere.
+  decades.view(-1)[random.Seed() % decades.numel()].fill_(-most);
+  return at::pow(10.0, decades * strength);
 }
 
 at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {

@@ -38,6 +38,7 @@ TEST(Inputs, TinyOnesAreSmallInWholeLines) {
   int small = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     const at::Tensor times = Transform(Distribution::kTiny, {x}, seed, 1)[0] / x;
+    EXPECT_LT(times.min().item<double>(), 1.1e-9);
     EXPECT_LE(times.max().item<double>(), 0.1001);
     EXPECT_GE(times.min().item<double>(), 0.999e-9);
     small += times.amax(1).min().item<double>() < 1e-7;  // a row that is small throughout
