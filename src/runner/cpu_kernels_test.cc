@@ -47,6 +47,7 @@ struct OwnMatrix {
   std::vector<uint16_t> halves;
   std::vector<int8_t> bytes;
   std::vector<float> scales, bias;
+  std::vector<char> arranged;
   Matrix matrix;
 
   OwnMatrix(Element element, int64_t out, int64_t in, Level level) {
@@ -73,6 +74,10 @@ struct OwnMatrix {
     if (element == Element::kInt8) matrix.scales = scales.data();
     matrix.bias = bias.data();
     matrix.kernels = &LinearFor(matrix, level);
+    if (matrix.kernels->arrange == nullptr) return;
+    arranged.resize(matrix.kernels->arranged_bytes(matrix));
+    matrix.kernels->arrange(matrix, arranged.data());
+    matrix.values = arranged.data();
   }
 };
 

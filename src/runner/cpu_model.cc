@@ -40,8 +40,12 @@ std::pair<at::Tensor, at::Tensor> Quantize(const at::Tensor& weight) {
 
 }  // namespace
 
-CpuModel::CpuModel(std::shared_ptr<const DecoderWeights> weights, bool int8_weights, cpu::Level level)
-    : weights_(std::move(weights)), int8_weights_(int8_weights), level_(level) {
+CpuModel::CpuModel(std::shared_ptr<const DecoderWeights> weights, bool int8_weights, cpu::Level level,
+                   int64_t most_arranged)
+    : weights_(std::move(weights)),
+      int8_weights_(int8_weights),
+      level_(level),
+      most_arranged_(most_arranged) {
   Refresh();
 }
 
@@ -73,11 +77,26 @@ cpu::Matrix CpuModel::MatrixOf(const at::Tensor& weight, const at::Tensor& bias)
     matrix.kernels = &cpu::LinearFor(matrix, level_);
   }
   matrix.bias = Floats(bias);
+  Arrange(&matrix);
   return matrix;
+}
+
+void CpuModel::Arrange(cpu::Matrix* matrix) {
+  if (matrix->kernels->arrange == nullptr) return;
+  const auto bytes = static_cast<int64_t>(matrix->kernels->arranged_bytes(*matrix));
+  if (arranged_ + bytes > most_arranged_) {
+    matrix->kernels = &cpu::KernelsOf(level_).linear;
+    return;
+  }
+  arranged_ += bytes;
+  copies_.push_back(at::empty({bytes}, at::kByte));
+  matrix->kernels->arrange(*matrix, copies_.back().mutable_data_ptr());
+  matrix->values = copies_.back().const_data_ptr();
 }
 
 void CpuModel::Refresh() {
   copies_.clear();
+  arranged_ = 0;
   layers_.clear();
   for (const LayerWeights& from : weights_->layers) {
     CpuLayer& layer = layers_.emplace_back();

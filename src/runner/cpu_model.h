@@ -1,4 +1,5 @@
-// A decoder's weights as the CPU runner reads them: in place, or as int8 with a scale for each row.
+// A decoder's weights as the CPU runner reads them: in place, arranged for its kernels, or as int8 with a
+// scale for each row.
 #pragma once
 
 #include <memory>
@@ -17,8 +18,13 @@ struct CpuLayer {
 
 class CpuModel {
  public:
+  // Arranged weights lie in memory beside those that they are made of, at most so many bytes; the rest is
+  // read in place.
+  static constexpr int64_t kMostArranged = int64_t{2} << 30;
+
   // REQUIRES: contiguous weights on the CPU.
-  CpuModel(std::shared_ptr<const DecoderWeights> weights, bool int8_weights, cpu::Level level);
+  CpuModel(std::shared_ptr<const DecoderWeights> weights, bool int8_weights, cpu::Level level,
+           int64_t most_arranged = kMostArranged);
 
   void Refresh();  // the weights hold other numbers now
 
@@ -32,11 +38,13 @@ class CpuModel {
   const float* Floats(const at::Tensor& tensor);
   cpu::Matrix InPlace(const at::Tensor& weight);
   cpu::Matrix MatrixOf(const at::Tensor& weight, const at::Tensor& bias);
+  void Arrange(cpu::Matrix* matrix);  // in the order in which its kernels read it
 
   std::shared_ptr<const DecoderWeights> weights_;
   bool int8_weights_;
   cpu::Level level_;
-  std::vector<at::Tensor> copies_;  // what the pointers below point to, beside the weights themselves
+  int64_t most_arranged_, arranged_ = 0;  // bytes
+  std::vector<at::Tensor> copies_;        // what the pointers below point to, beside the weights themselves
   std::vector<CpuLayer> layers_;
   const float* final_norm_ = nullptr;
   cpu::Matrix embedding_, output_;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "runner/cpu_model.h"
 #include "runner/cpu_runner_test_util.h"
 #include "runner/sampler.h"
 
@@ -267,6 +268,19 @@ TEST(CpuRunner, DynamicRopeGoesBeyondTheModelsPositions) {
   }
   config.rope.kind = RopeKind::kLinear;
   EXPECT_THROW(MakeCpuRunner(RandomWeights(config, at::kFloat), options), UserError);
+}
+
+TEST(CpuModel, ArrangesAsManyWeightsAsThereIsRoomFor) {
+  const auto weights = RandomWeights(Configs()[0].config, at::kBFloat16);
+  for (const cpu::Level level : Levels()) {
+    const CpuModel none(weights, /*int8_weights=*/false, level, /*most_arranged=*/0),
+        all(weights, false, level);
+    const cpu::Matrix &in_place = none.layers()[0].down, &arranged = all.layers()[0].down;
+    EXPECT_EQ(in_place.values, weights->layers[0].down.const_data_ptr());
+    EXPECT_EQ(in_place.kernels->arrange, nullptr);
+    EXPECT_EQ(arranged.kernels->arrange == nullptr, arranged.values == in_place.values);
+    EXPECT_EQ(all.embedding().values, weights->embedding.const_data_ptr()) << "its rows are read";
+  }
 }
 
 TEST(CpuRunner, ChangedWeightsAreReadAnew) {

@@ -15,6 +15,9 @@ extern const Kernels kKernels;
 namespace avx512 {
 extern const Kernels kKernels;
 }
+namespace avx2bf16 {
+extern const LinearKernels kLinear;
+}  // namespace avx2bf16
 namespace avx512bf16 {
 extern const LinearKernels kLinear;
 }  // namespace avx512bf16
@@ -205,6 +208,17 @@ void MultiplyInBlocks(const Matrix& m, const void* tiles, int64_t rows, int64_t 
   for (; out + kOutsAtOnce <= to; out += kOutsAtOnce)
     MultiplyRows<By, kOutsAtOnce>(m, x, rows, out, add, y, y_stride);
   for (; out < to; ++out) MultiplyRows<By, 1>(m, x, rows, out, add, y, y_stride);
+}
+
+// Tiles that are rows of floats, one tile after another.
+inline size_t FloatTileBytes(int64_t in) {
+  return static_cast<size_t>(kTileRows * in) * sizeof(float);
+}
+inline void PackFloats(const float* x, int64_t stride, int64_t rows, int64_t, int64_t in, void* tile) {
+  for (int64_t r = 0; r < rows; ++r) {
+    __builtin_memcpy(static_cast<float*>(tile) + r * in, x + r * stride,
+                     static_cast<size_t>(in) * sizeof(float));
+  }
 }
 
 inline Vec Max(Vec a, Vec b) {

@@ -17,7 +17,7 @@ inline constexpr int64_t kTileRows = 16, kBlockTokens = 16;
 
 struct LinearKernels;
 
-struct Matrix {  // [out, in], row-major
+struct Matrix {  // [out, in], row-major but where the kernels arrange it
   const LinearKernels* kernels = nullptr;
   const void* values = nullptr;
   Element element = Element::kFloat32;
@@ -36,6 +36,10 @@ struct LinearKernels {
   // kOutUnit. Tiles lie tile_bytes apart; all but the last have kTileRows rows.
   void (*multiply)(const Matrix& matrix, const void* tiles, int64_t rows, int64_t from, int64_t to, bool add,
                    float* y, int64_t y_stride);
+  // Where `multiply` reads weights in another order: a copy of row-major `matrix` in it, and its size. Null: it
+  // reads them as they lie.
+  size_t (*arranged_bytes)(const Matrix& matrix) = nullptr;
+  void (*arrange)(const Matrix& matrix, void* to) = nullptr;
 };
 inline constexpr int64_t kOutUnit = 32;
 

@@ -46,22 +46,12 @@ void Multiply(const Matrix& m, const void* tiles, int64_t rows, int64_t from, in
   }
 }
 
-// Tiles are rows of floats, one tile after another.
-size_t TileBytes(int64_t in) {
-  return static_cast<size_t>(kTileRows * in) * sizeof(float);
-}
-void Pack(const float* x, int64_t stride, int64_t rows, int64_t, int64_t in, void* tile) {
-  for (int64_t r = 0; r < rows; ++r) {
-    __builtin_memcpy(static_cast<float*>(tile) + r * in, x + r * stride,
-                     static_cast<size_t>(in) * sizeof(float));
-  }
-}
 bool Takes(const Matrix&) {
   return true;
 }
 
 }  // namespace
 
-const LinearKernels kLinear = {Takes, TileBytes, Pack, Multiply};
+const LinearKernels kLinear = {Takes, FloatTileBytes, PackFloats, Multiply};
 
 }  // namespace tritogen::cpu::TRITOGEN_ISA

@@ -56,6 +56,7 @@ const LinearKernels& LinearFor(const Matrix& matrix, Level level) {
 #if defined(__x86_64__)
   if (level == Level::kAmx && amx::kLinear.takes(matrix)) return amx::kLinear;
   if (level >= Level::kAvx512Bf16 && avx512bf16::kLinear.takes(matrix)) return avx512bf16::kLinear;
+  if (level == Level::kAvx2 && avx2bf16::kLinear.takes(matrix)) return avx2bf16::kLinear;
 #endif
   return KernelsOf(level).linear;
 }
