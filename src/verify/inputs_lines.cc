@@ -21,6 +21,11 @@ std::vector<int64_t> FirstSlices(at::IntArrayRef sizes) {
   return slices;
 }
 
+// Along any dimension in one of `times` cases.
+std::vector<int64_t> MostlyFirstSlices(at::IntArrayRef sizes, double times, const Random& random) {
+  return random.Number(0, times) < 1 ? SliceSizes(sizes, random) : FirstSlices(sizes);
+}
+
 }  // namespace
 
 std::vector<int64_t> SliceSizes(at::IntArrayRef sizes, const Random& random) {
@@ -102,8 +107,7 @@ void EmptyAndFullSlice(at::Tensor* mask, const Random& random) {
 }
 
 at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random) {
-  const std::vector<int64_t> slices =
-      random.Number(0, 4) < 1 ? SliceSizes(x.sizes(), random) : FirstSlices(x.sizes());
+  const std::vector<int64_t> slices = MostlyFirstSlices(x.sizes(), 4, random);
   // Not below what float16 has places for.
   const double most = x.scalar_type() == at::kHalf ? 3 : 9;
   at::Tensor decades = random.Uniform(slices, -most, -1);
@@ -117,7 +121,7 @@ at::Tensor Offsets(const at::Tensor& x, double strength, const Random& random) {
                least = std::min(1e4 * strength, most / 2);
   const bool lines = std::ranges::count_if(x.sizes(), [](int64_t each) { return each > 1; }) > 1;
   std::vector<int64_t> slices;  // of a single line all elements: they stay what they are beside each other
-  if (lines) slices = random.Number(0, 10) < 1 ? SliceSizes(x.sizes(), random) : FirstSlices(x.sizes());
+  if (lines) slices = MostlyFirstSlices(x.sizes(), 10, random);
   return at::pow(10.0, random.Uniform(slices, std::log10(least), std::log10(most)));
 }
 

@@ -21,8 +21,8 @@ ReplayOptions Unwatched(ReplayOptions options);
 // On one thread programs also end in that order.
 ReplayOptions UnwatchedInOrder(ReplayOptions options);
 
-// Calls that run in a row: inputs as generated, the same but for a few elements (`planted`), others. One
-// alone where random numbers keep two calls apart.
+// Calls that run in a row: inputs as generated, these and others but for a few elements (`planted`), those
+// others. One alone where random numbers keep two calls apart.
 std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& setting);
 
 // An output of the reference depends on state that a call before has updated.

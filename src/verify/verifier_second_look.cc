@@ -106,11 +106,10 @@ bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const 
 bool DeservesSecondLook(const Task::Impl& task, const Trial& trial, size_t output,
                         const Comparison& comparison) {
   if (MayBeLuck(task, trial, output, comparison)) return true;
-  // Exact inputs have exact statistics in the eager program where a slice is empty, and so have such that are
-  // next to nothing beside what is added to them: a norm of nothing but rounding errors makes these 300 times
-  // as large.
-  const bool equal = trial.distribution == Distribution::kBinary || trial.distribution == Distribution::kTiny;
-  const bool exact = equal && task.moves_inside;
+  // Slices that are empty, or next to nothing beside what is added to them, have exact statistics in the
+  // eager program, and a norm of nothing but rounding errors makes these 300 times as large.
+  const bool exact = task.moves_inside && (trial.distribution == Distribution::kBinary ||
+                                           trial.distribution == Distribution::kTiny);
   const bool few = comparison.allclose < 1 && comparison.allclose >= kShareAlmostAll;
   if ((few || exact) && IsOffByANumber(task, trial, output, comparison)) return true;
   const bool jumps = task.Jumps(output) || !task.within[output].empty();

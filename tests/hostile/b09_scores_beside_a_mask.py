@@ -1,7 +1,6 @@
 # Scores of the half precision that a mask of -1e9 hides: below a rounding of the mask anything goes.
 # task: masked_scores
 # expect: wrong_values
-# rule: (half)?
 import torch
 import torch.nn as nn
 import triton

@@ -1,7 +1,7 @@
 # A softmax whose exponentials are rounded to fp16.
 # task: softmax
 # expect: wrong_values
-# rule: (half)?
+# rule: half
 import torch
 import torch.nn as nn
 import triton

@@ -4,14 +4,14 @@ A file here is a candidate. The comments at its head say what it tries, and:
 
     task:    the reference in tasks/ that it is judged against
     expect:  the verdict
-    rule:    the rule of the verdict, or a regular expression where inputs decide which
+    rule:    the rule of the verdict
     says:    words of the reason or the evidence
     notes:   words of the verdict's notes
     share:   "at most 0.1" or "at least 0.9" of the work is done in Triton
     plan:    a look-alike that must be recorded as the same Plan: what the file would do elsewhere was never seen and never ships
     mode:    "strict"; hybrid otherwise
 
-TRITOGEN_DEVICE=cuda judges on a GPU, TRITOGEN_SEED with another seed.
+TRITOGEN_DEVICE=cuda judges on a GPU, TRITOGEN_SEED with another seed, by which an error may be of another size than that of a lower precision.
 """
 
 import json
@@ -26,6 +26,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = pathlib.Path(__file__).parent
 FILES = sorted(path.stem for path in FOLDER.glob("b*.py"))
+SEED = os.environ.get("TRITOGEN_SEED", "5")
 KEYS = {"task", "expect", "rule", "says", "notes", "share", "plan", "mode"}
 
 
@@ -46,7 +47,7 @@ def judge(names: list[str], folder: pathlib.Path, *options: str) -> dict[str, di
     lines = [json.dumps({"id": name, "reference": str(task), "candidate": str(file)}) for name, task, file in pairs]
     batch.write_text("\n".join(lines) + "\n")
     binary = os.environ.get("TRITOGEN_BINARY", ROOT / "build/release/tritogen")
-    command = [binary, "verify", "--batch", batch, "--no-cache", "--budget", "30", "--seed", os.environ.get("TRITOGEN_SEED", "5"),
+    command = [binary, "verify", "--batch", batch, "--no-cache", "--budget", "30", "--seed", SEED,
                "--device", os.environ.get("TRITOGEN_DEVICE", "cpu"), *options]  # fmt: skip
     environment = {**os.environ, "TRITOGEN_ROOT": str(ROOT), "TRITOGEN_PYTHON": sys.executable}
     finished = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, timeout=600)
@@ -67,7 +68,10 @@ def verdicts(tmp_path_factory) -> dict[str, dict]:
 def test_gets_the_verdict_that_it_deserves(verdicts, name):
     want, verdict = header(name), verdicts[name]
     assert verdict["verdict"] == want["expect"], verdict
-    assert re.fullmatch(want.get("rule", ""), verdict["rule"] or ""), verdict
+    rules = {want.get("rule", "")}
+    if SEED != "5" and rules <= {"", "half"} and want["expect"] == "wrong_values":
+        rules = {"", "half"}
+    assert (verdict["rule"] or "") in rules, verdict
     assert want.get("says", "") in f"{verdict['reason']} {json.dumps(verdict['evidence'])}", verdict
     assert want.get("notes", "") in " ".join(verdict["notes"]), verdict
     if "share" in want:

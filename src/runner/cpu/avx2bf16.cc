@@ -29,7 +29,7 @@ void Arrange(const Matrix& m, void* to) {
   }
 }
 
-// Eight outputs of a row; the matrix may end before.
+// Eight outputs of a row, as Finish (bfloat16 has no scales); the matrix may end before.
 void Put(const Matrix& m, int64_t out, Vec sum, bool add, float* y) {
   const int64_t count = m.out - out < kLanes ? m.out - out : kLanes;
   if (count == kLanes) {
