@@ -52,7 +52,8 @@ Case RandomCase(uint64_t seed) {
               .decode_rows = from(1, 16),
               .context = from(2, 90),
               .vocabulary = from(5, 60),
-              .stretch_beyond = from(0, 3) == 0 ? from(1, 30) : 0};
+              .stretch_beyond = from(0, 3) == 0 ? from(1, 30) : 0,
+              .finds_twins = random.Chance(0.5)};
   c.options = {.prefill_tokens = from(0, 1) * from(1, 30),
                .prefix_cache = random.Chance(0.6),
                .overlap = random.Chance(0.7)};

@@ -121,6 +121,31 @@ TEST(Engine, AGroupPrefillsItsPromptOnceAndCopiesThePartOfABlock) {
   EXPECT_EQ(whole.copies, 0);
 }
 
+// Slots are freed one by one, since these answers are unlike long; the group takes six.
+TEST(Engine, SamplesOfAPromptStartTogetherWhereThatPays) {
+  for (const bool finds_twins : {false, true}) {
+    RunnerLimits limits = kLimits;
+    limits.finds_twins = finds_twins;
+    Subject subject(limits);
+    std::vector<size_t> starts;  // of steps that have any
+    subject.runner->on_submit = [&](const Batch& batch) {
+      if (!batch.starts.empty()) starts.push_back(batch.starts.size());
+    };
+    std::deque<Collector> collectors;
+    const auto submit = [&](Request request, int32_t n) {
+      request.n = n;
+      collectors.emplace_back(n);
+      subject.engine().Submit(request, collectors.back().callback());
+    };
+    for (int32_t i = 0; i < 7; ++i) submit(Ask(5, 40 + i, static_cast<uint64_t>(i)), 1);
+    submit(Ask(9, 10, 20), 6);
+    submit(Ask(9, 10, 21), 12);  // more than there are slots
+    for (const Collector& collector : collectors) collector.Wait();
+    EXPECT_EQ(std::ranges::count(starts, 6u) == 1, finds_twins);
+    EXPECT_EQ(std::ranges::count(starts, 8u) == 1, finds_twins) << "all slots at once";
+  }
+}
+
 TEST(Engine, FindsThePrefixAgain) {
   Request longer = Ask(30, 4);
   longer.prompt[22] += longer.prompt[22] == 0 ? 1 : -1;

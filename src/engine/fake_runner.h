@@ -121,7 +121,8 @@ class FakeRunner : public Runner {
   void Start(const std::vector<SlotStart>& starts) {
     for (const SlotStart& start : starts) {
       Require(start.slot >= 0 && start.slot < limits_.slots, "a slot's number");
-      Require(!start.seen.empty(), "the prompt among the tokens seen");
+      Require(start.prompt_tokens > 0 && start.seen.size() >= static_cast<size_t>(start.prompt_tokens),
+              "the prompt among the tokens seen");
       slots_[start.slot] = {
           .started = true, .sampling = start.sampling, .seen = {start.seen.begin(), start.seen.end()}};
     }

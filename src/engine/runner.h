@@ -37,7 +37,9 @@ inline constexpr int32_t kMostTopLogprobs = 20;
 struct SlotStart {
   int32_t slot = 0;
   SamplingOptions sampling;
-  std::span<const TokenId> seen;  // prompt and what was generated before a preemption: for the penalty
+  // Prompt and what was generated before a preemption: for the penalty, and to find texts that are the same.
+  std::span<const TokenId> seen;
+  int32_t prompt_tokens = 0;  // of `seen`
 };
 
 // Contents of a block, for a sequence that goes on alone from a shared one.
@@ -93,6 +95,9 @@ struct RunnerLimits {
   int32_t vocabulary = 0;
   // Keys of a prompt of more tokens than this depend on how many it has (dynamic RoPE); 0: on none.
   int32_t stretch_beyond = 0;
+  // Rows of texts that are the same so far cost what one costs, if they are in one step: samples of a prompt
+  // start together.
+  bool finds_twins = false;
 };
 
 class Runner {

@@ -122,6 +122,7 @@ void Scheduler::StartReady(Batch* batch) {
     if (free_slots_.empty() || spare_rows_ == 0 || static_cast<int32_t>(running_.size()) == most_running_)
       break;
     Sequence* s = ready_[started];
+    if (WaitsForTwins(started)) break;
     const bool copies = s->written % limits_.block_tokens != 0 &&
                         pool_.holders(s->blocks[s->written / limits_.block_tokens]) > 1;
     const int32_t needed = static_cast<int32_t>(copies) + static_cast<int32_t>(s->room < s->end());
@@ -130,6 +131,16 @@ void Scheduler::StartReady(Batch* batch) {
     Start(s, copies, batch);
   }
   ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(started));
+}
+
+// Of a group that is as it was forked, until there are slots for all of it. `place`: in ready_.
+bool Scheduler::WaitsForTwins(size_t place) const {
+  const Group* group = ready_[place]->group;
+  if (!limits_.finds_twins || (place > 0 && ready_[place - 1]->group == group)) return false;
+  size_t together = 1;
+  while (place + together < ready_.size() && ready_[place + together]->group == group) ++together;
+  const size_t free = std::min(free_slots_.size(), static_cast<size_t>(most_running_) - running_.size());
+  return free < std::min(together, static_cast<size_t>(most_running_));
 }
 
 void Scheduler::Start(Sequence* sequence, bool copies, Batch* batch) {
@@ -146,7 +157,8 @@ void Scheduler::Start(Sequence* sequence, bool copies, Batch* batch) {
   free_slots_.pop_back();
   SamplingOptions sampling = s.group->request.options.sampling;
   sampling.seed = SequenceSeed(sampling.seed, s.index);
-  batch->starts.push_back({.slot = s.slot, .sampling = sampling, .seen = s.tokens});
+  batch->starts.push_back(
+      {.slot = s.slot, .sampling = sampling, .seen = s.tokens, .prompt_tokens = s.prompt_tokens});
   s.stage = Sequence::Stage::kRunning;
   s.place = static_cast<int32_t>(running_.size());
   running_.push_back(&s);

@@ -50,6 +50,7 @@ class Scheduler {
   // Parts of Plan, in this order.
   bool Grow();
   void StartReady(Batch* batch);
+  bool WaitsForTwins(size_t place) const;
   void Start(Sequence* sequence, bool copies, Batch* batch);
   void AddPrefill(Batch* batch);
   void AddChunk(Sequence* sequence, int32_t* budget, Batch* batch);

@@ -41,6 +41,7 @@ class Reader {
 
 SlotStart ReadStart(Reader* in) {
   SlotStart start{.slot = in->Next()};
+  start.prompt_tokens = in->Next();
   std::memcpy(static_cast<void*>(&start.sampling), in->Run(kSamplingWords).data(), sizeof start.sampling);
   start.seen = in->Run();
   return start;
@@ -66,7 +67,7 @@ std::string EncodeBatch(const Batch& batch) {
     words.push_back(static_cast<int32_t>(count));
   }
   for (const SlotStart& start : batch.starts) {
-    words.push_back(start.slot);
+    words.insert(words.end(), {start.slot, start.prompt_tokens});
     words.resize(words.size() + kSamplingWords);
     std::memcpy(&words[words.size() - kSamplingWords], &start.sampling, sizeof start.sampling);
     Put(start.sampling.repetition_penalty == 1 ? std::span<const TokenId>() : start.seen, &words);

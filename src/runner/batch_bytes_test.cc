@@ -19,7 +19,7 @@ TEST(BatchBytes, RoundTrip) {
   SamplingOptions penalty = sampling;
   penalty.repetition_penalty = 1.5f;
   Batch batch;
-  batch.starts = {{3, sampling, a}, {4, penalty, a}};
+  batch.starts = {{3, sampling, a, 2}, {4, penalty, a, 3}};
   batch.copies = {{1, 9}, {2, 8}};
   batch.prefill = {{64, a, b, 9000}, {0, none, none}};
   batch.decode = {{2, 17, DecodeRow::kLast, 5, a}, {3, 1, 99, -1, b}};
@@ -31,6 +31,7 @@ TEST(BatchBytes, RoundTrip) {
   EXPECT_EQ(got.starts[0].sampling.top_k, 5);
   EXPECT_EQ(got.starts[0].sampling.temperature, 0.25f);
   EXPECT_TRUE(got.starts[0].seen.empty()) << "nobody asks";
+  EXPECT_EQ(got.starts[0].prompt_tokens, 2);
   EXPECT_EQ(got.starts[1].slot, 4);
   EXPECT_EQ(Vector(got.starts[1].seen), a);
   ASSERT_EQ(got.copies.size(), 2u);

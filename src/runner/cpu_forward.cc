@@ -151,11 +151,14 @@ void CpuForward::PlaceKeys(const CpuLayer& layer, int64_t index, std::span<const
       turn(queries + h * c.head_dim, layer.q_norm, query_scale);
     }
     const ForwardRow& at = rows[static_cast<size_t>(row)];
-    const int64_t block = at.blocks[at.position / kBlockTokens];
-    for (int64_t h = 0; h < c.kv_heads; ++h) {
-      turn(keys + h * c.head_dim, layer.k_norm, 1);
+    const auto store = [&](int64_t h, int64_t block) {
       kernels_.store(keys + h * c.head_dim, values + h * c.head_dim, element_, c.head_dim,
                      at.position % kBlockTokens, Head(block, index, h));
+    };
+    for (int64_t h = 0; h < c.kv_heads; ++h) {
+      turn(keys + h * c.head_dim, layer.k_norm, 1);
+      store(h, at.blocks[at.position / kBlockTokens]);
+      for (const int32_t block : at.twins) store(h, block);
     }
   };
   constexpr int64_t kLeastRows = 8;

@@ -16,12 +16,14 @@
 namespace tritogen {
 
 // One token at one position. `blocks`: of the sequence, in order, up to that position. `length`: positions of
-// the text that its angles go by (MakeRopeTable).
+// the text that its angles go by (MakeRopeTable). `twins`: blocks of other sequences with the same text,
+// which get its keys and values, too.
 struct ForwardRow {
   TokenId token = 0;
   int32_t position = 0;
   const int32_t* blocks = nullptr;
   int32_t length = 0;
+  std::vector<int32_t> twins = {};
 };
 
 class CpuForward {

@@ -10,6 +10,7 @@
 #include "base/rounding.h"
 #include "runner/cpu_forward.h"
 #include "runner/sampler.h"
+#include "runner/twin_texts.h"
 
 namespace tritogen {
 namespace {
@@ -41,6 +42,7 @@ RunnerLimits LimitsFor(const CpuModel& model, const CpuRunnerOptions& options) {
   limits.context = static_cast<int32_t>(std::min(context, limits.blocks * kBlockTokens));
   limits.vocabulary = static_cast<int32_t>(config.vocabulary);
   limits.stretch_beyond = static_cast<int32_t>(StretchBeyond(config));
+  limits.finds_twins = options.twins;
   return limits;
 }
 
@@ -53,6 +55,7 @@ class CpuRunner final : public Runner {
         limits_(LimitsFor(model_, options)),
         forward_(model_, level_, limits_.blocks, limits_.context, &team_),
         slots_(static_cast<size_t>(limits_.slots)),
+        twins_(limits_.slots),
         samplers_(static_cast<size_t>(team_.size())) {}
 
   const RunnerLimits& limits() const override { return limits_; }
@@ -61,6 +64,7 @@ class CpuRunner final : public Runner {
   void WeightsChanged() override {
     TRITOGEN_CHECK(results_.empty());
     model_.Refresh();
+    twins_.WeightsChanged();
   }
 
  private:
@@ -72,9 +76,9 @@ class CpuRunner final : public Runner {
 
   void Start(const SlotStart& start);
   void AddPrefill(const PrefillChunk& chunk);
-  void AddDecode(const DecodeRow& row);
+  void AddDecode(std::span<const DecodeRow> rows);
   void AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks, int32_t stretch = 0);
-  void SampleRows(std::span<const DecodeRow> rows, int64_t first_place, std::vector<Sample>* out);
+  void SampleRows(int64_t begin, int64_t end, std::vector<Sample>* samples);
 
   cpu::Level level_;
   ThreadTeam team_;
@@ -82,8 +86,15 @@ class CpuRunner final : public Runner {
   RunnerLimits limits_;
   CpuForward forward_;
   std::vector<Slot> slots_;
+  TwinTexts twins_;
   std::vector<Sampler> samplers_;  // of each thread
-  std::vector<ForwardRow> rows_;   // of the step
+  // Of the step: rows that are computed; and draws, in order, with the rows whose logits they are from.
+  struct Draw {
+    const DecodeRow* decode;
+    int64_t row;
+  };
+  std::vector<ForwardRow> rows_;
+  std::vector<Draw> draws_;
   std::vector<float> logits_;
   std::deque<std::vector<Sample>> results_;
 };
@@ -94,6 +105,7 @@ void CpuRunner::Start(const SlotStart& start) {
   slot.sampling = start.sampling;
   slot.seen.clear();
   if (start.sampling.repetition_penalty != 1) slot.seen.assign(start.seen.begin(), start.seen.end());
+  twins_.Start(start);
 }
 
 void CpuRunner::AddRow(TokenId token, int32_t position, std::span<const int32_t> blocks, int32_t stretch) {
@@ -108,37 +120,59 @@ void CpuRunner::AddPrefill(const PrefillChunk& chunk) {
   for (const TokenId token : chunk.tokens) AddRow(token, position++, chunk.blocks, chunk.stretch);
 }
 
-void CpuRunner::AddDecode(const DecodeRow& row) {
-  TRITOGEN_CHECK(row.slot >= 0 && row.slot < limits_.slots);
-  const TokenId token =
-      row.token == DecodeRow::kLast ? slots_[static_cast<size_t>(row.slot)].last : row.token;
-  AddRow(token, row.position, row.blocks);
+// Twins of a row before them add nothing but their blocks to it.
+void CpuRunner::AddDecode(std::span<const DecodeRow> rows) {
+  const std::span<const int32_t> firsts =
+      limits_.finds_twins ? twins_.Find(rows) : std::span<const int32_t>();
+  std::vector<int64_t> places;  // in rows_, of each decode row
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const DecodeRow& row = rows[i];
+    TRITOGEN_CHECK(row.slot >= 0 && row.slot < limits_.slots);
+    const size_t first = firsts.empty() ? i : static_cast<size_t>(firsts[i]);
+    if (first == i) {
+      places.push_back(static_cast<int64_t>(rows_.size()));
+      AddRow(row.token == DecodeRow::kLast ? slots_[static_cast<size_t>(row.slot)].last : row.token,
+             row.position, row.blocks);
+    } else {
+      places.push_back(places[first]);
+      rows_[static_cast<size_t>(places[first])].twins.push_back(
+          row.blocks[static_cast<size_t>(row.position / kBlockTokens)]);
+    }
+    if (row.draw >= 0) draws_.push_back({&row, places.back()});
+  }
 }
 
-// `first_place`: of the first row among those of the last forward pass.
-void CpuRunner::SampleRows(std::span<const DecodeRow> rows, int64_t first_place, std::vector<Sample>* out) {
-  std::vector<const DecodeRow*> sampled;
-  std::vector<int64_t> places;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].draw < 0) continue;
-    sampled.push_back(&rows[i]);
-    places.push_back(first_place + static_cast<int64_t>(i));
+// Draws from the rows `begin` to `end`, which the last forward pass took through the whole model.
+void CpuRunner::SampleRows(int64_t begin, int64_t end, std::vector<Sample>* samples) {
+  std::vector<size_t> draws;                                                   // of these rows
+  std::vector<int64_t> rows, logits_of(static_cast<size_t>(end - begin), -1);  // of the pass; their places
+  for (size_t i = 0; i < draws_.size(); ++i) {
+    const int64_t row = draws_[i].row - begin;
+    if (row < 0 || row >= end - begin) continue;
+    draws.push_back(i);
+    int64_t& place = logits_of[static_cast<size_t>(row)];
+    if (place >= 0) continue;
+    place = static_cast<int64_t>(rows.size());
+    rows.push_back(row);
   }
-  if (sampled.empty()) return;
-  const size_t vocabulary = static_cast<size_t>(limits_.vocabulary), before = out->size();
-  logits_.resize(std::max(logits_.size(), sampled.size() * vocabulary));
-  forward_.Logits(places, logits_.data());
-  out->resize(before + sampled.size());
+  if (draws.empty()) return;
+  const size_t vocabulary = static_cast<size_t>(limits_.vocabulary);
+  logits_.resize(std::max(logits_.size(), rows.size() * vocabulary));
+  forward_.Logits(rows, logits_.data());
   constexpr size_t kWorthSharing = 1 << 13;  // logits
   const int64_t grain = static_cast<int64_t>(kWorthSharing / vocabulary + 1);
-  team_.For(static_cast<int64_t>(sampled.size()), grain, [&](int thread, int64_t begin, int64_t end) {
-    for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      Slot& slot = slots_[static_cast<size_t>(sampled[i]->slot)];
-      const std::span<const float> row(logits_.data() + i * vocabulary, vocabulary);
-      Sample& sample = (*out)[before + i];
-      sample = samplers_[static_cast<size_t>(thread)].Choose(row, slot.sampling, slot.seen, sampled[i]->draw);
+  team_.For(static_cast<int64_t>(draws.size()), grain, [&](int thread, int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const size_t number = draws[static_cast<size_t>(i)];
+      const auto& [decode, row] = draws_[number];
+      Slot& slot = slots_[static_cast<size_t>(decode->slot)];
+      const auto place = static_cast<size_t>(logits_of[static_cast<size_t>(row - begin)]);
+      Sample& sample = (*samples)[number];
+      sample = samplers_[static_cast<size_t>(thread)].Choose(
+          std::span(logits_).subspan(place * vocabulary, vocabulary), slot.sampling, slot.seen, decode->draw);
       slot.last = sample.chosen.token;
       if (slot.sampling.repetition_penalty != 1) slot.seen.push_back(slot.last);
+      twins_.Drawn(decode->slot, slot.last);
     }
   });
 }
@@ -151,20 +185,20 @@ void CpuRunner::Submit(const Batch& batch) {
     forward_.CopyBlock(copy.from, copy.to);
   }
   rows_.clear();
+  draws_.clear();
   for (const PrefillChunk& chunk : batch.prefill) AddPrefill(chunk);
   const int64_t decode_begin = static_cast<int64_t>(rows_.size());
-  for (const DecodeRow& row : batch.decode) AddDecode(row);
+  TRITOGEN_CHECK(decode_begin <= limits_.prefill_tokens &&
+                 static_cast<int64_t>(batch.decode.size()) <= limits_.decode_rows);
+  AddDecode(batch.decode);
   const int64_t count = static_cast<int64_t>(rows_.size());
-  TRITOGEN_CHECK(decode_begin <= limits_.prefill_tokens && count - decode_begin <= limits_.decode_rows);
-  std::vector<Sample> samples;
-  std::span<const DecodeRow> decode_rows(batch.decode);
+  std::vector<Sample> samples(draws_.size());
   for (int64_t begin = 0; begin < count; begin += CpuForward::kMostRows) {
     const int64_t end = std::min(count, begin + CpuForward::kMostRows);
     const int64_t decode = std::clamp(decode_begin, begin, end);  // from here on
-    const auto place = [](int64_t n) { return static_cast<size_t>(n); };
-    forward_.Run(std::span(rows_).subspan(place(begin), place(end - begin)), decode - begin);
-    SampleRows(decode_rows.first(place(end - decode)), decode - begin, &samples);
-    decode_rows = decode_rows.subspan(place(end - decode));
+    forward_.Run(std::span(rows_).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)),
+                 decode - begin);
+    SampleRows(begin, end, &samples);
   }
   results_.push_back(std::move(samples));
 }

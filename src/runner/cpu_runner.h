@@ -19,6 +19,7 @@ struct CpuRunnerOptions {
   int32_t slots = 64;
   int32_t prefill_tokens = 1024, decode_rows = 256;  // in a step
   std::optional<cpu::Level> level;                   // the best there is; for tests
+  bool twins = true;                                 // rows of equal texts are computed once; for tests
 };
 
 // Steps are computed where they are submitted. A cache that holds less than a context makes the context
