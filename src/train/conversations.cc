@@ -152,7 +152,10 @@ int64_t ConversationReader::bytes_done() const {
 bool ConversationReader::Next(std::vector<Conversation>* block) {
   block->clear();
   while (block->empty()) {
-    if (file_ == nullptr && next_source_ == sources_.size()) return false;
+    if (file_ == nullptr && next_source_ == sources_.size()) {
+      CountUnpaired();
+      return false;
+    }
     if (file_ == nullptr) {
       Open(sources_[next_source_++]);
     } else if (file_->next < file_->lines.size()) {
@@ -227,7 +230,15 @@ void ConversationReader::MakeRepairs(std::vector<Conversation>* block) {
     const auto found = wrong_.find(program);
     if (found == wrong_.end()) continue;
     for (size_t i = 0; i < found->second.size(); ++i) add(*right[i % right.size()], found->second[i]);
+    paired_.insert(found->first);
   }
+}
+
+void ConversationReader::CountUnpaired() {
+  counts_.unpaired = 0;
+  if (options_.split != "train") return;
+  for (const auto& [program, answers] : wrong_)
+    counts_.unpaired += paired_.contains(program) ? 0 : static_cast<int64_t>(answers.size());
 }
 
 jinja::Value ConversationReader::Messages(const Record& right, const WrongAnswer* wrong) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,8 @@ struct Conversation {
 // What became of the lines that were read.
 struct LineCounts {
   int64_t lines = 0, other_split = 0, not_passed = 0;
+  // Of the train split: answers of CorpusOptions::wrong to programs without a right one, which teach nothing.
+  int64_t unpaired = 0;
 };
 
 class ConversationReader {
@@ -65,12 +68,14 @@ class ConversationReader {
   void Open(const Source& source);
   void ReadBlock(std::vector<Conversation>* block);
   void MakeRepairs(std::vector<Conversation>* block);
+  void CountUnpaired();
   jinja::Value Messages(const data::Record& right, const WrongAnswer* wrong) const;
 
   const CorpusOptions& options_;
   ThreadTeam* team_;
   const PromptTemplate& prompt_;
   WrongAnswers wrong_;
+  std::set<std::string_view> paired_;  // programs of wrong_
   std::vector<Source> sources_;
   size_t next_source_ = 0;
   std::unique_ptr<OpenFile> file_;

@@ -59,6 +59,8 @@ std::string CorpusCounts::ToText(int64_t longest) const {
   if (other_split > 0) text += fmt::format("; {} of the other split", other_split);
   if (not_passed > 0) text += fmt::format("; {} that did not pass", not_passed);
   if (too_long > 0) text += fmt::format("; {} longer than {} tokens", too_long, longest);
+  if (unpaired > 0)
+    text += fmt::format("; {} wrong answers are to programs that have no right one here", unpaired);
   return text;
 }
 

@@ -115,6 +115,9 @@ TEST_F(ReadCorpusTest, WrongAnswersFindTheRightOneByTheirProgram) {
   options.wrong = {Write("wrong.jsonl", lines)};
   const CorpusRead read = Read(options);
   EXPECT_EQ(read.counts.repairs, 2);  // and the set's own
+  EXPECT_EQ(read.counts.unpaired, 1);
+  EXPECT_NE(read.counts.ToText(100).find("; 1 wrong answers are to programs that have no right one here"),
+            std::string::npos);
   EXPECT_NE(Text(read.corpus, 14)
                 .find("I cannot.<|end|><|user|>no_answer (no_code): the answer has no code<|assistant|>1."),
             std::string::npos);

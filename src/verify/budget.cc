@@ -148,29 +148,34 @@ void Expectation::MeasureByLoops(const std::vector<const double*>& errors_of, co
   double squares = 0;
   Totals& totals = totals_.emplace();
   FindFills();
-  for (int64_t i = 0; i < n; ++i) {
+  // Of each element `i` and its row `r`.
+  const auto for_each = [&](const auto& act) {
+    for (int64_t r = 0, i = 0; r < rows; ++r) {
+      for (const int64_t end = std::min(n, i + row_length_); i < end; ++i) act(i, r);
+    }
+  };
+  for_each([&](int64_t i, int64_t r) {
     const double eager = errors_of[0][i];
     if (!std::isfinite(e[i]) || !std::isfinite(eager)) {
       totals.differing += !SamePattern(e[i], eager);
       totals.broken += std::isfinite(b[i]);
     }
-    if (!std::isfinite(e[i]) || totals.IsFill(e[i])) continue;
-    double& scale = row_magnitude_[i / row_length_];
-    scale = std::max(scale, std::abs(e[i]));
+    if (!std::isfinite(e[i]) || totals.IsFill(e[i])) return;
+    row_magnitude_[r] = std::max(row_magnitude_[r], std::abs(e[i]));
     squares += e[i] * e[i];
-  }
+  });
   for (const double* other : errors_of) {
     double sum = 0;
-    for (int64_t i = 0; i < n; ++i) {
+    for_each([&](int64_t i, int64_t r) {
       const double error = std::abs(other[i] - e[i]);
-      if (!std::isfinite(error)) continue;
+      if (!std::isfinite(error)) return;
       if (totals.IsFill(e[i])) {
         totals.fill_error = std::max(totals.fill_error, error);
-        continue;
+        return;
       }
-      row_eager_[i / row_length_] = std::max(row_eager_[i / row_length_], error);
+      row_eager_[r] = std::max(row_eager_[r], error);
       sum += error * error;
-    }
+    });
     totals.rms_eager = std::max(totals.rms_eager, std::sqrt(sum / std::max<double>(1, n)));
   }
   FindTypicalRows();
@@ -195,10 +200,20 @@ double Expectation::Spare() const {
   return totals().has_fills() ? RuleFor(dtype_).floor : 0;
 }
 
-double Expectation::ErrorAt(int64_t index, double got) const {
-  const double e = exact_.const_data_ptr<double>()[index];
-  if (eager_.defined()) {  // the declared precision overflows where fp64 does not, or the other way round
-    const double eager = eager_.const_data_ptr<double>()[index];
+Expectation::Elements Expectation::ElementsNow() const {
+  Elements of{.exact = exact_.const_data_ptr<double>()};
+  if (eager_.defined()) of.eager = eager_.const_data_ptr<double>();
+  if (columns_.empty()) return of;
+  of.column_allowed = columns_.allowed().const_data_ptr<float>();
+  of.column_noise = columns_.error().const_data_ptr<double>();
+  of.least_column = *std::min_element(of.column_allowed, of.column_allowed + columns_.layout().count());
+  return of;
+}
+
+double Expectation::ErrorAt(const Elements& of, int64_t index, double got) const {
+  const double e = of.exact[index];
+  if (of.eager) {  // the declared precision overflows where fp64 does not, or the other way round
+    const double eager = of.eager[index];
     if (SamePattern(got, eager) || (std::isfinite(eager) && !std::isfinite(e) && std::isfinite(got)))
       return 0;
   }
@@ -218,36 +233,35 @@ PendingComparison Expectation::CompareLater(const at::Tensor& got) const {
   return way_ == Way::kKernels ? CompareByKernels(got) : PendingComparison(CompareByLoops(got));
 }
 
-Expectation::Bound Expectation::BoundAt(int64_t index, double error) const {
+Expectation::Bound Expectation::BoundAt(const Elements& of, int64_t index, double error) const {
   using Beside = Comparison::Beside;
   const int64_t row = index / row_length_;
-  if (totals().IsFill(exact_.const_data_ptr<double>()[index]))
-    return {FillsAllowed(), totals().fill_error, Beside::kFills};
-  if (!columns_.empty()) {
+  if (totals().IsFill(of.exact[index])) return {FillsAllowed(), totals().fill_error, Beside::kFills};
+  if (std::isfinite(error) && error > of.least_column) {
     const int64_t column = columns_.layout().Of(index);
-    const double most = columns_.allowed().const_data_ptr<float>()[column];
-    if (std::isfinite(error) && error > most && most < row_budget_[row])
-      return {most, columns_.error().const_data_ptr<double>()[column], Beside::kColumn};
+    const double most = of.column_allowed[column];
+    if (error > most && most < row_budget_[row]) return {most, of.column_noise[column], Beside::kColumn};
   }
   return {row_budget_[row], row_eager_[row], Beside::kRow};
 }
 
 Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   const at::Tensor values = AsDouble(got);
-  const double *g = values.const_data_ptr<double>(), *e = exact_.const_data_ptr<double>();
+  const Elements of = ElementsNow();
+  const double *g = values.const_data_ptr<double>(), *e = of.exact;
   const int64_t n = exact_.numel();
   const double tolerance = RuleFor(dtype_).allclose, unit = scale() > 0 ? 1 / scale() : 1;
   Comparison result;
   double worst = -1, squares = 0;
   int64_t close = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const double error = ErrorAt(i, g[i]);
+    const double error = ErrorAt(of, i, g[i]);
     close += error <= tolerance + tolerance * std::abs(e[i]) || (error == 0 && !std::isfinite(e[i]));
     if (std::isfinite(error) && !totals().IsFill(e[i])) squares += error * error;
-    const double ratio =
-        error == 0          ? 0
-        : std::isinf(error) ? kInfinity  // also where the budget overflows
-                            : error / std::max(BoundAt(i, error).allowed, std::numeric_limits<double>::min());
+    const double ratio = error == 0          ? 0
+                         : std::isinf(error) ? kInfinity  // also where the budget overflows
+                                             : error / std::max(BoundAt(of, i, error).allowed,
+                                                                std::numeric_limits<double>::min());
     if (ratio > worst) {
       worst = ratio;
       result.index = i;
@@ -256,15 +270,15 @@ Comparison Expectation::CompareByLoops(const at::Tensor& got) const {
   if (n == 0) return result;
   const int64_t at = result.index;
   result.allclose = static_cast<double>(close) / static_cast<double>(n);
-  const double error = ErrorAt(at, g[at]);
-  const Bound bound = BoundAt(at, error);
+  const double error = ErrorAt(of, at, g[at]);
+  const Bound bound = BoundAt(of, at, error);
   result.error = error * unit;
   result.budget = bound.allowed * unit;
   result.eager = bound.noise * unit;
   result.beside = bound.beside;
   result.expected = e[at];
   result.got = g[at];
-  const auto most = MostOf([&](int64_t place) { return ErrorAt(place, g[place]); }, 0);
+  const auto most = MostOf([&](int64_t place) { return ErrorAt(of, place, g[place]); }, 0);
   const at::Tensor gain = gain_.empty() ? at::zeros({2}, exact_.options()) : gain_.Of(exact_, values);
   Judge(worst, std::sqrt(squares / static_cast<double>(n)), most, gain.const_data_ptr<double>(), &result);
   return result;

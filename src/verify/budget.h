@@ -181,8 +181,17 @@ class Expectation {
     double allowed, noise;  // absolute
     Comparison::Beside beside;
   };
+  // Where loops find what belongs to an element: `eager` only where NaN and Inf are elsewhere than in
+  // `exact`, columns only where there are any.
+  struct Elements {
+    const double *exact = nullptr, *eager = nullptr;
+    const float* column_allowed = nullptr;
+    const double* column_noise = nullptr;
+    double least_column = std::numeric_limits<double>::infinity();  // of column_allowed
+  };
+  Elements ElementsNow() const;
   // What decides of an element with this error: its row, or its column where that is over its budget by more.
-  Bound BoundAt(int64_t index, double error) const;  // kLoops
+  Bound BoundAt(const Elements& of, int64_t index, double error) const;
   PendingComparison CompareByKernels(const at::Tensor& got) const;
   Comparison Finish(const double* result) const;
   // `gain`: two numbers of GainBudget, both 0 where nobody asks.
@@ -190,7 +199,7 @@ class Expectation {
              Comparison* result) const;
   void MeasureGain(const at::Tensor& eager, const std::vector<at::Tensor>& wobbles);
   Comparison CompareIntegers(const at::Tensor& got) const;
-  double ErrorAt(int64_t index, double got) const;      // absolute
+  double ErrorAt(const Elements& of, int64_t index, double got) const;  // absolute
   double ErrorBetween(double exact, double got) const;  // absolute; infinite where NaN or Inf do not match
 
   friend class PendingComparison;
