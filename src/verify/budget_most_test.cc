@@ -97,7 +97,9 @@ TEST(MostElements, LoopsAndKernelsAgree) {
         EXPECT_DOUBLE_EQ(loops.error, kernels.error);
         EXPECT_DOUBLE_EQ(loops.budget, kernels.budget);
         EXPECT_DOUBLE_EQ(loops.eager, kernels.eager);
-        if (dtype == at::kFloat && exact.dim() > 1) EXPECT_EQ(loops.ok, zeros > 0.9);
+        if (dtype == at::kFloat && exact.dim() > 1) {
+          EXPECT_EQ(loops.ok, zeros > 0.9);
+        }
       }
     }
   }
@@ -109,11 +111,15 @@ TEST(MostElements, PlacesLieInOrderAndAreOthersEachTime) {
     int64_t equal = 0;
     for (int64_t i = 0; i < places.count(); ++i) {
       EXPECT_LT(places[i], n);
-      if (i > 0) EXPECT_GT(places[i], places[i - 1]);
+      if (i > 0) {
+        EXPECT_GT(places[i], places[i - 1]);
+      }
       equal += places[i] == others[i];
     }
     EXPECT_EQ(places.count(), std::min(n, SampledPlaces::kMost));
-    if (n > 100'000) EXPECT_LT(equal, places.count() / 50);
+    if (n > 100'000) {
+      EXPECT_LT(equal, places.count() / 50);
+    }
   }
   EXPECT_EQ(SampledPlaces(255, 1).count(), 0);
 }

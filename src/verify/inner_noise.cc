@@ -22,6 +22,8 @@ constexpr double kUnit = 0x1p-24;  // half of the last place of one in float32
 constexpr double kMeanOff = 4;
 // So many a number near one may be off, of two or three roundings.
 constexpr double kOneOff = 2;
+// So many a running sum or product, whose neighbour is off by others where it is associated otherwise.
+constexpr double kScanOff = 2;
 
 bool IsStatistic(const AtenStep& step) {
   return IsVariance(step) || IsNorm(step);
@@ -30,6 +32,20 @@ bool IsStatistic(const AtenStep& step) {
 bool IsSum(const AtenStep& step) {
   const std::string_view base = WithoutOverload(step.op);
   return base == "aten::sum" || base == "aten::mean";
+}
+
+bool IsScan(const AtenStep& step) {
+  const std::string_view base = OutOfPlaceName(step);
+  return base == "aten::cumsum" || base == "aten::cumprod";
+}
+
+// As large as each result of a scan was on the way to it: of a running sum, the largest one so far.
+at::Tensor SizesInScan(const AtenStep& step, const at::Tensor& result) {
+  const at::Tensor sizes = result.abs();
+  const Value* given = FindArgument(step, "dim");
+  const auto* dim = given == nullptr ? nullptr : std::get_if<int64_t>(&given->v);
+  if (dim == nullptr || OutOfPlaceName(step) == "aten::cumprod") return sizes;
+  return std::get<0>(at::cummax(sizes, *dim));
 }
 
 // One number for each of the sums that a call makes: the sizes of its argument with 1 for what it reduces.
@@ -96,7 +112,8 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     const TensorId result = aten == nullptr ? kNoTensor : FirstResult(*aten);
-    if (result != kNoTensor && PassesOne(*aten) && plan.tensors[result].dtype == Dtype::kFloat32) {
+    const bool of_result = result != kNoTensor && (PassesOne(*aten) || IsScan(*aten));
+    if (of_result && plan.tensors[result].dtype == Dtype::kFloat32) {
       probes.push_back({.step = aten, .tensor = result, .nudge = {}, .seen = {}, .of_result = true});
       continue;
     }
@@ -111,14 +128,24 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   return probes;
 }
 
+bool MovesNearOne(const Probe& probe) {
+  return probe.of_result && PassesOne(*probe.step);
+}
+
 void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
   for (Probe& probe : *probes) {
     probe.nudge.reset();
     if (!probe.seen.defined() || probe.seen.dim() == 0) continue;
     const Random random(SubSeed(seed, probe.tensor), probe.seen.device());
     const at::Tensor whole = probe.seen.to(at::kDouble);
-    probe.nudge = probe.of_result ? random.Uniform(whole.sizes(), -kOneOff * kUnit, kOneOff * kUnit)
-                                  : whole * ShareMoved(*probe.step, whole.sizes(), random);
+    if (!probe.of_result) {
+      probe.nudge = whole * ShareMoved(*probe.step, whole.sizes(), random);
+    } else if (IsScan(*probe.step)) {
+      probe.nudge = SizesInScan(*probe.step, whole) *
+                    random.Uniform(whole.sizes(), -kScanOff * kUnit, kScanOff * kUnit);
+    } else {
+      probe.nudge = random.Uniform(whole.sizes(), -kOneOff * kUnit, kOneOff * kUnit);
+    }
     if (rounded_only) probe.nudge = at::where(whole.to(at::kFloat).eq(whole), 0, probe.nudge);
   }
 }

@@ -1,6 +1,7 @@
 // What honest programs round where moved inputs show nothing: statistics of values that were computed, or of
-// copies of one value, hang on the last places of these; and scores of attention are rounded as numbers of
-// their size, whatever the terms are that they are sums of.
+// copies of one value, hang on the last places of these; scores of attention are rounded as numbers of their
+// size, whatever the terms are that they are sums of; and running sums and products are associated otherwise,
+// so that they need not rise where the eager program's do.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,19 @@
 namespace tritogen {
 
 // At what norms and variances of forward are given, but for inputs and state, whose elements move anyway (not
-// by themselves where expand shows one often); and at the keys of attention. Of float32 alone.
+// by themselves where expand shows one often); at the keys of attention; at results of scans, and of what
+// passes one (MovesNearOne). Of float32 alone.
 // `sums`: at the terms of sums and means, too.
 std::vector<Probe> InnerProbes(const Plan& plan, bool sums = false);
 
+// Of a function whose small values honest programs make as differences of numbers near one, or sums.
+bool MovesNearOne(const Probe& probe);
+
 // Moves each by at most half a unit in its last place, keys all numbers of one alike: so do all scores that
 // it takes part in. Terms of a sum are moved by as much again, all of one sum alike; numbers of a statistic
-// by a few units more, neighbours alike; results by roundings of one. `probes`: with what they saw in a run.
-// `rounded_only`: nothing that float32 holds, where inputs are exact and some numbers are what they are in
-// every program.
+// by a few units more, neighbours alike; results by roundings of one, those of scans by a few of their own.
+// `probes`: with what they saw in a run. `rounded_only`: nothing that float32 holds, where inputs are exact
+// and some numbers are what they are in every program.
 void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes);
 
 }  // namespace tritogen

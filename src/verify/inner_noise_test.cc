@@ -83,6 +83,26 @@ TEST(InnerNoise, SmallResultsMoveByRoundingsOfOne) {
   EXPECT_LE(probes[0].nudge.abs().max().item<double>(), 0x1p-22);
 }
 
+TEST(InnerNoise, EachResultOfAScanMovesByItself) {
+  Builder b;
+  const TensorId x = b.Input({2, 8}), sums = b.Tensor({2, 8}), products = b.Tensor({2, 8});
+  b.Call("aten::cumsum", {x}, {sums}).args.push_back(Value{int64_t{1}});
+  b.Call("aten::cumprod", {x}, {products}).args.push_back(Value{int64_t{1}});
+  const Plan plan = b.Return(products);
+  std::vector<Probe> probes = InnerProbes(plan);
+  ASSERT_EQ(probes.size(), 2u);
+  EXPECT_FALSE(MovesNearOne(probes[0]) || MovesNearOne(probes[1]));
+  for (Probe& probe : probes) probe.seen = at::full({2, 8}, 1e-6, at::kDouble);
+  for (Probe& probe : probes) probe.seen.select(1, 3).fill_(-100);
+  MoveInside(7, /*rounded_only=*/false, &probes);
+  const at::Tensor of_sums = probes[0].nudge.abs(), of_products = probes[1].nudge.abs();
+  EXPECT_LE(of_sums.narrow(1, 0, 3).max().item<double>(), 1e-6 * 0x1p-22);
+  EXPECT_GT(of_sums.narrow(1, 4, 4).max().item<double>(), 100 * 0x1p-25) << "what is left of a large sum";
+  EXPECT_LE(of_sums.max().item<double>(), 100 * 0x1p-22);
+  EXPECT_LE(of_products.narrow(1, 4, 4).max().item<double>(), 1e-6 * 0x1p-22);
+  EXPECT_GT((of_products[0] - of_products[1]).abs().min().item<double>(), 0);
+}
+
 TEST(InnerNoise, TermsOfASumMoveTogether) {
   Builder b;
   const TensorId x = b.Input({64, 400}), y = b.Tensor({64, 400});

@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,17 @@
 
 namespace tritogen {
 
+namespace {
+
+// What two computed numbers may be apart and still be equal in a program's own precision, beside what they
+// are rounded by: where those below the smallest normal number become zero for some, all of these are equal.
+double EqualBelow(at::ScalarType dtype) {
+  constexpr double kLeast = 1e-290;  // of what is 0
+  return dtype == at::kFloat || dtype == at::kBFloat16 ? std::numeric_limits<float>::min() : kLeast;
+}
+
+}  // namespace
+
 std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const AtenCall& call) {
   const auto* sorted = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
   if (sorted == nullptr || slots_[sorted->id].scalar_type() != at::kDouble)
@@ -25,12 +37,12 @@ std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const At
   const std::vector<TensorId> inputs = TensorLeaves(plan_.inputs);
   const bool given = std::any_of(inputs.begin(), inputs.end(),
                                  [&](TensorId id) { return plan_.tensors[id].storage == meta.storage; });
-  const double unit = given ? 0x1p-51 : 2 * UnitRoundoff(ToScalarType(meta.dtype));
-  constexpr double kLeast = 1e-290;  // of what is 0
+  const at::ScalarType dtype = given ? at::kDouble : ToScalarType(meta.dtype);
+  const double unit = given ? 0x1p-51 : 2 * UnitRoundoff(dtype), least = EqualBelow(dtype);
   const at::Tensor values = slots_[sorted->id];
   const double size = std::max<double>(1, values.numel());
   const at::Tensor places = at::arange(values.numel(), values.options()).view(values.sizes()) / size;
-  const at::Tensor moved = values + options_.order_of_equals * (unit * values.abs() + kLeast) * places;
+  const at::Tensor moved = values + options_.order_of_equals * (unit * values.abs() + least) * places;
   const bool made = !given && std::ranges::count(call_storages_, meta.storage) > 0;
   if (made && values.is_non_overlapping_and_dense()) {
     values.copy_(moved);  // for the whole call: who compares with what was picked must find it

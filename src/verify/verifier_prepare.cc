@@ -185,7 +185,7 @@ void Inspect(Task::Impl* task) {
   task->missing = TakeMissing(&task->asked);
   const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);
   task->moves_inside = !inner.empty();
-  task->passes_one = std::ranges::any_of(inner, &Probe::of_result);
+  task->passes_one = std::ranges::any_of(inner, MovesNearOne);
   task->cuts_factors = HasFloat32Factors(plan, task->options.fp32_precision);
   task->opposed = OpposedFactorsOf(plan);
   if (task->opposed.apart && (task->narrow || task->cuts_factors)) task->opposed = {};
