@@ -205,20 +205,33 @@ at::Tensor Delayed(const at::Tensor& x) {
   return at::cat({x.narrow(-1, 0, 1), x.narrow(-1, 0, n - 2), x.narrow(-1, n - 1, 1)}, -1);
 }
 
+namespace {
+
+// These tell of all values what they are, nearly always.
+at::Tensor FirstFew(const at::Tensor& x) {
+  constexpr int64_t kFew = 1024;
+  return x.reshape({-1}).slice(0, 0, kFew);
+}
+
+}  // namespace
+
 bool IsTwoValued(const at::Tensor& x) {
   if (x.numel() < 3) return false;
-  const at::Tensor low = x.min(), high = x.max();
-  return low.lt(high).item<bool>() && x.eq(low).logical_or(x.eq(high)).all().item<bool>();
+  const auto are = [](const at::Tensor& values, bool or_one) {
+    const at::Tensor low = values.min(), high = values.max();
+    const at::Tensor at_most_two = values.eq(low).logical_or(values.eq(high)).all();
+    return (or_one ? at_most_two : at_most_two.logical_and(low.lt(high))).item<bool>();
+  };
+  return are(FirstFew(x), /*or_one=*/true) && are(x, /*or_one=*/false);
 }
 
 bool HoldsIntegers(const at::Tensor& x) {
-  constexpr int64_t kFirst = 1024;  // these tell, nearly always
   if (!at::isFloatingType(x.scalar_type()) || x.numel() == 0) return false;
   const auto are = [](const at::Tensor& values) {
     const at::Tensor wide = values.to(at::kFloat);
     return wide.eq(wide.round()).all().item<bool>();
   };
-  return are(x.reshape({-1}).slice(0, 0, kFirst)) && are(x);
+  return are(FirstFew(x)) && are(x);
 }
 
 std::string_view DistributionName(Distribution distribution) {

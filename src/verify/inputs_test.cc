@@ -278,6 +278,25 @@ TEST(Inputs, Tf32KeepsElevenBits) {
   EXPECT_TRUE(rounded.equal(at::tensor({1.0 + 1.0 / 1024, 1.0, 1.0 + 1.0 / 1024, -INFINITY}, at::kDouble)));
 }
 
+// However long the beginning is in which they look alike.
+TEST(Inputs, TwoValuesAreTwoAndNoMore) {
+  const auto with = [](double value, int64_t at) {
+    at::Tensor x = at::zeros({3000}, at::kDouble);
+    x[2999] = 1;
+    x[at] = value;
+    return x;
+  };
+  for (const int64_t place : {0, 5, 1500, 2998}) {
+    EXPECT_TRUE(IsTwoValued(with(0, place))) << place;
+    EXPECT_TRUE(IsTwoValued(with(1, place).view({50, 60}).t())) << place;
+    EXPECT_FALSE(IsTwoValued(with(2, place))) << place;
+    EXPECT_FALSE(IsTwoValued(with(NAN, place))) << place;
+  }
+  EXPECT_FALSE(IsTwoValued(at::ones({3000})));
+  EXPECT_FALSE(IsTwoValued(at::tensor({0.0, 1.0}))) << "of two nobody knows";
+  EXPECT_TRUE(IsTwoValued(at::arange(40).ge(7)));
+}
+
 TEST(Inputs, CutToTf32KeepsTenPlacesBehindTheLeadingOne) {
   const double last = 1.0 / 1024, rest = 0.75 / 1024;
   const at::Tensor x = at::tensor({1 + last, 1 + rest, -1 - rest, 0.0, -INFINITY, double{NAN}}, at::kDouble);
