@@ -10,6 +10,7 @@
 #include "device/aten_dtype.h"
 #include "device/builtin_launch.h"
 #include "verify/budget_fill.h"
+#include "verify/least_normal.h"
 
 namespace tritogen {
 namespace {
@@ -47,14 +48,11 @@ Expectation::Rule Expectation::RuleFor(at::ScalarType dtype) {
   const double multiple = narrow ? kNarrowMultiple : kMultiple, unit = UnitRoundoff(dtype),
                floor = (narrow ? 2 : 16) * unit;
   const double share = std::min(4 * std::sqrt(unit), kMostColumnShare);
-  const double least = dtype == at::kDouble                            ? std::numeric_limits<double>::min()
-                       : dtype == at::kFloat || dtype == at::kBFloat16 ? std::numeric_limits<float>::min()
-                                                                       : 0;
   return {multiple,
           floor,
           narrow ? 1e-2 : 1e-4,
           unit > 0 ? share / floor : 0,
-          least,
+          LeastNormal(dtype),
           {4 * multiple, share, floor}};
 }
 

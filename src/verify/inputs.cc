@@ -192,6 +192,12 @@ at::Tensor Rearranged(const at::Tensor& integers, const Random& random) {
   return changed.equal(integers) ? Permuted(integers, random) : changed;
 }
 
+// These tell of all values what they are, nearly always.
+at::Tensor FirstFew(const at::Tensor& x) {
+  constexpr int64_t kFew = 1024;
+  return x.reshape({-1}).slice(0, 0, kFew);
+}
+
 }  // namespace
 
 bool IsAscending(const at::Tensor& x) {
@@ -204,16 +210,6 @@ at::Tensor Delayed(const at::Tensor& x) {
   const int64_t n = x.size(-1);
   return at::cat({x.narrow(-1, 0, 1), x.narrow(-1, 0, n - 2), x.narrow(-1, n - 1, 1)}, -1);
 }
-
-namespace {
-
-// These tell of all values what they are, nearly always.
-at::Tensor FirstFew(const at::Tensor& x) {
-  constexpr int64_t kFew = 1024;
-  return x.reshape({-1}).slice(0, 0, kFew);
-}
-
-}  // namespace
 
 bool IsTwoValued(const at::Tensor& x) {
   if (x.numel() < 3) return false;

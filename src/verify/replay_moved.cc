@@ -2,7 +2,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -11,21 +10,11 @@
 #include "plan/visit.h"
 #include "verify/budget.h"
 #include "verify/inputs.h"
+#include "verify/least_normal.h"
 #include "verify/replay_engine.h"
 #include "verify/work.h"
 
 namespace tritogen {
-
-namespace {
-
-// What two computed numbers may be apart and still be equal in a program's own precision, beside what they
-// are rounded by: where those below the smallest normal number become zero for some, all of these are equal.
-double EqualBelow(at::ScalarType dtype) {
-  constexpr double kLeast = 1e-290;  // of what is 0
-  return dtype == at::kFloat || dtype == at::kBFloat16 ? std::numeric_limits<float>::min() : kLeast;
-}
-
-}  // namespace
 
 std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const AtenCall& call) {
   const auto* sorted = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
@@ -38,7 +27,9 @@ std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const At
   const bool given = std::any_of(inputs.begin(), inputs.end(),
                                  [&](TensorId id) { return plan_.tensors[id].storage == meta.storage; });
   const at::ScalarType dtype = given ? at::kDouble : ToScalarType(meta.dtype);
-  const double unit = given ? 0x1p-51 : 2 * UnitRoundoff(dtype), least = EqualBelow(dtype);
+  const double unit = given ? 0x1p-51 : 2 * UnitRoundoff(dtype);
+  // All that hardware makes zeros of is equal; and what is 0.
+  const double least = std::max(LeastNormal(dtype), 1e-290);
   const at::Tensor values = slots_[sorted->id];
   const double size = std::max<double>(1, values.numel());
   const at::Tensor places = at::arange(values.numel(), values.options()).view(values.sizes()) / size;
