@@ -70,7 +70,6 @@ class CpuRunner final : public Runner {
  private:
   struct Slot {
     SamplingOptions sampling;
-    std::vector<TokenId> seen;  // only with a penalty
     TokenId last = 0;
   };
 
@@ -103,8 +102,6 @@ void CpuRunner::Start(const SlotStart& start) {
   TRITOGEN_CHECK(start.slot >= 0 && start.slot < limits_.slots);
   Slot& slot = slots_[static_cast<size_t>(start.slot)];
   slot.sampling = start.sampling;
-  slot.seen.clear();
-  if (start.sampling.repetition_penalty != 1) slot.seen.assign(start.seen.begin(), start.seen.end());
   twins_.Start(start);
 }
 
@@ -169,9 +166,9 @@ void CpuRunner::SampleRows(int64_t begin, int64_t end, std::vector<Sample>* samp
       const auto place = static_cast<size_t>(logits_of[static_cast<size_t>(row - begin)]);
       Sample& sample = (*samples)[number];
       sample = samplers_[static_cast<size_t>(thread)].Choose(
-          std::span(logits_).subspan(place * vocabulary, vocabulary), slot.sampling, slot.seen, decode->draw);
+          std::span(logits_).subspan(place * vocabulary, vocabulary), slot.sampling,
+          twins_.Tokens(decode->slot), decode->draw);
       slot.last = sample.chosen.token;
-      if (slot.sampling.repetition_penalty != 1) slot.seen.push_back(slot.last);
       twins_.Drawn(decode->slot, slot.last);
     }
   });

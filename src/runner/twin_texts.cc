@@ -19,24 +19,24 @@ void TwinTexts::Start(const SlotStart& start) {
   text.prompt_tokens = start.prompt_tokens;
   text.hash = static_cast<uint64_t>(start.prompt_tokens);
   for (const TokenId token : text.tokens) text.hash = With(text.hash, token);
+  text.known = !text.tokens.empty();
 }
 
 void TwinTexts::Drawn(int32_t slot, TokenId token) {
   Text& text = texts_[static_cast<size_t>(slot)];
-  if (text.tokens.empty()) return;
   text.tokens.push_back(token);
   text.hash = With(text.hash, token);
 }
 
 void TwinTexts::WeightsChanged() {
-  for (Text& text : texts_) text.tokens.clear();
+  for (Text& text : texts_) text.known = false;
 }
 
 // A row that takes the last token that is known.
 bool TwinTexts::IsEnd(const DecodeRow& row) const {
-  const std::vector<TokenId>& tokens = texts_[static_cast<size_t>(row.slot)].tokens;
-  return static_cast<size_t>(row.position) + 1 == tokens.size() &&
-         (row.token == DecodeRow::kLast || row.token == tokens.back());
+  const Text& text = texts_[static_cast<size_t>(row.slot)];
+  return text.known && static_cast<size_t>(row.position) + 1 == text.tokens.size() &&
+         (row.token == DecodeRow::kLast || row.token == text.tokens.back());
 }
 
 std::span<const int32_t> TwinTexts::Find(std::span<const DecodeRow> rows) {

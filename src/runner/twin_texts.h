@@ -11,7 +11,7 @@
 
 namespace tritogen {
 
-// Of each slot the text, as far as it is known. Not thread-safe, but for Drawn of unlike slots.
+// Of each slot the text. Not thread-safe, but for Drawn of unlike slots.
 class TwinTexts {
  public:
   explicit TwinTexts(int32_t slots) : texts_(static_cast<size_t>(slots)) {}
@@ -21,6 +21,9 @@ class TwinTexts {
   // Keys and values of texts that are under way are of two models now, of which share nobody knows.
   void WeightsChanged();
 
+  // That the slot started with, and what was drawn since.
+  std::span<const TokenId> Tokens(int32_t slot) const { return texts_[static_cast<size_t>(slot)].tokens; }
+
   // Of each row the place of the first one of the same text at the same position, which may be its own. Rows
   // of texts that are computed anew, with tokens behind them that are known, are alone. Valid until the next
   // call.
@@ -28,9 +31,10 @@ class TwinTexts {
 
  private:
   struct Text {
-    std::vector<TokenId> tokens;  // none: nobody knows them
+    std::vector<TokenId> tokens;
     int32_t prompt_tokens = 0;
     uint64_t hash = 0;
+    bool known = false;  // what its keys and values are of
   };
   bool IsEnd(const DecodeRow& row) const;
   bool AreSame(const Text& a, const Text& b) const {
