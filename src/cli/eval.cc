@@ -38,7 +38,8 @@ struct EvalOptions {
   ProposerOptions proposers;
   RunnerOptions runner;
   int samples = 8, judges = 0, gpus = 1;
-  std::string judge = "cpu", out, html, failures, answers;
+  std::string judge = "cpu", out, html;
+  AnswerFiles files;
   double budget_seconds = 60;
   Fp32Precision fp32_precision = Fp32Precision::kIeee;
   bool hybrid = false, repair = false, json = false, allow_weak_jail = false;
@@ -74,10 +75,13 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
   app->add_flag("--repair", o->repair, "send each verdict that is no pass back once");
   app->add_option("--out", o->out,
                   "folder: results as they come, and the summary; a second run goes on there");
-  app->add_option("--failures", o->failures,
+  app->add_option("--failures", o->files.failures,
                   "append wrong answers to this JSONL file, as training on repairs reads them");
-  app->add_option("--answers", o->answers,
+  app->add_option("--answers", o->files.answers,
                   "append all answers, right ones too, with their verdicts to this JSONL file");
+  app->add_option(
+      "--conversations", o->files.conversations,
+      "append right answers, and repairs of wrong ones, to this JSONL file, as sft learns from them");
   app->add_option("--html", o->html, "write a report to this file: one self-contained page");
   app->add_flag("--json", o->json, "print the summary as JSON on stdout");
   app->add_flag("--allow-weak-jail", o->allow_weak_jail,
@@ -250,7 +254,8 @@ void Tell(const EvalOptions& o, const ordered_json& summary) {
 int Eval(EvalOptions o, const Environment& environment) {
   NameProposers(&o);
   CheckSuite(o.suite);
-  for (const std::string& path : {o.html, o.failures, o.answers}) RequireWritable(path, {o.suite.suite});
+  for (const std::string& path : {o.html, o.files.failures, o.files.answers, o.files.conversations})
+    RequireWritable(path, {o.suite.suite});
   const CommonOptions common{.strict = !o.hybrid,
                              .fp32_precision = o.fp32_precision,
                              .device = o.judge,
@@ -267,7 +272,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   CatchInterrupt();
   const Asked asked = MakeProposers(o, environment, gpu);
   ordered_json options = Identity(o);
-  EvalOutput output(o.out, options, o.failures, o.answers);
+  EvalOutput output(o.out, options, o.files);
   std::vector<std::string> remarks;
   std::vector<eval::Task> tasks;
   if (o.suite.suite == "synth") tasks = DrawSuite(o.suite, environment);

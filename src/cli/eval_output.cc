@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "cli/batch_file.h"
+#include "eval/conversations.h"
 
 namespace tritogen {
 namespace {
@@ -32,11 +33,11 @@ void Append(std::ofstream* file, const std::string& lines, const std::string& wh
 
 }  // namespace
 
-EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, const std::string& failures,
-                       const std::string& answers)
+EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, const AnswerFiles& files)
     : folder_(folder) {
-  if (!failures.empty()) failures_ = OpenForAppending(failures);
-  if (!answers.empty()) answers_ = OpenForAppending(answers);
+  if (!files.failures.empty()) failures_ = OpenForAppending(files.failures);
+  if (!files.answers.empty()) answers_ = OpenForAppending(files.answers);
+  if (!files.conversations.empty()) conversations_ = OpenForAppending(files.conversations);
   if (folder_.empty()) return;
   std::error_code error;
   fs::create_directories(folder_, error);
@@ -83,6 +84,8 @@ void EvalOutput::Add(const eval::Task& task, const eval::Outcomes& outcomes) {
   };
   if (failures_.is_open()) append(&failures_, eval::FailuresOf(task, outcomes), "the file of failures");
   if (answers_.is_open()) append(&answers_, eval::FilesOf(task, outcomes), "the file of answers");
+  if (conversations_.is_open())
+    append(&conversations_, eval::ConversationsOf(task, outcomes), "the file of conversations");
   const ordered_json result = eval::ResultOf(task, outcomes);
   if (results_.is_open()) Append(&results_, LineOf(result), folder_);
   score_.Add(nlohmann::json(result));

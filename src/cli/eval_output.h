@@ -13,14 +13,18 @@
 
 namespace tritogen {
 
+// JSONL files that are appended to; may be empty.
+struct AnswerFiles {
+  std::string failures;       // wrong answers
+  std::string answers;        // all, as files
+  std::string conversations;  // right ones and repairs, to learn from
+};
+
 class EvalOutput {
  public:
   // `folder` may be empty: nothing is kept. Makes the folder, or reads what is in it. Throws UserError where
   // it holds another evaluation (other options), results that are none, or cannot be written.
-  // `failures`, `answers`: JSONL files that wrong answers, and all answers as files, are appended to; may be
-  // empty.
-  EvalOutput(const std::string& folder, const nlohmann::ordered_json& options, const std::string& failures,
-             const std::string& answers);
+  EvalOutput(const std::string& folder, const nlohmann::ordered_json& options, const AnswerFiles& files);
 
   const std::set<std::string>& done() const { return done_; }  // ids of tasks
   // A line of the results, written whole; what goes to the other files before it.
@@ -34,7 +38,7 @@ class EvalOutput {
   void GoOn(const std::string& path);
 
   std::string folder_;
-  std::ofstream results_, failures_, answers_;
+  std::ofstream results_, failures_, answers_, conversations_;
   std::set<std::string> done_;
   eval::Score score_;
 };

@@ -53,12 +53,14 @@ void CheckSuite(const data::ProgramOptions& programs, const SynthSuite& suite) {
     throw UserError("--split pairs: a program of level 1 has no pair of operators; give --level 2 or more");
 }
 
-Task TaskOf(data::Record record, const std::string& id) {
+// Of pairs and shapes, too, nothing is to be learned.
+Task TaskOf(data::Record record, Split split, const std::string& id) {
   return {.id = id,
           .group = fmt::format("level {}", record.level),
           .ops = std::move(record.ops),
           .fingerprint = std::move(record.fingerprint),
           .graph_fingerprint = std::move(record.graph_fingerprint),
+          .split = split == Split::kTrain ? "train" : "test",
           .reference = {std::move(record.reference), "Model", false},
           .program = std::move(record.parsed)};
 }
@@ -74,6 +76,7 @@ Task TaskFrom(std::string_view line, int64_t number) {
   Task task{
       .id = text("id", fmt::format("line {}", number)),
       .group = text("group", has_level ? fmt::format("level {}", at["level"].json().get<int64_t>()) : "all"),
+      .split = text("split", ""),
       .reference = {text("reference", ""), text("reference_entry", "Model"), false}};
   if (task.reference.text.empty()) throw FormatError("it has no text field 'reference'");
   if (const std::string program = text("program", ""); !program.empty())
@@ -158,8 +161,8 @@ class LevelStreams {
       data::Record record = std::move(stream.records.front());
       stream.records.pop_front();
       if (!seen_.insert(record.fingerprint).second) continue;
-      tasks_.push_back(
-          TaskOf(std::move(record), fmt::format("{}/{}/{}", NameOf(suite_.split), level_, tasks_.size())));
+      tasks_.push_back(TaskOf(std::move(record), suite_.split,
+                              fmt::format("{}/{}/{}", NameOf(suite_.split), level_, tasks_.size())));
     }
   }
 

@@ -18,6 +18,7 @@ struct Task {
   std::string group;  // what results are told apart by: "level 3"
   std::vector<std::string> ops;
   std::string fingerprint, graph_fingerprint;  // of synthetic programs
+  std::string split;                           // "train", "test"; empty: nobody said
   SourceFile reference;
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Plan> plan;  // where the reference was recorded

@@ -40,23 +40,20 @@ PromptTask LanguageProposer::TaskOf(const ProposeRequest& request) const {
   return task;
 }
 
-ChatRequest LanguageProposer::QuestionFor(const Open& open) const {
+std::vector<ChatMessage> LanguageProposer::MessagesFor(const Open& open) const {
   const PromptTemplate& prompt = options_.prompt;
   const ProposeRequest& request = open.request;
-  ChatRequest question{
-      .messages = MessagesOf(prompt, ValuesOf(prompt, open.task, options_.body.value_or(prompt.body))),
-      .purpose = request.wrong == nullptr ? "propose" : "repair",
-      .samples = open.waiting,
-      .seed = request.seed};
+  std::vector<ChatMessage> messages =
+      MessagesOf(prompt, ValuesOf(prompt, open.task, options_.body.value_or(prompt.body)));
   if (request.wrong != nullptr) {
     const auto text = [&](const char* key) {
       const auto found = request.verdict->find(key);
       return found != request.verdict->end() && found->is_string() ? found->get<std::string>() : "";
     };
-    question.messages.push_back({"assistant", request.wrong->answer});
-    question.messages.push_back({"user", RepairText(text("verdict"), text("rule"), text("reason"))});
+    messages.push_back({"assistant", request.wrong->answer});
+    messages.push_back({"user", RepairText(text("verdict"), text("rule"), text("reason"))});
   }
-  return question;
+  return messages;
 }
 
 // The answer's code as a complete file that defines ModelNew.
@@ -85,6 +82,7 @@ Candidate LanguageProposer::CandidateFrom(const Open& open, const ChatReply& rep
                       .strategy = wrong != nullptr ? wrong->strategy + " repaired"
                                                    : fmt::format("{} #{}", model_->model(), sample + 1),
                       .thoughts = reply.reasoning,
+                      .asked = open.messages,
                       .answer = reply.content,
                       .number = sample,
                       .tokens = reply.completion_tokens};
@@ -122,8 +120,12 @@ void LanguageProposer::Begin(std::string id, const ProposeRequest& request) {
         fmt::format("{}: the program has {}, which is no operation of the catalogue", name(), unknown->op));
     return;
   }
-  Open open{request, TaskOf(request), request.wrong == nullptr ? request.count : 1};
-  const ChatRequest question = QuestionFor(open);
+  Open open{request, TaskOf(request), {}, request.wrong == nullptr ? request.count : 1};
+  open.messages = MessagesFor(open);
+  const ChatRequest question{.messages = open.messages,
+                             .purpose = request.wrong == nullptr ? "propose" : "repair",
+                             .samples = open.waiting,
+                             .seed = request.seed};
   asked_ += question.samples;
   TRITOGEN_CHECK(open_.emplace(id, std::move(open)).second);
   model_->Submit(std::move(id), question);

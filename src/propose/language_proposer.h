@@ -53,10 +53,11 @@ class LanguageProposer : public Proposer {
   struct Open {
     ProposeRequest request;
     PromptTask task;
+    std::vector<ChatMessage> messages;
     int waiting = 0;
   };
   PromptTask TaskOf(const ProposeRequest& request) const;
-  ChatRequest QuestionFor(const Open& open) const;
+  std::vector<ChatMessage> MessagesFor(const Open& open) const;
   Candidate CandidateFrom(const Open& open, const ChatReply& reply, int sample) const;
   void PutIntoFile(const Open& open, const Answer& answer, Candidate* candidate) const;
 

@@ -92,6 +92,8 @@ TEST(LanguageProposer, ARepairIsTheSameConversationWithTheVerdict) {
   ASSERT_EQ(messages.size(), 3u);
   EXPECT_EQ(messages[1].role + ": " + messages[1].content, "assistant: my answer");
   EXPECT_EQ(messages[2].content, RepairText("wrong_values", "", "output 0 is off"));
+  ASSERT_EQ(candidates[0].asked.size(), 3u);  // what it was sent is kept beside what it answered
+  EXPECT_EQ(candidates[0].asked[2].content, messages[2].content);
 }
 
 TEST(LanguageProposer, AModuleWithStateCallsThePolicysAnswerWithIt) {

@@ -15,6 +15,7 @@
 #include "base/fp32_precision.h"
 #include "plan/plan.h"
 #include "program/program.h"
+#include "text/prompt.h"
 
 namespace tritogen {
 
@@ -24,11 +25,12 @@ struct Candidate {
   std::string plan;      // in words: access pattern, launch, load-compute-store, wrapper
   std::string source;    // a complete Python file
   std::string entry = "ModelNew";
-  std::string thoughts;           // what a model wrote before its answer
-  std::string no_answer;          // there is no source: why, "no_code: the answer has no code"
-  std::string answer;             // a model's whole text, as it wrote it
-  int number = -1;                // which sample of its request it is; −1: they come in order
-  std::optional<int64_t> tokens;  // of that text, where they are known
+  std::string thoughts;            // what a model wrote before its answer
+  std::string no_answer;           // there is no source: why, "no_code: the answer has no code"
+  std::vector<ChatMessage> asked;  // what a model was sent
+  std::string answer;              // its whole text, as it wrote it
+  int number = -1;                 // which sample of its request it is; −1: they come in order
+  std::optional<int64_t> tokens;   // of that text, where they are known
 };
 
 struct ProposeRequest {
