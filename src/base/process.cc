@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-pid_t Spawn(const std::vector<std::string>& argv, int output, int error) {
+pid_t Spawn(const std::vector<std::string>& argv, bool in_own_group, int output, int error) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
@@ -29,8 +29,12 @@ pid_t Spawn(const std::vector<std::string>& argv, int output, int error) {
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, 1);
   posix_spawn_file_actions_adddup2(&actions, error, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (in_own_group) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // group 0: its own
   pid_t pid = -1;
-  int failure = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+  int failure = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) throw UserError(fmt::format("cannot run {}: {}", argv[0], std::strerror(failure)));
   return pid;
@@ -70,7 +74,7 @@ ProcessResult RunProcess(const std::vector<std::string>& argv, const ProcessOpti
   TRITOGEN_CHECK(!argv.empty());
   Pipe output = MakePipe(), error = MakePipe();
   ProcessResult result;
-  const pid_t pid = Spawn(argv, output.write.get(), error.write.get());
+  const pid_t pid = Spawn(argv, options.in_own_group, output.write.get(), error.write.get());
   output.write.Reset();
   error.write.Reset();
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(

@@ -155,6 +155,7 @@ bool Execute(const Jail& jail) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGINT, SIG_IGN);  // Ctrl-C is for the caller, who ends it
   execve(jail.argv[0], jail.argv.data(), jail.environment.data());
   return false;
 }

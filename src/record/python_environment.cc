@@ -33,7 +33,7 @@ std::vector<JailMount> PythonEnvironment::Mounts(const std::string& worker_folde
 }
 
 PythonEnvironment FindPythonEnvironment(const std::string& python) {
-  const ProcessResult result = RunProcess({python, "-c", kQuestion});
+  const ProcessResult result = RunProcess({python, "-c", kQuestion}, {.in_own_group = true});
   if (!result.ok()) throw UserError(fmt::format("{} does not work: {}", python, result.error));
   const nlohmann::json answer = nlohmann::json::parse(result.output, nullptr, /*allow_exceptions=*/false);
   if (!answer.is_object())

@@ -94,8 +94,11 @@ class ZygoteProcess {
   // Waits for the first message. Throws UserError with what the zygote said when it fails.
   void Warm() {
     pollfd ready{control_.get(), POLLIN, 0};
-    if (poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kWarmUpLimit).count())) <= 0)
-      throw UserError("the Python worker did not start in time" + Log());
+    const Clock::time_point deadline = Clock::now() + kWarmUpLimit;
+    int polled = -1;
+    do polled = poll(&ready, 1, MillisecondsUntil(deadline));
+    while (polled < 0 && errno == EINTR);  // by Ctrl-C, of which the caller hears
+    if (polled <= 0) throw UserError("the Python worker did not start in time" + Log());
     char message[kMaxControlBytes];
     const ssize_t size = recv(control_.get(), message, sizeof message, 0);
     if (size <= 0) throw UserError("the Python worker ended while it started" + Log());
