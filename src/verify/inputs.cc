@@ -13,13 +13,15 @@
 #include "verify/budget.h"
 #include "verify/inputs_kernels.h"
 #include "verify/inputs_lines.h"
+#include "verify/inputs_planted.h"
 
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 17> kNames = {
-    "generated", "spread", "flipped",   "shifted",   "spikes", "planted", "large",   "binary", "near_one",
-    "swings",    "huge",   "far_below", "far_above", "asked",  "missing", "opposed", "tiny"};
+constexpr std::array<std::string_view, 18> kNames = {
+    "generated",     "spread",    "flipped", "shifted",  "spikes",  "planted",
+    "planted_apart", "large",     "binary",  "near_one", "swings",  "huge",
+    "far_below",     "far_above", "asked",   "missing",  "opposed", "tiny"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -38,20 +40,14 @@ at::Tensor Permuted(const at::Tensor& x, const Random& random) {
   return x.contiguous().flatten().index_select(0, order).view(x.sizes());
 }
 
-// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them. At
-// full strength one or two of them hold what overflows in exponentials, as in `large`, at ends of lines.
-at::Tensor Planted(const at::Tensor& x, double strength, const Random& random) {
-  const int64_t count = std::clamp<int64_t>(x.numel() / 4, 1, 4);
-  const at::Tensor places = random.Indices(x.numel(), count);
-  const auto strides = c10::contiguous_strides(x.sizes());
-  for (int64_t i = 2; i < count; ++i) places[i].fill_(EndOfLine(x.sizes(), strides, random));
-  const double sign = random.Number(0, 1) < 0.5 ? -1 : 1;
-  const at::Tensor signs = sign * (1 - 2 * at::arange(count, random.options()).remainder(2));
-  at::Tensor sizes = at::pow(10.0, random.Uniform({count}, 0.5, 2)) * (strength * Spread(x));
-  if (strength == 1 && count > 2)
-    sizes.slice(0, 2).copy_(random.Uniform({count - 2}, kLeastLarge, kMostLarge));
-  const at::Tensor values = signs * sizes;
-  return x.contiguous().flatten().index_put({places}, values).view(x.sizes());
+at::Tensor Planted(const at::Tensor& x, double strength, bool apart, const Random& random) {
+  const at::Tensor planted = x.is_non_overlapping_and_dense() ? x.clone() : x.contiguous();
+  const at::Tensor in_memory = planted.as_strided({x.numel()}, {1});
+  Plants plants = DrawPlants(x.sizes(), planted.strides(), strength, apart, random);
+  const double spread = strength * Spread(x);
+  for (size_t i = 0; i < plants.mild; ++i) plants.values[i] *= spread;
+  for (size_t i = 0; i < plants.places.size(); ++i) in_memory[plants.places[i]].fill_(plants.values[i]);
+  return planted;
 }
 
 // Magnitudes up to some hundreds, with slices along every dimension that stay ten times below.
@@ -98,7 +94,8 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
       return spikes;
     }
     case Distribution::kPlanted:
-      return Planted(x, strength, random);
+    case Distribution::kPlantedApart:
+      return Planted(x, strength, distribution == Distribution::kPlantedApart, random);
     case Distribution::kLarge:
       return Large(x, strength, random);
     case Distribution::kBinary:
@@ -126,9 +123,11 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
   const bool empties = distribution == Distribution::kBinary && strength == 1;
   at::Tensor changed;
   if (x.scalar_type() == at::kBool) {
-    const double share = distribution == Distribution::kPlanted ? 4 / static_cast<double>(x.numel()) : 0.5;
-    const at::Tensor redrawn = random.Uniform(x.sizes(), 0, 1) < 0.5;
-    changed = at::where(random.Uniform(x.sizes(), 0, 1) < share, redrawn, x);
+    const double share = IsPlanted(distribution) ? 4 / static_cast<double>(x.numel()) : 0.5;
+    const auto stream = static_cast<uint64_t>(distribution);  // of two with planted ones each has its own
+    const Random own = IsPlanted(distribution) ? Random(SubSeed(random.Seed(), stream), x.device()) : random;
+    const at::Tensor redrawn = own.Uniform(x.sizes(), 0, 1) < 0.5;
+    changed = at::where(own.Uniform(x.sizes(), 0, 1) < share, redrawn, x);
     if (empties) EmptyAndFullSlice(&changed, random);
   } else if (!at::isFloatingType(x.scalar_type())) {
     return x;
@@ -148,7 +147,7 @@ at::Tensor TransformOne(Distribution distribution, const at::Tensor& x, double s
     if (!IsTwoValued(values)) {
       changed = TransformFloat(distribution, values, strength, random);
     } else {
-      changed = distribution == Distribution::kPlanted ? values : Permuted(values, random);
+      changed = IsPlanted(distribution) ? values : Permuted(values, random);
     }
     if (empties) EmptySlices(&changed, IsTwoValued(values) ? values.min().item<double>() : 0, random);
   }

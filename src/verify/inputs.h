@@ -18,10 +18,12 @@ enum class Distribution {
   kSpikes,     // a few values of up to a hundred times the rest, at random places, and larger ones at ends of
                // lines
   kPlanted,    // as generated but for a handful of elements at random places
-  kLarge,      // magnitudes in the hundreds: exponentials overflow
-  kBinary,     // zeros and ones: sums and products are exact
-  kNearOne,    // one, give or take a percent: products neither vanish nor overflow
-  kSwings,     // near one, with jumps along every dimension: products shrink to nothing and grow back
+  // The same with fewer, where no regular sample that sees one of the others sees any.
+  kPlantedApart,
+  kLarge,     // magnitudes in the hundreds: exponentials overflow
+  kBinary,    // zeros and ones: sums and products are exact
+  kNearOne,   // one, give or take a percent: products neither vanish nor overflow
+  kSwings,    // near one, with jumps along every dimension: products shrink to nothing and grow back
   kHuge,      // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
   kFarBelow,  // far below zero, each slice by another number. Where elements are taken for their size
   kFarAbove,  // the same above zero; of several inputs by turns above and below
@@ -34,6 +36,10 @@ std::string_view DistributionName(Distribution distribution);
 
 inline bool IsFar(Distribution distribution) {
   return distribution == Distribution::kFarBelow || distribution == Distribution::kFarAbove;
+}
+
+inline bool IsPlanted(Distribution distribution) {
+  return distribution == Distribution::kPlanted || distribution == Distribution::kPlantedApart;
 }
 
 // NaN or Inf, which nothing else does.

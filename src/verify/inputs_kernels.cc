@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "device/builtin_launch.h"
-#include "verify/inputs_lines.h"
+#include "verify/inputs_planted.h"
 
 namespace tritogen {
 namespace {
@@ -75,26 +75,21 @@ void Launch(const Change& change, const at::Tensor& x, const at::Tensor& out, co
                  dims[3].first, dims[3].second});
 }
 
-// Four places at random, fewer in small tensors: a program that looks at samples rarely sees one of them. At
-// full strength one or two hold magnitudes as in `large`.
-void Plant(const at::Tensor& out, const at::Tensor& stats, double strength, const Random& random) {
-  const int64_t n = out.numel(), count = std::clamp<int64_t>(n / 4, 1, 4);
-  const double sign = random.Number(0, 1) < 0.5 ? -1 : 1;
+void Plant(const at::Tensor& out, const at::Tensor& stats, double strength, bool apart,
+           const Random& random) {
+  const Plants plants = DrawPlants(out.sizes(), out.strides(), strength, apart, random);
+  const size_t count = plants.places.size(), far = count - plants.mild;
   std::array<int64_t, 4> places{};
   std::array<double, 4> values{};
-  const bool far = strength == 1 && count > 2;
-  for (int64_t i = 0; i < 4; ++i) {
-    const int64_t from = i % count;  // of the last ones, the earlier places and values once more
-    places[i] = i >= count ? places[from]
-                : i > 1    ? EndOfLine(out.sizes(), out.strides(), random)
-                           : random.Seed() % n;
-    const double size =
-        far && i > 1 ? random.Number(kLeastLarge, kMostLarge) : std::pow(10.0, random.Number(0.5, 2));
-    values[i] = i < count ? sign * (i % 2 == 0 ? 1 : -1) * size : values[from];
+  // The kernel writes four, of which the last two are far: of fewer some once more.
+  for (size_t i = 0; i < 4; ++i) {
+    const size_t from = i < 2 || far == 0 ? i % plants.mild : plants.mild + i % far;
+    places[i] = plants.places[from];
+    values[i] = plants.values[from];
   }
   LaunchBuiltin(std::string("plant.") + BuiltinDtype(out.scalar_type()), 1,
                 {out, stats, places[0], places[1], places[2], places[3], values[0], values[1], values[2],
-                 values[3], strength, far ? 1.0 : 0.0});
+                 values[3], strength, far > 0 ? 1.0 : 0.0});
 }
 
 Change ChangeFor(Distribution distribution, const at::Tensor& x, double strength, const Random& random) {
@@ -149,9 +144,9 @@ at::Tensor Filled(const at::Tensor& out, const at::Tensor& x, int64_t most, cons
 void TransformInto(const at::Tensor& out, Distribution distribution, const at::Tensor& x, double strength,
                    const Random& random) {
   const at::Tensor stats = Statistics(x);
-  if (distribution == Distribution::kPlanted) {
+  if (IsPlanted(distribution)) {
     out.copy_(x);
-    Plant(out, stats, strength, random);
+    Plant(out, stats, strength, distribution == Distribution::kPlantedApart, random);
     return;
   }
   if (distribution != Distribution::kLarge) {

@@ -31,7 +31,7 @@ TEST(InputsKernels, KeepLayoutAndDtypeAndLeaveTheOriginalAlone) {
       for (const Distribution d :
            {Distribution::kGenerated, Distribution::kSpread, Distribution::kFlipped, Distribution::kShifted,
             Distribution::kSpikes, Distribution::kPlanted, Distribution::kLarge, Distribution::kBinary,
-            Distribution::kNearOne, Distribution::kSwings}) {
+            Distribution::kNearOne, Distribution::kSwings, Distribution::kPlantedApart}) {
         const at::Tensor out = Make(d, in);
         EXPECT_EQ(out.sizes(), in.sizes()) << DistributionName(d);
         EXPECT_EQ(out.strides(), in.strides()) << DistributionName(d);
@@ -55,9 +55,9 @@ TEST(InputsKernels, AreTheSameForTheSameSeedAndOthersForAnother) {
 TEST(InputsKernels, PiecesOfLargeTensorsAreChangedEachByItself) {
   for (const at::Tensor& x : {at::rand({5, 2, 640}), at::rand({32, 50}).t(), at::rand({1, 700, 3})}) {
     const at::Tensor before = x.clone();
-    for (const Distribution d :
-         {Distribution::kSpread, Distribution::kFlipped, Distribution::kShifted, Distribution::kSpikes,
-          Distribution::kPlanted, Distribution::kLarge, Distribution::kBinary, Distribution::kSwings}) {
+    for (const Distribution d : {Distribution::kSpread, Distribution::kFlipped, Distribution::kShifted,
+                                 Distribution::kSpikes, Distribution::kPlanted, Distribution::kPlantedApart,
+                                 Distribution::kLarge, Distribution::kBinary, Distribution::kSwings}) {
       const at::Tensor out = TransformByKernels(d, x, 1, Random(3, at::kCPU), 1500);
       EXPECT_EQ(out.strides(), x.strides());
       EXPECT_TRUE(out.isfinite().all().item<bool>()) << DistributionName(d);

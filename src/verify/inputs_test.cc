@@ -8,10 +8,10 @@
 namespace tritogen {
 namespace {
 
-constexpr Distribution kAll[] = {Distribution::kGenerated, Distribution::kSpread, Distribution::kFlipped,
-                                 Distribution::kShifted,   Distribution::kSpikes, Distribution::kPlanted,
-                                 Distribution::kLarge,     Distribution::kBinary, Distribution::kNearOne,
-                                 Distribution::kSwings,    Distribution::kTiny};
+constexpr Distribution kAll[] = {
+    Distribution::kGenerated, Distribution::kSpread,  Distribution::kFlipped, Distribution::kShifted,
+    Distribution::kSpikes,    Distribution::kPlanted, Distribution::kLarge,   Distribution::kBinary,
+    Distribution::kNearOne,   Distribution::kSwings,  Distribution::kTiny,    Distribution::kPlantedApart};
 
 TEST(Inputs, KeepShapeDtypeAndLayoutAndLeaveTheOriginalAlone) {
   const at::Tensor x = at::rand({6, 4}).t(), half = at::rand({8}).to(at::kBFloat16), i = at::arange(5),

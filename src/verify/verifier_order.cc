@@ -42,7 +42,7 @@ std::vector<const Trial*> TrialsInARow(const Task::Impl& task, const Setting& se
   if (task.draws_random) return row;
   for (const Trial& trial : setting.trials) {
     const bool last = &trial == &setting.trials.back();
-    if (last || trial.distribution == Distribution::kPlanted) row.push_back(&trial);
+    if (last || IsPlanted(trial.distribution)) row.push_back(&trial);
   }
   return row;
 }

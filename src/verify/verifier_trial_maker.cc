@@ -64,7 +64,7 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
 // Integers are compared, cast and looked up by, and stay integers where they are not made anew.
 std::vector<bool> TrialMaker::ExactIn(Distribution distribution, const TensorList& generated) {
   constexpr Distribution kKeeps[] = {Distribution::kGenerated, Distribution::kPlanted,
-                                     Distribution::kFlipped};
+                                     Distribution::kPlantedApart, Distribution::kFlipped};
   if (task_.HasExactInputs(distribution)) return std::vector<bool>(generated.size(), true);
   for (size_t i = kinds_.size(); i < generated.size(); ++i) {
     const bool integers = HoldsIntegers(generated[i]);

@@ -24,12 +24,12 @@ constexpr const char* kMemoryRanShort = "memory ran short";
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
-constexpr Distribution kOrder[] = {Distribution::kSpread,  Distribution::kPlanted,  Distribution::kFlipped,
-                                   Distribution::kLarge,   Distribution::kShifted,  Distribution::kSpikes,
-                                   Distribution::kSwings,  Distribution::kBinary,   Distribution::kNearOne,
-                                   Distribution::kHuge,    Distribution::kFarBelow, Distribution::kFarAbove,
-                                   Distribution::kAsked,   Distribution::kMissing,  Distribution::kTiny,
-                                   Distribution::kOpposed, Distribution::kPlanted};
+constexpr Distribution kOrder[] = {
+    Distribution::kSpread,      Distribution::kPlanted, Distribution::kFlipped,  Distribution::kLarge,
+    Distribution::kShifted,     Distribution::kSpikes,  Distribution::kSwings,   Distribution::kBinary,
+    Distribution::kNearOne,     Distribution::kHuge,    Distribution::kFarBelow, Distribution::kFarAbove,
+    Distribution::kAsked,       Distribution::kMissing, Distribution::kTiny,     Distribution::kOpposed,
+    Distribution::kPlantedApart};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -61,9 +61,9 @@ using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   constexpr size_t kMostLeaves = 4;
   std::vector<Wish> milder = {{wish.distribution, wish.seed, kTamed}};
-  constexpr Distribution kSigned[] = {Distribution::kSpread,  Distribution::kPlanted, Distribution::kLarge,
-                                      Distribution::kShifted, Distribution::kSpikes,  Distribution::kFarBelow,
-                                      Distribution::kFarAbove};
+  constexpr Distribution kSigned[] = {
+      Distribution::kSpread,  Distribution::kPlanted, Distribution::kPlantedApart, Distribution::kLarge,
+      Distribution::kShifted, Distribution::kSpikes,  Distribution::kFarBelow,     Distribution::kFarAbove};
   if (task.spares_memory || std::ranges::find(kSigned, wish.distribution) == std::end(kSigned)) return milder;
   for (const double strength : {1.0, kTamed})
     milder.push_back({wish.distribution, wish.seed, strength, true});
@@ -194,7 +194,7 @@ void Drop(Trial* trial, FreshTrials* remaker) {
 std::vector<Wish> WishesFor(const Task::Impl& task) {
   std::vector<Wish> wishes;
   if (KeepsGeneratedOnly(task)) return wishes;
-  uint64_t stream = 200, neighbours = 100;
+  uint64_t stream = 200;
   for (const Distribution distribution : kOrder) {
     if (task.options.confirm && distribution != Distribution::kSpread) continue;
     if (distribution == Distribution::kHuge && !task.cuts_factors && !task.grows) continue;
@@ -204,9 +204,9 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     if (distribution == Distribution::kMissing && !AsksForAny(task.missing)) continue;
     ++stream;
-    // `planted` are neighbours of the two as generated: the same inputs but for a few elements. Who looks at
-    // one element in 64 sees some of these four in every sixteenth trial, and takes it for what it is.
-    const uint64_t number = distribution == Distribution::kPlanted ? neighbours++ : stream;
+    // Those with planted elements are neighbours of the first as generated, and of each other: by the same
+    // seed the second one knows where elements of the first one are.
+    const uint64_t number = IsPlanted(distribution) ? 100 : stream;
     const bool tamed = task.needs_full_rank && distribution == Distribution::kBinary;  // no empty lines
     wishes.push_back({distribution, SubSeed(task.options.seed, number), tamed ? kTamed : 1});
   }

@@ -1,0 +1,87 @@
+#include "verify/inputs_planted.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "base/splitmix.h"
+#include "verify/inputs.h"
+#include "verify/inputs_lines.h"
+
+namespace tritogen {
+namespace {
+
+constexpr size_t kMostPlaces = 4, kRandomPlaces = 2, kPlacesApart = 2;
+
+// Where a place lies in samples of each n-th element or line.
+struct Lines {
+  at::IntArrayRef sizes, strides;
+
+  // How many of the regular samples that hold place `a` hold `b`. A number from 4 to 64 is a multiple of one
+  // of these steps, so that none at all speaks for samples of each fourth element and of fewer; who reads
+  // more reads it all. Of long lines each eighth.
+  int Shared(int64_t a, int64_t b) const {
+    constexpr int64_t kSteps[] = {4, 6, 9, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61};
+    constexpr int64_t kLineStep = 8, kLongLine = 2 * kLineStep;
+    constexpr int kLineCounts = 2;
+    int shared = 0;
+    for (const int64_t step : kSteps) shared += (a - b) % step == 0;
+    for (size_t d = 0; d < sizes.size(); ++d) {
+      if (sizes[d] < kLongLine) continue;
+      const int64_t here = a / strides[d] % sizes[d], there = b / strides[d] % sizes[d];
+      shared += (here - there) % kLineStep == 0 ? kLineCounts : 0;
+    }
+    return shared;
+  }
+};
+
+// Of many places at random the one that shares the fewest samples with `others`; not one that is taken.
+int64_t Apart(const Lines& lines, int64_t n, std::span<const int64_t> others,
+              const std::vector<int64_t>& taken, SplitMix* random) {
+  constexpr int kTries = 512;
+  int64_t best = 0;
+  int least = std::numeric_limits<int>::max();
+  for (int i = 0; i < kTries && least > 0; ++i) {
+    const auto place = static_cast<int64_t>(random->Below(n));
+    if (std::ranges::find(taken, place) != taken.end()) continue;
+    int shared = 0;
+    for (size_t k = 0; k < others.size() && shared < least; ++k) shared += lines.Shared(place, others[k]);
+    if (shared >= least) continue;
+    least = shared;
+    best = place;
+  }
+  return best;
+}
+
+}  // namespace
+
+Plants DrawPlants(at::IntArrayRef sizes, at::IntArrayRef strides, double strength, bool apart,
+                  const Random& random) {
+  const int64_t n = c10::multiply_integers(sizes);
+  const size_t most = std::clamp<int64_t>(n / 4, 1, kMostPlaces);
+  // One number of the trial's, so that what follows for other tensors does not depend on `apart`.
+  const Random own(random.Seed(), at::kCPU);
+  std::vector<int64_t> places;
+  for (size_t i = 0; i < most; ++i)
+    places.push_back(i < kRandomPlaces ? own.Seed() % n : EndOfLine(sizes, strides, own));
+  if (apart) {
+    SplitMix tries(own.Seed());
+    const std::vector<int64_t> others = std::move(places);
+    places.clear();
+    for (size_t i = 0; i < std::min(kPlacesApart, most); ++i)
+      places.push_back(Apart({sizes, strides}, n, others, places, &tries));
+  }
+  const size_t far = strength == 1 && most > kRandomPlaces ? places.size() / 2 : 0;
+  Plants plants{.places = std::move(places), .values = {}, .mild = 0};
+  plants.mild = plants.places.size() - far;
+  double sign = own.Number(0, 1) < 0.5 ? -1 : 1;
+  for (size_t i = 0; i < plants.places.size(); ++i, sign = -sign)
+    plants.values.push_back(
+        sign * (i < plants.mild ? std::pow(10.0, own.Number(0.5, 2)) : own.Number(kLeastLarge, kMostLarge)));
+  return plants;
+}
+
+}  // namespace tritogen
