@@ -97,6 +97,8 @@ TEST(Random, SameSeedSameNumbersInTheirRanges) {
   EXPECT_FALSE(numbers.equal(c.Uniform({1000}, -2, 5)));
   EXPECT_TRUE(numbers.ge(-2).logical_and(numbers.lt(5)).all().item<bool>());
   EXPECT_TRUE(a.Signs({100}).abs().eq(1).all().item<bool>());
+  for (const int64_t few : {2, 6, 64}) EXPECT_EQ(a.BothSigns({few}).sum().item<double>(), 0);
+  EXPECT_TRUE(a.BothSigns({3, 100}).abs().eq(1).all().item<bool>());
   EXPECT_TRUE(std::get<0>(a.Permutation(50).sort()).equal(at::arange(50)));
   const at::Tensor places = a.Indices(9, 500);
   EXPECT_TRUE(places.ge(0).logical_and(places.lt(9)).all().item<bool>());

@@ -57,6 +57,14 @@ at::Tensor Random::Signs(at::IntArrayRef sizes) const {
   return at::where(Uniform(sizes, 0, 1) < 0.5, -1.0, 1.0);
 }
 
+at::Tensor Random::BothSigns(at::IntArrayRef sizes) const {
+  constexpr int64_t kFew = 64;  // of more, all alike are drawn by nobody
+  const int64_t n = c10::multiply_integers(sizes);
+  if (n < 2 || n > kFew) return Signs(sizes);
+  const int64_t negative = (n + (Number(0, 1) < 0.5 ? 1 : 0)) / 2;
+  return at::where(Permutation(n).view(sizes) < negative, -1.0, 1.0);
+}
+
 at::Tensor Random::Permutation(int64_t n) const {
   return at::randperm(n, Elements(), options().dtype(at::kLong));
 }

@@ -23,6 +23,7 @@ class Random {
   double Number(double low, double high) const;
   double Magnitude(double low, double high) const;       // uniform by its logarithm; both are positive
   at::Tensor Signs(at::IntArrayRef sizes) const;         // 1 or -1, float64
+  at::Tensor BothSigns(at::IntArrayRef sizes) const;     // as Signs, but of a few half have either
   at::Tensor Permutation(int64_t n) const;               // of 0 … n − 1, int64
   at::Tensor Indices(int64_t end, int64_t count) const;  // in [0, end), int64, may repeat
   int64_t Seed() const;                                  // not negative, for a kernel that draws by itself

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <set>
@@ -190,6 +191,23 @@ std::vector<const StateEntry*> IgnoredState(const Task::Impl& task, const Plan& 
   return ignored;
 }
 
+// What rows are multiplied with so that they are of all sizes from a thirtieth of what they were, or of one,
+// to thirty times as much: bounds on sizes are not far from the one or the other. Evenly spread, in any
+// order: by chance no row at all may lie beyond a bound.
+at::Tensor TimesOfRows(const at::Tensor& value, const Random& random) {
+  constexpr double kDecades = 1.5;
+  const double size = value.flatten(1).norm(2, {1}).median().item<double>();
+  const double from_one = std::isfinite(size) && size > 0 ? std::log10(size) : 0;
+  const double low = -kDecades - std::max(from_one, 0.0), high = kDecades - std::min(from_one, 0.0);
+  const int64_t n = value.size(0);
+  const at::Tensor decades =
+      n == 1 ? random.Uniform({n}, low, high)
+             : at::linspace(low, high, n, random.options()).index_select(0, random.Permutation(n));
+  std::vector<int64_t> rows(value.dim(), 1);
+  rows[0] = n;
+  return at::pow(10.0, decades).view(rows);
+}
+
 bool IsConstant(const at::Tensor& value) {
   return value.eq(value.flatten()[0]).all().item<bool>();
 }
@@ -316,17 +334,13 @@ std::optional<at::Tensor> AsIfTrained(const StateEntry& entry, const at::Tensor&
   const bool single = value.numel() == 1;
   const at::Tensor times =
       single ? at::pow(2, random.Uniform(value.sizes(), -2, 3)) : random.Uniform(value.sizes(), 0.5, 1.5);
-  constexpr double kZeros = 1.0 / 16, kDecades = 1.5;
-  if (asked.size && value.dim() > 1) {
-    std::vector<int64_t> rows(value.dim(), 1);
-    rows[0] = value.size(0);
-    changed = changed * at::pow(10.0, random.Uniform(rows, -kDecades, kDecades));
-  }
+  constexpr double kZeros = 1.0 / 16;
+  if (asked.size && value.dim() > 1) changed = changed * TimesOfRows(changed, random);
   if (asked.zero) changed = at::where(random.Uniform(value.sizes(), 0, 1) < kZeros, 0, changed);
   // Steps, decays and variances that are drawn as positive numbers may mean nothing else. Gains may.
   const bool positive = !asked.negative && !IsConstant(made) && made.ge(0).all().item<bool>();
   if (positive) return at::empty_like(value).copy_(changed * times);
-  return at::empty_like(value).copy_(changed * times * random.Signs(value.sizes()));
+  return at::empty_like(value).copy_(changed * times * random.BothSigns(value.sizes()));
 }
 
 }  // namespace tritogen

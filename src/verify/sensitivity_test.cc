@@ -54,6 +54,29 @@ TEST(AsIfTrained, HasRowsOfOtherSizesWhereForwardAsksForThem) {
   EXPECT_GT(norms(true).max().item<double>(), 5);
 }
 
+TEST(AsIfTrained, SomeRowsLieBeyondABoundWhateverTheSeed) {
+  const StateEntry parameter{.name = "table", .is_parameter = true};
+  const at::Tensor made = at::randn({50, 32}) * 0.02;  // of a size of 0.1
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const at::Tensor sizes = AsIfTrained(parameter, made, made, {.size = true}, false, seed)->norm(2, {1});
+    EXPECT_GT(sizes.gt(2).sum().item<int64_t>(), 8) << seed;
+    EXPECT_GT(sizes.lt(0.05).sum().item<int64_t>(), 8) << seed;
+    EXPECT_LT(sizes.max().item<double>(), 100) << seed;
+  }
+}
+
+TEST(AsIfTrained, FewGainsHaveEitherSignWhateverTheSeed) {
+  const StateEntry parameter{.name = "gain", .is_parameter = true};
+  for (const int64_t n : {2, 3, 8, 64}) {
+    const at::Tensor made = at::ones({n});
+    for (uint64_t seed = 1; seed <= 200; ++seed) {
+      const int64_t negative =
+          AsIfTrained(parameter, made, made, {}, false, seed)->lt(0).sum().item<int64_t>();
+      EXPECT_TRUE(negative == n / 2 || negative == (n + 1) / 2) << n << " " << seed;
+    }
+  }
+}
+
 TEST(AsIfTrained, MildlyOnlyScales) {
   const at::Tensor triangle = at::ones({8, 8}).tril(), trained = Trained(triangle, /*mild=*/true);
   EXPECT_TRUE(trained.triu(1).eq(0).all().item<bool>());

@@ -132,8 +132,20 @@ std::optional<Bindings> BothWays(const Task::Impl& task, double depth) {
     // Entries that share memory stay equal.
     const Random random(SubSeed(seed, meta.storage), value.device());
     const bool positive = single || value.ge(0).all().item<bool>();
-    const at::Tensor shift = positive ? at::ones_like(value) : random.Signs(value.sizes());
+    const at::Tensor shift = positive ? at::ones_like(value) : random.BothSigns(value.sizes());
     return std::optional(at::empty_like(value).copy_(value.to(at::kDouble) + shift.to(at::kDouble) * depth));
+  });
+}
+
+// Single numbers with the other sign, where the one that they have is the constructor's: of one alone there
+// is not some of either.
+std::optional<Bindings> WithOtherSigns(const Task::Impl& task) {
+  if (task.needs_full_rank) return std::nullopt;  // as in AsIfTrained
+  return Moved(task, [&](const StateEntry& entry, const TensorMeta& meta, const at::Tensor& value) {
+    const auto made = task.neutral.find(entry.name);
+    if (!IsSingle(entry, meta, value) || made == task.neutral.end()) return std::optional<at::Tensor>();
+    const bool was_negative = made->second.lt(0).item<bool>(), is_negative = value.lt(0).item<bool>();
+    return was_negative == is_negative ? std::optional(value.neg()) : std::nullopt;
   });
 }
 
@@ -212,6 +224,8 @@ const std::vector<Setting>& Task::Impl::Displaced() const {
     if (auto moved = ToOneSide(*this)) AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
     if (auto moved = WeightsToOneSide(*this))
       AddDisplaced(*this, std::move(*moved), Extent::kNearOne, &displaced_);
+    if (auto moved = WithOtherSigns(*this))
+      AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
     if (!BoundsSaturatesOrAttends(plan)) return;
     const Random random(SubSeed(weight_seed, 1001), at::kCPU);
     const double most = random.Number(kLeastBothWays, kMostBothWays);

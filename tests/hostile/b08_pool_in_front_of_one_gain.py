@@ -1,0 +1,27 @@
+# The maximum is taken in front of a gain that is a single number, which is the same as long as that is positive.
+# task: scale_pool
+# expect: wrong_values
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, gain, y):
+    p = tl.program_id(0)
+    o, q = tl.arange(0, 16), tl.arange(0, 4)
+    at = (o // 4 * 2)[:, None] * 8 + (o % 4 * 2)[:, None] + (q // 2)[None, :] * 8 + (q % 2)[None, :]
+    tl.store(y + p * 16 + o, tl.max(tl.load(x + p * 64 + at), 1) * tl.load(gain))
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        y = torch.empty(2, 8, 4, 4, device=x.device)
+        kernel[(16,)](x, self.gain, y)
+        return y
