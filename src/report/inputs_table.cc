@@ -25,7 +25,7 @@ constexpr Meaning kMeanings[] = {
     {"generated", "as the file generates them"},
     {"spread", "random signs, slices over three orders of magnitude"},
     {"planted", "as generated but for four unusual elements"},
-    {"planted_apart", "as generated but for two unusual elements elsewhere"},
+    {"planted_apart", "as generated but for three unusual elements elsewhere"},
     {"flipped", "negated"},
     {"large", "magnitudes in the hundreds"},
     {"shifted", "offsets of several deviations"},

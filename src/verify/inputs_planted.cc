@@ -14,7 +14,7 @@
 namespace tritogen {
 namespace {
 
-constexpr size_t kMostPlaces = 4, kRandomPlaces = 2, kPlacesApart = 2;
+constexpr size_t kMostPlaces = 4, kRandomPlaces = 2, kPlacesApart = 3, kMostFar = 2;
 
 // Where a place lies in samples of each n-th element or line.
 struct Lines {
@@ -38,6 +38,27 @@ struct Lines {
   }
 };
 
+bool Contains(const std::vector<int64_t>& places, int64_t place) {
+  return std::ranges::find(places, place) != places.end();
+}
+
+// Two at random and two at ends of lines, fewer where there are not so `many`. No two are the same, as far as
+// some draws find others: one would be lost, and with it one of the signs.
+std::vector<int64_t> Places(const Lines& lines, int64_t n, size_t many, const Random& random) {
+  constexpr int kTries = 16;
+  std::vector<int64_t> places;
+  while (places.size() < many) {
+    int64_t place = 0;
+    for (int i = 0; i < kTries; ++i) {
+      place =
+          places.size() < kRandomPlaces ? random.Seed() % n : EndOfLine(lines.sizes, lines.strides, random);
+      if (!Contains(places, place)) break;
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
 // Of many places at random the one that shares the fewest samples with `others`; not one that is taken.
 int64_t Apart(const Lines& lines, int64_t n, std::span<const int64_t> others,
               const std::vector<int64_t>& taken, SplitMix* random) {
@@ -46,7 +67,7 @@ int64_t Apart(const Lines& lines, int64_t n, std::span<const int64_t> others,
   int least = std::numeric_limits<int>::max();
   for (int i = 0; i < kTries && least > 0; ++i) {
     const auto place = static_cast<int64_t>(random->Below(n));
-    if (std::ranges::find(taken, place) != taken.end()) continue;
+    if (Contains(taken, place)) continue;
     int shared = 0;
     for (size_t k = 0; k < others.size() && shared < least; ++k) shared += lines.Shared(place, others[k]);
     if (shared >= least) continue;
@@ -64,17 +85,18 @@ Plants DrawPlants(at::IntArrayRef sizes, at::IntArrayRef strides, double strengt
   const size_t most = std::clamp<int64_t>(n / 4, 1, kMostPlaces);
   // One number of the trial's, so that what follows for other tensors does not depend on `apart`.
   const Random own(random.Seed(), at::kCPU);
-  std::vector<int64_t> places;
-  for (size_t i = 0; i < most; ++i)
-    places.push_back(i < kRandomPlaces ? own.Seed() % n : EndOfLine(sizes, strides, own));
+  const Lines lines = {sizes, strides};
+  std::vector<int64_t> places = Places(lines, n, most, own);
   if (apart) {
     SplitMix tries(own.Seed());
     const std::vector<int64_t> others = std::move(places);
     places.clear();
     for (size_t i = 0; i < std::min(kPlacesApart, most); ++i)
-      places.push_back(Apart({sizes, strides}, n, others, places, &tries));
+      places.push_back(Apart(lines, n, others, places, &tries));
   }
-  const size_t far = strength == 1 && most > kRandomPlaces ? places.size() / 2 : 0;
+  // Of either sign, since only one of them may overflow.
+  const size_t some = most > kRandomPlaces ? (apart ? kMostFar : most - kRandomPlaces) : 0;
+  const size_t far = strength == 1 ? some : 0;
   Plants plants{.places = std::move(places), .values = {}, .mild = 0};
   plants.mild = plants.places.size() - far;
   double sign = own.Number(0, 1) < 0.5 ? -1 : 1;
