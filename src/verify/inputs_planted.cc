@@ -20,19 +20,22 @@ constexpr size_t kMostPlaces = 4, kRandomPlaces = 2, kPlacesApart = 3, kMostFar 
 struct Lines {
   at::IntArrayRef sizes, strides;
 
-  // How many of the regular samples that hold place `a` hold `b`. A number from 4 to 64 is a multiple of one
-  // of these steps, so that none at all speaks for samples of each fourth element and of fewer; who reads
-  // more reads it all. Of long lines each eighth.
-  int Shared(int64_t a, int64_t b) const {
+  // How many of the regular samples that hold place `a` hold `b`, or more than `most`. Of lines each eighth
+  // and each tenth; of elements each fourth to 64th, all of which are multiples of one of these steps, so
+  // that none speaks for samples of fewer elements, too. Who reads more reads it all.
+  int Shared(int64_t a, int64_t b, int most) const {
     constexpr int64_t kSteps[] = {4, 6, 9, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61};
-    constexpr int64_t kLineStep = 8, kLongLine = 2 * kLineStep;
+    constexpr int64_t kLineSteps[] = {8, 10}, kLongLine = 16;
     constexpr int kLineCounts = 2;
     int shared = 0;
-    for (const int64_t step : kSteps) shared += (a - b) % step == 0;
-    for (size_t d = 0; d < sizes.size(); ++d) {
+    for (size_t d = 0; d < sizes.size() && shared <= most; ++d) {
       if (sizes[d] < kLongLine) continue;
       const int64_t here = a / strides[d] % sizes[d], there = b / strides[d] % sizes[d];
-      shared += (here - there) % kLineStep == 0 ? kLineCounts : 0;
+      for (const int64_t step : kLineSteps) shared += (here - there) % step == 0 ? kLineCounts : 0;
+    }
+    for (const int64_t step : kSteps) {
+      if (shared > most) break;
+      shared += (a - b) % step == 0;
     }
     return shared;
   }
@@ -62,14 +65,15 @@ std::vector<int64_t> Places(const Lines& lines, int64_t n, size_t many, const Ra
 // Of many places at random the one that shares the fewest samples with `others`; not one that is taken.
 int64_t Apart(const Lines& lines, int64_t n, std::span<const int64_t> others,
               const std::vector<int64_t>& taken, SplitMix* random) {
-  constexpr int kTries = 512;
+  constexpr int kTries = 2048;
   int64_t best = 0;
   int least = std::numeric_limits<int>::max();
   for (int i = 0; i < kTries && least > 0; ++i) {
     const auto place = static_cast<int64_t>(random->Below(n));
     if (Contains(taken, place)) continue;
     int shared = 0;
-    for (size_t k = 0; k < others.size() && shared < least; ++k) shared += lines.Shared(place, others[k]);
+    for (size_t k = 0; k < others.size() && shared < least; ++k)
+      shared += lines.Shared(place, others[k], least - shared - 1);
     if (shared >= least) continue;
     least = shared;
     best = place;

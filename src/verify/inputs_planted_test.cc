@@ -43,7 +43,8 @@ TEST(DrawPlants, NoRegularSampleSeesSomeOfBoth) {
       for (size_t d = 0; d < sizes.size(); ++d) {
         if (sizes[d] < 16) continue;
         const auto line = [&](int64_t place) { return place / strides[d] % sizes[d]; };
-        EXPECT_FALSE(SomeSampleSeesBoth(pair, 8, line)) << seed << " " << d;
+        for (const int64_t step : {8, 10, 16, 20})
+          EXPECT_FALSE(SomeSampleSeesBoth(pair, step, line)) << seed << " " << d << " " << step;
       }
     }
   }
