@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # Rebuilds models/embedded: data, training, scores. For a machine with a GPU and many cores; 32 cores made the data in a
-# quarter of an hour when there were no modules among it, two H200 learned as long. Each step is skipped when it is done, and may be killed and run again.
-#   tools/rebuild_policy.sh               # runs/embedded_last/final
-#   tools/rebuild_policy.sh --rehearse    # every step, small, on CPUs, in minutes: runs/rehearsal/embedded_last/final
+# quarter of an hour when there were no modules among it, two H200 learned as long. Each step is skipped when it is done,
+# and may be killed and run again.
+#   tools/rebuild_policy.sh               # runs/embedded_own/final
+#   tools/rebuild_policy.sh --rehearse    # every step, small, on CPUs, in minutes: runs/rehearsal/embedded_own/final
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sets=sets runs=runs wrong_tasks=4000 samples=8 programs=200 more_programs=60
+sets=sets runs=runs wrong_tasks=4000 own_tasks=4000 held_out_tasks=150 samples=8 programs=200 more_programs=60
 main=configs/data.toml large=configs/data_large.toml long=configs/data_long.toml hybrid=configs/data_hybrid.toml
 modules=configs/data_modules.toml modules_long=configs/data_modules_long.toml
-start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml last=configs/sft_embedded_last.toml
+start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml last=configs/sft_embedded_last.toml own=configs/sft_embedded_own.toml
 
 # The same steps, with little of everything: a small set six times, a tiny model, a minute for both halves.
 rehearse() {
-  sets=runs/rehearsal/sets runs=runs/rehearsal wrong_tasks=2 samples=1 programs=1 more_programs=1
+  sets=runs/rehearsal/sets runs=runs/rehearsal wrong_tasks=2 own_tasks=2 held_out_tasks=1 samples=1 programs=1 more_programs=1
   main=configs/data_small.toml large=configs/data_small.toml long=configs/data_small.toml hybrid=configs/data_small.toml
   modules=configs/data_small.toml modules_long=configs/data_small.toml
-  start=$runs/start.toml rest=$runs/rest.toml last=$runs/last.toml
+  start=$runs/start.toml rest=$runs/rest.toml last=$runs/last.toml own=$runs/own.toml
+  own_proposer=policy  # the tiny model has no right answers
   mkdir -p "$runs"
   local little='[train]
 batch_tokens = 4096
@@ -55,6 +57,20 @@ TOML
   }
   goes_on "$rest" sft_embedded.toml "$runs/embedded" "$runs/embedded_start/final"
   goes_on "$last" sft_embedded_last.toml "$runs/embedded_last" "$runs/embedded/final"
+  cat > "$own" <<TOML
+like = "../../configs/sft_embedded_own.toml"
+out = "$runs/embedded_own"
+[model]
+from = "$runs/embedded_last/final"
+[data]
+data = ["$sets/own.jsonl"]
+known_share = 1.0
+[train]
+batch_tokens = 4096
+dtype = "fp32"
+[eval]
+batches = 1
+TOML
 }
 case "${1:-}" in
   --rehearse) rehearse ;;
@@ -83,16 +99,31 @@ fi
 ./tritogen sft --config "$start"
 ./tritogen sft --config "$rest"
 ./tritogen sft --config "$last"
-python3 tools/training_curve.py "$runs"/embedded_start/log.jsonl "$runs"/embedded/log.jsonl "$runs"/embedded_last/log.jsonl \
+
+# What it then learns from: its own right answers, and its wrong ones with their verdicts.
+if [ ! -e "$sets/own.jsonl" ]; then
+  answers() {  # CONFIGURATION SPLIT LEVELS COUNT SEED
+    ./tritogen eval --config "$1" --split "$2" --level "$3" --count "$4" --seed "$5" -n 4 --temperature 1 --largest-size 0 \
+      --proposer "${own_proposer:-$runs/embedded_last/final}" --conversations "$sets/own.part.jsonl"
+  }
+  rm -f "$sets/own.part.jsonl"  # of a run that was killed: eval appends
+  answers "$main" train 2,3 "$own_tasks" 11
+  answers "$modules" train 2,3 "$own_tasks" 12
+  answers "$modules_long" train 1,2 "$own_tasks" 13
+  answers "$main" held-out 1,2,3 "$held_out_tasks" 14
+  mv "$sets/own.part.jsonl" "$sets/own.jsonl"
+fi
+./tritogen sft --config "$own"
+python3 tools/training_curve.py "$runs"/embedded_start/log.jsonl "$runs"/embedded/log.jsonl "$runs"/embedded_last/log.jsonl "$runs"/embedded_own/log.jsonl \
   --out "$runs/curve.svg"
 
 mkdir -p "$runs/eval"
 score() {  # SPLIT LEVELS PROGRAMS NAME
-  ./tritogen eval --proposer "$runs/embedded_last/final" --split "$1" --level "$2" --count "$3" -n "$samples" --seed 5 \
+  ./tritogen eval --proposer "$runs/embedded_own/final" --split "$1" --level "$2" --count "$3" -n "$samples" --seed 5 \
     --out "$runs/eval/$4" --html "$runs/eval/$4.html"
 }
 score held-out 1,2,3 "$programs" held-out
 score held-out 4,5,8 "$more_programs" longer
 score pairs 2 "$programs" pairs
 score shapes 1,2 "$more_programs" shapes
-echo "the new model is $runs/embedded_last/final; copy it and $runs/curve.svg to models/embedded when it is better"
+echo "the new model is $runs/embedded_own/final; copy it and $runs/curve.svg to models/embedded when it is better"

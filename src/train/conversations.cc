@@ -52,6 +52,15 @@ bool IsOfSplit(const nlohmann::ordered_json& conversation, const std::string& sp
   return found == conversation.end() || !found->is_string() || *found == split;
 }
 
+// Whether it is one of those that known_share leaves out.
+bool IsLeftOut(const nlohmann::ordered_json& conversation, int64_t number, const CorpusOptions& options) {
+  const auto passed = conversation.find("answers_passed");
+  if (passed == conversation.end()) return false;
+  if (!passed->is_number()) throw FormatError("answers_passed: expected a number");
+  return passed->get<double>() >= 1 &&
+         !SplitMix(SplitMix::At(options.seed, static_cast<uint64_t>(number))).Chance(options.known_share);
+}
+
 // Whether an answer that keeps to strict mode is asked for in strict mode: most are.
 bool AskStrictly(const Record& record, const CorpusOptions& options) {
   if (record.work_flops < 1 || record.work_bytes < 1) return false;
@@ -92,6 +101,7 @@ void Describe(config::Fields* f, CorpusOptions* o) {
   f->Int("most", &o->most, 0, int64_t{1} << 40);
   f->Double("repair_share", &o->repair_share, 0, 1);
   f->Double("hybrid_share", &o->hybrid_share, 0, 1);
+  f->Double("known_share", &o->known_share, 0, 1);
   f->Int("seed", &o->seed, 0, int64_t{1} << 53);
 }
 
@@ -174,11 +184,14 @@ void ConversationReader::ReadBlock(std::vector<Conversation>* block) {
   const size_t begin = file.next, size = std::min(kBlock, file.lines.size() - begin);
   std::vector<Conversation> read(size);
   std::vector<std::optional<Record>> records(size);
+  std::vector<char> left_out(size);
   const auto read_line = [&](size_t i) {
     const std::string_view line = file.lines[begin + i].text;
     read[i].place = file.Place(begin + i);
     if (auto conversation = ConversationIn(line)) {
-      if (IsOfSplit(*conversation, options_.split)) read[i].messages = (*conversation)["messages"];
+      if (!IsOfSplit(*conversation, options_.split)) return;
+      left_out[i] = IsLeftOut(*conversation, file.lines[begin + i].number, options_);
+      if (!left_out[i]) read[i].messages = (*conversation)["messages"];
       return;
     }
     records[i] = data::FromLine(line);
@@ -196,7 +209,8 @@ void ConversationReader::ReadBlock(std::vector<Conversation>* block) {
   });
   for (size_t i = 0; i < size; ++i) {
     if (read[i].messages.is_null()) {
-      ++(records[i] && records[i]->split == options_.split ? counts_.not_passed : counts_.other_split);
+      const bool failed = records[i] && records[i]->split == options_.split;
+      ++(left_out[i] ? counts_.known : failed ? counts_.not_passed : counts_.other_split);
       continue;
     }
     block->push_back(std::move(read[i]));

@@ -28,6 +28,9 @@ struct CorpusOptions {
   int64_t most = 0;           // examples, drawn from all; 0: all
   double repair_share = 0.1;  // of the examples, at most
   double hybrid_share = 0.1;  // of the answers that keep to strict mode, asked for in hybrid mode
+  // Of conversations whose program was always answered right when they were sampled (`eval --conversations`
+  // says `answers_passed`): who learns from its own answers knows these.
+  double known_share = 1;
   uint64_t seed = 1;
 };
 
@@ -41,7 +44,7 @@ struct Conversation {
 
 // What became of the lines that were read.
 struct LineCounts {
-  int64_t lines = 0, other_split = 0, not_passed = 0;
+  int64_t lines = 0, other_split = 0, not_passed = 0, known = 0;
   // Of the train split: answers of CorpusOptions::wrong to programs without a right one, which teach nothing.
   int64_t unpaired = 0;
 };

@@ -58,6 +58,7 @@ std::string CorpusCounts::ToText(int64_t longest) const {
   text += fmt::format(" of {} lines", lines);
   if (other_split > 0) text += fmt::format("; {} of the other split", other_split);
   if (not_passed > 0) text += fmt::format("; {} that did not pass", not_passed);
+  if (known > 0) text += fmt::format("; {} to programs that were always answered right", known);
   if (too_long > 0) text += fmt::format("; {} longer than {} tokens", too_long, longest);
   if (unpaired > 0)
     text += fmt::format("; {} wrong answers are to programs that have no right one here", unpaired);

@@ -158,6 +158,29 @@ TEST_F(ReadCorpusTest, AnybodysConversations) {
   EXPECT_EQ(read.corpus.at(0).code, 5);  // there is none
 }
 
+TEST_F(ReadCorpusTest, OfWhatIsKnownAShareIsKept) {
+  std::string lines;
+  for (int i = 0; i < 100; ++i) {
+    const char* passed = i % 2 == 0 ? "1.0" : "0.75";
+    lines += R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": ")" +
+             std::to_string(i) + R"("}], "answers_passed": )" + passed + "}\n";
+  }
+  CorpusOptions options{.data = {Write("own.jsonl", lines)}};
+  EXPECT_EQ(Read(options).corpus.size(), 100);
+  options.known_share = 0;
+  const CorpusRead hard = Read(options);
+  EXPECT_EQ(hard.corpus.size(), 50);
+  EXPECT_EQ(hard.counts.known, 50);
+  EXPECT_NE(hard.counts.ToText(100).find("; 50 to programs that were always answered right"),
+            std::string::npos);
+  options.known_share = 0.3;
+  const int64_t some = Read(options).corpus.size();
+  EXPECT_TRUE(some > 52 && some < 80) << some;
+  EXPECT_EQ(Read(options).corpus.sha256(), Read(options).corpus.sha256());
+  options.data = {Write("odd.jsonl", R"({"messages": [], "answers_passed": "all"})")};
+  EXPECT_NE(ErrorOf([&] { Read(options); }).find("odd.jsonl, line 1: answers_passed"), std::string::npos);
+}
+
 TEST_F(ReadCorpusTest, WhatIsTooLongIsLeftOutAndASampleIsDrawn) {
   const int64_t size = Read(SmallSet()).corpus.at(0).tokens.size();
   std::vector<Record> records{SmallRecord(0), SmallRecord(0, 1)};
