@@ -52,6 +52,46 @@ def test_random_model_fails_by_name_and_goes_on_where_it_stopped(evaluate, trito
     assert code == 2 and "holds another evaluation" in err
 
 
+SFT = """
+out = "run"
+[model.new]
+vocabulary = 300
+context = 4096
+hidden = 32
+layers = 1
+heads = 2
+kv_heads = 1
+head_dim = 16
+intermediate = 48
+[data]
+data = ["own.jsonl"]
+known_share = 1.0
+[train]
+batch_tokens = 4096
+steps = 1
+dtype = "fp32"
+[eval]
+batches = 1
+"""
+
+
+def test_a_model_learns_from_its_own_right_answers(evaluate, tritogen, tmp_path):
+    """The shipped policy's, on both sides of the split; another one learns from them."""
+    asked = ["--proposer", "policy", "--level", "1", "--count", "2", "-n", "2", "--conversations", "own.jsonl"]
+    passed = [evaluate(*asked, "--split", split)["proposers"]["policy"]["all"]["passed"] for split in ("train", "held-out")]
+    lines = [json.loads(line) for line in (tmp_path / "own.jsonl").read_text().splitlines()]
+    assert passed[0] and passed[1] and {line["split"] for line in lines} == {"train", "test"}
+    for line in lines:
+        assert [message["role"] for message in line["messages"][:2]] == ["user", "assistant"]
+        assert line["messages"][0]["content"].startswith("cuda, float32, strict\n")
+        assert "class ModelNew" in line["messages"][-1]["content"] and line["proposer"] == "policy"
+    (tmp_path / "sft.toml").write_text(SFT)
+    code, out, err = tritogen("sft", "--config", "sft.toml")
+    assert code == 0, err
+    train = sum(line["split"] == "train" for line in lines)
+    assert f"train data: {train} examples of {len(lines)} lines; {len(lines) - train} of the other split" in err
+
+
 def test_splits_hold_what_they_say(evaluate):
     summary = evaluate("--proposer", "teacher", "--split", "pairs", "--level", "2", "--count", "2", "-n", "1")
     assert set(summary["proposers"]["teacher"]["operators"]) == {"relu", "tanh"}
