@@ -40,6 +40,7 @@ constexpr Meaning kMeanings[] = {
     {"tiny", "slices one to nine orders of magnitude smaller"},
     {"asked", "as generated but for what the program asks for: Inf, numbers at and beyond its bounds"},
     {"missing", "as generated but for NaN in a few places"},
+    {"minus_inf", "as generated but for -Inf in a few places"},
 };
 
 std::string MeaningOf(const std::string& inputs) {

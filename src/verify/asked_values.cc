@@ -140,7 +140,8 @@ std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double str
   }
   for (const double value : asked.beyond) {
     if (std::isnan(value)) planted.push_back(value);
-    if (std::isinf(value)) planted.insert(planted.end(), {value, -value});
+    if (std::isinf(value)) planted.push_back(value);
+    if (value == kInf) planted.push_back(-kInf);
     if (!std::isfinite(value)) continue;
     for (const double times : {kBeyond, kFarBeyond}) {
       if (value * times > most || (times == kFarBeyond && strength < 1)) continue;
@@ -250,6 +251,15 @@ AskedValues TakeMissing(AskedValues* asked) {
     if (nan) missing.back().beyond.push_back(kNan);
   }
   return missing;
+}
+
+AskedValues MinusInfOf(const AskedValues& asked) {
+  AskedValues minus;
+  for (const Asked& of_leaf : asked) {
+    minus.emplace_back();
+    if (std::ranges::find(of_leaf.beyond, kInf) != of_leaf.beyond.end()) minus.back().beyond.push_back(-kInf);
+  }
+  return minus;
 }
 
 std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<at::Tensor>& generated,

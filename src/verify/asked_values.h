@@ -17,8 +17,8 @@ namespace tritogen {
 // matrix products one such element would be everywhere, but NaN that forward makes a number of, and what
 // makes a sum of a line too large, is in its rows alone.
 struct Asked {
-  std::vector<double>
-      beyond;  // NaN, Inf, and numbers of at least kLeastLarge (inputs.h); each once, not negative
+  // NaN, Inf, and numbers of at least kLeastLarge (inputs.h); each once, not negative but for a lone -Inf
+  std::vector<double> beyond;
   std::vector<double> exactly;  // compared with, but for 0; ties of roundings; -0 where its sign is asked for
   std::vector<double> beside;   // an end of what a call is defined for
   AskedIntegers integers;
@@ -35,6 +35,9 @@ bool AsksForAny(const AskedValues& asked);
 // NaN, which is no longer asked for afterwards: a trial of its own has it. Beside Inf it hides whether a
 // program that asks if all numbers are finite looks for both.
 AskedValues TakeMissing(AskedValues* asked);
+
+// -Inf alone where Inf is asked for: `x < inf` is right of all others.
+AskedValues MinusInfOf(const AskedValues& asked);
 
 // As generated but for a few elements at random places: NaN where it is asked for, both Infs, and numbers of
 // both signs beyond those that are asked for, twice as large and, at a strength of 1, two thousand times,

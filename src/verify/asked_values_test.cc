@@ -96,6 +96,16 @@ TEST(AskedValues, HaveNanInATrialOfItsOwn) {
   EXPECT_TRUE(missing[1].empty());
 }
 
+TEST(AskedValues, HaveMinusInfInATrialOfItsOwn) {
+  const AskedValues minus = MinusInfOf({{.beyond = {1e6, kInf}}, {.beyond = {1e6}}});
+  ASSERT_EQ(minus.size(), 2u);
+  EXPECT_EQ(minus[0].beyond, Numbers{-kInf});
+  EXPECT_TRUE(minus[1].empty());
+  const at::Tensor x = at::rand({64}), planted = PlantAsked(minus, {x, x}, 7, 1)[0];
+  EXPECT_GT(planted.eq(-kInf).sum().item<int64_t>(), 0);
+  EXPECT_FALSE(planted.eq(kInf).any().item<bool>());
+}
+
 TEST(AskedValues, AreWhatComesOutAsAskedWhereAnInputIsMultipliedBefore) {
   Program program;
   const int y = program.Tensor(), z = program.Tensor(), b = program.Tensor("bool");

@@ -18,10 +18,10 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 18> kNames = {
-    "generated",     "spread",    "flipped", "shifted",  "spikes",  "planted",
-    "planted_apart", "large",     "binary",  "near_one", "swings",  "huge",
-    "far_below",     "far_above", "asked",   "missing",  "opposed", "tiny"};
+constexpr std::array<std::string_view, 19> kNames = {
+    "generated", "spread",  "flipped",   "shifted", "spikes", "planted",   "planted_apart",
+    "large",     "binary",  "near_one",  "swings",  "huge",   "far_below", "far_above",
+    "asked",     "missing", "minus_inf", "opposed", "tiny"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -109,6 +109,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kFarAbove:
     case Distribution::kAsked:
     case Distribution::kMissing:
+    case Distribution::kMinusInf:
     case Distribution::kOpposed:
     case Distribution::kTiny:
       break;

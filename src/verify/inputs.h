@@ -29,6 +29,7 @@ enum class Distribution {
   kFarAbove,  // the same above zero; of several inputs by turns above and below
   kAsked,     // as generated but for a few elements: what the program names (asked_values.h)
   kMissing,   // as generated but for NaN in a few places. Where the program looks for it (asked_values.h)
+  kMinusInf,  // as generated but for -Inf in a few places. Where the program looks for Inf
   kOpposed,   // factors of opposite signs. Where their products are taken for their size (opposed_factors.h)
   kTiny,      // slices one to nine decades smaller. Where a small number stands beside what is computed
 };
@@ -44,7 +45,8 @@ inline bool IsPlanted(Distribution distribution) {
 
 // NaN or Inf, which nothing else does.
 inline bool HoldsBroken(Distribution distribution) {
-  return distribution == Distribution::kAsked || distribution == Distribution::kMissing;
+  return distribution == Distribution::kAsked || distribution == Distribution::kMissing ||
+         distribution == Distribution::kMinusInf;
 }
 
 // The largest magnitude of kLarge lies between them.

@@ -183,6 +183,7 @@ void Inspect(Task::Impl* task) {
   }
   task->asked = AskedValuesOf(plan);
   task->missing = TakeMissing(&task->asked);
+  task->minus_inf = MinusInfOf(task->asked);
   const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);
   task->moves_inside = !inner.empty();
   task->passes_one = std::ranges::any_of(inner, MovesNearOne);

@@ -168,9 +168,9 @@ struct Task::Impl {
   std::vector<std::string> compared_state;
   // By tensor leaf of the inputs: floats that elements are read by. They stay as generated, as integers do.
   std::vector<bool> places;
-  std::vector<bool> flags;     // by tensor leaf of the inputs (AskedIntegers)
-  AskedValues asked, missing;  // by tensor leaf of the inputs
-  OpposedFactors opposed;      // empty, too, where products differ by less than the precision tells
+  std::vector<bool> flags;                // by tensor leaf of the inputs (AskedIntegers)
+  AskedValues asked, missing, minus_inf;  // by tensor leaf of the inputs
+  OpposedFactors opposed;  // empty, too, where products differ by less than the precision tells
   // All inputs are exact (Trial::exact): sums of zeros and ones are, and so are products of powers of two,
   // which moved by as much as few places can be would lie far apart; and moved, a number is no longer what it
   // is compared with.

@@ -38,7 +38,9 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
     return std::nullopt;
   }
   const uint64_t seed = SubSeed(wish.seed, 1);
-  const AskedValues& planted = wish.distribution == Distribution::kMissing ? task_.missing : task_.asked;
+  const AskedValues& planted = wish.distribution == Distribution::kMissing    ? task_.missing
+                               : wish.distribution == Distribution::kMinusInf ? task_.minus_inf
+                                                                              : task_.asked;
   TensorList inputs = HoldsBroken(wish.distribution) ? PlantAsked(planted, generated, seed, wish.strength)
                       : wish.distribution == Distribution::kOpposed
                           ? Oppose(task_.opposed, generated, seed, wish.strength)

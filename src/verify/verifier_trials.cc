@@ -25,11 +25,11 @@ constexpr const char* kMemoryRanShort = "memory ran short";
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
 constexpr Distribution kOrder[] = {
-    Distribution::kSpread,      Distribution::kPlanted, Distribution::kFlipped,  Distribution::kLarge,
-    Distribution::kShifted,     Distribution::kSpikes,  Distribution::kSwings,   Distribution::kBinary,
-    Distribution::kNearOne,     Distribution::kHuge,    Distribution::kFarBelow, Distribution::kFarAbove,
-    Distribution::kAsked,       Distribution::kMissing, Distribution::kTiny,     Distribution::kOpposed,
-    Distribution::kPlantedApart};
+    Distribution::kSpread,  Distribution::kPlanted,     Distribution::kFlipped,  Distribution::kLarge,
+    Distribution::kShifted, Distribution::kSpikes,      Distribution::kSwings,   Distribution::kBinary,
+    Distribution::kNearOne, Distribution::kHuge,        Distribution::kFarBelow, Distribution::kFarAbove,
+    Distribution::kAsked,   Distribution::kMissing,     Distribution::kMinusInf, Distribution::kTiny,
+    Distribution::kOpposed, Distribution::kPlantedApart};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -203,6 +203,7 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (distribution == Distribution::kTiny && !task.has_epsilon) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     if (distribution == Distribution::kMissing && !AsksForAny(task.missing)) continue;
+    if (distribution == Distribution::kMinusInf && !AsksForAny(task.minus_inf)) continue;
     ++stream;
     // Those with planted elements are neighbours of the first as generated, and of each other: by the same
     // seed the second one knows where elements of the first one are.
