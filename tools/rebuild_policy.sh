@@ -114,8 +114,8 @@ if [ ! -e "$sets/own.jsonl" ]; then
   mv "$sets/own.part.jsonl" "$sets/own.jsonl"
 fi
 ./tritogen sft --config "$own"
-python3 tools/training_curve.py "$runs"/embedded_start/log.jsonl "$runs"/embedded/log.jsonl "$runs"/embedded_last/log.jsonl "$runs"/embedded_own/log.jsonl \
-  --out "$runs/curve.svg"
+python3 tools/training_curve.py "$runs"/embedded_start/log.jsonl "$runs"/embedded/log.jsonl "$runs"/embedded_last/log.jsonl \
+  "$runs"/embedded_own/log.jsonl --out "$runs/curve.svg"
 
 mkdir -p "$runs/eval"
 score() {  # SPLIT LEVELS PROGRAMS NAME

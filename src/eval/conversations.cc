@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 #include <string>
 
 #include "report/verdict_view.h"
+#include "text/chat_template.h"
 #include "text/prompt.h"
 
 namespace tritogen::eval {
@@ -40,23 +40,6 @@ Unlike UnlikeOf(const Outcomes& outcomes, size_t proposer) {
   return unlike;
 }
 
-ordered_json Messages(const std::vector<ChatMessage>& messages) {
-  ordered_json array = ordered_json::array();
-  for (const ChatMessage& message : messages)
-    array.push_back({{"role", message.role}, {"content", message.content}});
-  return array;
-}
-
-std::vector<ChatMessage> Mended(const Attempt& wrong, const Candidate& right) {
-  const nlohmann::json& verdict = wrong.reply.verdict;
-  std::vector<ChatMessage> messages = wrong.candidate.asked;
-  messages.push_back({"assistant", wrong.candidate.answer});
-  messages.push_back(
-      {"user", RepairText(wrong.reply.outcome, TextIn(verdict, "rule"), TextIn(verdict, "reason"))});
-  messages.push_back({"assistant", right.answer});
-  return messages;
-}
-
 }  // namespace
 
 std::vector<ordered_json> ConversationsOf(const Task& task, const Outcomes& outcomes) {
@@ -68,23 +51,26 @@ std::vector<ordered_json> ConversationsOf(const Task& task, const Outcomes& outc
     if (unlike.right.empty()) continue;
     const double share =
         unlike.first > 0 ? static_cast<double>(unlike.passed) / static_cast<double>(unlike.first) : 0;
-    const auto add = [&](const std::vector<ChatMessage>& messages, bool repair) {
-      ordered_json line = {{"messages", Messages(messages)},
+    const auto add = [&](std::vector<ChatMessage> messages, const Attempt& right, bool repair) {
+      messages.push_back({"assistant", right.candidate.answer});
+      ordered_json line = {{"messages", ToJson(messages)},
                            {"id", fmt::format("{}#{}", task.id, lines.size())}};
       if (!task.split.empty()) line["split"] = task.split;
       line["ops"] = task.ops;
-      line["proposer"] = unlike.right[0]->candidate.proposer;
+      line["proposer"] = right.candidate.proposer;
       line["answers_passed"] = share;
       line["repair"] = repair;
       lines.push_back(std::move(line));
     };
-    for (const Attempt* right : unlike.right) {
-      std::vector<ChatMessage> messages = right->candidate.asked;
-      messages.push_back({"assistant", right->candidate.answer});
-      add(messages, right->mends.has_value());
+    for (const Attempt* right : unlike.right) add(right->candidate.asked, *right, right->mends.has_value());
+    for (size_t i = 0; i < unlike.wrong.size(); ++i) {
+      const Attempt& wrong = *unlike.wrong[i];
+      const nlohmann::json& verdict = wrong.reply.verdict;
+      std::vector<ChatMessage> messages = wrong.candidate.asked;
+      AskForRepair(&messages, wrong.candidate.answer, wrong.reply.outcome, TextIn(verdict, "rule"),
+                   TextIn(verdict, "reason"));
+      add(std::move(messages), *unlike.right[i % unlike.right.size()], true);
     }
-    for (size_t i = 0; i < unlike.wrong.size(); ++i)
-      add(Mended(*unlike.wrong[i], unlike.right[i % unlike.right.size()]->candidate), true);
   }
   return lines;
 }

@@ -50,8 +50,7 @@ std::vector<ChatMessage> LanguageProposer::MessagesFor(const Open& open) const {
       const auto found = request.verdict->find(key);
       return found != request.verdict->end() && found->is_string() ? found->get<std::string>() : "";
     };
-    messages.push_back({"assistant", request.wrong->answer});
-    messages.push_back({"user", RepairText(text("verdict"), text("rule"), text("reason"))});
+    AskForRepair(&messages, request.wrong->answer, text("verdict"), text("rule"), text("reason"));
   }
   return messages;
 }

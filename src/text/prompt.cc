@@ -273,6 +273,12 @@ std::string RepairText(std::string_view outcome, std::string_view rule, std::str
                                                   {"reason", PrintableText(Trimmed(reason), kMostReason)}});
 }
 
+void AskForRepair(std::vector<ChatMessage>* messages, std::string answer, std::string_view outcome,
+                  std::string_view rule, std::string_view reason) {
+  messages->push_back({"assistant", std::move(answer)});
+  messages->push_back({"user", RepairText(outcome, rule, reason)});
+}
+
 std::string AnswerEntry(const PromptTemplate& prompt, const PromptTask& task) {
   if (!prompt.entry.empty()) return prompt.entry;
   if (prompt.answer == AnswerForm::kClass) return "ModelNew";

@@ -88,6 +88,9 @@ std::vector<ChatMessage> MessagesOf(const PromptTemplate& prompt, const PromptVa
 // What the prompt `repair` says after an answer that did not pass: verdict's outcome ("wrong_values",
 // "no_answer"), its rule, which may be empty, and its reason, of which a kilobyte is kept.
 std::string RepairText(std::string_view outcome, std::string_view rule, std::string_view reason);
+// Asks for a repair in the same conversation: the answer as it was, then RepairText.
+void AskForRepair(std::vector<ChatMessage>* messages, std::string answer, std::string_view outcome,
+                  std::string_view rule, std::string_view reason);
 
 // The name under which an answer of this form defines its entry: "ModelNew", "triton_fused_operator".
 std::string AnswerEntry(const PromptTemplate& prompt, const PromptTask& task);

@@ -259,10 +259,7 @@ jinja::Value ConversationReader::Messages(const Record& right, const WrongAnswer
   PromptTask task = PolicyTask(ParseProgram(right.program), AskStrictly(right, options_));
   task.source = right.reference;
   std::vector<ChatMessage> messages = MessagesOf(prompt_, ValuesOf(prompt_, task, prompt_.body));
-  if (wrong != nullptr) {
-    messages.push_back({"assistant", wrong->text});
-    messages.push_back({"user", RepairText(wrong->outcome, wrong->rule, wrong->reason)});
-  }
+  if (wrong != nullptr) AskForRepair(&messages, wrong->text, wrong->outcome, wrong->rule, wrong->reason);
   messages.push_back({"assistant", FormatAnswer(right.thoughts, right.plan, right.source)});
   return ToJson(messages);
 }

@@ -139,8 +139,7 @@ std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double str
     }
   }
   for (const double value : asked.beyond) {
-    if (std::isnan(value)) planted.push_back(value);
-    if (std::isinf(value)) planted.push_back(value);
+    if (!std::isfinite(value)) planted.push_back(value);
     if (value == kInf) planted.push_back(-kInf);
     if (!std::isfinite(value)) continue;
     for (const double times : {kBeyond, kFarBeyond}) {
