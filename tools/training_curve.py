@@ -51,9 +51,13 @@ def stretches(points):
 
 
 def ticks(low, high):
-    """Of a logarithmic axis: 1, 2 and 5 times powers of ten between the two."""
+    """Of a logarithmic axis: 1, 2 and 5 times powers of ten between the two; halves and wholes where these are fewer than three."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [tick for power in powers for tick in (m * 10.0**power for m in (1, 2, 5)) if low <= tick <= high]
+    for multiples in ((1, 2, 5), [half / 2 for half in range(2, 20)]):
+        found = [tick for power in powers for tick in (m * 10.0**power for m in multiples) if low <= tick <= high]
+        if len(found) >= 3:
+            break
+    return found
 
 
 def even_ticks(high):

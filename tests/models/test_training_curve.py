@@ -47,6 +47,14 @@ def test_long_runs_are_means_of_stretches(tmp_path):
     assert len(line) == 250 and len({point.split(",")[1] for point in line}) == 1
 
 
+def test_an_axis_has_three_numbers_at_least(tmp_path):
+    for name, losses, wanted in (("little", [0.0030, 0.0018], {"0.002", "0.0025", "0.003"}), ("much", [5.0, 0.05], {"0.05", "0.5", "5"})):
+        finished = curve(log(tmp_path / name, *steps(losses)), "--out", tmp_path / "curve.svg")
+        assert finished.returncode == 0, finished.stderr
+        drawn = {text.text for text in ElementTree.parse(tmp_path / "curve.svg").getroot().iter(SVG + "text")}
+        assert wanted <= drawn and not {"0.15", "1.5"} & drawn, "no more than are needed"
+
+
 def test_what_is_no_log_is_refused(tmp_path):
     good = log(tmp_path / "good", *steps([1.0]))
     broken = tmp_path / "broken.jsonl"
