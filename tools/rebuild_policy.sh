@@ -7,17 +7,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sets=sets runs=runs wrong_tasks=4000 own_tasks=4000 held_out_tasks=150 samples=8 programs=200 more_programs=60
+sets=sets runs=runs wrong_tasks=4000 own_tasks=2000 held_out_tasks=100 samples=8 programs=200 more_programs=60
 main=configs/data.toml large=configs/data_large.toml long=configs/data_long.toml hybrid=configs/data_hybrid.toml
 modules=configs/data_modules.toml modules_long=configs/data_modules_long.toml
-start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml last=configs/sft_embedded_last.toml own=configs/sft_embedded_own.toml
+start=configs/sft_embedded_start.toml rest=configs/sft_embedded.toml last=configs/sft_embedded_last.toml
+own_first=configs/sft_embedded_own_first.toml own=configs/sft_embedded_own.toml
 
 # The same steps, with little of everything: a small set six times, a tiny model, a minute for both halves.
 rehearse() {
   sets=runs/rehearsal/sets runs=runs/rehearsal wrong_tasks=2 own_tasks=2 held_out_tasks=1 samples=1 programs=1 more_programs=1
   main=configs/data_small.toml large=configs/data_small.toml long=configs/data_small.toml hybrid=configs/data_small.toml
   modules=configs/data_small.toml modules_long=configs/data_small.toml
-  start=$runs/start.toml rest=$runs/rest.toml last=$runs/last.toml own=$runs/own.toml
+  start=$runs/start.toml rest=$runs/rest.toml last=$runs/last.toml own_first=$runs/own_first.toml own=$runs/own.toml
   own_proposer=policy  # the tiny model has no right answers
   mkdir -p "$runs"
   local little='[train]
@@ -57,13 +58,14 @@ TOML
   }
   goes_on "$rest" sft_embedded.toml "$runs/embedded" "$runs/embedded_start/final"
   goes_on "$last" sft_embedded_last.toml "$runs/embedded_last" "$runs/embedded/final"
-  cat > "$own" <<TOML
+  learns_own() {  # FILE OUT DATA…
+    cat > "$1" <<TOML
 like = "../../configs/sft_embedded_own.toml"
-out = "$runs/embedded_own"
+out = "$2"
 [model]
 from = "$runs/embedded_last/final"
 [data]
-data = ["$sets/own.jsonl"]
+data = [$3]
 known_share = 1.0
 [train]
 batch_tokens = 4096
@@ -71,6 +73,9 @@ dtype = "fp32"
 [eval]
 batches = 1
 TOML
+  }
+  learns_own "$own_first" "$runs/embedded_own_first" "\"$sets/own_1.jsonl\""
+  learns_own "$own" "$runs/embedded_own" "\"$sets/own_1.jsonl\", \"$sets/own_2.jsonl\""
 }
 case "${1:-}" in
   --rehearse) rehearse ;;
@@ -100,19 +105,30 @@ fi
 ./tritogen sft --config "$rest"
 ./tritogen sft --config "$last"
 
-# What it then learns from: its own right answers, and its wrong ones with their verdicts.
-if [ ! -e "$sets/own.jsonl" ]; then
+# What it then learns from: its own right answers, and its wrong ones with their verdicts; then what it answers once it has
+# learned from these, with both.
+own_answers() {  # ROUND MODEL
+  local round=$1 model=${own_proposer:-$2} set="$sets/own_$1.jsonl"
+  [ ! -e "$set" ] || return 0
   answers() {  # CONFIGURATION SPLIT LEVELS COUNT SEED
-    ./tritogen eval --config "$1" --split "$2" --level "$3" --count "$4" --seed "$5" -n 4 --temperature 1 --largest-size 0 \
-      --proposer "${own_proposer:-$runs/embedded_last/final}" --conversations "$sets/own.part.jsonl"
+    ./tritogen eval --config "$1" --split "$2" --level "$3" --count "$4" --seed "$round$5" -n 4 --temperature 1 --largest-size 0 \
+      --proposer "$model" --conversations "$sets/own.part.jsonl"
   }
   rm -f "$sets/own.part.jsonl"  # of a run that was killed: eval appends
   answers "$main" train 2,3 "$own_tasks" 11
-  answers "$modules" train 2,3 "$own_tasks" 12
-  answers "$modules_long" train 1,2 "$own_tasks" 13
-  answers "$main" held-out 1,2,3 "$held_out_tasks" 14
-  mv "$sets/own.part.jsonl" "$sets/own.jsonl"
-fi
+  answers "$main" train 3 "$own_tasks" 12
+  answers configs/data_hard.toml train 1,2 "$own_tasks" 13
+  answers "$modules" train 2,3 "$own_tasks" 14
+  answers configs/data_networks.toml train 2,3 "$own_tasks" 15
+  answers "$modules_long" train 1,2 $((own_tasks / 4 + 1)) 16
+  answers configs/data_images.toml train 1,2,3 $((own_tasks / 6 + 1)) 17
+  answers "$hybrid" train 2,3 $((own_tasks / 6 + 1)) 18
+  answers "$main" held-out 1,2,3 "$held_out_tasks" 19
+  mv "$sets/own.part.jsonl" "$set"
+}
+own_answers 1 "$runs/embedded_last/final"
+./tritogen sft --config "$own_first"
+own_answers 2 "$runs/embedded_own_first/final"
 ./tritogen sft --config "$own"
 python3 tools/training_curve.py "$runs"/embedded_start/log.jsonl "$runs"/embedded/log.jsonl "$runs"/embedded_last/log.jsonl \
   "$runs"/embedded_own/log.jsonl --out "$runs/curve.svg"
