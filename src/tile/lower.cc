@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tile/lanes/memory.h"
 #include "tile/lower_frame.h"
+#include "tile/machine.h"
 
 namespace tritogen::tile {
 namespace {
@@ -20,6 +23,12 @@ class Spread final : public Instruction {
  private:
   int size_;
   size_t lanes_;
+};
+
+// The program's threads meet.
+class Meet final : public Instruction {
+ public:
+  void Run(Context& c) const override { c.launch->MeetLanes(c); }
 };
 
 constexpr size_t kMaxFullConstant = 64 << 10;  // bytes of a splat constant that is kept as a whole tile
@@ -125,6 +134,34 @@ void Lowering::Unsupported(const Operation& op, const std::string& why) const {
   throw TtirError(op.ttir_line, fmt::format("{}: {}", OpName(op.code), why), true);
 }
 
+bool Lowering::ThreadsMeet(const Operation& op) const {
+  switch (op.code) {
+    case OpCode::kBarrier:
+    case OpCode::kReduce:
+    case OpCode::kScan:
+    case OpCode::kDot:
+    case OpCode::kDotScaled:
+    case OpCode::kReshape:
+    case OpCode::kTrans:
+    case OpCode::kJoin:
+    case OpCode::kSplit:
+    case OpCode::kCat:
+    case OpCode::kGather:
+    case OpCode::kHistogram:
+    case OpCode::kDescLoad:
+    case OpCode::kDescStore:
+    case OpCode::kDescReduce:
+    case OpCode::kDescGather:
+    case OpCode::kDescScatter:
+      return true;
+    case OpCode::kAtomicRmw:
+    case OpCode::kAtomicCas:
+      return TypeOf(op.results[0]).numel() == 1;  // whose result goes to all threads
+    default:
+      return false;
+  }
+}
+
 void Lowering::LowerOperation(const Operation& op) {
   line_ = op.line;
   switch (op.code) {
@@ -149,14 +186,13 @@ void Lowering::LowerOperation(const Operation& op) {
   static constexpr Family kInRegions[] = {LowerElementwise, LowerShape, LowerAssert};
   static constexpr Family kOutside[] = {LowerMemory,     LowerAtomic, LowerDescriptor,
                                         LowerCollective, LowerDot,    LowerMisc};
-  for (Family family : kInRegions) {
-    if (family(*this, op)) return;
+  const auto knows = [&](Family family) { return family(*this, op); };
+  if (!std::ranges::any_of(kInRegions, knows)) {
+    if (in_region_) Unsupported(op, "not possible inside a combine function on the CPU");
+    if (!std::ranges::any_of(kOutside, knows))
+      Unsupported(op, "the tile machine does not know this operation");
   }
-  if (in_region_) Unsupported(op, "not possible inside a combine function on the CPU");
-  for (Family family : kOutside) {
-    if (family(*this, op)) return;
-  }
-  Unsupported(op, "the tile machine does not know this operation");
+  if (!in_region_ && ThreadsMeet(op)) Emit<Meet>({}, {}, {});
 }
 
 }  // namespace tritogen::tile

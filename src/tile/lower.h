@@ -83,6 +83,9 @@ class Lowering {
               const std::vector<Register>& operands, const std::vector<Register>& scratch);
   void LowerParameters(const Function& kernel);
   void LowerOperation(const Operation& op);
+  // A barrier, or what a compiler may put one into, since values go from thread to thread: where that is
+  // open, nobody is blamed.
+  bool ThreadsMeet(const Operation& op) const;
 
   // lower_control.cc
   struct Frame;  // one expanded function

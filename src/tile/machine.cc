@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMaxPrinted = 64 << 10;
 constexpr size_t kMaxFaults = 8;
+constexpr uint32_t kStampBlock = 16;  // so many at once, so that threads seldom touch one counter
 constexpr auto kThreadPays = std::chrono::microseconds(150);  // a launch this long is worth more threads
 
 uint64_t Mix(uint64_t x) {
@@ -50,7 +51,11 @@ LaunchState::LaunchState(const Executable& kernel, std::span<const Argument> arg
   for (auto& idle : idle_at_) idle = kGone;
   const std::vector<BufferUse> uses = FindUses(buffers.size());
   if (NeedsTracker(uses)) tracker_ = std::make_unique<SyncTracker>();
-  memory_ = std::make_unique<LaunchMemory>(buffers, uses, options.check_memory, workers > 1, tracker_.get());
+  const LaneChecks lanes = options.warps == 1    ? LaneChecks::kNone
+                           : options.blame_lanes ? LaneChecks::kBlame
+                                                 : LaneChecks::kGiveOld;
+  memory_ =
+      std::make_unique<LaunchMemory>(buffers, uses, options.check_memory, lanes, workers > 1, tracker_.get());
   const double seconds = std::clamp(options.deadline_seconds, 0.0, 1e6);
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
@@ -66,6 +71,7 @@ std::vector<BufferUse> LaunchState::FindUses(size_t buffers) const {
       use.write |= instruction->memory == MemoryUse::kWrite && !publishes;
       use.atomic |= instruction->memory == MemoryUse::kAtomic || publishes;
       use.granule = std::min(use.granule, instruction->access_bytes);
+      ++use.accesses;
     };
     if (instruction->any_buffer) {
       for (BufferUse& use : uses) add(use);
@@ -142,6 +148,11 @@ LaunchReport LaunchState::Run() {
   for (std::thread& helper : helpers) helper.join();
   if (error_) std::rethrow_exception(error_);
   return std::move(report_);
+}
+
+void LaunchState::MeetLanes(Context& c) {
+  if (++c.stamp % kStampBlock != 0) return;
+  c.stamp = stamps_.fetch_add(1, std::memory_order_relaxed) * kStampBlock;
 }
 
 void LaunchState::AddFault(Fault fault) {

@@ -34,6 +34,8 @@ class LaunchState {
   std::array<int64_t, 3> ProgramId(uint64_t program) const;
   // A value in memory changed: programs that wait may go on.
   void NoteChange() { changes_.fetch_add(1, std::memory_order_release); }
+  // The threads of a program meet: what its lanes did before is ordered before what they do next.
+  void MeetLanes(Context& c);
   void Print(std::string_view text);
   bool PrintsMore();
   // Fails with kTimeout past the deadline; leaves the program quietly when the launch is over.
@@ -62,6 +64,7 @@ class LaunchState {
 
   std::atomic<uint64_t> next_turn_{0};
   std::atomic<uint64_t> changes_{0};
+  std::atomic<uint32_t> stamps_{1};  // blocks of them that programs have taken
   std::atomic<bool> stop_{false};
   std::vector<std::atomic<uint64_t>>
       idle_at_;  // per worker: the count of changes at which all its programs wait

@@ -46,7 +46,7 @@ LaunchMemory::Guard::~Guard() {
 }
 
 LaunchMemory::LaunchMemory(std::span<Buffer> buffers, const std::vector<BufferUse>& uses, bool check,
-                           bool parallel, SyncTracker* tracker) {
+                           LaneChecks check_lanes, bool parallel, SyncTracker* tracker) {
   buffers_.resize(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     LaunchBuffer& buffer = buffers_[i];
@@ -65,6 +65,9 @@ LaunchMemory::LaunchMemory(std::span<Buffer> buffers, const std::vector<BufferUs
       const int shift = std::countr_zero(static_cast<unsigned>(use.granule));
       buffer.shadow =
           std::make_unique<Shadow>(buffers[i].bytes, shift, use.read || use.atomic, use.atomic, tracker);
+      if (check_lanes != LaneChecks::kNone && use.accesses > 1)
+        buffer.lanes =
+            std::make_unique<LaneShadow>(buffers[i].bytes, shift, check_lanes == LaneChecks::kBlame);
     }
     if (parallel && written && (check || use.atomic)) {
       buffer.locks = std::make_unique<std::array<std::atomic_flag, kStripes>>();
@@ -169,22 +172,38 @@ void LaunchMemory::CheckDefined(const Context& c, const Instruction& at, std::st
        fmt::format("offset {} of '{}', which nobody has written", where, buffer.name), buffer.name, where);
 }
 
+namespace {
+
+Access AccessTo(const Context& c, const Instruction& at, const LaunchBuffer& buffer, int64_t offset,
+                int64_t bytes) {
+  const int shift = buffer.shadow->granule_shift();
+  return {c, at, buffer.name, static_cast<size_t>(offset) >> shift,
+          static_cast<size_t>(offset + bytes) >> shift};
+}
+
+bool AsksForLanes(const LaunchBuffer& buffer, const Instruction& at) {
+  return buffer.lanes != nullptr && at.first_lane != 0;
+}
+
+size_t Width(const LaunchBuffer& buffer, const Instruction& at) {
+  return static_cast<size_t>(at.access_bytes) >> buffer.shadow->granule_shift();
+}
+
+}  // namespace
+
 void LaunchMemory::CheckLoad(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
                              int64_t bytes) {
   CheckDefined(c, at, "load", buffer, offset, bytes);
-  if (buffer.shadow == nullptr) return;
-  const int shift = buffer.shadow->granule_shift();
-  buffer.shadow->Read({c, at, buffer.name, static_cast<size_t>(offset) >> shift,
-                       static_cast<size_t>(offset + bytes) >> shift});
+  if (buffer.shadow != nullptr) buffer.shadow->Read(AccessTo(c, at, buffer, offset, bytes));
 }
 
 void LaunchMemory::CheckAtomic(const Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer,
-                               int64_t offset, int64_t bytes) {
+                               size_t lane, int64_t offset, int64_t bytes) {
   CheckDefined(c, at, "atomic", buffer, offset, bytes);
   if (buffer.shadow == nullptr) return;
-  const int shift = buffer.shadow->granule_shift();
-  const Access access{c, at, buffer.name, static_cast<size_t>(offset) >> shift,
-                      static_cast<size_t>(offset + bytes) >> shift};
+  const Access access = AccessTo(c, at, buffer, offset, bytes);
+  if (AsksForLanes(buffer, at))
+    buffer.lanes->Atomic(access, LaneOf(at.first_lane, lane), Width(buffer, at), buffer.data + offset);
   switch (kind) {
     case AtomicKind::kRead:
       return buffer.shadow->AtomicRead(access);
@@ -195,13 +214,13 @@ void LaunchMemory::CheckAtomic(const Context& c, const Instruction& at, AtomicKi
   }
 }
 
-void LaunchMemory::CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
-                              int64_t bytes, const std::byte* in) {
+void LaunchMemory::CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, size_t lane,
+                              int64_t offset, int64_t bytes, const std::byte* in) {
   if (buffer.shadow != nullptr) {
-    const int shift = buffer.shadow->granule_shift();
-    buffer.shadow->Write({c, at, buffer.name, static_cast<size_t>(offset) >> shift,
-                          static_cast<size_t>(offset + bytes) >> shift},
-                         buffer.data + offset, in);
+    const Access access = AccessTo(c, at, buffer, offset, bytes);
+    buffer.shadow->Write(access, buffer.data + offset, in);
+    if (AsksForLanes(buffer, at))
+      buffer.lanes->Write(access, LaneOf(at.first_lane, lane), Width(buffer, at), buffer.data + offset, in);
   }
   if (buffer.defined != nullptr) std::memset(buffer.defined + offset, 1, static_cast<size_t>(bytes));
 }
@@ -231,17 +250,24 @@ void LaunchMemory::CheckKept(const Context& c, const Instruction& at, const uint
 
 void LaunchMemory::Load(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
                         int size, std::byte* out, size_t n) {
+  const auto as_lanes_may_find = [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
+    buffer.lanes->Read(AccessTo(c, at, buffer, offset, static_cast<int64_t>(count) * size),
+                       LaneOf(at.first_lane, lane), Width(buffer, at), out + lane * size);
+  };
   Visit(
       c, at, "load", p, mask, size, n,
       [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
         CheckLoad(c, at, buffer, offset, static_cast<int64_t>(count) * size);
         std::memcpy(out + lane * size, buffer.data + offset, count * size);
+        if (AsksForLanes(buffer, at)) as_lanes_may_find(buffer, lane, offset, count);
       },
       [&](LaunchBuffer& buffer, size_t lane, size_t count) {
         if (buffer.defined != nullptr || buffer.shadow != nullptr) {
           for (size_t i = lane; i < lane + count; ++i) CheckLoad(c, at, buffer, PointerOffset(p[i]), size);
         }
         kernels_.gather(buffer.data, buffer.first, p + lane, nullptr, size, out + lane * size, count);
+        if (!AsksForLanes(buffer, at)) return;
+        for (size_t i = lane; i < lane + count; ++i) as_lanes_may_find(buffer, i, PointerOffset(p[i]), 1);
       },
       [] {});
 }
@@ -251,7 +277,7 @@ void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t
   Visit(
       c, at, "store", p, mask, size, n,
       [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
-        CheckStore(c, at, buffer, offset, static_cast<int64_t>(count) * size, in + lane * size);
+        CheckStore(c, at, buffer, lane, offset, static_cast<int64_t>(count) * size, in + lane * size);
         std::memcpy(buffer.data + offset, in + lane * size, count * size);
       },
       [&](LaunchBuffer& buffer, size_t lane, size_t count) {
@@ -261,7 +287,7 @@ void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t
         }
         for (size_t i = lane; i < lane + count; ++i) {  // one by one: lanes may share a place
           const int64_t offset = PointerOffset(p[i]);
-          CheckStore(c, at, buffer, offset, size, in + i * size);
+          CheckStore(c, at, buffer, i, offset, size, in + i * size);
           std::memcpy(buffer.data + offset, in + i * size, size);
         }
       },
@@ -273,13 +299,13 @@ void LaunchMemory::Atomic(const Context& c, const Instruction& at, AtomicKind ki
   Visit(
       c, at, "atomic", p, mask, size, n,
       [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
-        CheckAtomic(c, at, kind, buffer, offset, static_cast<int64_t>(count) * size);
+        CheckAtomic(c, at, kind, buffer, lane, offset, static_cast<int64_t>(count) * size);
         body(buffer.data + offset, lane, count);
       },
       [&](LaunchBuffer& buffer, size_t lane, size_t count) {
         for (size_t i = lane; i < lane + count; ++i) {
           const int64_t offset = PointerOffset(p[i]);
-          CheckAtomic(c, at, kind, buffer, offset, size);
+          CheckAtomic(c, at, kind, buffer, i, offset, size);
           body(buffer.data + offset, i, 1);
         }
       },

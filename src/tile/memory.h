@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tile/checker.h"
+#include "tile/lane_order.h"
 #include "tile/lanes/memory.h"
 #include "tile/pointer.h"
 #include "tile/program.h"
@@ -30,6 +31,7 @@ struct LaunchBuffer {
   std::string name;
   uint64_t first = 0;  // encoded pointer to data
   std::unique_ptr<Shadow> shadow;
+  std::unique_ptr<LaneShadow> lanes;  // null: no lane can meet what another one of its program did
   std::unique_ptr<std::array<std::atomic_flag, kStripes>> locks;  // null: nobody else runs
   int stripe_shift = 0;
 };
@@ -38,14 +40,18 @@ struct LaunchBuffer {
 struct BufferUse {
   bool read = false, write = false, atomic = false;
   int granule = 8;  // smallest access in bytes
+  int accesses = 0;
 };
+
+enum class LaneChecks { kNone, kGiveOld, kBlame };  // what happens to who comes without a barrier
 
 class LaunchMemory {
  public:
-  // `uses` has one entry per buffer. `tracker`: null when programs are not ordered. `parallel`: several
-  // threads may run.
-  LaunchMemory(std::span<Buffer> buffers, const std::vector<BufferUse>& uses, bool check, bool parallel,
-               SyncTracker* tracker);
+  // `uses` has one entry per buffer. `check`: accesses of programs against each other, and where `lanes` says
+  // so those of a program's lanes. `tracker`: null when programs are not ordered. `parallel`: several threads
+  // may run.
+  LaunchMemory(std::span<Buffer> buffers, const std::vector<BufferUse>& uses, bool check, LaneChecks lanes,
+               bool parallel, SyncTracker* tracker);
 
   // Reads or writes `n` lanes of `size` bytes through pointers p; mask null: all. Lanes that are off are not
   // touched.
@@ -81,9 +87,10 @@ class LaunchMemory {
                  int64_t bytes);
   void CheckDefined(const Context& c, const Instruction& at, std::string_view verb, LaunchBuffer& buffer,
                     int64_t offset, int64_t bytes);
+  // Bytes from `offset` on, of lanes from `lane` on.
   void CheckAtomic(const Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer,
-                   int64_t offset, int64_t bytes);
-  void CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
+                   size_t lane, int64_t offset, int64_t bytes);
+  void CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, size_t lane, int64_t offset,
                   int64_t bytes, const std::byte* in);
   // Fails where memory does not hold what a lane of a store put there: another lane wrote something else.
   void CheckKept(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,

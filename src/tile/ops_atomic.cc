@@ -246,14 +246,17 @@ bool LowerAtomic(Lowering& lowering, const Operation& op) {
   for (size_t i = 0; i < tiles; ++i) operands.push_back(lowering.Full(op.operands[i]));
   const Register result = lowering.NewTile(type.elem, lanes);
   if (op.code == OpCode::kAtomicCas) {
-    lowering.Emit<AtomicCas>({result}, operands, {}, op, type.elem, lanes);
+    Instruction& cas = lowering.Emit<AtomicCas>({result}, operands, {}, op, type.elem, lanes);
+    if (lanes > 1) cas.first_lane = FirstLane(type, false);
   } else {
     const std::string kind = op.Attr<std::string>("kind");
     const Rmw rmw = FindRmw(kind, type.elem);
     if (rmw == nullptr) lowering.Unsupported(op, fmt::format("kind {} of {}", kind, TypeName(type)));
     const Layout mask = LayoutOf(lowering, op, 2);
     if (mask != Layout::kNone) operands.push_back(lowering.Use(op.operands[2]).reg);
-    lowering.Emit<AtomicRmw>({result}, operands, {}, rmw, op, type.elem, mask, lanes);
+    Instruction& rmw_of_lanes =
+        lowering.Emit<AtomicRmw>({result}, operands, {}, rmw, op, type.elem, mask, lanes);
+    if (lanes > 1) rmw_of_lanes.first_lane = FirstLane(type, false);
   }
   lowering.executable().synchronises |= lanes == 1 && !IsInCta(op);
   lowering.Define(op.results[0], {result, lanes == 1});

@@ -218,6 +218,7 @@ void LowerLoad(Lowering& lowering, const Operation& op) {
   const Register result = lowering.NewTile(type.elem, lanes);
   Instruction& load = lowering.Emit<Load>({result}, operands, {}, type.elem, mask, other, is_volatile, lanes);
   if (other == Layout::kTile) load.in_place = 0b100;
+  if (!is_volatile) load.first_lane = FirstLane(type, uniform);
   lowering.executable().synchronises |= is_volatile;
   lowering.executable().undefined_lanes |= mask != Layout::kNone && other == Layout::kNone;
   lowering.Define(op.results[0], {result, uniform});
@@ -230,8 +231,10 @@ void LowerStore(Lowering& lowering, const Operation& op) {
                                  lowering.Full(lowering.Use(op.operands[1]), type.elem, lanes)};
   if (op.operands.size() > 2) operands.push_back(lowering.Use(op.operands[2]).reg);
   EmitHintCheck(lowering, op, operands, 2, lanes);
-  lowering.Emit<Store>({}, operands, {}, type.elem, LayoutOf(lowering, op, 2),
-                       op.Attr<std::string>("cacheModifier") == "wt", lanes);
+  const bool write_through = op.Attr<std::string>("cacheModifier") == "wt";
+  Instruction& store =
+      lowering.Emit<Store>({}, operands, {}, type.elem, LayoutOf(lowering, op, 2), write_through, lanes);
+  if (!store.releases) store.first_lane = FirstLane(type, lanes < static_cast<size_t>(type.numel()));
 }
 
 }  // namespace

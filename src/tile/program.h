@@ -29,6 +29,7 @@ struct Context {
   size_t region_lanes = 0;  // lanes of the combine region being run
   uint32_t program = 0;     // linear index in the grid
   uint32_t segment = 0;     // the checker's name for "this program since its last release"
+  uint32_t stamp = 0;       // … and for "this program since its threads last met"
   bool suspend = false;     // a spin loop went round: let others run
   uint32_t steps = 0;
   std::array<int64_t, 3> id{0, 0, 0};
@@ -55,7 +56,8 @@ class Instruction {
   // Bit i: result 0 may take the memory of operand i, if that has its size and is not used again.
   uint32_t in_place = 0;
   MemoryUse memory = MemoryUse::kNone;
-  int access_bytes = 0;  // element size of the access
+  int access_bytes = 0;     // element size of the access
+  uint32_t first_lane = 0;  // what lane_order.h calls its lanes; 0: their order is not asked about
   // A write-through scalar store: in a kernel that spins it publishes what was done before.
   bool releases = false;
   bool result_read = true;      // set by FindReadResults: another instruction takes a result as operand

@@ -70,11 +70,11 @@ struct DescriptorArgument {
 using Argument = std::variant<PointerArgument, int64_t, double, DescriptorArgument>;
 
 enum class FaultKind {
-  kOutOfBounds,    // a lane left the buffer its pointer came from
-  kUndefinedRead,  // read memory that nobody wrote, and used it
-  kWriteRace,      // two programs, or lanes of one store, wrote different values to one place without atomics
-  kReadWriteRace,  // a program read what another one writes, without synchronisation
-  kMisaligned,     // address not a multiple of the element size
+  kOutOfBounds,         // a lane left the buffer its pointer came from
+  kUndefinedRead,       // read memory that nobody wrote, and used it
+  kWriteRace,           // two programs, or lanes of one, wrote different values to one place without atomics
+  kReadWriteRace,       // a program, or a lane, read what another one writes, without synchronisation
+  kMisaligned,          // address not a multiple of the element size
   kWriteToConstant,     // wrote into a buffer that the plan says is read-only (reserved)
   kAssert,              // tl.device_assert
   kTimeout,             // deadline passed (a spin loop that nobody ends, an endless while)
@@ -97,7 +97,11 @@ struct LaunchOptions {
   // Shuffles programs, and lanes of atomics; its last bit says which of two a reduction takes first.
   uint64_t order_seed = 0;
   int threads = 1;           // 0: all cores
+  int warps = 4;             // of a program on a GPU; the lanes of a single one are in step
   bool check_memory = true;  // races and undefined reads; bounds are always checked
+  // With check_memory: a lane that reads what another one of its program wrote, with no barrier between, is a
+  // fault. Else it is given what was there before: it may have no need of it.
+  bool blame_lanes = false;
   // What a kernel could know the tile machine by is as on most GPUs: programs start in the order of their
   // numbers, and masked lanes of a load without `other` or of an atomic are zero, not what tells a store of
   // them (docs/tile_machine.md).

@@ -51,6 +51,7 @@ struct ReplayOptions {
   uint64_t cast_seed = 0;
   int threads = 1;
   bool check_memory = true;  // the tile machine's memory checker; on a GPU guard bands and poison
+  bool blame_lanes = false;  // tile::LaunchOptions::blame_lanes
   uint64_t order_seed = 0;   // program order of launches; also what poison fresh memory gets
   int variant = 0;           // which variant of an autotuned launch, modulo their number
   double deadline_seconds = 60;

@@ -93,7 +93,9 @@ void TileLaunch::Call(const std::vector<at::Tensor>& slots, UndefinedMemory* und
   launch.grid = variant().grid;
   launch.order_seed = options_->order_seed;
   launch.threads = options_->threads;
+  launch.warps = kernel().options.num_warps;
   launch.check_memory = options_->check_memory;
+  launch.blame_lanes = options_->blame_lanes;
   launch.like_a_gpu = options_->leftovers;
   launch.deadline_seconds = seconds_left;
   try {

@@ -175,7 +175,23 @@ class Verification {
 
   std::optional<Objection> Explained(std::optional<Objection> objection) {
     if (!objection || objection->outcome != Outcome::kWrongValues) return objection;
+    if (auto missing = FindMissingBarrier(*runs_.failed_trial())) return missing;
     return WrongOrUnsteady(*runs_.failed_trial(), *objection);
+  }
+
+  // Lanes that read without a barrier what others of their program wrote were given what was there before.
+  std::optional<Objection> FindMissingBarrier(const Trial& trial) {
+    if (options_.on_gpu) return std::nullopt;
+    ReplayOptions options = OptionsNow();
+    options.blame_lanes = true;
+    std::optional<Objection> objection;
+    const auto replayer = SetUp(plan_, options, &objection);
+    TensorList outputs;
+    TrialLoan loan(trial);
+    if (!replayer) return std::nullopt;
+    const auto failure = replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &outputs);
+    if (!failure || failure->kind != ReplayFailure::Kind::kMemoryError) return std::nullopt;
+    return ObjectionOf(*failure);
   }
 
   // Of inputs that nobody has met, expected values being made after the candidate has run: on a GPU those of
