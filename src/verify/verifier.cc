@@ -9,7 +9,6 @@
 #include "base/stages.h"
 #include "device/device_errors.h"
 #include "device/random.h"
-#include "device/same_bits.h"
 #include "plan/hash.h"
 #include "plan/visit.h"
 #include "verify/sensitivity.h"
@@ -25,6 +24,7 @@
 #include "verify/verifier_task.h"
 #include "verify/verifier_trial_loan.h"
 #include "verify/verifier_waivers.h"
+#include "verify/verifier_wrong.h"
 
 namespace tritogen {
 namespace {
@@ -175,23 +175,8 @@ class Verification {
 
   std::optional<Objection> Explained(std::optional<Objection> objection) {
     if (!objection || objection->outcome != Outcome::kWrongValues) return objection;
-    if (auto missing = FindMissingBarrier(*runs_.failed_trial())) return missing;
-    return WrongOrUnsteady(*runs_.failed_trial(), *objection);
-  }
-
-  // Lanes that read without a barrier what others of their program wrote were given what was there before.
-  std::optional<Objection> FindMissingBarrier(const Trial& trial) {
-    if (options_.on_gpu) return std::nullopt;
-    ReplayOptions options = OptionsNow();
-    options.blame_lanes = true;
-    std::optional<Objection> objection;
-    const auto replayer = SetUp(plan_, options, &objection);
-    TensorList outputs;
-    TrialLoan loan(trial);
-    if (!replayer) return std::nullopt;
-    const auto failure = replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &outputs);
-    if (!failure || failure->kind != ReplayFailure::Kind::kMemoryError) return std::nullopt;
-    return ObjectionOf(*failure);
+    const WrongAnswer answer{runs_.failed_trial(), &runs_.failed_outputs(), &*objection, unwatched_};
+    return WhyWrong(task_, plan_, bindings_, answer, OptionsNow());
   }
 
   // Of inputs that nobody has met, expected values being made after the candidate has run: on a GPU those of
@@ -221,26 +206,6 @@ class Verification {
 
   std::optional<Objection> RunFresh(Distribution distribution, uint64_t seed, double strength, bool* ran) {
     return runs_.RunFresh(*main_, setting_->fresh.get(), distribution, seed, strength, ran);
-  }
-
-  // A wrong answer that another program order changes is a race or a read of undefined memory.
-  Objection WrongOrUnsteady(const Trial& trial, const Objection& wrong) {
-    std::optional<Objection> objection;
-    const auto replayer =
-        SetUp(plan_, unwatched_ ? OptionsNow() : UnwatchedInOrder(OptionsNow()), &objection);
-    TensorList again;
-    TrialLoan loan(trial);
-    if (!replayer || replayer->Run(CloneAll(loan.trial().inputs), trial.run_seed, &again)) return wrong;
-    for (size_t i = 0; i < again.size(); ++i) {
-      if (!FirstDifferent({again[i]}, {runs_.failed_outputs()[i]})) continue;
-      const OutputCheck& check = loan.Expected().outputs[i];
-      const Comparison comparison = check.Compare(task_.index_sources[i], again[i]);
-      const at::Tensor apart = again[i].to(at::kDouble) - runs_.failed_outputs()[i].to(at::kDouble);
-      const double largest = apart.abs().max().item<double>();
-      if (largest <= comparison.budget * check.expected.scale()) continue;
-      return Unsteady(i, trial, wrong);
-    }
-    return wrong;
   }
 
   // Any variant may turn out to be the fastest, so each runs what the first one ran, as far as time allows.
