@@ -10,22 +10,6 @@
 namespace tritogen {
 namespace {
 
-struct Again {
-  bool ran = false;
-  std::optional<ReplayFailure> failure;
-  TensorList outputs;
-};
-
-Again RunAgain(const Task::Impl& task, const Plan& candidate, const Bindings& bindings, const Trial& trial,
-               TrialLoan* loan, const ReplayOptions& options) {
-  Again again;
-  Replayer replayer(candidate, options);
-  if (SetUp(task, candidate, bindings, &replayer)) return again;
-  again.failure = replayer.Run(CloneAll(loan->trial().inputs), trial.run_seed, &again.outputs);
-  again.ran = true;
-  return again;
-}
-
 // Some output is off from what it was by more than it may be wrong.
 std::optional<size_t> FindUnsteady(const Task::Impl& task, const TensorList& once, const TensorList& again,
                                    TrialLoan* loan) {
@@ -43,19 +27,19 @@ std::optional<size_t> FindUnsteady(const Task::Impl& task, const TensorList& onc
 }  // namespace
 
 Objection WhyWrong(const Task::Impl& task, const Plan& candidate, const Bindings& bindings,
-                   const WrongAnswer& answer, const ReplayOptions& options) {
+                   const WrongAnswer& answer, ReplayOptions options) {
+  if (!answer.unwatched) options = UnwatchedInOrder(options);
+  options.blame_lanes = true;
+  Replayer replayer(candidate, options);
+  if (SetUp(task, candidate, bindings, &replayer)) return *answer.objection;
+  TensorList again;
   TrialLoan loan(*answer.trial);
-  if (!options.on_gpu) {
-    ReplayOptions blaming = options;
-    blaming.blame_lanes = true;
-    const Again blamed = RunAgain(task, candidate, bindings, *answer.trial, &loan, blaming);
-    if (blamed.failure && blamed.failure->kind == ReplayFailure::Kind::kMemoryError)
-      return ObjectionOf(*blamed.failure);
+  if (const auto failure = replayer.Run(CloneAll(loan.trial().inputs), answer.trial->run_seed, &again)) {
+    // Programs that race with each other were found before there was an answer.
+    const bool lanes_race = failure->fault && failure->fault->kind == tile::FaultKind::kReadWriteRace;
+    return lanes_race ? ObjectionOf(*failure) : *answer.objection;
   }
-  const Again other = RunAgain(task, candidate, bindings, *answer.trial, &loan,
-                               answer.unwatched ? options : UnwatchedInOrder(options));
-  if (!other.ran || other.failure) return *answer.objection;
-  const auto unsteady = FindUnsteady(task, *answer.outputs, other.outputs, &loan);
+  const auto unsteady = FindUnsteady(task, *answer.outputs, again, &loan);
   return unsteady ? Unsteady(*unsteady, *answer.trial, *answer.objection) : *answer.objection;
 }
 

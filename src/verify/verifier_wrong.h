@@ -16,6 +16,6 @@ struct WrongAnswer {
 // (memory_error), or another order of programs changes the answer, as with races and memory that nobody wrote
 // (nondeterministic). `options`: of a watched run, with the time that is left.
 Objection WhyWrong(const Task::Impl& task, const Plan& candidate, const Bindings& bindings,
-                   const WrongAnswer& answer, const ReplayOptions& options);
+                   const WrongAnswer& answer, ReplayOptions options);
 
 }  // namespace tritogen
