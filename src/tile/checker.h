@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "tile/program.h"
@@ -19,21 +20,23 @@ class SyncTracker;
 
 inline constexpr uint32_t kMaxSegments = 1u << 30;
 
-// Zeroed cells, paid for page by page as they are touched.
-class Cells {
+// Zeroed elements, paid for page by page as they are touched.
+template <class T>
+class Zeroed {
  public:
-  explicit Cells(size_t count)
-      : cells_(static_cast<uint32_t*>(std::calloc(count > 0 ? count : 1, sizeof(uint32_t)))) {
-    if (!cells_) throw std::bad_alloc();
+  explicit Zeroed(size_t count) : elements_(static_cast<T*>(std::calloc(count > 0 ? count : 1, sizeof(T)))) {
+    if (!elements_) throw std::bad_alloc();
   }
-  uint32_t* get() const { return cells_.get(); }
+  T* get() const { return elements_.get(); }
+  T& operator[](size_t i) const { return elements_.get()[i]; }
 
  private:
   struct Free {
-    void operator()(uint32_t* cells) const { std::free(cells); }
+    void operator()(T* elements) const { std::free(elements); }
   };
-  std::unique_ptr<uint32_t, Free> cells_;
+  std::unique_ptr<T, Free> elements_;
 };
+using Cells = Zeroed<uint32_t>;
 
 // The accessed granules, and for messages the instruction.
 struct Access {

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstring>
-#include <new>
 
 #include "tile/fault.h"
 
@@ -15,14 +14,6 @@ constexpr Lane kScalar = 1, kUniform = 2;
 constexpr Lane kMany = 3;           // several lanes, of atomics
 constexpr Lane kAtomic = 1u << 31;  // written atomically
 constexpr int kLaneBits = 20;       // a tile has at most 2^20 lanes
-
-// Paid for page by page as it is touched.
-template <class T>
-T* Zeroed(size_t count) {
-  auto* const memory = static_cast<T*>(std::calloc(count > 0 ? count : 1, sizeof(T)));
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
 
 bool SameThread(Lane written, Lane lane) {
   written &= ~kAtomic;
@@ -42,10 +33,7 @@ Lane LaneOf(Lane first, size_t i) {
 }
 
 LaneShadow::LaneShadow(size_t bytes, int granule_shift, bool blame)
-    : shift_(granule_shift),
-      blame_(blame),
-      writes_(Zeroed<Cell>((bytes >> granule_shift) + 1)),
-      before_(Zeroed<std::byte>(bytes)) {}
+    : shift_(granule_shift), blame_(blame), writes_((bytes >> granule_shift) + 1), before_(bytes) {}
 
 bool LaneShadow::IsFresh(const Cell& cell, const Access& access) {
   return cell.stamp == access.context.stamp && cell.lane != 0;
@@ -55,7 +43,7 @@ void LaneShadow::Keep(size_t granule, const std::byte* old_bytes) {
   std::memcpy(&before_[granule << shift_], old_bytes, size_t{1} << shift_);
 }
 
-void LaneShadow::Conflict(const Access& access, size_t granule, FaultKind kind, std::string_view verb) const {
+void LaneShadow::Blame(const Access& access, size_t granule, FaultKind kind, std::string_view verb) const {
   const auto offset = static_cast<int64_t>(granule << shift_);
   Fail(access.context, access.instruction, kind, verb,
        fmt::format("offset {} of '{}', which another lane of the program has written with no barrier between "
@@ -69,14 +57,15 @@ void LaneShadow::Read(const Access& access, Lane first, size_t width, std::byte*
     const Cell& written = writes_[g];
     if (!IsFresh(written, access) || SameThread(written.lane, LaneOf(first, (g - access.begin) / width)))
       continue;
-    if (blame_) Conflict(access, g, FaultKind::kReadWriteRace, "load");
+    if (blame_) Blame(access, g, FaultKind::kReadWriteRace, "load");
     std::memcpy(out + ((g - access.begin) << shift_), &before_[g << shift_], size_t{1} << shift_);
   }
 }
 
-void LaneShadow::Write(const Access& access, Lane first, size_t width, const std::byte* old_bytes,
-                       const std::byte* new_bytes) {
+std::optional<size_t> LaneShadow::Write(const Access& access, Lane first, size_t width,
+                                        const std::byte* old_bytes, const std::byte* new_bytes) {
   const size_t bytes = size_t{1} << shift_;
+  std::optional<size_t> race;
   for (size_t g = access.begin; g < access.end; ++g, old_bytes += bytes, new_bytes += bytes) {
     const Lane lane = LaneOf(first, (g - access.begin) / width);
     Cell& written = writes_[g];
@@ -86,10 +75,11 @@ void LaneShadow::Write(const Access& access, Lane first, size_t width, const std
       continue;
     }
     const bool before = fresh && written.step != access.context.steps;
-    if (before && !SameThread(written.lane, lane)) Conflict(access, g, FaultKind::kWriteRace, "store");
+    if (before && !SameThread(written.lane, lane) && !race) race = g;
     if (!fresh) Keep(g, old_bytes);
     written = {access.context.stamp, lane, access.context.steps};
   }
+  return race;
 }
 
 void LaneShadow::Atomic(const Access& access, Lane first, size_t width, const std::byte* old_bytes) {
@@ -97,7 +87,7 @@ void LaneShadow::Atomic(const Access& access, Lane first, size_t width, const st
     const Lane lane = LaneOf(first, (g - access.begin) / width);
     Cell& written = writes_[g];
     const bool fresh = IsFresh(written, access), same = fresh && SameThread(written.lane, lane);
-    if (fresh && !same && (written.lane & kAtomic) == 0) Conflict(access, g, FaultKind::kWriteRace, "atomic");
+    if (fresh && !same && (written.lane & kAtomic) == 0) Blame(access, g, FaultKind::kWriteRace, "atomic");
     if (!fresh) Keep(g, old_bytes);
     written = {access.context.stamp, kAtomic | (fresh && !same ? kMany : lane), access.context.steps};
   }

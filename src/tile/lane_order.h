@@ -7,8 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
+#include <optional>
+#include <string_view>
 
 #include "tile/checker.h"
 #include "tile/ir.h"
@@ -31,11 +31,14 @@ class LaneShadow {
   // Elements of `width` granules each, one behind the other, by lanes from `first` on. `out`: what memory
   // holds, of which the lanes get what they may as well find. Writes that change no bit are nobody's.
   void Read(const Access& access, Lane first, size_t width, std::byte* out) const;
-  // Fail with kWriteRace where another lane of the program wrote another value. Lanes of one store are not
-  // asked about (LaunchMemory does that), nor are atomics among themselves. `old_bytes`: what memory holds.
-  void Write(const Access& access, Lane first, size_t width, const std::byte* old_bytes,
-             const std::byte* new_bytes);
+  // The first granule where another lane of the program wrote another value, which is a kWriteRace: to be
+  // blamed when lanes of the one store, which are not asked about here, are found to agree. `old_bytes`: what
+  // memory holds.
+  std::optional<size_t> Write(const Access& access, Lane first, size_t width, const std::byte* old_bytes,
+                              const std::byte* new_bytes);
+  // Fails where another lane wrote it, but for atomics among themselves.
   void Atomic(const Access& access, Lane first, size_t width, const std::byte* old_bytes);
+  [[noreturn]] void Blame(const Access& access, size_t granule, FaultKind kind, std::string_view verb) const;
 
  private:
   struct Cell {
@@ -43,19 +46,14 @@ class LaneShadow {
     Lane lane;
     uint32_t step;  // Context::steps
   };
-  struct Free {
-    void operator()(void* memory) const { std::free(memory); }
-  };
   // Some lane has written the granule since the threads of this program last met.
   static bool IsFresh(const Cell& cell, const Access& access);
   void Keep(size_t granule, const std::byte* old_bytes);
-  [[noreturn]] void Conflict(const Access& access, size_t granule, FaultKind kind,
-                             std::string_view verb) const;
 
   int shift_;
   bool blame_;
-  std::unique_ptr<Cell[], Free> writes_;
-  std::unique_ptr<std::byte[], Free> before_;
+  Zeroed<Cell> writes_;
+  Zeroed<std::byte> before_;
 };
 
 }  // namespace tritogen::tile

@@ -27,6 +27,21 @@ std::string DescribeMiss(int64_t offset, int size, int64_t bytes) {
   return fmt::format("{} bytes past the end", past);
 }
 
+Access AccessTo(const Context& c, const Instruction& at, const LaunchBuffer& buffer, int64_t offset,
+                int64_t bytes) {
+  const int shift = buffer.shadow->granule_shift();
+  return {c, at, buffer.name, static_cast<size_t>(offset) >> shift,
+          static_cast<size_t>(offset + bytes) >> shift};
+}
+
+bool AsksForLanes(const LaunchBuffer& buffer, const Instruction& at) {
+  return buffer.lanes != nullptr && at.first_lane != 0;
+}
+
+size_t Width(const LaunchBuffer& buffer, const Instruction& at) {
+  return static_cast<size_t>(at.access_bytes) >> buffer.shadow->granule_shift();
+}
+
 }  // namespace
 
 LaunchMemory::Guard::Guard(LaunchBuffer& buffer, int64_t begin, int64_t end) : locks_(buffer.locks.get()) {
@@ -46,7 +61,7 @@ LaunchMemory::Guard::~Guard() {
 }
 
 LaunchMemory::LaunchMemory(std::span<Buffer> buffers, const std::vector<BufferUse>& uses, bool check,
-                           LaneChecks check_lanes, bool parallel, SyncTracker* tracker) {
+                           LaneChecks lanes, bool parallel, SyncTracker* tracker) {
   buffers_.resize(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     LaunchBuffer& buffer = buffers_[i];
@@ -65,9 +80,8 @@ LaunchMemory::LaunchMemory(std::span<Buffer> buffers, const std::vector<BufferUs
       const int shift = std::countr_zero(static_cast<unsigned>(use.granule));
       buffer.shadow =
           std::make_unique<Shadow>(buffers[i].bytes, shift, use.read || use.atomic, use.atomic, tracker);
-      if (check_lanes != LaneChecks::kNone && use.accesses > 1)
-        buffer.lanes =
-            std::make_unique<LaneShadow>(buffers[i].bytes, shift, check_lanes == LaneChecks::kBlame);
+      if (lanes != LaneChecks::kNone && use.accesses > 1)
+        buffer.lanes = std::make_unique<LaneShadow>(buffers[i].bytes, shift, lanes == LaneChecks::kBlame);
     }
     if (parallel && written && (check || use.atomic)) {
       buffer.locks = std::make_unique<std::array<std::atomic_flag, kStripes>>();
@@ -172,25 +186,6 @@ void LaunchMemory::CheckDefined(const Context& c, const Instruction& at, std::st
        fmt::format("offset {} of '{}', which nobody has written", where, buffer.name), buffer.name, where);
 }
 
-namespace {
-
-Access AccessTo(const Context& c, const Instruction& at, const LaunchBuffer& buffer, int64_t offset,
-                int64_t bytes) {
-  const int shift = buffer.shadow->granule_shift();
-  return {c, at, buffer.name, static_cast<size_t>(offset) >> shift,
-          static_cast<size_t>(offset + bytes) >> shift};
-}
-
-bool AsksForLanes(const LaunchBuffer& buffer, const Instruction& at) {
-  return buffer.lanes != nullptr && at.first_lane != 0;
-}
-
-size_t Width(const LaunchBuffer& buffer, const Instruction& at) {
-  return static_cast<size_t>(at.access_bytes) >> buffer.shadow->granule_shift();
-}
-
-}  // namespace
-
 void LaunchMemory::CheckLoad(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
                              int64_t bytes) {
   CheckDefined(c, at, "load", buffer, offset, bytes);
@@ -214,15 +209,20 @@ void LaunchMemory::CheckAtomic(const Context& c, const Instruction& at, AtomicKi
   }
 }
 
-void LaunchMemory::CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, size_t lane,
-                              int64_t offset, int64_t bytes, const std::byte* in) {
+std::optional<size_t> LaunchMemory::CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer,
+                                               size_t lane, int64_t offset, int64_t bytes,
+                                               const std::byte* in) {
+  std::optional<size_t> race;
   if (buffer.shadow != nullptr) {
     const Access access = AccessTo(c, at, buffer, offset, bytes);
     buffer.shadow->Write(access, buffer.data + offset, in);
-    if (AsksForLanes(buffer, at))
-      buffer.lanes->Write(access, LaneOf(at.first_lane, lane), Width(buffer, at), buffer.data + offset, in);
+    if (AsksForLanes(buffer, at)) {
+      race = buffer.lanes->Write(access, LaneOf(at.first_lane, lane), Width(buffer, at), buffer.data + offset,
+                                 in);
+    }
   }
   if (buffer.defined != nullptr) std::memset(buffer.defined + offset, 1, static_cast<size_t>(bytes));
+  return race;
 }
 
 void LaunchMemory::CheckKept(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
@@ -274,10 +274,19 @@ void LaunchMemory::Load(const Context& c, const Instruction& at, const uint64_t*
 
 void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
                          int size, const std::byte* in, size_t n) {
+  LaunchBuffer* raced = nullptr;
+  size_t granule = 0;
+  const auto check = [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
+    const auto race =
+        CheckStore(c, at, buffer, lane, offset, static_cast<int64_t>(count) * size, in + lane * size);
+    if (!race || raced != nullptr) return;
+    raced = &buffer;
+    granule = *race;
+  };
   Visit(
       c, at, "store", p, mask, size, n,
       [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
-        CheckStore(c, at, buffer, lane, offset, static_cast<int64_t>(count) * size, in + lane * size);
+        check(buffer, lane, offset, count);
         std::memcpy(buffer.data + offset, in + lane * size, count * size);
       },
       [&](LaunchBuffer& buffer, size_t lane, size_t count) {
@@ -287,11 +296,13 @@ void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t
         }
         for (size_t i = lane; i < lane + count; ++i) {  // one by one: lanes may share a place
           const int64_t offset = PointerOffset(p[i]);
-          CheckStore(c, at, buffer, i, offset, size, in + i * size);
+          check(buffer, i, offset, 1);
           std::memcpy(buffer.data + offset, in + i * size, size);
         }
       },
       [&] { CheckKept(c, at, p, mask, size, in, n); });
+  if (raced != nullptr)
+    raced->lanes->Blame({c, at, raced->name, granule, granule + 1}, granule, FaultKind::kWriteRace, "store");
 }
 
 void LaunchMemory::Atomic(const Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p,

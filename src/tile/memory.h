@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -90,8 +91,9 @@ class LaunchMemory {
   // Bytes from `offset` on, of lanes from `lane` on.
   void CheckAtomic(const Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer,
                    size_t lane, int64_t offset, int64_t bytes);
-  void CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, size_t lane, int64_t offset,
-                  int64_t bytes, const std::byte* in);
+  // A granule where another lane of the program wrote another value, if there is one.
+  std::optional<size_t> CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, size_t lane,
+                                   int64_t offset, int64_t bytes, const std::byte* in);
   // Fails where memory does not hold what a lane of a store put there: another lane wrote something else.
   void CheckKept(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
                  const std::byte* in, size_t n) const;

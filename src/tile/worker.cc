@@ -33,7 +33,7 @@ std::optional<Worker::Waiting> Worker::StartNext() {
   c.program = static_cast<uint32_t>(launch_.ProgramOfTurn(turn));
   c.id = launch_.ProgramId(c.program);
   c.segment = launch_.tracker() != nullptr ? launch_.tracker()->NewSegment(c.program) : c.program + 1;
-  c.stamp = ~uint32_t{0};
+  c.stamp = ~uint32_t{0};  // of no block: the first is of a new one
   launch_.MeetLanes(c);
   return program;
 }
