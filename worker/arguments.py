@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils._pytree import register_pytree_node
 
 import cuda_api
 import guards
+from nested import map_arguments
 from tape import DTYPE_NAMES
 
 
@@ -31,6 +33,9 @@ class Sequence(tuple):
         return Sequence((*other, *self))
 
 
+register_pytree_node(Sequence, lambda given: (list(given), None), lambda items, _: Sequence(items))  # as lists are
+
+
 def as_list(value: Any, name: str) -> list[Any]:
     if isinstance(value, torch.Tensor):
         return [value]
@@ -41,11 +46,7 @@ def as_list(value: Any, name: str) -> list[Any]:
 
 def to_cuda(value: Any) -> Any:
     """Arguments as KernelBench passes them: tensors on the device, everything else as it is."""
-    if isinstance(value, torch.Tensor):
-        return value.to(cuda_api.DEVICE)
-    if type(value) in (list, tuple):
-        return type(value)(to_cuda(item) for item in value)
-    return value
+    return map_arguments(lambda item: item.to(cuda_api.DEVICE) if isinstance(item, torch.Tensor) else item, value)
 
 
 def described(value: Any) -> Any:
@@ -56,4 +57,6 @@ def described(value: Any) -> Any:
         return {"dtype": DTYPE_NAMES[value]}
     if isinstance(value, torch.device):
         return {"device": value.type}
+    if isinstance(value, dict):
+        return {"dict": [[key, described(item)] for key, item in value.items()]}
     return [described(item) for item in value] if isinstance(value, (list, tuple)) else value

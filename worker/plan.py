@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,6 +99,8 @@ def _comparable_numbers(value: Any) -> Any:
 def tensor_leaves(value: Any) -> list[RecordingTensor]:
     if isinstance(value, RecordingTensor):
         return [value]
+    if isinstance(value, dict):
+        return tensor_leaves(list(value.values()))
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in tensor_leaves(item)]
     return []
@@ -231,6 +234,8 @@ class PlanWriter:
             return int(value)
         if isinstance(value, (list, tuple)):
             return [self.value(item, line) for item in value]
+        if isinstance(value, dict):
+            return {"dict": [[_key(key, line), self.value(item, line)] for key, item in value.items()]}
         if isinstance(value, torch.dtype):
             return {"dtype": self.dtype(value, line)}
         if isinstance(value, torch.device):
@@ -271,6 +276,13 @@ class PlanWriter:
                 }
             )
         return self.kernels[kernel.key]
+
+
+def _key(key: Any, line: int) -> str:
+    """Printed programs have it in them as it is, between quotes."""
+    if type(key) is not str or not re.fullmatch(r'[ !#-\[\]-~]{0,1024}', key):
+        _cannot("argument", f"a dict has {key!r:.60} among its keys; use text of plain ASCII without quotes", line)
+    return key
 
 
 def _cannot(rule: str, message: str, line: int) -> None:

@@ -39,7 +39,7 @@ from arguments import Sequence, as_list, described, to_cuda
 from changes import Settings
 from decompositions import base_name
 from kernels import SourceFile
-from nested import leaves
+from nested import map_arguments
 from packing import Packing
 from plan import RUN, Call, Phases, PlanWriter, tensor_leaves
 from rebinding import as_updates
@@ -239,8 +239,6 @@ class _Program:
         self.generated = to_cuda(as_list(self._entry("get_inputs")(), "get_inputs"))
         if any(tensor.is_complex() for tensor in tensor_leaves([phases.init_inputs, self.generated])):
             guards.reject("dtype", "inputs are complex; give torch.view_as_real of them")
-        if any(isinstance(item, dict) and leaves(dict(item), torch.Tensor) for item in self.generated):
-            guards.reject("contract", "an input is a dict of tensors; give them one by one, or in lists and tuples")
 
     def _given(self, descriptors: list[Any]) -> list[Any]:
         """Fresh inputs from descriptors of a request; they lie on the device."""
@@ -254,6 +252,8 @@ class _Program:
             return _DTYPES[item["dtype"]]
         if isinstance(item, dict) and "device" in item:
             return torch.device(item["device"])
+        if isinstance(item, dict):
+            return {key: self._given_value(entry) for key, entry in item["dict"]}
         return Sequence(self._given(item)) if isinstance(item, (list, tuple)) else item
 
     def _construct(self, phases: Phases) -> Callable:
@@ -329,11 +329,12 @@ class _Program:
 
     def _like(self, value: Any) -> Any:
         """Inputs of the same make as generated ones, with no step that makes them."""
-        if isinstance(value, RecordingTensor):
-            return self.recording.input(value.dtype, value.shape, value.stride(), value.device.type)
-        if isinstance(value, (list, tuple)):
-            return type(value)(self._like(item) for item in value)
-        return value
+        def fresh(item: Any) -> Any:
+            if not isinstance(item, RecordingTensor):
+                return item
+            return self.recording.input(item.dtype, item.shape, item.stride(), item.device.type)
+
+        return map_arguments(fresh, value)
 
 
 _State = list[tuple[str, RecordingTensor, str]]

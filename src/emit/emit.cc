@@ -12,6 +12,7 @@
 #include "emit/returns.h"
 #include "emit/updates.h"
 #include "emit/wrapper.h"
+#include "plan/visit.h"
 
 namespace tritogen {
 namespace {
@@ -29,6 +30,13 @@ std::string ExpectedText(const Plan& plan, const Wrapper& wrapper, const Value& 
     for (const Value& item : *list) items.push_back(ExpectedText(plan, wrapper, item));
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
+  if (const auto* dict = std::get_if<Value::Dict>(&value.v)) {
+    std::vector<std::string> entries;
+    for (size_t i = 0; i < dict->keys.size(); ++i)
+      entries.push_back(
+          fmt::format("\"{}\": {}", dict->keys[i], ExpectedText(plan, wrapper, dict->items[i])));
+    return fmt::format("{{{}}}", fmt::join(entries, ", "));
+  }
   if (const auto* device = std::get_if<DeviceValue>(&value.v))
     return fmt::format("torch.device(\"{}\")", device->cuda ? "cuda" : "cpu");
   return wrapper.Literal(value);
@@ -39,11 +47,10 @@ void NameInputs(const Value& value, const std::string& expression, Wrapper* wrap
   if (const auto* ref = std::get_if<TensorRef>(&value.v)) {
     wrapper->Name(ref->id, expression);
     if (first_tensor->empty()) *first_tensor = expression;
-  } else if (const auto* list = std::get_if<Value::List>(&value.v)) {
-    for (size_t i = 0; i < list->size(); ++i) {
-      NameInputs((*list)[i], fmt::format("{}[{}]", expression, i), wrapper, first_tensor);
-    }
   }
+  ForEachItem(value, expression, [&](const Value& item, const std::string& text) {
+    NameInputs(item, text, wrapper, first_tensor);
+  });
 }
 
 bool IsImport(std::string_view statement) {

@@ -112,6 +112,19 @@ TEST(EmitModule, GuardsWhatTheModuleIsMadeWith) {
   }
 }
 
+TEST(EmitModule, GuardsDictsByTheirKeys) {
+  Plan plan = SmallPlan();
+  plan.init_inputs = {{Value::Dict{{"width", "sizes"}, {{int64_t{3}}, {Value::List{{1.5}}}}}}};
+  plan.inputs = {{Value::Dict{{"factor", "image"}, {{int64_t{2}}, Ref(0)}}}};
+  const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
+  for (const char* piece :
+       {"_MADE_WITH = (\n    {\"width\": 3, \"sizes\": [1.5]},\n)",
+        "_INPUTS = (\n    {\"factor\": 2, \"image\": _Meta((4, 4), (4, 1), torch.float32)},\n)",
+        "device = x0[\"image\"].device\n", "torch.empty_like(x0[\"image\"], dtype=torch.float32)"}) {
+    EXPECT_NE(text.find(piece), std::string::npos) << piece << " is not in\n" << text;
+  }
+}
+
 TEST(EmitModule, NoNameOfTheStateHidesAnother) {
   Plan plan = SmallPlan();
   plan.kernels[0].name = "linear_weight";

@@ -45,6 +45,12 @@ def _fits(value, expected):
             and len(value) == len(expected)
             and all(_fits(one, other) for one, other in zip(value, expected))
         )
+    if isinstance(expected, dict):  # in the order of its keys, which a program may go by
+        return (
+            isinstance(value, dict)
+            and list(value) == list(expected)
+            and all(_fits(value[key], other) for key, other in expected.items())
+        )
     return type(value) is type(expected) and value == expected
 
 
@@ -168,7 +174,7 @@ def _alike(value, expected):
     if isinstance(expected, (list, tuple)):
         return isinstance(value, (list, tuple)) and len(value) == len(expected) and all(map(_alike, value, expected))
     if isinstance(expected, dict):
-        return value.keys() == expected.keys() and all(_alike(value[name], expected[name]) for name in expected)
+        return isinstance(value, dict) and value.keys() == expected.keys() and all(_alike(value[name], expected[name]) for name in expected)
     return value is expected or (type(value) is type(expected) and value == expected)
 
 

@@ -101,8 +101,8 @@ class Mover {
 
   void Rename(Value* value) {
     if (auto* tensor = std::get_if<TensorRef>(&value->v)) tensor->id = tensors_.at(tensor->id);
-    if (auto* list = std::get_if<Value::List>(&value->v))
-      for (Value& item : *list) Rename(&item);
+    if (Value::List* items = Items(value))
+      for (Value& item : *items) Rename(&item);
   }
 
   const Plan& from_;
@@ -191,9 +191,8 @@ std::string WrittenText(const Plan& plan, const Plan& reference) {
     if (const auto* ref = std::get_if<TensorRef>(&value.v)) {
       tensors.push_back(at);
       add(written.contains(reference.tensors[ref->id].storage));
-    } else if (const auto* list = std::get_if<Value::List>(&value.v)) {
-      for (size_t i = 0; i < list->size(); ++i) visit((*list)[i], fmt::format("{}[{}]", at, i));
     }
+    ForEachItem(value, at, visit);
   };
   for (size_t i = 0; i < reference.inputs.size(); ++i) visit(reference.inputs[i], fmt::format("args[{}]", i));
   for (const auto* entries : {&reference.state, &reference.unsaved}) {

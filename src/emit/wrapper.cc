@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -129,7 +130,8 @@ std::string Wrapper::Literal(const Value& value) const {
                    std::vector<std::string> items;
                    for (const Value& item : v) items.push_back(Literal(item));
                    return fmt::format("[{}]", fmt::join(items, ", "));
-                 }},
+                 },
+                 [](const Value::Dict&) -> std::string { throw std::logic_error("a dict in a call"); }},
       value.v);
 }
 

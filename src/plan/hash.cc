@@ -69,6 +69,8 @@ class Canonicalizer {
   Value Renumber(const Value& value) {
     if (const auto* tensor = std::get_if<TensorRef>(&value.v)) return {TensorRef{Tensor(tensor->id)}};
     if (const auto* list = std::get_if<Value::List>(&value.v)) return {Values(*list)};
+    if (const auto* dict = std::get_if<Value::Dict>(&value.v))
+      return {Value::Dict{dict->keys, Values(dict->items)}};
     return value;
   }
 

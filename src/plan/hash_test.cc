@@ -59,6 +59,11 @@ TEST(PlanHashTest, WhatAProgramComputesCounts) {
   EXPECT_NE(HashAfter("/state/0/0", "bias"), hash);
   EXPECT_NE(HashAfter("/structure", "[*]"), hash);
   EXPECT_NE(HashAfter("/training", true), hash);
+  auto of_dict = [](const char* key) {
+    return HashAfter("/inputs/0", {{"dict", json::array({json::array({key, {{"t", 0}}})})}});
+  };
+  EXPECT_NE(of_dict("x"), hash);
+  EXPECT_NE(of_dict("x"), of_dict("y"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "plan/parse.h"
 
+#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -45,9 +46,34 @@ bool ParseDevice(const JsonCursor& at) {
   return name == "cuda";
 }
 
-Value ParseValue(const JsonCursor& at, int depth = 0);
+// Arguments of a program have dicts in them; those of calls have none.
+enum class Dicts { kRefused, kTaken };
 
-Value ParseTagged(const JsonCursor& at) {
+Value ParseValue(const JsonCursor& at, Dicts dicts = Dicts::kRefused, int depth = 0);
+
+// Programs that are printed have the keys in them as they are, between quotes.
+const std::string& ParseKey(const JsonCursor& at) {
+  const std::string& key = at.String(limits::kNameBytes);
+  for (const char c : key) {
+    if (c < ' ' || c > '~' || c == '"' || c == '\\')
+      at.Fail("a key is printable ASCII without quotes and backslashes");
+  }
+  return key;
+}
+
+Value ParseDict(const JsonCursor& at, int depth) {
+  Value::Dict dict;
+  std::set<std::string> seen;
+  dict.items = ParseList(at, limits::kListLength, [&](const JsonCursor& entry) {
+    entry.ExpectArray(2);
+    dict.keys.push_back(ParseKey(entry[0]));
+    if (!seen.insert(dict.keys.back()).second) entry.Fail("a key that is there already");
+    return ParseValue(entry[1], Dicts::kTaken, depth + 1);
+  });
+  return {std::move(dict)};
+}
+
+Value ParseTagged(const JsonCursor& at, Dicts dicts, int depth) {
   if (at.json().size() != 1) at.Fail("a value's map has exactly one key");
   if (at.Has("t")) return {TensorRef{ParseTensorId(at["t"])}};
   if (at.Has("dtype")) return {ParseDtype(at["dtype"])};
@@ -55,10 +81,11 @@ Value ParseTagged(const JsonCursor& at) {
   if (at.Has("layout")) return {LayoutValue{at["layout"].String(limits::kNameBytes)}};
   if (at.Has("memory_format")) return {MemoryFormatValue{at["memory_format"].String(limits::kNameBytes)}};
   if (at.Has("function")) return {FunctionValue{at["function"].String(limits::kNameBytes)}};
+  if (at.Has("dict") && dicts == Dicts::kTaken) return ParseDict(at["dict"], depth);
   at.Fail("unknown kind of value");
 }
 
-Value ParseValue(const JsonCursor& at, int depth) {
+Value ParseValue(const JsonCursor& at, Dicts dicts, int depth) {
   const nlohmann::json& json = at.json();
   if (depth > limits::kListDepth) at.Fail("lists nest too deeply");
   if (json.is_null()) return {};
@@ -66,13 +93,13 @@ Value ParseValue(const JsonCursor& at, int depth) {
   if (json.is_number_integer()) return {at.Int()};
   if (json.is_number_float()) return {json.get<double>()};
   if (json.is_string()) return {at.String(limits::kStringBytes)};
-  if (json.is_object()) return ParseTagged(at);
+  if (json.is_object()) return ParseTagged(at, dicts, depth);
   return {ParseList(at, limits::kListLength,
-                    [&](const JsonCursor& item) { return ParseValue(item, depth + 1); })};
+                    [&](const JsonCursor& item) { return ParseValue(item, dicts, depth + 1); })};
 }
 
-std::vector<Value> ParseValues(const JsonCursor& at, size_t limit) {
-  return ParseList(at, limit, [](const JsonCursor& item) { return ParseValue(item); });
+std::vector<Value> ParseValues(const JsonCursor& at, size_t limit, Dicts dicts = Dicts::kRefused) {
+  return ParseList(at, limit, [dicts](const JsonCursor& item) { return ParseValue(item, dicts); });
 }
 
 TensorMeta ParseTensor(const JsonCursor& at) {
@@ -240,9 +267,9 @@ Plan ParsePlan(const nlohmann::json& map) {
   plan.generate = ParseList(root["generate"], limits::kSteps, ParseStep);
   plan.setup = ParseList(root["setup"], limits::kSteps, ParseStep);
   plan.run = ParseList(root["run"], limits::kSteps, ParseStep);
-  plan.init_inputs = ParseValues(root["init_inputs"], limits::kListLength);
-  plan.inputs = ParseValues(root["inputs"], limits::kListLength);
-  plan.warmup_inputs = ParseValues(root["warmup_inputs"], limits::kListLength);
+  plan.init_inputs = ParseValues(root["init_inputs"], limits::kListLength, Dicts::kTaken);
+  plan.inputs = ParseValues(root["inputs"], limits::kListLength, Dicts::kTaken);
+  plan.warmup_inputs = ParseValues(root["warmup_inputs"], limits::kListLength, Dicts::kTaken);
   plan.state = ParseList(root["state"], limits::kListLength, ParseState);
   if (root.Has("unsaved")) plan.unsaved = ParseList(root["unsaved"], limits::kListLength, ParseState);
   plan.outputs = ParseValues(root["outputs"], limits::kListLength);

@@ -48,6 +48,29 @@ std::string ReadFile(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+TEST(ParsePlanTest, DictsAreArgumentsOfProgramsAlone) {
+  const json nested =
+      json::parse(R"({"dict": [["mask", {"t": 0}], ["more", [{"dict": [["k", 1.5], ["", null]]}]]]})");
+  json map = SmallPlanMap();
+  map["inputs"][0] = nested;
+  const Plan plan = ParsePlan(map);
+  const auto& found = std::get<Value::Dict>(plan.inputs[0].v);
+  EXPECT_EQ(found.keys, (std::vector<std::string>{"mask", "more"}));
+  EXPECT_EQ(found.items[0], (Value{TensorRef{0}}));
+  EXPECT_EQ(ToJson(plan)["inputs"][0], nested);
+  EXPECT_EQ(ErrorAfter("/init_inputs/0", nested), "");
+  EXPECT_NE(ErrorAfter("/setup/1/args/2", nested), "");
+  EXPECT_NE(ErrorAfter("/outputs/0", nested), "");
+  for (const char* entries : {R"([["a", 1], ["a", 2]])", R"([["a"]])", R"([["a", 1, 2]])", R"([[1, 2]])",
+                              R"("a")", R"([["a\"", 1]])", R"([["a\\", 1]])", R"([["\n", 1]])",
+                              R"([["é", 1]])", R"([["a", {"t": 99}]])", R"([{"a": 1, "b": 2}])"}) {
+    EXPECT_NE(ErrorAfter("/inputs/0", {{"dict", json::parse(entries)}}), "") << entries;
+  }
+  json deep = 1;
+  for (int i = 0; i < 40; ++i) deep = {{"dict", json::array({json::array({"a", deep})})}};
+  EXPECT_NE(ErrorAfter("/inputs/0", deep), "");
+}
+
 TEST(ParsePlanTest, KeepsEveryField) {
   Plan plan = ParsePlan(SmallPlanMap());
   EXPECT_EQ(plan.role, Role::kCandidate);

@@ -63,8 +63,15 @@ struct FunctionValue {
 // One argument of an ATen call, of a launch, one leaf of the inputs or outputs.
 struct Value {
   using List = std::vector<Value>;
+  // Of what a program is given alone; calls have none. `keys[i]` is that of `items[i]`, in the program's
+  // order.
+  struct Dict {
+    std::vector<std::string> keys;
+    List items;
+    bool operator==(const Dict&) const = default;
+  };
   std::variant<std::monostate, bool, int64_t, double, std::string, TensorRef, Dtype, DeviceValue, LayoutValue,
-               MemoryFormatValue, FunctionValue, List>
+               MemoryFormatValue, FunctionValue, List, Dict>
       v;
   bool operator==(const Value&) const = default;
 };

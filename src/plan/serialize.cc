@@ -40,6 +40,12 @@ json FromValue(const Value& value) {
                           return json{{"function", v.name}};
                         },
                         [](const Value::List& v) { return List(v, FromValue); },
+                        [](const Value::Dict& v) {
+                          json entries = json::array();
+                          for (size_t i = 0; i < v.keys.size(); ++i)
+                            entries.push_back(json::array({v.keys[i], FromValue(v.items[i])}));
+                          return json{{"dict", std::move(entries)}};
+                        },
                     },
                     value.v);
 }

@@ -1,7 +1,11 @@
 // Walks over the tensors that values and steps mention.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,13 +27,33 @@ inline bool OneOf(std::string_view name, std::initializer_list<std::string_view>
   return std::ranges::find(names, name) != names.end();
 }
 
+// The values in a list or a dict; null for everything else.
+inline const Value::List* Items(const Value& value) {
+  if (const auto* dict = std::get_if<Value::Dict>(&value.v)) return &dict->items;
+  return std::get_if<Value::List>(&value.v);
+}
+inline Value::List* Items(Value* value) {
+  return const_cast<Value::List*>(Items(std::as_const(*value)));
+}
+
+// Calls f(item, text) for each of them; `text` is how Python reaches it from `expression`: x[0], x["mask"].
+template <typename F>
+void ForEachItem(const Value& value, const std::string& expression, const F& f) {
+  const Value::List* items = Items(value);
+  const auto* dict = std::get_if<Value::Dict>(&value.v);
+  for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
+    f((*items)[i],
+      dict ? fmt::format("{}[\"{}\"]", expression, dict->keys[i]) : fmt::format("{}[{}]", expression, i));
+  }
+}
+
 // Calls f(TensorId) for each tensor leaf, in order.
 template <typename F>
 void ForEachTensor(const Value& value, const F& f) {
   if (const auto* tensor = std::get_if<TensorRef>(&value.v)) {
     f(tensor->id);
-  } else if (const auto* list = std::get_if<Value::List>(&value.v)) {
-    for (const Value& item : *list) ForEachTensor(item, f);
+  } else if (const Value::List* items = Items(value)) {
+    for (const Value& item : *items) ForEachTensor(item, f);
   }
 }
 

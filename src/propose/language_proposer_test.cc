@@ -129,6 +129,25 @@ TEST(LanguageProposer, AModuleWhoseConstructorTakesArgumentsKeepsIt) {
   EXPECT_NE(source.find("return _program(*tensors)"), std::string::npos) << source;
 }
 
+TEST(LanguageProposer, AnAnswerIsGivenWhatLiesInAList) {
+  // forward([x]) has as many arguments as the program, but not the same ones.
+  const auto asked = Make({Says("```python\n" + kCode + "```")});
+  const Program program = Relu();
+  for (const Value& argument : {Value{TensorRef{0}}, Value{Value::List{{TensorRef{0}}}},
+                                Value{Value::Dict{{"x"}, {{TensorRef{0}}}}}}) {
+    Plan reference;
+    reference.inputs = {argument};
+    const auto candidates = asked.proposer->Propose({.reference = &reference,
+                                                     .program = &program,
+                                                     .reference_source = "class Net(torch.nn.Module): ...",
+                                                     .entry = "Net",
+                                                     .count = 1});
+    EXPECT_EQ(candidates.at(0).source.find("return _program(*tensors)") != std::string::npos,
+              !std::holds_alternative<TensorRef>(argument.v))
+        << candidates.at(0).source;
+  }
+}
+
 TEST(LanguageProposer, ConstantsBecomeBuffersOfTheModuleAroundAnAnswer) {
   const auto asked = Make({Says("```python\n" + kCode + "```")});
   Program program = Relu();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "program/literal.h"
 #include "propose/constant_text.h"
@@ -17,7 +18,7 @@ bool HasName(const Plan* plan, const std::string& name) {
 }
 
 // Whether an answer to the canonical program is an answer to the reference: a constructor and a forward with
-// the same arguments, so no state, and tensors only.
+// the same arguments, so no state, and tensors only, none of them in a list or a dict.
 bool TakesProgramArguments(const ProposeRequest& request) {
   const auto& nodes = request.program->nodes;
   const bool state = std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
@@ -27,8 +28,10 @@ bool TakesProgramArguments(const ProposeRequest& request) {
   const auto inputs = std::count_if(nodes.begin(), nodes.end(),
                                     [](const Node& node) { return node.kind == NodeKind::kInput; });
   const Plan* reference = request.reference;
-  return !state && (reference == nullptr || (reference->init_inputs.empty() &&
-                                             reference->inputs.size() == static_cast<size_t>(inputs)));
+  if (state || reference == nullptr) return !state;
+  return reference->init_inputs.empty() && std::cmp_equal(reference->inputs.size(), inputs) &&
+         std::ranges::all_of(reference->inputs,
+                             [](const Value& value) { return std::holds_alternative<TensorRef>(value.v); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "plan/lift_views.h"
+#include "plan/visit.h"
 #include "program/literal.h"
 #include "program/names.h"
 #include "program/print.h"
@@ -25,16 +26,15 @@ bool IsRowMajor(const TensorMeta& meta) {
   return true;
 }
 
-// Expressions for the tensor leaves of one argument, in order: "x", "states[0]", "states[1]".
+// Expressions for the tensor leaves of one argument, in order: "x", "states[0]", "batch[\"mask\"]".
 void Leaves(const Value& value, const std::string& text, std::vector<std::string>& leaves,
             std::vector<TensorId>& tensors) {
   if (const auto* tensor = std::get_if<TensorRef>(&value.v)) {
     leaves.push_back(text);
     tensors.push_back(tensor->id);
-  } else if (const auto* list = std::get_if<Value::List>(&value.v)) {
-    for (size_t i = 0; i < list->size(); ++i)
-      Leaves((*list)[i], fmt::format("{}[{}]", text, i), leaves, tensors);
   }
+  ForEachItem(value, text,
+              [&](const Value& item, const std::string& at) { Leaves(item, at, leaves, tensors); });
 }
 
 // Parameters of forward and where each input of the program is found in them, as the recorded call says;

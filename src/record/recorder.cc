@@ -19,27 +19,34 @@ nlohmann::json ToJson(const Plan& plan, const std::vector<Value>& values);
 // A value of the reference's inputs as a candidate may know it: tensors by dtype, sizes and strides only.
 nlohmann::json ToJson(const Plan& plan, const Value& value) {
   using Json = nlohmann::json;
-  return std::visit(Overloaded{[](std::monostate) { return Json(); },
-                               [&](TensorRef ref) {
-                                 const TensorMeta& meta = plan.tensors.at(ref.id);
-                                 return Json{{"tensor", {DtypeName(meta.dtype), meta.sizes, meta.strides}}};
-                               },
-                               [](Dtype dtype) {
-                                 return Json{{"dtype", DtypeName(dtype)}};
-                               },
-                               [](DeviceValue device) {
-                                 return Json{{"device", device.cuda ? "cuda" : "cpu"}};
-                               },
-                               [](const LayoutValue& layout) {
-                                 return Json{{"layout", layout.name}};
-                               },
-                               [](const MemoryFormatValue& format) {
-                                 return Json{{"memory_format", format.name}};
-                               },
-                               [](const FunctionValue&) { return Json(); },  // launches alone have them
-                               [&](const Value::List& list) { return ToJson(plan, list); },
-                               [](const auto& plain) { return Json(plain); }},
-                    value.v);
+  return std::visit(
+      Overloaded{[](std::monostate) { return Json(); },
+                 [&](TensorRef ref) {
+                   const TensorMeta& meta = plan.tensors.at(ref.id);
+                   return Json{{"tensor", {DtypeName(meta.dtype), meta.sizes, meta.strides}}};
+                 },
+                 [](Dtype dtype) {
+                   return Json{{"dtype", DtypeName(dtype)}};
+                 },
+                 [](DeviceValue device) {
+                   return Json{{"device", device.cuda ? "cuda" : "cpu"}};
+                 },
+                 [](const LayoutValue& layout) {
+                   return Json{{"layout", layout.name}};
+                 },
+                 [](const MemoryFormatValue& format) {
+                   return Json{{"memory_format", format.name}};
+                 },
+                 [](const FunctionValue&) { return Json(); },  // launches alone have them
+                 [&](const Value::List& list) { return ToJson(plan, list); },
+                 [&](const Value::Dict& dict) {
+                   Json entries = Json::array();
+                   for (size_t i = 0; i < dict.keys.size(); ++i)
+                     entries.push_back(Json::array({dict.keys[i], ToJson(plan, dict.items[i])}));
+                   return Json{{"dict", std::move(entries)}};
+                 },
+                 [](const auto& plain) { return Json(plain); }},
+      value.v);
 }
 
 nlohmann::json ToJson(const Plan& plan, const std::vector<Value>& values) {

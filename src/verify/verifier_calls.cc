@@ -38,7 +38,7 @@ class Copier {
 
   void Rename(Value* value) {
     if (auto* tensor = std::get_if<TensorRef>(&value->v)) tensor->id = Map(tensor->id);
-    if (auto* list = std::get_if<Value::List>(&value->v)) Rename(list);
+    if (Value::List* items = Items(value)) Rename(items);
   }
   void Rename(std::vector<Value>* values) {
     for (Value& value : *values) Rename(&value);

@@ -37,6 +37,40 @@ def settings(tmp_path_factory):
     return folder
 
 
+def test_dicts_go_in_by_their_keys(tritogen, tmp_path):
+    source = HEAD + """
+class Model(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.up, self.scale = nn.Linear(config["width"], 16), config["scales"][0]
+    def forward(self, batch, factor):
+        y = self.up(batch["image"]).relu() * self.scale * factor
+        return torch.where(batch["parts"]["mask"] > 0, y, 0.0)
+
+def get_inputs(): return [{"image": torch.randn(16, 32), "parts": {"mask": torch.randn(16, 16)}}, 2]
+def get_init_inputs(): return [{"width": 32, "scales": [0.5]}]
+"""
+    assert "wrote shipped.py" in (said := convert(tritogen, tmp_path, source)), said
+    check(
+        tmp_path,
+        """
+import collections
+one, other = pair({"width": 32, "scales": [0.5]})
+batch, factor = original.get_inputs()
+assert kernels_run(other, batch, factor) and alike(one, other, batch, factor)
+assert kernels_run(other, collections.OrderedDict(batch), factor)
+assert kernels_run(other, factor=factor, batch=batch)
+for change in ({"more": 1}, {"image": batch["image"][:8].contiguous(), "parts": {"mask": batch["parts"]["mask"][:8].contiguous()}}):
+    changed = {**batch, **change}
+    assert not kernels_run(other, changed, factor) and alike(one, other, changed, factor), change
+backwards = dict(reversed(batch.items()))  # a program may go by the order
+assert not kernels_run(other, backwards, factor) and alike(one, other, backwards, factor)
+one, other = pair({"width": 32, "scales": [0.25]})
+assert not kernels_run(other, batch, factor) and alike(one, other, batch, factor)
+""",
+    )
+
+
 def test_what_is_changed_later_is_the_originals_business(settings):
     check(
         settings,

@@ -146,6 +146,7 @@ class Model(nn.Module):
     def __init__(self, n, sizes, scale, nothing, name, w, flag):
         super().__init__()
         assert sizes == (3, 4) and isinstance(sizes, tuple) and [n] + sizes == (8, 3, 4) and nothing is None
+        assert torch.utils._pytree.tree_leaves([n, sizes]) == [8, 3, 4]
         assert [1] + sizes[:-1] == (1, 3) and [n] + 2 * sizes[1:] == (8, 4, 4)
         assert name == "relu" and flag is True and w.is_cuda
         self.w = nn.Parameter(w * scale)

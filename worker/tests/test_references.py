@@ -251,10 +251,41 @@ def test_strides_are_those_of_cuda(expression: str) -> None:
     assert plan["tensors"][plan["outputs"][0]["t"]][3] == CUDA_STRIDES[expression]
 
 
-def test_a_dict_of_tensors_is_refused_in_a_sentence() -> None:
-    text = module("", "return x['a'] * 2") + "def get_inputs(): return [{'a': torch.rand(3)}]\n"
+DICTS = """
+import collections
+class Model(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.fc = nn.Linear(config["width"], 4)
+    def forward(self, batch, options):
+        assert list(batch) == ["b", "a"] and options["parts"][1]["scale"] == 2
+        return self.fc(batch["a"]) * options["parts"][1]["scale"] + batch["b"]
+"""
+
+
+def test_dicts_are_arguments() -> None:
+    text = DICTS + (
+        "def get_inputs(): return [collections.OrderedDict(b=torch.rand(3, 4), a=torch.rand(3, 8)),"
+        " {'parts': [None, {'scale': 2}]}]\n"
+        "def get_init_inputs(): return [{'width': 8}]\n"
+    )
+    plan = plan_of(reference(text))
+    assert plan["init_inputs"] == [{"dict": [["width", 8]]}]
+    (b, a), options = plan["inputs"][0]["dict"], plan["inputs"][1]
+    assert (b[0], a[0]) == ("b", "a") and options == {"dict": [["parts", [None, {"dict": [["scale", 2]]}]]]}
+    assert [plan["tensors"][item["t"]][2] for _, item in (b, a)] == [[3, 4], [3, 8]]
+
+    batch = {"dict": [["b", tensor(3, 4)], ["a", tensor(3, 8)]]}
+    given = plan_of(candidate(DICTS, [batch, options], [{"dict": [["width", 8]]}]))
+    assert [key for key, _ in given["inputs"][0]["dict"]] == ["b", "a"] and given["inputs"][1] == options
+    assert ops(given["run"]) == ops(plan["run"])
+
+
+@pytest.mark.parametrize("key", ["1", "None", "'\\n'", "'\"'", "'é'", "('a', 'b')"])
+def test_keys_are_plain_text(key: str) -> None:
+    text = module("", "return x['a'] * 2") + f"def get_inputs(): return [{{'a': torch.rand(3), {key}: 1}}]\n"
     reply = reference(text)
-    assert (reply["kind"], reply["rule"]) == ("rejected", "contract") and "dict of tensors" in reply["message"]
+    assert (reply["kind"], reply["rule"]) == ("rejected", "argument") and "among its keys" in reply["message"]
 
 
 
