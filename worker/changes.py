@@ -27,9 +27,10 @@ def computed_by_hooks(part: torch.nn.Module) -> set[str]:
 
 
 class Settings:
-    """Everything that the parts of a module, and the file, hold at one time, in a form that can be compared."""
+    """Everything that the parts of a module, the file, and lists, dicts and objects among arguments hold at one time, in
+    a form that can be compared."""
 
-    def __init__(self, called: Any, file: ModuleType) -> None:
+    def __init__(self, called: Any, file: ModuleType, arguments: list[Any]) -> None:
         self.file = file
         self.alive: list[Any] = []  # so that no id is used twice
         self.values: dict[str, Any] = {}
@@ -39,6 +40,8 @@ class Settings:
             self._add(f"self.{path}." if path else "self.", vars(part), skip=_TORCHS | computed_by_hooks(part))
         held = {n: v for n, v in vars(file).items() if not n.startswith("__") and not isinstance(v, (FunctionType, ModuleType))}
         self._add("", held)
+        for place, argument in enumerate(arguments):  # their tensors may be written to
+            self.values[f"argument {place}"] = self._form(argument, set(), set())
 
     def _add(self, prefix: str, members: dict[str, Any], skip: frozenset[str] = frozenset()) -> None:
         for name, value in members.items():

@@ -36,7 +36,7 @@ class Packing:
             return "*"
         if is_record or type(value) not in _PLAIN:
             fields = [f.name for f in dataclasses.fields(value)] if is_record else _fields(value)
-            name = _spelled(type(value), self.module)
+            name = spelled(type(value), self.module)
             printable = all(map(str.isascii, (name, *fields)))
             self.packed.append([self._containers, name if printable else "", fields if printable else []])
         self._containers += 1
@@ -57,7 +57,7 @@ def _fields(value: Any) -> list[str]:
     return list(getattr(type(value), "__match_args__", ())) if type(value).__module__ == "torch.return_types" else []
 
 
-def _spelled(kind: type, module: ModuleType | None) -> str:
+def spelled(kind: type, module: ModuleType | None) -> str:
     """How the file can name the type; empty where it cannot."""
     if kind.__module__ == "torch.return_types":
         return f"torch.return_types.{kind.__name__}"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import torch
 
+from arguments import attributes, is_object, own_attributes, spelled_class
 from guards import Rejected
 from kernels import SourceFile
 from tape import DTYPE_NAMES, Step, Tape, Tid, map_tids
@@ -101,6 +103,8 @@ def tensor_leaves(value: Any) -> list[RecordingTensor]:
         return [value]
     if isinstance(value, dict):
         return tensor_leaves(list(value.values()))
+    if is_object(value):
+        return tensor_leaves(list(own_attributes(value).values()))
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in tensor_leaves(item)]
     return []
@@ -152,8 +156,9 @@ def _kernel_names(step: Step) -> list[str]:
 class PlanWriter:
     """Numbers what the kept steps use and renders it."""
 
-    def __init__(self, tape: Tape, file: SourceFile) -> None:
+    def __init__(self, tape: Tape, file: SourceFile, module: ModuleType | None) -> None:
         self.tape = tape
+        self.module = module
         self.file = file
         self.tids: dict[int, int] = {}
         self.storages: dict[int, int] = {}
@@ -236,6 +241,9 @@ class PlanWriter:
             return [self.value(item, line) for item in value]
         if isinstance(value, dict):
             return {"dict": [[_key(key, line), self.value(item, line)] for key, item in value.items()]}
+        if is_object(value):
+            entries = [[_key(name, line), self.value(item, line)] for name, item in attributes(value).items()]
+            return {"object": [spelled_class(value, self.module), entries]}
         if isinstance(value, torch.dtype):
             return {"dtype": self.dtype(value, line)}
         if isinstance(value, torch.device):

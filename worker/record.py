@@ -35,11 +35,10 @@ import meta_kernels
 import numpy_bridge
 import stand_ins
 import triton_driver
-from arguments import Sequence, as_list, described, to_cuda
+from arguments import Sequence, as_list, described, map_arguments, object_of, to_cuda
 from changes import Settings
 from decompositions import base_name
 from kernels import SourceFile
-from nested import map_arguments
 from packing import Packing
 from plan import RUN, Call, Phases, PlanWriter, tensor_leaves
 from rebinding import as_updates
@@ -144,7 +143,7 @@ def _record(program: "_Program") -> dict[str, Any]:
             phases = program.run()
             if breach := guards.swallowed():
                 raise breach
-        plan = PlanWriter(program.recording.tape, program.source).plan(request["role"], phases)
+        plan = PlanWriter(program.recording.tape, program.source, program.module).plan(request["role"], phases)
         return {"ok": True, "plan": plan}
     except BaseException as error:  # also SystemExit and KeyboardInterrupt: a program's end is not ours
         return failures.reply(error, file, program.module)
@@ -194,7 +193,7 @@ class _Program:
 
     def inputs(self) -> dict[str, Any]:
         """What a reference that was run gave, as a candidate's request has it."""
-        return {"init_inputs": described(self.phases.init_inputs), "inputs": described(self.generated)}
+        return {name: described(given, self.module) for name, given in (("init_inputs", self.phases.init_inputs), ("inputs", self.generated))}
 
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[list[Step]]:
@@ -253,7 +252,9 @@ class _Program:
         if isinstance(item, dict) and "device" in item:
             return torch.device(item["device"])
         if isinstance(item, dict):
-            return {key: self._given_value(entry) for key, entry in item["dict"]}
+            name, entries = item["object"] if "object" in item else ("", item["dict"])
+            given = {key: self._given_value(entry) for key, entry in entries}
+            return object_of(name, given, self.module) if name else given
         return Sequence(self._given(item)) if isinstance(item, (list, tuple)) else item
 
     def _construct(self, phases: Phases) -> Callable:
@@ -286,11 +287,11 @@ class _Program:
         if self.generated is None:
             inputs = self._given(self.request.get("inputs", []))
         else:
-            inputs = self.generated if index == RUN else self._like(self.generated)
-        call = Call(list(inputs), mark)
+            inputs = map_arguments(lambda item: item, self.generated) if index == RUN else self._like(self.generated)
+        call = Call(map_arguments(lambda item: item, inputs), mark)  # it may change lists, dicts and objects among them
         tape.given |= tape.storages_of(t.tid for t in tensor_leaves(inputs))
         watched = index == RUN and self.request["role"] == "reference"
-        before = Settings(callee, self.module) if watched else None
+        before = Settings(callee, self.module, inputs) if watched else None
         with self._recorded() as call.steps:
             self._take_outputs(call, callee(*inputs))
         if self.request["role"] == "reference" and isinstance(callee, torch.nn.Module):
@@ -298,7 +299,7 @@ class _Program:
             call.left = {name: tensor.tid for name, tensor in named if isinstance(tensor, RecordingTensor)}
         if before is not None:
             written = {storage for step in call.steps for storage in step.writes}
-            after = Settings(callee, self.module)
+            after = Settings(callee, self.module, inputs)
             self.phases.changed = after.changed_since(before, written, lambda tid: tape.tensors[tid].storage)
         return call
 

@@ -35,7 +35,8 @@ std::string ExpectedText(const Plan& plan, const Wrapper& wrapper, const Value& 
     for (size_t i = 0; i < dict->keys.size(); ++i)
       entries.push_back(
           fmt::format("\"{}\": {}", dict->keys[i], ExpectedText(plan, wrapper, dict->items[i])));
-    return fmt::format("{{{}}}", fmt::join(entries, ", "));
+    const std::string text = fmt::format("{{{}}}", fmt::join(entries, ", "));
+    return dict->type.empty() ? text : fmt::format("_Object({}, {})", dict->type, text);
   }
   if (const auto* device = std::get_if<DeviceValue>(&value.v))
     return fmt::format("torch.device(\"{}\")", device->cuda ? "cuda" : "cpu");

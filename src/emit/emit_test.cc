@@ -114,8 +114,8 @@ TEST(EmitModule, GuardsWhatTheModuleIsMadeWith) {
 
 TEST(EmitModule, GuardsDictsByTheirKeys) {
   Plan plan = SmallPlan();
-  plan.init_inputs = {{Value::Dict{{"width", "sizes"}, {{int64_t{3}}, {Value::List{{1.5}}}}}}};
-  plan.inputs = {{Value::Dict{{"factor", "image"}, {{int64_t{2}}, Ref(0)}}}};
+  plan.init_inputs = {{Value::Dict{"", {"width", "sizes"}, {{int64_t{3}}, {Value::List{{1.5}}}}}}};
+  plan.inputs = {{Value::Dict{"", {"factor", "image"}, {{int64_t{2}}, Ref(0)}}}};
   const std::string text = std::get<std::string>(EmitModule(RequestFor(plan)));
   for (const char* piece :
        {"_MADE_WITH = (\n    {\"width\": 3, \"sizes\": [1.5]},\n)",

@@ -15,6 +15,13 @@ class _Meta(NamedTuple):
     dtype: torch.dtype
 
 
+class _Object(NamedTuple):
+    """What an object must be: of this class, with these attributes."""
+
+    kind: type
+    attributes: dict
+
+
 _TENSORS = (type(torch.empty(0)), torch.nn.Parameter)  # other classes may make anything of an operation
 _MODES = torch._C._len_torch_dispatch_stack()
 
@@ -25,6 +32,23 @@ def _aligned(tensor):
     except RuntimeError:  # it has none
         return False
     return address != 0 and address % 16 == 0
+
+
+def _is_plain(value):
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (bool, int, float, str, type(None), torch.dtype, torch.device))
+
+
+def _attributes(value):
+    """An object's own, and what is plain of its class's; properties only where it holds no tensors."""
+    found = {name: getattr(value, name, None) for name in getattr(type(value), "__dataclass_fields__", ())}
+    found.update(getattr(value, "__dict__", {}))
+    if not any(isinstance(item, torch.Tensor) for item in found.values()):
+        names = [name for name in dir(type(value)) if not name.startswith("__") and name not in found]
+        of_class = {name: getattr(value, name, None) for name in names}
+        found.update((name, item) for name, item in of_class.items() if _is_plain(item))
+    return dict(sorted(found.items()))
 
 
 def _fits(value, expected):
@@ -39,6 +63,8 @@ def _fits(value, expected):
             and not (value.requires_grad and torch.is_grad_enabled())
             and (torch.compiler.is_compiling() or _aligned(value))
         )
+    if isinstance(expected, _Object):
+        return type(value) is expected.kind and _fits(_attributes(value), expected.attributes)
     if isinstance(expected, (list, tuple)):
         return (
             isinstance(value, (list, tuple))
@@ -131,8 +157,10 @@ def _same(now, values):
 
 def _shadowed(holder, names):
     """True when a name that came since stands for something else than the class has there (a method, forward)."""
-    new = {None} if isinstance(holder, (dict, list, tuple, type)) else vars(holder).keys() - {*names}
-    return any(name is None or hasattr(type(holder), name) for name in new - _TORCHS)
+    if isinstance(holder, (dict, list, tuple)):
+        return True
+    new = vars(holder).keys() - {*names} - _TORCHS - {"__slotnames__"}  # which copies of an object leave on its class
+    return any(isinstance(holder, type) or hasattr(type(holder), name) for name in new)
 
 
 def _kept(seen):
@@ -171,6 +199,8 @@ def _alike(value, expected):
     """True when an argument of the constructor is the one that the kernels were made for; tensors by shape and dtype."""
     if isinstance(expected, _Meta):
         return isinstance(value, torch.Tensor) and value.shape == expected.shape and value.dtype is expected.dtype
+    if isinstance(expected, _Object):
+        return type(value) is expected.kind and _alike(_attributes(value), expected.attributes)
     if isinstance(expected, (list, tuple)):
         return isinstance(value, (list, tuple)) and len(value) == len(expected) and all(map(_alike, value, expected))
     if isinstance(expected, dict):

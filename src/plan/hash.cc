@@ -70,7 +70,7 @@ class Canonicalizer {
     if (const auto* tensor = std::get_if<TensorRef>(&value.v)) return {TensorRef{Tensor(tensor->id)}};
     if (const auto* list = std::get_if<Value::List>(&value.v)) return {Values(*list)};
     if (const auto* dict = std::get_if<Value::Dict>(&value.v))
-      return {Value::Dict{dict->keys, Values(dict->items)}};
+      return {Value::Dict{dict->type, dict->keys, Values(dict->items)}};
     return value;
   }
 

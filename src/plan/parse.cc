@@ -46,14 +46,15 @@ bool ParseDevice(const JsonCursor& at) {
   return name == "cuda";
 }
 
-// Arguments of a program have dicts in them; those of calls have none.
+// Arguments of a program have dicts and objects in them; those of calls have none.
 enum class Dicts { kRefused, kTaken };
 
 Value ParseValue(const JsonCursor& at, Dicts dicts = Dicts::kRefused, int depth = 0);
 
-// Programs that are printed have the keys in them as they are, between quotes.
-const std::string& ParseKey(const JsonCursor& at) {
+// Programs that are printed have the keys in them as they are, between quotes or behind a dot.
+const std::string& ParseKey(const JsonCursor& at, bool of_object) {
   const std::string& key = at.String(limits::kNameBytes);
+  if (of_object && !IsPythonName(key)) at.Fail("no name of an attribute");
   for (const char c : key) {
     if (c < ' ' || c > '~' || c == '"' || c == '\\')
       at.Fail("a key is printable ASCII without quotes and backslashes");
@@ -61,16 +62,23 @@ const std::string& ParseKey(const JsonCursor& at) {
   return key;
 }
 
-Value ParseDict(const JsonCursor& at, int depth) {
-  Value::Dict dict;
+Value ParseEntries(const JsonCursor& at, std::string type, int depth) {
+  Value::Dict dict{std::move(type), {}, {}};
   std::set<std::string> seen;
   dict.items = ParseList(at, limits::kListLength, [&](const JsonCursor& entry) {
     entry.ExpectArray(2);
-    dict.keys.push_back(ParseKey(entry[0]));
+    dict.keys.push_back(ParseKey(entry[0], !dict.type.empty()));
     if (!seen.insert(dict.keys.back()).second) entry.Fail("a key that is there already");
     return ParseValue(entry[1], Dicts::kTaken, depth + 1);
   });
   return {std::move(dict)};
+}
+
+Value ParseObject(const JsonCursor& at, int depth) {
+  at.ExpectArray(2);
+  const std::string& type = at[0].String(limits::kNameBytes);
+  if (!IsPythonName(type, Dots::kInside)) at[0].Fail("no name of a class");
+  return ParseEntries(at[1], type, depth);
 }
 
 Value ParseTagged(const JsonCursor& at, Dicts dicts, int depth) {
@@ -81,7 +89,8 @@ Value ParseTagged(const JsonCursor& at, Dicts dicts, int depth) {
   if (at.Has("layout")) return {LayoutValue{at["layout"].String(limits::kNameBytes)}};
   if (at.Has("memory_format")) return {MemoryFormatValue{at["memory_format"].String(limits::kNameBytes)}};
   if (at.Has("function")) return {FunctionValue{at["function"].String(limits::kNameBytes)}};
-  if (at.Has("dict") && dicts == Dicts::kTaken) return ParseDict(at["dict"], depth);
+  if (dicts == Dicts::kTaken && at.Has("dict")) return ParseEntries(at["dict"], "", depth);
+  if (dicts == Dicts::kTaken && at.Has("object")) return ParseObject(at["object"], depth);
   at.Fail("unknown kind of value");
 }
 

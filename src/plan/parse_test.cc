@@ -66,6 +66,15 @@ TEST(ParsePlanTest, DictsAreArgumentsOfProgramsAlone) {
                               R"([["é", 1]])", R"([["a", {"t": 99}]])", R"([{"a": 1, "b": 2}])"}) {
     EXPECT_NE(ErrorAfter("/inputs/0", {{"dict", json::parse(entries)}}), "") << entries;
   }
+  const json object = json::parse(R"({"object": ["Model.Batch", [["x", {"t": 0}], ["_k", 3]]]})");
+  map["inputs"][0] = object;
+  EXPECT_EQ(ToJson(ParsePlan(map))["inputs"][0], object);
+  EXPECT_NE(PlanHash(ParsePlan(map)), PlanHash(plan));
+  for (const char* text : {R"(["", []])", R"(["a b", []])", R"([".a", []])", R"(["a.", []])",
+                           R"(["a..b", []])", R"(["A", [["x y", 1]]])", R"(["A", [["x.y", 1]]])",
+                           R"(["A", [["1", 1]]])", R"(["A"])", R"([1, []])", R"({"A": []})"}) {
+    EXPECT_NE(ErrorAfter("/inputs/0", {{"object", json::parse(text)}}), "") << text;
+  }
   json deep = 1;
   for (int i = 0; i < 40; ++i) deep = {{"dict", json::array({json::array({"a", deep})})}};
   EXPECT_NE(ErrorAfter("/inputs/0", deep), "");

@@ -64,8 +64,9 @@ struct FunctionValue {
 struct Value {
   using List = std::vector<Value>;
   // Of what a program is given alone; calls have none. `keys[i]` is that of `items[i]`, in the program's
-  // order.
+  // order. An object is the dict of its attributes with what the reference's file calls its class.
   struct Dict {
+    std::string type;  // empty: a dict
     std::vector<std::string> keys;
     List items;
     bool operator==(const Dict&) const = default;

@@ -44,7 +44,8 @@ json FromValue(const Value& value) {
                           json entries = json::array();
                           for (size_t i = 0; i < v.keys.size(); ++i)
                             entries.push_back(json::array({v.keys[i], FromValue(v.items[i])}));
-                          return json{{"dict", std::move(entries)}};
+                          if (v.type.empty()) return json{{"dict", std::move(entries)}};
+                          return json{{"object", json::array({v.type, std::move(entries)})}};
                         },
                     },
                     value.v);

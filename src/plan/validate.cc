@@ -227,23 +227,14 @@ class StructureReader {
 
 // What a printed module spells is names, with dots between them.
 void CheckPacked(const Plan& plan, size_t containers) {
-  auto is_name = [](std::string_view text, bool dots) {
-    bool inside = false;  // of a name
-    for (const char c : text) {
-      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-      if (!letter && !(inside && c >= '0' && c <= '9') && !(inside && dots && c == '.')) return false;
-      inside = c != '.';
-    }
-    return inside;
-  };
   int last = -1;
   for (const PackedAs& packed : plan.packed) {
     if (packed.container <= last || static_cast<size_t>(packed.container) >= containers)
       Fail("packed: no container {}", packed.container);
     last = packed.container;
-    if (!packed.type.empty() && !is_name(packed.type, true)) Fail("packed: a type has no name");
+    if (!packed.type.empty() && !IsPythonName(packed.type, Dots::kInside)) Fail("packed: a type has no name");
     for (const std::string& field : packed.fields)
-      if (!is_name(field, false)) Fail("packed: a field has no name");
+      if (!IsPythonName(field)) Fail("packed: a field has no name");
   }
 }
 
@@ -280,6 +271,17 @@ void CheckKernels(const Plan& plan) {
 }
 
 }  // namespace
+
+bool IsPythonName(std::string_view text, Dots dots) {
+  bool inside = false;  // of a name
+  for (const char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    const bool dot = dots == Dots::kInside && c == '.';
+    if (!letter && !(inside && ((c >= '0' && c <= '9') || dot))) return false;
+    inside = c != '.';
+  }
+  return inside;
+}
 
 void Validate(const Plan& plan) {
   for (size_t id = 0; id < plan.tensors.size(); ++id) CheckMeta(plan, static_cast<TensorId>(id));

@@ -36,14 +36,21 @@ inline Value::List* Items(Value* value) {
   return const_cast<Value::List*>(Items(std::as_const(*value)));
 }
 
-// Calls f(item, text) for each of them; `text` is how Python reaches it from `expression`: x[0], x["mask"].
+// Calls f(item, text) for each of them; `text` is how Python reaches it from `expression`: x[0], x["mask"],
+// x.mask.
 template <typename F>
 void ForEachItem(const Value& value, const std::string& expression, const F& f) {
   const Value::List* items = Items(value);
   const auto* dict = std::get_if<Value::Dict>(&value.v);
   for (size_t i = 0; items != nullptr && i < items->size(); ++i) {
-    f((*items)[i],
-      dict ? fmt::format("{}[\"{}\"]", expression, dict->keys[i]) : fmt::format("{}[{}]", expression, i));
+    const Value& item = (*items)[i];
+    if (dict == nullptr) {
+      f(item, fmt::format("{}[{}]", expression, i));
+    } else if (dict->type.empty()) {
+      f(item, fmt::format("{}[\"{}\"]", expression, dict->keys[i]));
+    } else {
+      f(item, fmt::format("{}.{}", expression, dict->keys[i]));
+    }
   }
 }
 

@@ -108,7 +108,7 @@ TEST(LanguageProposer, AModuleWithStateCallsThePolicysAnswerWithIt) {
   const std::string& source = candidates.at(0).source;
   EXPECT_NE(source.find("class Net(torch.nn.Module): ..."), std::string::npos);
   EXPECT_NE(source.find("_program = ModelNew()"), std::string::npos);
-  EXPECT_NE(source.find("return _program(*tensors, self.get_parameter(\"fc.weight\"))"), std::string::npos)
+  EXPECT_NE(source.find("return _program(*inputs, self.get_parameter(\"fc.weight\"))"), std::string::npos)
       << source;
 }
 
@@ -118,7 +118,7 @@ TEST(LanguageProposer, AModuleWhoseConstructorTakesArgumentsKeepsIt) {
   const Program program = Relu();
   Plan reference;
   reference.init_inputs = {Value{int64_t{1}}};
-  reference.inputs.resize(1);
+  reference.inputs = {Value{TensorRef{0}}};
   const auto candidates = asked.proposer->Propose({.reference = &reference,
                                                    .program = &program,
                                                    .reference_source = "class Net(torch.nn.Module): ...",
@@ -126,15 +126,19 @@ TEST(LanguageProposer, AModuleWhoseConstructorTakesArgumentsKeepsIt) {
                                                    .count = 1});
   const std::string& source = candidates.at(0).source;
   EXPECT_NE(source.find("class ModelNew(Net):"), std::string::npos) << source;
-  EXPECT_NE(source.find("return _program(*tensors)"), std::string::npos) << source;
+  EXPECT_NE(source.find("return _program(inputs[0])"), std::string::npos) << source;
 }
 
-TEST(LanguageProposer, AnAnswerIsGivenWhatLiesInAList) {
+TEST(LanguageProposer, AnAnswerIsGivenWhatLiesInAnArgument) {
   // forward([x]) has as many arguments as the program, but not the same ones.
   const auto asked = Make({Says("```python\n" + kCode + "```")});
   const Program program = Relu();
-  for (const Value& argument : {Value{TensorRef{0}}, Value{Value::List{{TensorRef{0}}}},
-                                Value{Value::Dict{{"x"}, {{TensorRef{0}}}}}}) {
+  const Value x{TensorRef{0}};
+  for (const auto& [argument, call] : std::vector<std::pair<Value, std::string>>{
+           {x, ""},
+           {{Value::List{x}}, "_program(inputs[0][0])"},
+           {{Value::Dict{"", {"k", "x"}, {{1.5}, x}}}, "_program(inputs[0][\"x\"])"},
+           {{Value::Dict{"Batch", {"x"}, {x}}}, "_program(inputs[0].x)"}}) {
     Plan reference;
     reference.inputs = {argument};
     const auto candidates = asked.proposer->Propose({.reference = &reference,
@@ -142,9 +146,9 @@ TEST(LanguageProposer, AnAnswerIsGivenWhatLiesInAList) {
                                                      .reference_source = "class Net(torch.nn.Module): ...",
                                                      .entry = "Net",
                                                      .count = 1});
-    EXPECT_EQ(candidates.at(0).source.find("return _program(*tensors)") != std::string::npos,
-              !std::holds_alternative<TensorRef>(argument.v))
-        << candidates.at(0).source;
+    const std::string& source = candidates.at(0).source;
+    EXPECT_EQ(source.find("_program") != std::string::npos, !call.empty()) << source;
+    EXPECT_NE(source.find(call), std::string::npos) << source;
   }
 }
 
@@ -171,7 +175,7 @@ TEST(LanguageProposer, ConstantsBecomeBuffersOfTheModuleAroundAnAnswer) {
                   "persistent=False)"),
       std::string::npos)
       << source;
-  EXPECT_NE(source.find("return _program(*tensors, self.get_buffer(\"constant_1\"))"), std::string::npos);
+  EXPECT_NE(source.find("return _program(self.get_buffer(\"constant_1\"))"), std::string::npos);
   request.reference = nullptr;  // nobody knows the values
   EXPECT_EQ(asked.proposer->Propose(request).at(0).no_answer.substr(0, 10), "no_module:");
 }

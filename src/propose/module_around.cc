@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
+#include "plan/visit.h"
 #include "program/literal.h"
 #include "propose/constant_text.h"
 
@@ -34,13 +36,28 @@ bool TakesProgramArguments(const ProposeRequest& request) {
                              [](const Value& value) { return std::holds_alternative<TensorRef>(value.v); });
 }
 
+// Where forward, whose arguments are `*inputs`, finds the tensors among them.
+std::vector<std::string> TensorsOf(const Plan* reference) {
+  if (reference == nullptr) return {"*inputs"};
+  std::vector<std::string> tensors;
+  std::function<void(const Value&, const std::string&)> visit = [&](const Value& value,
+                                                                    const std::string& at) {
+    if (std::holds_alternative<TensorRef>(value.v)) tensors.push_back(at);
+    ForEachItem(value, at, visit);
+  };
+  for (size_t i = 0; i < reference->inputs.size(); ++i)
+    visit(reference->inputs[i], fmt::format("inputs[{}]", i));
+  return tensors;
+}
+
 }  // namespace
 
 std::optional<std::string> ModuleAround(const std::string& code, const std::string& function,
                                         const ProposeRequest& request) {
   std::map<NodeId, std::string> constants;
   if (request.reference != nullptr) constants = ConstantTexts(*request.reference, *request.program);
-  std::string arguments = "*tensors", buffers;
+  std::vector<std::string> arguments = TensorsOf(request.reference);
+  std::string buffers;
   for (NodeId id = 0; id < static_cast<NodeId>(request.program->nodes.size()); ++id) {
     const Node& node = request.program->nodes[id];
     if (node.kind == NodeKind::kInput || node.kind == NodeKind::kOp) continue;
@@ -52,8 +69,8 @@ std::optional<std::string> ModuleAround(const std::string& code, const std::stri
     } else if (!HasName(request.reference, node.name)) {
       return std::nullopt;
     }
-    arguments +=
-        fmt::format(", self.get_{}({})", node.kind == NodeKind::kParameter ? "parameter" : "buffer", name);
+    arguments.push_back(
+        fmt::format("self.get_{}({})", node.kind == NodeKind::kParameter ? "parameter" : "buffer", name));
   }
   if (!buffers.empty()) {
     buffers = "    def __init__(self, *inputs, **named):\n        super().__init__(*inputs, **named)\n" +
@@ -61,12 +78,12 @@ std::optional<std::string> ModuleAround(const std::string& code, const std::stri
   }
   const std::string base = request.is_function ? "torch.nn.Module" : request.entry;
   return fmt::format(
-      "{}import torch\nfrom torch.utils._pytree import tree_leaves\n\n{}\n\n"
+      "{}import torch\n\n{}\n\n"
       "class ModelNew({}):\n{}"
       "    def forward(self, *inputs):\n"
-      "        tensors = [leaf for leaf in tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]\n"
       "        return {}({})\n",
-      request.is_function ? "" : request.reference_source + "\n\n", code, base, buffers, function, arguments);
+      request.is_function ? "" : request.reference_source + "\n\n", code, base, buffers, function,
+      fmt::join(arguments, ", "));
 }
 
 std::optional<std::string> FileOf(const std::string& code, const ProposeRequest& request) {

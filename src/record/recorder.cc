@@ -43,7 +43,8 @@ nlohmann::json ToJson(const Plan& plan, const Value& value) {
                    Json entries = Json::array();
                    for (size_t i = 0; i < dict.keys.size(); ++i)
                      entries.push_back(Json::array({dict.keys[i], ToJson(plan, dict.items[i])}));
-                   return Json{{"dict", std::move(entries)}};
+                   if (dict.type.empty()) return Json{{"dict", std::move(entries)}};
+                   return Json{{"object", Json::array({dict.type, std::move(entries)})}};
                  },
                  [](const auto& plain) { return Json(plain); }},
       value.v);

@@ -71,6 +71,77 @@ assert not kernels_run(other, batch, factor) and alike(one, other, batch, factor
     )
 
 
+OBJECTS = (
+    HEAD
+    + """
+import dataclasses, types
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    width: int = 32
+    sizes: tuple = (16, 8)
+    heads: int = 4
+    @property
+    def scale(self): return self.width / self.heads
+
+class Options:
+    shift = 1.0
+    def __init__(self): self._slope = 0.5
+
+class Batch:
+    def __init__(self, x, mask): self.x, self.mask = x, mask
+
+class Model(nn.Module):
+    def __init__(self, config, options):
+        super().__init__()
+        self.config, self.options = config, options
+        self.up = nn.Linear(config.width, config.sizes[0])
+    def forward(self, batch, more):
+        y = self.up(batch.x) * self.config.scale + self.options.shift * more.factor
+        return nn.functional.leaky_relu(y * batch.mask, self.options._slope)
+
+def get_inputs(): return [Batch(torch.randn(16, 32), torch.randn(16, 1)), types.SimpleNamespace(factor=2.0)]
+def get_init_inputs(): return [Config(heads=8), Options()]
+"""
+)
+
+
+def test_objects_go_in_by_their_attributes(tritogen, tmp_path):
+    assert "wrote shipped.py" in (said := convert(tritogen, tmp_path, OBJECTS)), said
+    check(
+        tmp_path,
+        """
+import copy, types
+def modules(change=lambda options: None, **named):
+    made = []
+    for file in (original, shipped):
+        options = file.Options()
+        change(options)
+        torch.manual_seed(0)
+        made.append(file.Model(file.Config(**{"heads": 8, **named}), options))
+    return made
+def batches(x, mask): return original.Batch(x, mask), shipped.Batch(x, mask)
+def same(ours, theirs, given, more):
+    with torch.no_grad():
+        return near(ours(given[0], more), theirs(given[1], more))
+batch, more = original.get_inputs()
+given = batches(batch.x, batch.mask)
+one, other = modules()
+copy.copy(other.config), copy.copy(given[1])
+assert kernels_run(other, given[1], more) and same(one, other, given, more)
+for change in (lambda o: setattr(o, "_slope", 0.25), lambda o: setattr(o, "shift", 2.0), lambda o: setattr(o, "extra", 1)):
+    one, other = modules(change)
+    assert not kernels_run(other, given[1], more) and same(one, other, given, more)
+one, other = modules(heads=4)
+assert not kernels_run(other, given[1], more) and same(one, other, given, more)
+one, other = modules()
+assert not kernels_run(other, given[0], more), "of another class"
+less = types.SimpleNamespace(factor=1.0)
+assert not kernels_run(other, given[1], less) and same(one, other, given, less)
+""",
+    )
+
+
 def test_what_is_changed_later_is_the_originals_business(settings):
     check(
         settings,

@@ -281,6 +281,56 @@ def test_dicts_are_arguments() -> None:
     assert ops(given["run"]) == ops(plan["run"])
 
 
+OBJECTS = """
+import dataclasses, types
+@dataclasses.dataclass(frozen=True)
+class Config:
+    width: int = 8
+    @property
+    def out(self): return self.width // 2
+class Batch:
+    kind = "class"
+    def __init__(self, x): self.x = x
+class Model(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.fc = nn.Linear(config.width, config.out)
+    def forward(self, batch, more):
+        return self.fc(batch.x) * more.factor
+"""
+CALLED = "def get_inputs(): return [Batch(torch.rand(3, 8)), types.SimpleNamespace(factor=2)]\n"
+
+
+def test_objects_are_arguments() -> None:
+    text = OBJECTS + CALLED + "def get_init_inputs(): return [Config()]\n"
+    plan = plan_of(reference(text))
+    config = {"object": ["Config", [["out", 4], ["width", 8]]]}
+    more = {"object": ["types.SimpleNamespace", [["factor", 2]]]}
+    assert plan["init_inputs"] == [config] and plan["inputs"][1] == more
+    kind, [(name, x)] = plan["inputs"][0]["object"]
+    assert (kind, name) == ("Batch", "x") and plan["tensors"][x["t"]][2] == [3, 8]
+    given = [{"object": ["Batch", [["x", tensor(3, 8)]]]}, more]
+    for file in (OBJECTS, OBJECTS.replace("import dataclasses, types", "import types as t, dataclasses, types"), OBJECTS[OBJECTS.index("class Model") :]):  # with their classes, and without
+        again = plan_of(candidate(file, given, [config]))
+        assert again["init_inputs"] == [config] and again["inputs"][1] == more, "they are described as they were given"
+        assert ops(again["run"]) == ops(plan["run"])
+
+
+def test_what_a_call_does_to_its_arguments_is_known() -> None:
+    forward = "given['y'] = given['x'] * 2; more.append(1); return given['y']"
+    text = module("", forward, "given, more") + "def get_inputs(): return [{'x': torch.rand(3)}, []]\n"
+    plan = plan_of(reference(text))
+    assert plan["changed"] == ["argument 0", "argument 1"] and plan["inputs"] == [{"dict": [["x", {"t": 1}]]}, []]
+    text = module("", "given['x'].mul_(2); return given['x'] + 1", "given") + "def get_inputs(): return [{'x': torch.rand(3)}]\n"
+    assert "changed" not in plan_of(reference(text)), "that is in the Plan"
+
+
+def test_an_argument_of_no_known_class_is_refused() -> None:
+    text = module("", "return x.y * 2") + "def get_inputs():\n    class Hidden: y = torch.rand(3)\n    return [Hidden()]\n"
+    reply = reference(text)
+    assert (reply["kind"], reply["rule"]) == ("rejected", "argument") and "Hidden" in reply["message"]
+
+
 @pytest.mark.parametrize("key", ["1", "None", "'\\n'", "'\"'", "'é'", "('a', 'b')"])
 def test_keys_are_plain_text(key: str) -> None:
     text = module("", "return x['a'] * 2") + f"def get_inputs(): return [{{'a': torch.rand(3), {key}: 1}}]\n"
