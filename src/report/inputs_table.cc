@@ -41,6 +41,9 @@ constexpr Meaning kMeanings[] = {
     {"asked", "as generated but for what the program asks for: Inf, numbers at and beyond its bounds"},
     {"missing", "as generated but for NaN in a few places"},
     {"minus_inf", "as generated but for -Inf in a few places"},
+    {"none", "masks all false, of two values the lower one everywhere"},
+    {"uneven", "most integers the same one, most others nowhere"},
+    {"zeros", "floating inputs all zero"},
 };
 
 std::string MeaningOf(const std::string& inputs) {

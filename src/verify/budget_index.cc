@@ -44,7 +44,7 @@ std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, Tens
     return std::nullopt;
   const auto* self = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
   if (self == nullptr) return std::nullopt;
-  // Of equal integers an extremum is the first one.
+  // Of equal values an extremum is the first one, as PyTorch documents.
   const std::string_view base = WithoutOverload(step.op);
   const bool first =
       base == "aten::argmax" || base == "aten::argmin" || base == "aten::max" || base == "aten::min";
@@ -53,11 +53,16 @@ std::optional<IndexSource> SourceOf(const Plan& plan, const AtenStep& step, Tens
   if (rank == 0) return std::nullopt;
   const Value* dim = FindArgument(step, "dim");
   const auto* number = dim == nullptr ? nullptr : std::get_if<int64_t>(&dim->v);
-  if (number == nullptr && row->dim_may_be_none) return IndexSource{self->id, std::nullopt};
+  if (number == nullptr && row->dim_may_be_none)
+    return IndexSource{.values = self->id, .dim = std::nullopt, .first = first};
   const int64_t at = number == nullptr ? -1 : *number;  // the default of topk, sort and argsort
   const Value* stable = FindArgument(step, "stable");
   const auto* keeps_order = stable == nullptr ? nullptr : std::get_if<bool>(&stable->v);
-  return IndexSource{self->id, at < 0 ? at + rank : at, row->so_far, keeps_order != nullptr && *keeps_order};
+  return IndexSource{.values = self->id,
+                     .dim = at < 0 ? at + rank : at,
+                     .so_far = row->so_far,
+                     .stable = keeps_order != nullptr && *keeps_order,
+                     .first = first};
 }
 
 // In the memory of an input that no call of forward writes.
@@ -115,6 +120,8 @@ Comparison CompareIndices(const IndexSource& source, const Expectation& values, 
         bool valid = h[at] >= 0 && h[at] < length && (source.so_far ? h[at] <= k : !seen[h[at]]);
         if (valid && source.stable && k > 0 && h[at] < h[at - inner])
           valid = data[(o * length + h[at]) * inner + i] != data[(o * length + h[at - inner]) * inner + i];
+        if (valid && source.first && h[at] > w[at])
+          valid = data[(o * length + h[at]) * inner + i] != data[(o * length + w[at]) * inner + i];
         double error = std::numeric_limits<double>::infinity(), allowed = 0;
         if (valid) {
           seen[h[at]] = true;

@@ -15,6 +15,7 @@ struct IndexSource {
   std::optional<int64_t> dim;  // nothing: into the flattened tensor
   bool so_far = false;         // of the elements up to each place (cummax): there may be the same often
   bool stable = false;         // equal values come in the order of their places
+  bool first = false;          // of equal values it is the first one (argmax, max over a dimension)
   bool given = false;          // an input, of which every program has the same numbers
 };
 
@@ -24,7 +25,8 @@ std::optional<IndexSource> IndexSourceOf(const Plan& plan, TensorId output);
 
 // Judges indices by the values they point at: each must be within the budget of the value that the expected
 // index points at, and no index may come twice in one slice, or, of elements so far, speak of a later one.
-// Where the order is stable, equal values must come in it.
+// Where the order is stable, equal values must come in it; where the first one is asked for, none behind the
+// expected one that is equal will do.
 Comparison CompareIndices(const IndexSource& source, const Expectation& values, const Expectation& indices,
                           const at::Tensor& got);
 

@@ -92,6 +92,22 @@ TEST(Indices, OfEqualValuesComeInOrderWhereThatIsAsked) {
   EXPECT_FALSE(is_right({1, 0, 3, 2}, false));
 }
 
+TEST(Indices, OfEqualValuesTheFirstIsAskedForWhereThatIsDocumented) {
+  const at::Tensor x = at::tensor({1.0f, 2.0f, 2.0f, 2.0f}).view({1, 4});
+  const auto is_right = [&](int64_t want, int64_t got, bool first) {
+    const at::Tensor expected = at::tensor({want}, at::kLong);
+    const IndexSource source{.values = 0, .dim = 1, .first = first};
+    return CompareIndices(source, Expectation(x.to(at::kDouble), x, {}), Expectation(expected, expected, {}),
+                          at::tensor({got}, at::kLong))
+        .ok;
+  };
+  EXPECT_TRUE(is_right(1, 1, true));
+  EXPECT_FALSE(is_right(1, 3, true));
+  EXPECT_TRUE(is_right(1, 3, false)) << "topk leaves it open";
+  EXPECT_TRUE(is_right(2, 1, true)) << "whoever gives an earlier one than eager PyTorch";
+  EXPECT_FALSE(is_right(1, 0, true));
+}
+
 TEST(Indices, SourceIsFoundBehindACast) {
   Plan plan;
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kInt64, Dtype::kInt32}) {
@@ -110,6 +126,7 @@ TEST(Indices, SourceIsFoundBehindACast) {
   ASSERT_TRUE(sorted);
   EXPECT_EQ(sorted->dim, 1);
   EXPECT_TRUE(sorted->stable);
+  EXPECT_FALSE(sorted->first);
   plan.run.clear();
   plan.run.emplace_back(AtenStep{"aten::argmax", {Value{TensorRef{0}}, Value{int64_t{-1}}}, {}, {1}, 1});
   plan.run.emplace_back(AtenStep{"aten::_to_copy", {Value{TensorRef{1}}}, {}, {2}, 1});
@@ -117,6 +134,7 @@ TEST(Indices, SourceIsFoundBehindACast) {
   ASSERT_TRUE(source);
   EXPECT_EQ(source->values, 0);
   EXPECT_EQ(source->dim, 1);
+  EXPECT_TRUE(source->first);
   EXPECT_FALSE(IndexSourceOf(plan, 0));
 }
 

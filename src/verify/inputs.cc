@@ -18,10 +18,10 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 19> kNames = {
-    "generated", "spread",  "flipped",   "shifted", "spikes", "planted",   "planted_apart",
-    "large",     "binary",  "near_one",  "swings",  "huge",   "far_below", "far_above",
-    "asked",     "missing", "minus_inf", "opposed", "tiny"};
+constexpr std::array<std::string_view, 22> kNames = {
+    "generated", "spread",   "flipped", "shifted", "spikes",    "planted",   "planted_apart", "large",
+    "binary",    "near_one", "swings",  "huge",    "far_below", "far_above", "asked",         "missing",
+    "minus_inf", "opposed",  "tiny",    "none",    "uneven",    "zeros"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -112,6 +112,9 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kMinusInf:
     case Distribution::kOpposed:
     case Distribution::kTiny:
+    case Distribution::kNone:
+    case Distribution::kUneven:
+    case Distribution::kZeros:
       break;
   }
   return x;

@@ -31,7 +31,11 @@ enum class Distribution {
   kMissing,   // as generated but for NaN in a few places. Where the program looks for it (asked_values.h)
   kMinusInf,  // as generated but for -Inf in a few places. Where the program looks for Inf
   kOpposed,   // factors of opposite signs. Where their products are taken for their size (opposed_factors.h)
-  kTiny,      // slices one to nine decades smaller. Where a small number stands beside what is computed
+  kTiny,      // slices one to nine decades smaller. Where a small number stands beside what is computed, or
+              // forward divides by a sum, a norm or the like
+  kNone,      // masks and labels all false or the lower of their two values (inputs_blank.h)
+  kUneven,    // most integers the same one: most others do not occur (inputs_blank.h)
+  kZeros,     // floating inputs all zero (inputs_blank.h)
 };
 std::string_view DistributionName(Distribution distribution);
 
@@ -47,6 +51,12 @@ inline bool IsPlanted(Distribution distribution) {
 inline bool HoldsBroken(Distribution distribution) {
   return distribution == Distribution::kAsked || distribution == Distribution::kMissing ||
          distribution == Distribution::kMinusInf;
+}
+
+// Nothing chosen, nothing there: where it means nothing for a task, nobody has to know.
+inline bool IsBlank(Distribution distribution) {
+  return distribution == Distribution::kNone || distribution == Distribution::kUneven ||
+         distribution == Distribution::kZeros;
 }
 
 // The largest magnitude of kLarge lies between them.
@@ -70,7 +80,8 @@ bool HoldsIntegers(const at::Tensor& x);
 // tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values
 // (IsTwoValued) are permuted, or left as they are. Where all of a tensor would be flipped, shifted or large,
 // its beginning is left as it was generated: a program that looks there sees nothing unusual. `kAsked`,
-// `kMissing` and `kOpposed` are not made here. `keep_signs`: tensors without a negative number get none.
+// `kMissing`, `kOpposed` and blank ones are not made here. `keep_signs`: tensors without a negative number
+// get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);
 

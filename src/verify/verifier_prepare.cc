@@ -176,11 +176,13 @@ void Inspect(Task::Impl* task) {
     carries |= aten != nullptr && CarriesBySigns(*aten);
     task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
     task->has_epsilon |= aten != nullptr && HasEpsilon(*aten);
+    task->writes_to_places |= aten != nullptr && WritesToPlaces(*aten);
   }
   for (const StateEntry& entry : plan.state) {
     if (!entry.is_parameter && compared.contains(plan.tensors[entry.tensor].storage))
       task->compared_state.push_back(entry.name);
   }
+  task->has_epsilon |= DividesByReduction(plan);
   task->asked = AskedValuesOf(plan);
   task->missing = TakeMissing(&task->asked);
   task->minus_inf = MinusInfOf(task->asked);

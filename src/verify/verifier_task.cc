@@ -27,6 +27,7 @@ Comparison OutputCheck::Compare(const std::optional<IndexSource>& source, const 
   const double share = result.allclose;
   IndexSource asked = *source;
   asked.stable = asked.stable && indexes_exact;
+  asked.first = asked.first && indexes_exact;
   result = CompareIndices(asked, *indexed, expected, got);
   result.allclose = share;
   return result;

@@ -260,6 +260,40 @@ bool HasEpsilon(const AtenStep& step) {
          std::ranges::any_of(step.kwargs, [&](const auto& named) { return is_epsilon(named.second); });
 }
 
+bool DividesByReduction(const Plan& plan) {
+  constexpr std::string_view kReductions[] = {
+      "aten::sum",  "aten::mean",    "aten::std", "aten::var",      "aten::amax",
+      "aten::amin", "aten::max",     "aten::min", "aten::var_mean", "aten::linalg_vector_norm",
+      "aten::norm", "aten::std_mean"};
+  constexpr std::string_view kDivisions[] = {"aten::div", "aten::div_"},
+                             kOfOne[] = {"aten::reciprocal", "aten::rsqrt"};
+  std::set<TensorId> reduced;
+  for (const Step& step : plan.run) {
+    const auto* aten = std::get_if<AtenStep>(&step);
+    if (aten == nullptr) continue;
+    const std::string_view base = WithoutOverload(aten->op);
+    const auto is_reduced = [&](size_t argument) {
+      const auto* ref =
+          aten->args.size() > argument ? std::get_if<TensorRef>(&aten->args[argument].v) : nullptr;
+      return ref != nullptr && reduced.contains(ref->id);
+    };
+    if ((OneOf(base, kDivisions) && is_reduced(1)) || (OneOf(base, kOfOne) && is_reduced(0))) return true;
+    bool carries = OneOf(base, kReductions);
+    ForEachTensor(aten->args, [&](TensorId id) { carries |= reduced.contains(id); });
+    if (carries) reduced.insert(aten->outs.begin(), aten->outs.end());
+  }
+  return false;
+}
+
+bool WritesToPlaces(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {"aten::index_put",   "aten::index_put_", "aten::index_copy",
+                                       "aten::index_copy_", "aten::put",        "aten::put_"};
+  const std::string_view base = WithoutOverload(step.op);
+  if (step.op == "aten::scatter.src" || step.op == "aten::scatter_.src") return true;
+  const Value* accumulate = FindArgument(step, "accumulate");
+  return OneOf(base, kOps) && (accumulate == nullptr || accumulate->v != Value{true}.v);
+}
+
 bool TakesExtrema(const Plan& plan) {
   bool takes = false;
   for (const Step& step : plan.run) {

@@ -98,6 +98,40 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("nobody::knows", {x}, y), OpKind::kCompute);
 }
 
+TEST(Work, DivisionsByWhatWasReduced) {
+  const auto divides = [](const std::string& division, bool by_reduced) {
+    Builder b;
+    const TensorId x = b.Input({4, 4}), norm = b.Tensor({4, 1}), root = b.Tensor({4, 1}),
+                   y = b.Tensor({4, 4});
+    b.Call("aten::sum.dim_IntList", {x}, {norm});
+    b.Call("aten::sqrt", {norm}, {root});
+    if (division == "aten::rsqrt") {
+      b.Call(division, {by_reduced ? root : x}, {y});
+    } else {
+      b.Call(division, {by_reduced ? x : root, by_reduced ? root : x}, {y});
+    }
+    return DividesByReduction(b.Return(y));
+  };
+  EXPECT_TRUE(divides("aten::div.Tensor", true));
+  EXPECT_TRUE(divides("aten::rsqrt", true));
+  EXPECT_FALSE(divides("aten::div.Tensor", false));
+  EXPECT_FALSE(divides("aten::rsqrt", false));
+  EXPECT_FALSE(divides("aten::mul.Tensor", true));
+}
+
+TEST(Work, WritesToPlacesThatIntegersSay) {
+  Builder b;
+  const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4});
+  AtenStep put = b.Call("aten::index_put", {x, x, x}, {y});
+  EXPECT_TRUE(WritesToPlaces(put));
+  put.args.push_back({true});
+  EXPECT_FALSE(WritesToPlaces(put)) << "sums are the same in any order";
+  EXPECT_TRUE(WritesToPlaces(AtenStep(b.Call("aten::scatter.src", {x, x, x}, {y}))));
+  EXPECT_FALSE(WritesToPlaces(AtenStep(b.Call("aten::scatter.value", {x, x}, {y}))))
+      << "of equal numbers any";
+  EXPECT_FALSE(WritesToPlaces(AtenStep(b.Call("aten::scatter_add", {x, x, x}, {y}))));
+}
+
 // The kind of a draw that has a tensor of ones, when `change` was made to the Plan before it.
 template <typename F>
 OpKind KindOfDrawOnOnes(const char* op, const F& change) {

@@ -1,7 +1,6 @@
 # The largest magnitude of this call alone: right as long as no call before had larger ones.
 # task: largest_so_far
 # expect: wrong_values
-# says: in a row
 import torch
 import torch.nn as nn
 import triton

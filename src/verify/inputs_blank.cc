@@ -1,0 +1,70 @@
+#include "verify/inputs_blank.h"
+
+#include <ATen/ATen.h>
+
+#include "device/random.h"
+
+namespace tritogen {
+namespace {
+
+bool IsInteger(const at::Tensor& x) {
+  return at::isIntegralType(x.scalar_type(), /*includeBool=*/false);
+}
+
+at::Tensor None(const at::Tensor& x, bool flags) {
+  if (x.numel() == 0) return x;
+  if (x.scalar_type() == at::kBool) return at::zeros_like(x);
+  if (flags && x.eq(1).all().item<bool>()) return at::zeros_like(x);
+  return IsTwoValued(x) ? at::empty_like(x).copy_(x.min().expand_as(x)) : x;
+}
+
+// All elements are different ones.
+bool AreApart(const at::Tensor& x) {
+  const at::Tensor sorted = std::get<0>(x.flatten().sort());
+  return sorted.narrow(0, 0, x.numel() - 1).ne(sorted.narrow(0, 1, x.numel() - 1)).all().item<bool>();
+}
+
+// Whole values leave, since single elements of them would be missed by nobody. From each of a few rows
+// others: sources of edges that are no ends of any.
+at::Tensor Leaving(const at::Tensor& x, const Random& random) {
+  constexpr double kShare = 0.75;
+  constexpr int64_t kMostValues = 1 << 20;  // of those that are told apart by a table
+  const at::Tensor places = x - x.min();
+  const int64_t range = places.max().item<int64_t>() + 1, rows = x.dim() > 1 ? x.size(0) : 1;
+  if (range <= 0 || range > kMostValues / rows) return random.Uniform(x.sizes(), 0, 1).lt(kShare);
+  const at::Tensor table = random.Uniform({rows, range}, 0, 1).lt(kShare);
+  return table.gather(1, places.reshape({rows, -1})).view(x.sizes());
+}
+
+at::Tensor Uneven(const at::Tensor& x, bool keeps_apart, const Random& random) {
+  if (!IsInteger(x) || x.numel() < 2 || IsTwoValued(x) || (keeps_apart && AreApart(x))) return x;
+  if (IsAscending(x)) return x.size(-1) > 2 ? at::empty_like(x).copy_(Delayed(x)) : x;
+  const at::Tensor wide = x.to(at::kLong).contiguous();
+  const auto place = static_cast<int64_t>(random.Number(0, static_cast<double>(x.numel())));
+  return at::empty_like(x).copy_(at::where(Leaving(wide, random), wide.flatten()[place], wide));
+}
+
+}  // namespace
+
+std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const BlankLimits& limits,
+                                             const std::vector<at::Tensor>& generated, uint64_t seed) {
+  std::vector<at::Tensor> inputs;
+  bool changes = false;
+  for (size_t i = 0; i < generated.size(); ++i) {
+    const at::Tensor& x = generated[i];
+    const Random random(SubSeed(seed, i), x.device());
+    at::Tensor changed = x;
+    if (distribution == Distribution::kNone) {
+      changed = None(x, limits.flags[i]);
+    } else if (distribution == Distribution::kUneven) {
+      changed = Uneven(x, limits.writes_to_places, random);
+    } else if (at::isFloatingType(x.scalar_type()) && !IsTwoValued(x)) {
+      changed = at::zeros_like(x);
+    }
+    changes |= !changed.is_same(x);
+    inputs.push_back(changed);
+  }
+  return changes ? std::optional(std::move(inputs)) : std::nullopt;
+}
+
+}  // namespace tritogen

@@ -1,0 +1,31 @@
+// Inputs with nothing in them: no element chosen, most choices the same, zeros. Random draws of many elements
+// never are that, and programs are wrong there first: means of nothing without a bound, counts that are never
+// zero, norms without an epsilon.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "verify/inputs.h"
+
+namespace tritogen {
+
+// What PyTorch asks of the inputs of a task, by tensor leaf.
+struct BlankLimits {
+  std::vector<bool> flags;  // integers that are 1, all of them, and only computed with: masks, too
+  // Forward writes to places that integers say, and which of two at one place lasts is open.
+  bool writes_to_places = false;
+};
+
+// Inputs for a blank `distribution` (IsBlank), made of generated ones; nothing where none of them changes.
+// `kNone`: bools are false, tensors of two values all have the lower one, flags are 0. `kUneven`: of the
+// values of an integer tensor three of four become one that was generated; what is in order (offsets, row
+// pointers) takes the values in front of it; what differs everywhere stays where places are written to.
+// `kZeros`: floating tensors but those of two values are zero.
+std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const BlankLimits& limits,
+                                             const std::vector<at::Tensor>& generated, uint64_t seed);
+
+}  // namespace tritogen

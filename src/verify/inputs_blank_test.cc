@@ -1,0 +1,85 @@
+#include "verify/inputs_blank.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace tritogen {
+namespace {
+
+constexpr uint64_t kSeeds = 20;
+
+// Of one tensor; as it is where it does not change.
+at::Tensor BlankOf(Distribution distribution, const at::Tensor& x, uint64_t seed = 1, bool flags = false,
+                   bool writes_to_places = false) {
+  const auto blank = Blank(distribution, {{flags}, writes_to_places}, {x}, seed);
+  if (!blank) return x;
+  EXPECT_EQ(blank->at(0).scalar_type(), x.scalar_type());
+  EXPECT_EQ(blank->at(0).sizes(), x.sizes());
+  return blank->at(0);
+}
+
+int64_t CountDifferent(const at::Tensor& x) {
+  return std::get<0>(at::_unique(x)).numel();
+}
+
+TEST(Blank, NothingIsChosen) {
+  const at::Tensor mask = at::tensor({1, 0, 1, 1}).to(at::kBool);
+  EXPECT_FALSE(BlankOf(Distribution::kNone, mask).any().item<bool>());
+  EXPECT_TRUE(BlankOf(Distribution::kNone, at::tensor({5, 3, 3, 5})).eq(3).all().item<bool>());
+  EXPECT_TRUE(BlankOf(Distribution::kNone, at::tensor({-1.0f, 1.0f, 1.0f})).eq(-1).all().item<bool>());
+  const at::Tensor ones = at::ones({4}, at::kLong);
+  EXPECT_TRUE(BlankOf(Distribution::kNone, ones, 1, /*flags=*/true).eq(0).all().item<bool>());
+  for (const at::Tensor& other : {ones, at::arange(4), at::randn({4}), at::empty({0}, at::kBool)})
+    EXPECT_FALSE(Blank(Distribution::kNone, {{false}, false}, {other}, 1)) << "there is nothing to choose by";
+}
+
+TEST(Blank, MostIntegersAreOneThatWasGenerated) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const at::Tensor ids = at::randint(7, 23, {512}, at::kInt);
+    const at::Tensor uneven = BlankOf(Distribution::kUneven, ids, seed);
+    EXPECT_GT(CountDifferent(uneven), 0);
+    EXPECT_LT(CountDifferent(uneven), 14) << "some values do not occur";
+    EXPECT_TRUE(at::isin(uneven, ids).all().item<bool>()) << "each is one that was generated";
+    EXPECT_TRUE(uneven.equal(BlankOf(Distribution::kUneven, ids, seed))) << "the same for the same seed";
+    const at::Tensor wide = at::randint(int64_t{1} << 40, {512}, at::kLong);
+    EXPECT_LT(CountDifferent(BlankOf(Distribution::kUneven, wide, seed)), 300);
+  }
+}
+
+TEST(Blank, SourcesOfEdgesAreNoEndsOfAny) {
+  int apart = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const at::Tensor edges = BlankOf(Distribution::kUneven, at::randint(32, {2, 1024}, at::kLong), seed);
+    apart += !at::isin(edges[0], edges[1]).all().item<bool>();
+  }
+  EXPECT_GT(apart, kSeeds / 2);
+}
+
+TEST(Blank, WhatIsInOrderStaysSo) {
+  const at::Tensor offsets = at::tensor({0, 10, 24, 96});
+  EXPECT_TRUE(BlankOf(Distribution::kUneven, offsets).equal(at::tensor({0, 0, 10, 96}))) << "an empty one";
+}
+
+TEST(Blank, PlacesThatAreWrittenToStayApart) {
+  const at::Tensor places = at::randperm(64, at::kLong);
+  EXPECT_TRUE(BlankOf(Distribution::kUneven, places, 1, false, /*writes_to_places=*/true).equal(places));
+  EXPECT_FALSE(BlankOf(Distribution::kUneven, places, 1, false, /*writes_to_places=*/false).equal(places));
+  const at::Tensor often = at::randint(8, {64}, at::kLong);
+  EXPECT_FALSE(BlankOf(Distribution::kUneven, often, 1, false, /*writes_to_places=*/true).equal(often));
+}
+
+TEST(Blank, FloatsAreZeroAndMasksStay) {
+  const at::Tensor mask = at::tensor({1.0f, 0.0f, 1.0f}), x = at::randn({4, 5}).t(), ids = at::arange(4);
+  const auto blank = Blank(Distribution::kZeros, {{false, false, false}, false}, {x, mask, ids}, 1);
+  ASSERT_TRUE(blank);
+  EXPECT_TRUE(blank->at(0).eq(0).all().item<bool>());
+  EXPECT_EQ(blank->at(0).strides(), x.strides());
+  EXPECT_TRUE(blank->at(1).equal(mask) && blank->at(2).equal(ids));
+  EXPECT_FALSE(Blank(Distribution::kZeros, {{false}, false}, {mask}, 1));
+}
+
+}  // namespace
+}  // namespace tritogen
