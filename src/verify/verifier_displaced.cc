@@ -1,6 +1,7 @@
 #include "verify/verifier_displaced.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -185,7 +186,8 @@ bool IsFinite(const Trial& trial) {
 }
 
 // False where the reference does not bear it.
-bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std::vector<Setting>* settings) {
+bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std::vector<Setting>* settings,
+                  const char* which = "biases or other parameters far from zero") {
   const Deadline deadline(task.options.budget_seconds);
   auto made = MakeSetting(task, std::move(bindings), deadline, extent, /*displaced=*/true);
   auto* setting = std::get_if<Setting>(&made);
@@ -194,6 +196,7 @@ bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std:
     if (setting->trials.size() < 2) return false;
     setting->trials.pop_back();  // as generated results lie on both sides
   }
+  setting->which = which;
   setting->fresh.reset();  // nobody adds to it, and its memory is the device's
   settings->push_back(std::move(*setting));
   return true;
@@ -210,7 +213,7 @@ std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displac
   for (const Trial& trial : std::span(displaced.trials).subspan(skipped)) {
     auto objection = runs->Run(replayer, trial, /*notes_changes=*/false);
     if (!objection) continue;
-    objection->reason = "with biases or other parameters far from zero: " + objection->reason;
+    objection->reason = fmt::format("with {}: {}", displaced.which, objection->reason);
     return objection;
   }
   return std::nullopt;
@@ -221,6 +224,8 @@ std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displac
 const std::vector<Setting>& Task::Impl::Displaced() const {
   std::call_once(displaced_once_, [this] {
     if (spares_memory || options.confirm) return;
+    if (!constructed.empty())
+      AddDisplaced(*this, constructed, Extent::kGenerated, &displaced_, "parameters as constructed");
     if (auto moved = ToOneSide(*this)) AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
     if (auto moved = WeightsToOneSide(*this))
       AddDisplaced(*this, std::move(*moved), Extent::kNearOne, &displaced_);

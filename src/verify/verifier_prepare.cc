@@ -46,6 +46,15 @@ const StateEntry* DrawnVariance(const Task::Impl& task) {
   return variances.empty() ? nullptr : variances[SubSeed(task.weight_seed, 1004) % variances.size()];
 }
 
+// A row of padding, a layer that begins as nothing: made random, there is none left.
+bool HasRowsOfZeros(const Bindings& bindings) {
+  return std::ranges::any_of(bindings, [](const auto& named) {
+    const at::Tensor& value = named.second;
+    if (value.dim() < 2 || value.numel() == 0 || value.is_complex()) return false;
+    return value.reshape({value.size(0), -1}).eq(0).all(1).any().template item<bool>();
+  });
+}
+
 std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
   if (task.plan.state.empty()) return Weights{};
   Replayer replayer(task.plan, ReferenceOptionsFor(task.options, deadline));
@@ -134,6 +143,7 @@ std::optional<TaskFailure> BindWeights(const Deadline& deadline, Task::Impl* tas
   if (auto* failure = std::get_if<TaskFailure>(&*best)) return *failure;
   task->replaced = std::move(weights.replaced);
   for (const std::string& name : task->replaced) task->neutral[name] = weights.neutral.at(name);
+  if (!task->spares_memory && HasRowsOfZeros(weights.neutral)) task->constructed = std::move(weights.neutral);
   task->bound = std::get<Setting>(std::move(*best));
   return std::nullopt;
 }

@@ -125,7 +125,8 @@ struct Setting {
   Bindings bindings;  // of the reference's state; what has none comes from the seed
   std::vector<Trial> trials;
   std::vector<std::string> notes;
-  bool hurried = false;                // time or memory ran short: the notes say for what
+  std::string which;     // of Task::Impl::Displaced: what parameters are there, as a reason says it
+  bool hurried = false;  // time or memory ran short: the notes say for what
   std::shared_ptr<FreshTrials> fresh;  // where one thread uses a Task: on a GPU
 };
 
@@ -211,7 +212,8 @@ struct Task::Impl {
   std::set<std::string> unseen_state;
   std::vector<std::string> replaced;  // state entries that were made non-neutral
   Bindings neutral;                   // their values before that
-  Setting bound;                      // state bound by name
+  Bindings constructed;  // all of them, as they were before, where one has rows of zeros; else none
+  Setting bound;         // state bound by name
   // Of `bound` there are the first trials only, one of them as generated; `sensitive_*` and the notes are not
   // known yet.
   bool unfinished = false;
