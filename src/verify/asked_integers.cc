@@ -1,11 +1,15 @@
 #include "verify/asked_integers.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "plan/visit.h"
+#include "verify/asked_choices.h"
+#include "verify/integer_bounds.h"
 #include "verify/local_flow.h"
 #include "verify/work_ops.h"
 
@@ -15,26 +19,13 @@ namespace {
 // PyTorch's own default, which every call has: nobody has named it.
 constexpr int64_t kIgnoredByDefault = -100;
 
+constexpr size_t kMostCompared = 8;              // each takes three walks through forward
+constexpr int64_t kFarthest = int64_t{1} << 62;  // so that there are numbers beside
+
 constexpr std::string_view kBounds[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max", "aten::clip"};
-// Of whose second argument not every number will do, or none that is negative.
-constexpr std::string_view kPicky[] = {
-    "div",        "remainder",  "fmod", "floor_divide", "bitwise_left_shift", "bitwise_right_shift",
-    "__lshift__", "__rshift__", "pow",  "ldexp"};
-constexpr std::string_view kSums[] = {"aten::sum",  "aten::mean", "aten::prod",    "aten::cumsum",
-                                      "aten::mm",   "aten::bmm",  "aten::matmul",  "aten::linear",
-                                      "aten::dot",  "aten::mv",   "aten::_int_mm", "aten::amax",
-                                      "aten::amin", "aten::max",  "aten::min"};
 constexpr std::string_view kDivisions[] = {"aten::div", "aten::floor_divide", "aten::remainder",
                                            "aten::fmod"};
-// Though PyTorch does not say so.
-constexpr std::string_view kElementwise[] = {"aten::_to_copy", "aten::floor_divide"};
 constexpr std::string_view kPlaces[] = {"aten::argmax", "aten::argmin"};
-
-std::optional<int64_t> IntegerArgument(const AtenStep& step, const char* name) {
-  const Value* value = FindArgument(step, name);
-  const auto* integer = value == nullptr ? nullptr : std::get_if<int64_t>(&value->v);
-  return integer == nullptr ? std::nullopt : std::optional(*integer);
-}
 
 // The numbers of one input on their way through forward.
 class Walk {
@@ -59,12 +50,16 @@ class Walk {
         computed && !measures_ && std::ranges::all_of(named_, [](int64_t n) { return n == 0 || n == 1; });
     asked.negative = asked.far_numbers && !divides_;
     if (wide && !computed_ && !unknown_) asked.choices = choices_;
+    asked.writes = writes_;
+    for (const auto& [op, number] : compared_) {
+      if (asked.compared.size() < kMostCompared) asked.compared.push_back(Bounded(op, number));
+    }
     return asked;
   }
 
   bool Chooses() {
     Go();
-    return choices_.has_value();
+    return reads_;
   }
 
  private:
@@ -76,11 +71,19 @@ class Walk {
       });
       if (used.empty()) continue;
       const auto* step = std::get_if<AtenStep>(&each);
-      if (step == nullptr || !WrittenArguments(*step).empty()) unknown_ = true;
+      if (step == nullptr || (!WrittenArguments(*step).empty() && !OnlyChoosesBy(*step, used)))
+        unknown_ = true;
       for (const TensorId id : used) {
         if (!unknown_) Take(*step, id);
       }
     }
+  }
+
+  // Something is written elsewhere, at places that they say.
+  bool OnlyChoosesBy(const AtenStep& step, const std::set<TensorId>& used) const {
+    const auto written = WrittenArguments(step);
+    return std::ranges::all_of(used, [&](TensorId id) { return ChoicesIn(plan_, step, id).has_value(); }) &&
+           std::ranges::none_of(written, [&](TensorId id) { return used.contains(id); });
   }
 
   StorageId StorageOf(TensorId id) const { return plan_.tensors[id].storage; }
@@ -90,6 +93,8 @@ class Walk {
     const OpKind kind = KindOf(plan_, step);
     if (const auto choices = ChoicesIn(plan_, step, id)) {
       TakeChoices(step, same, *choices);
+    } else if (const auto places = same ? MatchesIn(plan_, step, id) : std::nullopt) {
+      choices_ = std::min(*places, choices_.value_or(*places));
     } else if (kind == OpKind::kView || kind == OpKind::kLayout) {
       Reach(step, same ? &same_ : &derived_);
     } else {
@@ -101,7 +106,7 @@ class Walk {
   void Compute(const AtenStep& step, TensorId id) {
     const bool same = same_.contains(StorageOf(id));
     divides_ |= OneOf(OutOfPlaceName(step), kDivisions);
-    if (!TraitsOf(step.op).known || IsPicky(step, id)) {
+    if (!TraitsOf(step.op).known || IsPickyAbout(step, id)) {
       unknown_ = true;
     } else if (IsComparison(step)) {
       if (same) NameScalar(step);
@@ -111,11 +116,11 @@ class Walk {
       measures_ |= !IsBounded(step);
     } else if (IsMask(step)) {
       return;  // within, too
-    } else if (TraitsOf(step.op).pointwise || OneOf(OutOfPlaceName(step), kElementwise)) {
+    } else if (IsElementwise(step)) {
       Reach(step, &derived_);
     } else if (IsInteger(plan_.tensors[id].dtype) && !OneOf(WithoutOverload(step.op), kPlaces)) {
       Reach(step, &derived_);
-      unknown_ |= !OneOf(WithoutOverload(step.op), kSums);
+      unknown_ |= !IsSumOfIntegers(step);
     }
   }
 
@@ -146,22 +151,27 @@ class Walk {
 
   void TakeChoices(const AtenStep& step, bool same, int64_t choices) {
     unknown_ |= !same;
+    (WritesByPlaces(step) ? writes_ : reads_) = true;
+    if (const auto padding = PaddingOfBags(step)) named_.insert(*padding);
     choices_ = std::min(choices, choices_.value_or(choices));
     const auto ignored = IntegerArgument(step, "ignore_index");
     chooses_otherwise_ |= !ignored || (ignored_ && *ignored_ != *ignored);
     if (ignored && *ignored != kIgnoredByDefault) ignored_ = ignored;
   }
 
-  static bool IsPicky(const AtenStep& step, TensorId id) {
-    std::string_view name = OutOfPlaceName(step);
-    name.remove_prefix(std::min(name.size(), std::string_view("aten::").size()));
-    const auto* second = step.args.size() < 2 ? nullptr : std::get_if<TensorRef>(&step.args[1].v);
-    return OneOf(name, kPicky) && second != nullptr && second->id == id;
-  }
-
   void NameScalar(const AtenStep& step) {
     const auto* number = step.args.size() < 2 ? nullptr : std::get_if<int64_t>(&step.args[1].v);
-    if (number != nullptr) named_.insert(*number);
+    if (number == nullptr) return;
+    named_.insert(*number);
+    if (std::abs(*number) < kFarthest) compared_.emplace(OutOfPlaceName(step), *number);
+  }
+
+  ComparedInteger Bounded(std::string_view op, int64_t number) const {
+    ComparedInteger compared{.op = op, .number = number, .bounded = {}};
+    for (const int64_t value : {number - 1, number, number + 1}) {
+      if (StaysWithinBounds(plan_, leaf_, value)) compared.bounded.push_back(value);
+    }
+    return compared;
   }
 
   void NameBeyond(const AtenStep& step) {
@@ -183,58 +193,24 @@ class Walk {
   TensorId leaf_;
   Storages same_, derived_;  // the numbers themselves, and what elementwise calls make of them
   std::set<int64_t> named_;
+  std::set<std::pair<std::string_view, int64_t>> compared_;
   std::optional<int64_t> choices_, ignored_;
   bool chooses_otherwise_ = false;  // not by a loss that ignores one number
   bool computed_ = false;           // something else is done with them than to choose
   bool measures_ = false, leaves_integers_ = false, divides_ = false;
   bool unknown_ = false;
+  bool reads_ = false, writes_ = false;  // by them as places
 };
 
 }  // namespace
 
-bool IsInteger(Dtype dtype) {
-  return !IsFloating(dtype) && dtype != Dtype::kBool;
-}
-
-bool IsComparison(const AtenStep& step) {
-  constexpr std::string_view kOps[] = {"aten::eq", "aten::ne", "aten::gt",
-                                       "aten::ge", "aten::lt", "aten::le"};
-  return OneOf(OutOfPlaceName(step), kOps);
-}
-
-std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorId id) {
-  struct Role {
-    std::string_view op;
-    const char *places, *of;
-    std::optional<int64_t> dim;  // nothing: the argument `dim`
-  };
-  constexpr Role kRoles[] = {{"aten::embedding", "indices", "weight", 0},
-                             {"aten::index_select", "index", "self", {}},
-                             {"aten::gather", "index", "self", {}},
-                             {"aten::nll_loss_forward", "target", "self", 1},
-                             {"aten::nll_loss2d_forward", "target", "self", 1},
-                             {"aten::cross_entropy_loss", "target", "self", 1}};
-  for (const Role& role : kRoles) {
-    if (WithoutOverload(step.op) != role.op || TensorArgument(step, role.places) != id) continue;
-    const TensorId of = TensorArgument(step, role.of);
-    const Value* given = role.dim ? nullptr : FindArgument(step, "dim");
-    const auto* number = given == nullptr ? nullptr : std::get_if<int64_t>(&given->v);
-    if (of == kNoTensor || of == id || (!role.dim && number == nullptr)) return std::nullopt;
-    const auto& sizes = plan.tensors[of].sizes;
-    const auto rank = static_cast<int64_t>(sizes.size());
-    const int64_t dim = role.dim ? std::min(*role.dim, rank - 1) : *number + (*number < 0 ? rank : 0);
-    return dim >= 0 && dim < rank && sizes[dim] > 0 ? std::optional(sizes[dim]) : std::nullopt;
-  }
-  if (step.op != "aten::index.Tensor") return std::nullopt;
-  const Value* indices = FindArgument(step, "indices");
-  const auto* list = indices == nullptr ? nullptr : std::get_if<Value::List>(&indices->v);
-  const TensorId self = TensorArgument(step, "self");
-  if (list == nullptr || self == kNoTensor || self == id) return std::nullopt;
-  for (size_t d = 0; d < list->size(); ++d) {
-    const auto* index = std::get_if<TensorRef>(&(*list)[d].v);
-    if (index != nullptr && index->id == id) return plan.tensors[self].sizes.at(d);
-  }
-  return std::nullopt;
+bool ComparedInteger::Holds(double value) const {
+  const auto other = static_cast<double>(number);
+  if (op == "aten::eq") return value == other;
+  if (op == "aten::ne") return value != other;
+  if (op == "aten::gt") return value > other;
+  if (op == "aten::ge") return value >= other;
+  return op == "aten::lt" ? value < other : value <= other;
 }
 
 AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf) {

@@ -5,15 +5,28 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "plan/plan.h"
 
 namespace tritogen {
 
+// A number that forward compares integers with.
+struct ComparedInteger {
+  std::string_view op;  // "aten::ge"
+  int64_t number = 0;
+  std::vector<int64_t>
+      bounded;  // of it and its neighbours: nothing is read or written beyond an end by these
+
+  bool Holds(double value) const;  // the comparison, of another number with this one
+};
+
 struct AskedIntegers {
-  std::optional<int64_t> choices;  // they do nothing but say which of so many elements are read
+  std::optional<int64_t> choices;  // they do nothing but say which of so many elements are read, or written
+  bool writes = false;             // something is written there: who is distinct must stay so
   std::vector<int64_t> named;
+  std::vector<ComparedInteger> compared;
   // Forward may read elements by these integers in a way that is not known: named ones are meant to come only
   // if they are among those that are generated, or between them.
   bool within_generated = false;
@@ -28,16 +41,8 @@ struct AskedIntegers {
   // through), others may be 0. No reason for a trial of their own.
   bool flags = false;
 
-  bool empty() const { return !choices && named.empty() && !whole_range && !far_numbers; }
+  bool empty() const { return !choices && named.empty() && compared.empty() && !whole_range && !far_numbers; }
 };
-
-bool IsInteger(Dtype dtype);  // bools are none
-
-// In place or not, with a number or a tensor.
-bool IsComparison(const AtenStep& step);
-
-// How many elements the integers in `id` choose from where a call reads them as places, and as nothing else.
-std::optional<int64_t> ChoicesIn(const Plan& plan, const AtenStep& step, TensorId id);
 
 // `leaf`: an integer input.
 AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf);

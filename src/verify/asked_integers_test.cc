@@ -87,6 +87,74 @@ TEST(AskedIntegers, OfAByteAreAllWhereItIsOnlyComputedWith) {
   }
 }
 
+TEST(AskedIntegers, AreWhatBagsLeaveOut) {
+  Sketch sketch;
+  const int i = sketch.Input("int64", {8}, {1}), bags = sketch.Input("int64", {2}, {1});
+  const int weight = sketch.Input("float32", {50, 4}, {4, 1}), y = sketch.Tensor("float32", {2, 4}, {4, 1});
+  sketch.Step("run", "aten::_embedding_bag", {T(weight), T(i), T(bags), false, 1, false, nullptr, false, 7},
+              {y});
+  sketch.Output(y);
+  const Plan plan = sketch.Build();
+  const AskedIntegers asked = AskedIntegersOf(plan, TensorLeaves(plan.inputs)[0]);
+  EXPECT_EQ(asked.choices, 50);
+  EXPECT_EQ(asked.named, Integers({7}));
+  EXPECT_FALSE(AskedIntegersOf(plan, TensorLeaves(plan.inputs)[1]).choices) << "offsets";
+}
+
+TEST(AskedIntegers, ChooseWhereSomethingIsWritten) {
+  for (const char* op : {"aten::scatter_add", "aten::scatter_add_"}) {
+    Program program;
+    const int rows = program.sketch.Tensor("float32", {50, 4}, {4, 1});
+    const int written = program.sketch.Tensor("float32", {50, 4}, {4, 1}, *(op + 17) ? rows : -1);
+    const int values = program.sketch.Input("float32", {8, 4}, {4, 1});
+    program.sketch.Step("run", "aten::zeros", {json::array({50, 4})}, {rows});
+    program.sketch.Step("run", op, {T(rows), 0, T(program.i), T(values)}, {written});
+    const AskedIntegers asked = program.Asked(written);
+    EXPECT_EQ(asked.choices, 50) << op;
+    EXPECT_TRUE(asked.writes);
+  }
+  Asked asked;
+  asked.integers = {.choices = 50, .writes = true};
+  const at::Tensor places = at::tensor({3, 4, 9, 5, 3, 8}).view({2, 3});
+  EXPECT_TRUE(PlantAsked({asked}, {places}, 3, 1)[0].equal(at::tensor({0, 4, 49, 5, 0, 8}).view({2, 3})))
+      << "the least and the largest of all: columns may be distinct";
+}
+
+TEST(AskedIntegers, AreLookedForAmongNumbers) {
+  for (const int start : {0, 1}) {
+    Program program;
+    const int one = program.sketch.Tensor("int64", {8, 4, 1}, {4, 1, 1}),
+              numbers = program.sketch.Tensor("int64", {100}, {1}),
+              hot = program.sketch.Tensor("bool", {8, 4, 100}, {400, 100, 1});
+    program.sketch.Step("run", "aten::arange.start", {start, 100 + start}, {numbers});
+    program.sketch.Step("run", "aten::unsqueeze", {T(program.i), -1}, {one});
+    program.sketch.Step("run", "aten::eq.Tensor", {T(one), T(numbers)}, {hot});
+    EXPECT_EQ(program.Asked(hot).choices, start == 0 ? std::optional<int64_t>(100) : std::nullopt);
+  }
+}
+
+TEST(AskedIntegers, ThatTurnAComparisonArePlantedWithTheirNeighbours) {
+  Asked asked;
+  const at::Tensor x = at::randint(5, 60, {64}, at::kLong), few = at::tensor({7, 30, 9, 8});
+  const auto planted = [&](ComparedInteger compared, const at::Tensor& generated) {
+    asked.integers = {.compared = {std::move(compared)}};
+    return PlantAsked({asked}, {generated}, 3, 1)[0];
+  };
+  EXPECT_TRUE(planted({"aten::ge", 0, {-1, 0, 1}}, x).eq(-1).any().item<bool>());
+  EXPECT_TRUE(planted({"aten::gt", 0, {0, 1}}, few).eq(0).any().item<bool>())
+      << "though there is room for one";
+  EXPECT_TRUE(planted({"aten::ge", 0, {}}, x).equal(x)) << "who knows what is read by it";
+  EXPECT_TRUE(planted({"aten::eq", 0, {}}, x).equal(x));
+  const at::Tensor between = planted({"aten::lt", 30, {}}, x);
+  for (const int value : {29, 30, 31}) EXPECT_TRUE(between.eq(value).any().item<bool>()) << value;
+  const at::Tensor in_order = planted({"aten::ge", 0, {-1, 0, 1}}, at::arange(64));
+  EXPECT_TRUE(in_order.slice(0, 1).equal(at::arange(1, 64))) << "they may be places";
+  EXPECT_EQ(in_order[0].item<int>(), -1);
+  const at::Tensor flags = at::randint(0, 2, {64}, at::kLong);
+  EXPECT_LE(planted({"aten::gt", 0, {-1, 0, 1}}, flags).max().item<int>(), 1);
+  EXPECT_GE(planted({"aten::gt", 0, {-1, 0, 1}}, flags).min().item<int>(), 0) << "a mask has both";
+}
+
 TEST(AskedIntegers, AreFlagsWhereNoOtherNumberMatters) {
   for (const int label : {0, 1, 2}) {
     Program program;

@@ -14,6 +14,8 @@
 #include "device/aten_dtype.h"
 #include "device/random.h"
 #include "plan/visit.h"
+#include "verify/asked_choices.h"
+#include "verify/asked_ties.h"
 #include "verify/inputs.h"
 #include "verify/local_flow.h"
 
@@ -22,7 +24,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
                  kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kTimes = 2;  // each is planted so often, where there is room
+constexpr int64_t kTimes = 2, kTimesMixed = 16;  // each is planted so often, where there is room
 constexpr double kBeyond = 2, kFarBeyond = 2000;
 
 // Calls that treat NaN, or Inf, as no other number.
@@ -59,7 +61,7 @@ constexpr std::string_view kAskForSigns[] = {"aten::signbit", "aten::copysign", 
 
 // NaN has no order, and zeros of both signs have none between them: they are kept apart.
 struct Values {
-  bool nan = false, negative_zero = false, rounds = false;
+  bool nan = false, negative_zero = false, rounds = false, mixed = false;
   bool apart = true;  // elements stay so, and are no integers, up to the outputs
   std::set<double> beyond, exactly;
   std::set<double> ends;  // beside those of what a call is defined for
@@ -72,7 +74,7 @@ void AddScalars(const AtenStep& step, bool compares, Values* values) {
     if (real == nullptr && integer == nullptr) return;
     const double number = real != nullptr ? *real : static_cast<double>(*integer), size = std::abs(number);
     if (size >= kLeastLarge) values->beyond.insert(size);
-    if (compares && std::isfinite(number) && number != 0) values->exactly.insert(number);
+    if (compares && std::isfinite(number)) values->exactly.insert(number);
   };
   for (const Value& value : step.args) add(value);
   for (const auto& [name, value] : step.kwargs) add(value);
@@ -96,7 +98,7 @@ std::set<double> EndsOf(const AtenStep& step) {
   return {};
 }
 
-Values AskedBy(const AtenStep& step) {
+Values AskedBy(const Plan& plan, const AtenStep& step) {
   Values values;
   const std::string_view name = OutOfPlaceName(step);
   const bool compares = IsComparison(step);
@@ -110,6 +112,7 @@ Values AskedBy(const AtenStep& step) {
     for (const double step_at : std::set<double>(values.exactly)) values.exactly.insert(-step_at);
   }
   if (name == "aten::round") values.exactly.insert(std::begin(kTies), std::end(kTies));
+  values.exactly.merge(TiesWithin(plan, step));
   values.rounds = OneOf(name, kRoundings);
   if (values.rounds) values.exactly.insert(std::begin(kWholes), std::end(kWholes));
   values.negative_zero = OneOf(name, kAskForSigns);
@@ -122,7 +125,12 @@ void Add(const Values& asked, const Arrival& arrival, bool apart, Values* values
   values->apart &= apart;
   values->negative_zero |= asked.negative_zero;
   values->beyond.insert(asked.beyond.begin(), asked.beyond.end());
-  for (const double number : asked.exactly) values->exactly.insert(number / arrival.times);
+  for (const double number : asked.exactly) {
+    const double value = (number - arrival.plus) / arrival.times;
+    if (value == 0) continue;  // which other trials have
+    values->exactly.insert(value);
+    values->mixed |= arrival.mixed;
+  }
   for (const double end : asked.ends) {
     if (arrival.plain) values->ends.insert(end / arrival.times);
   }
@@ -151,36 +159,73 @@ std::vector<double> Planted(const Asked& asked, at::ScalarType dtype, double str
 }
 
 // Who counts on an order gets another one of the kind. In each line the least becomes the first choice and
-// the largest the last one, in a tensor of short lines those of all: what was in order stays so, and what was
-// distinct.
-at::Tensor WithEndsOf(int64_t choices, const at::Tensor& x) {
+// the largest the last one, in a tensor of short lines, or where something is written there, those of all:
+// what was in order stays so, and what was distinct.
+at::Tensor WithEndsOf(int64_t choices, bool writes, const at::Tensor& x) {
   constexpr int64_t kShort = 2;
   if (x.numel() > 1 && x.eq(x.min()).all().item<bool>()) {  // nobody was distinct: the first, then the last
     const at::Tensor places = at::arange(x.numel(), x.options()).view(x.sizes());
     return at::where(places < x.numel() / 2, 0, choices - 1);
   }
-  const bool alone = x.dim() == 0 || x.size(-1) <= kShort;
+  const bool alone = writes || x.dim() == 0 || x.size(-1) <= kShort;
   const at::Tensor chosen = !alone && IsAscending(x) ? Delayed(x) : x;
   const at::Tensor least = alone ? x.min() : x.amin(-1, true), most = alone ? x.max() : x.amax(-1, true);
   return at::where(chosen.eq(least), 0, at::where(chosen.eq(most), choices - 1, chosen));
 }
 
-// Each value in as many places as there is room for, kTimes at most; in small tensors chance says which of
+// Each value in as many places as there is room for, `times` at most; in small tensors chance says which of
 // them there is room for.
-at::Tensor WithValues(const std::vector<double>& values, const at::Tensor& x, const Random& random) {
+at::Tensor WithValues(const std::vector<double>& values, const at::Tensor& x, const Random& random,
+                      int64_t times = kTimes) {
   const auto count = static_cast<int64_t>(values.size());
-  const int64_t places = std::clamp<int64_t>(x.numel() / 4, 1, kTimes * count);
   if (count == 0) return x;
-  const at::Tensor order = random.Permutation(count).repeat({kTimes}).slice(0, 0, places);
+  const int64_t places = std::clamp<int64_t>(x.numel() / 4, 1, times * count);
+  const at::Tensor order = random.Permutation(count).repeat({times}).slice(0, 0, places);
   const at::Tensor chosen = at::tensor(values, at::kDouble).to(x.device()).index_select(0, order);
   const at::Tensor where = random.Permutation(x.numel()).slice(0, 0, places);
   return at::empty_like(x).copy_(
       x.contiguous().flatten().index_put({where}, chosen.to(x.scalar_type())).view(x.sizes()));
 }
 
+// Of a number that integers from `least` to `most` are compared with, and its neighbours: those among them,
+// and the nearest beyond them that makes the comparison come out as no generated one does, which is
+// `turning`.
+void AddCompared(const ComparedInteger& compared, double least, double most, std::vector<double>* values,
+                 std::vector<double>* turning) {
+  const bool same = compared.op == "aten::eq" || compared.op == "aten::ne";
+  const auto number = static_cast<double>(compared.number);
+  const bool turns = same ? least <= number && number <= most && least < most
+                          : compared.Holds(least) != compared.Holds(most);
+  const double start = least, end = most;
+  std::optional<double> nearest;
+  const auto distance = [&](double value) { return std::max(start - value, value - end); };
+  for (const int64_t integer : compared.bounded) {
+    const auto value = static_cast<double>(integer);
+    if (turns || compared.Holds(value) == compared.Holds(least)) continue;
+    if (!nearest || distance(value) < distance(*nearest)) nearest = value;
+  }
+  if (nearest) turning->push_back(*nearest);
+  least = std::min(least, nearest.value_or(least));
+  most = std::max(most, nearest.value_or(most));
+  for (const double value : {number - 1, number, number + 1}) {
+    const bool bounded = std::ranges::find(compared.bounded, value) != compared.bounded.end();
+    if (value >= least && value <= most && (bounded || (value >= start && value <= end)))
+      values->push_back(value);
+  }
+}
+
+// Lines that are in order stay so: of values that lie below or above all that was generated.
+at::Tensor WithOuter(const std::vector<double>& values, const at::Tensor& x) {
+  at::Tensor changed = x.clone();
+  const double most = x.max().to(at::kDouble).item<double>();
+  for (const double value : values) changed.select(-1, value > most ? -1 : 0).fill_(value);
+  return changed;
+}
+
 at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& random) {
   const AskedIntegers& integers = asked.integers;
-  at::Tensor changed = integers.choices ? at::empty_like(x).copy_(WithEndsOf(*integers.choices, x)) : x;
+  at::Tensor changed =
+      integers.choices ? at::empty_like(x).copy_(WithEndsOf(*integers.choices, integers.writes, x)) : x;
   const double least = x.min().to(at::kDouble).item<double>(), most = x.max().to(at::kDouble).item<double>();
   const bool is_signed = c10::isSignedType(x.scalar_type());
   const double end = std::ldexp(1, static_cast<int>(x.element_size()) * 8 - is_signed),
@@ -198,7 +243,15 @@ at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& r
   for (const int64_t named : integers.named) add(static_cast<double>(named));
   if (integers.far_numbers && !flags && !places) std::ranges::for_each(kFarIntegers, add);
   if (integers.negative && !flags && !places) std::ranges::for_each(kFartherIntegers, add);
-  return WithValues(values, changed, random);
+  std::vector<double> turning, between;
+  for (const ComparedInteger& compared : integers.compared)
+    AddCompared(compared, least, most, &between, &turning);
+  if (!places) values.insert(values.end(), between.begin(), between.end());
+  const auto is_none = [&](double value) { return value < start || value >= end; };
+  std::erase_if(values, is_none);
+  std::erase_if(turning, is_none);
+  changed = WithValues(values, changed, random);
+  return places ? WithOuter(turning, changed) : WithValues(turning, changed, random);
 }
 
 }  // namespace
@@ -210,7 +263,7 @@ AskedValues AskedValuesOf(const Plan& plan) {
   for (const Step& each : plan.run) {
     const auto* step = std::get_if<AtenStep>(&each);
     if (step == nullptr) continue;
-    const Values asked = AskedBy(*step);
+    const Values asked = AskedBy(plan, *step);
     const bool apart = IsLocal(plan, *step) && !MakesIntegers(plan, *step);
     const InputFlow::Arrived arrived = flow.Pass(*step);
     for (const auto& [leaf, arrival] : arrived.local) Add(asked, arrival, apart, &values[leaf]);
@@ -231,6 +284,7 @@ AskedValues AskedValuesOf(const Plan& plan) {
     of_leaf.beyond.assign(values[i].beyond.begin(), values[i].beyond.end());
     if (values[i].nan) of_leaf.beyond.push_back(kNan);
     if (values[i].rounds && values[i].apart) values[i].exactly.insert({-kBeyondInt32, kBeyondInt32});
+    of_leaf.mixed = values[i].mixed;
     of_leaf.exactly.assign(values[i].exactly.begin(), values[i].exactly.end());
     of_leaf.beside.assign(values[i].ends.begin(), values[i].ends.end());
     if (values[i].negative_zero) of_leaf.exactly.push_back(-0.0);
@@ -275,7 +329,7 @@ std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<a
     }
     if (IsTwoValued(x)) continue;
     const std::vector<double> values = Planted(asked[i], x.scalar_type(), strength);
-    inputs.back() = WithValues(values, x, random);
+    inputs.back() = WithValues(values, x, random, asked[i].mixed ? kTimesMixed : kTimes);
   }
   return inputs;
 }

@@ -19,9 +19,13 @@ namespace tritogen {
 struct Asked {
   // NaN, Inf, and numbers of at least kLeastLarge (inputs.h); each once, not negative but for a lone -Inf
   std::vector<double> beyond;
-  std::vector<double> exactly;  // compared with, but for 0; ties of roundings; -0 where its sign is asked for
-  std::vector<double> beside;   // an end of what a call is defined for
+  // Compared with, but for 0, which other trials have; ties of roundings; -0 where its sign is asked for.
+  std::vector<double> exactly;
+  std::vector<double> beside;  // an end of what a call is defined for
   AskedIntegers integers;
+  // Another tensor is added before, and only where that is 0 do numbers come out as they are asked for: they
+  // stand in more places.
+  bool mixed = false;
 
   bool empty() const { return beyond.empty() && exactly.empty() && beside.empty() && integers.empty(); }
 };
@@ -43,10 +47,10 @@ AskedValues MinusInfOf(const AskedValues& asked);
 // both signs beyond those that are asked for, twice as large and, at a strength of 1, two thousand times,
 // since an input may be scaled before it is asked; numbers themselves, where the dtype has them. Choices have
 // the first and the last in each line, in the order in which they were; integers that are named stand in two
-// places each, those of a whole range are drawn from it, and among those that are only computed with stand
-// negative and large ones. Other integers, floats that are two-valued, and
-// what a dtype cannot hold, are left out.
-// Random, but the same for the same seed.
+// places each (those that make a comparison come out as it never did before all others), those of a whole
+// range are drawn from it, and among those that are only computed with stand negative and large ones. Other
+// integers, floats that are two-valued, and what a dtype cannot hold, are left out. Random, but the same for
+// the same seed.
 std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<at::Tensor>& generated,
                                    uint64_t seed, double strength);
 

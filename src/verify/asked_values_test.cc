@@ -116,6 +116,33 @@ TEST(AskedValues, AreWhatComesOutAsAskedWhereAnInputIsMultipliedBefore) {
   EXPECT_EQ(AskedValuesOf(program.sketch.Build()).at(0).exactly, Numbers({12}));
 }
 
+TEST(AskedValues, AreWhatComesOutAsAskedWhereNumbersAreAddedBefore) {
+  Program program;
+  const int y = program.Tensor(), z = program.Tensor(), w = program.Tensor(), b = program.Tensor("bool");
+  program.sketch.Step("run", "aten::rsub.Scalar", {T(program.x), 1.0}, {y});
+  program.sketch.Step("run", "aten::mul.Tensor", {T(y), 2.0}, {z});
+  program.sketch.Step("run", "aten::sub.Tensor", {T(z), 0.25}, {w}, {{"alpha", 2}});
+  program.sketch.Step("run", "aten::ge.Scalar", {T(w), 0}, {b});
+  program.sketch.Output(b);
+  const Asked asked = AskedValuesOf(program.sketch.Build()).at(0);
+  EXPECT_EQ(asked.exactly, Numbers({0.75})) << "(1 - x) * 2 - 0.5 >= 0";
+  EXPECT_FALSE(asked.mixed);
+}
+
+TEST(AskedValues, StandInMorePlacesWhereAnotherTensorIsAddedBefore) {
+  Program program;
+  const int other = program.sketch.Input("float32", {8, 4}, {4, 1});
+  const int y = program.Tensor(), z = program.Tensor(), b = program.Tensor("bool");
+  program.sketch.Step("run", "aten::add.Tensor", {T(program.x), T(other)}, {y});
+  program.sketch.Step("run", "aten::sub.Tensor", {T(y), 0.75}, {z});
+  program.sketch.Step("run", "aten::gt.Scalar", {T(z), 0.0}, {b});
+  program.sketch.Output(b);
+  const Asked asked = AskedValuesOf(program.sketch.Build()).at(0);
+  EXPECT_EQ(asked.exactly, Numbers({0.75}));
+  EXPECT_TRUE(asked.mixed);
+  EXPECT_EQ(PlantAsked({asked}, {at::rand({64, 64}) + 1}, 7, 1)[0].eq(0.75).sum().item<int>(), 16);
+}
+
 TEST(AskedValues, AreBesideTheEndsOfWhatIsDefined) {
   const auto beside = [](bool shifted) {
     Program program;

@@ -24,16 +24,50 @@ constexpr std::string_view kPools[] = {"aten::max_pool", "aten::avg_pool", "aten
 constexpr std::string_view kSums[] = {"aten::sum",  "aten::mean", "aten::var",  "aten::std",
                                       "aten::norm", "aten::amax", "aten::amin", "aten::linalg_vector_norm"};
 
-// By what a call multiplies its first argument, where it does nothing else.
-std::optional<double> TimesOf(const AtenStep& step) {
+std::optional<double> NumberOf(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (const auto* real = std::get_if<double>(&value->v)) return *real;
+  const auto* integer = std::get_if<int64_t>(&value->v);
+  return integer == nullptr ? std::nullopt : std::optional(static_cast<double>(*integer));
+}
+
+struct Affine {
+  double times = 1, plus = 0;
+};
+
+// By what a call multiplies its first argument and what it adds, where it does nothing else.
+std::optional<Affine> AffineOf(const AtenStep& step) {
+  constexpr std::string_view kSums[] = {"aten::add", "aten::sub", "aten::rsub"};
   const std::string_view name = OutOfPlaceName(step);
-  if ((name != "aten::mul" && name != "aten::div") || step.args.size() != 2) return std::nullopt;
-  const auto* real = std::get_if<double>(&step.args[1].v);
-  const auto* integer = std::get_if<int64_t>(&step.args[1].v);
-  if (real == nullptr && integer == nullptr) return std::nullopt;
-  const double number = real != nullptr ? *real : static_cast<double>(*integer);
-  if (number == 0 || !std::isfinite(number)) return std::nullopt;
-  return name == "aten::mul" ? number : 1 / number;
+  if (name == "aten::neg") return Affine{-1, 0};
+  const auto number = step.args.size() < 2 ? std::nullopt : NumberOf(&step.args[1]);
+  if (!number || !std::isfinite(*number)) return std::nullopt;
+  if (OneOf(name, kSums)) {
+    const double alpha = NumberOf(FindArgument(step, "alpha")).value_or(1);
+    if (name == "aten::rsub") return Affine{-alpha, *number};
+    return Affine{1, (name == "aten::add" ? alpha : -alpha) * *number};
+  }
+  if ((name != "aten::mul" && name != "aten::div") || step.args.size() != 2 || *number == 0)
+    return std::nullopt;
+  return Affine{name == "aten::mul" ? *number : 1 / *number, 0};
+}
+
+bool AddsTensors(const AtenStep& step) {
+  const std::string_view name = OutOfPlaceName(step);
+  return (name == "aten::add" || name == "aten::sub") && step.args.size() > 1 &&
+         std::holds_alternative<TensorRef>(step.args[1].v);
+}
+
+// What arrives where a call has done what it does.
+Arrival Behind(const Plan& plan, const AtenStep& step, const Arrival& before) {
+  const OpKind kind = KindOf(plan, step);
+  const auto affine = AffineOf(step);
+  const Affine by = affine.value_or(Affine{});
+  const bool plain = affine ? by.plus == 0 : kind == OpKind::kView || kind == OpKind::kLayout;
+  return {.times = before.times * by.times,
+          .plus = before.plus * by.times + by.plus,
+          .plain = before.plain && plain,
+          .mixed = before.mixed || AddsTensors(step)};
 }
 
 template <typename M>
@@ -85,10 +119,7 @@ InputFlow::Arrived InputFlow::Pass(const AtenStep& step) {
                   ReachedBy(plan_, anywhere_, step)};
   const bool sums = IsLocal(plan_, step) || OneOf(WithoutOverload(step.op), kSums);
   Arrivals local = IsLocal(plan_, step) ? arrived.local : Arrivals();
-  const OpKind kind = KindOf(plan_, step);
-  const auto times = TimesOf(step);
-  const bool plain = times || kind == OpKind::kView || kind == OpKind::kLayout;
-  for (auto& [leaf, arrival] : local) arrival = {arrival.times * times.value_or(1), arrival.plain && plain};
+  for (auto& [leaf, arrival] : local) arrival = Behind(plan_, step, arrival);
   for (const StorageId id : StoragesMade(plan_, step)) {
     anywhere_[id].insert(arrived.anywhere.begin(), arrived.anywhere.end());
     if (sums) summed_[id].insert(arrived.summed.begin(), arrived.summed.end());

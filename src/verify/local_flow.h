@@ -21,11 +21,12 @@ Storages StoragesMade(const Plan& plan, const AtenStep& step);  // results, and 
 // The operator's name without its overload, and as it is called out of place: "aten::relu_" → "aten::relu".
 std::string_view OutOfPlaceName(const AtenStep& step);
 
-// What an input has become where it arrives: so many times itself and nothing else, where it is `plain`; else
-// it has been multiplied so at some point.
+// What an input has become where it arrives: so many times itself and so much more, where nothing but numbers
+// has been done to it; else that has been done at some point.
 struct Arrival {
-  double times = 1;
-  bool plain = true;
+  double times = 1, plus = 0;
+  bool plain = true;   // so many times itself and nothing else
+  bool mixed = false;  // another tensor has been added, which may hold zeros
 };
 using Arrivals = std::map<size_t, Arrival>;  // by tensor leaf of the inputs
 

@@ -14,6 +14,7 @@
 #include "device/random.h"
 #include "plan/lifetimes.h"
 #include "plan/visit.h"
+#include "verify/asked_choices.h"
 #include "verify/inner_noise.h"
 #include "verify/local_flow.h"
 #include "verify/sensitivity.h"

@@ -1,0 +1,22 @@
+# Look-alike: what is added is added in all rows.
+# task: added_in_places
+# expect: passed
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, i, o, D: tl.constexpr, V: tl.constexpr):
+    b, c = tl.program_id(0), tl.arange(0, D)
+    j = tl.load(i + b)
+    tl.atomic_add(o + j * D + c, tl.load(x + b * D + c), mask=(c < D) & (j >= 0) & (j < V))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x, i):
+        o = torch.zeros(65536, 8, device=x.device)
+        k[(64,)](x, i, o, D=8, V=65536)
+        return o
