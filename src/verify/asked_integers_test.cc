@@ -143,6 +143,7 @@ TEST(AskedIntegers, ThatTurnAComparisonArePlantedWithTheirNeighbours) {
   EXPECT_TRUE(planted({"aten::ge", 0, {-1, 0, 1}}, x).eq(-1).any().item<bool>());
   EXPECT_TRUE(planted({"aten::gt", 0, {0, 1}}, few).eq(0).any().item<bool>())
       << "though there is room for one";
+  EXPECT_FALSE(PlantAsked({asked}, {few}, 3, 0.5)[0].eq(0).any().item<bool>()) << "but not at less strength";
   EXPECT_TRUE(planted({"aten::ge", 0, {}}, x).equal(x)) << "who knows what is read by it";
   EXPECT_TRUE(planted({"aten::eq", 0, {}}, x).equal(x));
   const at::Tensor between = planted({"aten::lt", 30, {}}, x);

@@ -222,7 +222,7 @@ at::Tensor WithOuter(const std::vector<double>& values, const at::Tensor& x) {
   return changed;
 }
 
-at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& random) {
+at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& random, double strength) {
   const AskedIntegers& integers = asked.integers;
   at::Tensor changed =
       integers.choices ? at::empty_like(x).copy_(WithEndsOf(*integers.choices, integers.writes, x)) : x;
@@ -244,8 +244,10 @@ at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& r
   if (integers.far_numbers && !flags && !places) std::ranges::for_each(kFarIntegers, add);
   if (integers.negative && !flags && !places) std::ranges::for_each(kFartherIntegers, add);
   std::vector<double> turning, between;
-  for (const ComparedInteger& compared : integers.compared)
+  for (ComparedInteger compared : integers.compared) {
+    if (strength < 1) compared.bounded.clear();  // the reference may have failed of these
     AddCompared(compared, least, most, &between, &turning);
+  }
   if (!places) values.insert(values.end(), between.begin(), between.end());
   const auto is_none = [&](double value) { return value < start || value >= end; };
   std::erase_if(values, is_none);
@@ -324,7 +326,7 @@ std::vector<at::Tensor> PlantAsked(const AskedValues& asked, const std::vector<a
     if (asked[i].empty() || !x.is_non_overlapping_and_dense() || x.numel() == 0) continue;
     const Random random(SubSeed(seed, i), x.device());
     if (!at::isFloatingType(x.scalar_type())) {
-      inputs.back() = WithIntegers(asked[i], x, random);
+      inputs.back() = WithIntegers(asked[i], x, random, strength);
       continue;
     }
     if (IsTwoValued(x)) continue;
