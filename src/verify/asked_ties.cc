@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <variant>
 
@@ -63,6 +64,7 @@ std::set<double> TiesOfGrid(const Plan& plan, const AtenStep& step) {
 
 std::set<double> TiesWithin(const Plan& plan, const AtenStep& step) {
   const std::string_view name = OutOfPlaceName(step);
+  if (name == "aten::round") return {std::begin(kTies), std::end(kTies)};
   if (name.starts_with("aten::fake_quantize_per_tensor_affine")) return TiesOfQuantized(step);
   if (name == "aten::grid_sampler_2d" || name == "aten::grid_sampler_3d" || name == "aten::grid_sampler")
     return TiesOfGrid(plan, step);

@@ -38,7 +38,7 @@ constexpr std::string_view kBounded[] = {"aten::clamp", "aten::clamp_min", "aten
 constexpr std::string_view kSteps[] = {"aten::threshold", "aten::hardshrink", "aten::histc"};
 constexpr std::string_view kRoundings[] = {"aten::round", "aten::floor", "aten::ceil", "aten::trunc",
                                            "aten::frac"};
-constexpr double kTies[] = {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}, kWholes[] = {-3, -2, -1, 2, 3};
+constexpr double kWholes[] = {-3, -2, -1, 2, 3};
 constexpr double kUsualStep = 0.5;  // of hardshrink
 
 // Who rounds by a cast to int32 is right below. Planted only where one such element hides no other.
@@ -111,7 +111,6 @@ Values AskedBy(const Plan& plan, const AtenStep& step) {
     if (values.exactly.empty()) values.exactly.insert(kUsualStep);
     for (const double step_at : std::set<double>(values.exactly)) values.exactly.insert(-step_at);
   }
-  if (name == "aten::round") values.exactly.insert(std::begin(kTies), std::end(kTies));
   values.exactly.merge(TiesWithin(plan, step));
   values.rounds = OneOf(name, kRoundings);
   if (values.rounds) values.exactly.insert(std::begin(kWholes), std::end(kWholes));
