@@ -21,13 +21,26 @@ uint32_t Shadow::ProgramOf(uint32_t cell) const {
   return tracker_ == nullptr ? segment - 1 : tracker_->ProgramOf(segment);
 }
 
-Shadow::Relation Shadow::RelationOf(uint32_t cell, const Context& c) const {
+Shadow::Relation Shadow::RelationOf(uint32_t cell, const Access& access) const {
   if (cell == 0) return Relation::kNone;
   const uint32_t segment = cell & kSegment;
-  if (segment == c.segment) return Relation::kSelf;
+  if (segment == access.segment) return Relation::kSelf;
   if (tracker_ == nullptr) return Relation::kUnordered;
-  if (tracker_->ProgramOf(segment) == c.program) return Relation::kSelf;
-  return tracker_->Precedes(segment, c.program) ? Relation::kOrdered : Relation::kUnordered;
+  const uint32_t program = access.context.program;
+  if (tracker_->ProgramOf(segment) == program) return Relation::kSelf;
+  return tracker_->Precedes(segment, program) ? Relation::kOrdered : Relation::kUnordered;
+}
+
+// What a program that looks ordered lacks.
+std::string_view Shadow::Advice(const Access& access, uint32_t cell) const {
+  if (tracker_ != nullptr && tracker_->LacksBarrier(cell & kSegment, access.context.program)) {
+    return ": when one thread of it releases, the others need not be there yet (put tl.debug_barrier() "
+           "before that atomic)";
+  }
+  const Executable& kernel = access.context.launch->kernel();
+  if (!kernel.spins || !kernel.volatile_loads) return "";
+  return " (volatile loads and stores with '.wt' order nothing: tl.atomic_xchg() behind a tl.debug_barrier() "
+         "releases, tl.atomic_add() of 0 acquires)";
 }
 
 void Shadow::Conflict(const Access& access, size_t granule, uint32_t cell, FaultKind kind,
@@ -39,8 +52,8 @@ void Shadow::Conflict(const Access& access, size_t granule, uint32_t cell, Fault
                                 : fmt::format("program ({},{},{})", id[0], id[1], id[2]);
   const int64_t offset = static_cast<int64_t>(granule << shift_);
   Fail(access.context, access.instruction, kind, verb,
-       fmt::format("offset {} of '{}', which {} {} without synchronisation", offset, access.buffer, other,
-                   what),
+       fmt::format("offset {} of '{}', which {} {} without synchronisation{}", offset, access.buffer, other,
+                   what, Advice(access, cell)),
        access.buffer, offset);
 }
 
@@ -51,7 +64,7 @@ void Shadow::CheckOthers(const Access& access, const uint32_t* cells, FaultKind 
     g += lanes::Memory().prefix32(cells + g, good, access.end - g);
     if (g == access.end) return;
     const uint32_t cell = cells[g];
-    const Relation relation = RelationOf(cell, access.context);
+    const Relation relation = RelationOf(cell, access);
     // Where nothing is ordered, "many" says that somebody else was there too.
     const bool others = relation == Relation::kUnordered || (tracker_ == nullptr && (cell & kMany) != 0);
     if (others) Conflict(access, g, cell, kind, verb, what);
@@ -60,7 +73,7 @@ void Shadow::CheckOthers(const Access& access, const uint32_t* cells, FaultKind 
 }
 
 void Shadow::Mark(const Access& access, uint32_t* cells) const {
-  const uint32_t segment = access.context.segment;
+  const uint32_t segment = access.segment;
   const size_t count = access.end - access.begin;
   if (lanes::Memory().prefix32(cells + access.begin, 0, count) == count) {
     lanes::Memory().fill(&segment, sizeof(segment), cells + access.begin, count);
@@ -71,7 +84,7 @@ void Shadow::Mark(const Access& access, uint32_t* cells) const {
     const uint32_t cell = cells[g];
     if (cell == segment) continue;
     if (cell != last) {
-      const bool unordered = RelationOf(cell, access.context) == Relation::kUnordered;
+      const bool unordered = RelationOf(cell, access) == Relation::kUnordered;
       becomes = segment | (unordered ? kMany : cell & kMany);
       last = cell;
     }
@@ -89,7 +102,7 @@ void Shadow::Write(const Access& access, const std::byte* old_bytes, const std::
   if (readers_) CheckOthers(access, readers_->get(), FaultKind::kReadWriteRace, "store", "reads");
   if (atomics_) CheckOthers(access, atomics_->get(), FaultKind::kWriteRace, "store", "changes atomically");
   uint32_t* const cells = writers_.get();
-  const uint32_t segment = access.context.segment;
+  const uint32_t segment = access.segment;
   const size_t count = access.end - access.begin, granule = size_t{1} << shift_;
   if (lanes::Memory().prefix32(cells + access.begin, 0, count) == count) {
     lanes::Memory().fill(&segment, sizeof(segment), cells + access.begin, count);
@@ -98,7 +111,7 @@ void Shadow::Write(const Access& access, const std::byte* old_bytes, const std::
   for (size_t i = 0; i < count; ++i) {
     uint32_t& cell = cells[access.begin + i];
     const bool same = std::memcmp(old_bytes + i * granule, new_bytes + i * granule, granule) == 0;
-    switch (RelationOf(cell, access.context)) {
+    switch (RelationOf(cell, access)) {
       case Relation::kNone:
       case Relation::kOrdered:
         cell = segment;

@@ -43,6 +43,7 @@ struct Access {
   const Context& context;
   const Instruction& instruction;
   const std::string& buffer;
+  uint32_t segment;
   size_t begin, end;  // granules
 };
 
@@ -69,13 +70,14 @@ class Shadow {
   static constexpr uint32_t kMany = 1u << 31, kVaried = 1u << 30, kSegment = kVaried - 1;
 
   enum class Relation { kNone, kSelf, kOrdered, kUnordered };
-  Relation RelationOf(uint32_t cell, const Context& c) const;
+  Relation RelationOf(uint32_t cell, const Access& access) const;
   uint32_t ProgramOf(uint32_t cell) const;
   // Fails at the first cell of `cells` in the access that another program left and that is not ordered before
   // it.
   void CheckOthers(const Access& access, const uint32_t* cells, FaultKind kind, std::string_view verb,
                    std::string_view what) const;
   void Mark(const Access& access, uint32_t* cells) const;
+  std::string_view Advice(const Access& access, uint32_t cell) const;
   [[noreturn]] void Conflict(const Access& access, size_t granule, uint32_t cell, FaultKind kind,
                              std::string_view verb, std::string_view what) const;
 

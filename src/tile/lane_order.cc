@@ -28,6 +28,10 @@ Lane FirstLane(const Type& type, bool uniform) {
   return static_cast<Lane>(std::countr_zero(static_cast<uint64_t>(type.numel())) + 1) << kLaneBits;
 }
 
+bool IsOneThread(Lane first) {
+  return first <= kScalar;
+}
+
 Lane LaneOf(Lane first, size_t i) {
   return first > kMany ? first + static_cast<Lane>(i) : first;
 }

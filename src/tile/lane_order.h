@@ -20,6 +20,8 @@ namespace tritogen::tile {
 using Lane = uint32_t;
 // What lane 0 of an access of this type is called; `uniform`: it stands for all.
 Lane FirstLane(const Type& type, bool uniform);
+// Is it one thread's, or of an access that is not asked about?
+bool IsOneThread(Lane first);
 // The lane of element `i` of an access.
 Lane LaneOf(Lane first, size_t i);
 

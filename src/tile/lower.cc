@@ -154,9 +154,6 @@ bool Lowering::ThreadsMeet(const Operation& op) const {
     case OpCode::kDescGather:
     case OpCode::kDescScatter:
       return true;
-    case OpCode::kAtomicRmw:
-    case OpCode::kAtomicCas:
-      return TypeOf(op.results[0]).numel() == 1;  // whose result goes to all threads
     default:
       return false;
   }

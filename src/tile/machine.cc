@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kMaxPrinted = 64 << 10;
 constexpr size_t kMaxFaults = 8;
 constexpr uint32_t kStampBlock = 16;  // so many at once, so that threads seldom touch one counter
+// The largest GPU so far, of 148 multiprocessors, each with room for so many programs and so many warps.
+constexpr uint64_t kMultiprocessors = 148, kPrograms = 32, kWarps = 64;
 constexpr auto kThreadPays = std::chrono::microseconds(150);  // a launch this long is worth more threads
 
 uint64_t Mix(uint64_t x) {
@@ -51,6 +53,7 @@ LaunchState::LaunchState(const Executable& kernel, std::span<const Argument> arg
   for (auto& idle : idle_at_) idle = kGone;
   const std::vector<BufferUse> uses = FindUses(buffers.size());
   if (NeedsTracker(uses)) tracker_ = std::make_unique<SyncTracker>();
+  asks_for_barriers_ = tracker_ != nullptr && options.warps > 1;
   const LaneChecks lanes = options.warps == 1    ? LaneChecks::kNone
                            : options.blame_lanes ? LaneChecks::kBlame
                                                  : LaneChecks::kGiveOld;
@@ -66,10 +69,10 @@ std::vector<BufferUse> LaunchState::FindUses(size_t buffers) const {
   for (const auto& instruction : kernel_.code) {
     if (instruction->memory == MemoryUse::kNone) continue;
     auto add = [&](BufferUse& use) {
-      const bool publishes = instruction->releases && kernel_.spins;
+      const bool waited_for = instruction->sets_flag && kernel_.spins;
       use.read |= instruction->memory == MemoryUse::kRead;
-      use.write |= instruction->memory == MemoryUse::kWrite && !publishes;
-      use.atomic |= instruction->memory == MemoryUse::kAtomic || publishes;
+      use.write |= instruction->memory == MemoryUse::kWrite && !waited_for;
+      use.atomic |= instruction->memory == MemoryUse::kAtomic || waited_for;
       use.granule = std::min(use.granule, instruction->access_bytes);
       ++use.accesses;
     };
@@ -122,6 +125,12 @@ bool LaunchState::IsHeavy() const {
   return programs_ * (kernel_.arena_bytes + 64 * kernel_.code.size()) > (size_t{4} << 20);
 }
 
+bool LaunchState::IsFull() const {
+  if (!options_.like_a_gpu || next_turn_ >= programs_) return false;
+  const uint64_t room = kWarps / static_cast<uint64_t>(std::max(options_.warps, 1));
+  return resident_ >= kMultiprocessors * std::min(kPrograms, room);
+}
+
 LaunchReport LaunchState::Run() {
   std::vector<std::thread> helpers;
   auto call_helpers = [&] {
@@ -151,6 +160,7 @@ LaunchReport LaunchState::Run() {
 }
 
 void LaunchState::MeetLanes(Context& c) {
+  c.segments.met = c.segments.tiles;
   if (++c.stamp % kStampBlock != 0) return;
   c.stamp = stamps_.fetch_add(1, std::memory_order_relaxed) * kStampBlock;
 }

@@ -36,6 +36,12 @@ class LaunchState {
   void NoteChange() { changes_.fetch_add(1, std::memory_order_release); }
   // The threads of a program meet: what its lanes did before is ordered before what they do next.
   void MeetLanes(Context& c);
+  // What the checker calls what the instruction does.
+  uint32_t SegmentOf(Context& c, const Instruction& at) {
+    if (!asks_for_barriers_ || IsOneThread(at.first_lane)) return c.segments.first;
+    if (c.segments.tiles == c.segments.met) c.segments.tiles = tracker_->NewSegment(c.program, Threads::kAll);
+    return c.segments.tiles;
+  }
   void Print(std::string_view text);
   bool PrintsMore();
   // Fails with kTimeout past the deadline; leaves the program quietly when the launch is over.
@@ -48,6 +54,8 @@ class LaunchState {
   std::vector<BufferUse> FindUses(size_t buffers) const;
   bool NeedsTracker(const std::vector<BufferUse>& uses) const;
   bool IsHeavy() const;
+  // The next program starts, as on a GPU, when one of those under way has ended.
+  bool IsFull() const;
   void AddFault(Fault fault);
   // The program that runs as number `turn`: a permutation of the grid drawn from the seed.
   uint64_t ProgramOfTurn(uint64_t turn) const;
@@ -59,10 +67,12 @@ class LaunchState {
   std::vector<std::byte> image_;          // of every arena, with the arguments in it
   std::vector<int> buffer_of_parameter_;  // -1: not a pointer
   std::unique_ptr<SyncTracker> tracker_;
+  bool asks_for_barriers_ = false;  // a release is one warp's of several
   std::unique_ptr<LaunchMemory> memory_;
   std::chrono::steady_clock::time_point deadline_;
 
   std::atomic<uint64_t> next_turn_{0};
+  std::atomic<uint64_t> resident_{0};  // programs of a kernel that spins, from start to end
   std::atomic<uint64_t> changes_{0};
   std::atomic<uint32_t> stamps_{1};  // blocks of them that programs have taken
   std::atomic<bool> stop_{false};

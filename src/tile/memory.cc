@@ -27,11 +27,15 @@ std::string DescribeMiss(int64_t offset, int size, int64_t bytes) {
   return fmt::format("{} bytes past the end", past);
 }
 
-Access AccessTo(const Context& c, const Instruction& at, const LaunchBuffer& buffer, int64_t offset,
+Access AccessTo(Context& c, const Instruction& at, const LaunchBuffer& buffer, int64_t offset,
                 int64_t bytes) {
   const int shift = buffer.shadow->granule_shift();
-  return {c, at, buffer.name, static_cast<size_t>(offset) >> shift,
-          static_cast<size_t>(offset + bytes) >> shift};
+  return {.context = c,
+          .instruction = at,
+          .buffer = buffer.name,
+          .segment = c.launch->SegmentOf(c, at),
+          .begin = static_cast<size_t>(offset) >> shift,
+          .end = static_cast<size_t>(offset + bytes) >> shift};
 }
 
 bool AsksForLanes(const LaunchBuffer& buffer, const Instruction& at) {
@@ -186,13 +190,13 @@ void LaunchMemory::CheckDefined(const Context& c, const Instruction& at, std::st
        fmt::format("offset {} of '{}', which nobody has written", where, buffer.name), buffer.name, where);
 }
 
-void LaunchMemory::CheckLoad(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
+void LaunchMemory::CheckLoad(Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
                              int64_t bytes) {
   CheckDefined(c, at, "load", buffer, offset, bytes);
   if (buffer.shadow != nullptr) buffer.shadow->Read(AccessTo(c, at, buffer, offset, bytes));
 }
 
-void LaunchMemory::CheckAtomic(const Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer,
+void LaunchMemory::CheckAtomic(Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer,
                                size_t lane, int64_t offset, int64_t bytes) {
   CheckDefined(c, at, "atomic", buffer, offset, bytes);
   if (buffer.shadow == nullptr) return;
@@ -209,7 +213,7 @@ void LaunchMemory::CheckAtomic(const Context& c, const Instruction& at, AtomicKi
   }
 }
 
-std::optional<size_t> LaunchMemory::CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer,
+std::optional<size_t> LaunchMemory::CheckStore(Context& c, const Instruction& at, LaunchBuffer& buffer,
                                                size_t lane, int64_t offset, int64_t bytes,
                                                const std::byte* in) {
   std::optional<size_t> race;
@@ -248,8 +252,8 @@ void LaunchMemory::CheckKept(const Context& c, const Instruction& at, const uint
   }
 }
 
-void LaunchMemory::Load(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
-                        int size, std::byte* out, size_t n) {
+void LaunchMemory::Load(Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
+                        std::byte* out, size_t n) {
   const auto as_lanes_may_find = [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
     buffer.lanes->Read(AccessTo(c, at, buffer, offset, static_cast<int64_t>(count) * size),
                        LaneOf(at.first_lane, lane), Width(buffer, at), out + lane * size);
@@ -272,8 +276,8 @@ void LaunchMemory::Load(const Context& c, const Instruction& at, const uint64_t*
       [] {});
 }
 
-void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask,
-                         int size, const std::byte* in, size_t n) {
+void LaunchMemory::Store(Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
+                         const std::byte* in, size_t n) {
   LaunchBuffer* raced = nullptr;
   size_t granule = 0;
   const auto check = [&](LaunchBuffer& buffer, size_t lane, int64_t offset, size_t count) {
@@ -302,10 +306,11 @@ void LaunchMemory::Store(const Context& c, const Instruction& at, const uint64_t
       },
       [&] { CheckKept(c, at, p, mask, size, in, n); });
   if (raced != nullptr)
-    raced->lanes->Blame({c, at, raced->name, granule, granule + 1}, granule, FaultKind::kWriteRace, "store");
+    raced->lanes->Blame({c, at, raced->name, 0, granule, granule + 1}, granule, FaultKind::kWriteRace,
+                        "store");
 }
 
-void LaunchMemory::Atomic(const Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p,
+void LaunchMemory::Atomic(Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p,
                           const uint8_t* mask, int size, size_t n, const AtomicBody& body) {
   Visit(
       c, at, "atomic", p, mask, size, n,

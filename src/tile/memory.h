@@ -56,17 +56,17 @@ class LaunchMemory {
 
   // Reads or writes `n` lanes of `size` bytes through pointers p; mask null: all. Lanes that are off are not
   // touched.
-  void Load(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
+  void Load(Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
             std::byte* out, size_t n);
-  void Store(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
+  void Store(Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,
              const std::byte* in, size_t n);
 
   // Atomic accesses: body(data, lane, count) works on `count` neighbours at a time while their stripes are
   // locked. kChangeInCta: atomic within its program only.
   using AtomicBody = std::function<void(std::byte* data, size_t lane, size_t count)>;
   enum class AtomicKind { kRead, kChange, kChangeInCta };
-  void Atomic(const Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p,
-              const uint8_t* mask, int size, size_t n, const AtomicBody& body);
+  void Atomic(Context& c, const Instruction& at, AtomicKind kind, const uint64_t* p, const uint8_t* mask,
+              int size, size_t n, const AtomicBody& body);
 
  private:
   class Guard;
@@ -84,15 +84,14 @@ class LaunchMemory {
   template <class Run, class Scattered, class Done>
   void Visit(const Context& c, const Instruction& at, std::string_view verb, const uint64_t* p,
              const uint8_t* mask, int size, size_t n, Run&& run, Scattered&& scattered, Done&& done);
-  void CheckLoad(const Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset,
-                 int64_t bytes);
+  void CheckLoad(Context& c, const Instruction& at, LaunchBuffer& buffer, int64_t offset, int64_t bytes);
   void CheckDefined(const Context& c, const Instruction& at, std::string_view verb, LaunchBuffer& buffer,
                     int64_t offset, int64_t bytes);
   // Bytes from `offset` on, of lanes from `lane` on.
-  void CheckAtomic(const Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer,
-                   size_t lane, int64_t offset, int64_t bytes);
+  void CheckAtomic(Context& c, const Instruction& at, AtomicKind kind, LaunchBuffer& buffer, size_t lane,
+                   int64_t offset, int64_t bytes);
   // A granule where another lane of the program wrote another value, if there is one.
-  std::optional<size_t> CheckStore(const Context& c, const Instruction& at, LaunchBuffer& buffer, size_t lane,
+  std::optional<size_t> CheckStore(Context& c, const Instruction& at, LaunchBuffer& buffer, size_t lane,
                                    int64_t offset, int64_t bytes, const std::byte* in);
   // Fails where memory does not hold what a lane of a store put there: another lane wrote something else.
   void CheckKept(const Context& c, const Instruction& at, const uint64_t* p, const uint8_t* mask, int size,

@@ -151,6 +151,12 @@ class Atomic : public Instruction {
     }
   }
 
+  // The result of a scalar goes from one thread to all, which takes a barrier; where nobody reads it there is
+  // none.
+  void ShareResult(Context& c) const {
+    if (lanes_ == 1 && result_read) c.launch->MeetLanes(c);
+  }
+
   // May the program see in which order its lanes took effect? Neighbours have no address in common.
   bool OrderShows(const Context& c, const uint64_t* pointers) const {
     if (lanes_ == 1 || c.launch->options().like_a_gpu || !(one_wins_ || result_read)) return false;
@@ -187,10 +193,12 @@ class AtomicRmw final : public Atomic {
       const uint64_t undefined = c.launch->options().like_a_gpu ? 0 : undefined_;
       lanes::Memory().fill(&undefined, size_, result(c), lanes_);
     }
-    if (!active.any) return;
-    Apply(c, active.mask, [&](std::byte* data, size_t lane, size_t count, std::byte* old) {
-      rmw_(data, operand(c, 1) + lane * size_, old, count);
-    });
+    if (active.any) {
+      Apply(c, active.mask, [&](std::byte* data, size_t lane, size_t count, std::byte* old) {
+        rmw_(data, operand(c, 1) + lane * size_, old, count);
+      });
+    }
+    ShareResult(c);
   }
 
  private:
@@ -213,6 +221,7 @@ class AtomicCas final : public Atomic {
           std::memcpy(data + i * size_, operand(c, 2) + at, size_);
       }
     });
+    ShareResult(c);
   }
 };
 

@@ -99,11 +99,11 @@ class Load final : public Instruction {
       lanes::Memory().fill(value, size_, result(c), lanes_);
     }
   }
+  // No acquire: PTX has ld.volatile, which is relaxed.
   void ReadVolatile(Context& c, const uint64_t* pointers, const uint8_t* mask) const {
     c.launch->memory().Atomic(c, *this, LaunchMemory::AtomicKind::kRead, pointers, mask, size_, lanes_,
                               [&](std::byte* data, size_t lane, size_t count) {
                                 std::memcpy(result(c) + lane * size_, data, count * size_);
-                                for (size_t i = lane; i < lane + count; ++i) AcquireAt(c, pointers[i]);
                               });
   }
 
@@ -125,7 +125,7 @@ class Store final : public Instruction {
         lanes_(lanes) {
     memory = MemoryUse::kWrite;
     access_bytes = size_;
-    releases = write_through && lanes == 1;
+    sets_flag = write_through && lanes == 1;
   }
 
   void Run(Context& c) const override {
@@ -136,7 +136,7 @@ class Store final : public Instruction {
     if (is_float_ && kernel.undefined_lanes) CheckDefined(c, active.mask);
     if (kernel.spins) {
       c.launch->NoteChange();
-      if (releases) return StoreAndRelease(c, pointers);
+      if (sets_flag) return SetFlag(c, pointers);
     }
     c.launch->memory().Store(c, *this, pointers, active.mask, size_, operand(c, 1), lanes_);
   }
@@ -152,12 +152,12 @@ class Store final : public Instruction {
           fmt::format("lane {} of a store holds what a masked load without `other` left undefined", i));
     }
   }
-  void StoreAndRelease(Context& c, const uint64_t* pointers) const {
-    c.launch->memory().Atomic(c, *this, LaunchMemory::AtomicKind::kChange, pointers, nullptr, size_, 1,
-                              [&](std::byte* data, size_t, size_t) {
-                                std::memcpy(data, operand(c, 1), size_);
-                                ReleaseAt(c, pointers[0]);
-                              });
+  // Its value may be read by who waits for it, as an element is written at once. It is no release: PTX has
+  // st.global.wt, a plain store, which others may see before what was stored in front of it.
+  void SetFlag(Context& c, const uint64_t* pointers) const {
+    c.launch->memory().Atomic(
+        c, *this, LaunchMemory::AtomicKind::kChange, pointers, nullptr, size_, 1,
+        [&](std::byte* data, size_t, size_t) { std::memcpy(data, operand(c, 1), size_); });
   }
 
   int size_;
@@ -219,7 +219,7 @@ void LowerLoad(Lowering& lowering, const Operation& op) {
   Instruction& load = lowering.Emit<Load>({result}, operands, {}, type.elem, mask, other, is_volatile, lanes);
   if (other == Layout::kTile) load.in_place = 0b100;
   if (!is_volatile) load.first_lane = FirstLane(type, uniform);
-  lowering.executable().synchronises |= is_volatile;
+  lowering.executable().volatile_loads |= is_volatile;
   lowering.executable().undefined_lanes |= mask != Layout::kNone && other == Layout::kNone;
   lowering.Define(op.results[0], {result, uniform});
 }
@@ -234,7 +234,7 @@ void LowerStore(Lowering& lowering, const Operation& op) {
   const bool write_through = op.Attr<std::string>("cacheModifier") == "wt";
   Instruction& store =
       lowering.Emit<Store>({}, operands, {}, type.elem, LayoutOf(lowering, op, 2), write_through, lanes);
-  if (!store.releases) store.first_lane = FirstLane(type, lanes < static_cast<size_t>(type.numel()));
+  if (!store.sets_flag) store.first_lane = FirstLane(type, lanes < static_cast<size_t>(type.numel()));
 }
 
 }  // namespace
@@ -263,7 +263,8 @@ void AcquireAt(Context& c, uint64_t pointer) {
   if (SyncTracker* tracker = c.launch->tracker()) tracker->Acquire(c.program, pointer);
 }
 void ReleaseAt(Context& c, uint64_t pointer) {
-  if (SyncTracker* tracker = c.launch->tracker()) c.segment = tracker->Release(c.program, c.segment, pointer);
+  if (SyncTracker* tracker = c.launch->tracker())
+    c.segments = tracker->Release(c.program, c.segments, pointer);
 }
 
 bool LowerMemory(Lowering& lowering, const Operation& op) {

@@ -20,6 +20,13 @@ namespace tritogen::tile {
 
 class LaunchState;
 
+// What the checker calls a program's run, in pieces (sync.h); 0: none yet.
+struct Segments {
+  uint32_t first = 0;  // what its first thread does since the last release; of one warp, all that it does
+  uint32_t tiles = 0;  // what all threads do since they last met …
+  uint32_t met = 0;    // … and the last such piece before that
+};
+
 // One program instance. Everything that it is lies in its arena, `pc` and the checker's clock, so that a
 // program can be left after any instruction and taken up again.
 struct Context {
@@ -28,9 +35,9 @@ struct Context {
   size_t pc = 0;
   size_t region_lanes = 0;  // lanes of the combine region being run
   uint32_t program = 0;     // linear index in the grid
-  uint32_t segment = 0;     // the checker's name for "this program since its last release"
-  uint32_t stamp = 0;       // … and for "this program since its threads last met"
-  bool suspend = false;     // a spin loop went round: let others run
+  Segments segments;
+  uint32_t stamp = 0;    // lane_order.h's name for "this program since its threads last met"
+  bool suspend = false;  // a spin loop went round: let others run
   uint32_t steps = 0;
   std::array<int64_t, 3> id{0, 0, 0};
 };
@@ -58,8 +65,8 @@ class Instruction {
   MemoryUse memory = MemoryUse::kNone;
   int access_bytes = 0;     // element size of the access
   uint32_t first_lane = 0;  // what lane_order.h calls its lanes; 0: their order is not asked about
-  // A write-through scalar store: in a kernel that spins it publishes what was done before.
-  bool releases = false;
+  // A write-through scalar store: in a kernel that spins, of what volatile loads wait for. It orders nothing.
+  bool sets_flag = false;
   bool result_read = true;      // set by FindReadResults: another instruction takes a result as operand
   bool makes_pointers = false;  // from integers, so that they may point anywhere
   bool any_buffer = false;  // set by provenance analysis: the pointer may come from memory or from integers
@@ -100,7 +107,8 @@ class Executable {
   size_t arena_bytes = 0;
   std::vector<std::byte> image;  // first bytes of every arena: constants and arguments
   Features features;
-  bool spins = false;            // has a while loop around atomic or volatile accesses
+  bool spins = false;  // has a while loop around atomic or volatile accesses
+  bool volatile_loads = false;
   bool synchronises = false;     // has a scalar atomic, so programs may be ordered
   bool undefined_lanes = false;  // has a masked load without `other`
 };

@@ -150,6 +150,7 @@ inline constexpr const char* kSplitK = R"(module {
 // if p > 0: while tl.load(flags + p - 1, volatile=True) == 0: pass; tl.store(data + p, tl.load(data + p - 1) + 1)
 // else: tl.store(data, 1)
 // tl.debug_barrier(); tl.store(flags + p, 1, cache_modifier=".wt")
+// A race: neither is the store a release nor the load an acquire.
 inline constexpr const char* kVolatileFlags = R"(module {
   tt.func public @volatile_flags(%arg0: !tt.ptr<i32>, %arg1: !tt.ptr<i32>, %arg2: !tt.ptr<i32>) attributes {noinline = false} {
     %c-1_i32 = arith.constant -1 : i32
@@ -183,7 +184,7 @@ inline constexpr const char* kVolatileFlags = R"(module {
 })";
 
 // v = tl.cumsum(tl.load(x + r)); if p > 0: while tl.atomic_add(flags + p - 1, 0) == 0: pass; base = tl.load(out + p * 16 - 1)
-// tl.store(out + r, v + base); tl.atomic_xchg(flags + p, 1)
+// tl.store(out + r, v + base); tl.debug_barrier(); tl.atomic_xchg(flags + p, 1)
 inline constexpr const char* kLookback = R"(module {
   tt.func public @lookback(%arg0: !tt.ptr<i32>, %arg1: !tt.ptr<i32>, %arg2: !tt.ptr<i32>) attributes {noinline = false} {
     %c-1_i32 = arith.constant -1 : i32
@@ -227,6 +228,7 @@ inline constexpr const char* kLookback = R"(module {
     %13 = tt.splat %10 : i32 -> tensor<16xi32>
     %14 = arith.addi %8, %13 : tensor<16xi32>
     tt.store %12, %14 : tensor<16x!tt.ptr<i32>>
+    gpu.barrier
     %15 = tt.addptr %arg2, %0 : !tt.ptr<i32>, i32
     %16 = tt.atomic_rmw exch, acq_rel, gpu, %15, %c1_i32, %true : (!tt.ptr<i32>, i32, i1) -> i32
     tt.return

@@ -23,8 +23,10 @@ std::optional<Worker::Waiting> Worker::StartNext() {
   if ((waiting_.size() + 1) * launch_.kernel_.arena_bytes > kMaxWaitingBytes && !waiting_.empty())
     return std::nullopt;
   if (launch_.next_turn_.load(std::memory_order_relaxed) >= launch_.programs_) return std::nullopt;
+  if (launch_.kernel_.spins && launch_.IsFull()) return std::nullopt;
   const uint64_t turn = launch_.next_turn_.fetch_add(1, std::memory_order_relaxed);
   if (turn >= launch_.programs_) return std::nullopt;
+  if (launch_.kernel_.spins) ++launch_.resident_;
   Waiting program{.context = {}, .arena = NewArena()};
   std::memcpy(program.arena.get(), launch_.image_.data(), launch_.image_.size());
   Context& c = program.context;
@@ -32,7 +34,8 @@ std::optional<Worker::Waiting> Worker::StartNext() {
   c.arena = program.arena.get();
   c.program = static_cast<uint32_t>(launch_.ProgramOfTurn(turn));
   c.id = launch_.ProgramId(c.program);
-  c.segment = launch_.tracker() != nullptr ? launch_.tracker()->NewSegment(c.program) : c.program + 1;
+  SyncTracker* const tracker = launch_.tracker();
+  c.segments.first = tracker != nullptr ? tracker->NewSegment(c.program, Threads::kFirst) : c.program + 1;
   c.stamp = ~uint32_t{0};  // of no block: the first is of a new one
   launch_.MeetLanes(c);
   return program;
@@ -71,6 +74,7 @@ void Worker::Resume(Waiting program) {
   }
   if (!c.suspend) {
     spare_ = std::move(program.arena);
+    if (launch_.kernel_.spins) --launch_.resident_;
     return;
   }
   // The same state in the same memory as last time: it will go round for ever unless somebody else writes.
@@ -102,7 +106,8 @@ void Worker::Idle(uint64_t changes) {
                     [&](const std::atomic<uint64_t>& idle) { return idle == changes || idle == kGone; });
     if (nobody && launch_.changes_.load(std::memory_order_acquire) == changes) {
       Fail(first.context, at, FaultKind::kDeadlock, "deadlock",
-           "every program that is left waits for another one");
+           launch_.IsFull() ? "every program that a GPU holds at once waits for one that comes later"
+                            : "every program that is left waits for another one");
     }
     launch_.CheckDeadline(first.context, at);
     std::this_thread::yield();
