@@ -8,6 +8,7 @@
 
 #include "device/aten_dtype.h"
 #include "device/random.h"
+#include "plan/visit.h"
 #include "verify/inputs_blank.h"
 #include "verify/precision.h"
 #include "verify/verifier_second_look.h"
@@ -31,7 +32,22 @@ std::optional<Trial> TrialMaker::Make(const Wish& wish, std::string* reason) {
   return trial;
 }
 
+// Asked before anything is generated: of most tasks it is known by then.
+bool TrialMaker::HasNothingToEmpty(Distribution distribution) const {
+  const std::vector<TensorId> leaves = TensorLeaves(task_.plan.inputs);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const Dtype dtype = task_.plan.tensors[leaves[i]].dtype;
+    const bool floating = IsFloating(dtype), two = i < kinds_.size() && kinds_[i] == Kind::kTwoIntegers;
+    const bool may = distribution == Distribution::kZeros    ? floating && !two
+                     : distribution == Distribution::kUneven ? !floating && dtype != Dtype::kBool
+                                                             : !floating || two || kinds_.empty();
+    if (may) return false;
+  }
+  return true;
+}
+
 std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reason) {
+  if (IsBlank(wish.distribution) && HasNothingToEmpty(wish.distribution)) return std::nullopt;
   TensorList generated, unused;
   if (auto failure = generator_.Generate(wish.seed, &generated, &unused)) {
     *reason = failure->message;

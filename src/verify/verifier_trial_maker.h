@@ -45,6 +45,7 @@ class TrialMaker {
  private:
   enum class Kind { kTwoIntegers, kIntegers, kOther };  // what an input holds, as generated
 
+  bool HasNothingToEmpty(Distribution distribution) const;
   std::vector<bool> ExactIn(Distribution distribution, const TensorList& generated);
   bool IsOwn(const Trial& trial) const;
   bool OrderMatters(const Trial& trial);
