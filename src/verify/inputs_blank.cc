@@ -57,7 +57,7 @@ std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const Bl
     if (distribution == Distribution::kNone) {
       changed = None(x, limits.flags[i]);
     } else if (distribution == Distribution::kUneven) {
-      changed = Uneven(x, limits.writes_to_places, random);
+      changed = Uneven(x, limits.last_write_stays, random);
     } else if (at::isFloatingType(x.scalar_type()) && !IsTwoValued(x)) {
       changed = at::zeros_like(x);
     }

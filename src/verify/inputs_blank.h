@@ -17,7 +17,7 @@ namespace tritogen {
 struct BlankLimits {
   std::vector<bool> flags;  // integers that are 1, all of them, and only computed with: masks, too
   // Forward writes to places that integers say, and which of two at one place lasts is open.
-  bool writes_to_places = false;
+  bool last_write_stays = false;
 };
 
 // Inputs for a blank `distribution` (IsBlank), made of generated ones; nothing where none of them changes.

@@ -13,8 +13,8 @@ constexpr uint64_t kSeeds = 20;
 
 // Of one tensor; as it is where it does not change.
 at::Tensor BlankOf(Distribution distribution, const at::Tensor& x, uint64_t seed = 1, bool flags = false,
-                   bool writes_to_places = false) {
-  const auto blank = Blank(distribution, {{flags}, writes_to_places}, {x}, seed);
+                   bool last_write_stays = false) {
+  const auto blank = Blank(distribution, {{flags}, last_write_stays}, {x}, seed);
   if (!blank) return x;
   EXPECT_EQ(blank->at(0).scalar_type(), x.scalar_type());
   EXPECT_EQ(blank->at(0).sizes(), x.sizes());
@@ -65,10 +65,10 @@ TEST(Blank, WhatIsInOrderStaysSo) {
 
 TEST(Blank, PlacesThatAreWrittenToStayApart) {
   const at::Tensor places = at::randperm(64, at::kLong);
-  EXPECT_TRUE(BlankOf(Distribution::kUneven, places, 1, false, /*writes_to_places=*/true).equal(places));
-  EXPECT_FALSE(BlankOf(Distribution::kUneven, places, 1, false, /*writes_to_places=*/false).equal(places));
+  EXPECT_TRUE(BlankOf(Distribution::kUneven, places, 1, false, /*last_write_stays=*/true).equal(places));
+  EXPECT_FALSE(BlankOf(Distribution::kUneven, places, 1, false, /*last_write_stays=*/false).equal(places));
   const at::Tensor often = at::randint(8, {64}, at::kLong);
-  EXPECT_FALSE(BlankOf(Distribution::kUneven, often, 1, false, /*writes_to_places=*/true).equal(often));
+  EXPECT_FALSE(BlankOf(Distribution::kUneven, often, 1, false, /*last_write_stays=*/true).equal(often));
 }
 
 TEST(Blank, FloatsAreZeroAndMasksStay) {

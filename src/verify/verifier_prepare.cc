@@ -187,7 +187,7 @@ void Inspect(Task::Impl* task) {
     carries |= aten != nullptr && CarriesBySigns(*aten);
     task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
     task->has_epsilon |= aten != nullptr && HasEpsilon(*aten);
-    task->writes_to_places |= aten != nullptr && WritesToPlaces(*aten);
+    task->last_write_stays |= aten != nullptr && LastWriteStays(*aten);
   }
   for (const StateEntry& entry : plan.state) {
     if (!entry.is_parameter && compared.contains(plan.tensors[entry.tensor].storage))

@@ -162,7 +162,7 @@ struct Task::Impl {
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
   bool has_epsilon = false;       // of some call, or one would matter (DividesByReduction)
-  bool writes_to_places = false;  // that integers say, and of two at one place one lasts
+  bool last_write_stays = false;  // of two at one place that integers say
   std::vector<bool> searched;     // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)
   // Buffers that forward compares something with. Moved, they are no longer equal to what they are meant to

@@ -60,7 +60,7 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
                                                                               : task_.asked;
   TensorList inputs;
   if (IsBlank(wish.distribution)) {
-    auto blank = Blank(wish.distribution, {task_.flags, task_.writes_to_places}, generated, seed);
+    auto blank = Blank(wish.distribution, {task_.flags, task_.last_write_stays}, generated, seed);
     if (!blank) return std::nullopt;
     inputs = std::move(*blank);
   } else {

@@ -285,7 +285,7 @@ bool DividesByReduction(const Plan& plan) {
   return false;
 }
 
-bool WritesToPlaces(const AtenStep& step) {
+bool LastWriteStays(const AtenStep& step) {
   constexpr std::string_view kOps[] = {"aten::index_put",   "aten::index_put_", "aten::index_copy",
                                        "aten::index_copy_", "aten::put",        "aten::put_"};
   const std::string_view base = WithoutOverload(step.op);

@@ -79,7 +79,7 @@ bool HasEpsilon(const AtenStep& step);
 bool DividesByReduction(const Plan& plan);
 
 // Writes elements to places that integers say, and of two at one place one lasts.
-bool WritesToPlaces(const AtenStep& step);
+bool LastWriteStays(const AtenStep& step);
 
 // Takes the largest or smallest elements, or weighs all by their exponentials.
 bool IsExtremum(const AtenStep& step);

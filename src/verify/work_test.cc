@@ -119,17 +119,17 @@ TEST(Work, DivisionsByWhatWasReduced) {
   EXPECT_FALSE(divides("aten::mul.Tensor", true));
 }
 
-TEST(Work, WritesToPlacesThatIntegersSay) {
+TEST(Work, LastWriteStaysWherePlacesAreSaid) {
   Builder b;
   const TensorId x = b.Input({4, 4}), y = b.Tensor({4, 4});
   AtenStep put = b.Call("aten::index_put", {x, x, x}, {y});
-  EXPECT_TRUE(WritesToPlaces(put));
+  EXPECT_TRUE(LastWriteStays(put));
   put.args.push_back({true});
-  EXPECT_FALSE(WritesToPlaces(put)) << "sums are the same in any order";
-  EXPECT_TRUE(WritesToPlaces(AtenStep(b.Call("aten::scatter.src", {x, x, x}, {y}))));
-  EXPECT_FALSE(WritesToPlaces(AtenStep(b.Call("aten::scatter.value", {x, x}, {y}))))
+  EXPECT_FALSE(LastWriteStays(put)) << "sums are the same in any order";
+  EXPECT_TRUE(LastWriteStays(AtenStep(b.Call("aten::scatter.src", {x, x, x}, {y}))));
+  EXPECT_FALSE(LastWriteStays(AtenStep(b.Call("aten::scatter.value", {x, x}, {y}))))
       << "of equal numbers any";
-  EXPECT_FALSE(WritesToPlaces(AtenStep(b.Call("aten::scatter_add", {x, x, x}, {y}))));
+  EXPECT_FALSE(LastWriteStays(AtenStep(b.Call("aten::scatter_add", {x, x, x}, {y}))));
 }
 
 // The kind of a draw that has a tensor of ones, when `change` was made to the Plan before it.
