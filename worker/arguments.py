@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -119,7 +120,27 @@ def map_arguments(function: Callable[[Any], Any], value: Any) -> Any:
     return type(value)._make(items) if hasattr(value, "_make") else type(value)(items)
 
 
-def spelled_class(value: Any, module: ModuleType | None) -> str:
+def copied(value: Any) -> Any:
+    """The same tensors and numbers in lists, tuples, dicts and objects of their own."""
+    return map_arguments(lambda item: item, value)
+
+
+def rendered(value: Any, module: ModuleType | None, render: Callable[[Any], Any]) -> dict[str, Any]:
+    """A dict or an object as Plans and requests have it (docs/formats/plan.md), with `render` of what it holds."""
+    if isinstance(value, dict):
+        return {"dict": [[_key(key), render(item)] for key, item in value.items()]}
+    entries = [[_key(name), render(item)] for name, item in attributes(value).items()]
+    return {"object": [_spelled_class(value, module), entries]}
+
+
+def _key(key: Any) -> str:
+    """Printed programs have it in them as it is, between quotes."""
+    if type(key) is not str or not re.fullmatch(r"[ !#-\[\]-~]{0,1024}", key):
+        guards.reject("argument", f"a dict has {key!r:.60} among its keys; use text of plain ASCII without quotes")
+    return key
+
+
+def _spelled_class(value: Any, module: ModuleType | None) -> str:
     """What the file calls an object's class. Raises where it has no name for it."""
     if isinstance(value, Bag):
         return type(value).__name__
@@ -149,9 +170,8 @@ def described(value: Any, module: ModuleType | None) -> Any:
         return {"dtype": DTYPE_NAMES[value]}
     if isinstance(value, torch.device):
         return {"device": value.type}
-    if isinstance(value, dict):
-        return {"dict": [[key, described(item, module)] for key, item in value.items()]}
-    if is_object(value):
-        entries = [[name, described(item, module)] for name, item in attributes(value).items()]
-        return {"object": [spelled_class(value, module), entries]}
-    return [described(item, module) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [described(item, module) for item in value]
+    if isinstance(value, dict) or is_object(value):
+        return rendered(value, module, lambda item: described(item, module))
+    return value

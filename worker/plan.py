@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from arguments import attributes, is_object, own_attributes, spelled_class
+from arguments import is_object, own_attributes, rendered
 from guards import Rejected
 from kernels import SourceFile
 from tape import DTYPE_NAMES, Step, Tape, Tid, map_tids
@@ -101,13 +100,11 @@ def _comparable_numbers(value: Any) -> Any:
 def tensor_leaves(value: Any) -> list[RecordingTensor]:
     if isinstance(value, RecordingTensor):
         return [value]
-    if isinstance(value, dict):
-        return tensor_leaves(list(value.values()))
-    if is_object(value):
-        return tensor_leaves(list(own_attributes(value).values()))
     if isinstance(value, (list, tuple)):
         return [leaf for item in value for leaf in tensor_leaves(item)]
-    return []
+    if isinstance(value, dict):
+        return tensor_leaves(list(value.values()))
+    return tensor_leaves(list(own_attributes(value).values())) if is_object(value) else []
 
 
 def _check_steady(tape: Tape, calls: list[Call]) -> None:
@@ -239,11 +236,6 @@ class PlanWriter:
             return int(value)
         if isinstance(value, (list, tuple)):
             return [self.value(item, line) for item in value]
-        if isinstance(value, dict):
-            return {"dict": [[_key(key, line), self.value(item, line)] for key, item in value.items()]}
-        if is_object(value):
-            entries = [[_key(name, line), self.value(item, line)] for name, item in attributes(value).items()]
-            return {"object": [spelled_class(value, self.module), entries]}
         if isinstance(value, torch.dtype):
             return {"dtype": self.dtype(value, line)}
         if isinstance(value, torch.device):
@@ -252,6 +244,8 @@ class PlanWriter:
             return {"layout": str(value).removeprefix("torch.")}
         if isinstance(value, torch.memory_format):
             return {"memory_format": str(value).removeprefix("torch.")}
+        if isinstance(value, dict) or is_object(value):
+            return rendered(value, self.module, lambda item: self.value(item, line))
         _cannot("argument", f"a value of type {type(value).__name__} cannot be part of a Plan", line)
 
     def step(self, step: Step) -> dict[str, Any]:
@@ -284,13 +278,6 @@ class PlanWriter:
                 }
             )
         return self.kernels[kernel.key]
-
-
-def _key(key: Any, line: int) -> str:
-    """Printed programs have it in them as it is, between quotes."""
-    if type(key) is not str or not re.fullmatch(r'[ !#-\[\]-~]{0,1024}', key):
-        _cannot("argument", f"a dict has {key!r:.60} among its keys; use text of plain ASCII without quotes", line)
-    return key
 
 
 def _cannot(rule: str, message: str, line: int) -> None:

@@ -35,7 +35,7 @@ import meta_kernels
 import numpy_bridge
 import stand_ins
 import triton_driver
-from arguments import Sequence, as_list, described, map_arguments, object_of, to_cuda
+from arguments import Sequence, as_list, copied, described, map_arguments, object_of, to_cuda
 from changes import Settings
 from decompositions import base_name
 from kernels import SourceFile
@@ -193,7 +193,8 @@ class _Program:
 
     def inputs(self) -> dict[str, Any]:
         """What a reference that was run gave, as a candidate's request has it."""
-        return {name: described(given, self.module) for name, given in (("init_inputs", self.phases.init_inputs), ("inputs", self.generated))}
+        given = {"init_inputs": self.phases.init_inputs, "inputs": self.generated}
+        return {name: described(values, self.module) for name, values in given.items()}
 
     @contextlib.contextmanager
     def _recorded(self) -> Iterator[list[Step]]:
@@ -287,8 +288,8 @@ class _Program:
         if self.generated is None:
             inputs = self._given(self.request.get("inputs", []))
         else:
-            inputs = map_arguments(lambda item: item, self.generated) if index == RUN else self._like(self.generated)
-        call = Call(map_arguments(lambda item: item, inputs), mark)  # it may change lists, dicts and objects among them
+            inputs = copied(self.generated) if index == RUN else self._like(self.generated)
+        call = Call(copied(inputs), mark)  # it may change lists, dicts and objects among them
         tape.given |= tape.storages_of(t.tid for t in tensor_leaves(inputs))
         watched = index == RUN and self.request["role"] == "reference"
         before = Settings(callee, self.module, inputs) if watched else None

@@ -15,40 +15,7 @@ json List(const std::vector<T>& items, F convert) {
 }
 
 json FromValue(const Value& value) {
-  return std::visit(Overloaded{
-                        [](std::monostate) { return json(nullptr); },
-                        [](bool v) { return json(v); },
-                        [](int64_t v) { return json(v); },
-                        [](double v) { return json(v); },
-                        [](const std::string& v) { return json(v); },
-                        [](TensorRef v) {
-                          return json{{"t", v.id}};
-                        },
-                        [](Dtype v) {
-                          return json{{"dtype", DtypeName(v)}};
-                        },
-                        [](DeviceValue v) {
-                          return json{{"device", v.cuda ? "cuda" : "cpu"}};
-                        },
-                        [](const LayoutValue& v) {
-                          return json{{"layout", v.name}};
-                        },
-                        [](const MemoryFormatValue& v) {
-                          return json{{"memory_format", v.name}};
-                        },
-                        [](const FunctionValue& v) {
-                          return json{{"function", v.name}};
-                        },
-                        [](const Value::List& v) { return List(v, FromValue); },
-                        [](const Value::Dict& v) {
-                          json entries = json::array();
-                          for (size_t i = 0; i < v.keys.size(); ++i)
-                            entries.push_back(json::array({v.keys[i], FromValue(v.items[i])}));
-                          if (v.type.empty()) return json{{"dict", std::move(entries)}};
-                          return json{{"object", json::array({v.type, std::move(entries)})}};
-                        },
-                    },
-                    value.v);
+  return ToJson(value, [](TensorId id) { return json{{"t", id}}; });
 }
 
 json FromTensor(const TensorMeta& meta) {
@@ -123,6 +90,39 @@ json FromState(const StateEntry& entry) {
 }
 
 }  // namespace
+
+json ToJson(const Value& value, const std::function<json(TensorId)>& of_tensor) {
+  const auto of_item = [&](const Value& item) { return ToJson(item, of_tensor); };
+  return std::visit(Overloaded{
+                        [](std::monostate) { return json(nullptr); },
+                        [&](TensorRef v) { return of_tensor(v.id); },
+                        [](Dtype v) {
+                          return json{{"dtype", DtypeName(v)}};
+                        },
+                        [](DeviceValue v) {
+                          return json{{"device", v.cuda ? "cuda" : "cpu"}};
+                        },
+                        [](const LayoutValue& v) {
+                          return json{{"layout", v.name}};
+                        },
+                        [](const MemoryFormatValue& v) {
+                          return json{{"memory_format", v.name}};
+                        },
+                        [](const FunctionValue& v) {
+                          return json{{"function", v.name}};
+                        },
+                        [&](const Value::List& v) { return List(v, of_item); },
+                        [&](const Value::Dict& v) {
+                          json entries = json::array();
+                          for (size_t i = 0; i < v.keys.size(); ++i)
+                            entries.push_back(json::array({v.keys[i], of_item(v.items[i])}));
+                          if (v.type.empty()) return json{{"dict", std::move(entries)}};
+                          return json{{"object", json::array({v.type, std::move(entries)})}};
+                        },
+                        [](const auto& plain) { return json(plain); },
+                    },
+                    value.v);
+}
 
 nlohmann::json ToJson(const KernelOptions& options) {
   const KernelOptions defaults;

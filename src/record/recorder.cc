@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "base/frame.h"
-#include "base/overloaded.h"
+#include "plan/serialize.h"
 #include "record/reply.h"
 #include "record/worker_spec.h"
 #include "record/zygote.h"
@@ -14,45 +14,14 @@
 namespace tritogen {
 namespace {
 
-nlohmann::json ToJson(const Plan& plan, const std::vector<Value>& values);
-
-// A value of the reference's inputs as a candidate may know it: tensors by dtype, sizes and strides only.
-nlohmann::json ToJson(const Plan& plan, const Value& value) {
-  using Json = nlohmann::json;
-  return std::visit(
-      Overloaded{[](std::monostate) { return Json(); },
-                 [&](TensorRef ref) {
-                   const TensorMeta& meta = plan.tensors.at(ref.id);
-                   return Json{{"tensor", {DtypeName(meta.dtype), meta.sizes, meta.strides}}};
-                 },
-                 [](Dtype dtype) {
-                   return Json{{"dtype", DtypeName(dtype)}};
-                 },
-                 [](DeviceValue device) {
-                   return Json{{"device", device.cuda ? "cuda" : "cpu"}};
-                 },
-                 [](const LayoutValue& layout) {
-                   return Json{{"layout", layout.name}};
-                 },
-                 [](const MemoryFormatValue& format) {
-                   return Json{{"memory_format", format.name}};
-                 },
-                 [](const FunctionValue&) { return Json(); },  // launches alone have them
-                 [&](const Value::List& list) { return ToJson(plan, list); },
-                 [&](const Value::Dict& dict) {
-                   Json entries = Json::array();
-                   for (size_t i = 0; i < dict.keys.size(); ++i)
-                     entries.push_back(Json::array({dict.keys[i], ToJson(plan, dict.items[i])}));
-                   if (dict.type.empty()) return Json{{"dict", std::move(entries)}};
-                   return Json{{"object", Json::array({dict.type, std::move(entries)})}};
-                 },
-                 [](const auto& plain) { return Json(plain); }},
-      value.v);
-}
-
-nlohmann::json ToJson(const Plan& plan, const std::vector<Value>& values) {
+// Values of the reference as a candidate may know them: tensors by dtype, sizes and strides only.
+nlohmann::json Described(const Plan& plan, const std::vector<Value>& values) {
+  const auto of_tensor = [&](TensorId id) {
+    const TensorMeta& meta = plan.tensors.at(id);
+    return nlohmann::json{{"tensor", {DtypeName(meta.dtype), meta.sizes, meta.strides}}};
+  };
   nlohmann::json list = nlohmann::json::array();
-  for (const Value& value : values) list.push_back(ToJson(plan, value));
+  for (const Value& value : values) list.push_back(ToJson(value, of_tensor));
   return list;
 }
 
@@ -65,8 +34,8 @@ nlohmann::json RequestMap(const RecordRequest& request, int capability) {
   if (request.training) map["training"] = *request.training;
   if (!request.split.empty()) map["split"] = request.split;
   if (request.reference != nullptr) {
-    map["init_inputs"] = ToJson(*request.reference, request.reference->init_inputs);
-    map["inputs"] = ToJson(*request.reference, request.reference->inputs);
+    map["init_inputs"] = Described(*request.reference, request.reference->init_inputs);
+    map["inputs"] = Described(*request.reference, request.reference->inputs);
   }
   return map;
 }
