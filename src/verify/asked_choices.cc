@@ -54,11 +54,14 @@ std::optional<int64_t> ChoicesOf(const Plan& plan, const AtenStep& step, const C
   return dim >= 0 && dim < rank && sizes[dim] > 0 ? std::optional(sizes[dim]) : std::nullopt;
 }
 
-// The call that made it, if it is one of PyTorch's that only makes it.
-const AtenStep* MakerOf(const Plan& plan, TensorId id) {
+// The call that made the memory that it lies in, be it for another view of it.
+const AtenStep* RootOf(const Plan& plan, TensorId id) {
   for (const Step& each : plan.run) {
     const auto* step = std::get_if<AtenStep>(&each);
-    if (step != nullptr && std::ranges::find(step->outs, id) != step->outs.end()) return step;
+    if (step == nullptr) continue;
+    for (const TensorId out : step->outs) {
+      if (out != kNoTensor && plan.tensors[out].storage == plan.tensors[id].storage) return step;
+    }
   }
   return nullptr;
 }
@@ -87,6 +90,11 @@ std::optional<int64_t> IntegerArgument(const AtenStep& step, const char* name) {
 bool IsComparison(const AtenStep& step) {
   constexpr std::string_view kOps[] = {"aten::eq", "aten::ne", "aten::gt",
                                        "aten::ge", "aten::lt", "aten::le"};
+  return OneOf(OutOfPlaceName(step), kOps);
+}
+
+bool IsClamp(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max", "aten::clip"};
   return OneOf(OutOfPlaceName(step), kOps);
 }
 
@@ -129,6 +137,14 @@ bool WritesByPlaces(const AtenStep& step) {
   return OneOf(OutOfPlaceName(step), kWriters);
 }
 
+bool LastWriteStays(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {"aten::index_put", "aten::index_copy", "aten::put"};
+  const std::string_view name = OutOfPlaceName(step);
+  if (step.op == "aten::scatter.src" || step.op == "aten::scatter_.src") return true;
+  const Value* accumulate = FindArgument(step, "accumulate");
+  return OneOf(name, kOps) && (accumulate == nullptr || accumulate->v != Value{true}.v);
+}
+
 std::optional<int64_t> MatchesIn(const Plan& plan, const AtenStep& step, TensorId id) {
   if (OutOfPlaceName(step) != "aten::eq" || step.args.size() != 2 || !IsInteger(plan.tensors[id].dtype))
     return std::nullopt;
@@ -136,12 +152,28 @@ std::optional<int64_t> MatchesIn(const Plan& plan, const AtenStep& step, TensorI
     const auto* one = std::get_if<TensorRef>(&step.args[side].v);
     const auto* other = std::get_if<TensorRef>(&step.args[1 - side].v);
     if (one == nullptr || other == nullptr || one->id != id || other->id == id) continue;
-    const AtenStep* maker = MakerOf(plan, other->id);
+    const AtenStep* maker = RootOf(plan, other->id);
     const auto& sizes = plan.tensors[id].sizes;
     if (maker != nullptr && IsCount(*maker) && !sizes.empty() && sizes.back() == 1)
-      return plan.tensors[other->id].numel();
+      return plan.tensors[maker->outs.front()].numel();
   }
   return std::nullopt;
+}
+
+bool IsLength(const Plan& plan, const AtenStep& step, TensorId id) {
+  constexpr std::string_view kCountFirst[] = {"aten::lt", "aten::ge"},
+                             kCountLast[] = {"aten::gt", "aten::le"};
+  if (step.args.size() != 2 || !IsInteger(plan.tensors[id].dtype)) return false;
+  for (const size_t side : {0, 1}) {
+    const auto* one = std::get_if<TensorRef>(&step.args[side].v);
+    const auto* other = std::get_if<TensorRef>(&step.args[1 - side].v);
+    if (one == nullptr || other == nullptr || one->id != id || other->id == id) continue;
+    const AtenStep* maker = RootOf(plan, other->id);
+    const bool tells =
+        side == 1 ? OneOf(OutOfPlaceName(step), kCountFirst) : OneOf(OutOfPlaceName(step), kCountLast);
+    if (tells && maker != nullptr && IsCount(*maker)) return true;
+  }
+  return false;
 }
 
 std::optional<int64_t> PaddingOfBags(const AtenStep& step) {

@@ -19,12 +19,13 @@ namespace {
 // PyTorch's own default, which every call has: nobody has named it.
 constexpr int64_t kIgnoredByDefault = -100;
 
-constexpr size_t kMostCompared = 8;              // each takes three walks through forward
+constexpr size_t kMostCompared = 8;  // each takes three walks through forward
+constexpr int64_t kMostSpan = int64_t{1} << 24;
 constexpr int64_t kFarthest = int64_t{1} << 62;  // so that there are numbers beside
 
-constexpr std::string_view kBounds[] = {"aten::clamp", "aten::clamp_min", "aten::clamp_max", "aten::clip"};
 constexpr std::string_view kDivisions[] = {"aten::div", "aten::floor_divide", "aten::remainder",
                                            "aten::fmod"};
+constexpr std::string_view kSumsOfTwo[] = {"aten::add", "aten::sub", "aten::rsub"};
 constexpr std::string_view kPlaces[] = {"aten::argmax", "aten::argmin"};
 
 // The numbers of one input on their way through forward.
@@ -45,6 +46,7 @@ class Walk {
       asked.named.push_back(*ignored_);
     const bool computed = computed_ && !unknown_ && !choices_;
     asked.whole_range = narrow && computed;
+    if (computed && !measures_) asked.span = span_;
     asked.far_numbers = wide && computed && !measures_ && !leaves_integers_;
     asked.flags =
         computed && !measures_ && std::ranges::all_of(named_, [](int64_t n) { return n == 0 || n == 1; });
@@ -110,14 +112,18 @@ class Walk {
       unknown_ = true;
     } else if (IsComparison(step)) {
       if (same) NameScalar(step);
+      if (same && IsLength(plan_, step, id)) compared_.emplace("aten::gt", 0);
       measures_ |= ComparesAcross(step);
-    } else if (OneOf(OutOfPlaceName(step), kBounds) && (same || IsBounded(step))) {
+    } else if (IsClamp(step) && (same || IsBounded(step))) {
       if (same) NameBeyond(step);  // what comes out is within
+      if (summed_.contains(StorageOf(id))) Span(step);
       measures_ |= !IsBounded(step);
     } else if (IsMask(step)) {
       return;  // within, too
     } else if (IsElementwise(step)) {
       Reach(step, &derived_);
+      if (OneOf(OutOfPlaceName(step), kSumsOfTwo) && (same || summed_.contains(StorageOf(id))))
+        Reach(step, &summed_);
     } else if (IsInteger(plan_.tensors[id].dtype) && !OneOf(WithoutOverload(step.op), kPlaces)) {
       Reach(step, &derived_);
       unknown_ |= !IsSumOfIntegers(step);
@@ -181,6 +187,12 @@ class Walk {
     if (most && *most < kMost) named_.insert(*most + 1);
   }
 
+  void Span(const AtenStep& step) {
+    const auto least = IntegerArgument(step, "min"), most = IntegerArgument(step, "max");
+    if (least && most && *least < *most && *most - *least < kMostSpan)
+      span_ = std::max(span_.value_or(0), *most - *least);
+  }
+
   void Reach(const AtenStep& step, Storages* storages) {
     for (const TensorId id : step.outs) {
       if (id == kNoTensor || plan_.tensors[id].dtype == Dtype::kBool) continue;
@@ -192,9 +204,10 @@ class Walk {
   const Plan& plan_;
   TensorId leaf_;
   Storages same_, derived_;  // the numbers themselves, and what elementwise calls make of them
+  Storages summed_;          // of these what sums of them and others are
   std::set<int64_t> named_;
   std::set<std::pair<std::string_view, int64_t>> compared_;
-  std::optional<int64_t> choices_, ignored_;
+  std::optional<int64_t> choices_, ignored_, span_;
   bool chooses_otherwise_ = false;  // not by a loss that ignores one number
   bool computed_ = false;           // something else is done with them than to choose
   bool measures_ = false, leaves_integers_ = false, divides_ = false;
@@ -205,12 +218,7 @@ class Walk {
 }  // namespace
 
 bool ComparedInteger::Holds(double value) const {
-  const auto other = static_cast<double>(number);
-  if (op == "aten::eq") return value == other;
-  if (op == "aten::ne") return value != other;
-  if (op == "aten::gt") return value > other;
-  if (op == "aten::ge") return value >= other;
-  return op == "aten::lt" ? value < other : value <= other;
+  return Compares(op, value, static_cast<double>(number));
 }
 
 AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf) {

@@ -30,6 +30,9 @@ struct AskedIntegers {
   // Forward may read elements by these integers in a way that is not known: named ones are meant to come only
   // if they are among those that are generated, or between them.
   bool within_generated = false;
+  // From one bound to the other of what sums of them are clamped to (relative positions), where elements are
+  // read by nothing else: further away than that they are at a bound.
+  std::optional<int64_t> span;
   // 8 or 16 bits, and only ever computed with.
   bool whole_range = false;
   // 32 or 64 bits, and only ever computed with, in integers up to the outputs: large numbers are no other
@@ -41,7 +44,9 @@ struct AskedIntegers {
   // through), others may be 0. No reason for a trial of their own.
   bool flags = false;
 
-  bool empty() const { return !choices && named.empty() && compared.empty() && !whole_range && !far_numbers; }
+  bool empty() const {
+    return !choices && !span && named.empty() && compared.empty() && !whole_range && !far_numbers;
+  }
 };
 
 // `leaf`: an integer input.

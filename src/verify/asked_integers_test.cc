@@ -215,6 +215,54 @@ TEST(AskedIntegers, AreFarNumbersWhereTheyAreOnlyComputedWith) {
   EXPECT_FALSE(lengths.Asked(mask).far_numbers);
 }
 
+TEST(AskedIntegers, AreLengthsOfNothing) {
+  const auto compared = [](const char* op, bool length_last, int start) {
+    Program program;
+    const int numbers = program.sketch.Tensor("int64", {100}, {1}),
+              row = program.sketch.Tensor("int64", {1, 1, 100}, {100, 100, 1},
+                                          program.sketch.map["tensors"][numbers][0].get<int>()),
+              column = program.sketch.Tensor("int64", {8, 4, 1}, {4, 1, 1}),
+              mask = program.sketch.Tensor("bool", {8, 4, 100}, {400, 100, 1});
+    program.sketch.Step("run", "aten::arange.start", {start, 100 + start}, {numbers});
+    program.sketch.Step("run", "aten::view", {T(numbers), {1, 1, 100}}, {row});
+    program.sketch.Step("run", "aten::unsqueeze", {T(program.i), -1}, {column});
+    program.sketch.Step("run", op, length_last ? json{T(row), T(column)} : json{T(column), T(row)}, {mask});
+    return program.Asked(mask).compared;
+  };
+  const auto lengths = compared("aten::lt.Tensor", true, 0);
+  ASSERT_EQ(lengths.size(), 1);
+  EXPECT_EQ(lengths[0].op, "aten::gt");
+  EXPECT_EQ(lengths[0].number, 0);
+  EXPECT_EQ(compared("aten::gt.Tensor", false, 0).size(), 1);
+  EXPECT_EQ(compared("aten::le.Tensor", true, 0).size(), 0) << "a place, before which there is always one";
+  EXPECT_EQ(compared("aten::lt.Tensor", false, 0).size(), 0);
+  EXPECT_EQ(compared("aten::lt.Tensor", true, 1).size(), 0);
+}
+
+TEST(AskedIntegers, LieFurtherApartThanSumsAreClampedTo) {
+  const auto asked = [](const char* op, const json& bounds) {
+    Program program;
+    const int other = program.sketch.Input("int64", {8, 4}, {4, 1}), sum = program.Tensor(),
+              bound = program.Tensor();
+    program.sketch.Step("run", op, {T(program.i), T(other)}, {sum});
+    json arguments = bounds;
+    arguments.insert(arguments.begin(), T(sum));
+    program.sketch.Step("run", "aten::clamp", arguments, {bound});
+    return program.Asked(program.Read(program.Table(), bound)).span;
+  };
+  EXPECT_EQ(asked("aten::sub.Tensor", {0, 49}), std::optional<int64_t>(49));
+  EXPECT_EQ(asked("aten::mul.Tensor", {0, 49}), std::nullopt);
+  EXPECT_EQ(asked("aten::sub.Tensor", {0, nullptr}), std::nullopt) << "elements are read by what comes out";
+  Asked far;
+  far.integers.span = 49;
+  const at::Tensor planted = PlantAsked({far}, {at::arange(64)}, 3, 1)[0];
+  EXPECT_EQ(planted[0].item<int>(), -49);
+  EXPECT_EQ(planted[63].item<int>(), 63 + 49);
+  EXPECT_TRUE(planted.slice(0, 1, 63).equal(at::arange(1, 63)));
+  const at::Tensor flags = at::randint(0, 2, {64}, at::kLong);
+  EXPECT_TRUE(PlantAsked({far}, {flags}, 3, 1)[0].equal(flags));
+}
+
 TEST(AskedIntegers, AreFloatsThatElementsAreReadBy) {
   const auto chooses = [](const char* op, const json& bounds) {
     Sketch sketch;

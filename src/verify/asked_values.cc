@@ -49,7 +49,8 @@ constexpr double kBeyondInt32 = 0x1p32;
 // made of it may be rounded to the end itself.
 constexpr std::string_view kLogarithms[] = {"aten::log", "aten::log2", "aten::log10", "aten::logit"};
 constexpr std::string_view kWithinOne[] = {"aten::atanh", "aten::erfinv"};
-constexpr double kNearZero = 0x1p-80, kNearOne = 1 - 0x1p-10;
+// hypot is defined where its squares are not.
+constexpr double kNearZero = 0x1p-80, kNearOne = 1 - 0x1p-10, kBeyondSquares = 0x1p80;
 
 // Beyond what float32 counts to, and what int32 holds. Behind a division those that are negative, or may
 // become so, are left out.
@@ -95,6 +96,7 @@ std::set<double> EndsOf(const AtenStep& step) {
   const std::string_view name = OutOfPlaceName(step);
   if (OneOf(name, kLogarithms) || step.op == "aten::pow.Tensor_Tensor") return {kNearZero};
   if (OneOf(name, kWithinOne)) return {-kNearOne, kNearOne};
+  if (name == "aten::hypot") return {-kBeyondSquares, kBeyondSquares};
   return {};
 }
 
@@ -246,6 +248,10 @@ at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& r
   for (ComparedInteger compared : integers.compared) {
     if (strength < 1) compared.bounded.clear();  // the reference may have failed of these
     AddCompared(compared, least, most, &between, &turning);
+  }
+  if (integers.span && !flags) {
+    const auto span = static_cast<double>(*integers.span);
+    turning.insert(turning.end(), {least - span, most + span});
   }
   if (!places) values.insert(values.end(), between.begin(), between.end());
   const auto is_none = [&](double value) { return value < start || value >= end; };

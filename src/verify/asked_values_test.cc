@@ -156,6 +156,17 @@ TEST(AskedValues, AreBesideTheEndsOfWhatIsDefined) {
   EXPECT_EQ(beside(true), Numbers()) << "a sum may be rounded to the end itself";
 }
 
+TEST(AskedValues, AreLargerThanTheirSquaresMayBe) {
+  Program program;
+  const int y = program.Tensor();
+  program.sketch.Step("run", "aten::hypot", {T(program.x), T(program.x)}, {y});
+  program.sketch.Output(y);
+  const Asked asked = AskedValuesOf(program.sketch.Build()).at(0);
+  EXPECT_EQ(asked.beside, Numbers({-0x1p80, 0x1p80}));
+  const at::Tensor x = at::rand({64, 64});
+  EXPECT_TRUE(PlantAsked({asked}, {x.to(at::kHalf)}, 7, 1)[0].equal(x.to(at::kHalf))) << "float16 holds none";
+}
+
 TEST(AskedValues, ArePlantedHereAndThere) {
   const at::Tensor x = at::rand({64, 64}), untouched = at::rand({4});
   const AskedValues asked = {{.beyond = {1e6, kInf, std::nan("")}}, {}};

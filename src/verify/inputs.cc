@@ -18,10 +18,11 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 22> kNames = {
-    "generated", "spread",   "flipped", "shifted", "spikes",    "planted",   "planted_apart", "large",
-    "binary",    "near_one", "swings",  "huge",    "far_below", "far_above", "asked",         "missing",
-    "minus_inf", "opposed",  "tiny",    "none",    "uneven",    "zeros"};
+constexpr std::array<std::string_view, 25> kNames = {
+    "generated", "spread",  "flipped",       "shifted", "spikes", "planted",   "planted_apart",
+    "large",     "binary",  "near_one",      "swings",  "huge",   "far_below", "far_above",
+    "asked",     "missing", "minus_inf",     "opposed", "tiny",   "none",      "uneven",
+    "zeros",     "nothing", "nothing_below", "alike"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -115,6 +116,9 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kNone:
     case Distribution::kUneven:
     case Distribution::kZeros:
+    case Distribution::kNothing:
+    case Distribution::kNothingBelow:
+    case Distribution::kAlike:
       break;
   }
   return x;

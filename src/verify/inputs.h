@@ -24,7 +24,8 @@ enum class Distribution {
   kBinary,    // zeros and ones: sums and products are exact
   kNearOne,   // one, give or take a percent: products neither vanish nor overflow
   kSwings,    // near one, with jumps along every dimension: products shrink to nothing and grow back
-  kHuge,      // a hundred thousand times as generated: beyond what float16 holds. Where float32 is multiplied
+  kHuge,      // a hundred thousand times as generated: beyond what float16 holds. Where nothing is decided by
+              // size
   kFarBelow,  // far below zero, each slice by another number. Where elements are taken for their size
   kFarAbove,  // the same above zero; of several inputs by turns above and below
   kAsked,     // as generated but for a few elements: what the program names (asked_values.h)
@@ -36,6 +37,9 @@ enum class Distribution {
   kNone,      // masks and labels all false or the lower of their two values (inputs_blank.h)
   kUneven,    // most integers the same one: most others do not occur (inputs_blank.h)
   kZeros,     // floating inputs all zero (inputs_blank.h)
+  kNothing,   // as kNone and as kZeros at once (inputs_blank.h)
+  kNothingBelow,  // as kNone, and floating inputs far below zero (inputs_blank.h)
+  kAlike,         // inputs of one shape the same, or one the other negated, slice by slice (inputs_alike.h)
 };
 std::string_view DistributionName(Distribution distribution);
 
@@ -53,10 +57,24 @@ inline bool HoldsBroken(Distribution distribution) {
          distribution == Distribution::kMinusInf;
 }
 
-// Nothing chosen, nothing there: where it means nothing for a task, nobody has to know.
+// Nothing chosen, and nothing found: for divisions.
+inline bool IsNothing(Distribution distribution) {
+  return distribution == Distribution::kNothing || distribution == Distribution::kNothingBelow;
+}
+
 inline bool IsBlank(Distribution distribution) {
   return distribution == Distribution::kNone || distribution == Distribution::kUneven ||
-         distribution == Distribution::kZeros;
+         distribution == Distribution::kZeros || IsNothing(distribution);
+}
+
+// Differences, and what nothing is taken from, are zero but for rounding.
+inline bool MayCancel(Distribution distribution) {
+  return IsNothing(distribution) || distribution == Distribution::kAlike;
+}
+
+// Where it means nothing for a task, nobody has to know.
+inline bool MayMeanNothing(Distribution distribution) {
+  return IsBlank(distribution) || distribution == Distribution::kAlike;
 }
 
 // The largest magnitude of kLarge lies between them.
@@ -80,8 +98,8 @@ bool HoldsIntegers(const at::Tensor& x);
 // tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values
 // (IsTwoValued) are permuted, or left as they are. Where all of a tensor would be flipped, shifted or large,
 // its beginning is left as it was generated: a program that looks there sees nothing unusual. `kAsked`,
-// `kMissing`, `kOpposed` and blank ones are not made here. `keep_signs`: tensors without a negative number
-// get none.
+// `kMissing`, `kOpposed`, `kAlike` and blank ones are not made here. `keep_signs`: tensors without a negative
+// number get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);
 

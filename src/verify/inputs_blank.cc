@@ -36,6 +36,35 @@ at::Tensor Leaving(const at::Tensor& x, const Random& random) {
   return table.gather(1, places.reshape({rows, -1})).view(x.sizes());
 }
 
+bool IsMeasure(const at::Tensor& x) {
+  return at::isFloatingType(x.scalar_type()) && x.numel() > 0 && !IsTwoValued(x);
+}
+
+// Sigmoids and exponentials of it are next to nothing, but none of them is 0 in float32.
+at::Tensor Below(const at::Tensor& x, const Random& random) {
+  constexpr double kNearest = 40, kFarthest = 80;
+  return at::empty_like(x).copy_(-random.Uniform(x.sizes(), kNearest, kFarthest));
+}
+
+// Both at once, or it says no more than either.
+std::optional<std::vector<at::Tensor>> Nothing(Distribution distribution, const BlankLimits& limits,
+                                               const std::vector<at::Tensor>& generated, uint64_t seed) {
+  std::vector<at::Tensor> inputs;
+  bool chooses = false, measures = false;
+  for (size_t i = 0; i < generated.size(); ++i) {
+    const at::Tensor& x = generated[i];
+    at::Tensor changed = None(x, limits.flags[i]);
+    chooses |= !changed.is_same(x);
+    if (IsMeasure(x)) {
+      changed = distribution == Distribution::kNothing ? at::zeros_like(x)
+                                                       : Below(x, Random(SubSeed(seed, i), x.device()));
+      measures = true;
+    }
+    inputs.push_back(changed);
+  }
+  return chooses && measures ? std::optional(std::move(inputs)) : std::nullopt;
+}
+
 at::Tensor Uneven(const at::Tensor& x, bool keeps_apart, const Random& random) {
   if (!IsInteger(x) || x.numel() < 2 || IsTwoValued(x) || (keeps_apart && AreApart(x))) return x;
   if (IsAscending(x)) return x.size(-1) > 2 ? at::empty_like(x).copy_(Delayed(x)) : x;
@@ -48,6 +77,7 @@ at::Tensor Uneven(const at::Tensor& x, bool keeps_apart, const Random& random) {
 
 std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const BlankLimits& limits,
                                              const std::vector<at::Tensor>& generated, uint64_t seed) {
+  if (IsNothing(distribution)) return Nothing(distribution, limits, generated, seed);
   std::vector<at::Tensor> inputs;
   bool changes = false;
   for (size_t i = 0; i < generated.size(); ++i) {
@@ -58,7 +88,7 @@ std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const Bl
       changed = None(x, limits.flags[i]);
     } else if (distribution == Distribution::kUneven) {
       changed = Uneven(x, limits.last_write_stays, random);
-    } else if (at::isFloatingType(x.scalar_type()) && !IsTwoValued(x)) {
+    } else if (IsMeasure(x)) {
       changed = at::zeros_like(x);
     }
     changes |= !changed.is_same(x);

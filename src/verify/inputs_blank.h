@@ -24,7 +24,8 @@ struct BlankLimits {
 // `kNone`: bools are false, tensors of two values all have the lower one, flags are 0. `kUneven`: of the
 // values of an integer tensor three of four become one that was generated; what is in order (offsets, row
 // pointers) takes the values in front of it; what differs everywhere stays where places are written to.
-// `kZeros`: floating tensors but those of two values are zero.
+// `kZeros`: floating tensors but those of two values are zero. `kNothing`: what `kNone` and `kZeros` change,
+// both or nothing; `kNothingBelow`: the same with -80 to -40 in the place of zeros.
 std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const BlankLimits& limits,
                                              const std::vector<at::Tensor>& generated, uint64_t seed);
 

@@ -81,5 +81,21 @@ TEST(Blank, FloatsAreZeroAndMasksStay) {
   EXPECT_FALSE(Blank(Distribution::kZeros, {{false}, false}, {mask}, 1));
 }
 
+TEST(Blank, NothingIsChosenAndNothingFound) {
+  const at::Tensor mask = at::tensor({1.0f, 0.0f, 1.0f}), x = at::randn({4, 5});
+  const auto nothing = Blank(Distribution::kNothing, {{false, false}, false}, {x, mask}, 1);
+  ASSERT_TRUE(nothing);
+  EXPECT_TRUE(nothing->at(0).eq(0).all().item<bool>() && nothing->at(1).eq(0).all().item<bool>());
+  const auto below = Blank(Distribution::kNothingBelow, {{false, false}, false}, {x, mask}, 1);
+  ASSERT_TRUE(below);
+  EXPECT_LE(below->at(0).max().item<double>(), -40);
+  EXPECT_GT(below->at(0).sigmoid().min().item<double>(), 0) << "float32 holds it";
+  EXPECT_TRUE(below->at(1).eq(0).all().item<bool>());
+  for (const auto distribution : {Distribution::kNothing, Distribution::kNothingBelow}) {
+    EXPECT_FALSE(Blank(distribution, {{false}, false}, {x}, 1)) << "there is nothing to choose by";
+    EXPECT_FALSE(Blank(distribution, {{false}, false}, {mask}, 1)) << "there is nothing to find";
+  }
+}
+
 }  // namespace
 }  // namespace tritogen

@@ -109,7 +109,7 @@ class NumberWalk {
       return {true, one.number ? Number(*one.number == 0) : std::nullopt};
     if (name == "aten::neg") return {true, one.number ? Number(-*one.number) : std::nullopt};
     if (name == "aten::abs") return {true, one.number ? Number(std::abs(*one.number)) : std::nullopt};
-    if (IsClamp(name)) return {true, Clamped(step, one.number)};
+    if (IsClamp(step)) return {true, Clamped(step, one.number)};
     return {true, OfTwo(step, name, one.number, other.number)};
   }
 
@@ -120,11 +120,6 @@ class NumberWalk {
   Number Cast(const AtenStep& step, Number number) const {
     if (!number || !MakesBools(step)) return number;
     return *number != 0;
-  }
-
-  static bool IsClamp(std::string_view name) {
-    return name == "aten::clamp" || name == "aten::clip" || name == "aten::clamp_min" ||
-           name == "aten::clamp_max";
   }
 
   // A bound of which nothing is known, a tensor say, may be any.
@@ -151,21 +146,13 @@ class NumberWalk {
         return yes ? Number(1) : both ? Number(0) : std::nullopt;
     }
     if (!both || IntegerArgument(step, "alpha").value_or(1) != 1) return std::nullopt;
-    if (IsComparison(step)) return Compared(name, *one, *other);
+    if (IsComparison(step)) return Compares(name, *one, *other);
     if (name == "aten::add") return *one + *other;
     if (name == "aten::sub") return *one - *other;
     if (name == "aten::rsub") return *other - *one;
     constexpr int64_t kMostFactor = int64_t{1} << 30;
     const bool small = std::abs(*one) < kMostFactor && std::abs(*other) < kMostFactor;
     return name == "aten::mul" && small ? Number(*one * *other) : std::nullopt;
-  }
-
-  static bool Compared(std::string_view name, int64_t one, int64_t other) {
-    if (name == "aten::eq") return one == other;
-    if (name == "aten::ne") return one != other;
-    if (name == "aten::gt") return one > other;
-    if (name == "aten::ge") return one >= other;
-    return name == "aten::lt" ? one < other : one <= other;
   }
 
   const Plan& plan_;

@@ -37,12 +37,12 @@ struct Affine {
 
 // By what a call multiplies its first argument and what it adds, where it does nothing else.
 std::optional<Affine> AffineOf(const AtenStep& step) {
-  constexpr std::string_view kSums[] = {"aten::add", "aten::sub", "aten::rsub"};
+  constexpr std::string_view kAdditions[] = {"aten::add", "aten::sub", "aten::rsub"};
   const std::string_view name = OutOfPlaceName(step);
   if (name == "aten::neg") return Affine{-1, 0};
   const auto number = step.args.size() < 2 ? std::nullopt : NumberOf(&step.args[1]);
   if (!number || !std::isfinite(*number)) return std::nullopt;
-  if (OneOf(name, kSums)) {
+  if (OneOf(name, kAdditions)) {
     const double alpha = NumberOf(FindArgument(step, "alpha")).value_or(1);
     if (name == "aten::rsub") return Affine{-alpha, *number};
     return Affine{1, (name == "aten::add" ? alpha : -alpha) * *number};

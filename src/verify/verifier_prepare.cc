@@ -16,6 +16,7 @@
 #include "plan/visit.h"
 #include "verify/asked_choices.h"
 #include "verify/inner_noise.h"
+#include "verify/inputs_alike.h"
 #include "verify/local_flow.h"
 #include "verify/sensitivity.h"
 #include "verify/verifier_calls.h"
@@ -186,7 +187,7 @@ void Inspect(Task::Impl* task) {
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
     carries |= aten != nullptr && CarriesBySigns(*aten);
     task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
-    task->has_epsilon |= aten != nullptr && HasEpsilon(*aten);
+    task->has_epsilon |= aten != nullptr && (HasEpsilon(*aten) || AsksOfAll(*aten));
     task->last_write_stays |= aten != nullptr && LastWriteStays(*aten);
   }
   for (const StateEntry& entry : plan.state) {
@@ -194,6 +195,7 @@ void Inspect(Task::Impl* task) {
       task->compared_state.push_back(entry.name);
   }
   task->has_epsilon |= !task->narrow && DividesByReduction(plan);  // half types round what is small away
+  task->has_alike = HasAlike(plan);
   task->asked = AskedValuesOf(plan);
   task->missing = TakeMissing(&task->asked);
   task->minus_inf = MinusInfOf(task->asked);
@@ -204,8 +206,8 @@ void Inspect(Task::Impl* task) {
   task->opposed = OpposedFactorsOf(plan);
   if (task->opposed.apart && (task->narrow || task->cuts_factors)) task->opposed = {};
   const bool decides = std::ranges::any_of(task->within, [](const auto& edges) { return !edges.empty(); });
-  task->grows =
-      HasFloat32Factors(plan, Fp32Precision::kTf32) && !task->lets_few_count && !carries && !decides;
+  const bool whole = !task->narrow || HasFloat32Factors(plan, Fp32Precision::kTf32);
+  task->grows = whole && !task->lets_few_count && !carries && !decides;
   task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
   for (const Asked& of_leaf : task->asked) task->flags.push_back(of_leaf.integers.flags);
   for (TensorId id : TensorLeaves(plan.inputs)) {

@@ -251,7 +251,10 @@ void TrialRuns::Record(int output, const Trial& trial, const Comparison& compari
     return;
   }
   const double smallest = std::fmin(found->allclose, allclose);  // of numbers, when one is none
-  if (!comparison.ok || comparison.error * found->budget > found->candidate * comparison.budget) {
+  // Beside answers that are next to nothing errors are large numbers that say little.
+  const bool tells = !MayCancel(trial.distribution);
+  const bool is_more = comparison.error * found->budget > found->candidate * comparison.budget;
+  if (!comparison.ok || (tells && is_more)) {
     *found = std::move(error);
   } else {
     found->used = std::move(error.used);

@@ -156,12 +156,13 @@ struct Task::Impl {
   bool moves_inside = false;     // a second look moves more than inputs and weights (InnerProbes)
   bool passes_one = false;       // some of these are results of functions whose small values are differences
   bool lets_few_count = false;   // forward has a softmax or the like (LetsFewCount)
-  // Products of float32 of which nothing is decided by size: they may be as large as float32 holds. Float16
-  // keeps as many places as TF32, but not its range.
+  // Float32, or products of it, of which nothing is decided by size: it may be as large as float32 holds.
+  // Float16 keeps as many places as TF32, but not its range.
   bool grows = false;
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
   bool has_epsilon = false;       // of some call, or one would matter (DividesByReduction)
+  bool has_alike = false;         // inputs of the same sizes (HasAlike)
   bool last_write_stays = false;  // of two at one place that integers say
   std::vector<bool> searched;     // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
   std::vector<bool> probabilities;  // by tensor leaf of the inputs (ProbabilitiesOf)

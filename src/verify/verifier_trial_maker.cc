@@ -9,6 +9,8 @@
 #include "device/aten_dtype.h"
 #include "device/random.h"
 #include "plan/visit.h"
+#include "verify/asked_choices.h"
+#include "verify/inputs_alike.h"
 #include "verify/inputs_blank.h"
 #include "verify/precision.h"
 #include "verify/verifier_second_look.h"
@@ -22,6 +24,15 @@ std::vector<at::Tensor> Column(const std::vector<TensorList>& lists, size_t i) {
   std::vector<at::Tensor> column;
   for (const TensorList& list : lists) column.push_back(list[i]);
   return column;
+}
+
+// Up or down by as much as rounds the largest of `like`.
+at::Tensor MovedByUnits(const at::Tensor& exact, const at::Tensor& like, uint64_t seed) {
+  if (like.numel() == 0) return exact;
+  const at::Tensor most = like.to(at::kDouble).abs().nan_to_num(0, 0, 0).max();
+  const at::Tensor up = Random(seed, exact.device()).Uniform(exact.sizes(), 0, 1).lt(0.5);
+  const at::Tensor unit = most * (2 * UnitRoundoff(like.scalar_type()));
+  return exact + at::where(up, unit, -unit);
 }
 
 }  // namespace
@@ -39,11 +50,35 @@ bool TrialMaker::HasNothingToEmpty(Distribution distribution) const {
     const Dtype dtype = task_.plan.tensors[leaves[i]].dtype;
     const bool floating = IsFloating(dtype), two = i < kinds_.size() && kinds_[i] == Kind::kTwoIntegers;
     const bool may = distribution == Distribution::kZeros    ? floating && !two
-                     : distribution == Distribution::kUneven ? !floating && dtype != Dtype::kBool
+                     : distribution == Distribution::kUneven ? IsInteger(dtype)
                                                              : !floating || two || kinds_.empty();
     if (may) return false;
   }
   return true;
+}
+
+std::optional<TensorList> TrialMaker::Changed(const Wish& wish, const TensorList& generated,
+                                              uint64_t seed) const {
+  switch (wish.distribution) {
+    case Distribution::kNone:
+    case Distribution::kUneven:
+    case Distribution::kZeros:
+    case Distribution::kNothing:
+    case Distribution::kNothingBelow:
+      return Blank(wish.distribution, {task_.flags, task_.last_write_stays}, generated, seed);
+    case Distribution::kAlike:
+      return Alike(generated, seed);
+    case Distribution::kOpposed:
+      return Oppose(task_.opposed, generated, seed, wish.strength);
+    case Distribution::kAsked:
+      return PlantAsked(task_.asked, generated, seed, wish.strength);
+    case Distribution::kMissing:
+      return PlantAsked(task_.missing, generated, seed, wish.strength);
+    case Distribution::kMinusInf:
+      return PlantAsked(task_.minus_inf, generated, seed, wish.strength);
+    default:
+      return Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
+  }
 }
 
 std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reason) {
@@ -55,20 +90,9 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
     return std::nullopt;
   }
   const uint64_t seed = SubSeed(wish.seed, 1);
-  const AskedValues& planted = wish.distribution == Distribution::kMissing    ? task_.missing
-                               : wish.distribution == Distribution::kMinusInf ? task_.minus_inf
-                                                                              : task_.asked;
-  TensorList inputs;
-  if (IsBlank(wish.distribution)) {
-    auto blank = Blank(wish.distribution, {task_.flags, task_.last_write_stays}, generated, seed);
-    if (!blank) return std::nullopt;
-    inputs = std::move(*blank);
-  } else {
-    inputs = HoldsBroken(wish.distribution) ? PlantAsked(planted, generated, seed, wish.strength)
-             : wish.distribution == Distribution::kOpposed
-                 ? Oppose(task_.opposed, generated, seed, wish.strength)
-                 : Transform(wish.distribution, generated, seed, wish.strength, wish.keep_signs);
-  }
+  auto changed = Changed(wish, generated, seed);
+  if (!changed) return std::nullopt;
+  TensorList inputs = std::move(*changed);
   if (wish.keep) inputs[*wish.keep] = generated[*wish.keep];
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (task_.places[i]) inputs[i] = generated[i];
@@ -299,6 +323,9 @@ void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
     const at::Tensor& exact = check.expected.exact();
     if (task_.cuts_factors && at::isFloatingType(check.expected.dtype()))
       check.expected.RaiseRows(LeastOfCut(exact, results.wobbles.front()[i]));
+    // Where all cancels what is left is noise of what does: a unit in the last place of usual answers.
+    if (MayCancel(trial->distribution) && base.defined() && at::isFloatingType(check.expected.dtype()))
+      check.expected.Widen(MovedByUnits(exact, base, trial->run_seed));
     // Rows that are flat throughout have no noise of their own.
     if (task_.HasFlatParts(i)) check.expected.RaiseRowsToNoise();
     if (task_.index_sources[i]) {

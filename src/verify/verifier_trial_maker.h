@@ -46,6 +46,8 @@ class TrialMaker {
   enum class Kind { kTwoIntegers, kIntegers, kOther };  // what an input holds, as generated
 
   bool HasNothingToEmpty(Distribution distribution) const;
+  // What the wish makes of generated inputs; nothing where none of them changes.
+  std::optional<TensorList> Changed(const Wish& wish, const TensorList& generated, uint64_t seed) const;
   std::vector<bool> ExactIn(Distribution distribution, const TensorList& generated);
   bool IsOwn(const Trial& trial) const;
   bool OrderMatters(const Trial& trial);

@@ -25,12 +25,12 @@ constexpr const char* kMemoryRanShort = "memory ran short";
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
 constexpr Distribution kOrder[] = {
-    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,  Distribution::kLarge,
-    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,   Distribution::kBinary,
-    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow, Distribution::kFarAbove,
-    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf, Distribution::kTiny,
-    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,     Distribution::kUneven,
-    Distribution::kZeros};
+    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,      Distribution::kLarge,
+    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,       Distribution::kBinary,
+    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow,     Distribution::kFarAbove,
+    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf,     Distribution::kTiny,
+    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,         Distribution::kUneven,
+    Distribution::kZeros,   Distribution::kNothing,      Distribution::kNothingBelow, Distribution::kAlike};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -61,18 +61,16 @@ using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 // nothing about the others.
 std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   constexpr size_t kMostLeaves = 4;
-  const bool zeros = wish.distribution == Distribution::kZeros;
-  if (IsBlank(wish.distribution) && !zeros) return {};
-  std::vector<Wish> milder;
-  if (!zeros) milder.push_back({wish.distribution, wish.seed, kTamed});
   constexpr Distribution kSigned[] = {
       Distribution::kSpread,  Distribution::kPlanted, Distribution::kPlantedApart, Distribution::kLarge,
       Distribution::kShifted, Distribution::kSpikes,  Distribution::kFarBelow,     Distribution::kFarAbove};
+  std::vector<Wish> milder;
+  if (!MayMeanNothing(wish.distribution))
+    milder.push_back({wish.distribution, wish.seed, kTamed});  // those have none
   const bool is_signed = std::ranges::find(kSigned, wish.distribution) != std::end(kSigned);
-  if (task.spares_memory || (!is_signed && !zeros)) return milder;
-  if (is_signed) {
-    for (const double strength : {1.0, kTamed})
-      milder.push_back({wish.distribution, wish.seed, strength, true});
+  if (task.spares_memory || !(is_signed || wish.distribution == Distribution::kZeros)) return milder;
+  for (const double strength : {1.0, kTamed}) {
+    if (is_signed) milder.push_back({wish.distribution, wish.seed, strength, true});
   }
   const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
   if (leaves.size() < 2 || leaves.size() > kMostLeaves) return milder;
@@ -208,7 +206,9 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (IsFar(distribution) && !task.takes_extrema) continue;
     if (distribution == Distribution::kOpposed && task.opposed.empty()) continue;
     if (distribution == Distribution::kTiny && !task.has_epsilon) continue;
-    if (IsBlank(distribution) && task.needs_full_rank) continue;
+    if (MayMeanNothing(distribution) && task.needs_full_rank) continue;
+    if (IsNothing(distribution) && !task.has_epsilon) continue;
+    if (distribution == Distribution::kAlike && !task.has_alike) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     if (distribution == Distribution::kMissing && !AsksForAny(task.missing)) continue;
     if (distribution == Distribution::kMinusInf && !AsksForAny(task.minus_inf)) continue;
@@ -291,7 +291,7 @@ void Grant(const Task::Impl& task, const std::vector<Wish>& wishes, const Deadli
   std::vector<Trial>& trials = setting->trials;
   for (size_t i = 0; i < wishes.size(); ++i) {
     const Distribution distribution = wishes[i].distribution;
-    if (!others[i] && (wishes[i].strength > 1 || IsBlank(distribution))) continue;
+    if (!others[i] && (wishes[i].strength > 1 || MayMeanNothing(distribution))) continue;
     if (!others[i]) {
       setting->notes.push_back(fmt::format("no '{}' trial: {}", DistributionName(distribution), reasons[i]));
       setting->hurried |= reasons[i] == kMemoryRanShort;  // of what was free just then

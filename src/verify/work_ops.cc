@@ -239,6 +239,11 @@ bool IsExtremum(const AtenStep& step) {
   return std::ranges::count(kOps, base) > 0 || std::ranges::any_of(kFamilies, names);
 }
 
+bool AsksOfAll(const AtenStep& step) {
+  constexpr std::string_view kOps[] = {"aten::all", "aten::any"};
+  return OneOf(WithoutOverload(step.op), kOps);
+}
+
 bool IsNorm(const AtenStep& step) {
   constexpr std::string_view kNorms[] = {
       "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",   "aten::native_group_norm",
@@ -262,9 +267,8 @@ bool HasEpsilon(const AtenStep& step) {
 
 bool DividesByReduction(const Plan& plan) {
   constexpr std::string_view kReductions[] = {
-      "aten::sum",  "aten::mean",    "aten::std", "aten::var",      "aten::amax",
-      "aten::amin", "aten::max",     "aten::min", "aten::var_mean", "aten::linalg_vector_norm",
-      "aten::norm", "aten::std_mean"};
+      "aten::sum", "aten::mean", "aten::amax", "aten::amin",
+      "aten::max", "aten::min",  "aten::norm", "aten::linalg_vector_norm"};
   constexpr std::string_view kDivisions[] = {"aten::div", "aten::div_"},
                              kOfOne[] = {"aten::reciprocal", "aten::rsqrt"};
   std::set<TensorId> reduced;
@@ -278,20 +282,11 @@ bool DividesByReduction(const Plan& plan) {
       return ref != nullptr && reduced.contains(ref->id);
     };
     if ((OneOf(base, kDivisions) && is_reduced(1)) || (OneOf(base, kOfOne) && is_reduced(0))) return true;
-    bool carries = OneOf(base, kReductions);
+    bool carries = OneOf(base, kReductions) || IsVariance(*aten);
     ForEachTensor(aten->args, [&](TensorId id) { carries |= reduced.contains(id); });
     if (carries) reduced.insert(aten->outs.begin(), aten->outs.end());
   }
   return false;
-}
-
-bool LastWriteStays(const AtenStep& step) {
-  constexpr std::string_view kOps[] = {"aten::index_put",   "aten::index_put_", "aten::index_copy",
-                                       "aten::index_copy_", "aten::put",        "aten::put_"};
-  const std::string_view base = WithoutOverload(step.op);
-  if (step.op == "aten::scatter.src" || step.op == "aten::scatter_.src") return true;
-  const Value* accumulate = FindArgument(step, "accumulate");
-  return OneOf(base, kOps) && (accumulate == nullptr || accumulate->v != Value{true}.v);
 }
 
 bool TakesExtrema(const Plan& plan) {
@@ -300,7 +295,7 @@ bool TakesExtrema(const Plan& plan) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten == nullptr) continue;
     if (IsVariance(*aten) || WithoutOverload(aten->op).find("norm") != std::string_view::npos) return false;
-    takes |= IsExtremum(*aten);
+    takes |= IsExtremum(*aten) || AsksOfAll(*aten);
   }
   return takes;
 }

@@ -78,14 +78,14 @@ bool HasEpsilon(const AtenStep& step);
 // does not have would show where that is small.
 bool DividesByReduction(const Plan& plan);
 
-// Writes elements to places that integers say, and of two at one place one lasts.
-bool LastWriteStays(const AtenStep& step);
-
 // Takes the largest or smallest elements, or weighs all by their exponentials.
 bool IsExtremum(const AtenStep& step);
 
-// Whether some call is such, and none a norm or a variance: what is far from zero has no digits left for
-// these.
+// Whether all are true, or any.
+bool AsksOfAll(const AtenStep& step);
+
+// Whether some call takes extrema or asks of all, and none is a norm or a variance: what is far from zero has
+// no digits left for these.
 bool TakesExtrema(const Plan& plan);
 
 // Tensors among the arguments that the call writes, and those whose values it reads.

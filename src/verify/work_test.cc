@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "verify/asked_choices.h"
 #include "verify/test_builder.h"
 #include "verify/work_ops.h"
 
