@@ -206,8 +206,10 @@ TEST(LanesCast, FloatsToIntegersSaturate) {
     for (Elem to : kIntegers) {
       const int width = to == Elem::kI1 ? 1 : 8 * ElemBytes(to);
       for (bool is_signed : {false, true}) {
-        const long double low = is_signed ? -std::ldexp(1.0L, width - 1) : 0,
-                          high = std::ldexp(1.0L, width - is_signed) - 1;
+        const int in_ptx = std::max(width, 16);  // which has no bytes
+        const bool bit = width == 1;
+        const long double low = !is_signed ? 0 : -std::ldexp(1.0L, (bit ? 1 : in_ptx) - 1),
+                          high = std::ldexp(1.0L, (bit ? 1 : in_ptx) - is_signed) - 1;
         Array out(to, in.size());
         for (Isa isa : AllIsas()) {
           FindCast(is_signed ? OpCode::kFPToSI : OpCode::kFPToUI, from, to, "", isa)(in.data(), out.data(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -26,7 +27,13 @@ constexpr int64_t kFarthest = int64_t{1} << 62;  // so that there are numbers be
 constexpr std::string_view kDivisions[] = {"aten::div", "aten::floor_divide", "aten::remainder",
                                            "aten::fmod"};
 constexpr std::string_view kSumsOfTwo[] = {"aten::add", "aten::sub", "aten::rsub"};
-constexpr std::string_view kPlaces[] = {"aten::argmax", "aten::argmin"};
+// By size. The first makes places alone, the second numbers (and places behind them).
+constexpr std::string_view kPlaces[] = {"aten::argmax", "aten::argmin", "aten::argsort", "aten::bucketize",
+                                        "aten::searchsorted"};
+constexpr std::string_view kRanks[] = {"aten::sort",   "aten::topk",          "aten::cummax",
+                                       "aten::cummin", "aten::kthvalue",      "aten::median",
+                                       "aten::mode",   "aten::scatter_reduce"};
+constexpr std::string_view kExtrema[] = {"aten::amax", "aten::amin", "aten::max", "aten::min"};
 
 // The numbers of one input on their way through forward.
 class Walk {
@@ -51,6 +58,8 @@ class Walk {
     asked.flags =
         computed && !measures_ && std::ranges::all_of(named_, [](int64_t n) { return n == 0 || n == 1; });
     asked.negative = asked.far_numbers && !divides_;
+    asked.sinks = asked.negative && (ordered_ || ranked_);
+    asked.ranked = ranked_;
     if (wide && !computed_ && !unknown_) asked.choices = choices_;
     asked.writes = writes_;
     for (const auto& [op, number] : compared_) {
@@ -114,6 +123,7 @@ class Walk {
       if (same) NameScalar(step);
       if (same && IsLength(plan_, step, id)) compared_.emplace("aten::gt", 0);
       measures_ |= ComparesAcross(step);
+      ranked_ |= std::holds_alternative<TensorRef>(step.args.at(1).v);
     } else if (IsClamp(step) && (same || IsBounded(step))) {
       if (same) NameBeyond(step);  // what comes out is within
       if (summed_.contains(StorageOf(id))) Span(step);
@@ -124,14 +134,25 @@ class Walk {
       Reach(step, &derived_);
       if (OneOf(OutOfPlaceName(step), kSumsOfTwo) && (same || summed_.contains(StorageOf(id))))
         Reach(step, &summed_);
-    } else if (IsInteger(plan_.tensors[id].dtype) && !OneOf(WithoutOverload(step.op), kPlaces)) {
+    } else if (OneOf(WithoutOverload(step.op), kPlaces)) {
+      ranked_ = true;
+    } else if (OneOf(WithoutOverload(step.op), kRanks)) {
+      ranked_ = true;
+      Reach(step, &derived_, /*most=*/1);
+    } else if (OneOf(WithoutOverload(step.op), kExtrema)) {
+      ordered_ = true;
+      Reach(step, &derived_, /*most=*/1);
+    } else if (IsInteger(plan_.tensors[id].dtype)) {
       Reach(step, &derived_);
       unknown_ |= !IsSumOfIntegers(step);
     }
   }
 
-  // Lengths and offsets are compared with the places of something else, for each of which they count.
+  // Lengths and offsets are compared with the places of something else, for each of which they count. Keys
+  // may be equal to others wherever they stand.
   bool ComparesAcross(const AtenStep& step) const {
+    constexpr std::string_view kSame[] = {"aten::eq", "aten::ne"};
+    if (OneOf(OutOfPlaceName(step), kSame)) return false;
     const auto* one = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
     const auto* other = step.args.size() < 2 ? nullptr : std::get_if<TensorRef>(&step.args[1].v);
     const auto alike = [&](const TensorRef* tensor) {
@@ -193,8 +214,9 @@ class Walk {
       span_ = std::max(span_.value_or(0), *most - *least);
   }
 
-  void Reach(const AtenStep& step, Storages* storages) {
-    for (const TensorId id : step.outs) {
+  // What a call makes, the first so many of it.
+  void Reach(const AtenStep& step, Storages* storages, size_t most = std::numeric_limits<size_t>::max()) {
+    for (const TensorId id : step.outs | std::views::take(most)) {
       if (id == kNoTensor || plan_.tensors[id].dtype == Dtype::kBool) continue;
       storages->insert(StorageOf(id));
       leaves_integers_ |= !IsInteger(plan_.tensors[id].dtype);
@@ -211,6 +233,7 @@ class Walk {
   bool chooses_otherwise_ = false;  // not by a loss that ignores one number
   bool computed_ = false;           // something else is done with them than to choose
   bool measures_ = false, leaves_integers_ = false, divides_ = false;
+  bool ordered_ = false, ranked_ = false;
   bool unknown_ = false;
   bool reads_ = false, writes_ = false;  // by them as places
 };
@@ -223,6 +246,30 @@ bool ComparedInteger::Holds(double value) const {
 
 AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf) {
   return Walk(plan, leaf).Run(plan.tensors[leaf].dtype);
+}
+
+std::vector<std::optional<size_t>> KeysOf(const Plan& plan) {
+  const std::vector<TensorId> leaves = TensorLeaves(plan.inputs);
+  std::vector<std::optional<size_t>> keys(leaves.size());
+  const auto leaf_of = [&](const Value& value) -> std::optional<size_t> {
+    const auto* tensor = std::get_if<TensorRef>(&value.v);
+    for (size_t i = 0; i < leaves.size() && tensor != nullptr; ++i) {
+      const TensorMeta& leaf = plan.tensors[leaves[i]];
+      if (leaf.storage != plan.tensors[tensor->id].storage || !IsInteger(leaf.dtype)) continue;
+      const AskedIntegers asked = AskedIntegersOf(plan, leaves[i]);
+      return asked.choices || asked.within_generated ? std::nullopt : std::optional(i);
+    }
+    return std::nullopt;
+  };
+  for (const Step& each : plan.run) {
+    const auto* step = std::get_if<AtenStep>(&each);
+    if (step == nullptr || step->args.size() < 2 || OutOfPlaceName(*step) != "aten::eq") continue;
+    const auto one = leaf_of(step->args[0]), other = leaf_of(step->args[1]);
+    if (!one || !other || *one == *other) continue;
+    const size_t first = std::min(keys[*one].value_or(*one), keys[*other].value_or(*other));
+    keys[*one] = keys[*other] = first;
+  }
+  return keys;
 }
 
 bool ChoosesUnbounded(const Plan& plan, TensorId leaf) {

@@ -12,6 +12,10 @@
 
 namespace tritogen {
 
+// Of numbers that are sorted, looked up or compared with each other fewer may be categories, and others mean
+// nothing.
+inline constexpr int64_t kMostCategories = 64;
+
 // A number that forward compares integers with.
 struct ComparedInteger {
   std::string_view op;  // "aten::ge"
@@ -44,6 +48,12 @@ struct AskedIntegers {
   // through), others may be 0. No reason for a trial of their own.
   bool flags = false;
 
+  bool ranked = false;  // they may be categories (kMostCategories)
+
+  // 32 or 64 bits, taken for their size or compared with each other, and any number may come: they may all
+  // lie far below zero, one near the other.
+  bool sinks = false;
+
   bool empty() const {
     return !choices && !span && named.empty() && compared.empty() && !whole_range && !far_numbers;
   }
@@ -51,6 +61,10 @@ struct AskedIntegers {
 
 // `leaf`: an integer input.
 AskedIntegers AskedIntegersOf(const Plan& plan, TensorId leaf);
+
+// By tensor leaf of the inputs: of integers that are compared with those of another input for being equal,
+// and by which nothing is read, the first of these inputs.
+std::vector<std::optional<size_t>> KeysOf(const Plan& plan);
 
 // Whether elements are read by the numbers in `leaf`, an input of any dtype, or by what elementwise calls
 // make of them, and no bound is between: there is none but what the generator makes.

@@ -215,6 +215,40 @@ TEST(AskedIntegers, AreFarNumbersWhereTheyAreOnlyComputedWith) {
   EXPECT_FALSE(lengths.Asked(mask).far_numbers);
 }
 
+TEST(AskedIntegers, SinkWhereTheyAreTakenForTheirSize) {
+  const auto asked = [](const char* op, const char* dtype) {
+    Program program(dtype);
+    const int y = program.sketch.Tensor(dtype, {8}, {1}), places = program.sketch.Tensor("int64", {8}, {1});
+    program.sketch.Step("run", op, {T(program.i), -1}, {y, places});
+    return program.Asked(y);
+  };
+  EXPECT_TRUE(asked("aten::max.dim", "int64").sinks);
+  EXPECT_FALSE(asked("aten::max.dim", "int64").ranked);
+  EXPECT_TRUE(asked("aten::median.dim", "int32").sinks);
+  EXPECT_TRUE(asked("aten::median.dim", "int32").ranked) << "they may be categories";
+  EXPECT_FALSE(asked("aten::max.dim", "int8").sinks);
+  EXPECT_FALSE(asked("aten::sum.dim_IntList", "int64").sinks);
+  Program places;
+  const int rows = places.Read(places.Table(), places.i), sorted = places.Tensor(), order = places.Tensor();
+  places.sketch.Step("run", "aten::sort", {T(places.i), -1, false}, {sorted, order});
+  places.sketch.Output(rows);
+  EXPECT_FALSE(places.Asked(sorted).sinks) << "rows are read by them";
+}
+
+TEST(AskedIntegers, AreKeysOfEachOther) {
+  Program program;
+  const int other = program.sketch.Input("int64", {8, 4}, {4, 1}), table = program.Table(),
+            mask = program.Tensor("bool");
+  program.sketch.Step("run", "aten::eq.Tensor", {T(program.i), T(other)}, {mask});
+  using Keys = std::vector<std::optional<size_t>>;
+  const auto keys = [&](int output) {
+    program.sketch.Output(output);
+    return KeysOf(program.sketch.Build());
+  };
+  EXPECT_EQ(keys(mask), Keys({0, 0, std::nullopt}));
+  EXPECT_EQ(keys(program.Read(table, other)), Keys(3)) << "rows are read by one of them";
+}
+
 TEST(AskedIntegers, AreLengthsOfNothing) {
   const auto compared = [](const char* op, bool length_last, int start) {
     Program program;

@@ -234,6 +234,8 @@ at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& r
   // Of two numbers, or one, nobody knows whether they are flags.
   const bool flags = most - least <= 1 || IsTwoValued(x);
   const bool places = IsAscending(x);  // of something, perhaps
+  const bool categories = integers.ranked && most - least < kMostCategories;
+  const bool any = !flags && !places && !categories;
   if (integers.whole_range && !flags)
     changed = at::empty_like(x).copy_(random.Uniform(x.sizes(), start, end).floor());
   std::vector<double> values;
@@ -242,8 +244,8 @@ at::Tensor WithIntegers(const Asked& asked, const at::Tensor& x, const Random& r
     if (integers.within_generated ? generated : value >= start && value < end) values.push_back(value);
   };
   for (const int64_t named : integers.named) add(static_cast<double>(named));
-  if (integers.far_numbers && !flags && !places) std::ranges::for_each(kFarIntegers, add);
-  if (integers.negative && !flags && !places) std::ranges::for_each(kFartherIntegers, add);
+  if (integers.far_numbers && any) std::ranges::for_each(kFarIntegers, add);
+  if (integers.negative && any) std::ranges::for_each(kFartherIntegers, add);
   std::vector<double> turning, between;
   for (ComparedInteger compared : integers.compared) {
     if (strength < 1) compared.bounded.clear();  // the reference may have failed of these

@@ -18,11 +18,11 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 25> kNames = {
-    "generated", "spread",  "flipped",       "shifted", "spikes", "planted",   "planted_apart",
-    "large",     "binary",  "near_one",      "swings",  "huge",   "far_below", "far_above",
-    "asked",     "missing", "minus_inf",     "opposed", "tiny",   "none",      "uneven",
-    "zeros",     "nothing", "nothing_below", "alike"};
+constexpr std::array<std::string_view, 27> kNames = {
+    "generated", "spread",  "flipped",   "shifted",       "spikes", "planted",   "planted_apart",
+    "large",     "binary",  "near_one",  "swings",        "huge",   "far_below", "far_above",
+    "asked",     "missing", "minus_inf", "opposed",       "tiny",   "none",      "all",
+    "uneven",    "zeros",   "nothing",   "nothing_below", "alike",  "sunk"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -114,11 +114,13 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kOpposed:
     case Distribution::kTiny:
     case Distribution::kNone:
+    case Distribution::kAll:
     case Distribution::kUneven:
     case Distribution::kZeros:
     case Distribution::kNothing:
     case Distribution::kNothingBelow:
     case Distribution::kAlike:
+    case Distribution::kSunk:
       break;
   }
   return x;
@@ -286,7 +288,7 @@ void LowerFlags(const std::vector<bool>& flags, uint64_t seed, double strength,
                 std::vector<at::Tensor>* inputs) {
   for (size_t i = 0; i < inputs->size(); ++i) {
     at::Tensor& x = (*inputs)[i];
-    if (!flags[i] || x.numel() < 2 || !x.eq(1).all().item<bool>()) continue;
+    if (!flags[i] || x.numel() < 2 || x.lt(0).logical_or(x.gt(1)).any().item<bool>()) continue;
     const Random random(SubSeed(seed, i), x.device());
     at::Tensor drawn = random.Uniform(x.sizes(), 0, 1) < 0.5;
     if (strength == 1) EmptyAndFullSlice(&drawn, random);

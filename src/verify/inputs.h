@@ -35,11 +35,13 @@ enum class Distribution {
   kTiny,      // slices one to nine decades smaller. Where a small number stands beside what is computed, or
               // forward divides by a sum, a norm or the like
   kNone,      // masks and labels all false or the lower of their two values (inputs_blank.h)
+  kAll,       // the same all true, or the upper one (inputs_blank.h)
   kUneven,    // most integers the same one: most others do not occur (inputs_blank.h)
   kZeros,     // floating inputs all zero (inputs_blank.h)
   kNothing,   // as kNone and as kZeros at once (inputs_blank.h)
   kNothingBelow,  // as kNone, and floating inputs far below zero (inputs_blank.h)
   kAlike,         // inputs of one shape the same, or one the other negated, slice by slice (inputs_alike.h)
+  kSunk,          // integers that are taken for their size far below zero (inputs_sunk.h)
 };
 std::string_view DistributionName(Distribution distribution);
 
@@ -62,8 +64,13 @@ inline bool IsNothing(Distribution distribution) {
   return distribution == Distribution::kNothing || distribution == Distribution::kNothingBelow;
 }
 
+// Masks and labels, all alike.
+inline bool Chooses(Distribution distribution) {
+  return distribution == Distribution::kNone || distribution == Distribution::kAll;
+}
+
 inline bool IsBlank(Distribution distribution) {
-  return distribution == Distribution::kNone || distribution == Distribution::kUneven ||
+  return Chooses(distribution) || distribution == Distribution::kUneven ||
          distribution == Distribution::kZeros || IsNothing(distribution);
 }
 
@@ -74,7 +81,7 @@ inline bool MayCancel(Distribution distribution) {
 
 // Where it means nothing for a task, nobody has to know.
 inline bool MayMeanNothing(Distribution distribution) {
-  return IsBlank(distribution) || distribution == Distribution::kAlike;
+  return IsBlank(distribution) || distribution == Distribution::kAlike || distribution == Distribution::kSunk;
 }
 
 // The largest magnitude of kLarge lies between them.
@@ -98,8 +105,8 @@ bool HoldsIntegers(const at::Tensor& x);
 // tensors stay as generated; of bool tensors some elements are redrawn. Floating tensors of two values
 // (IsTwoValued) are permuted, or left as they are. Where all of a tensor would be flipped, shifted or large,
 // its beginning is left as it was generated: a program that looks there sees nothing unusual. `kAsked`,
-// `kMissing`, `kOpposed`, `kAlike` and blank ones are not made here. `keep_signs`: tensors without a negative
-// number get none.
+// `kMissing`, `kOpposed`, `kAlike`, `kSunk` and blank ones are not made here. `keep_signs`: tensors without a
+// negative number get none.
 std::vector<at::Tensor> Transform(Distribution distribution, const std::vector<at::Tensor>& generated,
                                   uint64_t seed, double strength, bool keep_signs = false);
 
@@ -111,7 +118,7 @@ void KeepInOrder(const std::vector<bool>& searched, const std::vector<at::Tensor
 // `probabilities` are between 0 and 1 again: of those that left, what lies behind the decimal point.
 void KeepProbabilities(const std::vector<bool>& probabilities, std::vector<at::Tensor>* inputs);
 
-// Of integer `flags` that are 1, all of them, some are 0: as masks in a `binary` trial.
+// Integer `flags` of zeros and ones, or of ones alone, are drawn anew: as masks in a `binary` trial.
 void LowerFlags(const std::vector<bool>& flags, uint64_t seed, double strength,
                 std::vector<at::Tensor>* inputs);
 

@@ -11,11 +11,11 @@ bool IsInteger(const at::Tensor& x) {
   return at::isIntegralType(x.scalar_type(), /*includeBool=*/false);
 }
 
-at::Tensor None(const at::Tensor& x, bool flags) {
+at::Tensor Chosen(bool all, const at::Tensor& x, bool flags) {
   if (x.numel() == 0) return x;
-  if (x.scalar_type() == at::kBool) return at::zeros_like(x);
-  if (flags && x.eq(1).all().item<bool>()) return at::zeros_like(x);
-  return IsTwoValued(x) ? at::empty_like(x).copy_(x.min().expand_as(x)) : x;
+  if (x.scalar_type() == at::kBool) return at::full_like(x, all);
+  if (flags && x.eq(1).all().item<bool>()) return all ? x : at::zeros_like(x);
+  return IsTwoValued(x) ? at::empty_like(x).copy_((all ? x.max() : x.min()).expand_as(x)) : x;
 }
 
 // All elements are different ones.
@@ -53,7 +53,7 @@ std::optional<std::vector<at::Tensor>> Nothing(Distribution distribution, const 
   bool chooses = false, measures = false;
   for (size_t i = 0; i < generated.size(); ++i) {
     const at::Tensor& x = generated[i];
-    at::Tensor changed = None(x, limits.flags[i]);
+    at::Tensor changed = Chosen(false, x, limits.flags[i]);
     chooses |= !changed.is_same(x);
     if (IsMeasure(x)) {
       changed = distribution == Distribution::kNothing ? at::zeros_like(x)
@@ -65,12 +65,15 @@ std::optional<std::vector<at::Tensor>> Nothing(Distribution distribution, const 
   return chooses && measures ? std::optional(std::move(inputs)) : std::nullopt;
 }
 
-at::Tensor Uneven(const at::Tensor& x, bool keeps_apart, const Random& random) {
+// `keys`: whose first element most become, where x is looked for among others.
+at::Tensor Uneven(const at::Tensor& x, const at::Tensor* keys, bool keeps_apart, const Random& random) {
   if (!IsInteger(x) || x.numel() < 2 || IsTwoValued(x) || (keeps_apart && AreApart(x))) return x;
   if (IsAscending(x)) return x.size(-1) > 2 ? at::empty_like(x).copy_(Delayed(x)) : x;
   const at::Tensor wide = x.to(at::kLong).contiguous();
   const auto place = static_cast<int64_t>(random.Number(0, static_cast<double>(x.numel())));
-  return at::empty_like(x).copy_(at::where(Leaving(wide, random), wide.flatten()[place], wide));
+  const at::Tensor value =
+      keys == nullptr || keys->numel() == 0 ? wide.flatten()[place] : keys->to(at::kLong).flatten()[0];
+  return at::empty_like(x).copy_(at::where(Leaving(wide, random), value, wide));
 }
 
 }  // namespace
@@ -84,10 +87,11 @@ std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const Bl
     const at::Tensor& x = generated[i];
     const Random random(SubSeed(seed, i), x.device());
     at::Tensor changed = x;
-    if (distribution == Distribution::kNone) {
-      changed = None(x, limits.flags[i]);
+    if (Chooses(distribution)) {
+      changed = Chosen(distribution == Distribution::kAll, x, limits.flags[i]);
     } else if (distribution == Distribution::kUneven) {
-      changed = Uneven(x, limits.last_write_stays, random);
+      const auto keys = limits.keys.empty() ? std::nullopt : limits.keys[i];
+      changed = Uneven(x, keys ? &generated[*keys] : nullptr, limits.last_write_stays, random);
     } else if (IsMeasure(x)) {
       changed = at::zeros_like(x);
     }

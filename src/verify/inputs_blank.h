@@ -18,11 +18,14 @@ struct BlankLimits {
   std::vector<bool> flags;  // integers that are 1, all of them, and only computed with: masks, too
   // Forward writes to places that integers say, and which of two at one place lasts is open.
   bool last_write_stays = false;
+  // Integers that forward looks for among those of another input (KeysOf); empty: there are none.
+  std::vector<std::optional<size_t>> keys = {};
 };
 
 // Inputs for a blank `distribution` (IsBlank), made of generated ones; nothing where none of them changes.
-// `kNone`: bools are false, tensors of two values all have the lower one, flags are 0. `kUneven`: of the
-// values of an integer tensor three of four become one that was generated; what is in order (offsets, row
+// `kNone`: bools are false, tensors of two values all have the lower one, flags are 0. `kAll`: bools are
+// true, tensors of two values all have the upper one. `kUneven`: of the values of an integer tensor three of
+// four become one that was generated, of keys the same in all of them; what is in order (offsets, row
 // pointers) takes the values in front of it; what differs everywhere stays where places are written to.
 // `kZeros`: floating tensors but those of two values are zero. `kNothing`: what `kNone` and `kZeros` change,
 // both or nothing; `kNothingBelow`: the same with -80 to -40 in the place of zeros.

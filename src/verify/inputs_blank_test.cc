@@ -36,6 +36,25 @@ TEST(Blank, NothingIsChosen) {
     EXPECT_FALSE(Blank(Distribution::kNone, {{false}, false}, {other}, 1)) << "there is nothing to choose by";
 }
 
+TEST(Blank, AllIsChosen) {
+  const at::Tensor mask = at::tensor({1, 0, 1, 1}).to(at::kBool);
+  EXPECT_TRUE(BlankOf(Distribution::kAll, mask).all().item<bool>());
+  EXPECT_TRUE(BlankOf(Distribution::kAll, at::tensor({5, 3, 3, 5})).eq(5).all().item<bool>());
+  const at::Tensor ones = at::ones({4}, at::kLong);
+  EXPECT_FALSE(Blank(Distribution::kAll, {{true}, false}, {ones}, 1)) << "it is already";
+}
+
+TEST(Blank, KeysBecomeTheSameInAllThatAreCompared) {
+  const at::Tensor keys = at::randint(100000, {64}, at::kLong), others = at::randint(100000, {64}, at::kLong);
+  const auto uneven = [&](std::vector<std::optional<size_t>> of) {
+    const auto blank =
+        Blank(Distribution::kUneven, {{false, false}, false, std::move(of)}, {keys, others}, 3);
+    return blank->at(0).unsqueeze(1).eq(blank->at(1)).sum().item<int>();
+  };
+  EXPECT_LT(uneven({}), 10);
+  EXPECT_GT(uneven({0, 0}), 500);
+}
+
 TEST(Blank, MostIntegersAreOneThatWasGenerated) {
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const at::Tensor ids = at::randint(7, 23, {512}, at::kInt);

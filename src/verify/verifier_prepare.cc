@@ -209,7 +209,11 @@ void Inspect(Task::Impl* task) {
   const bool whole = !task->narrow || HasFloat32Factors(plan, Fp32Precision::kTf32);
   task->grows = whole && !task->lets_few_count && !carries && !decides;
   task->takes_extrema = TakesExtrema(plan) && !MultipliesFloat32(plan);
-  for (const Asked& of_leaf : task->asked) task->flags.push_back(of_leaf.integers.flags);
+  for (const Asked& of_leaf : task->asked) {
+    task->flags.push_back(of_leaf.integers.flags);
+    task->sinks |= of_leaf.integers.sinks;
+  }
+  task->keys = KeysOf(plan);
   for (TensorId id : TensorLeaves(plan.inputs)) {
     task->searched.push_back(searched.contains(plan.tensors[id].storage));
     task->probabilities.push_back(probabilities.contains(plan.tensors[id].storage));

@@ -162,6 +162,7 @@ struct Task::Impl {
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
   bool has_epsilon = false;       // of some call, or one would matter (DividesByReduction)
+  bool sinks = false;             // some integers may (AskedIntegers)
   bool has_alike = false;         // inputs of the same sizes (HasAlike)
   bool last_write_stays = false;  // of two at one place that integers say
   std::vector<bool> searched;     // by tensor leaf of the inputs: forward looks for places in it (SearchedIn)
@@ -171,8 +172,9 @@ struct Task::Impl {
   std::vector<std::string> compared_state;
   // By tensor leaf of the inputs: floats that elements are read by. They stay as generated, as integers do.
   std::vector<bool> places;
-  std::vector<bool> flags;                // by tensor leaf of the inputs (AskedIntegers)
-  AskedValues asked, missing, minus_inf;  // by tensor leaf of the inputs
+  std::vector<bool> flags;                  // by tensor leaf of the inputs (AskedIntegers)
+  std::vector<std::optional<size_t>> keys;  // likewise (KeysOf)
+  AskedValues asked, missing, minus_inf;    // by tensor leaf of the inputs
   OpposedFactors opposed;  // empty, too, where products differ by less than the precision tells
   // All inputs are exact (Trial::exact): sums of zeros and ones are, and so are products of powers of two,
   // which moved by as much as few places can be would lie far apart; and moved, a number is no longer what it

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "device/aten_dtype.h"
@@ -12,6 +13,7 @@
 #include "verify/asked_choices.h"
 #include "verify/inputs_alike.h"
 #include "verify/inputs_blank.h"
+#include "verify/inputs_sunk.h"
 #include "verify/precision.h"
 #include "verify/verifier_second_look.h"
 
@@ -61,13 +63,16 @@ std::optional<TensorList> TrialMaker::Changed(const Wish& wish, const TensorList
                                               uint64_t seed) const {
   switch (wish.distribution) {
     case Distribution::kNone:
+    case Distribution::kAll:
     case Distribution::kUneven:
     case Distribution::kZeros:
     case Distribution::kNothing:
     case Distribution::kNothingBelow:
-      return Blank(wish.distribution, {task_.flags, task_.last_write_stays}, generated, seed);
+      return Blank(wish.distribution, {task_.flags, task_.last_write_stays, task_.keys}, generated, seed);
     case Distribution::kAlike:
       return Alike(generated, seed);
+    case Distribution::kSunk:
+      return Sunk(task_.asked, generated);
     case Distribution::kOpposed:
       return Oppose(task_.opposed, generated, seed, wish.strength);
     case Distribution::kAsked:
@@ -94,6 +99,9 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
   if (!changed) return std::nullopt;
   TensorList inputs = std::move(*changed);
   if (wish.keep) inputs[*wish.keep] = generated[*wish.keep];
+  const auto stays = [&](size_t i) { return inputs[i].is_same(generated[i]); };
+  if (Chooses(wish.distribution) && std::ranges::all_of(std::views::iota(size_t{0}, inputs.size()), stays))
+    return std::nullopt;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (task_.places[i]) inputs[i] = generated[i];
   }

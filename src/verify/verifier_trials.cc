@@ -25,12 +25,13 @@ constexpr const char* kMemoryRanShort = "memory ran short";
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
 constexpr Distribution kOrder[] = {
-    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,      Distribution::kLarge,
-    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,       Distribution::kBinary,
-    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow,     Distribution::kFarAbove,
-    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf,     Distribution::kTiny,
-    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,         Distribution::kUneven,
-    Distribution::kZeros,   Distribution::kNothing,      Distribution::kNothingBelow, Distribution::kAlike};
+    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,  Distribution::kLarge,
+    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,   Distribution::kBinary,
+    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow, Distribution::kFarAbove,
+    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf, Distribution::kTiny,
+    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,     Distribution::kAll,
+    Distribution::kUneven,  Distribution::kZeros,        Distribution::kNothing,  Distribution::kNothingBelow,
+    Distribution::kAlike,   Distribution::kSunk};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -68,14 +69,16 @@ std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   if (!MayMeanNothing(wish.distribution))
     milder.push_back({wish.distribution, wish.seed, kTamed});  // those have none
   const bool is_signed = std::ranges::find(kSigned, wish.distribution) != std::end(kSigned);
-  if (task.spares_memory || !(is_signed || wish.distribution == Distribution::kZeros)) return milder;
+  const bool chooses = Chooses(wish.distribution);  // by one mask, where another one must not be empty
+  if (task.spares_memory || !(is_signed || chooses || wish.distribution == Distribution::kZeros))
+    return milder;
   for (const double strength : {1.0, kTamed}) {
     if (is_signed) milder.push_back({wish.distribution, wish.seed, strength, true});
   }
   const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
   if (leaves.size() < 2 || leaves.size() > kMostLeaves) return milder;
   for (size_t i = 0; i < leaves.size(); ++i) {
-    if (IsFloating(task.plan.tensors[leaves[i]].dtype))
+    if (chooses || IsFloating(task.plan.tensors[leaves[i]].dtype))
       milder.push_back({.distribution = wish.distribution, .seed = wish.seed, .keep = i});
   }
   return milder;
@@ -87,6 +90,7 @@ std::optional<Trial> MakeMilder(const Task::Impl& task, TrialMaker* maker, const
   for (const Wish& milder : MilderThan(task, wish)) {
     std::vector<std::optional<Trial>> one(1);
     one[0] = maker->Make(milder, reason);
+    if (!one[0] && Chooses(milder.distribution)) continue;  // nothing changes but what is kept
     if (!one[0]) break;
     if (!WhichBreak(one)[0]) return std::move(one[0]);
     *reason = "the reference gives NaN or Inf there";
@@ -209,6 +213,7 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (MayMeanNothing(distribution) && task.needs_full_rank) continue;
     if (IsNothing(distribution) && !task.has_epsilon) continue;
     if (distribution == Distribution::kAlike && !task.has_alike) continue;
+    if (distribution == Distribution::kSunk && !task.sinks) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
     if (distribution == Distribution::kMissing && !AsksForAny(task.missing)) continue;
     if (distribution == Distribution::kMinusInf && !AsksForAny(task.minus_inf)) continue;

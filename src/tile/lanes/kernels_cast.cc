@@ -38,7 +38,15 @@ StorageType<To> Convert(StorageType<From> x) {
   } else if constexpr (__is_same(To, SignedBit)) {
     return x <= From(-1);
   } else if constexpr (kFromFloat && !__is_same(To, float) && !__is_same(To, double)) {
-    return SaturatingCast<To>(x);
+    // PTX has no 8-bit integers: what comes out is the low byte of 16.
+    if constexpr (sizeof(To) == 1) {
+      if constexpr (To(-1) < To(0))
+        return static_cast<To>(SaturatingCast<int16_t>(x));
+      else
+        return static_cast<To>(SaturatingCast<uint16_t>(x));
+    } else {
+      return SaturatingCast<To>(x);
+    }
   } else {
     return static_cast<To>(x);
   }

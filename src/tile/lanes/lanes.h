@@ -44,8 +44,8 @@ BinaryFn FindCompare(OpCode code, std::string_view predicate, Elem elem, Isa isa
 TernaryFn FindSelect(int elem_bytes, Isa isa = BestIsa());
 // Casts (kExtF … kFPToUI, kFpToFp, kIndexCast). rounding: "rtne", "rtz" or "" (rtne). Each rounds once, from
 // the source. To fp8 saturates (infinity too), NaN stays; to f16/bf16 overflows to infinity, with rtz to the
-// largest finite value. To integers saturates to the target type, NaN is 0. A true i1 is -1 for
-// kExtSI/kSIToFP, 1 for kExtUI/kUIToFP.
+// largest finite value. To integers saturates to the target type, to 8-bit ones to 16 bits, whose low byte it
+// is (as PTX has it); NaN is 0. A true i1 is -1 for kExtSI/kSIToFP, 1 for kExtUI/kUIToFP.
 UnaryFn FindCast(OpCode code, Elem from, Elem to, std::string_view rounding = "", Isa isa = BestIsa());
 // tt.extern_elementwise by libdevice symbol ("__nv_tanhf"). Unsigned operands and results have the signless
 // Elem.
