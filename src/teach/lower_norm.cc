@@ -70,8 +70,9 @@ bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
   const int64_t batch = x.sizes()[0], channels = x.sizes()[1];
   std::vector<int64_t> sizes{batch, *groups, channels / *groups};
   std::vector<int64_t> scales{1, *groups, channels / *groups};
-  if (b.CutsAnywhere()) {
-    sizes.push_back(x.view.numel() / (batch * channels));  // one line to cut
+  const int64_t places = x.view.numel() / (batch * channels), line = channels / *groups * places;
+  if (b.CutsAnywhere() && line > kHeldLine / 2) {
+    sizes.push_back(places);  // one line to cut
   } else {
     sizes.insert(sizes.end(), x.sizes().begin() + 2, x.sizes().end());
   }
