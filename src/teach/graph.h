@@ -217,6 +217,10 @@ class Graph {
   PrimId Add(Prim prim);
   const Prim& operator[](PrimId id) const { return prims[id]; }
   View Whole(PrimId id) const { return ContiguousView(id, prims[id].sizes); }
+  // Whether a view is all of its value in its own order, in whatever shape. REQUIRES: it is of a value.
+  bool IsWhole(const View& view) const {
+    return view.IsContiguous() && view.numel() == Product(prims[view.prim].sizes);
+  }
   // Drops prims that no output needs and renumbers the rest.
   void RemoveUnused();
   // Outputs and writes speak of the prims that these have become, by their number of before.

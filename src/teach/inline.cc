@@ -70,7 +70,7 @@ class Inliner {
       if (part != nullptr) return false;
       part = &operand;
     }
-    return part != nullptr && !part->IsContiguous() && !out_[part->prim].inlined &&
+    return part != nullptr && !out_.IsWhole(*part) && !out_[part->prim].inlined &&
            DtypeSize(out_[part->prim].dtype) <= DtypeSize(prim.dtype);
   }
 
@@ -91,7 +91,7 @@ class Inliner {
   }
 
   View Inline(const View& view) {
-    if (view.prim < 0 || !out_[view.prim].IsElementwise() || view.IsContiguous()) return view;
+    if (view.prim < 0 || !out_[view.prim].IsElementwise() || out_.IsWhole(view)) return view;
     if (auto behind = BehindCopy(out_, view, /*finely=*/false)) return Inline(*behind);
     if (auto copy = CopyThrough(view)) return out_.Whole(out_.Add(*std::move(copy)));
     Store(view);  // index arithmetic, too: it cannot be repeated here

@@ -87,7 +87,7 @@ bool LowerGroupNorm(Builder& b, std::string_view op, const BoundArgs& args) {
 
 // Whether the values come out of a product, whose tiles have channels of their own.
 bool IsOfProduct(const Builder& b, const View& view, int steps = 3) {
-  if (view.prim < 0 || !view.IsContiguous() || steps == 0) return false;
+  if (view.prim < 0 || steps == 0 || !b.graph.IsWhole(view)) return false;
   const Prim& prim = b.graph[view.prim];
   if (prim.kind == PrimKind::kMatmul) return true;
   return prim.kind == PrimKind::kPointwise && !prim.once &&

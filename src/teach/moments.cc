@@ -63,7 +63,7 @@ void MarkSpread(Builder& b, const Value& x, const std::vector<int64_t>& dims, co
   const auto is_sum = [&](const Value& value) {
     return value.view.prim >= 0 && b.graph[value.view.prim].kind == PrimKind::kReduce;
   };
-  if (!x.view.IsContiguous() || !is_sum(total) || !is_sum(spread)) return;
+  if (x.view.prim < 0 || !b.graph.IsWhole(x.view) || !is_sum(total) || !is_sum(spread)) return;
   const Dimensions d = DimensionsOf(x, dims);
   Prim::Spread mark{total.view.prim, 1, 1, 1};
   bool behind = false, within = false;  // the lines

@@ -8,10 +8,6 @@
 namespace tritogen::teach {
 namespace {
 
-bool IsWhole(const Graph& graph, const View& view) {
-  return view.IsContiguous() && view.numel() == Product(graph[view.prim].sizes);
-}
-
 // Whether the kernel has the same place of all tensors of `count` elements in its hands when it stores: it is
 // flat, or has rows, which it stores after all else that it does for them; and nothing in it is read in
 // another order.
@@ -21,7 +17,7 @@ bool GoesPlaceByPlace(const Graph& graph, const Group& group, int64_t count) {
   const std::set<PrimId> members(group.members.begin(), group.members.end());
   for (const PrimId member : group.members) {
     for (const View& view : graph[member].operands) {
-      if (members.count(view.prim) > 0 && Product(graph[view.prim].sizes) == count && !IsWhole(graph, view))
+      if (members.count(view.prim) > 0 && Product(graph[view.prim].sizes) == count && !graph.IsWhole(view))
         return false;
     }
   }
@@ -35,7 +31,7 @@ bool IsReadThereAlone(const Graph& graph, const Group& group, PrimId source) {
       if (view.prim != source) continue;
       const bool here = std::ranges::count(group.members, id) > 0;
       const bool in_place = prim.kind == PrimKind::kPointwise || prim.kind == PrimKind::kReduce;
-      if (!here || !in_place || !IsWhole(graph, view)) return false;
+      if (!here || !in_place || !graph.IsWhole(view)) return false;
     }
   }
   return true;
@@ -47,7 +43,7 @@ bool CanStore(const Graph& graph, const std::vector<Group>& groups, const View& 
   if (made == groups.end() || std::ranges::count(graph.outputs, source, &View::prim) > 0) return false;
   const int64_t count = Product(graph[source].sizes);
   if (made->kind == GroupKind::kRows && made->per_row.at(value.prim)) return false;
-  return IsWhole(graph, value) && value.numel() == count && graph[value.prim].dtype == graph[source].dtype &&
+  return graph.IsWhole(value) && value.numel() == count && graph[value.prim].dtype == graph[source].dtype &&
          graph[value.prim].kind == PrimKind::kPointwise && GoesPlaceByPlace(graph, *made, count) &&
          IsReadThereAlone(graph, *made, source);
 }

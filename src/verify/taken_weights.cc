@@ -50,6 +50,7 @@ class Walk {
         for (const StorageId made : StoragesMade(plan_, step)) {
           if (moves && weights_.contains(id)) weights_[made] = weights_[id];
           if (products_.contains(id)) products_.insert({made, products_[id]});
+          if (of_results_.contains(id)) of_results_.insert(made);
         }
       }
     }
@@ -58,6 +59,7 @@ class Walk {
   void Multiply(const AtenStep& step, const std::vector<TensorId>& factors) {
     const StorageId one = plan_.tensors[factors[0]].storage, other = plan_.tensors[factors[1]].storage;
     const std::vector<int64_t>& sizes = plan_.tensors[factors[0]].sizes;
+    if (!weights_.contains(one) && !weights_.contains(other)) of_results_.merge(StoragesMade(plan_, step));
     Products made;
     if (products_.contains(one) && products_.contains(other)) {
       made = products_[one];
@@ -82,6 +84,7 @@ class Walk {
   }
 
   void Take(StorageId id, bool attends) {
+    taken_.multiplies_results |= of_results_.contains(id);
     const auto found = products_.find(id);
     if (found == products_.end()) return;
     for (const auto& weight : found->second.weights) {
@@ -96,6 +99,7 @@ class Walk {
   const Plan& plan_;
   std::map<StorageId, StorageId> weights_;  // a tensor that holds a weight's numbers, and which
   std::map<StorageId, Products> products_;
+  Storages of_results_;  // products of two results, and what local calls make of them
   TakenWeights taken_;
 };
 

@@ -16,6 +16,9 @@ struct TakenWeights {
   std::map<StorageId, int64_t> directly;
   // Likewise, where two such products are multiplied with each other first; in the order of their use.
   std::vector<std::pair<StorageId, int64_t>> in_pairs;
+  // Products of two results, none of them a weight, are taken for their size, as attention's scores are that a
+  // program computes itself.
+  bool multiplies_results = false;
 
   bool empty() const { return directly.empty() && in_pairs.empty(); }
 };

@@ -46,6 +46,21 @@ TEST(TakenWeights, AreThoseOfLayersWithoutBiasesBeforeASoftmax) {
   EXPECT_TRUE(other.Taken("aten::cumsum", other.Linear(other.Weight("w"))).empty());
 }
 
+TEST(TakenWeights, ResultsAreMultipliedWhereNeitherIsAWeight) {
+  for (const char* taken_by : {"aten::softmax.int", "aten::cumsum"}) {
+    Layers layers;
+    const int bias = layers.sketch.Input("float32", {16}, {1});
+    const int q = layers.Linear(layers.Weight("q"), T(bias)), k = layers.Linear(layers.Weight("k"), T(bias));
+    const int scores = layers.sketch.Tensor("float32", {20, 20}, {20, 1}),
+              scaled = layers.sketch.Tensor("float32", {20, 20}, {20, 1});
+    layers.sketch.Step("run", "aten::mm", {T(q), T(k)}, {scores});
+    layers.sketch.Step("run", "aten::mul.Scalar", {T(scores), 0.25}, {scaled});
+    EXPECT_EQ(layers.Taken(taken_by, scaled).multiplies_results, taken_by == std::string("aten::softmax.int"));
+  }
+  Layers linear;
+  EXPECT_FALSE(linear.Taken("aten::softmax.int", linear.Linear(linear.Weight("w"))).multiplies_results);
+}
+
 TEST(TakenWeights, AreThoseOfQueriesAndKeys) {
   Layers layers;
   const int one = layers.Weight("q"), other = layers.Weight("k");

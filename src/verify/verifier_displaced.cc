@@ -29,6 +29,9 @@ namespace {
 // Beyond what blocks are filled up with, and what a maximum begins at: 0, -1, -100, mostly -1000. Half types
 // get no more than float16 can multiply a few times.
 constexpr double kLeastDepth = 400, kMostDepth = 4000, kDepthOfHalves = 30;
+// Of what is multiplied with each other first: the products lie as far from zero as the others, and float32
+// still tells one from the next.
+constexpr double kDepthOfFactors = 60;
 // Both ways: exponentials of it overflow, and products of two such in attention lie beyond -10000. Where the
 // reference does not bear that, no more than what is beyond usual bounds.
 constexpr double kLeastBothWays = 140, kMostBothWays = 280, kMildBothWays = 30;
@@ -116,7 +119,8 @@ std::optional<Bindings> ToOneSide(const Task::Impl& task) {
   const Random random(SubSeed(task.weight_seed, 1000), at::kCPU);
   const int side = SideOf(task.plan, random);
   if (side == 0) return std::nullopt;
-  const double shift = side * DepthOf(task.narrow, random);
+  const double most = TakenWeightsOf(task.plan).multiplies_results ? kDepthOfFactors : kMostDepth;
+  const double shift = side * std::min(DepthOf(task.narrow, random), most);
   return Moved(task, [&](const StateEntry& entry, const TensorMeta& meta, const at::Tensor& value) {
     return IsBias(entry, meta, value) ? std::optional(value + shift) : std::nullopt;
   });
