@@ -372,3 +372,16 @@ class Model(nn.Module):
         kind="function",
     )
     assert reply["rule"] == "constant_size"
+
+
+def test_inputs_that_lie_in_one_memory_get_memory_of_their_own() -> None:
+    text = (
+        "class Model(nn.Module):\n    def forward(self, x, y, z): return x * y + z\n"
+        "def get_inputs():\n    x, y = torch.randn(4, 2, 6, device='cuda').unbind(1)\n"
+        "    return [x, y, torch.randn(6, device='cuda').expand(4, 6)]\n"
+    )
+    p = plan_of(reference(text))
+    storages, strides = zip(*((p["tensors"][i["t"]][0], p["tensors"][i["t"]][3]) for i in p["inputs"]))
+    assert len(set(storages)) == 3, "trials write into each of them"
+    assert strides == ([12, 1], [12, 1], [6, 1]), "laid out as before, but for what repeats elements"
+    assert all(p["tensors"][i["t"]][4] == 0 for i in p["inputs"]), "where their memory begins"
