@@ -257,7 +257,8 @@ std::vector<std::optional<size_t>> KeysOf(const Plan& plan) {
       const TensorMeta& leaf = plan.tensors[leaves[i]];
       if (leaf.storage != plan.tensors[tensor->id].storage || !IsInteger(leaf.dtype)) continue;
       const AskedIntegers asked = AskedIntegersOf(plan, leaves[i]);
-      return asked.choices || asked.within_generated ? std::nullopt : std::optional(i);
+      const bool reads = asked.within_generated || asked.writes || ChoosesUnbounded(plan, leaves[i]);
+      return reads ? std::nullopt : std::optional(i);
     }
     return std::nullopt;
   };
