@@ -210,7 +210,10 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     if (IsFar(distribution) && !task.takes_extrema) continue;
     if (distribution == Distribution::kOpposed && task.opposed.empty()) continue;
     if (distribution == Distribution::kTiny && !task.has_epsilon) continue;
-    if (MayMeanNothing(distribution) && task.needs_full_rank) continue;
+    // A matrix of nearly equal numbers has hardly more than one rank, and what is left says in which order it
+    // was factored.
+    const bool is_flat = MayMeanNothing(distribution) || distribution == Distribution::kNearOne;
+    if (is_flat && task.needs_full_rank) continue;
     if (IsNothing(distribution) && !task.has_epsilon) continue;
     if (distribution == Distribution::kAlike && !task.has_alike) continue;
     if (distribution == Distribution::kSunk && !task.sinks) continue;
