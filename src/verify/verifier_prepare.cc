@@ -159,6 +159,13 @@ void ExtendOutputs(Task::Impl* task) {
   task->plan = WithWrittenInputs(task->plan, task->mutates_input);
 }
 
+// Floats are cast to integers, which means nothing beyond what these hold.
+bool CastsToIntegers(const Plan& plan, const AtenStep& step) {
+  const TensorId from = TensorArgument(step, "self"), to = FirstResult(step);
+  return WithoutOverload(step.op) == "aten::_to_copy" && from != kNoTensor && to != kNoTensor &&
+         IsFloating(plan.tensors[from].dtype) && IsInteger(plan.tensors[to].dtype);
+}
+
 // Static facts of the reference.
 void Inspect(Task::Impl* task) {
   const Plan& plan = task->plan;
@@ -185,7 +192,7 @@ void Inspect(Task::Impl* task) {
     task->draws_random |= aten != nullptr && DrawsRandom(*aten);
     task->orders_freely |= aten != nullptr && OrdersFreely(*aten);
     task->lets_few_count |= aten != nullptr && LetsFewCount(*aten);
-    carries |= aten != nullptr && CarriesBySigns(*aten);
+    carries |= aten != nullptr && (CarriesBySigns(*aten) || CastsToIntegers(plan, *aten));
     task->needs_full_rank |= aten != nullptr && FactorsMatrix(*aten);
     task->has_epsilon |= aten != nullptr && (HasEpsilon(*aten) || AsksOfAll(*aten));
     task->last_write_stays |= aten != nullptr && LastWriteStays(*aten);
