@@ -240,21 +240,19 @@ class _Program:
         self.generated = to_cuda(as_list(self._entry("get_inputs")(), "get_inputs"))
         if any(tensor.is_complex() for tensor in tensor_leaves([phases.init_inputs, self.generated])):
             guards.reject("dtype", "inputs are complex; give torch.view_as_real of them")
-        seen: set[int] = set()
-        self.generated = [map_arguments(functools.partial(self._apart, seen), item) for item in self.generated]
+        self.generated = map_arguments(functools.partial(self._apart, set()), self.generated)
 
     def _apart(self, seen: set[int], item: Any) -> Any:
         """An input with memory of its own, laid out alike: trials write into it. Of `q, k = x.unbind(1)` on the device
         both would lie in one, and an expanded tensor has one element for many."""
         if not isinstance(item, RecordingTensor) or item.device.type != "cuda":
             return item
+        if any(size > 1 and stride == 0 for size, stride in zip(item.shape, item.stride())):
+            return item.clone(memory_format=torch.contiguous_format)
         storage = self.recording.tape.tensors[item.tid].storage
-        repeats = any(size > 1 and stride == 0 for size, stride in zip(item.shape, item.stride()))
-        if not repeats and item.storage_offset() == 0 and storage not in seen:
+        if item.storage_offset() == 0 and storage not in seen:
             seen.add(storage)
             return item
-        if repeats:
-            return item.clone(memory_format=torch.contiguous_format)
         return torch.empty_strided(item.shape, item.stride(), dtype=item.dtype, device=item.device).copy_(item)
 
     def _given(self, descriptors: list[Any]) -> list[Any]:

@@ -75,6 +75,25 @@ bool IsCount(const AtenStep& step) {
   return is("start", 0) && is("step", 1);
 }
 
+// Of two arguments one, an integer, that stands beside 0, 1, …, n − 1.
+struct Beside {
+  bool first;     // of the two
+  int64_t count;  // n
+};
+
+std::optional<Beside> CountBeside(const Plan& plan, const AtenStep& step, TensorId id) {
+  if (step.args.size() != 2 || !IsInteger(plan.tensors[id].dtype)) return std::nullopt;
+  for (const size_t side : {0, 1}) {
+    const auto* one = std::get_if<TensorRef>(&step.args[side].v);
+    const auto* other = std::get_if<TensorRef>(&step.args[1 - side].v);
+    if (one == nullptr || other == nullptr || one->id != id || other->id == id) continue;
+    const AtenStep* maker = RootOf(plan, other->id);
+    if (maker != nullptr && IsCount(*maker))
+      return Beside{side == 0, plan.tensors[maker->outs.front()].numel()};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool IsInteger(Dtype dtype) {
@@ -146,34 +165,17 @@ bool LastWriteStays(const AtenStep& step) {
 }
 
 std::optional<int64_t> MatchesIn(const Plan& plan, const AtenStep& step, TensorId id) {
-  if (OutOfPlaceName(step) != "aten::eq" || step.args.size() != 2 || !IsInteger(plan.tensors[id].dtype))
-    return std::nullopt;
-  for (const size_t side : {0, 1}) {
-    const auto* one = std::get_if<TensorRef>(&step.args[side].v);
-    const auto* other = std::get_if<TensorRef>(&step.args[1 - side].v);
-    if (one == nullptr || other == nullptr || one->id != id || other->id == id) continue;
-    const AtenStep* maker = RootOf(plan, other->id);
-    const auto& sizes = plan.tensors[id].sizes;
-    if (maker != nullptr && IsCount(*maker) && !sizes.empty() && sizes.back() == 1)
-      return plan.tensors[maker->outs.front()].numel();
-  }
-  return std::nullopt;
+  const auto& sizes = plan.tensors[id].sizes;
+  if (OutOfPlaceName(step) != "aten::eq" || sizes.empty() || sizes.back() != 1) return std::nullopt;
+  const auto beside = CountBeside(plan, step, id);
+  return beside ? std::optional(beside->count) : std::nullopt;
 }
 
 bool IsLength(const Plan& plan, const AtenStep& step, TensorId id) {
-  constexpr std::string_view kCountFirst[] = {"aten::lt", "aten::ge"},
-                             kCountLast[] = {"aten::gt", "aten::le"};
-  if (step.args.size() != 2 || !IsInteger(plan.tensors[id].dtype)) return false;
-  for (const size_t side : {0, 1}) {
-    const auto* one = std::get_if<TensorRef>(&step.args[side].v);
-    const auto* other = std::get_if<TensorRef>(&step.args[1 - side].v);
-    if (one == nullptr || other == nullptr || one->id != id || other->id == id) continue;
-    const AtenStep* maker = RootOf(plan, other->id);
-    const bool tells =
-        side == 1 ? OneOf(OutOfPlaceName(step), kCountFirst) : OneOf(OutOfPlaceName(step), kCountLast);
-    if (tells && maker != nullptr && IsCount(*maker)) return true;
-  }
-  return false;
+  constexpr std::string_view kFirst[] = {"aten::gt", "aten::le"}, kSecond[] = {"aten::lt", "aten::ge"};
+  const auto beside = CountBeside(plan, step, id);
+  if (!beside) return false;
+  return beside->first ? OneOf(OutOfPlaceName(step), kFirst) : OneOf(OutOfPlaceName(step), kSecond);
 }
 
 std::optional<int64_t> PaddingOfBags(const AtenStep& step) {

@@ -27,7 +27,8 @@ constexpr int64_t kFarthest = int64_t{1} << 62;  // so that there are numbers be
 constexpr std::string_view kDivisions[] = {"aten::div", "aten::floor_divide", "aten::remainder",
                                            "aten::fmod"};
 constexpr std::string_view kSumsOfTwo[] = {"aten::add", "aten::sub", "aten::rsub"};
-// By size. The first makes places alone, the second numbers (and places behind them).
+// By size, of what may be categories: what makes places alone, and what makes numbers (and places behind
+// them). Who takes extrema has numbers.
 constexpr std::string_view kPlaces[] = {"aten::argmax", "aten::argmin", "aten::argsort", "aten::bucketize",
                                         "aten::searchsorted"};
 constexpr std::string_view kRanks[] = {"aten::sort",   "aten::topk",          "aten::cummax",
@@ -233,7 +234,7 @@ class Walk {
   bool chooses_otherwise_ = false;  // not by a loss that ignores one number
   bool computed_ = false;           // something else is done with them than to choose
   bool measures_ = false, leaves_integers_ = false, divides_ = false;
-  bool ordered_ = false, ranked_ = false;
+  bool ordered_ = false, ranked_ = false;  // taken for their size: by extrema, or as categories may be
   bool unknown_ = false;
   bool reads_ = false, writes_ = false;  // by them as places
 };

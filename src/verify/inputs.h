@@ -33,7 +33,7 @@ enum class Distribution {
   kMinusInf,  // as generated but for -Inf in a few places. Where the program looks for Inf
   kOpposed,   // factors of opposite signs. Where their products are taken for their size (opposed_factors.h)
   kTiny,      // slices one to nine decades smaller. Where a small number stands beside what is computed, or
-              // forward divides by a sum, a norm or the like
+              // forward divides by a sum, a norm or the like or asks for `all` or `any`
   kNone,      // masks and labels all false or the lower of their two values (inputs_blank.h)
   kAll,       // the same all true, or the upper one (inputs_blank.h)
   kUneven,    // most integers the same one: most others do not occur (inputs_blank.h)

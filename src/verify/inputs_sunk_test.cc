@@ -23,7 +23,8 @@ TEST(Sunk, IntegersLieFarBelowZeroAsFarApartAsBefore) {
     EXPECT_LT(sunk->at(0).max().item<int64_t>(), -(int64_t{1} << 29));
     EXPECT_EQ(sunk->at(0).scalar_type(), dtype);
     const at::Tensor narrow = sunk->at(0).to(dtype == at::kInt ? at::kShort : at::kInt);
-    EXPECT_FALSE(at::argsort(narrow, int64_t{-1}, false).equal(at::argsort(x, int64_t{-1}, false))) << "half of the bits order them otherwise";
+    EXPECT_FALSE(at::argsort(narrow, int64_t{-1}, false).equal(at::argsort(x, int64_t{-1}, false)))
+        << "half of the bits order them otherwise";
   }
 }
 

@@ -55,7 +55,8 @@ TEST(TakenWeights, ResultsAreMultipliedWhereNeitherIsAWeight) {
               scaled = layers.sketch.Tensor("float32", {20, 20}, {20, 1});
     layers.sketch.Step("run", "aten::mm", {T(q), T(k)}, {scores});
     layers.sketch.Step("run", "aten::mul.Scalar", {T(scores), 0.25}, {scaled});
-    EXPECT_EQ(layers.Taken(taken_by, scaled).multiplies_results, taken_by == std::string("aten::softmax.int"));
+    EXPECT_EQ(layers.Taken(taken_by, scaled).multiplies_results,
+              taken_by == std::string("aten::softmax.int"));
   }
   Layers linear;
   EXPECT_FALSE(linear.Taken("aten::softmax.int", linear.Linear(linear.Weight("w"))).multiplies_results);

@@ -161,7 +161,8 @@ struct Task::Impl {
   bool grows = false;
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
-  bool has_epsilon = false;       // of some call, or one would matter (DividesByReduction)
+  // Of some call, or one would matter (DividesByReduction), or forward asks whether all of something is such.
+  bool has_epsilon = false;
   bool sinks = false;             // some integers may (AskedIntegers)
   bool has_alike = false;         // inputs of the same sizes (HasAlike)
   bool last_write_stays = false;  // of two at one place that integers say

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <utility>
 
 #include "device/aten_dtype.h"
@@ -61,14 +60,9 @@ bool TrialMaker::HasNothingToEmpty(Distribution distribution) const {
 
 std::optional<TensorList> TrialMaker::Changed(const Wish& wish, const TensorList& generated,
                                               uint64_t seed) const {
+  if (IsBlank(wish.distribution))
+    return Blank(wish.distribution, {task_.flags, task_.last_write_stays, task_.keys}, generated, seed);
   switch (wish.distribution) {
-    case Distribution::kNone:
-    case Distribution::kAll:
-    case Distribution::kUneven:
-    case Distribution::kZeros:
-    case Distribution::kNothing:
-    case Distribution::kNothingBelow:
-      return Blank(wish.distribution, {task_.flags, task_.last_write_stays, task_.keys}, generated, seed);
     case Distribution::kAlike:
       return Alike(generated, seed);
     case Distribution::kSunk:
@@ -99,9 +93,8 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
   if (!changed) return std::nullopt;
   TensorList inputs = std::move(*changed);
   if (wish.keep) inputs[*wish.keep] = generated[*wish.keep];
-  const auto stays = [&](size_t i) { return inputs[i].is_same(generated[i]); };
-  if (Chooses(wish.distribution) && std::ranges::all_of(std::views::iota(size_t{0}, inputs.size()), stays))
-    return std::nullopt;
+  const auto is_same = [](const at::Tensor& one, const at::Tensor& other) { return one.is_same(other); };
+  if (Chooses(wish.distribution) && std::ranges::equal(inputs, generated, is_same)) return std::nullopt;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (task_.places[i]) inputs[i] = generated[i];
   }
