@@ -10,6 +10,7 @@ from typing import Any
 
 import triton
 from triton.compiler.errors import CompilationError
+from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 
 import guards
@@ -45,6 +46,8 @@ def reply(error: BaseException, file: str, module: ModuleType | None) -> dict[st
         )
     text = str(error).strip()
     message = type(error).__name__ + (f": {text}" if text else "")
+    if isinstance(error, OutOfResources) and error.name == "shared memory":  # as the compiler of a GPU says it
+        return _failure("compile_error", "", message, _line(error, file), error, file)
     return _failure("runtime_error", "", message, _line(error, file), error, file)
 
 

@@ -25,6 +25,7 @@ from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction, compute_cache_key
 
 import front_end
+import launch_memory
 from guards import reject
 from recording_driver import RecordingDriver
 from tape import Step, Tid
@@ -66,6 +67,7 @@ class CompiledKernel:
     options: dict[str, Any]
     signature: dict[str, Any]
     helpers: tuple[str, ...] = ()  # names of the @triton.jit functions among its constexprs
+    shared_memory: int = 0  # bytes, where they may be more than there are
     specialization: list[Any] = field(default_factory=list)  # what it was compiled for, by argument
     n_regs: int = 64
     n_spills: int = 0
@@ -193,10 +195,12 @@ def _compile(function: JITFunction, target: GPUTarget, backend: Any, options: An
         text = str(stages["ttir"](module, {}))
     except Exception as error:
         raise CompileError(function, error) from error
+    shared = launch_memory.shared_memory(module, text, target, options)
     text = _SITE.sub('loc("', text)
     chosen = {name: getattr(options, name) for name in _PLAN_OPTIONS}
     chosen |= {name: getattr(options, name) for name, usual in _PLAN_FLAGS.items() if getattr(options, name) != usual}
-    return CompiledKernel(function, text, chosen, signature, _jit_functions(constexprs.values()), asm={"ttir": text})
+    helpers = _jit_functions(constexprs.values())
+    return CompiledKernel(function, text, chosen, signature, helpers, shared, asm={"ttir": text})
 
 
 def _jit_functions(values: Iterable[Any]) -> tuple[str, ...]:
@@ -230,6 +234,7 @@ def _integer(size: Any) -> int:
 
 
 def _launch(compiled: CompiledKernel, grid: list[int], bound: dict[str, Any]) -> None:
+    launch_memory.check(compiled)
     args: list[Any] = []
     for position, (name, kind) in enumerate(compiled.signature.items()):
         _encode_argument(kind, bound[name], name, position, args)

@@ -65,6 +65,13 @@ bool TakesDescriptors(const Step& step) {
                      [](const KernelArg& arg) { return std::holds_alternative<DescriptorArg>(arg); });
 }
 
+// On GPUs that have them, descriptors made in a kernel lie in memory that a launch brings along.
+bool MakesDescriptors(const Plan& plan) {
+  return std::ranges::any_of(plan.kernels, [](const Kernel& kernel) {
+    return kernel.ttir.find("tt.make_tensor_descriptor") != std::string::npos;
+  });
+}
+
 // The imports that the module itself needs; those of Python's library by names that the original program does
 // not give to anything of its own.
 std::vector<std::string> OwnImports(const Plan& plan) {
@@ -131,13 +138,10 @@ struct Body {
   std::string setup;       // statements of the set-up slice, 8 columns in
   std::string provided;    // what _tables returns
   std::string device;      // expression of the tensor whose device counts
+  bool scratch = false;    // kernels need memory of their own
   std::string written;     // arguments of _apart, where the program writes to what it is given
   std::string statements, outputs;
 };
-
-std::string Tuple(const std::vector<std::string>& items) {
-  return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
-}
 
 // "net.0.weight" → (("net", "0"), "weight"): modules on the way, and the tensor's name there.
 std::string PlaceText(std::string_view name) {
@@ -148,15 +152,8 @@ std::string PlaceText(std::string_view name) {
     path.push_back(PythonString(part));
     way.remove_prefix(std::min(way.size(), part.size() + 1));
   }
-  return fmt::format("({}, {})", path.empty() ? "()" : Tuple(path),
+  return fmt::format("({}, {})", path.empty() ? "()" : PythonTupleOf(path),
                      PythonString(dot == name.npos ? name : name.substr(dot + 1)));
-}
-
-std::string TupleOfLines(const std::vector<std::string>& items) {
-  if (items.empty()) return "()";
-  std::string text = "(\n";
-  for (const std::string& item : items) text += fmt::format("    {},\n", item);
-  return text + ")";
 }
 
 // Names the arguments of the call and the entries of the state, and writes what guards compare them with.
@@ -176,11 +173,11 @@ void WriteArguments(const Plan& plan, Wrapper* wrapper, Body* body) {
   }
   if (body->device.empty() && !states.empty()) body->device = states.front();
   body->inputs = fmt::format("{}", fmt::join(names, ", "));
-  body->expected = TupleOfLines(expected);
-  body->made_with = TupleOfLines(made);
-  if (!states.empty()) body->state = Tuple(states);
-  body->places = TupleOfLines(places);
-  body->state_meta = TupleOfLines(metas);
+  body->expected = PythonTupleOfLines(expected);
+  body->made_with = PythonTupleOfLines(made);
+  if (!states.empty()) body->state = PythonTupleOf(states);
+  body->places = PythonTupleOfLines(places);
+  body->state_meta = PythonTupleOfLines(metas);
 }
 
 std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
@@ -197,11 +194,12 @@ std::variant<Body, EmitFailure> WriteBody(const Plan& plan, int indent) {
     if (wrapper.NameOf(id).empty()) return EmitFailure{"forward reads a tensor that no recorded step makes"};
     provided.push_back(wrapper.NameOf(id));
   }
-  if (!provided.empty()) body.provided = Tuple(provided);
+  if (!provided.empty()) body.provided = PythonTupleOf(provided);
 
   std::vector<const Step*> run;
   for (const Step& step : plan.run) run.push_back(&step);
   body.statements = wrapper.Statements(run, indent);
+  body.scratch = MakesDescriptors(plan);
   body.outputs = wrapper.Outputs();
   return body;
 }
@@ -288,6 +286,7 @@ std::string ClassText(const EmitRequest& request, const Body& body, const std::s
                      body.inputs.empty() ? "" : ", ", body.inputs);
   if (state) out += fmt::format("        {} = state\n", body.state);
   out += fmt::format("        device = {}.device\n", body.device);
+  if (body.scratch) out += "        triton.set_allocator(_scratch)\n";
   if (!body.provided.empty()) out += fmt::format("        {} = _tables(device)\n", body.provided);
   out += fmt::format(
       "        kept = _KEPT.setdefault(device.index, {{}})\n"
@@ -312,7 +311,7 @@ def {1}(*args, **kwargs):
 
 def _run_kernels({5}):
     device = {6}.device
-    kept = _KEPT.setdefault(device.index, {{}})
+{10}    kept = _KEPT.setdefault(device.index, {{}})
 {7}    with torch.cuda.device(device):
 {8}    return {9}
 )",
@@ -320,7 +319,8 @@ def _run_kernels({5}):
                      body.written.empty() ? "" : fmt::format(" and _apart({})", body.written),
                      body.provided.empty() ? "" : TablesText(body), body.inputs, body.device,
                      body.provided.empty() ? "" : fmt::format("    {} = _tables(device)\n", body.provided),
-                     body.statements, body.outputs);
+                     body.statements, body.outputs,
+                     body.scratch ? "    triton.set_allocator(_scratch)\n" : "");
 }
 
 }  // namespace
@@ -372,6 +372,7 @@ std::variant<std::string, EmitFailure> EmitModule(const EmitRequest& request) {
   if (!body.written.empty()) own += kApart;
   if (!body.state.empty()) own += kStateReader;
   own += kLauncher;
+  if (body.scratch) own += kScratch;
   own += kSettings;
   if (!request.is_function) own += kMakeGuards;
   own += request.is_function ? FunctionText(with_plan, body, original) : ClassText(with_plan, body, original);

@@ -49,6 +49,26 @@ EmitRequest RequestFor(const Plan& plan) {
       .header = {"Title."}};
 }
 
+// Triton asks for memory for them on GPUs that have descriptors, of whatever allocator its thread has.
+TEST(EmitModule, GivesMemoryToKernelsThatMakeDescriptors) {
+  Plan plan = SmallPlan();
+  const auto text = [&](bool is_function) {
+    EmitRequest request = RequestFor(plan);
+    request.is_function = is_function;
+    return std::get<std::string>(EmitModule(request));
+  };
+  const std::string in_forward = "device = x0.device\n        triton.set_allocator(_scratch)\n";
+  EXPECT_EQ(text(false).find("_scratch"), std::string::npos);
+  plan.kernels[0].ttir = "%0 = tt.make_tensor_descriptor %x, [%n], [%one] : !tt.ptr<f32>";
+  EXPECT_NE(text(false).find("def _scratch(size, alignment, stream):"), std::string::npos);
+  EXPECT_NE(text(false).find(in_forward), std::string::npos) << text(false);
+  plan.state.clear();
+  plan.setup.clear();
+  plan.run.pop_back();
+  plan.outputs = {Ref(0)};
+  EXPECT_NE(text(true).find("device = x0.device\n    triton.set_allocator(_scratch)\n"), std::string::npos) << text(true);
+}
+
 TEST(EmitModule, PrintsLaunchesBuffersAndGuards) {
   const Plan plan = SmallPlan();
   auto emitted = EmitModule(RequestFor(plan));

@@ -332,4 +332,13 @@ def _launch(kept, place, kernel, grid, options, /, **arguments):
 
 )";
 
+// Set in each call: what Triton holds is of a thread, and a program may have set its own since.
+const char* const kScratch = R"(
+
+def _scratch(size, alignment, stream):
+    """Memory for the descriptors that kernels make, where Triton keeps them outside of the kernel."""
+    return torch.empty(size, dtype=torch.int8, device="cuda")
+
+)";
+
 }  // namespace tritogen

@@ -17,5 +17,7 @@ extern const char* const kStateReader;
 extern const char* const kApart;
 // _launch: a launch that Triton has seen before.
 extern const char* const kLauncher;
+// _scratch: what kernels that make tensor descriptors are launched with.
+extern const char* const kScratch;
 
 }  // namespace tritogen

@@ -82,6 +82,17 @@ std::string PythonTuple(const std::vector<int64_t>& values) {
   return fmt::format("({}{})", fmt::join(values, ", "), values.size() == 1 ? "," : "");
 }
 
+std::string PythonTupleOf(const std::vector<std::string>& items) {
+  return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+}
+
+std::string PythonTupleOfLines(const std::vector<std::string>& items) {
+  if (items.empty()) return "()";
+  std::string text = "(\n";
+  for (const std::string& item : items) text += fmt::format("    {},\n", item);
+  return text + ")";
+}
+
 std::string RenameIdentifier(std::string_view source, std::string_view from, std::string_view to) {
   std::string out;
   char before = '\n';  // last character that is not a blank

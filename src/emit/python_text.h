@@ -18,6 +18,10 @@ std::string PythonString(std::string_view text);
 std::string PythonFloat(double value);
 // "(1, 2)", "(3,)", "()".
 std::string PythonTuple(const std::vector<int64_t>& values);
+// The same of expressions.
+std::string PythonTupleOf(const std::vector<std::string>& items);
+// … one a line, at the top of a file.
+std::string PythonTupleOfLines(const std::vector<std::string>& items);
 
 // Replaces every use of the identifier `from` outside strings and comments, but not attributes (`x.from`).
 std::string RenameIdentifier(std::string_view source, std::string_view from, std::string_view to);

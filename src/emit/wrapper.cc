@@ -178,7 +178,7 @@ std::string Wrapper::LaunchLiteral(const Value& value, const std::vector<KernelA
   if (const auto* list = std::get_if<Value::List>(&value.v)) {
     std::vector<std::string> items;
     for (const Value& item : *list) items.push_back(LaunchLiteral(item, args, next));
-    return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+    return PythonTupleOf(items);
   }
   const auto* tensor = std::get_if<TensorRef>(&value.v);
   if (tensor == nullptr) return Literal(value);

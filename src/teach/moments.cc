@@ -29,8 +29,11 @@ Dimensions DimensionsOf(const Value& x, const std::vector<int64_t>& dims) {
 std::optional<LinePieces> CutLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   const Dimensions d = DimensionsOf(x, dims);
   const ReducedLines lines = LinesAlong(d.sizes, d.reduced);
-  if (!b.CutsAnywhere() || lines.columns <= (lines.across ? kHeldAcross : kHeldLine)) return std::nullopt;
-  if (!lines.AreFew() && lines.rows < kManyElements / lines.columns) return std::nullopt;
+  // Few lines are cut by what reduces them in any case, once for each of their statistics.
+  if (!b.CutsAnywhere()) return std::nullopt;
+  if (!lines.AreFew() && (lines.columns <= (lines.across ? kHeldAcross : kHeldLine) ||
+                          lines.rows < kManyElements / lines.columns))
+    return std::nullopt;
   return CutLines(x, d.reduced, {.longest_whole = kWhole});
 }
 

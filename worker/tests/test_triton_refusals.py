@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import triton
 
 from launches import ADD, function, record
 from programs import candidate, line_of, ops, plan_of, tensor
@@ -54,6 +55,57 @@ def bad(x_ptr, y_ptr, BLOCK: tl.constexpr):
     assert reply["kind"] == "compile_error" and said in reply["message"] and reply["message"].startswith("kernel bad: ")
     assert reply["line"] == line_of(text, "tl.no_such_thing" if "helper" in line else line)
     assert len(reply["message"]) < 300
+
+
+MATMUL = """
+@triton.jit
+def product(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BLOCK)
+    acc = tl.zeros((M, N), tl.float32)
+    for start in range(0, K, BLOCK):
+        a = tl.load(a_ptr + m[:, None] * K + start + k[None, :])
+        b = tl.load(b_ptr + (start + k[:, None]) * N + n[None, :])
+        acc = tl.dot(a, b, acc)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+@triton.autotune([triton.Config({}, num_stages=4), triton.Config({}, num_stages=2)], key=[])
+@triton.jit
+def tuned(a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr):
+    product(a_ptr, b_ptr, c_ptr, K, M, N, BLOCK)
+"""
+PRODUCT = "y = torch.empty(128, 128, device=x.device)\n{}\nreturn y"
+
+
+def test_tiles_for_which_no_gpu_has_shared_memory() -> None:
+    call = "product[(1,)](x, x, y, 128, M=128, N=128, BLOCK=64, num_stages={})"
+    reply = record(function(PRODUCT.format(call.format(5)), MATMUL), tensor(128, 128))
+    assert reply["kind"] == "compile_error"
+    assert "out of resource: shared memory, Required: 327680, Hardware limit: 232448" in reply["message"]
+    plan = plan_of(record(function(PRODUCT.format(call.format(2)), MATMUL), tensor(128, 128)))
+    assert len(plan["run"]) == 2
+
+
+def test_a_variant_for_which_no_gpu_has_shared_memory_is_left_out() -> None:
+    call = "tuned[(1,)](x, x, y, 128, M=128, N=128, BLOCK=64)"
+    text = function(PRODUCT.format(call), MATMUL)
+    plan = plan_of(record(text, tensor(128, 128)))
+    assert [plan["kernels"][variant["kernel"]]["options"]["num_stages"] for variant in plan["run"][1]["variants"]] == [2]
+    reply = record(text.replace("num_stages=2", "num_stages=5"), tensor(128, 128))
+    assert reply["kind"] == "compile_error" and "shared memory" in reply["message"]
+
+
+def test_descriptors_made_in_a_kernel_need_an_allocator() -> None:
+    head = """
+@triton.jit
+def double(x_ptr, B: tl.constexpr):
+    d = tl.make_tensor_descriptor(x_ptr, shape=[B, B], strides=[B, 1], block_shape=[B, B])
+    d.store([0, 0], d.load([0, 0]) * 2)
+"""
+    triton.set_allocator(triton.runtime._allocation.NullAllocator())  # tests share a process, programs do not
+    body = "double[(1,)](x, B=16)\nreturn x"
+    reply = candidate(function(body, head), [tensor(16, 16)], entry="f", kind="function")
+    assert reply["kind"] == "runtime_error" and "no allocator was set" in reply["message"]
+    plan_of(candidate(function(body, head), [tensor(16, 16)], entry="f", kind="function", capability=(8, 0)))
 
 
 def test_a_fallback_after_a_compile_error_is_the_programs_choice() -> None:
