@@ -66,7 +66,8 @@ TEST(EmitModule, GivesMemoryToKernelsThatMakeDescriptors) {
   plan.setup.clear();
   plan.run.pop_back();
   plan.outputs = {Ref(0)};
-  EXPECT_NE(text(true).find("device = x0.device\n    triton.set_allocator(_scratch)\n"), std::string::npos) << text(true);
+  EXPECT_NE(text(true).find("device = x0.device\n    triton.set_allocator(_scratch)\n"), std::string::npos)
+      << text(true);
 }
 
 TEST(EmitModule, PrintsLaunchesBuffersAndGuards) {

@@ -258,12 +258,14 @@ class StepDrawer {
     }
   }
 
-  // Images and volumes that are as high and as deep as they are wide.
-  static void MakeImagesSquare(ShapeSystem* shapes) {
+  // Images that are as high as they are wide; volumes, of which every other one is as deep.
+  void MakeImagesSquare(ShapeSystem* shapes) {
     constexpr size_t kFirst = 2;  // behind batch and channels
+    const auto is_volume = [](const Terms& sizes) { return sizes.size() == kFirst + 3; };
+    const bool flat = std::ranges::any_of(shapes->operands, is_volume) && random_.Below(2) == 0;
     for (const Terms& sizes : shapes->operands) {
-      for (size_t i = kFirst + 1; i < sizes.size(); ++i)
-        shapes->relations.push_back(relation::Equal{sizes[kFirst], sizes[i]});
+      for (size_t i = kFirst + (flat && is_volume(sizes) ? 1 : 0); i + 1 < sizes.size(); ++i)
+        shapes->relations.push_back(relation::Equal{sizes[i], sizes.back()});
     }
   }
 

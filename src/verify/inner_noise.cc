@@ -112,10 +112,10 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     const TensorId result = aten == nullptr ? kNoTensor : FirstResult(*aten);
-    const bool of_result = result != kNoTensor && (PassesOne(*aten) || IsScan(*aten));
+    const bool of_result = result != kNoTensor && (PassesOne(*aten) || IsScan(*aten) || IsNorm(*aten));
     if (of_result && plan.tensors[result].dtype == Dtype::kFloat32) {
       probes.push_back({.step = aten, .tensor = result, .nudge = {}, .seen = {}, .of_result = true});
-      continue;
+      if (!IsNorm(*aten)) continue;
     }
     if (aten == nullptr || (!IsStatistic(*aten) && !IsAttention(*aten) && !(sums && IsSum(*aten)))) continue;
     const size_t at = IsAttention(*aten) ? kKey : 0;

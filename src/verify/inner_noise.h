@@ -12,8 +12,8 @@
 namespace tritogen {
 
 // At what norms and variances of forward are given, but for inputs and state, whose elements move anyway (not
-// by themselves where expand shows one often); at the keys of attention; at results of scans, and of what
-// passes one (MovesNearOne). Of float32 alone.
+// by themselves where expand shows one often); at the keys of attention; at results of scans, of what passes
+// one (MovesNearOne), and of norms, whose numbers near one a bias may cancel. Of float32 alone.
 // `sums`: at the terms of sums and means, too.
 std::vector<Probe> InnerProbes(const Plan& plan, bool sums = false);
 

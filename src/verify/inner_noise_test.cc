@@ -16,7 +16,8 @@ TEST(InnerNoise, IsWhereStatisticsAreOfComputedValues) {
   b.Call("aten::layer_norm", {y}, {z});
   b.Call("aten::scaled_dot_product_attention", {x, x, x}, {b.Tensor({4, 8})});
   const Plan plan = b.Return(z);
-  const std::vector<Probe> probes = InnerProbes(plan);
+  std::vector<Probe> probes = InnerProbes(plan);
+  std::erase_if(probes, [](const Probe& probe) { return probe.of_result; });
   ASSERT_EQ(probes.size(), 2u);
   EXPECT_EQ(probes[0].tensor, y);
   EXPECT_EQ(probes[1].step->op, "aten::scaled_dot_product_attention");
@@ -31,6 +32,7 @@ TEST(InnerNoise, IsOfTheLastPlace) {
   b.Call("aten::scaled_dot_product_attention", {y, y, y}, {b.Tensor({4, 8})});
   const Plan plan = b.Return(z);
   std::vector<Probe> probes = InnerProbes(plan);
+  std::erase_if(probes, [](const Probe& probe) { return probe.of_result; });
   ASSERT_EQ(probes.size(), 2u);
   for (Probe& probe : probes) probe.seen = at::rand({4, 8}, at::kDouble) + 1;
   probes[0].seen[1][2] = 3;
@@ -52,6 +54,7 @@ TEST(InnerNoise, NeighboursInAStatisticMoveTogether) {
   b.Call("aten::layer_norm", {y}, {z});
   const Plan plan = b.Return(z);
   std::vector<Probe> probes = InnerProbes(plan);
+  std::erase_if(probes, [](const Probe& probe) { return probe.of_result; });
   ASSERT_EQ(probes.size(), 1u);
   probes[0].seen = at::full({64, 400}, 0.7, at::kDouble);
   MoveInside(7, /*rounded_only=*/false, &probes);
@@ -101,6 +104,29 @@ TEST(InnerNoise, EachResultOfAScanMovesByItself) {
   EXPECT_LE(of_sums.max().item<double>(), 100 * 0x1p-22);
   EXPECT_LE(of_products.narrow(1, 4, 4).max().item<double>(), 1e-6 * 0x1p-22);
   EXPECT_GT((of_products[0] - of_products[1]).abs().min().item<double>(), 0);
+}
+
+TEST(InnerNoise, NormsMoveWhatTheyAreGivenAndWhatTheyGive) {
+  Builder b;
+  const TensorId x = b.Input({4, 8}), y = b.Tensor({4, 8}), of_input = b.Tensor({4, 8}),
+                 of_computed = b.Tensor({4, 8});
+  const Value lines{Value::List{Value{int64_t{8}}}};
+  b.Call("aten::layer_norm", {x}, {of_input}).args.push_back(lines);
+  b.Call("aten::exp", {x}, {y});
+  b.Call("aten::layer_norm", {y}, {of_computed}).args.push_back(lines);
+  const Plan plan = b.Return(of_computed);
+  std::vector<Probe> probes = InnerProbes(plan);
+  ASSERT_EQ(probes.size(), 3u);
+  EXPECT_TRUE(probes[0].of_result && probes[0].tensor == of_input) << "its argument moves anyway";
+  EXPECT_TRUE(probes[1].of_result && probes[1].tensor == of_computed);
+  EXPECT_TRUE(!probes[2].of_result && probes[2].tensor == y);
+  for (Probe& probe : probes) {
+    EXPECT_FALSE(MovesNearOne(probe));
+    probe.seen = at::full({4, 8}, 1e-9, at::kDouble);
+  }
+  MoveInside(7, /*rounded_only=*/false, &probes);
+  EXPECT_GT(probes[0].nudge.abs().max().item<double>(), 0x1p-25) << "what a bias has cancelled";
+  EXPECT_LE(probes[0].nudge.abs().max().item<double>(), 0x1p-23);
 }
 
 TEST(InnerNoise, TermsOfASumMoveTogether) {

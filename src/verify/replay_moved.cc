@@ -77,30 +77,31 @@ void ReplayEngine::MoveCast(const AtenStep& step, at::Tensor* result) {
 }
 
 std::vector<at::Tensor> ReplayEngine::CallProbed(const AtenStep& step, const AtenCall& call) {
+  Probe *given = nullptr, *result = nullptr;
   const auto none = std::span<Probe>();
   for (Probe& probe : options_.probes ? std::span(*options_.probes) : none) {
-    if (probe.step != &step) continue;
-    if (probe.of_result) {
-      std::vector<at::Tensor> results = call.Call(slots_, &random_);
-      probe.seen = results.at(0).clone();
-      if (probe.nudge.defined()) results[0].add_(probe.nudge);
-      return results;
-    }
-    at::Tensor& argument = slots_[probe.tensor];
-    probe.seen = argument.clone();
-    if (!probe.nudge.defined()) break;
-    const auto& writes = call.writes();
-    if (std::find(writes.begin(), writes.end(), probe.tensor) != writes.end()) {
-      argument.add_(probe.nudge);
-      break;
-    }
-    const at::Tensor whole = argument;
-    argument = whole + probe.nudge;
-    std::vector<at::Tensor> results = call.Call(slots_, &random_);
-    argument = whole;
-    return results;
+    if (probe.step == &step) (probe.of_result ? result : given) = &probe;
   }
-  return call.Call(slots_, &random_);
+  at::Tensor whole;  // what stays as it is behind the call
+  if (given != nullptr) {
+    at::Tensor& argument = slots_[given->tensor];
+    given->seen = argument.clone();
+    const auto& writes = call.writes();
+    const bool written = std::find(writes.begin(), writes.end(), given->tensor) != writes.end();
+    if (given->nudge.defined() && written) {
+      argument.add_(given->nudge);
+    } else if (given->nudge.defined()) {
+      whole = argument;
+      argument = whole + given->nudge;
+    }
+  }
+  std::vector<at::Tensor> results = call.Call(slots_, &random_);
+  if (whole.defined()) slots_[given->tensor] = whole;
+  if (result != nullptr) {
+    result->seen = results.at(0).clone();
+    if (result->nudge.defined()) results[0].add_(result->nudge);
+  }
+  return results;
 }
 
 // Attention multiplies its weights, too, which are no argument: they are what it gives for the identity as
