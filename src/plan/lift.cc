@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -267,7 +268,11 @@ class Lifter {
       NodeRef value{node.id, static_cast<int>(i)};
       again ? Write(id, value) : void(values_[id] = value);
     }
-    NoteView(step);
+    if (std::vector<AtenStep> several = ViewsOneByOne(plan_, step); !several.empty()) {
+      for (AtenStep& view : several) NoteView(one_by_one_.emplace_back(std::move(view)));
+    } else {
+      NoteView(step);
+    }
   }
 
   void LiftStep(const ConstantStep& step) {
@@ -286,12 +291,6 @@ class Lifter {
     });
     NodeRef launch = Append(std::move(node));
     for (size_t i = 0; i < tensors.size(); ++i) Write(tensors[i], {launch.id, static_cast<int>(i)});
-  }
-
-  // The first argument, when the step's single result is that very tensor.
-  static TensorId WrittenTensor(const AtenStep& step) {
-    const auto* first = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
-    return first && step.outs.size() == 1 && step.outs[0] == first->id ? first->id : kNoTensor;
   }
 
   void LiftWrite(const AtenStep& step, TensorId written) {
@@ -386,6 +385,7 @@ class Lifter {
   std::vector<NodeRef> values_;                               // by tensor id
   std::vector<std::pair<TensorId, NodeRef>> inputs_, state_;  // as they are before the call
   std::unordered_map<TensorId, View> views_;
+  std::deque<AtenStep> one_by_one_;  // views among these that one step has made together
   std::unordered_map<TensorId, int> versions_;
   std::unordered_map<TensorId, int> makers_;       // step of set-up that made the tensor
   std::unordered_map<StorageId, int> last_write_;  // step of set-up that last wrote in place

@@ -120,6 +120,24 @@ TEST(LiftTest, WritesBecomeFunctional) {
             "%4 = aten::mul.Tensor(%3, %0)\nreturn %4");
 }
 
+TEST(LiftTest, WritesThroughOneOfSeveralViewsReachWhatTheyAreOf) {
+  const auto text = [](const char* op, json args, json first, json second) {
+    Plan plan = Reference(
+        {kFull, first, second},
+        {Aten("aten::clone", {T(0)}, {2}), Aten(op, args, {3, 4}), Aten("aten::copy_", {T(3), T(4)}, {3})},
+        {T(2), T(4)});
+    for (const TensorId id : {3, 4}) plan.tensors[id].storage = plan.tensors[2].storage;
+    return Text(Lift(plan));
+  };
+  EXPECT_EQ(
+      text("aten::chunk", {T(2), 2, 1}, {3, "float32", {4, 3}, {6, 1}, 0}, {4, "float32", {4, 3}, {6, 1}, 3}),
+      "%0 = x0()\n%1 = aten::chunk(%0, 2, 1)\n%2 = aten::slice_scatter(%0, %1.1, 1, 0, 3)\n"
+      "%3 = aten::slice.Tensor(%2, 1, 3)\nreturn %2 %3");
+  EXPECT_EQ(text("aten::unbind.int", {T(2), -1}, {3, "float32", {4}, {6}, 0}, {4, "float32", {4}, {6}, 1}),
+            "%0 = x0()\n%1 = aten::unbind.int(%0, -1)\n%2 = aten::select_scatter(%0, %1.1, 1, 0)\n"
+            "%3 = aten::select.int(%2, 1, 1)\nreturn %2 %3");
+}
+
 TEST(LiftTest, WhatACallWritesIntoItsInputsStandsBehindItsResults) {
   const Plan plan = Reference({kFull, {2, "float32", {6}, {1}, 6}},
                               {Aten("aten::select.int", {T(0), 0, 1}, {3}),

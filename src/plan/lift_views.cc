@@ -85,11 +85,41 @@ bool IsIdentity(const Plan& plan, const AtenStep& step) {
          from.dtype == to.dtype && from.sizes == to.sizes;
 }
 
+TensorId WrittenTensor(const AtenStep& step) {
+  const TensorRef* first = FirstTensor(step);
+  return first && step.outs.size() == 1 && step.outs[0] == first->id ? first->id : kNoTensor;
+}
+
 TensorId ViewedTensor(const Plan& plan, const AtenStep& step) {
   const TensorRef* source = FirstTensor(step);
   if (!source || step.outs.size() != 1 || step.outs[0] == kNoTensor || step.outs[0] == source->id)
     return kNoTensor;
   return plan.tensors[source->id].storage == plan.tensors[step.outs[0]].storage ? source->id : kNoTensor;
+}
+
+std::vector<AtenStep> ViewsOneByOne(const Plan& plan, const AtenStep& step) {
+  const TensorRef* source = FirstTensor(step);
+  const std::string_view base = WithoutOverload(step.op);
+  const bool places = base == "aten::unbind";
+  if (!source || !(places || OneOf(base, {"aten::split", "aten::split_with_sizes", "aten::chunk"})))
+    return {};
+  const TensorMeta& whole = plan.tensors[source->id];
+  const auto rank = static_cast<int64_t>(whole.sizes.size());
+  int64_t dim = IntAt(step, places ? 1 : 2, 0), start = 0;
+  if (dim < 0) dim += rank;
+  if (dim < 0 || dim >= rank) return {};
+  std::vector<AtenStep> views;
+  for (const TensorId out : step.outs) {
+    if (out == kNoTensor || plan.tensors[out].storage != whole.storage) return {};
+    const std::vector<int64_t>& sizes = plan.tensors[out].sizes;
+    if (sizes.size() != whole.sizes.size() - (places ? 1 : 0)) return {};
+    AtenStep& view = views.emplace_back(
+        AtenStep{.op = places ? "aten::select.int" : "aten::slice.Tensor", .outs = {out}, .line = step.line});
+    view.args = {{*source}, {dim}, {start}};
+    start += places ? 1 : sizes[dim];
+    if (!places) view.args.insert(view.args.end(), {{start}, {int64_t{1}}});
+  }
+  return views;
 }
 
 std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, NodeRef base_value,

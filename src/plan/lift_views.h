@@ -14,8 +14,14 @@ namespace tritogen {
 // The result is the argument's value under another name, or a copy of it.
 bool IsIdentity(const Plan& plan, const AtenStep& step);
 
+// The first argument, when the step's single result is that very tensor; else kNoTensor.
+TensorId WrittenTensor(const AtenStep& step);
+
 // The tensor that the step's single result is a view of; kNoTensor when it makes new memory or several views.
 TensorId ViewedTensor(const Plan& plan, const AtenStep& step);
+
+// Of a step that makes several views (chunk, split, unbind), a step for each of them; nothing for others.
+std::vector<AtenStep> ViewsOneByOne(const Plan& plan, const AtenStep& step);
 
 // The operation that gives `base` with `value` in the place of the view; nothing when there is no simple one.
 // `args` are the view's own arguments after the first.
