@@ -36,6 +36,12 @@ class Copier {
     return tensor_[id];
   }
 
+  bool Shares(TensorId id) const {
+    const auto count = static_cast<StorageId>(shared_storage_.size());
+    const StorageId storage = id == kNoTensor ? -1 : plan_.tensors[id].storage;
+    return storage >= 0 && storage < count && shared_storage_[storage];
+  }
+
   void Rename(Value* value) {
     if (auto* tensor = std::get_if<TensorRef>(&value->v)) tensor->id = Map(tensor->id);
     if (Value::List* items = Items(value)) Rename(items);
@@ -76,24 +82,51 @@ class Copier {
   std::vector<StorageId> storage_;
 };
 
+// Of a result that lies where later calls write (state that forward returns), what it is after its own call.
+void KeepShared(const Copier& copier, Value* result, Plan* row) {
+  if (Value::List* items = Items(result)) {
+    for (Value& item : *items) KeepShared(copier, &item, row);
+  }
+  auto* tensor = std::get_if<TensorRef>(&result->v);
+  if (tensor == nullptr || !copier.Shares(tensor->id)) return;
+  TensorMeta meta = row->tensors[tensor->id];
+  meta.storage = static_cast<StorageId>(row->storages.size());
+  meta.offset = 0;
+  int64_t stride = 1;
+  for (size_t i = meta.sizes.size(); i-- > 0; stride *= meta.sizes[i]) meta.strides[i] = stride;
+  row->storages.push_back(stride * static_cast<int64_t>(DtypeSize(meta.dtype)));
+  const auto copy = static_cast<TensorId>(row->tensors.size());
+  row->tensors.push_back(std::move(meta));
+  row->run.emplace_back(AtenStep{.op = "aten::clone",
+                                 .args = {*result},
+                                 .kwargs = {{"memory_format", {MemoryFormatValue{"contiguous_format"}}}},
+                                 .outs = {copy}});
+  tensor->id = copy;
+}
+
 }  // namespace
 
 Plan CallsInARow(const Plan& plan, size_t count) {
   Plan row = plan;
-  for (size_t call = 1; call < count; ++call) {
+  row.inputs.clear();
+  row.run.clear();
+  row.outputs.clear();
+  for (size_t call = 0; call < count; ++call) {
     Copier copier(&row);
     auto append = [&](const std::vector<Value>& from, std::vector<Value>* to) {
       for (Value value : from) {
-        copier.Rename(&value);
+        if (call > 0) copier.Rename(&value);
         to->push_back(std::move(value));
       }
     };
     append(plan.inputs, &row.inputs);
     for (Step step : plan.run) {
-      std::visit([&](auto& s) { copier.Rename(&s); }, step);
+      if (call > 0) std::visit([&](auto& s) { copier.Rename(&s); }, step);
       row.run.push_back(std::move(step));
     }
+    const auto first = row.outputs.size();
     append(plan.outputs, &row.outputs);
+    for (size_t i = first; i < row.outputs.size(); ++i) KeepShared(copier, &row.outputs[i], &row);
   }
   return row;
 }

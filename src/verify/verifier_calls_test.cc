@@ -28,6 +28,24 @@ TEST(CallsInARow, ShareSetUpAndNothingElse) {
   }
 }
 
+// forward returns a buffer that each call updates: what is judged is what each of them returned.
+TEST(CallsInARow, KeepWhatLaterCallsWriteOver) {
+  Builder b;
+  const TensorId x = b.Input({4}), h = b.Tensor({4});
+  b.plan.setup.emplace_back(AtenStep{"aten::ones", {}, {}, {h}, 1});
+  b.Call("aten::add_.Tensor", {h, x}, {h});
+  const Plan row = CallsInARow(b.Return(h), 2);
+  ASSERT_EQ(row.run.size(), 4u);
+  std::set<StorageId> storages = {row.tensors[h].storage};
+  for (size_t call = 0; call < 2; ++call) {
+    const auto& copy = std::get<AtenStep>(row.run[2 * call + 1]);
+    EXPECT_EQ(copy.op, "aten::clone");
+    EXPECT_EQ(copy.args[0], Value{TensorRef{h}});
+    EXPECT_EQ(row.outputs[call], Value{TensorRef{copy.outs[0]}});
+    EXPECT_TRUE(storages.insert(row.tensors[copy.outs[0]].storage).second);
+  }
+}
+
 TEST(WithWrittenInputs, PutsThemBehindTheOutputs) {
   Builder b;
   const TensorId x = b.Input({4}), z = b.Input({2}), y = b.Tensor({4});
