@@ -326,8 +326,11 @@ std::optional<ReplayFailure> MovedRuns::RunErrors(const Nearby& given, uint64_t 
   TensorList exact;
   if (auto failure = RunOn(given, seed, /*in_float64=*/false, errors)) return failure;
   if (auto failure = RunOn(given, seed, /*in_float64=*/true, &exact)) return failure;
-  for (size_t i = 0; i < exact.size(); ++i)
-    (*errors)[i] = (*errors)[i].to(at::kDouble) - exact[i].to(at::kDouble);
+  for (size_t i = 0; i < exact.size(); ++i) {
+    const at::Tensor eager = (*errors)[i].to(at::kDouble), right = exact[i].to(at::kDouble);
+    const at::Tensor same = eager.eq(right).logical_or(eager.isnan().logical_and(right.isnan()));
+    (*errors)[i] = at::where(same, 0.0, eager - right);  // −Inf, too, is no error where it should be
+  }
   return std::nullopt;
 }
 

@@ -144,7 +144,7 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
     for (OutputCheck& output : trial->outputs) output.order_is_open = true;
   // Where memory is too short for any trial it is too short for this, too: a trial's own outputs stand in.
   const bool first = trial->distribution == Distribution::kGenerated && base_.empty();
-  if (first && !task_.keeps_no_trials) base_ = results.eager;
+  if (first && !task_.keeps_no_trials) KeepBase(results.eager);
   if (displaced_ && trial->distribution == Distribution::kGenerated) {  // which is never left out
     const bool open = PicksAreOpen(results.eager, *trial);
     for (OutputCheck& output : trial->outputs) output.order_is_open = open;
@@ -314,11 +314,31 @@ bool TrialMaker::OrderMatters(const Trial& trial) {
   return false;
 }
 
+void TrialMaker::KeepBase(const TensorList& eager) {
+  base_ = eager;
+  for (size_t i = 0; i < task_.index_sources.size(); ++i) {
+    // PyTorch does not say of floats of a byte whether they are finite.
+    const bool looks =
+        looks_at_base_ && at::isFloatingType(eager[i].scalar_type()) && eager[i].element_size() > 1;
+    meant_.push_back(looks ? NonFiniteIn(eager[i]) : NonFinite());
+  }
+}
+
+// Where numbers are as large as float32 holds Inf says nothing.
+at::Tensor TrialMaker::BaseOf(size_t output, const ReferenceRuns::Results& results,
+                              Distribution distribution) const {
+  if (base_.empty()) return {};
+  const at::Tensor& base = base_[output];
+  if (!meant_[output].Any() || distribution == Distribution::kHuge) return base;
+  return WithMeant(base, meant_[output], results.exact[output], results.eager[output],
+                   Column(results.wobbles, output));
+}
+
 void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
   const size_t count = task_.index_sources.size();
   size_t extra = count;
   for (size_t i = 0; i < count; ++i) {
-    const at::Tensor base = base_.empty() ? at::Tensor() : base_[i];
+    const at::Tensor base = BaseOf(i, results, trial->distribution);
     const auto wobbles = task_.IgnoresMoved(i) ? std::vector<at::Tensor>() : Column(results.wobbles, i);
     OutputCheck check{Expectation(results.exact[i], results.eager[i], wobbles, base), std::nullopt};
     const at::Tensor& exact = check.expected.exact();

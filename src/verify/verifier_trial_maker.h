@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "verify/meant_infinities.h"
 #include "verify/verifier_reference.h"
 #include "verify/verifier_task.h"
 
@@ -23,7 +24,10 @@ struct Wish {
 class TrialMaker {
  public:
   TrialMaker(const Task::Impl& task, ReferenceRuns* runs, Replayer* generator)
-      : task_(task), runs_(*runs), generator_(*generator) {}
+      : task_(task),
+        runs_(*runs),
+        generator_(*generator),
+        looks_at_base_(!task.options.on_gpu || NamesNonFinite(task.plan)) {}
 
   // The weights under which the reference is set up.
   void SetBindings(const Bindings& bindings) { bindings_ = std::make_shared<const Bindings>(bindings); }
@@ -62,6 +66,8 @@ class TrialMaker {
   bool AsksAboutPicks(const Trial& trial) const;
   bool AsksOthers(const Trial& trial) const;
   bool MovesTooFar(const Trial& trial, size_t output, const at::Tensor& moved) const;
+  void KeepBase(const TensorList& eager);
+  at::Tensor BaseOf(size_t output, const ReferenceRuns::Results& results, Distribution distribution) const;
   void Fill(const ReferenceRuns::Results& results, Trial* trial);
   void MeasureNarrow(const TensorList& narrow, Trial* trial);
 
@@ -70,8 +76,10 @@ class TrialMaker {
   Replayer& generator_;
   std::shared_ptr<const Bindings> bindings_;
   bool displaced_ = false;
-  std::vector<Kind> kinds_;  // by input; known from the first trial on
-  TensorList base_;          // eager outputs of the first trial as generated
+  std::vector<Kind> kinds_;       // by input; known from the first trial on
+  const bool looks_at_base_;      // for numbers that are not finite; a GPU is waited for
+  TensorList base_;               // eager outputs of the first trial as generated
+  std::vector<NonFinite> meant_;  // by output: what these hold
   bool wants_narrow_ = true;
   std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
   std::vector<bool> told_;        // by output: what is not allowed was over budget in some trial

@@ -68,6 +68,10 @@ std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   std::vector<Wish> milder;
   if (!MayMeanNothing(wish.distribution))
     milder.push_back({wish.distribution, wish.seed, kTamed});  // those have none
+  // Far from zero neighbours round to equal numbers, of which any may be picked; less far they do not.
+  for (const double strength : {kTamed / 16, kTamed / 256}) {
+    if (IsFar(wish.distribution)) milder.push_back({wish.distribution, wish.seed, strength});
+  }
   const bool is_signed = std::ranges::find(kSigned, wish.distribution) != std::end(kSigned);
   const bool chooses = Chooses(wish.distribution);  // by one mask, where another one must not be empty
   if (task.spares_memory || !(is_signed || chooses || wish.distribution == Distribution::kZeros))
@@ -90,7 +94,8 @@ std::optional<Trial> MakeMilder(const Task::Impl& task, TrialMaker* maker, const
   for (const Wish& milder : MilderThan(task, wish)) {
     std::vector<std::optional<Trial>> one(1);
     one[0] = maker->Make(milder, reason);
-    if (!one[0] && Chooses(milder.distribution)) continue;  // nothing changes but what is kept
+    // Nothing changes but what is kept; or neighbours are still equal.
+    if (!one[0] && (Chooses(milder.distribution) || IsFar(milder.distribution))) continue;
     if (!one[0]) break;
     if (!WhichBreak(one)[0]) return std::move(one[0]);
     *reason = "the reference gives NaN or Inf there";
