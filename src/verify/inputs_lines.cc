@@ -113,6 +113,14 @@ at::Tensor Shrinks(const at::Tensor& x, double strength, const Random& random) {
   at::Tensor decades = random.Uniform(slices, -most, -1);
   // One is as small as any: an epsilon that is left out shows there, if anywhere.
   decades.view(-1)[random.Seed() % decades.numel()].fill_(-most);
+  // And so is one of the first dimension's, where others are shrunk: programs mostly norm these.
+  if (x.dim() > 1 && slices[0] == 1 && x.size(0) >= kLeastSlices) {
+    std::vector<int64_t> lines(slices.size(), 1);
+    lines[0] = x.size(0);
+    const auto chosen = static_cast<int64_t>(random.Seed() % static_cast<uint64_t>(x.size(0)));
+    const at::Tensor line = at::arange(x.size(0), x.options().dtype(at::kLong)).view(lines).eq(chosen);
+    decades = at::where(line, -most, decades);
+  }
   return at::pow(10.0, decades * strength);
 }
 
