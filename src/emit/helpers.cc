@@ -31,7 +31,7 @@ def _aligned(tensor):
         address = tensor.data_ptr()
     except RuntimeError:  # it has none
         return False
-    return address != 0 and address % 16 == 0
+    return address % 16 == 0 and (address != 0 or tensor.numel() == 0)
 
 
 def _is_plain(value):

@@ -231,7 +231,8 @@ TEST(LiftTest, CopyConvertsAndBroadcasts) {
       {Aten("aten::empty.memory_format", {{4, 6}}, {2}), Aten("aten::copy_", {T(2), T(1)}, {2})}, {T(2)});
   Program program = Lift(plan);
   EXPECT_EQ(Text(program),
-            "%0 = x0()\n%1 = w()\n%2 = aten::_to_copy(%1)\n%3 = aten::expand(%2, [4 6])\nreturn %3");
+            "%0 = x0()\n%1 = w()\n%2 = aten::_to_copy(%1)\n%3 = aten::expand(%2, [4 6])\n"
+            "%4 = aten::clone(%3)\nreturn %4");
   EXPECT_EQ(program.nodes[3].results[0], (Shape{Dtype::kFloat16, {4, 6}}));
 }
 

@@ -192,6 +192,17 @@ void DropCopies(Program* program) {
     if (origin.copy >= 0 && (nodes[origin.root.id].kind != NodeKind::kOp || sharers > 1))
       kept.insert(origin.copy);
   }
+  // So has a result that is laid out anew: whoever asks for memory in order, `permute(…).contiguous()`, gets
+  // it.
+  for (const NodeRef& output : program->outputs) {
+    if (output.id < 0 || !is_copy(output.id)) continue;
+    const NodeRef& source = std::get<NodeRef>(nodes[output.id].args[0].v);
+    if (OneOf(
+            WithoutOverload(nodes[source.id].op),
+            {"aten::permute", "aten::transpose", "aten::t", "aten::movedim", "aten::swapaxes", "aten::expand",
+             "aten::slice", "aten::select", "aten::narrow", "aten::diagonal", "aten::unfold"}))
+      kept.insert(output.id);
+  }
   auto without = [&](NodeRef& ref) {
     while (ref.id >= 0 && is_copy(ref.id) && kept.count(ref.id) == 0)
       ref = std::get<NodeRef>(nodes[ref.id].args[0].v);

@@ -29,7 +29,7 @@ std::optional<Node> InverseOfView(const AtenStep& view, const TensorMeta& base, 
                                   NodeRef value);
 
 // Drops `clone`s. A copy is the value itself, except where it is all that tells an output's memory from that
-// of an input, of state or of another output.
+// of an input, of state or of another output, or the order of an output's memory from that of a view.
 void DropCopies(Program* program);
 
 // By node: whether an output is made of it.

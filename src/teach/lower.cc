@@ -167,7 +167,7 @@ class Lowering {
   }
 
   // A program of views alone still has to give tensors; and what the program makes anew (a clone, a shuffle
-  // by one) must not be an input itself.
+  // by one) must not be an input itself, nor a clone lie in another order than its own.
   void CopyWhereNothingIsComputed() {
     b_.graph.RemoveUnused();
     auto idle = [](const Prim& prim) {
@@ -176,9 +176,13 @@ class Lowering {
     const bool all = std::all_of(b_.graph.prims.begin(), b_.graph.prims.end(), idle);
     for (size_t i = 0; i < b_.graph.outputs.size(); ++i) {
       View& view = b_.graph.outputs[i];
-      if (view.prim < 0 || b_.graph[view.prim].kind != PrimKind::kSource) continue;
+      if (view.prim < 0) continue;
       const bool update = i + b_.graph.updates.size() >= b_.graph.outputs.size();
-      if (!all && !update && program_.nodes[MemoryOf(outputs_[i])].kind != NodeKind::kOp) continue;
+      const NodeId memory = update ? -1 : MemoryOf(outputs_[i]);
+      const std::string made_by = memory < 0 ? "" : PlainName(program_.nodes[memory].op);
+      const bool laid_out = (made_by == "clone" || made_by == "contiguous") && !view.IsContiguous();
+      if (b_.graph[view.prim].kind != PrimKind::kSource && !laid_out) continue;
+      if (!all && !update && !laid_out && program_.nodes[memory].kind != NodeKind::kOp) continue;
       const Dtype dtype = b_.graph[view.prim].dtype;
       const Node& maker = program_.nodes[outputs_[i].id];
       b_.origin = maker.kind == NodeKind::kOp ? PlainName(maker.op) : "copy";

@@ -75,7 +75,24 @@ bool IsCount(const AtenStep& step) {
   return is("start", 0) && is("step", 1);
 }
 
-// Of two arguments one, an integer, that stands beside 0, 1, …, n − 1.
+// How many places there are among which a call names some in `id`: where the largest is, what comes first.
+std::optional<int64_t> PlacesNamed(const Plan& plan, const AtenStep& step, TensorId id) {
+  constexpr std::string_view kAlone[] = {"aten::argmax", "aten::argmin", "aten::argsort"};
+  constexpr std::string_view kBehindValues[] = {"aten::topk", "aten::sort", "aten::max", "aten::min"};
+  const bool alone = OneOf(WithoutOverload(step.op), kAlone);
+  const bool second = OneOf(WithoutOverload(step.op), kBehindValues) && step.outs.size() == 2 &&
+                      plan.tensors[step.outs[1]].storage == plan.tensors[id].storage;
+  const auto* of = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+  if (of == nullptr || !(alone || second)) return std::nullopt;
+  const TensorMeta& meta = plan.tensors[of->id];
+  const auto rank = static_cast<int64_t>(meta.sizes.size());
+  const bool whole = alone && WithoutOverload(step.op) != "aten::argsort" && !IntegerArgument(step, "dim");
+  if (whole || rank == 0) return meta.numel();
+  const int64_t dim = IntegerArgument(step, "dim").value_or(-1);
+  return dim >= -rank && dim < rank ? std::optional(meta.sizes[dim < 0 ? dim + rank : dim]) : std::nullopt;
+}
+
+// Of two arguments one, an integer, that stands beside 0, 1, …, n − 1, or beside places among so many.
 struct Beside {
   bool first;     // of the two
   int64_t count;  // n
@@ -90,6 +107,8 @@ std::optional<Beside> CountBeside(const Plan& plan, const AtenStep& step, Tensor
     const AtenStep* maker = RootOf(plan, other->id);
     if (maker != nullptr && IsCount(*maker))
       return Beside{side == 0, plan.tensors[maker->outs.front()].numel()};
+    if (const auto count = maker == nullptr ? std::nullopt : PlacesNamed(plan, *maker, other->id))
+      return Beside{side == 0, *count};
   }
   return std::nullopt;
 }
