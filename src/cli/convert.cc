@@ -26,6 +26,7 @@
 #include "program/print.h"
 #include "record/split.h"
 #include "report/verdict_view.h"
+#include "verify/rules.h"
 #include "verify/work.h"
 
 namespace tritogen {
@@ -216,6 +217,8 @@ void ShipBest(Recorder* recorder, const ConvertOptions& options, const std::stri
     report->module = std::get<std::string>(std::move(shipped));
     RemarkOnChoice(passed, *best, &report->remarks);
     RemarkOnTf32(reference, best->reply.verdict, &report->remarks);
+    if (std::string note = NoteOfLayout(reference, *best->reply.plan); !note.empty())
+      report->remarks.push_back(std::move(note));
     WriteFileAtomic(report->out, report->module);
     return;
   }
