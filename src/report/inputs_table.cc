@@ -42,8 +42,14 @@ constexpr Meaning kMeanings[] = {
     {"missing", "as generated but for NaN in a few places"},
     {"minus_inf", "as generated but for -Inf in a few places"},
     {"none", "masks all false, of two values the lower one everywhere"},
+    {"all", "masks all true, of two values the upper one everywhere"},
     {"uneven", "most integers the same one, most others nowhere"},
+    {"crowded", "all integers the same one"},
     {"zeros", "floating inputs all zero"},
+    {"nothing", "masks all false and floating inputs all zero"},
+    {"nothing_below", "masks all false and floating inputs far below zero"},
+    {"alike", "inputs of one shape the same, or opposite"},
+    {"sunk", "integers that are taken for their size far below zero"},
 };
 
 std::string MeaningOf(const std::string& inputs) {

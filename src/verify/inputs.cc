@@ -18,11 +18,11 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 27> kNames = {
-    "generated", "spread",  "flipped",   "shifted",       "spikes", "planted",   "planted_apart",
-    "large",     "binary",  "near_one",  "swings",        "huge",   "far_below", "far_above",
-    "asked",     "missing", "minus_inf", "opposed",       "tiny",   "none",      "all",
-    "uneven",    "zeros",   "nothing",   "nothing_below", "alike",  "sunk"};
+constexpr std::array<std::string_view, 28> kNames = {
+    "generated", "spread",  "flipped",   "shifted", "spikes",        "planted",   "planted_apart",
+    "large",     "binary",  "near_one",  "swings",  "huge",          "far_below", "far_above",
+    "asked",     "missing", "minus_inf", "opposed", "tiny",          "none",      "all",
+    "uneven",    "crowded", "zeros",     "nothing", "nothing_below", "alike",     "sunk"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -116,6 +116,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kNone:
     case Distribution::kAll:
     case Distribution::kUneven:
+    case Distribution::kCrowded:
     case Distribution::kZeros:
     case Distribution::kNothing:
     case Distribution::kNothingBelow:

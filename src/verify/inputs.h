@@ -37,6 +37,7 @@ enum class Distribution {
   kNone,      // masks and labels all false or the lower of their two values (inputs_blank.h)
   kAll,       // the same all true, or the upper one (inputs_blank.h)
   kUneven,    // most integers the same one: most others do not occur (inputs_blank.h)
+  kCrowded,   // all integers the same one: one group, bag or row has everything (inputs_blank.h)
   kZeros,     // floating inputs all zero (inputs_blank.h)
   kNothing,   // as kNone and as kZeros at once (inputs_blank.h)
   kNothingBelow,  // as kNone, and floating inputs far below zero (inputs_blank.h)
@@ -69,9 +70,14 @@ inline bool Chooses(Distribution distribution) {
   return distribution == Distribution::kNone || distribution == Distribution::kAll;
 }
 
+// Integers that mostly, or all, become one.
+inline bool Gathers(Distribution distribution) {
+  return distribution == Distribution::kUneven || distribution == Distribution::kCrowded;
+}
+
 inline bool IsBlank(Distribution distribution) {
-  return Chooses(distribution) || distribution == Distribution::kUneven ||
-         distribution == Distribution::kZeros || IsNothing(distribution);
+  return Chooses(distribution) || Gathers(distribution) || distribution == Distribution::kZeros ||
+         IsNothing(distribution);
 }
 
 // Differences, and what nothing is taken from, are zero but for rounding.

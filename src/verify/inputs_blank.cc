@@ -65,15 +65,26 @@ std::optional<std::vector<at::Tensor>> Nothing(Distribution distribution, const 
   return chooses && measures ? std::optional(std::move(inputs)) : std::nullopt;
 }
 
-// `keys`: whose first element most become, where x is looked for among others.
-at::Tensor Uneven(const at::Tensor& x, const at::Tensor* keys, bool keeps_apart, const Random& random) {
+// Lines in order, of which the first piece is as long as all of them.
+at::Tensor InOnePiece(const at::Tensor& x) {
+  at::Tensor changed = x.clone();
+  changed.narrow(-1, 1, x.size(-1) - 1).copy_(x.narrow(-1, x.size(-1) - 1, 1));
+  return changed;
+}
+
+// `keys`: whose first element most become, or `all`, where x is looked for among others.
+at::Tensor Gathered(bool all, const at::Tensor& x, const at::Tensor* keys, bool keeps_apart,
+                    const Random& random) {
   if (!IsInteger(x) || x.numel() < 2 || IsTwoValued(x) || (keeps_apart && AreApart(x))) return x;
-  if (IsAscending(x)) return x.size(-1) > 2 ? at::empty_like(x).copy_(Delayed(x)) : x;
+  if (IsAscending(x)) {
+    if (x.size(-1) <= 2) return x;
+    return at::empty_like(x).copy_(all ? InOnePiece(x) : Delayed(x));
+  }
   const at::Tensor wide = x.to(at::kLong).contiguous();
   const auto place = static_cast<int64_t>(random.Number(0, static_cast<double>(x.numel())));
   const at::Tensor value =
       keys == nullptr || keys->numel() == 0 ? wide.flatten()[place] : keys->to(at::kLong).flatten()[0];
-  return at::empty_like(x).copy_(at::where(Leaving(wide, random), value, wide));
+  return at::empty_like(x).copy_(all ? value.expand_as(wide) : at::where(Leaving(wide, random), value, wide));
 }
 
 }  // namespace
@@ -89,9 +100,10 @@ std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const Bl
     at::Tensor changed = x;
     if (Chooses(distribution)) {
       changed = Chosen(distribution == Distribution::kAll, x, limits.flags[i]);
-    } else if (distribution == Distribution::kUneven) {
+    } else if (Gathers(distribution)) {
       const auto keys = limits.keys.empty() ? std::nullopt : limits.keys[i];
-      changed = Uneven(x, keys ? &generated[*keys] : nullptr, limits.last_write_stays, random);
+      changed = Gathered(distribution == Distribution::kCrowded, x, keys ? &generated[*keys] : nullptr,
+                         limits.last_write_stays, random);
     } else if (IsMeasure(x)) {
       changed = at::zeros_like(x);
     }

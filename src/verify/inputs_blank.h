@@ -27,6 +27,7 @@ struct BlankLimits {
 // true, tensors of two values all have the upper one. `kUneven`: of the values of an integer tensor three of
 // four become one that was generated, of keys the same in all of them; what is in order (offsets, row
 // pointers) takes the values in front of it; what differs everywhere stays where places are written to.
+// `kCrowded`: the same of all values; of what is in order the first stays and the others become the last.
 // `kZeros`: floating tensors but those of two values are zero. `kNothing`: what `kNone` and `kZeros` change,
 // both or nothing; `kNothingBelow`: the same with -80 to -40 in the place of zeros.
 std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const BlankLimits& limits,

@@ -68,6 +68,17 @@ TEST(Blank, MostIntegersAreOneThatWasGenerated) {
   }
 }
 
+TEST(Blank, AllIntegersAreOne) {
+  const at::Tensor ids = at::randint(7, 23, {512}, at::kInt);
+  const at::Tensor crowded = BlankOf(Distribution::kCrowded, ids);
+  EXPECT_TRUE(crowded.eq(crowded[0]).all().item<bool>() && at::isin(crowded[0], ids).item<bool>());
+  const at::Tensor offsets = at::tensor({0, 10, 24, 96});
+  EXPECT_TRUE(BlankOf(Distribution::kCrowded, offsets).equal(at::tensor({0, 96, 96, 96})))
+      << "the first has all";
+  const at::Tensor places = at::randperm(64, at::kLong);
+  EXPECT_TRUE(BlankOf(Distribution::kCrowded, places, 1, false, /*last_write_stays=*/true).equal(places));
+}
+
 TEST(Blank, SourcesOfEdgesAreNoEndsOfAny) {
   int apart = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -2,26 +2,25 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plan/visit.h"
 
 namespace tritogen {
 namespace {
 
-bool HoldsNonFinite(const Value& value) {
-  const auto* number = std::get_if<double>(&value.v);
-  const Value::List* items = Items(value);
-  return (number != nullptr && !std::isfinite(*number)) ||
-         (items != nullptr && std::ranges::any_of(*items, HoldsNonFinite));
-}
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool NamesNonFinite(const Step& step) {
-  const auto* aten = std::get_if<AtenStep>(&step);
-  return aten != nullptr &&
-         (std::ranges::any_of(aten->args, HoldsNonFinite) ||
-          std::ranges::any_of(aten->kwargs, [](const auto& named) { return HoldsNonFinite(named.second); }));
+void Name(const Value& value, NonFinite* named) {
+  if (const auto* number = std::get_if<double>(&value.v)) {
+    named->above |= *number == kInfinity;
+    named->below |= *number == -kInfinity;
+    named->nan |= std::isnan(*number);
+  }
+  if (const Value::List* items = Items(value)) {
+    for (const Value& item : *items) Name(item, named);
+  }
 }
 
 }  // namespace
@@ -32,9 +31,17 @@ NonFinite NonFiniteIn(const at::Tensor& floating) {
           floating.isnan().any().item<bool>()};
 }
 
-bool NamesNonFinite(const Plan& plan) {
-  const auto names = [](const Step& step) { return NamesNonFinite(step); };
-  return std::ranges::any_of(plan.run, names) || std::ranges::any_of(plan.setup, names);
+NonFinite NonFiniteNamed(const Plan& plan) {
+  NonFinite named;
+  for (const auto* steps : {&plan.setup, &plan.run}) {
+    for (const Step& step : *steps) {
+      const auto* aten = std::get_if<AtenStep>(&step);
+      if (aten == nullptr) continue;
+      for (const Value& value : aten->args) Name(value, &named);
+      for (const auto& [name, value] : aten->kwargs) Name(value, &named);
+    }
+  }
+  return named;
 }
 
 at::Tensor WithMeant(const at::Tensor& base, NonFinite kind, const at::Tensor& exact, const at::Tensor& eager,

@@ -14,16 +14,19 @@ namespace tritogen {
 struct NonFinite {
   bool above = false, below = false, nan = false;
   bool Any() const { return above || below || nan; }
+  NonFinite operator|(const NonFinite& other) const {
+    return {above || other.above, below || other.below, nan || other.nan};
+  }
 };
 NonFinite NonFiniteIn(const at::Tensor& floating);  // a GPU is waited for
 
-// Some call, of set-up too, is given Inf or NaN as a number.
-bool NamesNonFinite(const Plan& plan);
+// Which of them calls are given as numbers, those of set-up, too.
+NonFinite NonFiniteNamed(const Plan& plan);
 
 // `base`, an output for inputs as generated, with what another one (`exact` in fp64, `eager` in the declared
 // dtype, `moved` for inputs and weights moved) has in the place of numbers that are not finite: where all of
-// these have the same such number, it is of a `kind` that generated inputs bring about, and all are finite in
-// the same places. So overflow, which comes later in fp64, stays what it is.
+// these have the same such number, it is of a `kind` that the program means, and all are finite in the same
+// places. So overflow, which comes later in fp64, stays what it is.
 at::Tensor WithMeant(const at::Tensor& base, NonFinite kind, const at::Tensor& exact, const at::Tensor& eager,
                      const std::vector<at::Tensor>& moved);
 

@@ -41,9 +41,10 @@ TEST(MeantInfinities, AreNamedByNumbersOfCalls) {
   const TensorId x = b.Input({4}), mask = b.Input({4}), y = b.Tensor({4});
   b.Call("aten::masked_fill.Scalar", {x, mask}, {y}).args.push_back(Value{1e9});
   Plan plan = b.Return(y);
-  EXPECT_FALSE(NamesNonFinite(plan));
+  EXPECT_FALSE(NonFiniteNamed(plan).Any());
   std::get<AtenStep>(plan.run[0]).args.back() = Value{-kInf};
-  EXPECT_TRUE(NamesNonFinite(plan));
+  const NonFinite named = NonFiniteNamed(plan);
+  EXPECT_TRUE(named.below && !named.above && !named.nan);
 }
 
 }  // namespace

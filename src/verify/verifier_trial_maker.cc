@@ -50,9 +50,9 @@ bool TrialMaker::HasNothingToEmpty(Distribution distribution) const {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Dtype dtype = task_.plan.tensors[leaves[i]].dtype;
     const bool floating = IsFloating(dtype), two = i < kinds_.size() && kinds_[i] == Kind::kTwoIntegers;
-    const bool may = distribution == Distribution::kZeros    ? floating && !two
-                     : distribution == Distribution::kUneven ? IsInteger(dtype)
-                                                             : !floating || two || kinds_.empty();
+    const bool may = distribution == Distribution::kZeros ? floating && !two
+                     : Gathers(distribution)              ? IsInteger(dtype)
+                                                          : !floating || two || kinds_.empty();
     if (may) return false;
   }
   return true;
@@ -314,13 +314,14 @@ bool TrialMaker::OrderMatters(const Trial& trial) {
   return false;
 }
 
+// A GPU is not waited for where the program names none.
 void TrialMaker::KeepBase(const TensorList& eager) {
   base_ = eager;
   for (size_t i = 0; i < task_.index_sources.size(); ++i) {
     // PyTorch does not say of floats of a byte whether they are finite.
-    const bool looks =
-        looks_at_base_ && at::isFloatingType(eager[i].scalar_type()) && eager[i].element_size() > 1;
-    meant_.push_back(looks ? NonFiniteIn(eager[i]) : NonFinite());
+    const bool floats = at::isFloatingType(eager[i].scalar_type()) && eager[i].element_size() > 1;
+    const bool looks = floats && (named_.Any() || !task_.options.on_gpu);
+    meant_.push_back(looks ? NonFiniteIn(eager[i]) | named_ : NonFinite());
   }
 }
 

@@ -24,10 +24,7 @@ struct Wish {
 class TrialMaker {
  public:
   TrialMaker(const Task::Impl& task, ReferenceRuns* runs, Replayer* generator)
-      : task_(task),
-        runs_(*runs),
-        generator_(*generator),
-        looks_at_base_(!task.options.on_gpu || NamesNonFinite(task.plan)) {}
+      : task_(task), runs_(*runs), generator_(*generator), named_(NonFiniteNamed(task.plan)) {}
 
   // The weights under which the reference is set up.
   void SetBindings(const Bindings& bindings) { bindings_ = std::make_shared<const Bindings>(bindings); }
@@ -77,9 +74,9 @@ class TrialMaker {
   std::shared_ptr<const Bindings> bindings_;
   bool displaced_ = false;
   std::vector<Kind> kinds_;       // by input; known from the first trial on
-  const bool looks_at_base_;      // for numbers that are not finite; a GPU is waited for
+  const NonFinite named_;         // by the program, as numbers
   TensorList base_;               // eager outputs of the first trial as generated
-  std::vector<NonFinite> meant_;  // by output: what these hold
+  std::vector<NonFinite> meant_;  // by output: what these hold, or the program names
   bool wants_narrow_ = true;
   std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
   std::vector<bool> told_;        // by output: what is not allowed was over budget in some trial

@@ -25,13 +25,15 @@ constexpr const char* kMemoryRanShort = "memory ran short";
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
 constexpr Distribution kOrder[] = {
-    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,  Distribution::kLarge,
-    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,   Distribution::kBinary,
-    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow, Distribution::kFarAbove,
-    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf, Distribution::kTiny,
-    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,     Distribution::kAll,
-    Distribution::kUneven,  Distribution::kZeros,        Distribution::kNothing,  Distribution::kNothingBelow,
-    Distribution::kAlike,   Distribution::kSunk};
+    Distribution::kSpread,       Distribution::kPlanted,  Distribution::kFlipped,
+    Distribution::kLarge,        Distribution::kShifted,  Distribution::kSpikes,
+    Distribution::kSwings,       Distribution::kBinary,   Distribution::kNearOne,
+    Distribution::kHuge,         Distribution::kFarBelow, Distribution::kFarAbove,
+    Distribution::kAsked,        Distribution::kMissing,  Distribution::kMinusInf,
+    Distribution::kTiny,         Distribution::kOpposed,  Distribution::kPlantedApart,
+    Distribution::kNone,         Distribution::kAll,      Distribution::kUneven,
+    Distribution::kCrowded,      Distribution::kZeros,    Distribution::kNothing,
+    Distribution::kNothingBelow, Distribution::kAlike,    Distribution::kSunk};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
