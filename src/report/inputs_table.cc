@@ -45,10 +45,11 @@ constexpr Meaning kMeanings[] = {
     {"all", "masks all true, of two values the upper one everywhere"},
     {"uneven", "most integers the same one, most others nowhere"},
     {"crowded", "all integers the same one"},
-    {"zeros", "floating inputs all zero"},
+    {"repeats", "integers often the same as those beside them"},
+    {"zeros", "floating inputs all zero, or one of them"},
     {"nothing", "masks all false and floating inputs all zero"},
     {"nothing_below", "masks all false and floating inputs far below zero"},
-    {"alike", "inputs of one shape the same, or opposite"},
+    {"alike", "inputs of one shape the same, opposite or a place apart"},
     {"sunk", "integers that are taken for their size far below zero"},
 };
 

@@ -18,11 +18,11 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 28> kNames = {
-    "generated", "spread",  "flipped",   "shifted", "spikes",        "planted",   "planted_apart",
-    "large",     "binary",  "near_one",  "swings",  "huge",          "far_below", "far_above",
-    "asked",     "missing", "minus_inf", "opposed", "tiny",          "none",      "all",
-    "uneven",    "crowded", "zeros",     "nothing", "nothing_below", "alike",     "sunk"};
+constexpr std::array<std::string_view, 29> kNames = {
+    "generated", "spread",   "flipped",       "shifted", "spikes",    "planted",   "planted_apart", "large",
+    "binary",    "near_one", "swings",        "huge",    "far_below", "far_above", "asked",         "missing",
+    "minus_inf", "opposed",  "tiny",          "none",    "all",       "uneven",    "crowded",       "repeats",
+    "zeros",     "nothing",  "nothing_below", "alike",   "sunk"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -117,6 +117,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kAll:
     case Distribution::kUneven:
     case Distribution::kCrowded:
+    case Distribution::kRepeats:
     case Distribution::kZeros:
     case Distribution::kNothing:
     case Distribution::kNothingBelow:
@@ -219,6 +220,12 @@ bool IsAscending(const at::Tensor& x) {
 at::Tensor Delayed(const at::Tensor& x) {
   const int64_t n = x.size(-1);
   return at::cat({x.narrow(-1, 0, 1), x.narrow(-1, 0, n - 2), x.narrow(-1, n - 1, 1)}, -1);
+}
+
+bool AreApart(const at::Tensor& x) {
+  if (x.numel() < 2) return true;
+  const at::Tensor sorted = std::get<0>(x.flatten().sort());
+  return sorted.narrow(0, 0, x.numel() - 1).ne(sorted.narrow(0, 1, x.numel() - 1)).all().item<bool>();
 }
 
 bool IsTwoValued(const at::Tensor& x) {

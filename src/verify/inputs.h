@@ -38,6 +38,7 @@ enum class Distribution {
   kAll,       // the same all true, or the upper one (inputs_blank.h)
   kUneven,    // most integers the same one: most others do not occur (inputs_blank.h)
   kCrowded,   // all integers the same one: one group, bag or row has everything (inputs_blank.h)
+  kRepeats,   // integers that stand beside each other are often the same (inputs_blank.h)
   kZeros,     // floating inputs all zero (inputs_blank.h)
   kNothing,   // as kNone and as kZeros at once (inputs_blank.h)
   kNothingBelow,  // as kNone, and floating inputs far below zero (inputs_blank.h)
@@ -70,9 +71,10 @@ inline bool Chooses(Distribution distribution) {
   return distribution == Distribution::kNone || distribution == Distribution::kAll;
 }
 
-// Integers that mostly, or all, become one.
+// Integers that become others of them: mostly, or all, one, or those beside them.
 inline bool Gathers(Distribution distribution) {
-  return distribution == Distribution::kUneven || distribution == Distribution::kCrowded;
+  return distribution == Distribution::kUneven || distribution == Distribution::kCrowded ||
+         distribution == Distribution::kRepeats;
 }
 
 inline bool IsBlank(Distribution distribution) {
@@ -102,6 +104,9 @@ bool IsAscending(const at::Tensor& x);
 // In order as before, from the first to the last, of which there are three at least: each of the others takes
 // the value in front of it.
 at::Tensor Delayed(const at::Tensor& x);
+
+// All elements are different ones.
+bool AreApart(const at::Tensor& x);
 
 // Floats that are integers, all of them, as labels, masks and places are.
 bool HoldsIntegers(const at::Tensor& x);

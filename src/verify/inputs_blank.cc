@@ -18,12 +18,6 @@ at::Tensor Chosen(bool all, const at::Tensor& x, bool flags) {
   return IsTwoValued(x) ? at::empty_like(x).copy_((all ? x.max() : x.min()).expand_as(x)) : x;
 }
 
-// All elements are different ones.
-bool AreApart(const at::Tensor& x) {
-  const at::Tensor sorted = std::get<0>(x.flatten().sort());
-  return sorted.narrow(0, 0, x.numel() - 1).ne(sorted.narrow(0, 1, x.numel() - 1)).all().item<bool>();
-}
-
 // Whole values leave, since single elements of them would be missed by nobody. From each of a few rows
 // others: sources of edges that are no ends of any.
 at::Tensor Leaving(const at::Tensor& x, const Random& random) {
@@ -72,6 +66,41 @@ at::Tensor InOnePiece(const at::Tensor& x) {
   return changed;
 }
 
+// Of some elements the last one in front of them that stays, along a dimension.
+at::Tensor InRuns(const at::Tensor& x, int64_t along, const Random& random) {
+  std::vector<int64_t> line(x.dim(), 1), lines = x.sizes().vec();
+  line[along] = x.size(along);
+  if (along == 0) lines = line;  // whole slices
+  const at::Tensor places = at::arange(x.size(along), x.options().dtype(at::kLong)).view(line);
+  const at::Tensor stays = at::where(random.Uniform(lines, 0, 1) < 0.5, places, 0);
+  return x.gather(along, std::get<0>(stays.cummax(along)).expand_as(x));
+}
+
+// One of the values that occur several times occurs once: a class, or a group, of one.
+at::Tensor WithLonely(const at::Tensor& line, const Random& random) {
+  const auto place = static_cast<int64_t>(random.Number(0, static_cast<double>(line.numel())));
+  const at::Tensor value = line[place], others = line.masked_select(line.ne(value));
+  if (others.numel() == 0) return line;
+  at::Tensor changed = at::where(line.eq(value), others[0], line);
+  changed[place].copy_(value);
+  return changed;
+}
+
+// Runs along lines, lines that are those in front of them. Of short lines each place may mean something else
+// (the ends of an edge), so whole ones are repeated.
+at::Tensor Repeating(const at::Tensor& x, bool keeps_apart, const Random& random) {
+  constexpr int64_t kLongLine = 8;
+  if (!IsInteger(x) || x.dim() == 0 || x.numel() < 3 || IsTwoValued(x)) return x;
+  if ((x.dim() == 1 || x.size(-1) >= kLongLine) && IsAscending(x)) return x;
+  if (keeps_apart && AreApart(x)) return x;
+  const at::Tensor wide = x.to(at::kLong).contiguous();
+  if (x.dim() == 1) return at::empty_like(x).copy_(WithLonely(InRuns(wide, 0, random), random));
+  if (x.size(-1) < kLongLine) return at::empty_like(x).copy_(InRuns(wide, 0, random));
+  at::Tensor changed = InRuns(wide, x.dim() - 1, random);
+  for (int64_t i = 2; i < x.size(0); i += 4) changed[i].copy_(changed[i - 1]);
+  return at::empty_like(x).copy_(changed);
+}
+
 // `keys`: whose first element most become, or `all`, where x is looked for among others.
 at::Tensor Gathered(bool all, const at::Tensor& x, const at::Tensor* keys, bool keeps_apart,
                     const Random& random) {
@@ -100,6 +129,8 @@ std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const Bl
     at::Tensor changed = x;
     if (Chooses(distribution)) {
       changed = Chosen(distribution == Distribution::kAll, x, limits.flags[i]);
+    } else if (distribution == Distribution::kRepeats) {
+      changed = Repeating(x, limits.last_write_stays, random);
     } else if (Gathers(distribution)) {
       const auto keys = limits.keys.empty() ? std::nullopt : limits.keys[i];
       changed = Gathered(distribution == Distribution::kCrowded, x, keys ? &generated[*keys] : nullptr,

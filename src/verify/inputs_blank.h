@@ -1,4 +1,5 @@
-// Inputs with nothing in them: no element chosen, most choices the same, zeros. Random draws of many elements
+// Inputs with nothing in them: no element chosen, most choices the same, or the same as their neighbours,
+// zeros. Random draws of many elements
 // never are that, and programs are wrong there first: means of nothing without a bound, counts that are never
 // zero, norms without an epsilon.
 #pragma once
@@ -28,6 +29,8 @@ struct BlankLimits {
 // four become one that was generated, of keys the same in all of them; what is in order (offsets, row
 // pointers) takes the values in front of it; what differs everywhere stays where places are written to.
 // `kCrowded`: the same of all values; of what is in order the first stays and the others become the last.
+// `kRepeats`: about half of the elements along a line take the value in front of them, some lines that of the
+// line before; of vectors one value occurs once; lines of less than eight are repeated whole.
 // `kZeros`: floating tensors but those of two values are zero. `kNothing`: what `kNone` and `kZeros` change,
 // both or nothing; `kNothingBelow`: the same with -80 to -40 in the place of zeros.
 std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const BlankLimits& limits,

@@ -79,6 +79,31 @@ TEST(Blank, AllIntegersAreOne) {
   EXPECT_TRUE(BlankOf(Distribution::kCrowded, places, 1, false, /*last_write_stays=*/true).equal(places));
 }
 
+TEST(Blank, IntegersRepeatWhatStandsBesideThem) {
+  const at::Tensor ids = at::randint(30000, {40, 32}, at::kLong);
+  const at::Tensor repeats = BlankOf(Distribution::kRepeats, ids);
+  EXPECT_TRUE(at::isin(repeats, ids).all().item<bool>());
+  const at::Tensor beside = repeats.narrow(1, 1, 31).eq(repeats.narrow(1, 0, 31)).to(at::kFloat).mean();
+  EXPECT_NEAR(beside.item<double>(), 0.5, 0.1);
+  const at::Tensor above = repeats.narrow(0, 1, 39).eq(repeats.narrow(0, 0, 39)).all(1).sum();
+  EXPECT_EQ(above.item<int>(), 10);
+  const at::Tensor ends =
+      at::stack({at::randint(50, {40}, at::kLong), at::randint(50, 99, {40}, at::kLong)}, 1);
+  const at::Tensor twice = BlankOf(Distribution::kRepeats, ends);
+  EXPECT_TRUE(twice.select(1, 0).lt(50).all().item<bool>() && twice.select(1, 1).ge(50).all().item<bool>());
+  EXPECT_GT(twice.narrow(0, 1, 39).eq(twice.narrow(0, 0, 39)).all(1).sum().item<int>(), 5) << "whole edges";
+  const at::Tensor places = at::randperm(64, at::kLong);
+  EXPECT_TRUE(BlankOf(Distribution::kRepeats, places, 1, false, /*last_write_stays=*/true).equal(places));
+  EXPECT_TRUE(BlankOf(Distribution::kRepeats, at::arange(64)).equal(at::arange(64)));
+}
+
+TEST(Blank, OneValueOccursOnce) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const at::Tensor repeats = BlankOf(Distribution::kRepeats, at::randint(6, {128}, at::kInt), seed);
+    EXPECT_EQ(repeats.bincount({}, 6).eq(1).sum().item<int>(), 1);
+  }
+}
+
 TEST(Blank, SourcesOfEdgesAreNoEndsOfAny) {
   int apart = 0;
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -64,7 +64,7 @@ std::optional<TensorList> TrialMaker::Changed(const Wish& wish, const TensorList
     return Blank(wish.distribution, {task_.flags, task_.last_write_stays, task_.keys}, generated, seed);
   switch (wish.distribution) {
     case Distribution::kAlike:
-      return Alike(generated, seed);
+      return Alike(generated, task_.last_write_stays, seed);
     case Distribution::kSunk:
       return Sunk(task_.asked, generated);
     case Distribution::kOpposed:
@@ -93,8 +93,11 @@ std::optional<Trial> TrialMaker::MakeInputs(const Wish& wish, std::string* reaso
   if (!changed) return std::nullopt;
   TensorList inputs = std::move(*changed);
   if (wish.keep) inputs[*wish.keep] = generated[*wish.keep];
+  for (size_t i = 0; wish.only && i < inputs.size(); ++i)
+    if (i != *wish.only) inputs[i] = generated[i];
   const auto is_same = [](const at::Tensor& one, const at::Tensor& other) { return one.is_same(other); };
-  if (Chooses(wish.distribution) && std::ranges::equal(inputs, generated, is_same)) return std::nullopt;
+  if ((Chooses(wish.distribution) || wish.only) && std::ranges::equal(inputs, generated, is_same))
+    return std::nullopt;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (task_.places[i]) inputs[i] = generated[i];
   }
@@ -140,7 +143,8 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   Fill(results, trial);
   // Of zeros only constants are left behind weights, and what a norm makes of one number again and again is
   // noise: whether the answer is finite is what can be asked.
-  if (trial->distribution == Distribution::kZeros && !bindings_->empty())
+  const bool constant = trial->distribution == Distribution::kZeros || IsNothing(trial->distribution);
+  if (constant && !bindings_->empty())
     for (OutputCheck& output : trial->outputs) output.order_is_open = true;
   // Where memory is too short for any trial it is too short for this, too: a trial's own outputs stand in.
   const bool first = trial->distribution == Distribution::kGenerated && base_.empty();

@@ -19,6 +19,7 @@ struct Wish {
   double strength = 1;
   bool keep_signs = false;                    // no negative numbers where none was generated
   std::optional<size_t> keep = std::nullopt;  // an input that stays as generated
+  std::optional<size_t> only = std::nullopt;  // the one that does not
 };
 
 class TrialMaker {

@@ -21,19 +21,18 @@ namespace tritogen {
 namespace {
 
 constexpr const char* kMemoryRanShort = "memory ran short";
+constexpr size_t kMostLeaves = 4;  // of which each is tried by itself
 
 // Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
 // come second and last.
 constexpr Distribution kOrder[] = {
-    Distribution::kSpread,       Distribution::kPlanted,  Distribution::kFlipped,
-    Distribution::kLarge,        Distribution::kShifted,  Distribution::kSpikes,
-    Distribution::kSwings,       Distribution::kBinary,   Distribution::kNearOne,
-    Distribution::kHuge,         Distribution::kFarBelow, Distribution::kFarAbove,
-    Distribution::kAsked,        Distribution::kMissing,  Distribution::kMinusInf,
-    Distribution::kTiny,         Distribution::kOpposed,  Distribution::kPlantedApart,
-    Distribution::kNone,         Distribution::kAll,      Distribution::kUneven,
-    Distribution::kCrowded,      Distribution::kZeros,    Distribution::kNothing,
-    Distribution::kNothingBelow, Distribution::kAlike,    Distribution::kSunk};
+    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,  Distribution::kLarge,
+    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,   Distribution::kBinary,
+    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow, Distribution::kFarAbove,
+    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf, Distribution::kTiny,
+    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,     Distribution::kAll,
+    Distribution::kUneven,  Distribution::kCrowded,      Distribution::kRepeats,  Distribution::kZeros,
+    Distribution::kNothing, Distribution::kNothingBelow, Distribution::kAlike,    Distribution::kSunk};
 
 bool IsGenerated(const Trial& trial) {
   return trial.distribution == Distribution::kGenerated;
@@ -63,11 +62,11 @@ using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 // powers know no negative numbers, but large ones; and one input that has narrow bounds (sqrt(1 - a)) says
 // nothing about the others.
 std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
-  constexpr size_t kMostLeaves = 4;
   constexpr Distribution kSigned[] = {
       Distribution::kSpread,  Distribution::kPlanted, Distribution::kPlantedApart, Distribution::kLarge,
       Distribution::kShifted, Distribution::kSpikes,  Distribution::kFarBelow,     Distribution::kFarAbove};
   std::vector<Wish> milder;
+  if (wish.only) return milder;
   if (!MayMeanNothing(wish.distribution))
     milder.push_back({wish.distribution, wish.seed, kTamed});  // those have none
   // Far from zero neighbours round to equal numbers, of which any may be picked; less far they do not.
@@ -205,6 +204,16 @@ void Drop(Trial* trial, FreshTrials* remaker) {
   trial->second_look.reset();
 }
 
+// Zeros in one floating input alone, one after the other, where what is divided by may be one's norm.
+void WishForSingleZeros(const Task::Impl& task, uint64_t seed, std::vector<Wish>* wishes) {
+  const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
+  if (!task.has_epsilon || task.spares_memory || leaves.size() < 2 || leaves.size() > kMostLeaves) return;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (IsFloating(task.plan.tensors[leaves[i]].dtype))
+      wishes->push_back({.distribution = Distribution::kZeros, .seed = seed, .only = i});
+  }
+}
+
 // Beside the two as generated, in order; the first comes first in a setting, the others stand between those
 // two.
 std::vector<Wish> WishesFor(const Task::Impl& task) {
@@ -233,6 +242,7 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     const uint64_t number = IsPlanted(distribution) ? 100 : stream;
     const bool tamed = task.needs_full_rank && distribution == Distribution::kBinary;  // no empty lines
     wishes.push_back({distribution, SubSeed(task.options.seed, number), tamed ? kTamed : 1});
+    if (distribution == Distribution::kZeros) WishForSingleZeros(task, wishes.back().seed, &wishes);
   }
   return wishes;
 }

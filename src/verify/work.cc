@@ -158,7 +158,9 @@ const std::unordered_map<std::string_view, Charge>& Charges() {
          "aten::binary_cross_entropy_with_logits", "aten::hinge_embedding_loss", "aten::l1_loss"},
         PerInput(5));
     // Adds all that it is given, however few places it adds to.
-    set({"aten::scatter_add"}, [](const Call& call) { return Total(call.in); });
+    set({"aten::scatter_add", "aten::scatter_add_", "aten::scatter_reduce", "aten::scatter_reduce_",
+         "aten::index_add", "aten::index_add_", "aten::index_reduce", "aten::index_reduce_"},
+        [](const Call& call) { return Total(call.in); });
     set({"aten::sort", "aten::topk", "aten::argsort", "aten::kthvalue", "aten::median", "aten::msort"}, Sort);
     // Moves with a change of place or dtype, and pointwise operators that have no tag.
     set({"aten::cat",

@@ -234,7 +234,14 @@ bool IsExtremum(const AtenStep& step) {
                                        "aten::median"};
   constexpr std::string_view kFamilies[] = {"softmax",       "::logsumexp", "::logcumsumexp",
                                             "cross_entropy", "::max_pool",  "::adaptive_max_pool"};
+  constexpr std::string_view kOfGroups[] = {"aten::scatter_reduce", "aten::scatter_reduce_",
+                                            "aten::index_reduce", "aten::index_reduce_"};
   const std::string_view base = WithoutOverload(step.op);
+  if (OneOf(base, kOfGroups)) {
+    const Value* reduce = FindArgument(step, "reduce");
+    return reduce != nullptr &&
+           (reduce->v == Value{std::string("amax")}.v || reduce->v == Value{std::string("amin")}.v);
+  }
   const auto names = [&](std::string_view family) { return base.find(family) != base.npos; };
   return std::ranges::count(kOps, base) > 0 || std::ranges::any_of(kFamilies, names);
 }

@@ -53,6 +53,7 @@ TEST(Work, OnlyProductsOfFloat32MayBeInTf32) {
   EXPECT_FALSE(Multiplies("aten::add.Tensor", Dtype::kFloat32));
   EXPECT_FALSE(Multiplies("aten::sum.dim_IntList", Dtype::kFloat32));
   EXPECT_FALSE(Multiplies("aten::view", Dtype::kFloat32));
+  EXPECT_FALSE(Multiplies("aten::scatter_reduce.two", Dtype::kFloat32));
 }
 
 std::vector<size_t> FactorsOf(const std::string& op, size_t arguments, Dtype dtype = Dtype::kFloat32) {
