@@ -15,9 +15,11 @@ namespace {
 constexpr std::string_view kStairs[] = {"aten::round", "aten::floor", "aten::ceil",
                                         "aten::trunc", "aten::fix",   "aten::frac"};
 constexpr std::string_view kSigns[] = {"aten::sign", "aten::sgn"};
-// With a number: two tensors may hang together (`x >= x.amax()`), and moving one alone would excuse too much.
 constexpr std::string_view kComparisons[] = {"aten::gt.Scalar", "aten::ge.Scalar", "aten::lt.Scalar",
                                              "aten::le.Scalar"};
+// Two tensors may hang together (`x >= x.amax()`): what is equal for the eager program stays so.
+constexpr std::string_view kOfTwo[] = {"aten::gt.Tensor", "aten::ge.Tensor", "aten::lt.Tensor",
+                                       "aten::le.Tensor"};
 constexpr std::string_view kFlat[] = {"aten::relu",      "aten::relu6",       "aten::clamp",
                                       "aten::clamp_min", "aten::clamp_max",   "aten::clip",
                                       "aten::hardtanh",  "aten::hardsigmoid", "aten::hardswish",
@@ -28,9 +30,18 @@ constexpr std::string_view kPicks[] = {
     "aten::topk",          "aten::sort",    "aten::argsort", "aten::kthvalue", "aten::median.dim",
     "aten::nanmedian.dim", "aten::max.dim", "aten::min.dim", "aten::argmax",   "aten::argmin"};
 
-TensorId FloatingArgument(const Plan& plan, const AtenStep& step) {
-  const auto* tensor = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
+TensorId FloatingArgument(const Plan& plan, const AtenStep& step, size_t number = 0) {
+  const auto* tensor = step.args.size() <= number ? nullptr : std::get_if<TensorRef>(&step.args[number].v);
   return tensor != nullptr && IsFloating(plan.tensors[tensor->id].dtype) ? tensor->id : kNoTensor;
+}
+
+// The edge of a comparison is moved where there are as many elements as it has results.
+Edge EdgeOf(const Plan& plan, const AtenStep& step, EdgeKind kind) {
+  const TensorId first = FloatingArgument(plan, step);
+  const TensorId second = OneOf(step.op, kOfTwo) ? FloatingArgument(plan, step, 1) : kNoTensor;
+  if (second == kNoTensor) return {&step, first, kind};
+  const bool turns = plan.tensors[first].numel() < plan.tensors[second].numel();
+  return {&step, turns ? second : first, kind, turns ? first : second};
 }
 
 // Of its dividend a quotient that is rounded makes steps as long as the divisor.
@@ -50,6 +61,7 @@ std::optional<EdgeKind> KindOfEdge(const Plan& plan, const AtenStep& step) {
   }
   if (OneOf(name, kStairs) || RoundsQuotient(step, name)) return EdgeKind::kStairs;
   if (OneOf(name, kSigns) || OneOf(step.op, kComparisons)) return EdgeKind::kStep;
+  if (OneOf(step.op, kOfTwo) && FloatingArgument(plan, step, 1) != kNoTensor) return EdgeKind::kStep;
   if (OneOf(name, kFlat)) return EdgeKind::kFlat;
   return std::nullopt;
 }
@@ -108,7 +120,7 @@ std::vector<Edge> JumpsWithin(const Plan& plan, TensorId output) {
     if (kind == EdgeKind::kFlat) kind.reset();
     const bool jumped = Meet(StoragesRead(plan, *step), behind);
     const bool known = std::ranges::any_of(before, [&](const Edge& e) { return e.step == step; });
-    if (kind && !jumped && !known) edges.push_back({step, FloatingArgument(plan, *step), *kind});
+    if (kind && !jumped && !known) edges.push_back(EdgeOf(plan, *step, *kind));
     if (kind || jumped) behind.merge(StoragesMade(plan, *step));
   }
   return edges;
@@ -122,7 +134,7 @@ std::vector<Edge> EdgesBefore(const Plan& plan, TensorId output) {
     const bool jumps = kind && *kind != EdgeKind::kFlat;
     const Storages read = StoragesRead(plan, *step);
     bool jumped = Meet(read, behind_jump), any = Meet(read, behind_any);
-    if (kind && !(jumps ? jumped : any)) edges.push_back({step, FloatingArgument(plan, *step), *kind});
+    if (kind && !(jumps ? jumped : any)) edges.push_back(EdgeOf(plan, *step, *kind));
     jumped |= jumps;
     any |= kind.has_value();
     if (jumped) behind_jump.merge(StoragesMade(plan, *step));

@@ -20,6 +20,7 @@ struct Edge {
   const AtenStep* step;  // of the Plan that was asked about
   TensorId argument;     // floating, of which a little more or less matters
   EdgeKind kind;
+  TensorId other = kNoTensor;  // what it is compared with, where that is a tensor
 
   bool jumps() const { return kind != EdgeKind::kFlat; }
 };

@@ -43,6 +43,28 @@ TEST(Edges, AreTheFirstJumpsOnTheWay) {
   EXPECT_EQ(Names(plan, 1), Strings{}) << "nothing behind the output counts";
 }
 
+// Whichever of the two has as many elements as there are comparisons is moved.
+TEST(Edges, OfTwoTensorsAreWhereTheyAreCompared) {
+  Sketch sketch;
+  const int x = sketch.Input("float32", {8, 4}, {4, 1}), y = sketch.Tensor("float32", {8, 4}, {4, 1});
+  const int m = sketch.Tensor("float32", {8, 1}, {1, 1}), below = sketch.Tensor("bool", {8, 4}, {4, 1});
+  const int above = sketch.Tensor("bool", {8, 4}, {4, 1});
+  sketch.Step("run", "aten::mul.Tensor", {T(x), 3.7}, {y});
+  sketch.Step("run", "aten::amax", {T(y), json::array({1}), true}, {m});
+  sketch.Step("run", "aten::lt.Tensor", {T(y), T(m)}, {below});
+  sketch.Step("run", "aten::gt.Tensor", {T(m), T(y)}, {above});
+  sketch.Output(below);
+  sketch.Output(above);
+  const Plan plan = sketch.Build();
+  for (const size_t output : {0, 1}) {
+    const std::vector<Edge> edges = EdgesBefore(plan, std::get<TensorRef>(plan.outputs[output].v).id);
+    ASSERT_EQ(edges.size(), 1u);
+    EXPECT_TRUE(edges[0].jumps());
+    EXPECT_EQ(edges[0].argument, static_cast<TensorId>(y));
+    EXPECT_EQ(edges[0].other, static_cast<TensorId>(m));
+  }
+}
+
 TEST(Edges, AreWithinWhereASumComesBehindThem) {
   Sketch sketch;
   const int x = sketch.Input("float32", {8, 4}, {4, 1});
@@ -113,17 +135,22 @@ TEST(Edges, EndWhereManyValuesAreSummed) {
   EXPECT_EQ(Names(sketch.Build(), 0), Strings{});
 }
 
-TEST(Edges, AreNoComparisonsOfWhatMayHangTogether) {
+TEST(Probes, OfOneCallMayBeSeveral) {
   Sketch sketch;
-  const int x = sketch.Input("float32", {8, 4}, {4, 1}), y = sketch.Input("float32", {8, 4}, {4, 1});
-  const int one = sketch.Tensor("bool", {8, 4}, {4, 1}), two = sketch.Tensor("bool", {8, 4}, {4, 1});
-  sketch.Step("run", "aten::ge.Tensor", {T(x), T(y)}, {one});
-  sketch.Step("run", "aten::ge.Scalar", {T(x), 0}, {two});
-  sketch.Output(one);
-  sketch.Output(two);
+  const int x = sketch.Input("float32", {4}, {1}), y = sketch.Input("float32", {4}, {1});
+  const int z = sketch.Tensor("float32", {4}, {1});
+  sketch.Step("run", "aten::sub.Tensor", {T(x), T(y)}, {z});
+  sketch.Output(z);
   const Plan plan = sketch.Build();
-  EXPECT_EQ(Names(plan, 0), Strings{});
-  EXPECT_EQ(Names(plan, 1), Strings{"aten::ge.Scalar jumps"});
+  const auto* step = &std::get<AtenStep>(plan.run[0]);
+  std::vector<Probe> probes = {{step, x, at::full({4}, 5.0), {}}, {step, y, {}, {}}};
+  ReplayOptions options;
+  options.probes = &probes;
+  const TensorList inputs = {at::arange(4).to(at::kFloat), at::ones({4})};
+  TensorList outputs;
+  ASSERT_FALSE(RunOnce(plan, inputs, &outputs, options));
+  EXPECT_TRUE(outputs[0].equal(inputs[0] + 4));
+  EXPECT_TRUE(probes[0].seen.equal(inputs[0]) && probes[1].seen.equal(inputs[1]));
 }
 
 TEST(Probes, LookAtAnArgumentAndMoveItForOneCallAlone) {

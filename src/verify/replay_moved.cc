@@ -77,26 +77,28 @@ void ReplayEngine::MoveCast(const AtenStep& step, at::Tensor* result) {
 }
 
 std::vector<at::Tensor> ReplayEngine::CallProbed(const AtenStep& step, const AtenCall& call) {
-  Probe *given = nullptr, *result = nullptr;
+  Probe* result = nullptr;
+  std::vector<std::pair<TensorId, at::Tensor>> whole;  // what stays as it is behind the call
+  const auto& writes = call.writes();
   const auto none = std::span<Probe>();
   for (Probe& probe : options_.probes ? std::span(*options_.probes) : none) {
-    if (probe.step == &step) (probe.of_result ? result : given) = &probe;
-  }
-  at::Tensor whole;  // what stays as it is behind the call
-  if (given != nullptr) {
-    at::Tensor& argument = slots_[given->tensor];
-    given->seen = argument.clone();
-    const auto& writes = call.writes();
-    const bool written = std::find(writes.begin(), writes.end(), given->tensor) != writes.end();
-    if (given->nudge.defined() && written) {
-      argument.add_(given->nudge);
-    } else if (given->nudge.defined()) {
-      whole = argument;
-      argument = whole + given->nudge;
+    if (probe.step != &step) continue;
+    if (probe.of_result) {
+      result = &probe;
+      continue;
+    }
+    at::Tensor& argument = slots_[probe.tensor];
+    probe.seen = argument.clone();
+    if (!probe.nudge.defined()) continue;
+    if (std::find(writes.begin(), writes.end(), probe.tensor) != writes.end()) {
+      argument.add_(probe.nudge);
+    } else {
+      whole.emplace_back(probe.tensor, argument);
+      argument = argument + probe.nudge;
     }
   }
   std::vector<at::Tensor> results = call.Call(slots_, &random_);
-  if (whole.defined()) slots_[given->tensor] = whole;
+  for (const auto& [id, argument] : whole) slots_[id] = argument;
   if (result != nullptr) {
     result->seen = results.at(0).clone();
     if (result->nudge.defined()) results[0].add_(result->nudge);

@@ -29,6 +29,14 @@ void KeepBent(const at::Tensor& exact, Range* range) {
     *end = exact + at::minimum(at::maximum(*end - exact, -bend), bend);
 }
 
+// Of what has been broadcast the largest for each element of these sizes.
+at::Tensor LargestTo(at::IntArrayRef sizes, at::Tensor x) {
+  while (x.dim() > static_cast<int64_t>(sizes.size())) x = x.amax(0);
+  for (int64_t d = 0; d < x.dim(); ++d)
+    if (sizes[d] == 1 && x.size(d) > 1) x = x.amax(d, /*keepdim=*/true);
+  return x;
+}
+
 // All edges of the task as probes of one replay; `of` says which are those of an output.
 class EdgeRuns {
  public:
@@ -63,6 +71,11 @@ class EdgeRuns {
       return false;
     const TensorList moved = Seen();
     for (size_t i = 0; i < probes_.size(); ++i) little_.push_back(LittleOf(i, exact[i], seen[i], moved[i]));
+    for (const auto& [argument, other] : compared_) {
+      const at::Tensor together = little_[argument] + little_[other];
+      const at::Tensor apart = at::where(seen[argument] == seen[other], 0, together);
+      little_[argument] = LargestTo(little_[argument].sizes(), apart);
+    }
     return true;
   }
 
@@ -117,9 +130,14 @@ class EdgeRuns {
     const auto same = [&](const Probe& p) { return p.step == edge.step; };
     const auto found = std::find_if(probes_.begin(), probes_.end(), same);
     if (found != probes_.end()) return found - probes_.begin();
-    probes_.push_back({edge.step, edge.argument, {}, {}});
-    kinds_.push_back(edge.kind);
-    return probes_.size() - 1;
+    const size_t index = probes_.size();
+    for (const TensorId id : {edge.argument, edge.other}) {
+      if (id == kNoTensor) continue;
+      probes_.push_back({edge.step, id, {}, {}});
+      kinds_.push_back(edge.kind);
+    }
+    if (edge.other != kNoTensor) compared_.emplace_back(index, index + 1);
+    return index;
   }
 
   std::unique_ptr<Replayer> MakeExact() {
@@ -160,9 +178,10 @@ class EdgeRuns {
   const Deadline& deadline_;
   ReplayOptions options_;
   std::vector<Probe> probes_;
-  std::vector<EdgeKind> kinds_;          // by probe
-  std::vector<std::vector<size_t>> of_;  // by output: its probes
-  std::set<size_t> within_;              // probes of jumps within
+  std::vector<EdgeKind> kinds_;                      // by probe
+  std::vector<std::pair<size_t, size_t>> compared_;  // probes of a comparison: what is moved, and the other
+  std::vector<std::vector<size_t>> of_;              // by output: its probes
+  std::set<size_t> within_;                          // probes of jumps within
   TensorList little_, unused_;
   Bindings wide_;
   std::unique_ptr<Replayer> exact_;
