@@ -1,5 +1,6 @@
 """torch.compile in a program. A reference means the same without the compiler. A candidate has the text of its reference
-around it, so that it may hold what is compiled there; but it may not call that."""
+around it, so that it may hold what is compiled there; but it may not call that. torch.cond, which PyTorch gives to the
+compiler wherever it stands, computes both sides: neither may write, so what is not chosen leaves no trace."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import functools
 from typing import Any
 
 import torch
+from torch.utils import _pytree
 
 import guards
 
@@ -14,6 +16,7 @@ import guards
 def install() -> None:
     """Once per process."""
     torch.compile = _compile
+    torch.cond = _cond
     torch.nn.Module.compile = _compile_in_place
 
 
@@ -51,3 +54,12 @@ def _compile(model: Any = None, **options: Any) -> Any:
 
 def _compile_in_place(self: torch.nn.Module, *_: Any, **__: Any) -> None:
     self.register_forward_pre_hook(lambda *_: guards.check_compiled_call())
+
+
+def _cond(pred: Any, true_fn: Any, false_fn: Any, operands: Any = ()) -> Any:
+    if not isinstance(pred, torch.Tensor):
+        return (true_fn if pred else false_fn)(*operands)
+    if pred.numel() != 1:
+        raise RuntimeError(f"torch.cond takes one bool, not {pred.numel()}")
+    chosen = pred.reshape(())
+    return _pytree.tree_map(lambda yes, no: torch.where(chosen, yes, no), true_fn(*operands), false_fn(*operands))

@@ -1,4 +1,5 @@
-"""Stands in for the symbolic half of PyTorch's shape functions, which recorded programs never need: sizes are numbers here.
+"""Stands in for the symbolic half of PyTorch's shape functions, which recorded programs never need: sizes are numbers here;
+and for flexible attention, which is a compiler's.
 
 On first use those functions import `torch.fx.experimental.symbolic_shapes` and with it sympy, 0.6 s in every child. Each
 stand-in answers the few names that plain numbers need; asked for anything else, it loads the real module and becomes it.
@@ -8,6 +9,11 @@ import importlib
 import sys
 from types import ModuleType
 from typing import Any
+
+import torch
+import torch.nn.attention
+
+import flexible_attention
 
 
 class _StandIn(ModuleType):
@@ -57,5 +63,7 @@ def install() -> None:
     for stand_in in (
         _StandIn("torch.fx.experimental.symbolic_shapes", _SHAPES, is_package=False),
         _StandIn("sympy", {"Basic": type("Basic", (), {})}, is_package=True),  # asked whether a number is one
+        _StandIn("torch.nn.attention.flex_attention", flexible_attention.NAMES, is_package=False),
     ):
         sys.modules.setdefault(stand_in.__name__, stand_in)
+    torch.nn.attention.flex_attention = sys.modules["torch.nn.attention.flex_attention"]
