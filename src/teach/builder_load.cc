@@ -84,10 +84,64 @@ std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& 
   return Pointwise(name, fmt::format("tl.where({{1}}, {{0}}, {})", fill), {result, *valid}, data.dtype, 1);
 }
 
+// What arithmetic of element numbers gives at places of its own; nothing where it reads memory.
+std::optional<Value> Builder::NumberAt(const View& view, const std::vector<Value>& index) {
+  if (!view.guards.empty()) return std::nullopt;
+  if (view.prim < 0) {
+    std::vector<Term> terms;
+    for (size_t d = 0; d < index.size(); ++d) terms.push_back({view.strides[d], index[d]});
+    return Affine("index", terms, view.offset);
+  }
+  const Prim maker = graph[view.prim];
+  if (maker.kind != PrimKind::kPointwise || maker.once) return std::nullopt;
+  std::vector<Value> in;
+  for (size_t i = 0; i < maker.operands.size(); ++i) {
+    const auto operand = Compose(view, maker.operands[i]);
+    const auto number = operand ? NumberAt(*operand, index) : std::nullopt;
+    if (!number) return std::nullopt;
+    in.push_back(*number);
+  }
+  Prim again = maker;
+  again.result.clear();
+  again.operands.clear();
+  again.shape.clear();
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Value& value : index) shapes.push_back(value.sizes());
+  again.sizes = BroadcastSizes(shapes);
+  return AddPointwise(std::move(again), in);
+}
+
+// Reads through a load by computed places (padding, a roll, a resize): what it reads, at places of those.
+std::optional<Value> Builder::LoadOfLoad(const std::string& name, const Value& data,
+                                         const std::vector<Value>& index, const std::optional<Value>& valid,
+                                         const std::string& other) {
+  if (data.view.prim < 0) return std::nullopt;
+  const Prim maker = graph[data.view.prim];
+  if (maker.kind != PrimKind::kLoad || maker.once || !maker.guards.empty() ||
+      data.view != graph.Whole(data.view.prim))
+    return std::nullopt;
+  std::vector<Value> at;
+  for (size_t i = 1; i < maker.operands.size(); ++i) {
+    const auto number = NumberAt(maker.operands[i], index);
+    if (!number) return std::nullopt;
+    at.push_back(*number);
+  }
+  const Value source{maker.operands[0], maker.dtype};
+  if (maker.valid.empty()) return Load(name, source, at, valid, other);
+  Value inside = at.back();
+  at.pop_back();
+  if (valid) inside = Pointwise("inside", "{0} & {1}", {*valid, inside}, Dtype::kBool, 0);
+  const Value result = Load(name, source, at, inside, maker.other);
+  const std::string fill = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : other;
+  if (!valid || fill == maker.other) return result;
+  return Pointwise(name, fmt::format("tl.where({{1}}, {{0}}, {})", fill), {result, *valid}, data.dtype, 1);
+}
+
 Value Builder::Load(std::string name, const Value& data, const std::vector<Value>& index,
                     const std::optional<Value>& valid, std::string other) {
   TRITOGEN_CHECK(index.size() == data.sizes().size() && data.view.guards.empty());
   if (auto through = LoadThrough(name, data, index, valid, other)) return *through;
+  if (auto through = LoadOfLoad(name, data, index, valid, other)) return *through;
   Prim prim;
   prim.kind = PrimKind::kLoad;
   prim.name = std::move(name);

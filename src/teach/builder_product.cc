@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/error.h"
 #include "base/rounding.h"
@@ -69,12 +70,37 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vecto
   if (TakesTf32x3(a, b, batch_dims, sizes, inner))
     return Matmul(Factors{.a = {a}, .b = {b}}, batch_dims, std::move(sizes), inner, std::move(shape));
   inner = Align(&first, &second, batch_dims, sizes, inner);
+  if (const int64_t whole = WholeSum(first, second, batch_dims, sizes, inner); whole < inner) {
+    const auto part = [&](int64_t start, int64_t length) {
+      return Matmul({Slice(first.view, -1, start, length, 1), first.dtype},
+                    {Slice(second.view, batch_dims, start, length, 1), second.dtype}, batch_dims, sizes,
+                    length, shape);
+    };
+    return Op("add", {part(0, whole), part(whole, inner - whole)}, first.dtype);
+  }
   if (TakesCopies(a, batch_dims, sizes, inner) && TakesTf32x3(first, second, batch_dims, sizes, inner))
     return Matmul(Factors{.a = {first}, .b = {second}}, batch_dims, std::move(sizes), inner,
                   std::move(shape));
   auto factors = StoredFactors(first, second, batch_dims, sizes, inner);
   if (!factors) factors = Factors{.a = {first}, .b = {second}};
   return Matmul(*std::move(factors), batch_dims, std::move(sizes), inner, std::move(shape));
+}
+
+// Of a long sum for few programs the beginning, of a length that it can be cut by; all of it where it can be,
+// or need not.
+int64_t Builder::WholeSum(const Value& a, const Value& b, int batch_dims, const std::vector<int64_t>& sizes,
+                          int64_t inner) const {
+  constexpr int64_t kMostUnit = 1024;
+  const int64_t programs = TilesOfDots(ResultOf(sizes, batch_dims));
+  const bool plain = a.dtype == Dtype::kFloat32 && a.sizes().back() == inner &&
+                     b.sizes().size() == static_cast<size_t>(batch_dims) + 2 &&
+                     b.sizes()[static_cast<size_t>(batch_dims)] == inner && a.view.guards.empty() &&
+                     b.view.guards.empty();
+  if (!plain || !CutsAnywhere() || options_.apart || inner < 2 * kLongSum || programs >= kFewPrograms)
+    return inner;
+  if (SumsOf(inner, inner, programs) * programs >= kFewPrograms) return inner;
+  const auto sixteenth = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(inner) / 16));
+  return inner - inner % std::min(sixteenth, kMostUnit);
 }
 
 Value Builder::Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,

@@ -76,6 +76,11 @@ enum class ReduceOp {
   kSort
 };
 
+// Their results are places, not elements.
+inline bool IsPlace(ReduceOp op) {
+  return op == ReduceOp::kArgMax || op == ReduceOp::kArgMin;
+}
+
 struct Prim {
   PrimKind kind = PrimKind::kPointwise;
   std::string name;               // what to call it in code

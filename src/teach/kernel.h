@@ -43,6 +43,8 @@ struct KernelCode {
   int64_t waves = 0;
   std::string constants;              // "N=512, BLOCK=1024"; keyword arguments of the launch
   int num_warps = 4, num_stages = 0;  // stages: 0 for Triton's default
+  size_t divisions = 0;               // different ones that addresses take, but for shifts
+  bool divides_lines = false;         // remainders among them that neighbours in memory differ in
   // In words, for the plan.
   std::string access, launch, compute;
 };

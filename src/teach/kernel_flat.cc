@@ -47,6 +47,9 @@ KernelCode WriteFlatKernel(const Graph& graph, const Group& group, const std::ve
 
   KernelCode kernel;
   kernel.name = name;
+  kernel.divisions = code.divided().size();
+  kernel.divides_lines = std::ranges::any_of(
+      code.divided(), [](const std::string& term) { return term.find("//") == std::string::npos; });
   kernel.pointers = code.pointers();
   kernel.grid = GridText(n, count, block, persistent);
   const bool sized = masked || persistent;

@@ -275,6 +275,19 @@ std::string DotsText(const std::string& precision) {
   return (precision == "tf32" ? "TF32" : precision) + " dots";
 }
 
+// Whether a pointwise kernel rather goes by lines of the last dimension, which divide an element's number for
+// a line at a time. What all of a line reads at one place is divided for in no time either way; and lines
+// fill tiles of a power of two, the less of them the more there is to divide by
+// (docs/log/2026-11-30-speeds.md).
+static bool RatherInLines(const KernelCode& flat, int64_t length) {
+  constexpr int64_t kShort = 32, kLong = 4096;
+  constexpr size_t kSome = 2, kMany = 4;
+  const int64_t tile = NextPowerOf2(length);
+  return flat.divides_lines && length >= kShort && length <= kLong &&
+         ((flat.divisions >= kSome && 4 * length >= 3 * tile) ||
+          (flat.divisions >= kMany && 16 * length >= 9 * tile));
+}
+
 KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector<std::string>& buffers,
                        const KernelOptions& options, const std::string& name) {
   const PrimKind first = graph[group.members[0]].kind;
@@ -290,13 +303,15 @@ KernelCode WriteKernel(const Graph& graph, const Group& group, const std::vector
   if (group.kind == GroupKind::kRows) return WriteRowKernel(graph, group, buffers, options, name);
   if (group.kind == GroupKind::kSideBySide)
     return WriteSideBySideKernel(graph, group, buffers, options, name);
-  if (!options.flat_rows || group.kind == GroupKind::kScatter)
-    return WriteFlatKernel(graph, group, buffers, options, name);
+  KernelCode flat = WriteFlatKernel(graph, group, buffers, options, name);
+  const bool may = !options.simple && !options.persistent && options.flat_block == KernelOptions{}.flat_block;
+  if (group.kind == GroupKind::kScatter || !(options.flat_rows || (may && flat.divides_lines))) return flat;
   // The last dimension of the largest member as columns, where every member can be cut there.
   const PrimId largest = group.members.back();
   const auto rows = CutLastDimension(graph, group, group.InOrder(largest, graph.Whole(largest)).sizes);
-  if (rows && rows->Size(AxisKind::kRow) > 1) return WriteRowKernel(graph, *rows, buffers, options, name);
-  return WriteFlatKernel(graph, group, buffers, options, name);
+  if (!rows || rows->Size(AxisKind::kRow) <= 1) return flat;
+  if (!options.flat_rows && !RatherInLines(flat, rows->Size(AxisKind::kColumn))) return flat;
+  return WriteRowKernel(graph, *rows, buffers, options, name);
 }
 
 std::string GridText(int64_t size, const std::string& text, int64_t block, bool persistent) {

@@ -41,4 +41,13 @@ struct PieceOptions {
 std::optional<LinePieces> CutLines(const Value& x, const std::vector<bool>& reduced,
                                    const PieceOptions& options);
 
+// A value of which CutLines makes nothing (a length that is a prime number, say), in two along a dimension
+// that is reduced: the first has divisors, the second is shorter than one of its pieces.
+struct LineParts {
+  int64_t dim;
+  Value first, rest;
+};
+std::optional<LineParts> PartLines(const Value& x, const std::vector<bool>& reduced,
+                                   const PieceOptions& options);
+
 }  // namespace tritogen::teach

@@ -66,6 +66,28 @@ TEST(LinePieces, AreNotMadeOfWhatHasNoDivisors) {
   EXPECT_FALSE(Cut({3, 5}, {1}).has_value()) << "a piece is the line";
 }
 
+TEST(LineParts, AreAllButLittleAndTheRest) {
+  const auto parts = [](const Numbers& sizes, const Numbers& dims) {
+    View view = ContiguousView(0, sizes);
+    return PartLines({view, Dtype::kFloat32}, MarkedDims(dims, static_cast<int64_t>(sizes.size())), {8192});
+  };
+  const auto prime = parts({3, 99991}, {1});
+  ASSERT_TRUE(prime.has_value());
+  EXPECT_EQ(prime->first.sizes(), (Numbers{3, 24 * 4096}));
+  EXPECT_EQ(prime->rest.sizes(), (Numbers{3, 99991 - 24 * 4096}));
+  EXPECT_EQ(prime->rest.view.offset, 24 * 4096);
+  EXPECT_EQ(parts({900007, 3}, {0})->first.sizes(), (Numbers{3515 * 256, 3}));
+  EXPECT_LT(parts({2, 10007}, {1})->rest.sizes()[1], 32) << "of few pieces a length that leaves little";
+  EXPECT_FALSE(parts({3, 5003}, {1}).has_value()) << "a program holds it";
+}
+
+TEST(LinePieces, AreWholeLastDimensionsWhereThereAreMany) {
+  const auto pieces = Cut({3001, 10007}, {});
+  ASSERT_TRUE(pieces.has_value());
+  EXPECT_EQ(pieces->length, 10007);
+  EXPECT_FALSE(Cut({30, 10007}, {}).has_value());
+}
+
 TEST(LinePieces, FewLinesAreThoseThatKeepFewProgramsBusy) {
   EXPECT_TRUE((ReducedLines{8, 1 << 20, false}.AreFew()));
   EXPECT_FALSE((ReducedLines{1000, 1 << 20, false}.AreFew()));

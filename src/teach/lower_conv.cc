@@ -136,8 +136,9 @@ bool IsOfFewChannels(const Builder& b, Dtype dtype, const Convolution& g) {
   };
   constexpr int64_t kAny = std::numeric_limits<int64_t>::max(), kImage = 4;
   constexpr Limit kLimits[] = {{kAny, 16, 512}, {kAny, 32, 160}, {kImage, 128, 32}};
-  constexpr int64_t kFewResults = kProcessors * 16384;
+  constexpr int64_t kFewResults = kProcessors * 16384, kChannelsOfPoints = 16;
   const int64_t inner = g.c * Product(g.kernel);
+  if (inner == g.c && g.c > kChannelsOfPoints) return false;  // dots read an image as it lies
   return b.options().outer_products && !b.options().keep_products && (g.c <= kImage || !b.UsesTf32()) &&
          dtype == Dtype::kFloat32 && !(g.transposed && g.Strides()) && g.Flops() >= kFlopsWorthStoring &&
          g.n * g.groups * g.o * Product(g.out) >= kFewResults &&

@@ -130,6 +130,16 @@ Value ScanLine(Builder& b, ReduceOp op, const Value& x, int64_t dim) {
 Value RunningProduct(Builder& b, const Value& x, int64_t dim) {
   Value product = ScanLine(b, ReduceOp::kProd, x, dim);
   if (!IsFloating(x.dtype)) return product;
+  const ScannedLines lines = LinesOf(x.sizes(), dim);
+  if (lines.length <= kHeldScan && !lines.across) {  // a program that holds a line finds its first one
+    const Value place = b.Index(x.sizes(), dim);
+    const Value infinite = b.Pointwise(
+        "infinite", fmt::format("tl.where(tl.abs({{0}}) == float(\"inf\"), {{1}}, {})", lines.length),
+        {x, place}, Dtype::kInt32, 2);
+    const Value first = b.Reduce(ReduceOp::kSmallest, infinite, {dim}, true);
+    return b.Pointwise("product", "tl.where(({0} == 0) & ({2} >= {1}), float(\"nan\"), {0})",
+                       {product, first, place}, product.dtype, 2);
+  }
   Value largest = ScanLine(b, ReduceOp::kMax, b.Op("abs", {x}), dim);
   return b.Pointwise("product", "tl.where(({0} == 0) & ({1} == float(\"inf\")), float(\"nan\"), {0})",
                      {product, largest}, product.dtype, 2);

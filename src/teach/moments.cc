@@ -25,16 +25,30 @@ Dimensions DimensionsOf(const Value& x, const std::vector<int64_t>& dims) {
   return {x.sizes(), MarkedDims(dims, x.view.rank())};
 }
 
+// Whether lines are not reduced by one program each. Few are cut by what reduces them in any case, once for
+// each of their statistics.
+bool AreCut(const Builder& b, const Dimensions& d, Dtype dtype) {
+  constexpr int64_t kCached =
+      131072;  // elements of a line of half types that a program finds in the L2 again
+  const ReducedLines lines = LinesAlong(d.sizes, d.reduced);
+  if (DtypeSize(dtype) == 2 && !lines.across && lines.columns <= kCached && lines.rows >= 2 * kProcessors)
+    return false;
+  return b.CutsAnywhere() && (lines.AreFew() || (lines.columns > (lines.across ? kHeldAcross : kHeldLine) &&
+                                                 lines.rows >= kManyElements / lines.columns));
+}
+
 // Nothing where lines are not cut.
 std::optional<LinePieces> CutLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   const Dimensions d = DimensionsOf(x, dims);
-  const ReducedLines lines = LinesAlong(d.sizes, d.reduced);
-  // Few lines are cut by what reduces them in any case, once for each of their statistics.
-  if (!b.CutsAnywhere()) return std::nullopt;
-  if (!lines.AreFew() && (lines.columns <= (lines.across ? kHeldAcross : kHeldLine) ||
-                          lines.rows < kManyElements / lines.columns))
-    return std::nullopt;
-  return CutLines(x, d.reduced, {.longest_whole = kWhole});
+  return AreCut(b, d, x.dtype) ? CutLines(x, d.reduced, {.longest_whole = kWhole}) : std::nullopt;
+}
+
+// Nothing where they are not, or are as they stand.
+std::optional<LineParts> PartLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
+  const Dimensions d = DimensionsOf(x, dims);
+  const PieceOptions options{.longest_whole = kWhole};
+  if (!AreCut(b, d, x.dtype) || CutLines(x, d.reduced, options)) return std::nullopt;
+  return PartLines(x, d.reduced, options);
 }
 
 // A value of all pieces of each line, in the shape of `x` with its dimensions kept.
@@ -110,14 +124,54 @@ SoftmaxParts JoinedSoftmax(Builder& b, const LinePieces& cut, const Value& x,
           OfLines(b, ReduceOp::kSum, b.Op("mul", {sum, scale}, dtype), cut, x, dims)};
 }
 
+// Of two parts of each line, as of pieces.
+Moments JoinedMoments(Builder& b, const LineParts& parts, const Value& x, const std::vector<int64_t>& dims) {
+  const Moments first = MomentsOf(b, parts.first, dims), rest = MomentsOf(b, parts.rest, dims);
+  const auto count = [&](const Value& part) {
+    return static_cast<double>(Product(CountedSizes(part.sizes(), dims)));
+  };
+  const double of_first = count(parts.first), of_rest = count(parts.rest), all = of_first + of_rest;
+  const Dtype dtype = first.mean.dtype;
+  const Value apart = b.Op("sub", {rest.mean, first.mean}, dtype);
+  const Value mean = b.Op("add", {first.mean, b.Op("mul", {apart, of_rest / all}, dtype)}, dtype);
+  const Value between = b.Op("mul", {b.Op("square", {apart}), of_first * (of_rest / all)}, dtype);
+  const Value spread = b.Op("add", {b.Op("add", {first.spread, rest.spread}, dtype), between}, dtype);
+  return {mean, b.Op("sub", {x, mean}, dtype), spread};
+}
+
+// The largest number, and the sum of exponentials relative to it: 0 where all is -Inf.
+std::pair<Value, Value> LargestAndSum(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
+  if (const auto cut = CutLines(b, x, dims)) {
+    const SoftmaxParts parts = JoinedSoftmax(b, *cut, x, dims);
+    return {parts.maximum, parts.sum};
+  }
+  const Value largest = b.Reduce(ReduceOp::kLargest, x, dims, true);
+  const Value relative = b.Op("sub", {x, Shift(b, largest)}, largest.dtype);
+  return {largest, b.Reduce(ReduceOp::kSum, b.Op("exp", {relative}), dims, true)};
+}
+
+SoftmaxParts JoinedSoftmax(Builder& b, const LineParts& parts, const Value& x,
+                           const std::vector<int64_t>& dims) {
+  const auto first = LargestAndSum(b, parts.first, dims), rest = LargestAndSum(b, parts.rest, dims);
+  const Dtype dtype = first.first.dtype;
+  const Value maximum = b.Op("maximum", {first.first, rest.first}, dtype);
+  const auto rescaled = [&](const std::pair<Value, Value>& part) {
+    const Value scale = b.Op("exp", {b.Op("sub", {part.first, Shift(b, maximum)}, dtype)});
+    return b.Op("mul", {part.second, scale}, dtype);
+  };
+  const Value shifted = b.Op("sub", {x, maximum}, dtype);
+  return {maximum, shifted, b.Op("exp", {shifted}), b.Op("add", {rescaled(first), rescaled(rest)}, dtype)};
+}
+
 }  // namespace
 
 bool IsCut(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
-  return CutLines(b, x, dims).has_value();
+  return CutLines(b, x, dims) || PartLines(b, x, dims);
 }
 
 Moments MomentsOf(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   if (const auto cut = CutLines(b, x, dims)) return JoinedMoments(b, *cut, x, dims);
+  if (const auto parts = PartLines(b, x, dims)) return JoinedMoments(b, *parts, x, dims);
   Value sum = b.Reduce(ReduceOp::kSum, x, dims, true);
   Value mean = b.DividedByCount("mean", sum, CountedSizes(x.sizes(), dims));
   Value centered = b.Op("sub", {x, mean}, mean.dtype);
@@ -128,6 +182,7 @@ Moments MomentsOf(Builder& b, const Value& x, const std::vector<int64_t>& dims) 
 
 SoftmaxParts Softmax(Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   if (const auto cut = CutLines(b, x, dims)) return JoinedSoftmax(b, *cut, x, dims);
+  if (const auto parts = PartLines(b, x, dims)) return JoinedSoftmax(b, *parts, x, dims);
   Value maximum = b.Reduce(ReduceOp::kLargest, x, dims, true);
   Value shifted = b.Op("sub", {x, maximum}, maximum.dtype);
   Value exponentials = b.Op("exp", {shifted});

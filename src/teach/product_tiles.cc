@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kSum = 256;
 constexpr int64_t kSumOnTensorCores = 128;  // which cut off what lies behind a sum's last place
 constexpr double kManyFlops = 1 << 30;
+constexpr int64_t kFewRows = 16;  // of the smallest dot
 
 // The largest tiles of which each multiprocessor has one, as far as the result has so many rows and columns;
 // else small ones. Two programs of 128 by 128 share a multiprocessor, whose memory holds three steps of each.
@@ -65,11 +66,21 @@ ProductTiles ChooseDescribed(ProductTiles t, bool turns) {
   return t;
 }
 
-// A warp for each tile, with 128 sums in each thread: few loads for each multiplication.
-ProductTiles ChooseForOuterProducts(ProductTiles t, int64_t taps) {
-  constexpr int64_t kSums = 32 * 128, kManyRows = 32, kMostColumns = 512;
+// Of what is done with each element of a product's tile.
+double FlopsBehind(const Graph& graph, const Group& group) {
+  double flops = 0;
+  for (size_t i = 1; i < group.members.size(); ++i) flops += graph[group.members[i]].flops;
+  return flops;
+}
+
+// A warp for each tile, with 128 sums in each thread: few loads for each multiplication. Where much is done
+// with each result a thread has registers for a quarter of them.
+ProductTiles ChooseForOuterProducts(ProductTiles t, int64_t taps, double flops_behind) {
+  constexpr int64_t kManyRows = 32, kMostColumns = 512;
+  constexpr double kMuchBehind = 16;
+  const int64_t sums = 32 * (flops_behind > kMuchBehind ? 32 : 128);
   t.block_m = std::min(NextPowerOf2(t.m), t.m <= kManyRows ? kManyRows : kManyRows / 2);
-  t.block_n = std::min({NextPowerOf2(t.n), kSums / t.block_m, kMostColumns});
+  t.block_n = std::min({NextPowerOf2(t.n), sums / t.block_m, kMostColumns});
   t.block_k = taps, t.sum = t.k, t.num_warps = 1;
   return t;
 }
@@ -103,21 +114,38 @@ bool TilesAreHalf(const Graph& graph, const Group& group) {
 bool DoesLittleBehind(const Graph& graph, const Group& group) {
   constexpr double kMostFlops = 4;
   if (HasTileReductions(graph, group)) return false;
-  double flops = 0;
-  for (size_t i = 1; i < group.members.size(); ++i) flops += graph[group.members[i]].flops;
-  return flops <= kMostFlops && TilesAreHalf(graph, group);
+  return FlopsBehind(graph, group) <= kMostFlops && TilesAreHalf(graph, group);
+}
+
+// How many places a factor's elements are read by that are computed in each tile anew: four of the windows of
+// an image. 0: none is.
+size_t PlacesOfWindows(const Graph& graph, const Prim& product) {
+  size_t places = 0;
+  for (const View& view : product.operands) {
+    const bool computed =
+        view.prim >= 0 && graph[view.prim].inlined && graph[view.prim].kind == PrimKind::kLoad;
+    if (computed) places = std::max(places, graph[graph[view.prim].operands[0].prim].sizes.size());
+  }
+  return places;
 }
 
 // Of three TF32 dots each: the largest tiles that fill the multiprocessors, else the smallest.
-ProductTiles ChooseForTf32x3(ProductTiles t) {
-  constexpr std::pair<int64_t, int64_t> kForms[] = {{64, 64}, {64, 32}, {32, 64}, {32, 32}, {16, 32}};
+ProductTiles ChooseForTf32x3(ProductTiles t, size_t places_of_windows) {
+  constexpr int64_t kShortSum = 256;
+  constexpr size_t kPlacesOfLine = 3;
+  constexpr std::pair<int64_t, int64_t> kForms[] = {{128, 64}, {64, 64}, {64, 32},
+                                                    {32, 64},  {32, 32}, {16, 32}};
   for (const auto& [m, n] : kForms) {
+    // Those of a line are computed again for each row of tiles; of more places there are no registers for it.
+    const bool of_line = places_of_windows > 0 && places_of_windows <= kPlacesOfLine;
+    if (m > 64 && !(of_line && t.m > 64 && t.k > kShortSum)) continue;
     t.block_m = Fit(m, t.m), t.block_n = Fit(n, t.n);
     if (FillProcessors(t.Count())) break;
   }
   // Of short sums more programs share a multiprocessor, whose memory holds three steps of each.
-  constexpr int64_t kShortSum = 256;
-  t.block_k = Fit(t.block_m * t.block_n == 64 * 64 && t.k <= kShortSum ? 32 : 64, t.k), t.num_warps = 4;
+  // So do those that compute places of windows, in registers.
+  const bool shares = t.block_m * t.block_n == 64 * 64 && t.k <= kShortSum;
+  t.block_k = Fit(shares || places_of_windows > 0 ? 32 : 64, t.k), t.num_warps = 4;
   return t;
 }
 
@@ -145,18 +173,20 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
   const Prim& product = graph[group.members[0]];
   const int64_t k = product.inner;
   ProductTiles t{group.Size(AxisKind::kBatch), group.Size(AxisKind::kM), group.Size(AxisKind::kN), k};
-  if (product.taps > 0) return ChooseForOuterProducts(t, product.taps);
+  if (product.taps > 0) return ChooseForOuterProducts(t, product.taps, FlopsBehind(graph, group));
   if (product.tf32) return ChooseForTf32(t, options);
   if (options.persistent_products && IsDescribed(graph, group))
     return ChooseDescribed(t, DoesLittleBehind(graph, group));
   if (MultipliesFloat32(product) && options.tile_m == 0 && DotPrecision(product, options) == "tf32x3") {
-    t = ChooseForTf32x3(t);
+    t = ChooseForTf32x3(t, PlacesOfWindows(graph, product));
     t.sum = SumOf(product, t, options);
     return t;
   }
   bool half = !MultipliesFloat32(product);
   const bool deep_steps = half && product.parts == 1;  // all parts of a step lie in shared memory
-  const int64_t deep = deep_steps ? 64 : 32;
+  // Of few rows a weight is read as fast as memory goes: long steps, of many programs.
+  const bool reads_weight = deep_steps && t.m <= kFewRows;
+  const int64_t deep = reads_weight ? 128 : deep_steps ? 64 : 32;
   int64_t large = half ? 128 : 64, large_m = large, large_n = large;
   // Small products get small tiles, so that there are programs enough; what is taken apart in them is read by
   // few all the same.
@@ -165,6 +195,7 @@ ProductTiles ChooseTiles(const Graph& graph, const Group& group, const KernelOpt
     if (!product.TakesApart(1)) large_m /= 2;
     if (!product.TakesApart(0) || product.TakesApart(1)) large_n /= 2;
   }
+  if (reads_weight && count(large_m, large_n) < 2 * kProcessors) large_n = std::min<int64_t>(large_n, 64);
   // Tiles that take both apart have more to do in a step than to wait for: longer ones, and more warps.
   const bool apart = product.TakesApart(0) && product.TakesApart(1);
   if (apart && !FillProcessors(count(large_m, large_n))) large_m = 64, large_n = 32;

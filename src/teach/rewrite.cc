@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "teach/circular_pads.h"
 #include "teach/diagonal_products.h"
 #include "teach/roll_loops.h"
 
@@ -29,6 +30,7 @@ std::optional<RewrittenProgram> Rewrite(const Program& program) {
   ProgramEdit edit(program);
   bool changed = RollLoops(edit);
   changed |= MultiplyByDiagonals(edit);
+  changed |= SelectCircularly(edit);
   if (!changed) return std::nullopt;
   RewrittenProgram done;
   done.program = edit.Finish(&done.renumbered);

@@ -11,9 +11,10 @@ namespace tritogen::teach {
 namespace {
 
 constexpr int64_t kWalkedBlock = 16384;  // of a longer line than a program holds: with accumulators
-constexpr int64_t kTile = 2048;          // elements that a program of several rows works on
-constexpr int64_t kLeastTile = 512;      // where there are few rows
-constexpr int64_t kTileAcross = 4096;    // the same when rows, not columns, are neighbours in memory
+constexpr int64_t kWalkedByOnes = 4096;
+constexpr int64_t kTile = 2048;        // elements that a program of several rows works on
+constexpr int64_t kLeastTile = 512;    // where there are few rows
+constexpr int64_t kTileAcross = 4096;  // the same when rows, not columns, are neighbours in memory
 constexpr int64_t kTileOfLines = 8192, kFewestLines = 16;
 constexpr int64_t kShortLine = 32;
 // Rows that are neighbours in memory, four to a thread of two warps: a thread then has all of its short lines
@@ -84,6 +85,42 @@ bool ReadsAcross(const Graph& graph, const Group& group) {
   });
 }
 
+// Whether what fills the whole domain is read in half types.
+bool ReadsHalves(const Graph& graph, const Group& group) {
+  const int64_t all = group.Size(AxisKind::kRow) * group.Size(AxisKind::kColumn);
+  return std::ranges::any_of(group.members, [&](PrimId member) {
+    return std::ranges::any_of(Reads(graph, graph[member]), [&](const View& read) {
+      return read.prim >= 0 && !group.per_row.contains(read.prim) && DtypeSize(graph[read.prim].dtype) == 2 &&
+             graph.Whole(read.prim).numel() >= all;
+    });
+  });
+}
+
+// Whether lines become single elements, and nothing else is stored.
+bool OnlyReduces(const Group& group) {
+  return std::ranges::all_of(group.stores, [&](PrimId stored) { return group.per_row.at(stored); });
+}
+
+// Lines that a warp or a few hold wait for no other; a thread has 16 to 64 elements. On an H200, of 197
+// numbers of bfloat16 a sum went from 120 to 69 us, a layer norm from 222 to 124; of 386 86 to 58, 152 to 102
+// (docs/log/2026-11-30-speeds.md).
+void HoldInFewWarps(const Graph& graph, const Group& group, RowTiles* s) {
+  constexpr int64_t kOfWarp = 512, kLongest = 8192;
+  constexpr int kMostWarps = 8;
+  constexpr double kLittleWork = 4;  // of pointwise kernels: more wants more warps
+  double flops = 0;
+  bool reduces = false;
+  for (const PrimId member : group.members) {
+    flops += graph[member].flops;
+    reduces |= graph[member].kind == PrimKind::kReduce;
+  }
+  if (s->col_tile < 64 || s->col_tile > kLongest || !(reduces || flops <= kLittleWork)) return;
+  const int64_t tile = ReadsHalves(graph, group) && OnlyReduces(group) ? kTile : kTile / 2;
+  const int64_t rows = std::max<int64_t>(1, tile / s->col_tile);
+  if (rows > s->row_tile && CeilDiv(s->rows, rows) >= kRoomForPrograms * kProcessors) s->row_tile = rows;
+  s->num_warps = static_cast<int>(std::clamp<int64_t>(s->col_tile / kOfWarp, 1, kMostWarps));
+}
+
 }  // namespace
 
 RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOptions& options) {
@@ -129,7 +166,9 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
         : selects                    ? 1
                   : std::max<int64_t>(1, std::min<int64_t>(whole > kShortLine ? 16 : 128, kTile / 2 / whole));
     share_out(std::max<int64_t>(1, kLeastTile / whole), kProcessors);
-    s.col_tile = whole > kHeldLine ? kWalkedBlock : whole;
+    // Of lines of half types that begin anywhere an element is a load.
+    const bool by_ones = s.columns % 8 != 0 && s.rows >= 2 * kProcessors && ReadsHalves(graph, group);
+    s.col_tile = whole <= kHeldLine ? whole : by_ones ? kWalkedByOnes : kWalkedBlock;
     if ((options.row_loop && !held) || walked)
       s.col_tile = std::min(whole, options.row_block > 0 ? options.row_block : kTile);
   }
@@ -138,9 +177,18 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.several_rows = s.row_tile > 1;
   s.row_mask = s.rows % s.row_tile != 0 || (options.simple && s.several_rows);
   s.col_mask = s.columns % s.col_tile != 0;
+  const bool wide_walk = s.loop && s.col_tile == kWalkedBlock && s.rows >= 2 * kProcessors;
   s.num_warps = apart && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
                                                      : WarpsFor(s.row_tile * s.col_tile, options);
   if (options.num_warps > 0) return s;
+  const bool scans_short = scans && !HasSorts(graph, group) && s.col_tile <= 512;
+  const bool held_lines = !s.windows && !s.across && (!scans || scans_short) && !selects && !s.loop;
+  if (held_lines && !options.simple && options.rows_per_program == 0) {
+    HoldInFewWarps(graph, group, &s);
+    s.several_rows = s.row_tile > 1;
+    s.row_mask = s.rows % s.row_tile != 0;
+  }
+  if (wide_walk) s.num_warps = 32;
   if (in_threads) s.num_warps = kWarpsOfThreads;
   if (const int64_t of_warp = ElementsOfWarp(graph, group); of_warp > 0)
     s.num_warps = static_cast<int>(std::clamp<int64_t>(s.row_tile * s.col_tile / of_warp, 1, 32));

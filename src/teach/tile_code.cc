@@ -17,8 +17,9 @@ namespace {
 // Σ digit·stride over one axis, which has these dimensions, in a value of this shape:
 // "(rows // (4 * 2) % 4) * (16 * 4)".
 std::vector<std::string> DigitTerms(const std::string& index, const std::vector<Digit>& digits,
-                                    const std::vector<int64_t>& dimensions,
-                                    const std::vector<int64_t>& shape) {
+                                    const std::vector<int64_t>& dimensions, const std::vector<int64_t>& shape,
+                                    std::set<std::string>* divided) {
+  const auto shifts = [](int64_t by) { return (by & (by - 1)) == 0; };
   int64_t total = 1;
   for (const Digit& digit : digits) total *= digit.size;
   std::vector<std::string> terms;
@@ -30,6 +31,7 @@ std::vector<std::string> DigitTerms(const std::string& index, const std::vector<
     bool outermost = inner * digit.size == total;
     if (inner > 1) term += " // " + CountOperand(FactorsAt(dimensions, 1, inner));
     if (!outermost) term += " % " + CountOperand(FactorsAt(dimensions, inner, digit.size));
+    if (!(shifts(inner) && (outermost || shifts(digit.size)))) divided->insert(term);
     if (term != index) term = "(" + term + ")";
     terms.push_back(digit.stride == 1 ? term : fmt::format("{} * {}", term, StrideText(shape, digit.stride)));
   }
@@ -160,7 +162,7 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
     seen.push_back(axis);
     const AxisCode& code = axes.at(axis);
     auto own = AxisDigits(*digits, domain, per_row, axis);
-    for (std::string& term : DigitTerms(code.index, own, FactorsOf(domain, axis), shape))
+    for (std::string& term : DigitTerms(code.index, own, FactorsOf(domain, axis), shape, &divided_))
       terms.push_back(std::move(term));
     bool moves = false;
     for (const View& each : looked)

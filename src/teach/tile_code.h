@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,8 @@ class TileCode {
   std::string Pointer(PrimId id);                                    // its parameter
   const std::vector<PrimId>& pointers() const { return pointers_; }  // in order of the parameters
   bool wide() const { return wide_; }                                // offsets pass 2^31
+  // Quotients and remainders in addresses that no shift gives.
+  const std::set<std::string>& divided() const { return divided_; }
 
  private:
   struct Variable {
@@ -121,6 +124,7 @@ class TileCode {
   std::map<PrimId, Variable> outside_kept_;                     // of BeginOperand
   std::map<std::string, Variable> outside_loads_;
   bool wide_ = false;
+  mutable std::set<std::string> divided_;
 };
 
 // `variable` in another dtype: ".to(tl.float32)" appended where needed.

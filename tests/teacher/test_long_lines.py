@@ -21,7 +21,12 @@ LINES = {
     "permuted": ("(60,30,20,3)", "F.batch_norm(x.permute(0, 3, 1, 2), None, None, training=True)"),
     "cross_entropy": ("(3,40960)", "F.cross_entropy(x, x.argmin(1), label_smoothing=0.1)"),
     "no_dimension": ("(3,4)", "(torch.softmax(x.sum(), 0), torch.var_mean(x.sum(), dim=-1, correction=0), torch.logsumexp(x.sum(), -1))"),
-    "no_even_pieces": ("(3,40961)", "torch.softmax(x, 1)"),
+    # Lengths that are prime numbers: pieces, and a rest.
+    "prime": ("(3,40961)", "(x.sum(1), x.amax(1), x.amin(), x.argmax(1), x.flatten()[:40961].argmin(), torch.logsumexp(x, 1), x.prod(1))"),
+    "prime_moments": ("(3,40961)", "(torch.var_mean(x + 3000, 1), torch.softmax(x, 1), F.layer_norm(x, (40961,)))"),
+    "prime_and_infinite": ("(2,40961)", "torch.softmax(torch.where(torch.arange(40961) > 30000, float('-inf'), x), 1)"),
+    "prime_across": ("(20011,3)", "(x.sum(0), x.var(0), F.batch_norm(x, None, None, training=True))"),
+    "two_primes": ("(3001,1009)", "(x.sum(), x.var(), F.kl_div(x.log_softmax(1), x.softmax(1), reduction='batchmean'))"),
 }  # fmt: skip
 
 

@@ -97,6 +97,9 @@ PRODUCTS = {
 }
 # Reads at computed places, and what is made of them.
 INDEXED = {
+    "padded_windows": ("(2,3,7,9)", "F.pad(x, (1, 1, 2, 1))[:, :, (torch.arange(3) * 2)[:, None] + torch.arange(6)]"),
+    "padded_and_rolled": ("(3,5,40)", "torch.roll(F.pad(x, (2, 3), value=1.5), (1, 7), (1, 2)).flip(0)"),
+    "padded_twice": ("(3,5,40)", "F.pad(F.pad(x, (2, 3), value=1.5)[..., None, :].expand(-1, -1, 2, -1), (1, 1, 1, 1), value=-2.0)"),
     "moves": ("(3,5)", "x.flip(1) + x.roll(2, 1) + x.roll((1, -1), (0, 1)) + (x + x).flip((0, 1))"),
     "pads": ("(2,5,6)", "(F.pad(x, (1, 2), value=0.5), F.pad(x, (2, 1), mode='reflect'), F.pad(x, (1, 0), mode='replicate'), F.pad(x, (-1, 1)))"),
     "repeats": ("(3,4)", "(x.repeat(2, 1, 3), x.repeat_interleave(2, 1), x.repeat_interleave(3))"),
