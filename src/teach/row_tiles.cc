@@ -107,14 +107,16 @@ bool OnlyReduces(const Group& group) {
 void HoldInFewWarps(const Graph& graph, const Group& group, RowTiles* s) {
   constexpr int64_t kOfWarp = 512, kLongest = 8192;
   constexpr int kMostWarps = 8;
-  constexpr double kLittleWork = 4;  // of pointwise kernels: more wants more warps
+  constexpr double kLittleWork = 4, kLittleScan = 12;  // more wants more warps, but for reductions
   double flops = 0;
-  bool reduces = false;
+  bool reduces = false, scans = false;
   for (const PrimId member : group.members) {
     flops += graph[member].flops;
     reduces |= graph[member].kind == PrimKind::kReduce;
+    scans |= graph[member].kind == PrimKind::kScan;
   }
-  if (s->col_tile < 64 || s->col_tile > kLongest || !(reduces || flops <= kLittleWork)) return;
+  const bool little = flops <= (scans ? kLittleScan : kLittleWork);
+  if (s->col_tile < 64 || s->col_tile > kLongest || !((reduces && !scans) || little)) return;
   const int64_t tile = ReadsHalves(graph, group) && OnlyReduces(group) ? kTile : kTile / 2;
   const int64_t rows = std::max<int64_t>(1, tile / s->col_tile);
   if (rows > s->row_tile && CeilDiv(s->rows, rows) >= kRoomForPrograms * kProcessors) s->row_tile = rows;

@@ -45,5 +45,33 @@ TEST(RowTiles, FewRowsAreSharedOutAmongPrograms) {
   EXPECT_TRUE(Says(softmax(4096, 256), "triton.cdiv(4096, 4)")) << softmax(4096, 256);
 }
 
+std::string Source(const std::string& op, const std::vector<int64_t>& sizes, std::vector<Arg> more,
+                   const std::vector<int64_t>& out, Dtype dtype = Dtype::kFloat32) {
+  Maker m;
+  std::vector<Arg> args = {Ref(m.Leaf(NodeKind::kInput, "x", sizes, dtype))};
+  args.insert(args.end(), more.begin(), more.end());
+  return TeachFunction(m.Finish(m.Op(op, args, out, dtype)), true).at(0).source;
+}
+
+TEST(RowTiles, LinesAreHeldByFewWarps) {
+  const auto sum = [](int64_t length, Dtype dtype = Dtype::kFloat32) {
+    return Source("aten::sum.dim_IntList", {1 << 18, length}, {Ints({1})}, {1 << 18}, dtype);
+  };
+  EXPECT_TRUE(Says(sum(197), "ROWS=4, BLOCK=256, num_warps=1")) << sum(197);
+  EXPECT_TRUE(Says(sum(197, Dtype::kFloat16), "ROWS=8, BLOCK=256, num_warps=1"))
+      << "of half types twice as many";
+  EXPECT_TRUE(Says(sum(768), "BLOCK=1024, num_warps=2"));
+  EXPECT_TRUE(Says(sum(5120), "BLOCK=8192, num_warps=8"));
+  EXPECT_TRUE(Says(sum(20000), "BLOCK=32768, num_warps=32"));
+}
+
+TEST(RowTiles, RunningSumsOfShortLinesAreAWarps) {
+  const auto scan = [](int64_t length) {
+    return Source("aten::cumsum", {1 << 18, length}, {Arg{int64_t{1}}}, {1 << 18, length});
+  };
+  EXPECT_TRUE(Says(scan(193), "num_warps=1")) << scan(193);
+  EXPECT_FALSE(Says(scan(2000), "num_warps=1"));
+}
+
 }  // namespace
 }  // namespace tritogen::teach
