@@ -26,6 +26,7 @@ from typing import Any
 import numpy
 import torch
 
+import chosen
 import compiled
 import complex_pairs
 import cuda_api
@@ -334,6 +335,9 @@ class _Program:
                 "no_output", f"{self.request['entry']} returned {type(result).__name__} without a tensor in it"
             )
         for leaf in leaves:
+            if self.recording.chooses and isinstance(leaf, chosen.kind()):
+                guards.reject("dynamic_shape", f"{self.request['entry']} returns what a mask selects, whose size depends on "
+                              "values; return all of it, and the mask")  # fmt: skip
             if isinstance(leaf, torch.Tensor) and leaf.is_complex():
                 name = self.request["entry"]
                 guards.reject("dtype", f"{name} returns complex numbers; return torch.view_as_real of them")

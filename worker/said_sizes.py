@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+import chosen
 from guards import reject
 from index_decompositions import value_known
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 # Of a mask, what says the same with sizes that are known.
-_WITHOUT_SELECTION = (
+WITHOUT_SELECTION = (
     "y[mask] = x[mask] is torch.where(mask, x, y), y[mask] *= 2 is torch.where(mask, y * 2, y), "
     "x[mask].mean() is torch.where(mask, x, 0).sum() / mask.sum()"
 )
@@ -69,8 +70,10 @@ def index(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any
     """x[mask] by the places that are true, of a mask that the program's text decides: it may be, where x is not."""
     x, indices = args
     places = _places(recording, x, indices)
+    if places is None and chosen.may_choose(recording, indices):
+        return chosen.choose(recording, x, indices[0])
     if places is None:
-        return recording._known_result(function, args, kwargs, x.device.type, _WITHOUT_SELECTION)
+        return recording._known_result(function, args, kwargs, x.device.type, WITHOUT_SELECTION)
     return recording.step(function, (x, places), kwargs)
 
 
@@ -84,8 +87,12 @@ def index_put(recording: Recording, function: Any, args: tuple, kwargs: dict) ->
 def masked_select(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """Likewise."""
     x, mask = args
+    if value_known(mask) is None and chosen.may_choose(recording, [mask]):
+        with recording:
+            x, mask = torch.broadcast_tensors(x, mask)
+        return chosen.choose(recording, x, mask)
     if value_known(mask) is None:
-        return recording._known_result(function, args, kwargs, x.device.type, _WITHOUT_SELECTION)
+        return recording._known_result(function, args, kwargs, x.device.type, WITHOUT_SELECTION)
     with recording:
         x, mask = torch.broadcast_tensors(x, mask)
     places = _true_places(recording, value_known(mask), x)

@@ -13,6 +13,7 @@ import torch
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import chosen
 import complex_pairs
 import decompositions
 import operators
@@ -114,6 +115,7 @@ class Recording(TorchDispatchMode):
         self.file = file
         self.split: set[str] = set()  # base names of operators that are recorded as their parts
         self.copies = CopiedViews()
+        self.chooses = False  # whether anything has been selected by a mask
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -141,6 +143,8 @@ class Recording(TorchDispatchMode):
 
     def call(self, function: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Runs one operator: by its own rule, by its parts, or as one step."""
+        if self.chooses and chosen.concerns(args, kwargs):
+            return chosen.run(self, function, args, kwargs)
         if self.split and complex_pairs.concerns(function, args, kwargs):
             return complex_pairs.run(self, function, args, kwargs)
         traits = operators.traits_of(function)
