@@ -8,7 +8,6 @@ how many there are, is refused as before. So is a candidate: what it runs is not
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -28,13 +27,12 @@ _ALONG = {
     "logsumexp", "norm", "linalg_vector_norm", "var", "std", "prod", "all", "any", "cumsum", "cumprod", "glu", "gather",
     "unsqueeze", "squeeze", "select", "slice", "topk", "sort", "index_select",
 }  # fmt: skip
+_FILLING = {"fill_", "zero_", "copy_"}
 # What the rows that are not chosen become for a reduction over all, by whose own rule they change nothing then.
 _FILLS = {"sum": 0, "mean": 0, "any": False, "all": True, "amax": -float("inf"), "max": -float("inf"),
           "amin": float("inf"), "min": float("inf"), "prod": 1}  # fmt: skip
 _LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 _LABELLED = {"cross_entropy_loss", "nll_loss_nd", "nll_loss"}
-_ONE_SIZE = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
-             "binary_cross_entropy_with_logits"}  # of torch.nn.functional: they compare sizes  # fmt: skip
 
 _kind: type | None = None
 
@@ -76,7 +74,7 @@ def _make_kind() -> type:
 
         def _sizes(self) -> torch.Size:
             frame = sys._getframe(2)
-            asks = frame.f_code.co_filename == torch.nn.functional.__file__ and frame.f_code.co_name in _ONE_SIZE
+            asks = frame.f_code.co_filename == torch.nn.functional.__file__ and frame.f_code.co_name in _LOSSES  # they compare sizes
             if not asks:
                 _refuse("how many elements a mask selects")
             return self.inner.shape
@@ -109,59 +107,118 @@ def concerns(args: tuple, kwargs: dict) -> bool:
 
 def run(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """An operator on rows that a mask has chosen."""
-    found = leaves((args, kwargs), kind())
-    mask, origin, rank = found[0].mask, found[0].origin, max(one.inner.dim() for one in found)
-    name = function.overloadpacket.__name__
-    if any(one.origin != origin for one in found) or "out" in kwargs:
-        _refuse(f"{name} of what two masks select")
-    given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
+    return _Call(recording, function, args, kwargs).run()
 
-    def call(how: Any, changes: dict[str, Any] | None = None) -> Any:
+
+class _Call:
+    def __init__(self, recording: Recording, function: Any, args: tuple, kwargs: dict) -> None:
+        self.recording, self.function, self.args = recording, function, args
+        self.name = function.overloadpacket.__name__
+        self.given = {argument.name: value for argument, value in zip(function._schema.arguments, args)} | kwargs
+        self.found = leaves((args, kwargs), kind())
+        self.mask, self.origin = self.found[0].mask, self.found[0].origin
+        self.rank = max(one.inner.dim() for one in self.found)
+        if any(one.origin != self.origin for one in self.found) or "out" in kwargs:
+            _refuse(f"{self.name} of what two masks select")
+
+    def run(self) -> Any:
+        name, given, found = self.name, self.given, self.found
+        if name in ("index_put", "index_put_", "_index_put_impl_"):
+            return self._put()
+        if name == "broadcast_tensors" and all(isinstance(one, kind()) for one in self.args[0]):
+            if len({one.inner.shape for one in found}) == 1:
+                return list(self.args[0])
+        if name == "expand" and list(given["size"]) == list(found[0].inner.shape):
+            return self.args[0]
+        if torch.Tag.pointwise in self.function.tags or name in _FILLING:
+            return self._pointwise()
+        if name in _ROW_BY_ROW or _is_row_by_row(name, given, found):
+            return self._rows(self._call())
+        dims = _dims(given, self.rank, name)
+        if name in _ALONG and dims is not None and 0 not in dims:
+            return self._rows(self._call())
+        if name in _FILLS and "other" not in given and (dims is None or 0 in dims):
+            return self._reduced(dims)
+        if name in _LOSSES and any(argument.name == "reduction" for argument in self.function._schema.arguments):
+            return self._loss()
+        if name in _LABELLED and isinstance(given["target"], kind()) and not given["target"].inner.is_floating_point():
+            return self._labelled()
+        self._refuse()
+
+    def _call(self, changes: dict[str, Any] | None = None) -> Any:
         """With all rows, as tensors like others."""
-        values = {key: _plain(value) for key, value in (given | (changes or {})).items()}
-        names = [argument.name for argument in how._schema.arguments]
-        positional = [argument.name for argument in how._schema.arguments if not argument.kwarg_only]
-        count = max((i + 1 for i, key in enumerate(positional) if key in values), default=0)
-        defaults = {argument.name: argument.default_value for argument in how._schema.arguments if argument.has_default_value()}
-        ordered = tuple(values.get(key, defaults.get(key)) for key in positional[:count])
-        with recording:
-            return how(*ordered, **{key: values[key] for key in names if key in values and key not in positional})
+        values = {key: _plain(value) for key, value in (self.given | (changes or {})).items()}
+        arguments = self.function._schema.arguments
+        positional = [argument for argument in arguments if not argument.kwarg_only]
+        count = max((i + 1 for i, argument in enumerate(positional) if argument.name in values), default=0)
+        ordered = [values.get(one.name, one.default_value if one.has_default_value() else None) for one in positional[:count]]
+        named = {one.name: values[one.name] for one in arguments if one.kwarg_only and one.name in values}
+        with self.recording:
+            return self.function(*ordered, **named)
 
-    def rows(result: Any) -> Any:
-        return map_leaves(lambda tensor: _of(tensor, mask, origin), result, torch.Tensor)
+    def _rows(self, result: Any) -> Any:
+        return map_leaves(lambda tensor: _of(tensor, self.mask, self.origin), result, torch.Tensor)
 
-    if name in ("index_put", "index_put_", "_index_put_impl_"):
-        return _put(recording, function, given, mask, origin)
-    if name == "broadcast_tensors" and all(isinstance(one, kind()) for one in args[0]):
-        if len({one.inner.shape for one in args[0]}) == 1:
-            return list(args[0])
-    if name == "expand" and list(given["size"]) == list(found[0].inner.shape):
-        return args[0]
-    if torch.Tag.pointwise in function.tags and _goes_with_rows(given, found, rank):
-        if not name.endswith("_"):
-            return rows(call(function))
-        if not isinstance(args[0], kind()):
-            _refuse(f"{name} of what a mask selects")
-        packet = getattr(aten, name[:-1])
-        return _assign(recording, args[0], call(getattr(packet, function._overloadname)))
-    if name in _ROW_BY_ROW or _is_row_by_row(name, given, found):
-        return rows(call(function))
-    if name in _ALONG and _dims(given, rank, name) not in ([], None) and 0 not in _dims(given, rank, name):
-        return rows(call(function))
-    if name in _FILLS and "other" not in given and (0 in (_dims(given, rank, name) or [0])):
-        return _reduced(recording, name, given, mask, call, function)
-    if name in _LOSSES and "reduction" in {argument.name for argument in function._schema.arguments}:
-        each = rows(call(function, {"reduction": 0}))
-        how = given.get("reduction", 1)
-        with recording:
+    def _pointwise(self) -> Any:
+        """Where what is not chosen is the same for all rows."""
+        others = [t for t in leaves(self.given, torch.Tensor) if not isinstance(t, kind())]
+        if any(one.inner.dim() != self.rank for one in self.found) or any(
+            t.dim() >= self.rank and t.shape[0] != 1 for t in others
+        ):
+            self._refuse()
+        if not self.name.endswith("_"):
+            return self._rows(self._call())
+        if not isinstance(self.args[0], kind()):
+            self._refuse()
+        self._call()  # the rows are a copy, in which views of them see what is written
+        return self.args[0]
+
+    def _reduced(self, dims: list[int] | None) -> Any:
+        x, name = _plain(self.given["self"]), self.name
+        extremum = isinstance(_FILLS[name], float)
+        if (extremum and not x.is_floating_point()) or (dims is not None and name in ("max", "min")):
+            self._refuse()
+        with self.recording:
+            inside = self.mask.reshape(-1, *[1] * (x.dim() - 1))
+            filled = torch.where(inside, x, torch.full_like(x, _FILLS[name]))
+        if name != "mean":
+            return self._call({"self": filled})
+        with self.recording:
+            count = self.mask.sum()
+            for d in range(1, x.dim()):
+                count = count * (x.shape[d] if dims is None or d in dims else 1)
+            dtype = self.given.get("dtype") or x.dtype
+            keeps = self.given.get("keepdim", False)
+            total = filled.sum(dtype=dtype) if dims is None else filled.sum(dims, keeps, dtype=dtype)
+            return total / count.to(dtype)
+
+    def _loss(self) -> Any:
+        each, how = self._rows(self._call({"reduction": 0})), self.given.get("reduction", 1)
+        with self.recording:
             return each if how == 0 else each.mean() if how == 1 else each.sum()
-    if name in _LABELLED and isinstance(given["target"], kind()) and not given["target"].inner.is_floating_point():
-        if given.get("reduction", 1) == 0:
-            return rows(call(function))
-        with recording:
-            target = torch.where(mask, _plain(given["target"]), given.get("ignore_index", -100))
-        return call(function, {"target": target})
-    _refuse(f"{name} of what a mask selects")
+
+    def _labelled(self) -> Any:
+        """Of labels that are not chosen nothing is asked: they are ignored."""
+        if self.given.get("reduction", 1) == 0:
+            return self._rows(self._call())
+        with self.recording:
+            target = torch.where(self.mask, _plain(self.given["target"]), self.given.get("ignore_index", -100))
+        return self._call({"target": target})
+
+    def _put(self) -> Any:
+        x, indices, values = self.given["self"], self.given["indices"], self.given["values"]
+        same = len(indices) == 1 and isinstance(indices[0], torch.Tensor) and getattr(indices[0], "tid", None) == self.origin
+        if isinstance(x, kind()) or not isinstance(values, kind()) or not same or self.given.get("accumulate", False):
+            _refuse("writing what a mask selects by another one")
+        with self.recording:
+            of_mask = indices[0].shape
+            where = self.mask.reshape(*of_mask, *[1] * (x.dim() - len(of_mask)))
+            rows = _plain(values).expand(self.mask.shape[0], *x.shape[len(of_mask) :]).reshape(x.shape).to(x.dtype)
+            new = torch.where(where, rows, x)
+            return x.copy_(new) if self.name != "index_put" else new
+
+    def _refuse(self) -> None:
+        _refuse(f"{self.name} of what a mask selects")
 
 
 def _of(rows: torch.Tensor, mask: Any, origin: int) -> torch.Tensor:
@@ -174,13 +231,6 @@ def _plain(value: Any) -> Any:
     from tensors import RecordingTensor
 
     return map_leaves(lambda one: RecordingTensor(one.inner, one.tid, one.device.type), value, kind())
-
-
-def _goes_with_rows(given: dict, found: list, rank: int) -> bool:
-    """Whether what is not chosen is the same for all rows."""
-    others = [t for t in leaves(given, torch.Tensor) if not isinstance(t, kind())]
-    return all(one.inner.dim() == rank for one in found) and all(
-        t.dim() < rank or t.shape[0] == 1 for t in others)  # fmt: skip
 
 
 def _is_row_by_row(name: str, given: dict, found: list) -> bool:
@@ -203,45 +253,6 @@ def _dims(given: dict, rank: int, name: str) -> list[int] | None:
         return [0] if name in ("gather", "unsqueeze", "squeeze", "select", "slice", "cumsum", "cumprod") else None
     dims = [dim] if isinstance(dim, int) else list(dim)
     return [d % (rank + (name == "unsqueeze")) for d in dims] or None
-
-
-def _reduced(recording: Recording, name: str, given: dict, mask: Any, call: Callable, function: Any) -> Any:
-    x = _plain(given["self"])
-    extremum = isinstance(_FILLS[name], float)
-    if (extremum and not x.is_floating_point()) or isinstance(given.get("dim"), int) and name in ("max", "min"):
-        _refuse(f"{name} of what a mask selects")
-    dims = _dims(given, x.dim(), name)
-    with recording:
-        inside = mask.reshape(-1, *[1] * (x.dim() - 1))
-        filled = torch.where(inside, x, torch.full_like(x, _FILLS[name]))
-    if name != "mean":
-        return call(function, {"self": filled})
-    with recording:
-        count = mask.sum()
-        for d in range(1, x.dim()):
-            count = count * (x.shape[d] if dims is None or d in dims else 1)
-        dtype = given.get("dtype") or x.dtype
-        total = filled.sum(dtype=dtype) if dims is None else filled.sum(dims, given.get("keepdim", False), dtype=dtype)
-        return total / count.to(dtype)
-
-
-def _put(recording: Recording, function: Any, given: dict, mask: Any, origin: int) -> Any:
-    x, indices, values = given["self"], given["indices"], given["values"]
-    same = len(indices) == 1 and isinstance(indices[0], torch.Tensor) and getattr(indices[0], "tid", None) == origin
-    if isinstance(x, kind()) or not isinstance(values, kind()) or not same or given.get("accumulate", False):
-        _refuse("writing what a mask selects by another one")
-    with recording:
-        where = mask.reshape(*indices[0].shape, *[1] * (x.dim() - indices[0].dim()))
-        new = torch.where(where, _plain(values).expand(mask.shape[0], *x.shape[indices[0].dim() :]).reshape(x.shape).to(x.dtype), x)
-        return x.copy_(new) if function.overloadpacket.__name__ != "index_put" else new
-
-
-def _assign(recording: Recording, target: Any, new: torch.Tensor) -> Any:
-    """An operator in place: what was selected is a copy, which has a new value now."""
-    with recording:
-        new = new.to(target.inner.dtype)
-    target.inner, target.tid = new.inner, new.tid
-    return target
 
 
 def _refuse(what: str) -> None:

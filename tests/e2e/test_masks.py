@@ -22,6 +22,7 @@ FORWARD = {
     "labels": "return F.cross_entropy(self.head(x[m]), t[m]) + F.nll_loss(self.head(x[m]).log_softmax(1), t[m], reduction='sum')",
     "extrema": "return x[m].amax() + x[m].softmax(-1).min() + x[m][:, 2:5].sum(-1).max() + (x[m] > 3).any()",
     "along": "return torch.cat([x[m].sum(0), x[m].mean(0), x[m].amax(0), F.layer_norm(x[m], (8,)).sum(0)])",
+    "in place": "a = x[m]; a[:, 0] = 0; a[:, 1:3] += 1; b = a; b *= 2; a.clamp_(-1); return a.sum(0) + x.sum((0, 1))",
     "selected": "return torch.masked_select(x, m[..., None]).mean() + x[x > 0.5].sum() + x[m].pow(2).sum(-1).sqrt().mean()",
     "places": "return (x[m].gather(1, t[m][:, None]) * x[m].argmax(1, keepdim=True)).sum()",
 }
