@@ -100,7 +100,8 @@ int64_t Builder::WholeSum(const Value& a, const Value& b, int batch_dims, const 
     return inner;
   if (SumsOf(inner, inner, programs) * programs >= kFewPrograms) return inner;
   const auto sixteenth = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(inner) / 16));
-  return inner - inner % std::min(sixteenth, kMostUnit);
+  const int64_t unit = std::min(sixteenth, kMostUnit), rest = inner % unit;
+  return inner - rest - (rest == 1 ? unit : 0);  // a sum of one is no product
 }
 
 Value Builder::Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,

@@ -207,6 +207,13 @@ def test_factors_in_tf32_that_are_filled_up():
     assert list(errors) == ["TF32 products"]
 
 
+@pytest.mark.parametrize("length", [4097, 4099, 6143, 20011])
+def test_sums_without_divisors(length):
+    """All but a rest is cut for many programs; a rest of one would be no product."""
+    text = oracle.file_of(f"(11,{length}),({length},40),(40,)", "(x @ y, F.linear(x, y.t(), z).relu(), y.t() @ x.t())")
+    assert oracle.check(text, "f", is_function=True, strict=True, count=2, with_first="batch = pid //")
+
+
 def test_parts_of_all_weights_in_one_launch():
     text = oracle.file_of("(272,512),(512,512),(512,512)", "torch.relu(torch.relu(x @ y) @ z)")
     assert oracle.check(text, "f", is_function=True, strict=True, count=1)
