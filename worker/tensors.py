@@ -333,18 +333,8 @@ class _Call:
         if self.traits.makes and not self.tensors and kwargs.get("dtype") is None:
             kwargs["dtype"] = wrapped.dtype  # explicit: torch.set_default_dtype does not travel
         to_tid = lambda t: Tid(t.tid)
-        self.tape.steps.append(
-            Step(
-                outs,
-                uses,
-                owned,
-                writes,
-                self.recording.line(),
-                function,
-                _map(to_tid, args),
-                {name: _map(to_tid, value) for name, value in kwargs.items()},
-            )
-        )
+        args, kwargs = _map(to_tid, args), {name: _map(to_tid, value) for name, value in kwargs.items()}
+        self.tape.steps.append(Step(outs, uses, owned, writes, self.recording.line(), function, args, kwargs))
         return wrapped
 
     def _wrap_result(self, inner: torch.Tensor, device: str) -> torch.Tensor:

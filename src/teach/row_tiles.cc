@@ -20,7 +20,7 @@ constexpr int64_t kShortLine = 32;
 // Rows that are neighbours in memory, four to a thread of two warps: a thread then has all of its short lines
 // and reduces them by itself. Of lines up to twice as long few threads share one.
 constexpr int64_t kRowsOfThreads = 256, kLongestOfThreads = 2 * kShortLine;
-constexpr int kWarpsOfThreads = 2;
+constexpr int kWarpsOfThreads = 2, kWarpsOfWalks = 32;
 // Of longer lines programs of half as many rows and twice as many elements of each: more of them are under
 // way where multiprocessors have fewer than they have room for.
 constexpr int64_t kRoomForPrograms = 8, kRowsOfLongLines = 32;
@@ -123,6 +123,26 @@ void HoldInFewWarps(const Graph& graph, const Group& group, RowTiles* s) {
   s->num_warps = static_cast<int>(std::clamp<int64_t>(s->col_tile / kOfWarp, 1, kMostWarps));
 }
 
+// `apart`: windows that step over elements; `in_threads`: short lines side by side, a thread's each.
+void ChooseWarps(const Graph& graph, const Group& group, const KernelOptions& options, bool apart,
+                 bool in_threads, RowTiles* s) {
+  constexpr int64_t kShortScan = 512;
+  s->num_warps = apart && s->row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
+                                                       : WarpsFor(s->row_tile * s->col_tile, options);
+  if (options.num_warps > 0) return;
+  const bool scans = HasScans(graph, group) && (HasSorts(graph, group) || s->col_tile > kShortScan);
+  const bool holds = !s->windows && !s->across && !scans && !HasSelections(graph, group) && !s->loop;
+  if (holds && !options.simple && options.rows_per_program == 0) {
+    HoldInFewWarps(graph, group, s);
+    s->several_rows = s->row_tile > 1;
+    s->row_mask = s->rows % s->row_tile != 0;
+  }
+  if (s->loop && s->col_tile == kWalkedBlock && s->rows >= 2 * kProcessors) s->num_warps = kWarpsOfWalks;
+  if (in_threads) s->num_warps = kWarpsOfThreads;
+  if (const int64_t of_warp = ElementsOfWarp(graph, group); of_warp > 0)
+    s->num_warps = static_cast<int>(std::clamp<int64_t>(s->row_tile * s->col_tile / of_warp, 1, 32));
+}
+
 }  // namespace
 
 RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOptions& options) {
@@ -179,21 +199,7 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   s.several_rows = s.row_tile > 1;
   s.row_mask = s.rows % s.row_tile != 0 || (options.simple && s.several_rows);
   s.col_mask = s.columns % s.col_tile != 0;
-  const bool wide_walk = s.loop && s.col_tile == kWalkedBlock && s.rows >= 2 * kProcessors;
-  s.num_warps = apart && s.row_tile == kWindowsApart ? kWindowsApart / kThreadsOfWarp
-                                                     : WarpsFor(s.row_tile * s.col_tile, options);
-  if (options.num_warps > 0) return s;
-  const bool scans_short = scans && !HasSorts(graph, group) && s.col_tile <= 512;
-  const bool held_lines = !s.windows && !s.across && (!scans || scans_short) && !selects && !s.loop;
-  if (held_lines && !options.simple && options.rows_per_program == 0) {
-    HoldInFewWarps(graph, group, &s);
-    s.several_rows = s.row_tile > 1;
-    s.row_mask = s.rows % s.row_tile != 0;
-  }
-  if (wide_walk) s.num_warps = 32;
-  if (in_threads) s.num_warps = kWarpsOfThreads;
-  if (const int64_t of_warp = ElementsOfWarp(graph, group); of_warp > 0)
-    s.num_warps = static_cast<int>(std::clamp<int64_t>(s.row_tile * s.col_tile / of_warp, 1, 32));
+  ChooseWarps(graph, group, options, apart, in_threads, &s);
   return s;
 }
 

@@ -23,8 +23,8 @@ namespace {
 constexpr const char* kMemoryRanShort = "memory ran short";
 constexpr size_t kMostLeaves = 4;  // of which each is tried by itself
 
-// Cheating programs rarely survive the first of these, so wrong candidates cost one run. The two as generated
-// come second and last.
+// Cheating programs rarely survive the first, so wrong candidates cost one run. Those as generated come
+// second and last.
 constexpr Distribution kOrder[] = {
     Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,  Distribution::kLarge,
     Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,   Distribution::kBinary,
@@ -58,9 +58,8 @@ std::vector<bool> WhichBreak(const std::vector<std::optional<Trial>>& trials) {
 // Why a wish is not to be granted, given the bytes that the trials so far take; empty: it is.
 using Refusal = std::function<std::string(const Wish& wish, int64_t bytes)>;
 
-// What is wished for instead where the reference breaks down, one after the other. Logarithms, roots and
-// powers know no negative numbers, but large ones; and one input that has narrow bounds (sqrt(1 - a)) says
-// nothing about the others.
+// What is wished for instead where the reference breaks down: roots and powers know no negative numbers, but
+// large ones; and one input that has narrow bounds (sqrt(1 - a)) says nothing about the others.
 std::vector<Wish> MilderThan(const Task::Impl& task, const Wish& wish) {
   constexpr Distribution kSigned[] = {
       Distribution::kSpread,  Distribution::kPlanted, Distribution::kPlantedApart, Distribution::kLarge,
@@ -208,10 +207,9 @@ void Drop(Trial* trial, FreshTrials* remaker) {
 void WishForSingleZeros(const Task::Impl& task, uint64_t seed, std::vector<Wish>* wishes) {
   const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
   if (!task.has_epsilon || task.spares_memory || leaves.size() < 2 || leaves.size() > kMostLeaves) return;
-  for (size_t i = 0; i < leaves.size(); ++i) {
+  for (size_t i = 0; i < leaves.size(); ++i)
     if (IsFloating(task.plan.tensors[leaves[i]].dtype))
       wishes->push_back({.distribution = Distribution::kZeros, .seed = seed, .only = i});
-  }
 }
 
 // Beside the two as generated, in order; the first comes first in a setting, the others stand between those
