@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/rounding.h"
@@ -67,7 +68,9 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims) {
 Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vector<int64_t> sizes,
                       int64_t inner, std::vector<int64_t> shape) {
   Value first = a, second = b;
-  if (TakesTf32x3(a, b, batch_dims, sizes, inner))
+  const auto halves = BehindCasts(a, b);
+  if (halves) std::tie(first, second) = *halves;
+  if (!halves && TakesTf32x3(a, b, batch_dims, sizes, inner))
     return Matmul(Factors{.a = {a}, .b = {b}}, batch_dims, std::move(sizes), inner, std::move(shape));
   inner = Align(&first, &second, batch_dims, sizes, inner);
   if (const int64_t whole = WholeSum(first, second, batch_dims, sizes, inner); whole < inner) {
@@ -78,11 +81,13 @@ Value Builder::Matmul(const Value& a, const Value& b, int batch_dims, std::vecto
     };
     return Op("add", {part(0, whole), part(whole, inner - whole)}, first.dtype);
   }
-  if (TakesCopies(a, batch_dims, sizes, inner) && TakesTf32x3(first, second, batch_dims, sizes, inner))
+  if (!halves && TakesCopies(a, batch_dims, sizes, inner) &&
+      TakesTf32x3(first, second, batch_dims, sizes, inner))
     return Matmul(Factors{.a = {first}, .b = {second}}, batch_dims, std::move(sizes), inner,
                   std::move(shape));
   auto factors = StoredFactors(first, second, batch_dims, sizes, inner);
   if (!factors) factors = Factors{.a = {first}, .b = {second}};
+  factors->widened = halves.has_value();
   return Matmul(*std::move(factors), batch_dims, std::move(sizes), inner, std::move(shape));
 }
 
@@ -102,6 +107,26 @@ int64_t Builder::WholeSum(const Value& a, const Value& b, int batch_dims, const 
   const auto sixteenth = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(inner) / 16));
   const int64_t unit = std::min(sixteenth, kMostUnit), rest = inner % unit;
   return inner - rest - (rest == 1 ? unit : 0);  // a sum of one is no product
+}
+
+// Of float32 factors that are casts of one half type these: their products are exact in float32, in which
+// dots of them add up.
+std::optional<std::pair<Value, Value>> Builder::BehindCasts(const Value& a, const Value& b) const {
+  const bool may =
+      options_.cuts == LowerOptions::Cuts::kAnywhere && !options_.apart;  // who learns sees the casts
+  if (!may || !a.view.guards.empty() || !b.view.guards.empty()) return std::nullopt;
+  const auto behind = [&](const Value& value) -> std::optional<Value> {
+    if (value.dtype != Dtype::kFloat32 || value.view.prim < 0) return std::nullopt;
+    const Prim& cast = graph[value.view.prim];
+    const bool widens = cast.kind == PrimKind::kPointwise && cast.operands.size() == 1 &&
+                        cast.operands[0].prim >= 0 && cast.operands[0].guards.empty() &&
+                        cast.expr == "{0}.to(tl.float32)" && IsHalf(graph[cast.operands[0].prim].dtype);
+    const auto view = widens ? Compose(value.view, cast.operands[0]) : std::nullopt;
+    return view ? std::optional(Value{*view, graph[view->prim].dtype}) : std::nullopt;
+  };
+  const auto first = behind(a), second = behind(b);
+  if (!first || !second || first->dtype != second->dtype) return std::nullopt;
+  return std::pair(*first, *second);
 }
 
 Value Builder::Matmul(const std::vector<Value>& a, const std::vector<Value>& b, int batch_dims,
@@ -125,7 +150,7 @@ Value Builder::Matmul(Factors factors, int batch_dims, std::vector<int64_t> size
 std::optional<Value> Builder::SumOfProducts(const Factors& factors, int batch_dims,
                                             std::vector<int64_t> sizes, int64_t inner,
                                             const std::vector<int64_t>& shape) {
-  const bool tf32 = IsTf32(factors.dtype(), FlopsOf(sizes, inner));
+  const bool tf32 = !factors.widened && IsTf32(factors.dtype(), FlopsOf(sizes, inner));
   if (options_.cuts != LowerOptions::Cuts::kAnywhere || options_.apart ||
       inner < (tf32 ? kLongSumOfTf32 : kLongSum) || InAttention())
     return std::nullopt;
@@ -169,7 +194,7 @@ Value Builder::OneProduct(const Factors& factors, int batch_dims, std::vector<in
   prim.origin = origin;
   prim.parts = factors.parts;
   prim.taps = factors.taps;
-  prim.tf32 = IsTf32(factors.dtype(), FlopsOf(sizes, inner));
+  prim.tf32 = !factors.widened && IsTf32(factors.dtype(), FlopsOf(sizes, inner));
   prim.first = static_cast<int>(factors.a.size());
   prim.dtype = dtype;
   prim.held = Dtype::kFloat32;

@@ -199,9 +199,11 @@ class Builder {
   struct Factors {
     std::vector<Value> a, b;
     int parts = 1;
-    int64_t taps = 0;  // as Prim::taps
-    Dtype dtype() const { return parts > 1 ? Dtype::kFloat32 : a[0].dtype; }
+    int64_t taps = 0;      // as Prim::taps
+    bool widened = false;  // half types of which float32 products are asked
+    Dtype dtype() const { return parts > 1 || widened ? Dtype::kFloat32 : a[0].dtype; }
   };
+  std::optional<std::pair<Value, Value>> BehindCasts(const Value& a, const Value& b) const;
   bool TakesTf32x3(const Value& a, const Value& b, int batch_dims, const std::vector<int64_t>& sizes,
                    int64_t inner) const;
   bool TakesCopies(const Value& a, int batch_dims, const std::vector<int64_t>& sizes, int64_t inner) const;

@@ -292,11 +292,15 @@ HALF = {
     "attention_by_hand": ("(2,37,64),(2,53,64)", "F.softmax(x @ y.transpose(1, 2) / 8, -1, dtype=torch.float32).to(x.dtype) @ y"),
     "one_query": ("(2,8,1,64),(2,2,300,64)", "F.scaled_dot_product_attention(x, y, y, enable_gqa=True)"),
     "queries_in_pieces": ("(1,2,2,64),(1,1,1100,64)", "F.scaled_dot_product_attention(x, y, y, enable_gqa=True)"),
+    "widened": ("(17,32),(32,24),(24,)", "F.linear(x.float(), y.float().t(), z.float())"),
+    "widened_attention": ("(2,37,64),(2,53,64)", "F.softmax(x.float() @ y.float().transpose(1, 2) / 8, -1).to(x.dtype) @ y"),
+    "widened_long_sum": ("(8,4096),(4096,24)", "x.float() @ y.float()"),
     "mixed": ("(6,40)", "x.float().pow(2).mean(-1, keepdim=True).half() * x"),
 }
 
 # As small as products can be whose tiles a GPU's worth of programs take in turn, or whose windows are read along channels.
 LARGE_HALF = {
+    "widened": ("(700,400),(400,264)", "torch.relu(x.float() @ y.float())"),
     "in_turn": ("(70,128,80),(70,264,80)", "torch.relu(x @ y.transpose(1, 2))"),
     "batches_of_odd_sizes": ("(36,200,128),(36,128,328)", "x @ y + 1"),
     "one_matrix_for_all": ("(40,130,64),(520,64)", "F.linear(x, y)"),
