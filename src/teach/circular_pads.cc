@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tritogen::teach {
@@ -97,9 +98,10 @@ class CircularPads {
 
   // Of results of slices and of what is written to slices; others hold themselves.
   std::optional<Holding> HoldingOf(NodeRef ref) {
-    const auto known = known_.find(ref.id);
+    const std::pair key(ref.id, ref.result);
+    const auto known = known_.find(key);
     if (known != known_.end()) return known->second;
-    return known_[ref.id] = FindHolding(ref);
+    return known_[key] = FindHolding(ref);
   }
 
   std::optional<Holding> FindHolding(NodeRef ref) {
@@ -132,18 +134,25 @@ class CircularPads {
     return holding;
   }
 
-  // How far the beginning of a source of `size` has been moved: place i holds i - moved, modulo the size.
+  // Place i holds that of the source at `first` + (i - moved) modulo `length`.
+  struct Turn {
+    int64_t first, length, moved;
+  };
   // Nothing where a place holds nothing or something else.
-  static std::optional<int64_t> MovedBy(const Segments& segments, int64_t places, int64_t size) {
+  static std::optional<Turn> TurnOf(const Segments& segments, int64_t places) {
+    if (segments.empty()) return std::nullopt;
+    const auto end_of = [](const Segment& s) { return s.from + s.end - s.begin; };
+    const int64_t first = std::ranges::min(segments, {}, &Segment::from).from;
+    const int64_t length = end_of(std::ranges::max(segments, {}, end_of)) - first;
+    const int64_t shift = segments[0].begin - segments[0].from;
     int64_t at = 0;
     for (const Segment& s : segments) {
-      const int64_t apart = (s.begin - s.from) - (segments[0].begin - segments[0].from);
-      if (s.begin != at || apart % size != 0) return std::nullopt;
+      if (s.begin != at || (s.begin - s.from - shift) % length != 0) return std::nullopt;
       at = s.end;
     }
     if (at != places) return std::nullopt;
-    const int64_t moved = (segments[0].begin - segments[0].from) % size;
-    return moved < 0 ? moved + size : moved;
+    const int64_t moved = (shift + first) % length;
+    return Turn{first, length, moved < 0 ? moved + length : moved};
   }
 
   // By selections; nothing where it is no padding that goes round.
@@ -151,35 +160,37 @@ class CircularPads {
     const auto holding = HoldingOf(ref);
     if (!holding || holding->source == ref) return std::nullopt;
     const std::vector<int64_t> sizes = Sizes(ref), from = Sizes(holding->source);
-    std::vector<int64_t> moved;
-    bool goes_round = false;
+    std::vector<Turn> turns;
     for (size_t d = 0; d < sizes.size(); ++d) {
-      const auto by = from[d] > 0 ? MovedBy(holding->along[d], sizes[d], from[d]) : std::nullopt;
-      if (!by) return std::nullopt;
-      moved.push_back(*by);
-      goes_round |= holding->along[d].size() > 1;
+      const auto turn = TurnOf(holding->along[d], sizes[d]);
+      if (!turn) return std::nullopt;
+      turns.push_back(*turn);
     }
-    if (!goes_round) return std::nullopt;
+    const auto is_one = [](const Segments& along) { return along.size() == 1; };
+    if (std::ranges::all_of(holding->along, is_one)) return std::nullopt;
     NodeRef result = holding->source;
     for (size_t d = 0; d < sizes.size(); ++d) {
-      if (holding->along[d].size() > 1) result = Selected(result, d, sizes[d], moved[d]);
+      if (holding->along[d] != Segments{{0, from[d], 0}}) result = Selected(result, d, sizes[d], turns[d]);
     }
     return result;
   }
 
-  NodeRef Selected(NodeRef of, size_t dim, int64_t places, int64_t moved) {
+  NodeRef Selected(NodeRef of, size_t dim, int64_t places, const Turn& turn) {
     Shape shape = edit_.ShapeOf(of);
-    const int64_t size = shape.sizes[dim];
     const Shape line{Dtype::kInt32, {places}};
     NodeRef index = edit_.Add("aten::arange", {Arg{places}}, line);
-    if (moved != 0) index = edit_.Add("aten::add.Tensor", {Arg{index}, Arg{size - moved}}, line);
-    index = edit_.Add("aten::fmod.Scalar", {Arg{index}, Arg{size}}, line);
+    const auto add = [&](int64_t number) {
+      if (number != 0) index = edit_.Add("aten::add.Tensor", {Arg{index}, Arg{number}}, line);
+    };
+    add(turn.moved == 0 ? 0 : turn.length - turn.moved);
+    index = edit_.Add("aten::fmod.Scalar", {Arg{index}, Arg{turn.length}}, line);
+    add(turn.first);
     shape.sizes[dim] = places;
     return edit_.Add("aten::index_select", {Arg{of}, Arg{static_cast<int64_t>(dim)}, Arg{index}}, shape);
   }
 
   ProgramEdit& edit_;
-  std::map<NodeId, std::optional<Holding>> known_;
+  std::map<std::pair<NodeId, int>, std::optional<Holding>> known_;
 };
 
 }  // namespace
