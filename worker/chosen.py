@@ -7,6 +7,7 @@ how many there are, is refused as before. So is a candidate: what it runs is not
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -34,18 +35,10 @@ _FILLS = {"sum": 0, "mean": 0, "any": False, "all": True, "amax": -float("inf"),
 _LOSSES = {"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 _LABELLED = {"cross_entropy_loss", "nll_loss_nd", "nll_loss"}
 
-_kind: type | None = None
 
-
+@functools.cache
 def kind() -> type:
     """The class of such tensors, made when it is first asked for: its base imports this module."""
-    global _kind
-    if _kind is None:
-        _kind = _make_kind()
-    return _kind
-
-
-def _make_kind() -> type:
     from tensors import RecordingTensor
 
     class Chosen(RecordingTensor):

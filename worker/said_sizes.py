@@ -87,14 +87,13 @@ def index_put(recording: Recording, function: Any, args: tuple, kwargs: dict) ->
 def masked_select(recording: Recording, function: Any, args: tuple, kwargs: dict) -> Any:
     """Likewise."""
     x, mask = args
-    if value_known(mask) is None and chosen.may_choose(recording, [mask]):
-        with recording:
-            x, mask = torch.broadcast_tensors(x, mask)
-        return chosen.choose(recording, x, mask)
-    if value_known(mask) is None:
+    known = value_known(mask)
+    if known is None and not chosen.may_choose(recording, [mask]):
         return recording._known_result(function, args, kwargs, x.device.type, WITHOUT_SELECTION)
     with recording:
         x, mask = torch.broadcast_tensors(x, mask)
+    if known is None:
+        return chosen.choose(recording, x, mask)
     places = _true_places(recording, value_known(mask), x)
     with recording:
         return torch.ops.aten.index.Tensor(x, places)

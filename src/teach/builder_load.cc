@@ -41,7 +41,28 @@ std::string ElementText(const std::vector<Value>& index, const View& data,
   return fmt::format("{}", fmt::join(terms, " + "));
 }
 
+// What a load gives where there is nothing to read.
+std::string FillText(const std::string& other, Dtype dtype) {
+  return other.empty() ? NumberText(Arg{int64_t{0}}, dtype) : other;
+}
+
 }  // namespace
+
+// Work for single elements once more, at places of its own.
+Value Builder::Again(Prim maker, const std::vector<Value>& in, const std::vector<Value>& index) {
+  maker.result.clear();
+  maker.operands.clear();
+  maker.shape.clear();
+  std::vector<std::vector<int64_t>> shapes;
+  for (const Value& value : index) shapes.push_back(value.sizes());
+  maker.sizes = BroadcastSizes(shapes);
+  return AddPointwise(std::move(maker), in);
+}
+
+Value Builder::Where(const std::string& name, const Value& valid, const Value& value,
+                     const std::string& fill) {
+  return Pointwise(name, fmt::format("tl.where({{1}}, {{0}}, {})", fill), {value, valid}, value.dtype, 1);
+}
 
 // Reads through pointwise work to what it reads, so that relu(x) before a pool needs no memory of its own.
 std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& data,
@@ -63,25 +84,11 @@ std::optional<Value> Builder::LoadThrough(const std::string& name, const Value& 
   std::vector<Value> in;
   for (size_t i = 0; i < maker.operands.size(); ++i) {
     const View& view = maker.operands[i];
-    if (view.prim < 0) {
-      std::vector<Term> terms;
-      for (size_t d = 0; d < index.size(); ++d) terms.push_back({view.strides[d], index[d]});
-      in.push_back(Affine("index", terms, view.offset));
-    } else {
-      in.push_back(Load(name, {view, graph[view.prim].dtype}, index, valid, {}));
-    }
+    in.push_back(view.prim < 0 ? *NumberAt(view, index)
+                               : Load(name, {view, graph[view.prim].dtype}, index, valid, {}));
   }
-  Prim again = maker;
-  again.result.clear();
-  again.operands.clear();
-  again.shape.clear();
-  std::vector<std::vector<int64_t>> shapes;
-  for (const Value& value : index) shapes.push_back(value.sizes());
-  again.sizes = BroadcastSizes(shapes);
-  Value result = AddPointwise(std::move(again), in);
-  if (!valid) return result;
-  const std::string fill = other.empty() ? NumberText(Arg{int64_t{0}}, data.dtype) : other;
-  return Pointwise(name, fmt::format("tl.where({{1}}, {{0}}, {})", fill), {result, *valid}, data.dtype, 1);
+  const Value result = Again(maker, in, index);
+  return valid ? Where(name, *valid, result, FillText(other, data.dtype)) : result;
 }
 
 // What arithmetic of element numbers gives at places of its own; nothing where it reads memory.
@@ -101,14 +108,7 @@ std::optional<Value> Builder::NumberAt(const View& view, const std::vector<Value
     if (!number) return std::nullopt;
     in.push_back(*number);
   }
-  Prim again = maker;
-  again.result.clear();
-  again.operands.clear();
-  again.shape.clear();
-  std::vector<std::vector<int64_t>> shapes;
-  for (const Value& value : index) shapes.push_back(value.sizes());
-  again.sizes = BroadcastSizes(shapes);
-  return AddPointwise(std::move(again), in);
+  return Again(maker, in, index);
 }
 
 // Reads through a load by computed places (padding, a roll, a resize): what it reads, at places of those.
@@ -132,9 +132,8 @@ std::optional<Value> Builder::LoadOfLoad(const std::string& name, const Value& d
   at.pop_back();
   if (valid) inside = Pointwise("inside", "{0} & {1}", {*valid, inside}, Dtype::kBool, 0);
   const Value result = Load(name, source, at, inside, maker.other);
-  const std::string fill = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : other;
-  if (!valid || fill == maker.other) return result;
-  return Pointwise(name, fmt::format("tl.where({{1}}, {{0}}, {})", fill), {result, *valid}, data.dtype, 1);
+  const std::string fill = FillText(other, data.dtype);
+  return !valid || fill == maker.other ? result : Where(name, *valid, result, fill);
 }
 
 Value Builder::Load(std::string name, const Value& data, const std::vector<Value>& index,
@@ -164,7 +163,7 @@ Value Builder::Load(std::string name, const Value& data, const std::vector<Value
   prim.expr = ElementText(index, data.view, graph[data.view.prim].Shape());
   if (valid) {
     prim.valid = fmt::format("{{{}}}", in.size());
-    prim.other = other.empty() ? (IsFloating(data.dtype) ? "0.0" : "0") : std::move(other);
+    prim.other = FillText(other, data.dtype);
   }
   Dtype dtype = prim.dtype;
   PrimId id = graph.Add(std::move(prim));

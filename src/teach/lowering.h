@@ -172,9 +172,9 @@ class Builder {
   friend class Lowering;
   std::optional<Value> AtOnePlace(const Value& value) const;  // of lines in by_place
   Value AddPointwise(Prim prim, const std::vector<Value>& in);
-  // The same as Reduce with its dimensions left out; nothing where lines are not cut (line_pieces.h).
   int64_t WholeSum(const Value& a, const Value& b, int batch_dims, const std::vector<int64_t>& sizes,
                    int64_t inner) const;
+  // The same as Reduce with its dimensions left out; nothing where lines are not cut (line_pieces.h).
   std::optional<Value> ReduceInPieces(ReduceOp op, const Value& in, const std::vector<bool>& reduced);
   Value PlaceInPieces(ReduceOp op, const LinePieces& pieces);
   std::optional<Value> ReduceInParts(ReduceOp op, const LineParts& parts, const std::vector<bool>& reduced);
@@ -183,6 +183,8 @@ class Builder {
                                    const std::string& other);
   std::optional<Value> LoadOfLoad(const std::string& name, const Value& data, const std::vector<Value>& index,
                                   const std::optional<Value>& valid, const std::string& other);
+  Value Again(Prim maker, const std::vector<Value>& in, const std::vector<Value>& index);
+  Value Where(const std::string& name, const Value& valid, const Value& value, const std::string& fill);
   std::optional<Value> NumberAt(const View& view, const std::vector<Value>& index);
   // Three bfloat16 values that add up to a float32 one, largest first, stored in its own order.
   std::vector<Value> Parts(const Value& in);

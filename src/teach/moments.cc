@@ -28,8 +28,8 @@ Dimensions DimensionsOf(const Value& x, const std::vector<int64_t>& dims) {
 // Whether lines are not reduced by one program each. Few are cut by what reduces them in any case, once for
 // each of their statistics.
 bool AreCut(const Builder& b, const Dimensions& d, Dtype dtype) {
-  constexpr int64_t kCached =
-      131072;  // elements of a line of half types that a program finds in the L2 again
+  // Elements of a line of half types that a program finds in the L2 again.
+  constexpr int64_t kCached = 131072;
   const ReducedLines lines = LinesAlong(d.sizes, d.reduced);
   if (DtypeSize(dtype) == 2 && !lines.across && lines.columns <= kCached && lines.rows >= 2 * kProcessors)
     return false;
@@ -43,12 +43,10 @@ std::optional<LinePieces> CutLines(const Builder& b, const Value& x, const std::
   return AreCut(b, d, x.dtype) ? CutLines(x, d.reduced, {.longest_whole = kWhole}) : std::nullopt;
 }
 
-// Nothing where they are not, or are as they stand.
+// Of lines that nobody can cut as they stand; nothing where they need not be.
 std::optional<LineParts> PartLines(const Builder& b, const Value& x, const std::vector<int64_t>& dims) {
   const Dimensions d = DimensionsOf(x, dims);
-  const PieceOptions options{.longest_whole = kWhole};
-  if (!AreCut(b, d, x.dtype) || CutLines(x, d.reduced, options)) return std::nullopt;
-  return PartLines(x, d.reduced, options);
+  return AreCut(b, d, x.dtype) ? PartLines(x, d.reduced, {.longest_whole = kWhole}) : std::nullopt;
 }
 
 // A value of all pieces of each line, in the shape of `x` with its dimensions kept.

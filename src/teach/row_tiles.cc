@@ -123,7 +123,8 @@ void HoldInFewWarps(const Graph& graph, const Group& group, RowTiles* s) {
   s->num_warps = static_cast<int>(std::clamp<int64_t>(s->col_tile / kOfWarp, 1, kMostWarps));
 }
 
-// `apart`: windows that step over elements; `in_threads`: short lines side by side, a thread's each.
+// May give a program more rows. `apart`: windows that step over elements; `in_threads`: short lines side by
+// side, a thread's each.
 void ChooseWarps(const Graph& graph, const Group& group, const KernelOptions& options, bool apart,
                  bool in_threads, RowTiles* s) {
   constexpr int64_t kShortScan = 512;
@@ -132,11 +133,7 @@ void ChooseWarps(const Graph& graph, const Group& group, const KernelOptions& op
   if (options.num_warps > 0) return;
   const bool scans = HasScans(graph, group) && (HasSorts(graph, group) || s->col_tile > kShortScan);
   const bool holds = !s->windows && !s->across && !scans && !HasSelections(graph, group) && !s->loop;
-  if (holds && !options.simple && options.rows_per_program == 0) {
-    HoldInFewWarps(graph, group, s);
-    s->several_rows = s->row_tile > 1;
-    s->row_mask = s->rows % s->row_tile != 0;
-  }
+  if (holds && !options.simple && options.rows_per_program == 0) HoldInFewWarps(graph, group, s);
   if (s->loop && s->col_tile == kWalkedBlock && s->rows >= 2 * kProcessors) s->num_warps = kWarpsOfWalks;
   if (in_threads) s->num_warps = kWarpsOfThreads;
   if (const int64_t of_warp = ElementsOfWarp(graph, group); of_warp > 0)
@@ -196,10 +193,10 @@ RowTiles ChooseRowTiles(const Graph& graph, const Group& group, const KernelOpti
   }
   s.row_tile = std::min(s.row_tile, NextPowerOf2(s.rows));
   s.loop = s.col_tile < whole;
+  ChooseWarps(graph, group, options, apart, in_threads, &s);
   s.several_rows = s.row_tile > 1;
   s.row_mask = s.rows % s.row_tile != 0 || (options.simple && s.several_rows);
   s.col_mask = s.columns % s.col_tile != 0;
-  ChooseWarps(graph, group, options, apart, in_threads, &s);
   return s;
 }
 

@@ -222,6 +222,10 @@ at::Tensor Delayed(const at::Tensor& x) {
   return at::cat({x.narrow(-1, 0, 1), x.narrow(-1, 0, n - 2), x.narrow(-1, n - 1, 1)}, -1);
 }
 
+bool IsInteger(const at::Tensor& x) {
+  return at::isIntegralType(x.scalar_type(), /*includeBool=*/false);
+}
+
 bool AreApart(const at::Tensor& x) {
   if (x.numel() < 2) return true;
   const at::Tensor sorted = std::get<0>(x.flatten().sort());

@@ -105,6 +105,8 @@ bool IsAscending(const at::Tensor& x);
 // the value in front of it.
 at::Tensor Delayed(const at::Tensor& x);
 
+bool IsInteger(const at::Tensor& x);  // bools are none
+
 // All elements are different ones.
 bool AreApart(const at::Tensor& x);
 

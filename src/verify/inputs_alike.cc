@@ -22,10 +22,6 @@ at::Tensor Turns(const at::Tensor& x, int64_t end, const Random& random) {
   return (at::arange(count, x.options().dtype(at::kLong)) + start).remainder(end).view(shape);
 }
 
-bool IsInteger(const at::Tensor& x) {
-  return at::isIntegralType(x.scalar_type(), /*includeBool=*/false);
-}
-
 at::Tensor Agreeing(const at::Tensor& first, const at::Tensor& x, const Random& random) {
   const at::Tensor turns = Turns(x, 3, random);
   const at::Tensor opposite = first.lt(0).any().item<bool>() ? first.neg() : first;

@@ -7,10 +7,6 @@
 namespace tritogen {
 namespace {
 
-bool IsInteger(const at::Tensor& x) {
-  return at::isIntegralType(x.scalar_type(), /*includeBool=*/false);
-}
-
 at::Tensor Chosen(bool all, const at::Tensor& x, bool flags) {
   if (x.numel() == 0) return x;
   if (x.scalar_type() == at::kBool) return at::full_like(x, all);
