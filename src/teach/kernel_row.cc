@@ -31,7 +31,7 @@ class RowWriter {
 
   void Write() {
     for (const char* used : {"row", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS",
-                             "BLOCK", "start", "tile"}) {
+                             "BLOCK", "start", "tile", "line", "LINE"}) {
       code_.Name(used);
     }
     code_.body = code_.outer = &main_;
@@ -262,18 +262,26 @@ class RowWriter {
     }
   }
 
-  // Runs `write` with code going into a loop over the columns, the last block of them first or last.
+  // Runs `write` with code going into a loop over the columns, the last block of them first or last. Of long
+  // windows into two loops.
   template <typename Write>
   void Loop(Write write, bool backwards = false) {
-    Lines inner(persistent_ ? 3 : 2);
+    const WindowLoop window = s_.windows ? LoopOverWindow(group_) : WindowLoop{};
+    const int depth = (persistent_ ? 2 : 1) + (window.line > 0 ? 1 : 0);
+    Lines inner(depth + 1), head(depth);
     code_.body = &inner;
+    code_.axes[AxisKind::kColumn].lines = "line";
+    code_.axes[AxisKind::kColumn].line = window.line;
     const char* last = s_.col_mask ? "tl.cdiv(N_COLS, BLOCK) * BLOCK - BLOCK" : "N_COLS - BLOCK";
     Columns(inner, backwards ? fmt::format("{} - start + ", last) : "start + ");
     write(inner);
     code_.body = &main_;
     code_.EndLoop();
-    main_.Add(fmt::format("for start in {}(0, N_COLS, BLOCK):",
-                          s_.windows ? LoopOverWindow(group_.Size(AxisKind::kColumn)) : "range"));
+    if (window.line > 0) main_.Add("for line in range(0, N_COLS // LINE):");
+    head.Add(fmt::format(
+        "for start in {}(0, {}, BLOCK):", s_.windows && window.written_out ? "tl.static_range" : "range",
+        window.line > 0 ? "LINE" : "N_COLS"));
+    main_.AddDeeper(head);
     main_.AddDeeper(inner);
   }
 
@@ -294,7 +302,9 @@ class RowWriter {
     inner.Add(fmt::format("{} = ({} {} {}) | ({} == N_COLS)", better, candidate,
                           prim.reduce == ReduceOp::kArgMax ? ">" : "<", acc, where));
     inner.Add(fmt::format("{0} = tl.where({1}, {2}, {0})", acc, better, candidate));
-    inner.Add(fmt::format("{0} = tl.where({1}, cols, {0})", where, better));
+    inner.Add(fmt::format(
+        "{0} = tl.where({1}, {2}, {0})", where, better,
+        WholeIndex(code_.axes.at(AxisKind::kColumn), FactorsOf(group_.domain, AxisKind::kColumn))));
   }
 
   void Finish(PrimId id) {
@@ -367,6 +377,8 @@ KernelCode WriteRowKernel(const Graph& graph, const Group& group, const std::vec
   };
   if (s.row_mask || persistent) constant("N_ROWS", rows);
   if (s.col_mask || s.loop) constant("N_COLS", columns);
+  if (const int64_t line = s.windows ? LoopOverWindow(group).line : 0; line > 0)
+    constant("LINE", CountText(FactorsAt(FactorsOf(group.domain, AxisKind::kColumn), 1, line)));
   if (s.several_rows) constant("ROWS", s.row_tile);
   constant("BLOCK", BlockText(s, FactorsOf(group.domain, AxisKind::kColumn)));
   kernel.pointers = writer.code().pointers();

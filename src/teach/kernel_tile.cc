@@ -41,7 +41,7 @@ class TileWriter {
 
   void Write() {
     for (const char* used : {"pid", "rows", "cols", "row_mask", "col_mask", "N_ROWS", "N_COLS", "ROWS",
-                             "BLOCK", "across", "start", "element", "WINDOW"})
+                             "BLOCK", "across", "start", "element", "line", "WINDOW", "LINE"})
       code_.Name(used);
     code_.body = code_.outer = &lines_;
     code_.axes[AxisKind::kRow] = {"rows", row_mask_ ? "row_mask" : ""};
@@ -76,7 +76,12 @@ class TileWriter {
     constant("N_COLS", columns);
     constant("ROWS", shape_.rows);
     constant("BLOCK", shape_.columns);
-    if (windows_) constant("WINDOW", CountText(FactorsOf(group_.domain, AxisKind::kColumn)));
+    if (windows_) {
+      const std::vector<int64_t> window = FactorsOf(group_.domain, AxisKind::kColumn);
+      constant("WINDOW", CountText(window));
+      if (const int64_t line = LoopOverWindow(group_).line; line > 0)
+        constant("LINE", CountText(FactorsAt(window, 1, line)));
+    }
     kernel.source = KernelText(name, code_, constants, lines_.text());
     kernel.grid =
         fmt::format("triton.cdiv({}, {}) * triton.cdiv({}, {})", rows, shape_.rows, columns, shape_.columns);
@@ -94,11 +99,12 @@ class TileWriter {
   }
 
  private:
-  // All reductions in one loop over the elements of a window.
+  // All reductions in one loop over the elements of a window, or two.
   void Windows() {
-    Lines inner(2);
+    const WindowLoop loop = LoopOverWindow(group_);
+    Lines inner(loop.line > 0 ? 3 : 2);
     code_.body = &inner;
-    code_.axes[AxisKind::kColumn] = {"element", ""};
+    code_.axes[AxisKind::kColumn] = {.index = "element", .mask = "", .lines = "line", .line = loop.line};
     inner.Add(
         fmt::format("element = start + tl.arange(0, 1)[None, :]{}", code_.wide() ? ".to(tl.int64)" : ""));
     std::map<PrimId, std::string> made;
@@ -107,7 +113,11 @@ class TileWriter {
     }
     code_.body = &lines_;
     code_.EndLoop();
-    lines_.Add(fmt::format("for start in {}(0, WINDOW):", LoopOverWindow(group_.Size(AxisKind::kColumn))));
+    if (loop.line > 0) lines_.Add("for line in range(0, WINDOW // LINE):");
+    Lines head(loop.line > 0 ? 2 : 1);
+    head.Add(fmt::format("for start in {}(0, {}):", loop.written_out ? "tl.static_range" : "range",
+                         loop.line > 0 ? "LINE" : "WINDOW"));
+    lines_.AddDeeper(head);
     lines_.AddDeeper(inner);
     Axes tile;
     tile.Add(AxisKind::kRow);

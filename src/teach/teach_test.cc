@@ -354,20 +354,42 @@ TEST(Teach, WindowsAreReadElementByElement) {
   EXPECT_EQ(WalkAlongWindows(m, m.Op("aten::sum.dim_IntList", {Ref(table), rows}, {64})), "");
 }
 
-// In a loop that is not written out; of few windows a tile has elements side by side.
+// In loops of which no more than a line is written out; of few windows a tile has elements side by side.
 TEST(Teach, LongWindowsAreReadElementByElementWhereThereAreMany) {
-  const auto answer = [](int64_t length, int64_t step) {
-    Maker m;
-    const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, length});
-    const auto list = [](int64_t a) { return Arg{Arg::List{Arg{a}}}; };
-    const auto answers = TeachFunction(
-        m.Finish(m.Op("aten::avg_pool1d", {Ref(x), list(66), list(step)}, {64, (length - 66) / step + 1})),
-        true);
+  const auto list = [](int64_t a, int64_t b) { return Arg{Arg::List{Arg{a}, Arg{b}}}; };
+  const auto first = [](const Program& program) {
+    const auto answers = TeachFunction(program, true);
     return answers.empty() ? "" : answers[0].source;
   };
-  EXPECT_EQ(Count(answer(1121, 1), "in range(0, WINDOW)"), 1);
-  EXPECT_EQ(Count(answer(2176, 2), "in range(0, N_COLS, BLOCK)"), 1);
-  EXPECT_EQ(Count(answer(1120, 1), "in range("), 0);
+  const auto pool = [&](int64_t length, int64_t step) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {64, length});
+    const auto one = [](int64_t a) { return Arg{Arg::List{Arg{a}}}; };
+    const std::vector<int64_t> sizes = {64, (length - 66) / step + 1};
+    return first(m.Finish(m.Op("aten::avg_pool1d", {Ref(x), one(66), one(step)}, sizes)));
+  };
+  EXPECT_EQ(Count(pool(1121, 1), "in range(0, WINDOW)"), 1);
+  EXPECT_EQ(Count(pool(2176, 2), "in range(0, N_COLS, BLOCK)"), 1);
+  EXPECT_EQ(Count(pool(1120, 1), "in range("), 0);
+
+  const auto by_channel = [&](int64_t batch, int64_t height, int64_t width, int64_t step) {
+    Maker m;
+    const int64_t size = 31 * step + 1;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {batch, 4, size + height - 1, size + width - 1}),
+                 w = m.Leaf(NodeKind::kInput, "w", {4, 1, height, width});
+    return first(m.Finish(m.Op(
+        "aten::conv2d", {Ref(x), Ref(w), Arg{}, list(step, step), list(0, 0), list(1, 1), Arg{int64_t{4}}},
+        {batch, 4, 32, 32})));
+  };
+  const std::string tile = by_channel(17, 9, 11, 1);
+  EXPECT_EQ(Count(tile, "for line in range(0, WINDOW // LINE):"), 1) << tile;
+  EXPECT_EQ(Count(tile, "for start in tl.static_range(0, LINE):"), 1) << tile;
+  EXPECT_EQ(Count(tile, "WINDOW=9 * 11, LINE=11"), 1) << tile;
+  EXPECT_EQ(Count(by_channel(17, 9, 11, 2), "for line in range(0, N_COLS // LINE):"), 1);
+  EXPECT_EQ(Count(by_channel(16, 9, 11, 1), "for line in"), 0);   // too few of them
+  EXPECT_EQ(Count(by_channel(17, 32, 31, 1), "for line in"), 0);  // for so many elements
+  EXPECT_EQ(Count(by_channel(66, 32, 31, 1), "for line in"), 1);
+  EXPECT_EQ(Count(by_channel(80, 33, 33, 1), "for line in"), 0);  // a sum of so many terms, one by one
 }
 
 }  // namespace

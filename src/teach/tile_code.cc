@@ -14,30 +14,6 @@
 namespace tritogen::teach {
 namespace {
 
-// Σ digit·stride over one axis, which has these dimensions, in a value of this shape:
-// "(rows // (4 * 2) % 4) * (16 * 4)".
-std::vector<std::string> DigitTerms(const std::string& index, const std::vector<Digit>& digits,
-                                    const std::vector<int64_t>& dimensions, const std::vector<int64_t>& shape,
-                                    std::set<std::string>* divided) {
-  const auto shifts = [](int64_t by) { return (by & (by - 1)) == 0; };
-  int64_t total = 1;
-  for (const Digit& digit : digits) total *= digit.size;
-  std::vector<std::string> terms;
-  int64_t inner = total;
-  for (const Digit& digit : digits) {
-    inner /= digit.size;
-    if (digit.stride == 0) continue;
-    std::string term = index;
-    bool outermost = inner * digit.size == total;
-    if (inner > 1) term += " // " + CountOperand(FactorsAt(dimensions, 1, inner));
-    if (!outermost) term += " % " + CountOperand(FactorsAt(dimensions, inner, digit.size));
-    if (!(shifts(inner) && (outermost || shifts(digit.size)))) divided->insert(term);
-    if (term != index) term = "(" + term + ")";
-    terms.push_back(digit.stride == 1 ? term : fmt::format("{} * {}", term, StrideText(shape, digit.stride)));
-  }
-  return terms;
-}
-
 std::string Sum(const std::vector<std::string>& terms, int64_t offset, const std::vector<int64_t>& shape) {
   std::string text = fmt::format("{}", fmt::join(terms, " + "));
   for (const std::string& term : PlaceTerms(shape, std::abs(offset))) {
@@ -61,6 +37,46 @@ std::string InParentheses(const std::string& text) {
     ++at;
   } while (depth > 0 && at < text.size());
   return text.front() == '(' && at == text.size() ? text : "(" + text + ")";
+}
+
+// One digit of an axis with these dimensions, behind which there are `inner` elements:
+// "(rows // (4 * 2) % 4)".
+std::string DigitText(const AxisCode& axis, const Digit& digit, int64_t inner, int64_t total,
+                      const std::vector<int64_t>& dimensions) {
+  int64_t behind = 1;  // of the axis, elements for each of the index
+  std::string index = WholeIndex(axis, dimensions);
+  if (axis.line > 0 && inner % axis.line == 0) {
+    behind = axis.line;
+    index = axis.lines;
+  } else if (axis.line > 0 && axis.line % (inner * digit.size) == 0) {
+    total = axis.line;
+    index = axis.index;
+  }
+  std::string text;
+  if (inner > behind) text += " // " + CountOperand(FactorsAt(dimensions, behind, inner / behind));
+  if (inner * digit.size != total) text += " % " + CountOperand(FactorsAt(dimensions, inner, digit.size));
+  return text.empty() ? index : "(" + index + text + ")";
+}
+
+// Σ digit·stride over one axis, which has these dimensions, in a value of this shape:
+// "(rows // (4 * 2) % 4) * (16 * 4)".
+std::vector<std::string> DigitTerms(const AxisCode& axis, const std::vector<Digit>& digits,
+                                    const std::vector<int64_t>& dimensions, const std::vector<int64_t>& shape,
+                                    std::set<std::string>* divided) {
+  const auto shifts = [](int64_t by) { return (by & (by - 1)) == 0; };
+  int64_t total = 1;
+  for (const Digit& digit : digits) total *= digit.size;
+  std::vector<std::string> terms;
+  int64_t inner = total;
+  for (const Digit& digit : digits) {
+    inner /= digit.size;
+    if (digit.stride == 0) continue;
+    const std::string term = DigitText(axis, digit, inner, total, dimensions);
+    const bool outermost = inner * digit.size == total;
+    if (!(shifts(inner) && (outermost || shifts(digit.size)))) divided->insert(term);
+    terms.push_back(digit.stride == 1 ? term : fmt::format("{} * {}", term, StrideText(shape, digit.stride)));
+  }
+  return terms;
 }
 
 bool AnyStride(const std::vector<Digit>& digits) {
@@ -99,6 +115,12 @@ bool Names(const Prim& prim, size_t operand) {
 }
 
 }  // namespace
+
+std::string WholeIndex(const AxisCode& axis, const std::vector<int64_t>& dimensions) {
+  if (axis.line == 0) return axis.index;
+  const std::string line = CountOperand(FactorsAt(dimensions, 1, axis.line));
+  return fmt::format("({} * {} + {})", axis.lines, line, axis.index);
+}
 
 void Lines::Add(const std::string& line) {
   text_ += std::string(4 * indent_, ' ') + line + "\n";
@@ -162,7 +184,7 @@ TileCode::Place TileCode::PlaceOf(const View& view, const std::vector<Segment>& 
     seen.push_back(axis);
     const AxisCode& code = axes.at(axis);
     auto own = AxisDigits(*digits, domain, per_row, axis);
-    for (std::string& term : DigitTerms(code.index, own, FactorsOf(domain, axis), shape, &divided_))
+    for (std::string& term : DigitTerms(code, own, FactorsOf(domain, axis), shape, &divided_))
       terms.push_back(std::move(term));
     bool moves = false;
     for (const View& each : looked)

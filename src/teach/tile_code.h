@@ -16,7 +16,14 @@ namespace tritogen::teach {
 struct AxisCode {
   std::string index;  // "cols", "offs_m[:, None]"; empty where the axis has one element
   std::string mask;   // "col_mask"; empty when no index is out of range
+  // Of an axis that two loops go along `index` is that of an element in its line, of so many, and this is the
+  // line's.
+  std::string lines = "";
+  int64_t line = 0;
 };
+
+// The index of an element on the whole axis, which has these dimensions.
+std::string WholeIndex(const AxisCode& axis, const std::vector<int64_t>& dimensions);
 
 // A set of axes.
 class Axes {

@@ -9,7 +9,10 @@
 namespace tritogen::teach {
 namespace {
 
-constexpr int64_t kManyWindows = kProcessors * 512;
+// Windows of which multiprocessors have enough at a time, and elements of each that these may have; of twice
+// as long ones there must be twice as many. On an H200, of depthwise convolutions that are rows of lanes take
+// those of 13 x 13 4.6 times, of 31 x 31 4.4 times as long (docs/log/2026-12-01-windows.md).
+constexpr int64_t kManyWindows = kProcessors * 512, kLongestOfMany = 1024, kUsualOfMany = 256;
 
 // What so many rows share is found in a cache, wherever it lies.
 constexpr int64_t kManySharers = 64;
@@ -102,6 +105,13 @@ double StepBetween(const Graph& graph, const Group& group, const View& view, int
   return step;
 }
 
+// Elements of a window that is taken element by element.
+int64_t MostElements(const Group& group) {
+  const int64_t windows = group.Size(AxisKind::kRow);
+  if (windows < kManyWindows) return kLongestWindow;
+  return std::min(kLongestOfMany, kUsualOfMany * windows / kManyWindows);
+}
+
 }  // namespace
 
 int64_t StepOfWindows(const Graph& graph, const Group& group) {
@@ -122,9 +132,7 @@ int64_t StepOfWindows(const Graph& graph, const Group& group) {
 }
 
 bool AreWindows(const Graph& graph, const Group& group) {
-  const bool many = group.Size(AxisKind::kRow) >= kManyWindows;
-  if (group.Size(AxisKind::kColumn) > (many ? kLongestOfManyWindows : kLongestWindow) ||
-      group.domain.back().axis == AxisKind::kRow)
+  if (group.domain.back().axis == AxisKind::kRow || group.Size(AxisKind::kColumn) > MostElements(group))
     return false;
   const auto per_row = [&](PrimId id) { return group.per_row.at(id); };
   if (!std::all_of(group.stores.begin(), group.stores.end(), per_row)) return false;
@@ -140,8 +148,16 @@ bool AreWindows(const Graph& graph, const Group& group) {
   return (reads.computed || reads.between) && !reads.apart;
 }
 
-std::string_view LoopOverWindow(int64_t elements) {
-  return elements > kLongestWindow ? "range" : "tl.static_range";
+WindowLoop LoopOverWindow(const Group& group) {
+  WindowLoop loop{.elements = group.Size(AxisKind::kColumn)};
+  if (loop.elements <= kLongestWindow) return loop;
+  const std::vector<int64_t> dimensions = FactorsOf(group.domain, AxisKind::kColumn);
+  int64_t line = 1;
+  for (size_t i = dimensions.size(); i-- > 0 && line * dimensions[i] <= kLongestWindow;)
+    line *= dimensions[i];
+  loop.written_out = line > 1;
+  if (loop.written_out) loop.line = line;
+  return loop;
 }
 
 bool AreSimpleWindows(const Graph& graph, const Group& group) {

@@ -7,18 +7,25 @@
 
 namespace tritogen::teach {
 
-// Elements of a window that is taken element by element: of any, whose loop is written out, and of so many
-// windows that multiprocessors have enough of them at a time.
-inline constexpr int64_t kLongestWindow = 64, kLongestOfManyWindows = 128;
+// Elements of a window that is taken element by element, in a loop that is written out.
+inline constexpr int64_t kLongestWindow = 64;
 
-// The rows of a group are windows of no more than that: their elements lie between those of their
+// The rows of a group are windows that are taken element by element: of no more than that, or of more where
+// there are so many of them that multiprocessors have enough. Their elements lie between those of their
 // neighbours, or at places that are worked out. A tile of rows by columns would read the same lines for each
 // column, and work out the place of each of its elements. REQUIRES: group.kind is kRows.
 bool AreWindows(const Graph& graph, const Group& group);
 
-// What the loop over a window's elements begins with. Five windows of 121 elements written out would take the
-// compiler more than a minute.
-std::string_view LoopOverWindow(int64_t elements);
+// How a window's elements are taken: all in one loop that is written out; or, of more, in a loop over the
+// window's lines and one over the elements of a line, which are its last dimensions, of which only that is
+// written out (five windows of 121 elements would take the compiler more than a minute); or, where its last
+// dimension is too long for that, in one that is not.
+struct WindowLoop {
+  int64_t elements;
+  int64_t line = 0;  // elements of a line; 0: one loop
+  bool written_out = true;
+};
+WindowLoop LoopOverWindow(const Group& group);
 
 // How far apart in memory the elements of neighbouring windows lie, the furthest of what the group reads; 0
 // where it cannot be told. REQUIRES: AreWindows(graph, group).
