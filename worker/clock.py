@@ -1,5 +1,5 @@
 """The clock of src/cuda/timer.h for programs of real PyTorch: the same order of samples, the same stopping rule, the
-same statistics (src/cuda/interleave.cc, statistics.cc), and on a GPU the same cold L2 before each sample.
+same statistics (src/cuda/interleave.cc, statistics.cc), and on a GPU a cold L2 before each sample, too.
 
 Trusted: never used beside a candidate's code.
 """
@@ -16,6 +16,8 @@ import torch
 
 _Z = 2.5758  # 99%
 _ROUNDS_BETWEEN_CHECKS = 5
+_SPARSE_ROUNDS = 5  # of which a program takes part in one that others are compared with and whose median is known
+_SHORT_WINDOW = 2
 _PERSISTING_L2_LIMIT = 6  # CU_LIMIT_PERSISTING_L2_CACHE_SIZE
 _HEAD_START_CYCLES = 400_000  # about 0.2 ms: Python needs less to put a sample on the stream
 
@@ -28,20 +30,17 @@ class Options:
     max_samples: int = 1000
     target_error: float = 0.002
     budget_seconds: float = 1.0
+    enough_samples: int = 20
     warmup_window: int = 5
     warmup_tolerance: float = 0.01
+    long_sample: float = 1000.0  # microseconds
     max_warmup_samples: int = 50
 
     def brief(self) -> Options:
-        """For a second method, beside the one that counts."""
-        few = min(self.min_samples, 10)
-        return replace(
-            self,
-            min_samples=few,
-            max_samples=max(few, 20),
-            max_warmup_samples=min(self.max_warmup_samples, 5),
-            budget_seconds=self.budget_seconds / 4,
-        )
+        """For a second method, beside the one that counts, as in src/verify/timings.cc."""
+        few = min(self.min_samples, 5)
+        quarter = self.budget_seconds / 4
+        return replace(self, min_samples=few, max_samples=20, max_warmup_samples=1, budget_seconds=quarter)
 
 
 @dataclass
@@ -84,21 +83,21 @@ def interleave(
 ) -> list[Timing]:
     """Warms up, then takes rounds A B … B A until the options say enough. `take_sample(i)` gives microseconds."""
     start = seconds()
-    timings = _warm_up(programs, options, take_sample, lambda: seconds() - start > options.budget_seconds / 2)
-    there = list(range(programs))
-    rounds = taken = 0
-    while taken < options.max_samples:
-        rounds += 1
-        for order in (there, there[::-1])[: options.max_samples - taken]:
-            for i in order:
+    spent = lambda: seconds() - start
+    timings = _warm_up(programs, options, take_sample, lambda: spent() > options.budget_seconds / 2)
+    known = [False] * programs
+    for count in range(options.max_samples):
+        there = range(programs)
+        for i in there if count % 2 == 0 else reversed(there):
+            if i == 0 or not known[i] or count < options.enough_samples or count % _SPARSE_ROUNDS == 0:
                 timings[i].samples.append(take_sample(i))
-            taken += 1
-        if taken < options.min_samples:
-            continue
-        if seconds() - start > options.budget_seconds:
+        enough = count + 1 >= options.min_samples
+        if enough and spent() > options.budget_seconds:
             break
-        if rounds % _ROUNDS_BETWEEN_CHECKS == 0 and all(_known(t.samples, options.target_error) for t in timings):
-            break
+        if (count + 1) % _ROUNDS_BETWEEN_CHECKS == 0:
+            known = [_known(timing.samples, options.target_error) for timing in timings]
+            if enough and all(known):
+                break
     return timings
 
 
@@ -115,7 +114,7 @@ class CudaClock:
     """A sample: persisting lines reset, the L2 filled with clean lines, event, run, event. Current device and stream.
 
     With a head start the GPU waits for the host before the first event, so that the time is the GPU's alone. That is
-    for programs that are one call of the driver, like a graph; cuda::Timer queues several of them for the same reason.
+    for programs that are one call of the driver, like a graph; cuda::Timer's host is quicker than its flush.
     """
 
     def __init__(self) -> None:
@@ -149,9 +148,12 @@ def _warm_up(
     seen: list[list[float]] = [[] for _ in range(programs)]
     stable = [False] * programs
     while len(seen[0]) < options.max_warmup_samples and not all(stable) and not (seen[0] and late()):
-        for i in range(programs):
+        there = range(programs)
+        for i in there if len(seen[0]) % 2 == 0 else reversed(there):
             seen[i].append(take_sample(i))
-            stable[i] = _stands_still(seen[i], options.warmup_window, options.warmup_tolerance)
+            is_long = seen[i][0] > options.long_sample
+            window = min(options.warmup_window, _SHORT_WINDOW) if is_long else options.warmup_window
+            stable[i] = _stands_still(seen[i], window, options.warmup_tolerance)
     return [Timing([], len(samples), still) for samples, still in zip(seen, stable)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -35,7 +36,7 @@ class Ticks:
 
 def test_programs_take_turns_forth_and_back() -> None:
     ticks = Ticks([10.0] * 100, [20.0] * 100)
-    options = clock.Options(min_samples=4, max_samples=7, max_warmup_samples=0)
+    options = clock.Options(min_samples=7, max_samples=7, max_warmup_samples=0)
     timings = clock.interleave(2, options, ticks.take, lambda: ticks.now)
     assert ticks.order == [0, 1, 1, 0] * 3 + [0, 1]
     assert [len(timing.samples) for timing in timings] == [7, 7]
@@ -48,6 +49,22 @@ def test_warm_up_ends_when_all_stand_still_and_is_not_counted() -> None:
     assert slow.stable and steady.stable
     assert slow.warmup_samples == 8  # six of ten, since the median of the window before may still hold two slow ones
     assert slow.samples == [10.0] * 5
+
+
+# Programs, samples and figures of the tests of src/cuda/interleave.cc (timing_test.cc).
+def test_the_rule_is_that_of_the_timer_of_candidates() -> None:
+    def sizes(options: clock.Options, *programs: list[float]) -> list[tuple[int, int]]:
+        timings = clock.interleave(len(programs), options, Ticks(*programs).take, lambda: 0.0)
+        return [(timing.warmup_samples, len(timing.samples)) for timing in timings]
+
+    few = clock.Options(min_samples=3, max_samples=3)
+    assert sizes(few, [0.001] * 99, [5000.0] * 99) == [(10, 3), (10, 3)]  # as long as any needs
+    assert sizes(few, [5000.0] * 99) == [(4, 3)]
+    many = clock.Options(min_samples=100)
+    assert sizes(many, [10.0] * 999, [10.0] * 999) == [(10, 100), (10, 36)]  # 20, then every fifth of 80
+    noise = random.Random(1)
+    unknown = [noise.expovariate(0.01) for _ in range(1100)]
+    assert sizes(many, [10.0] * 1100, unknown) == [(50, 1000), (50, 1000)]
 
 
 def test_known_medians_end_the_measurement_and_noise_uses_the_time() -> None:
