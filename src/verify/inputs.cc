@@ -203,10 +203,12 @@ at::Tensor Rearranged(const at::Tensor& integers, const Random& random) {
   return changed.equal(integers) ? Permuted(integers, random) : changed;
 }
 
-// These tell of all values what they are, nearly always.
-at::Tensor FirstFew(const at::Tensor& x) {
-  constexpr int64_t kFew = 1024;
-  return x.reshape({-1}).slice(0, 0, kFew);
+// The first values, which tell of all what they are, nearly always; of a GPU's tensors in one transfer, where
+// asking there would take some launches more.
+std::vector<double> FirstFew(const at::Tensor& x) {
+  constexpr int64_t kFew = 256;
+  const at::Tensor few = x.reshape({-1}).slice(0, 0, kFew).cpu().to(at::kDouble).contiguous();
+  return {few.const_data_ptr<double>(), few.const_data_ptr<double>() + few.numel()};
 }
 
 }  // namespace
@@ -234,21 +236,21 @@ bool AreApart(const at::Tensor& x) {
 
 bool IsTwoValued(const at::Tensor& x) {
   if (x.numel() < 3) return false;
-  const auto are = [](const at::Tensor& values, bool or_one) {
-    const at::Tensor low = values.min(), high = values.max();
-    const at::Tensor at_most_two = values.eq(low).logical_or(values.eq(high)).all();
-    return (or_one ? at_most_two : at_most_two.logical_and(low.lt(high))).item<bool>();
-  };
-  return are(FirstFew(x), /*or_one=*/true) && are(x, /*or_one=*/false);
+  const std::vector<double> few = FirstFew(x);
+  const auto other = std::ranges::find_if(few, [&](double value) { return value != few[0]; });
+  const auto third = [&](double value) { return value != few[0] && value != *other; };
+  if (other != few.end() && std::any_of(other, few.end(), third)) return false;
+  const at::Tensor low = x.min(), high = x.max();
+  const at::Tensor at_most_two = x.eq(low).logical_or(x.eq(high)).all();
+  return at_most_two.logical_and(low.lt(high)).item<bool>();
 }
 
 bool HoldsIntegers(const at::Tensor& x) {
   if (!at::isFloatingType(x.scalar_type()) || x.numel() == 0) return false;
-  const auto are = [](const at::Tensor& values) {
-    const at::Tensor wide = values.to(at::kFloat);
-    return wide.eq(wide.round()).all().item<bool>();
-  };
-  return are(FirstFew(x)) && are(x);
+  if (!std::ranges::all_of(FirstFew(x), [](double value) { return value == std::round(value); }))
+    return false;
+  const at::Tensor wide = x.to(at::kFloat);
+  return wide.eq(wide.round()).all().item<bool>();
 }
 
 std::string_view DistributionName(Distribution distribution) {

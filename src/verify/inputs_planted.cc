@@ -16,6 +16,17 @@ namespace {
 
 constexpr size_t kMostPlaces = 4, kRandomPlaces = 2, kPlacesApart = 3, kMostFar = 2;
 
+// How many of the steps are between two places of this distance, or more than `most`. The compiler knows each
+// step: a division by a number that it does not know takes some twenty times as long.
+template <int64_t... kSteps>
+struct Sampling {
+  static int Shared(int64_t distance, int most) {
+    int shared = 0;
+    ((shared <= most ? shared += distance % kSteps == 0 : 0), ...);
+    return shared;
+  }
+};
+
 // Where a place lies in samples of each n-th element or line.
 struct Lines {
   at::IntArrayRef sizes, strides;
@@ -24,20 +35,17 @@ struct Lines {
   // and each tenth; of elements each fourth to 64th, all of which are multiples of one of these steps, so
   // that none speaks for samples of fewer elements, too. Who reads more reads it all.
   int Shared(int64_t a, int64_t b, int most) const {
-    constexpr int64_t kSteps[] = {4, 6, 9, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61};
-    constexpr int64_t kLineSteps[] = {8, 10}, kLongLine = 16;
+    using OfElements = Sampling<4, 6, 9, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61>;
+    using OfLines = Sampling<8, 10>;
+    constexpr int64_t kLongLine = 16;
     constexpr int kLineCounts = 2;
     int shared = 0;
     for (size_t d = 0; d < sizes.size() && shared <= most; ++d) {
       if (sizes[d] < kLongLine) continue;
       const int64_t here = a / strides[d] % sizes[d], there = b / strides[d] % sizes[d];
-      for (const int64_t step : kLineSteps) shared += (here - there) % step == 0 ? kLineCounts : 0;
+      shared += kLineCounts * OfLines::Shared(here - there, most);
     }
-    for (const int64_t step : kSteps) {
-      if (shared > most) break;
-      shared += (a - b) % step == 0;
-    }
-    return shared;
+    return shared + OfElements::Shared(a - b, most - shared);
   }
 };
 
