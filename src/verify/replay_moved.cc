@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -15,6 +16,24 @@
 #include "verify/work.h"
 
 namespace tritogen {
+
+namespace {
+
+constexpr double kInfinite = 1.6e308;  // and more, up to what fp64 holds
+
+// Numbers in the place of infinities, which are equal: all as far, give or take a percent.
+at::Tensor WithNumbered(const at::Tensor& values, const at::Tensor& order) {
+  constexpr double kFar = 1.7e308, kApart = 0.01;
+  return at::where(values.isinf(), values.sign() * kFar + kFar * kApart * order, values);
+}
+
+at::Tensor WithInfinities(const at::Tensor& values) {
+  if (values.scalar_type() != at::kDouble) return values;
+  const at::Tensor infinite = values.sign() * std::numeric_limits<double>::infinity();
+  return at::where(values.abs() >= kInfinite, infinite, values);
+}
+
+}  // namespace
 
 std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const AtenCall& call) {
   const auto* sorted = step.args.empty() ? nullptr : std::get_if<TensorRef>(&step.args[0].v);
@@ -32,17 +51,19 @@ std::vector<at::Tensor> ReplayEngine::CallOrdered(const AtenStep& step, const At
   const double least = std::max(LeastNormal(dtype), 1e-290);
   const at::Tensor values = slots_[sorted->id];
   const double size = std::max<double>(1, values.numel());
-  const at::Tensor places = at::arange(values.numel(), values.options()).view(values.sizes()) / size;
-  const at::Tensor moved = values + options_.order_of_equals * (unit * values.abs() + least) * places;
+  const at::Tensor order =
+      at::arange(values.numel(), values.options()).view(values.sizes()) * (options_.order_of_equals / size);
+  const at::Tensor moved =
+      at::where(values.isfinite(), values + (unit * values.abs() + least) * order, values);
   const bool made = !given && std::ranges::count(call_storages_, meta.storage) > 0;
-  if (made && values.is_non_overlapping_and_dense()) {
-    values.copy_(moved);  // for the whole call: who compares with what was picked must find it
-    return call.Call(slots_, &random_);
-  }
-  slots_[sorted->id] = moved;
+  const bool stays = made && values.is_non_overlapping_and_dense();
+  if (stays) values.copy_(moved);  // for the whole call: who compares with what was picked must find it
+  slots_[sorted->id] = WithNumbered(moved, order);
   std::vector<at::Tensor> results = call.Call(slots_, &random_);
   slots_[sorted->id] = values;
   if (!call.writes().empty()) return results;
+  for (at::Tensor& result : results) result = WithInfinities(result);
+  if (stays) return results;
   // What is given, or was set up, is in the same places in every order.
   const std::vector<at::Tensor> unmoved = call.Call(slots_, &random_);
   for (size_t i = 0; i < results.size(); ++i) {

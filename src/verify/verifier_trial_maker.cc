@@ -321,7 +321,7 @@ bool TrialMaker::OrderMatters(const Trial& trial) {
 // A GPU is not waited for where the program names none.
 void TrialMaker::KeepBase(const TensorList& eager) {
   base_ = eager;
-  for (size_t i = 0; i < task_.index_sources.size(); ++i) {
+  for (size_t i = 0; i < eager.size(); ++i) {  // what indices point into, too
     // PyTorch does not say of floats of a byte whether they are finite.
     const bool floats = at::isFloatingType(eager[i].scalar_type()) && eager[i].element_size() > 1;
     const bool looks = floats && (named_.Any() || !task_.options.on_gpu);
@@ -356,7 +356,7 @@ void TrialMaker::Fill(const ReferenceRuns::Results& results, Trial* trial) {
     if (task_.HasFlatParts(i)) check.expected.RaiseRowsToNoise();
     if (task_.index_sources[i]) {
       check.indexed.emplace(results.exact[extra], results.eager[extra], Column(results.wobbles, extra),
-                            base_.empty() ? at::Tensor() : base_[extra]);
+                            BaseOf(extra, results, trial->distribution));
       check.indexes_exact = (task_.index_sources[i]->stable || task_.index_sources[i]->first) &&
                             results.eager[extra].to(at::kDouble).equal(check.indexed->exact());
       ++extra;

@@ -77,7 +77,7 @@ class TrialMaker {
   std::vector<Kind> kinds_;       // by input; known from the first trial on
   const NonFinite named_;         // by the program, as numbers
   TensorList base_;               // eager outputs of the first trial as generated
-  std::vector<NonFinite> meant_;  // by output: what these hold, or the program names
+  std::vector<NonFinite> meant_;  // of each of them: what it holds, or the program names
   bool wants_narrow_ = true;
   std::vector<double> tf32_rms_;  // by output, as OutputCheck has it
   std::vector<bool> told_;        // by output: what is not allowed was over budget in some trial
