@@ -24,6 +24,8 @@ constexpr double kMeanOff = 4;
 constexpr double kOneOff = 2;
 // So many a running sum or product, whose neighbour is off by others where it is associated otherwise.
 constexpr double kScanOff = 2;
+// So many the exponential of a number near one is off, again and again, in one library and not in another.
+constexpr double kExponentialOff = 2;
 
 bool IsStatistic(const AtenStep& step) {
   return IsVariance(step) || IsNorm(step);
@@ -84,6 +86,13 @@ bool PassesOne(const AtenStep& step) {
   return std::ranges::count(kNearOne, OutOfPlaceName(step)) > 0;
 }
 
+// Of a number that many elements share, or nearly: what one library's function is off by there adds up where
+// results are multiplied with each other, as the factors of a state are that decays.
+bool IsExponential(const AtenStep& step) {
+  constexpr std::string_view kExponentials[] = {"aten::exp", "aten::exp2"};
+  return std::ranges::count(kExponentials, OutOfPlaceName(step)) > 0;
+}
+
 // Memory whose values the trials and the settings of weights move.
 std::set<StorageId> MovedAnyway(const Plan& plan) {
   std::set<StorageId> storages;
@@ -112,7 +121,8 @@ std::vector<Probe> InnerProbes(const Plan& plan, bool sums) {
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     const TensorId result = aten == nullptr ? kNoTensor : FirstResult(*aten);
-    const bool of_result = result != kNoTensor && (PassesOne(*aten) || IsScan(*aten) || IsNorm(*aten));
+    const bool of_result =
+        result != kNoTensor && (PassesOne(*aten) || IsScan(*aten) || IsNorm(*aten) || IsExponential(*aten));
     if (of_result && plan.tensors[result].dtype == Dtype::kFloat32) {
       probes.push_back({.step = aten, .tensor = result, .nudge = {}, .seen = {}, .of_result = true});
       if (!IsNorm(*aten)) continue;
@@ -132,6 +142,10 @@ bool MovesNearOne(const Probe& probe) {
   return probe.of_result && PassesOne(*probe.step);
 }
 
+bool MovesExponential(const Probe& probe) {
+  return probe.of_result && IsExponential(*probe.step);
+}
+
 void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
   for (Probe& probe : *probes) {
     probe.nudge.reset();
@@ -143,6 +157,10 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
     } else if (IsScan(*probe.step)) {
       probe.nudge = SizesInScan(*probe.step, whole) *
                     random.Uniform(whole.sizes(), -kScanOff * kUnit, kScanOff * kUnit);
+    } else if (MovesExponential(probe)) {
+      // The same for all of them: they are of one library.
+      const double share = Random(seed, probe.seen.device()).Number(-kExponentialOff, kExponentialOff);
+      probe.nudge = whole * (share * kUnit);
     } else {
       probe.nudge = random.Uniform(whole.sizes(), -kOneOff * kUnit, kOneOff * kUnit);
     }

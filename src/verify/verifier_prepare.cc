@@ -207,7 +207,7 @@ void Inspect(Task::Impl* task) {
   task->missing = TakeMissing(&task->asked);
   task->minus_inf = MinusInfOf(task->asked);
   const std::vector<Probe> inner = InnerProbes(plan, !task->spares_memory);
-  task->moves_inside = !inner.empty();
+  task->moves_inside = !std::ranges::all_of(inner, MovesExponential);
   task->passes_one = std::ranges::any_of(inner, MovesNearOne);
   task->cuts_factors = HasFloat32Factors(plan, task->options.fp32_precision);
   task->opposed = OpposedFactorsOf(plan);
