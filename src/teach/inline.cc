@@ -2,6 +2,8 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "teach/attention.h"
 #include "teach/partition.h"
@@ -11,6 +13,24 @@ namespace {
 
 constexpr int kMaxInlined = 16;         // pointwise steps that may be repeated for one reader
 constexpr double kFlopsInProduct = 16;  // operations an element that a product may repeat in every tile
+// Of a value that each of its readers' elements would compute again, so many times, it is as much work as
+// hides behind memory; with so much of it in all a launch more is worth it.
+constexpr double kManyTimes = 8, kMuchWork = 48, kWorthALaunch = 1 << 28;
+
+// Instructions of an element, roughly. Most operations are one or a few.
+double Instructions(const Prim& prim) {
+  constexpr std::string_view kLong[] = {"libdevice.", "tl.sin(", "tl.cos(", "tl.erf("};
+  constexpr double kOfLong = 32, kOfRemainder = 8;
+  const auto count = [&](std::string_view part) {
+    double found = 0;
+    for (size_t at = prim.expr.find(part); at != std::string::npos; at = prim.expr.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  double instructions = prim.flops + kOfRemainder * (count(" % ") + count(" // "));
+  for (const std::string_view part : kLong) instructions += kOfLong * count(part);
+  return instructions;
+}
 
 class Inliner {
  public:
@@ -93,7 +113,8 @@ class Inliner {
   View Inline(const View& view) {
     if (view.prim < 0 || !out_[view.prim].IsElementwise() || out_.IsWhole(view)) return view;
     if (auto behind = BehindCopy(out_, view, /*finely=*/false)) return Inline(*behind);
-    if (auto copy = CopyThrough(view)) return out_.Whole(out_.Add(*std::move(copy)));
+    if (auto copy = IsRatherStored(view) ? std::nullopt : CopyThrough(view))
+      return out_.Whole(out_.Add(*std::move(copy)));
     Store(view);  // index arithmetic, too: it cannot be repeated here
     return view;
   }
@@ -193,20 +214,36 @@ class Inliner {
     return view;
   }
 
-  // Each once: what many readers share, as the steps of a loop do, is reached in many ways.
+  // A table of sines, say, by which all of a tensor is multiplied.
+  bool IsRatherStored(const View& view) const {
+    const auto readers = static_cast<double>(view.numel());
+    const double times = readers / static_cast<double>(Product(out_[view.prim].sizes));
+    if (times < kManyTimes) return false;
+    const double work = Sum(view.prim, Instructions, &instructions_);
+    return work >= kMuchWork && work * readers >= kWorthALaunch;
+  }
+
   double Flops(PrimId id) const {
+    return Sum(
+        id, [](const Prim& prim) { return prim.flops; }, &flops_);
+  }
+
+  // Over the pointwise steps between the value and memory, each once: what many readers share, as the steps
+  // of a loop do, is reached in many ways.
+  template <typename F>
+  double Sum(PrimId id, const F& of, std::unordered_map<PrimId, double>* known) const {
     if (id < 0 || !out_[id].IsElementwise()) return 0;
-    if (const auto known = flops_.find(id); known != flops_.end()) return known->second;
-    double flops = out_[id].flops;
+    if (const auto found = known->find(id); found != known->end()) return found->second;
+    double sum = of(out_[id]);
     for (size_t i = out_[id].FirstElementwise(); i < out_[id].operands.size(); ++i)
-      flops += Flops(out_[id].operands[i].prim);
-    return flops_[id] = flops;
+      sum += Sum(out_[id].operands[i].prim, of, known);
+    return (*known)[id] = sum;
   }
 
   const Graph& graph_;
   Graph out_;
   std::vector<PrimId> moved_;  // by prim of `graph_`
-  mutable std::unordered_map<PrimId, double> flops_ = {};
+  mutable std::unordered_map<PrimId, double> flops_ = {}, instructions_ = {};
 };
 
 }  // namespace
