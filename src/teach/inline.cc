@@ -1,4 +1,5 @@
 // InlineViews: which pointwise work is repeated where it is read.
+#include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -15,7 +16,7 @@ constexpr int kMaxInlined = 16;         // pointwise steps that may be repeated 
 constexpr double kFlopsInProduct = 16;  // operations an element that a product may repeat in every tile
 // Of a value that each of its readers' elements would compute again, so many times, it is as much work as
 // hides behind memory; with so much of it in all a launch more is worth it.
-constexpr double kManyTimes = 8, kMuchWork = 48, kWorthALaunch = 1 << 28;
+constexpr double kManyTimes = 8, kMuchWork = 48, kWorthALaunch = 1 << 29;
 
 // Instructions of an element, roughly. Most operations are one or a few.
 double Instructions(const Prim& prim) {
@@ -214,8 +215,12 @@ class Inliner {
     return view;
   }
 
-  // A table of sines, say, by which all of a tensor is multiplied.
+  // A table of sines, say, by which all of a tensor is multiplied, read along neighbours: a warp that reads
+  // across it is done with the sines sooner.
   bool IsRatherStored(const View& view) const {
+    size_t last = view.sizes.size();
+    while (last > 0 && view.sizes[last - 1] == 1) --last;
+    if (last > 0 && std::abs(view.strides[last - 1]) > 1) return false;
     const auto readers = static_cast<double>(view.numel());
     const double times = readers / static_cast<double>(Product(out_[view.prim].sizes));
     if (times < kManyTimes) return false;

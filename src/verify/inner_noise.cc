@@ -86,10 +86,11 @@ bool PassesOne(const AtenStep& step) {
   return std::ranges::count(kNearOne, OutOfPlaceName(step)) > 0;
 }
 
-// Of a number that many elements share, or nearly: what one library's function is off by there adds up where
-// results are multiplied with each other, as the factors of a state are that decays.
+// What one library's function is off by is another's secret. It is the same for equal numbers, and adds up
+// where results are multiplied with each other, as the factors of a state are that decays; and no input
+// moves angles that are made of constants.
 bool IsExponential(const AtenStep& step) {
-  constexpr std::string_view kExponentials[] = {"aten::exp", "aten::exp2"};
+  constexpr std::string_view kExponentials[] = {"aten::exp", "aten::exp2", "aten::pow"};
   return std::ranges::count(kExponentials, OutOfPlaceName(step)) > 0;
 }
 
@@ -158,9 +159,10 @@ void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes) {
       probe.nudge = SizesInScan(*probe.step, whole) *
                     random.Uniform(whole.sizes(), -kScanOff * kUnit, kScanOff * kUnit);
     } else if (MovesExponential(probe)) {
-      // The same for all of them: they are of one library.
-      const double share = Random(seed, probe.seen.device()).Number(-kExponentialOff, kExponentialOff);
-      probe.nudge = whole * (share * kUnit);
+      // The same for all of them, which are of one library, and another for each.
+      const double alike = Random(seed, probe.seen.device()).Number(-kExponentialOff, kExponentialOff);
+      const at::Tensor own = random.Uniform(whole.sizes(), -kExponentialOff, kExponentialOff);
+      probe.nudge = whole * ((own + alike) * kUnit);
     } else {
       probe.nudge = random.Uniform(whole.sizes(), -kOneOff * kUnit, kOneOff * kUnit);
     }

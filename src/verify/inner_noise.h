@@ -1,7 +1,8 @@
 // What honest programs round where moved inputs show nothing: statistics of values that were computed, or of
 // copies of one value, hang on the last places of these; scores of attention are rounded as numbers of their
 // size, whatever the terms are that they are sums of; running sums and products are associated otherwise, so
-// that they need not rise where the eager program's do; and exponentials of equal numbers are off alike.
+// that they need not rise where the eager program's do; and exponentials of equal numbers are off alike,
+// of constants, too.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ bool MovesExponential(const Probe& probe);
 // Moves each by at most half a unit in its last place, keys all numbers of one alike: so do all scores that
 // it takes part in. Terms of a sum are moved by as much again, all of one sum alike; numbers of a statistic
 // by a few units more, neighbours alike; results by roundings of one, those of scans by a few of their own,
-// those of exponentials by a unit at the most, all of them alike.
+// those of exponentials and powers by a unit all alike, and by one more each by itself.
 // `probes`: with what they saw in a run. `rounded_only`: nothing that float32 holds, where inputs are exact
 // and some numbers are what they are in every program.
 void MoveInside(uint64_t seed, bool rounded_only, std::vector<Probe>* probes);

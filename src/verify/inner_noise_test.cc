@@ -108,19 +108,20 @@ TEST(InnerNoise, EachResultOfAScanMovesByItself) {
 
 TEST(InnerNoise, ExponentialsAreOffAlike) {
   Builder b;
-  const TensorId x = b.Input({4, 8}), y = b.Tensor({4, 8}), z = b.Tensor({4, 8});
+  const TensorId x = b.Input({64, 64}), y = b.Tensor({64, 64}), z = b.Tensor({64, 64});
   b.Call("aten::exp", {x}, {y});
-  b.Call("aten::exp2", {y}, {z});
+  b.Call("aten::pow", {y}, {z});
   const Plan plan = b.Return(z);
   std::vector<Probe> probes = InnerProbes(plan);
   ASSERT_EQ(probes.size(), 2u);
   EXPECT_TRUE(MovesExponential(probes[0]) && MovesExponential(probes[1]));
-  for (Probe& probe : probes) probe.seen = at::rand({4, 8}, at::kDouble) + 1;
+  for (Probe& probe : probes) probe.seen = at::rand({64, 64}, at::kDouble) + 1;
   MoveInside(7, /*rounded_only=*/false, &probes);
   const at::Tensor one = probes[0].nudge / probes[0].seen, other = probes[1].nudge / probes[1].seen;
-  EXPECT_TRUE(one.allclose(other, 1e-12, 0)) << one << other;
-  EXPECT_LE(one.abs().max().item<double>(), 0x1p-23);
-  EXPECT_GT(one.abs().max().item<double>(), 0);
+  EXPECT_LE((one.mean() - other.mean()).abs().item<double>(), 0x1p-27)
+      << "thousands by themselves are off by less in the mean";
+  EXPECT_GT((one - other).abs().min().item<double>(), 0) << "each by itself, too";
+  EXPECT_LE(one.abs().max().item<double>(), 0x1p-22);
 }
 
 TEST(InnerNoise, NormsMoveWhatTheyAreGivenAndWhatTheyGive) {

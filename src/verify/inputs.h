@@ -84,7 +84,8 @@ inline bool IsBlank(Distribution distribution) {
 
 // Differences, and what nothing is taken from, are zero but for rounding.
 inline bool MayCancel(Distribution distribution) {
-  return IsNothing(distribution) || distribution == Distribution::kAlike;
+  return IsNothing(distribution) || distribution == Distribution::kAlike ||
+         distribution == Distribution::kZeros;
 }
 
 // Where it means nothing for a task, nobody has to know.
