@@ -29,7 +29,7 @@ struct VerifyOptions {
   bool on_gpu = false;          // Gpu::Current(), which must be open
   bool spare_memory = false;    // of a task: few trials, as for one that is large
   // Of a task: none of its trials is kept, they are made anew of their seeds for each call. So it is where
-  // memory is too short for two of them, whatever this says.
+  // memory is too short for two of them, whatever this says. Spares memory, too.
   bool keep_no_trials = false;
   // Of a task: its candidates have been judged on the tile machine, completely. What is left to see on a GPU
   // is that a few trials are right there, too, and the time.

@@ -200,6 +200,18 @@ TEST(Task, ThatKeepsNoTrialsTellsWhatOneThatDoesTells) {
   }
 }
 
+// Displaced ones would outlive what makes their trials again.
+TEST(Task, ThatKeepsNoTrialsHasNoDisplacedSettings) {
+  const nlohmann::json golden = ReadCase("mlp");
+  for (const bool keeps : {true, false}) {
+    const VerifyOptions options{.seed = 7, .keep_no_trials = !keeps};
+    const Task task = std::get<Task>(PrepareTask(ParsePlan(golden["reference"]), options));
+    EXPECT_EQ(task.impl().Displaced().empty(), !keeps);
+    for (const Verdict& verdict : VerdictsOf(golden, task, options, /*passing=*/true))
+      EXPECT_EQ(verdict.outcome, Outcome::kPassed) << verdict.reason;
+  }
+}
+
 // Under a TF32 contract: what computes in TF32 passes, what is less exact or has less range does not, and all
 // else is as it was.
 TEST(Tf32, IsAllowedByItsContractAlone) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "device/random.h"
 #include "plan/visit.h"
 #include "verify/local_flow.h"
@@ -201,7 +202,8 @@ bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std:
     setting->trials.pop_back();  // as generated results lie on both sides
   }
   setting->which = which;
-  setting->fresh.reset();  // nobody adds to it, and its memory is the device's
+  TRITOGEN_CHECK(!task.keeps_no_trials);  // else trials are made again by what is let go here
+  setting->fresh.reset();                 // nobody adds to it, and its memory is the device's
   settings->push_back(std::move(*setting));
   return true;
 }

@@ -301,8 +301,8 @@ std::variant<Task, TaskFailure> PrepareTask(Plan reference, const VerifyOptions&
   task->weight_seed = SubSeed(options.seed, 2);
   const Deadline deadline(options.budget_seconds);
   const int64_t peak = std::max(PeakBytes(task->plan), 2 * PeakBytes(task->plan, Phase::kRun));  // fp64
-  task->spares_memory =
-      options.spare_memory || kComfortablePeaks * PeakBytes(task->plan) > task->options.memory_bytes;
+  task->spares_memory = options.spare_memory || options.keep_no_trials ||
+                        kComfortablePeaks * PeakBytes(task->plan) > task->options.memory_bytes;
   task->keeps_no_trials = options.keep_no_trials ||
                           (options.on_gpu && task->spares_memory &&
                            (options.spare_memory || !FitsTwoTrials(task->plan, task->options.memory_bytes)));

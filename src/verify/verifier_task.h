@@ -138,8 +138,9 @@ struct Task::Impl {
   Work work, moves;  // of forward; what of it only moves data
   // Too large for all that helps: no wobbles, no TF32 twin, no measured sensitivity.
   bool spares_memory = false;
-  bool keeps_no_trials = false;  // too large for two trials, even: they are made anew for each call
-  int64_t trial_bytes = 0;       // what one takes that is made and judged by, beside what is judged
+  // Too large for two trials, even: they are made anew for each call. Only where memory is spared.
+  bool keeps_no_trials = false;
+  int64_t trial_bytes = 0;  // what one takes that is made and judged by, beside what is judged
   // Always, of a task whose trials are kept.
   bool HasRoomForTrial() const;
   uint64_t weight_seed = 0;
