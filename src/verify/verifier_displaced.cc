@@ -208,6 +208,30 @@ bool AddDisplaced(const Task::Impl& task, Bindings bindings, Extent extent, std:
   return true;
 }
 
+// As far as the reference bears it.
+void AddBothWays(const Task::Impl& task, std::vector<Setting>* settings) {
+  if (!BoundsSaturatesOrAttends(task.plan)) return;
+  const Random random(SubSeed(task.weight_seed, 1001), at::kCPU);
+  const double most = random.Number(kLeastBothWays, kMostBothWays);
+  for (const double depth : {most, kMildBothWays}) {
+    if (task.narrow && depth != kMildBothWays) continue;
+    auto moved = BothWays(task, depth);
+    if (!moved || AddDisplaced(task, std::move(*moved), Extent::kGenerated, settings)) return;
+  }
+}
+
+std::vector<Setting> MakeDisplaced(const Task::Impl& task) {
+  std::vector<Setting> settings;
+  if (task.spares_memory || task.options.confirm) return settings;
+  if (!task.constructed.empty())
+    AddDisplaced(task, task.constructed, Extent::kGenerated, &settings, "parameters as constructed");
+  if (auto moved = ToOneSide(task)) AddDisplaced(task, std::move(*moved), Extent::kFirst, &settings);
+  if (auto moved = WeightsToOneSide(task)) AddDisplaced(task, std::move(*moved), Extent::kNearOne, &settings);
+  if (auto moved = WithOtherSigns(task)) AddDisplaced(task, std::move(*moved), Extent::kFirst, &settings);
+  AddBothWays(task, &settings);
+  return settings;
+}
+
 std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displaced, const Plan& candidate,
                                   const ReplayOptions& options, TrialRuns* runs) {
   Replayer replayer(candidate, options);
@@ -228,24 +252,7 @@ std::optional<Objection> CheckOne(const Task::Impl& task, const Setting& displac
 }  // namespace
 
 const std::vector<Setting>& Task::Impl::Displaced() const {
-  std::call_once(displaced_once_, [this] {
-    if (spares_memory || options.confirm) return;
-    if (!constructed.empty())
-      AddDisplaced(*this, constructed, Extent::kGenerated, &displaced_, "parameters as constructed");
-    if (auto moved = ToOneSide(*this)) AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
-    if (auto moved = WeightsToOneSide(*this))
-      AddDisplaced(*this, std::move(*moved), Extent::kNearOne, &displaced_);
-    if (auto moved = WithOtherSigns(*this))
-      AddDisplaced(*this, std::move(*moved), Extent::kFirst, &displaced_);
-    if (!BoundsSaturatesOrAttends(plan)) return;
-    const Random random(SubSeed(weight_seed, 1001), at::kCPU);
-    const double most = random.Number(kLeastBothWays, kMostBothWays);
-    for (const double depth : {most, kMildBothWays}) {
-      if (narrow && depth != kMildBothWays) continue;
-      auto moved = BothWays(*this, depth);
-      if (!moved || AddDisplaced(*this, std::move(*moved), Extent::kGenerated, &displaced_)) return;
-    }
-  });
+  std::call_once(displaced_once_, [this] { displaced_ = MakeDisplaced(*this); });
   return displaced_;
 }
 
