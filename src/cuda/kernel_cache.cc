@@ -94,7 +94,11 @@ void KernelCache::Put(std::string_view key, std::string_view payload) {
   fs::create_directories(path.parent_path(), error);  // WriteFileAtomic names the folder when this failed
   std::string text = fmt::format("{}{}\n", kMagic, Sha256Hex(payload));
   text += payload;
-  WriteFileAtomic(path, text);
+  try {
+    WriteFileAtomic(path, text);
+  } catch (const UserError&) {  // a full disk: who has compiled something has it all the same
+    return;
+  }
   std::lock_guard lock(mutex_);
   written_since_eviction_ += static_cast<int64_t>(text.size());
   if (written_since_eviction_ > max_bytes_ / 8) Evict();

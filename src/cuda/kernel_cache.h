@@ -19,7 +19,7 @@ class KernelCache {
   KernelCache(std::filesystem::path folder, int64_t max_bytes);
 
   // REQUIRES: `key` is lower-case hexadecimal. An entry that is damaged in any way is removed, and is none.
-  // Both are thread-safe. Put throws UserError when the folder cannot be written.
+  // Both are thread-safe. Put keeps nothing where the folder cannot be written.
   std::optional<std::string> Get(std::string_view key);
   void Put(std::string_view key, std::string_view payload);
 

@@ -130,6 +130,16 @@ TEST(KernelCache, ManyProcessesShareAFolder) {
   EXPECT_LE(Bytes(folder.path()), 30000 * 3 / 2);
 }
 
+TEST(KernelCache, WhatCannotBeWrittenIsNotKept) {
+  TempDir folder;
+  KernelCache cache(folder.path(), 1000);
+  std::ofstream(folder.path() / Key(1).substr(0, 2)) << "in the way";
+  cache.Put(Key(1), "payload");
+  EXPECT_EQ(cache.Get(Key(1)), std::nullopt);
+  cache.Put(Key(2), "payload");
+  EXPECT_EQ(cache.Get(Key(2)), "payload");
+}
+
 TEST(KernelCache, AFolderThatCannotBeMadeIsAnError) {
   TempDir folder;
   std::ofstream(folder.path() / "file") << "x";
