@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -329,10 +330,14 @@ void KernelCompiler::Impl::MakeAll(const std::vector<const Job*>& jobs, const Ta
       }
     }
   };
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min<size_t>(jobs.size(), processes); ++i) helpers.emplace_back(work);
-  work();
-  for (std::thread& helper : helpers) helper.join();
+  {
+    std::vector<std::jthread> helpers;
+    try {
+      for (size_t i = 1; i < std::min<size_t>(jobs.size(), processes); ++i) helpers.emplace_back(work);
+    } catch (const std::system_error&) {  // no more threads to be had: go on with those that came
+    }
+    work();
+  }
   if (problem) std::rethrow_exception(problem);
 }
 
