@@ -124,6 +124,23 @@ TEST(ProcessTest, BoundsTimeAndOutput) {
 }
 
 TEST(FdTest, MemoryFilesAreSealed) {
+// A dead process that nobody has waited for is gone, too.
+bool IsGone(const std::string& pid) {
+  std::ifstream stat("/proc/" + pid + "/stat");
+  std::string number, name, state;
+  return !(stat >> number >> name >> state) || state == "Z" || state == "X";
+}
+
+TEST(ProcessTest, InItsOwnGroupTakesItsChildrenAlong) {
+  const ProcessResult result =
+      RunProcess({"sh", "-c", "sleep 100 & echo $!; wait"}, {.wall_seconds = 0.3, .in_own_group = true});
+  EXPECT_TRUE(result.timed_out);
+  const std::string child = result.output.substr(0, result.output.find('\n'));
+  ASSERT_FALSE(child.empty());
+  for (int i = 0; i < 500 && !IsGone(child); ++i) usleep(10'000);
+  EXPECT_TRUE(IsGone(child));
+}
+
   const UniqueFd file = MakeMemoryFile("contents");
   std::string text;
   while (ReadAvailable(file.get(), &text)) {

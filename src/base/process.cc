@@ -40,6 +40,13 @@ pid_t Spawn(const std::vector<std::string>& argv, bool in_own_group, int output,
   return pid;
 }
 
+int Wait(pid_t pid, int* status, int options = 0) {
+  int ended;
+  do ended = waitpid(pid, status, options);
+  while (ended < 0 && errno == EINTR);
+  return ended;
+}
+
 // Reads both streams until they end or the deadline passes; false when it passed.
 bool Drain(UniqueFd* output, UniqueFd* error, Clock::time_point deadline, size_t max_bytes,
            ProcessResult* result) {
@@ -49,7 +56,7 @@ bool Drain(UniqueFd* output, UniqueFd* error, Clock::time_point deadline, size_t
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return false;
     pollfd polls[2] = {{output->get(), POLLIN, 0}, {error->get(), POLLIN, 0}};  // negative ones are skipped
-    poll(polls, 2, static_cast<int>(std::min<int64_t>(left, 1000)));
+    if (poll(polls, 2, static_cast<int>(std::min<int64_t>(left, 1000))) < 0) continue;  // a signal
     if (polls[0].revents != 0 && !ReadAvailable(output->get(), &result->output)) output->Reset();
     if (polls[1].revents != 0 && !ReadAvailable(error->get(), &result->error)) error->Reset();
     result->output.resize(std::min(result->output.size(), max_bytes));
@@ -62,7 +69,7 @@ bool Drain(UniqueFd* output, UniqueFd* error, Clock::time_point deadline, size_t
 // lives.
 bool WaitUntil(pid_t pid, Clock::time_point deadline, int* status) {
   while (true) {
-    if (waitpid(pid, status, WNOHANG) != 0) return true;
+    if (Wait(pid, status, WNOHANG) != 0) return true;
     if (Clock::now() >= deadline) return false;
     usleep(1000);
   }
@@ -83,8 +90,8 @@ ProcessResult RunProcess(const std::vector<std::string>& argv, const ProcessOpti
   if (!Drain(&output.read, &error.read, deadline, options.max_output_bytes, &result) ||
       !WaitUntil(pid, deadline, &status)) {
     result.timed_out = true;
-    kill(pid, SIGKILL);
-    waitpid(pid, &status, 0);
+    kill(options.in_own_group ? -pid : pid, SIGKILL);  // its children, too, where only they are in its group
+    Wait(pid, &status);
     return result;
   }
   if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);

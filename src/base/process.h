@@ -7,7 +7,7 @@
 namespace tritogen {
 
 struct ProcessOptions {
-  double wall_seconds = 60;                   // then it is killed
+  double wall_seconds = 60;                   // then it is killed, in its own group with its children
   bool in_own_group = false;                  // Ctrl-C is for the caller alone
   size_t max_output_bytes = size_t{1} << 20;  // of each stream; the rest is read and dropped
 };
