@@ -125,7 +125,8 @@ std::string EncodeFrame(const nlohmann::json& map) {
   std::string frame(kFrameHeaderBytes, '\0');
   nlohmann::json::to_msgpack(map, frame);
   const size_t size = frame.size() - kFrameHeaderBytes;
-  TRITOGEN_CHECK(size <= kMaxFrameBytes);
+  if (size > kMaxFrameBytes)
+    throw UserError(fmt::format("a message of {} bytes: more than {} MiB", size, kMaxFrameBytes >> 20));
   for (size_t i = 0; i < kFrameHeaderBytes; ++i) frame[i] = static_cast<char>(size >> (8 * i));
   return frame;
 }

@@ -13,7 +13,7 @@ namespace tritogen {
 inline constexpr size_t kMaxFrameBytes = size_t{64} << 20;  // of the MessagePack part
 inline constexpr size_t kFrameHeaderBytes = 4;
 
-// REQUIRES: map is an object whose MessagePack fits into a frame.
+// REQUIRES: map is an object. Throws UserError where its MessagePack does not fit into a frame.
 std::string EncodeFrame(const nlohmann::json& map);
 
 // Bytes of the MessagePack part that a header announces. REQUIRES: kFrameHeaderBytes of them. Throws

@@ -25,6 +25,10 @@ TEST(FrameTest, GivesBackWhatWentIn) {
   EXPECT_EQ(DecodeFrame(EncodeFrame(map)), map);
 }
 
+TEST(FrameTest, AMessageThatIsTooLongIsTheUsersFault) {
+  EXPECT_THROW(EncodeFrame({{"text", std::string(kMaxFrameBytes, 'x')}}), UserError);
+}
+
 TEST(FrameTest, RefusesEverythingButOneWholeFrame) {
   const std::string good = EncodeFrame({{"ok", true}});
   for (size_t size = 0; size < good.size(); ++size)

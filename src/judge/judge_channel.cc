@@ -55,9 +55,8 @@ bool ReadExactly(int fd, size_t bytes, Waiting* waiting, std::string* out) {
   return true;
 }
 
-bool Send(int fd, const json& message, Waiting waiting) {
-  const std::string frame = EncodeFrame(message);
-  for (std::string_view rest = frame; !rest.empty();) {
+bool Send(int fd, std::string_view rest, Waiting waiting) {
+  while (!rest.empty()) {
     if (!waiting.Await(fd, POLLOUT)) return false;
     const int flags = waiting.blocks() ? 0 : MSG_DONTWAIT;  // no more than there is room for
     const ssize_t count = send(fd, rest.data(), rest.size(), flags);
@@ -78,7 +77,7 @@ std::optional<json> Receive(int fd, Waiting waiting) {
 }  // namespace
 
 bool SendFrame(int fd, const json& message, Idle* idle) {
-  return Send(fd, message, {.idle = idle});
+  return Send(fd, EncodeFrame(message), {.idle = idle});
 }
 
 std::optional<json> ReceiveFrame(int fd, Idle* idle) {
@@ -86,7 +85,11 @@ std::optional<json> ReceiveFrame(int fd, Idle* idle) {
 }
 
 bool SendFrame(int fd, const json& message, std::chrono::milliseconds patience) {
-  return Send(fd, message, {.until = Clock::now() + patience});
+  return SendEncoded(fd, EncodeFrame(message), patience);
+}
+
+bool SendEncoded(int fd, std::string_view frame, std::chrono::milliseconds patience) {
+  return Send(fd, frame, {.until = Clock::now() + patience});
 }
 
 std::optional<json> ReceiveFrame(int fd, std::chrono::milliseconds patience) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 namespace tritogen {
 
@@ -19,6 +20,7 @@ std::optional<nlohmann::json> ReceiveFrame(int fd, Idle* idle = nullptr);
 // The same, but a frame that is not through after that long, however steadily it drips, is taken as the other
 // end's death.
 bool SendFrame(int fd, const nlohmann::json& message, std::chrono::milliseconds patience);
+bool SendEncoded(int fd, std::string_view frame, std::chrono::milliseconds patience);
 std::optional<nlohmann::json> ReceiveFrame(int fd, std::chrono::milliseconds patience);
 
 }  // namespace tritogen

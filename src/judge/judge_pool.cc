@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/frame.h"
 #include "base/process.h"
 #include "judge/judge_channel.h"
 #include "plan/parse.h"
@@ -129,9 +130,9 @@ void JudgePool::Submit(std::string id, const JudgeRequest& request, bool want_pl
   // order.
   const bool keeps = second_.processes.empty();
   const std::string group = keeps ? std::to_string(std::hash<std::string>()(request.reference.text)) : "";
-  first_.waiting.push_back({std::move(id), ToMessage(request, want_plan), request.options.budget_seconds,
-                            request.options.seed, request.options.fp32_precision, group, false,
-                            request.candidate.text, nullptr});
+  first_.waiting.push_back({std::move(id), EncodeFrame(ToMessage(request, want_plan)),
+                            request.options.budget_seconds, request.options.seed,
+                            request.options.fp32_precision, group, false, request.candidate.text, nullptr});
 }
 
 int JudgePool::unfinished() const {
@@ -241,7 +242,7 @@ void JudgePool::Assign(Crew* crew) {
     const double limit = process.job->budget_seconds + grace_seconds_;
     process.deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(limit * 1000));
     // A judge that is gone shows when its reply is read.
-    SendFrame(process.fd, process.job->message, kPatience);
+    SendEncoded(process.fd, process.job->frame, kPatience);
   }
 }
 
@@ -305,7 +306,7 @@ std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
         std::string group = message->at("group");
         const bool large = message->at("large");
         Job next = std::move(job);
-        next.message = {{"handover", std::move(message->at("handover"))}};
+        next.frame = EncodeFrame({{"handover", std::move(message->at("handover"))}});
         next.group = std::move(group);
         next.large = large;
         second_.waiting.push_back(std::move(next));

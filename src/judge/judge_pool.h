@@ -55,7 +55,8 @@ class JudgePool {
 
   // GPU judges begin to make their contexts, which takes long and needs no recorder. Next sees to it, too.
   void Begin();
-  // Takes a job; it starts when a judge is free. `want_plan`: the reply brings the candidate's Plan.
+  // Takes a job; it starts when a judge is free. `want_plan`: the reply brings the candidate's Plan. Throws
+  // UserError where the request is larger than a frame.
   void Submit(std::string id, const JudgeRequest& request, bool want_plan = false);
   // The next reply, in the order in which they finish. Nothing after `timeout_seconds`, or when no job is
   // left.
@@ -69,7 +70,7 @@ class JudgePool {
   using Clock = std::chrono::steady_clock;
   struct Job {
     std::string id;
-    nlohmann::json message;
+    std::string frame;  // for its judge
     double budget_seconds;
     uint64_t seed;
     Fp32Precision fp32_precision;

@@ -116,6 +116,15 @@ TEST(JudgePool, CancelEndsJudgesAndForgetsJobs) {
   EXPECT_EQ(pool.Next(30).value().id, "after");
 }
 
+TEST(JudgePool, ARequestThatIsTooLongDisturbsNoOther) {
+  JudgePool pool = ActingPool(1);
+  pool.Submit("first", Ask("slow"));
+  EXPECT_THROW(pool.Submit("long", Ask(std::string(kMaxFrameBytes, ' '))), UserError);
+  pool.Submit("second", Ask(""));
+  EXPECT_EQ(pool.unfinished(), 2);
+  EXPECT_EQ(AllReplies(&pool).size(), 2u);
+}
+
 TEST(JudgePool, BringsThePlanOnlyWhenAsked) {
   JudgePool pool = ActingPool(1);
   pool.Submit("with", Ask(""), /*want_plan=*/true);
