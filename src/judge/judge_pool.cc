@@ -158,14 +158,14 @@ void JudgePool::Start(Crew* crew, Process* process) {
   const JudgeNeeds needs = before_fork_ ? before_fork_(crew == &second_) : JudgeNeeds();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+  UniqueFd mine(ends[0]), theirs(ends[1]);
     throw InternalError(fmt::format("socketpair: {}", std::strerror(errno)));
   }
   const pid_t pid = fork();
   if (pid < 0) throw InternalError(fmt::format("fork: {}", std::strerror(errno)));
-  if (pid == 0) crew->live(static_cast<int>(process - crew->processes.data()), ends[1], needs);
-  close(ends[1]);
+  if (pid == 0) crew->live(static_cast<int>(process - crew->processes.data()), theirs.get(), needs);
   process->pid = pid;
-  process->fd = ends[0];
+  process->fd = std::move(mine);
 }
 
 // Judges that had a job may keep the GPU for the next one. One that is killed loses its locks before its
@@ -174,11 +174,11 @@ void JudgePool::Start(Crew* crew, Process* process) {
 void JudgePool::LetGo() {
   auto keeps = [](const Process& p) { return p.pid > 0 && !p.job && !p.group.empty(); };
   for (const Process& process : second_.processes) {
-    if (keeps(process)) shutdown(process.fd, SHUT_WR);
+    if (keeps(process)) shutdown(process.fd.get(), SHUT_WR);
   }
   const auto give_up = Clock::now() + kTimeToLetGo;
   for (const Process& process : second_.processes) {
-    pollfd end{process.fd, POLLIN, 0};
+    pollfd end{process.fd.get(), POLLIN, 0};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - Clock::now()).count();
     if (keeps(process)) poll(&end, 1, static_cast<int>(std::max<int64_t>(0, left)));
   }
@@ -190,7 +190,6 @@ int JudgePool::Stop(Crew* crew, Process* process) {
   if (process->pid > 0) {
     kill(process->pid, SIGKILL);
     while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR) continue;
-    close(process->fd);
   }
   if (process->job) --crew->busy;
   *process = Process();
@@ -231,7 +230,7 @@ void JudgePool::Assign(Crew* crew) {
     const bool ahead = crew == &first_ && !second_.processes.empty() &&
                        second_.waiting.size() >= kWaitingPerGpuJudge * second_.processes.size();
     if (process.job || crew->waiting.empty() || ahead) continue;
-    if (process.pid > 0 && HasHungUp(process.fd)) Stop(crew, &process);  // takes no job along
+    if (process.pid > 0 && HasHungUp(process.fd.get())) Stop(crew, &process);  // takes no job along
     if (process.pid < 0) Start(crew, &process);
     const auto chosen = Choose(crew, process);
     if (chosen == crew->waiting.end()) continue;
@@ -242,7 +241,7 @@ void JudgePool::Assign(Crew* crew) {
     const double limit = process.job->budget_seconds + grace_seconds_;
     process.deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(limit * 1000));
     // A judge that is gone shows when its reply is read.
-    SendEncoded(process.fd, process.job->frame, kPatience);
+    SendEncoded(process.fd.get(), process.job->frame, kPatience);
   }
 }
 
@@ -265,7 +264,7 @@ std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
                                   grace_seconds_, process.job->budget_seconds));
         }
         wake = std::min(wake, process.deadline);
-        fds.push_back({process.fd, POLLIN, 0});
+        fds.push_back({process.fd.get(), POLLIN, 0});
         polled.emplace_back(crew, &process);
       }
     }
@@ -284,7 +283,7 @@ std::optional<JudgeReply> JudgePool::Next(double timeout_seconds) {
 std::optional<JudgeReply> JudgePool::Collect(Crew* crew, Process* process) {
   std::string fault;
   try {
-    if (std::optional<json> message = ReceiveFrame(process->fd, kPatience)) {
+    if (std::optional<json> message = ReceiveFrame(process->fd.get(), kPatience)) {
       Job& job = *process->job;
       if (message->contains("find")) {
         Answer(message->at("find"), process);
@@ -336,7 +335,7 @@ void JudgePool::Answer(const std::string& key, Process* process) {
   job.cache_key = key;
   const std::optional<Verdict> verdict = Cache().Find(key, job.source);
   job.found = verdict.has_value();
-  SendFrame(process->fd, {{"found", verdict ? verdict->ToJson() : json()}}, kPatience);
+  SendFrame(process->fd.get(), {{"found", verdict ? verdict->ToJson() : json()}}, kPatience);
 }
 
 // Keeps a verdict that was made now, and then adds what is of this run alone.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "judge/judge_process.h"
+#include "base/fd.h"
 
 namespace tritogen {
 
@@ -85,7 +86,7 @@ class JudgePool {
   };
   struct Process {
     int pid = -1;
-    int fd = -1;
+    UniqueFd fd;
     std::optional<Job> job;
     std::string group;  // of its last job
     Clock::time_point deadline;
