@@ -352,9 +352,9 @@ bool KernelCompiler::Lost() const {
   return impl_->worker != nullptr && impl_->worker->Lost();
 }
 
-std::vector<int> KernelCompiler::fds() const {
+std::vector<int> KernelCompiler::fds(HeldLocks* held) const {
   std::lock_guard lock(impl_->worker_mutex);
-  return impl_->worker != nullptr ? impl_->worker->fds() : std::vector<int>();
+  return impl_->worker != nullptr ? impl_->worker->fds(held) : std::vector<int>();
 }
 
 const std::filesystem::path& KernelCompiler::folder() const {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/held_locks.h"
 #include "cuda/compiled_kernel.h"
 #include "cuda/target.h"
 #include "plan/plan.h"
@@ -44,7 +45,8 @@ class KernelCompiler {
   bool Lost() const;
 
   // What a process forked from this one needs to compile: descriptors, and the folder that it writes to.
-  std::vector<int> fds() const;
+  // `held`: Zygote::fds.
+  std::vector<int> fds(HeldLocks* held = nullptr) const;
   const std::filesystem::path& folder() const;
 
   // Of the kernels that are in no cache: how many are done. Called before the first one and behind each, from

@@ -6,12 +6,15 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/held_locks.h"
+
 namespace tritogen {
 
 // What judges use of what their caller has.
 struct JudgeNeeds {
   std::vector<int> fds;
   std::vector<std::filesystem::path> folders;  // to keep files in
+  HeldLocks held;                              // of who else uses `fds` until the fork
 };
 
 // In order, each in the judge's own process, which has one thread until the first two are done.

@@ -47,13 +47,11 @@ void SeeOneGpu(const std::vector<std::string>& uuids, int number) {
 // The workers, warm, and what is theirs. Who has a GPU records nothing.
 JudgeNeeds WhatIsShared(Recorder* recorder, const std::optional<GpuTarget>& gpu, bool on_gpu) {
   JudgeNeeds needs;
-  if (!on_gpu) {
-    recorder->Await();
-    needs.fds = recorder->fds();
-  }
+  if (!on_gpu) recorder->Await();
+  if (gpu) gpu->compiler->Start();
+  if (!on_gpu) needs.fds = recorder->fds(&needs.held);
   if (!gpu) return needs;
-  gpu->compiler->Start();
-  for (const int fd : gpu->compiler->fds()) needs.fds.push_back(fd);
+  for (const int fd : gpu->compiler->fds(&needs.held)) needs.fds.push_back(fd);
   needs.folders = {gpu->compiler->folder()};
   return needs;
 }
@@ -155,13 +153,14 @@ VerdictCache& JudgePool::Cache() {
 
 void JudgePool::Start(Crew* crew, Process* process) {
   cache_.reset();
-  const JudgeNeeds needs = before_fork_ ? before_fork_(crew == &second_) : JudgeNeeds();
+  JudgeNeeds needs = before_fork_ ? before_fork_(crew == &second_) : JudgeNeeds();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-  UniqueFd mine(ends[0]), theirs(ends[1]);
     throw InternalError(fmt::format("socketpair: {}", std::strerror(errno)));
   }
+  UniqueFd mine(ends[0]), theirs(ends[1]);
   const pid_t pid = fork();
+  needs.held.clear();
   if (pid < 0) throw InternalError(fmt::format("fork: {}", std::strerror(errno)));
   if (pid == 0) crew->live(static_cast<int>(process - crew->processes.data()), theirs.get(), needs);
   process->pid = pid;

@@ -2,7 +2,8 @@
 // an operator, a hang, the out-of-memory killer), the others and the caller never notice, and the candidate
 // gets a Verdict that says so. Jobs for a GPU go through two crews: many processes record and compile, a few
 // with a CUDA context each replay, since contexts only take turns on a GPU. The processes are forked from the
-// caller, which must have no other threads at that time. Not thread-safe.
+// caller, which must have no other threads at that time, but for those that keep the workers: they stand
+// still meanwhile (JudgeNeeds::held). Not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -13,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/judge_process.h"
 #include "base/fd.h"
+#include "judge/judge_process.h"
 
 namespace tritogen {
 

@@ -95,10 +95,10 @@ void Recorder::Await() {
   for (const auto& zygote : impl_->zygotes) zygote->Await();
 }
 
-std::vector<int> Recorder::fds() const {
+std::vector<int> Recorder::fds(HeldLocks* held) const {
   std::vector<int> all;
   for (const auto& zygote : impl_->zygotes) {
-    for (const int fd : zygote->fds()) all.push_back(fd);
+    for (const int fd : zygote->fds(held)) all.push_back(fd);
   }
   return all;
 }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/held_locks.h"
 #include "plan/plan.h"
 
 namespace tritogen {
@@ -77,8 +78,8 @@ class Recorder {
   // In the process that made this, before it forks: waits until there are all workers again, should one have
   // ended.
   void Await();
-  // Of this process's descriptors, those that one forked from it needs to record.
-  std::vector<int> fds() const;
+  // Of this process's descriptors, those that one forked from it needs to record. `held`: Zygote::fds.
+  std::vector<int> fds(HeldLocks* held = nullptr) const;
 
   // The jail features that the kernel refused, for verdicts; empty when the jail is whole. (doctor:
   // jail_probe.h)

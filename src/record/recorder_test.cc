@@ -220,6 +220,28 @@ TEST(RecorderTest, AForkedProcessThatHangsUpEndsTheZygote) {
   EXPECT_EQ(Fail(recorder, "result = 'another'").message, "another");
 }
 
+// Its keeper may be about to take note of the death: what it changes is not seen half.
+TEST(RecorderTest, AForkedProcessGetsTheWorkerAsItIsWhileItIsHeld) {
+  Recorder recorder(Options());
+  const pid_t zygote = ChildrenOf(getpid()).back();
+  HeldLocks held;
+  EXPECT_FALSE(recorder.fds(&held).empty());
+  EXPECT_EQ(InChildProcess([&] {
+              held.clear();
+              _exit(Fail(recorder, "result = 'shared'").message == "shared" ? 42 : 43);
+            }),
+            42);
+  kill(zygote, SIGKILL);
+  EXPECT_TRUE(BecomesTrue([&] { return IsGone(zygote); }));
+  EXPECT_EQ(InChildProcess([&] {
+              held.clear();
+              _exit(recorder.Lost() ? 42 : 43);
+            }),
+            42);
+  held.clear();
+  EXPECT_EQ(Fail(recorder, "result = 'another'").message, "another");
+}
+
 // In turn; where one dies, the others' programs are not disturbed.
 TEST(RecorderTest, SeveralWorkersShareWhatThereIsToRecord) {
   RecorderOptions options = Options();

@@ -244,10 +244,12 @@ struct Zygote::Impl {
     if (polls[2].revents != 0) living.Kill();
   }
 
-  std::vector<int> Fds() const {
-    std::lock_guard lock(mutex);
-    if (process == nullptr) return {};
-    return {process->control(), process->pidfd()};
+  std::vector<int> Fds(HeldLocks* held) const {
+    std::unique_lock lock(mutex);
+    std::vector<int> fds;
+    if (process != nullptr) fds = {process->control(), process->pidfd()};
+    if (held != nullptr) held->push_back(std::move(lock));
+    return fds;
   }
 
   // In a forked process there is no keeper, and nobody to wait for.
@@ -351,8 +353,8 @@ bool Zygote::Lost() const {
   return impl_->Lost();
 }
 
-std::vector<int> Zygote::fds() const {
-  return impl_->Fds();
+std::vector<int> Zygote::fds(HeldLocks* held) const {
+  return impl_->Fds(held);
 }
 
 bool Zygote::Await() {

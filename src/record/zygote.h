@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/held_locks.h"
 #include "record/jail.h"
 #include "record/seccomp.h"
 
@@ -50,8 +51,8 @@ class Zygote {
   // the maker starts another, and only who is forked from it afterwards knows that one.
   bool Lost() const;
   // What of this process's descriptors one that is forked from it needs to run something. None while there is
-  // no zygote.
-  std::vector<int> fds() const;
+  // no zygote. Until `held` is let go the zygote is no other, and whoever asks for it waits.
+  std::vector<int> fds(HeldLocks* held = nullptr) const;
   // In the process that made this: waits until a zygote is there to be shared. False when none starts.
   bool Await();
   // Likewise; throws UserError when the jail is refused or the zygote cannot warm up (no torch).
