@@ -11,7 +11,10 @@ volatile sig_atomic_t interrupted = 0;
 
 void CatchInterrupt() {
   struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_handler = [](int) {
+    interrupted = 1;
+    signal(SIGINT, SIG_DFL);  // the next one ends it, should nobody look at the flag
+  };
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
