@@ -1,5 +1,7 @@
 #include "judge/options_json.h"
 
+#include "base/error.h"
+
 namespace tritogen {
 
 nlohmann::json ToJson(const VerifyOptions& options) {
@@ -18,7 +20,9 @@ nlohmann::json ToJson(const VerifyOptions& options) {
 VerifyOptions OptionsFromJson(const nlohmann::json& json) {
   VerifyOptions options;
   options.mode = json.at("strict") ? Mode::kStrict : Mode::kHybrid;
-  options.fp32_precision = ParseFp32Precision(json.at("fp32_precision").get<std::string>()).value();
+  const auto precision = ParseFp32Precision(json.at("fp32_precision").get<std::string>());
+  if (!precision) throw FormatError("fp32_precision is none of ieee, pytorch, tf32");
+  options.fp32_precision = *precision;
   options.seed = json.at("seed");
   options.threads = json.at("threads");
   options.budget_seconds = json.at("budget_seconds");
