@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <tuple>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -148,21 +150,24 @@ std::optional<double> CallMicroseconds(const eval::Attempt& attempt) {
   return std::max(*median, HostMicroseconds(*attempt.reply.plan));
 }
 
-// The one whose call is over first comes first; where the host is what takes time, fewest launches. Without a
-// GPU there is no time to choose by: most work in Triton, then fewest steps, then the proposer's own order.
+// The one whose call is over first comes first; where the host is what takes time, fewest launches. Those
+// that were not timed come behind, and without a GPU none is: most work in Triton, then fewest steps, then
+// the proposer's own order.
 std::vector<const eval::Attempt*> BestFirst(const std::vector<eval::Attempt>& judged) {
-  std::vector<const eval::Attempt*> passed;
+  struct Ranked {
+    std::tuple<double, double, size_t> rank;
+    const eval::Attempt* attempt;
+  };
+  std::vector<Ranked> passed;
   for (const eval::Attempt& one : judged) {
-    if (one.reply.outcome == "passed" && one.reply.plan) passed.push_back(&one);
+    if (one.reply.outcome != "passed" || !one.reply.plan) continue;
+    const double time = CallMicroseconds(one).value_or(HUGE_VAL);
+    passed.push_back({{time, -WorkShareIn(one.reply.verdict), one.reply.plan->run.size()}, &one});
   }
-  std::stable_sort(passed.begin(), passed.end(), [](const eval::Attempt* a, const eval::Attempt* b) {
-    const auto time_a = CallMicroseconds(*a), time_b = CallMicroseconds(*b);
-    if (time_a && time_b) return *time_a < *time_b;
-    const double share_a = WorkShareIn(a->reply.verdict), share_b = WorkShareIn(b->reply.verdict);
-    if (share_a != share_b) return share_a > share_b;
-    return a->reply.plan->run.size() < b->reply.plan->run.size();
-  });
-  return passed;
+  std::ranges::stable_sort(passed, {}, &Ranked::rank);
+  std::vector<const eval::Attempt*> best;
+  for (const Ranked& one : passed) best.push_back(one.attempt);
+  return best;
 }
 
 // Where another answer takes the GPU less time than the one that was chosen.
