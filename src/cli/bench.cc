@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -60,14 +61,32 @@ struct Trace {
   std::vector<TokenId> text;
 };
 
-// Sends all requests at once and waits for their ends.
-std::vector<Trace> RunRequests(Engine& engine, const BenchOptions& o) {
+// What the engine's thread writes: also to those that a request that was refused has left behind.
+struct Traces {
   std::mutex mutex;
   std::condition_variable all_done;
-  const int32_t requests = o.sequences / o.group;
-  std::vector<Trace> traces(o.sequences);
-  int32_t open = o.sequences;
+  std::vector<Trace> of_sequences;
+  int32_t open = 0;
   std::string error;
+
+  void Add(int32_t sequence, const Chunk& chunk) {
+    const auto now = Clock::now();
+    Trace& trace = of_sequences[sequence];
+    trace.tokens.insert(trace.tokens.end(), chunk.samples.size(), now);
+    for (const Sample& sample : chunk.samples) trace.text.push_back(sample.chosen.token);
+    if (!chunk.finish) return;
+    const std::scoped_lock lock(mutex);
+    if (*chunk.finish == FinishReason::kError) error = chunk.error;
+    if (--open == 0) all_done.notify_one();
+  }
+};
+
+// Sends all requests at once and waits for their ends.
+std::vector<Trace> RunRequests(Engine& engine, const BenchOptions& o) {
+  const auto traces = std::make_shared<Traces>();
+  const int32_t requests = o.sequences / o.group;
+  traces->of_sequences.resize(o.sequences);
+  traces->open = o.sequences;
   SplitMix random(1);
   for (int32_t r = 0; r < requests; ++r) {
     Request request;
@@ -78,21 +97,14 @@ std::vector<Trace> RunRequests(Engine& engine, const BenchOptions& o) {
     request.options.max_tokens = o.answer;
     request.options.sampling.temperature = static_cast<float>(o.temperature);
     request.options.sampling.seed = random.Next();
-    engine.Submit(std::move(request), [&, r](const Chunk& chunk) {
-      const auto now = Clock::now();
-      Trace& trace = traces[r * o.group + chunk.index];
-      trace.tokens.insert(trace.tokens.end(), chunk.samples.size(), now);
-      for (const Sample& sample : chunk.samples) trace.text.push_back(sample.chosen.token);
-      if (!chunk.finish) return;
-      const std::scoped_lock lock(mutex);
-      if (*chunk.finish == FinishReason::kError) error = chunk.error;
-      if (--open == 0) all_done.notify_one();
+    engine.Submit(std::move(request), [traces, first = r * o.group](const Chunk& chunk) {
+      traces->Add(first + chunk.index, chunk);
     });
   }
-  std::unique_lock lock(mutex);
-  all_done.wait(lock, [&] { return open == 0; });
-  if (!error.empty()) throw InternalError(error);
-  return traces;
+  std::unique_lock lock(traces->mutex);
+  traces->all_done.wait(lock, [&] { return traces->open == 0; });
+  if (!traces->error.empty()) throw InternalError(traces->error);
+  return std::move(traces->of_sequences);
 }
 
 nlohmann::json Rates(const std::vector<Trace>& traces, const BenchOptions& o, Clock::time_point start) {
