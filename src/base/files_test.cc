@@ -74,6 +74,7 @@ TEST(Sha256Test, MatchesTheStandard) {
   EXPECT_EQ(Sha256Hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(Sha256Hex(std::string(1000000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(Sha256Word("abc"), 0xba7816bf8f01cfeau);
   Sha256 parts;
   for (int i = 0; i < 1000; ++i) parts.Update(std::string(i % 7, 'a'));
   EXPECT_EQ(parts.Digest(), [] {
@@ -123,7 +124,6 @@ TEST(ProcessTest, BoundsTimeAndOutput) {
   EXPECT_EQ(RunProcess({"sh", "-c", "yes | head -c 100000"}, {.max_output_bytes = 1000}).output.size(), 1000);
 }
 
-TEST(FdTest, MemoryFilesAreSealed) {
 // A dead process that nobody has waited for is gone, too.
 bool IsGone(const std::string& pid) {
   std::ifstream stat("/proc/" + pid + "/stat");
@@ -141,6 +141,7 @@ TEST(ProcessTest, InItsOwnGroupTakesItsChildrenAlong) {
   EXPECT_TRUE(IsGone(child));
 }
 
+TEST(FdTest, MemoryFilesAreSealed) {
   const UniqueFd file = MakeMemoryFile("contents");
   std::string text;
   while (ReadAvailable(file.get(), &text)) {

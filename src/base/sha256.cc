@@ -122,4 +122,13 @@ std::string Sha256Hex(std::string_view bytes) {
   return hex;
 }
 
+uint64_t Sha256Word(std::string_view bytes) {
+  Sha256 hash;
+  hash.Update(bytes);
+  const std::array<uint8_t, 32> digest = hash.Digest();
+  uint64_t word = 0;
+  for (int i = 0; i < 8; ++i) word = word << 8 | digest[i];
+  return word;
+}
+
 }  // namespace tritogen

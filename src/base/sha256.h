@@ -29,5 +29,6 @@ class Sha256 {
 };
 
 std::string Sha256Hex(std::string_view bytes);  // 64 lower-case digits
+uint64_t Sha256Word(std::string_view bytes);    // its first 64 bits, for seeds: the same on every machine
 
 }  // namespace tritogen

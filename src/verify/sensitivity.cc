@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "base/sha256.h"
 #include "device/aten_dtype.h"
 #include "device/random.h"
 #include "plan/visit.h"
@@ -86,7 +87,7 @@ class Prober {
   Finding ProbeState(const std::string& name) {
     if (deadline_.PastShare(0.7)) return Finding::kUnmeasured;
     Bindings bindings = task_.bound.bindings;
-    auto redrawn = Redraw(bindings.at(name), SubSeed(task_.weight_seed, std::hash<std::string>()(name)));
+    auto redrawn = Redraw(bindings.at(name), SubSeed(task_.weight_seed, Sha256Word(name)));
     if (!redrawn) return Finding::kUnseen;
     bindings[name] = *redrawn;
     const auto replayer = SetUp(bindings);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/sha256.h"
 #include "base/stages.h"
 #include "device/device_errors.h"
 #include "device/random.h"
@@ -185,7 +186,7 @@ class Verification {
     const Stage stage("replay: fresh");
     const int count = setting_->fresh == nullptr ? 0 : task_.spares_memory ? kFreshOfLargeTasks : 1;
     for (int i = 0; i < count; ++i) {
-      const uint64_t seed = SubSeed(options_.seed, std::hash<std::string>()(verdict_.plan_hash) + i);
+      const uint64_t seed = SubSeed(options_.seed, Sha256Word(verdict_.plan_hash) + i);
       bool ran = false;
       std::optional<Objection> objection;
       if (i % 2 == 0) objection = RunFresh(Distribution::kSpread, seed, 1, &ran);
