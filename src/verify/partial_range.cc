@@ -56,41 +56,41 @@ at::Tensor Logarithms(const at::Tensor& x) {
 
 // The large numbers first, or the small ones: with all of either a product is as far away as any order brings
 // it. What ends below the range anyway is next to zero in every order.
-bool ProductLeaves(const at::Tensor& x, const std::vector<int64_t>& dims, Exponents range) {
+at::Tensor ProductLeaves(const at::Tensor& x, const std::vector<int64_t>& dims, Exponents range) {
   const bool all = dims.empty();
   const at::Tensor line = all ? x.flatten() : x, log = Logarithms(line);
   const int64_t dim = all ? 0 : dims[0];
   const at::Tensor up = log.clamp_min(0).sum(dim), down = log.clamp_max(0).sum(dim);
   const at::Tensor lost =
       (down < range.least).logical_and((up + down) > range.least).logical_and(line.ne(0).all(dim));
-  return (up > range.most).logical_or(lost).any().item<bool>();
+  return (up > range.most).logical_or(lost).any();
 }
 
 // Of a line's partial products any stretch may be made by itself.
-bool PrefixesLeave(const at::Tensor& x, int64_t dim, Exponents range) {
+at::Tensor PrefixesLeave(const at::Tensor& x, int64_t dim, Exponents range) {
   const at::Tensor prefix = Logarithms(x).cumsum(dim);
   const at::Tensor lowest = std::get<0>(prefix.cummin(dim)).clamp_max(0),
                    highest = std::get<0>(prefix.cummax(dim)).clamp_min(0);
   const at::Tensor fell = std::get<0>((highest - prefix).cummax(dim)) > -range.least;
   const at::Tensor lost = fell.logical_and(prefix > range.least).logical_and(x.eq(0).cumsum(dim).eq(0));
-  return ((prefix - lowest) > range.most).logical_or(lost).any().item<bool>();
+  return ((prefix - lowest) > range.most).logical_or(lost).any();
 }
 
-bool SquaresLeave(const at::Tensor& x, const std::vector<int64_t>& dims, Exponents range) {
+at::Tensor SquaresLeave(const at::Tensor& x, const std::vector<int64_t>& dims, Exponents range) {
   std::optional<at::IntArrayRef> over;
   if (!dims.empty()) over = dims;
   const at::Tensor sum = (x - x.mean(over, /*keepdim=*/true)).square().sum(over);
-  return sum.isfinite().logical_and(sum.log2() > range.most).any().item<bool>();
+  return sum.isfinite().logical_and(sum.log2() > range.most).any();
 }
 
 // Terms that were made of products cancel each other if these were made one after the other; products of
 // parts are as exact, and what remains of the sum is how they were rounded.
-bool TermsCancel(const at::Tensor& x, const std::vector<int64_t>& dims, double unit) {
+at::Tensor TermsCancel(const at::Tensor& x, const std::vector<int64_t>& dims, double unit) {
   std::vector<int64_t> over = dims;
   for (int64_t d = 0; d < x.dim() && dims.empty(); ++d) over.push_back(d);
   const at::Tensor largest = x.abs().amax(over), sum = x.sum(over).abs();
   const at::Tensor lost = (largest * unit > sum * kShareLost).logical_and(largest.isfinite());
-  return lost.any().item<bool>();
+  return lost.any();
 }
 
 }  // namespace
@@ -111,9 +111,9 @@ std::vector<Probe> RangeProbes(const Plan& plan) {
   return probes;
 }
 
-bool OrderLeavesRange(const Plan& plan, const Probe& probe) {
+std::optional<at::Tensor> OrderLeavesRange(const Plan& plan, const Probe& probe) {
   const at::Tensor& x = probe.seen;
-  if (!x.defined() || x.numel() == 0 || x.dim() == 0) return false;
+  if (!x.defined() || x.numel() == 0 || x.dim() == 0) return std::nullopt;
   const Dtype dtype = plan.tensors[FirstResult(*probe.step)].dtype;
   const Exponents range = RangeOf(dtype);
   const std::vector<int64_t> dims = Dims(*probe.step);
@@ -121,7 +121,8 @@ bool OrderLeavesRange(const Plan& plan, const Probe& probe) {
     case Kind::kProduct:
       return ProductLeaves(x, dims, range);
     case Kind::kPrefixes:
-      return !dims.empty() && PrefixesLeave(x, dims[0], range);
+      if (dims.empty()) break;
+      return PrefixesLeave(x, dims[0], range);
     case Kind::kSquares:
       return SquaresLeave(x, dims, range);
     case Kind::kTerms:
@@ -129,7 +130,7 @@ bool OrderLeavesRange(const Plan& plan, const Probe& probe) {
     case Kind::kNone:
       break;
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace tritogen

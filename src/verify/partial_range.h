@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <vector>
 
 #include "verify/replay.h"
@@ -17,7 +18,8 @@ namespace tritogen {
 std::vector<Probe> RangeProbes(const Plan& plan);
 
 // Whether some order leaves the range and another does not, or nothing is left of a sum in some, given what
-// the probe has seen in fp64. A GPU is waited for. REQUIRES: the probe is of RangeProbes.
-bool OrderLeavesRange(const Plan& plan, const Probe& probe);
+// the probe has seen in fp64: a bool that is not waited for. Nothing: certainly not. REQUIRES: the probe is
+// of RangeProbes.
+std::optional<at::Tensor> OrderLeavesRange(const Plan& plan, const Probe& probe);
 
 }  // namespace tritogen

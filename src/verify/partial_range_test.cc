@@ -19,7 +19,8 @@ bool Leaves(const std::string& op, const at::Tensor& x, std::vector<Value> args 
   std::vector<Probe> probes = RangeProbes(plan);
   EXPECT_EQ(probes.size(), 1u);
   probes[0].seen = x;
-  return OrderLeavesRange(plan, probes[0]);
+  const auto leaves = OrderLeavesRange(plan, probes[0]);
+  return leaves && leaves->item<bool>();
 }
 
 at::Tensor Line(std::vector<double> powers_of_ten) {
@@ -62,7 +63,8 @@ TEST(PartialRange, OfSumsOfRunningProducts) {
     std::vector<Probe> probes = RangeProbes(plan);
     if (probes.size() < ops.size()) return false;
     probes.back().seen = terms;
-    return OrderLeavesRange(plan, probes.back());
+    const auto leaves = OrderLeavesRange(plan, probes.back());
+    return leaves && leaves->item<bool>();
   };
   const at::Tensor nothing_left = at::tensor({-1e12, 1e12, 1.0}, at::kDouble),
                    most_left = at::tensor({-1e3, 1e3, 1.0}, at::kDouble);

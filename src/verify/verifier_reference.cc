@@ -214,12 +214,12 @@ std::optional<ReplayFailure> ReferenceRuns::RunExact(const TensorList& inputs, u
 }
 
 bool ReferenceRuns::LeftRange() {
-  bool left = false;
+  TensorList left;
   for (Probe& probe : range_probes_) {
-    left = left || OrderLeavesRange(plan_, probe);
+    if (auto leaves = OrderLeavesRange(plan_, probe)) left.push_back(std::move(*leaves));
     probe.seen.reset();
   }
-  return left;
+  return !left.empty() && at::stack(left).any().item<bool>();
 }
 
 std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64_t seed,

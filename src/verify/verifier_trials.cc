@@ -104,7 +104,8 @@ std::optional<Trial> MakeMilder(const Task::Impl& task, TrialMaker* maker, const
 }
 
 // One trial for each wish: at full strength, or a milder one where the reference breaks down, or none for the
-// reason that stands in `reasons`. On a GPU nobody waits before all are made.
+// reason that stands in `reasons`. Whether one breaks down is asked when all are made, so that a GPU is
+// waited for once; what TrialMaker::Expect asks of some kinds is waited for there.
 std::vector<std::optional<Trial>> MakeTrials(const Task::Impl& task, TrialMaker* maker,
                                              const std::vector<Wish>& wishes, const Refusal& refusal,
                                              std::vector<std::string>* reasons) {
