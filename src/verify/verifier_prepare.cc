@@ -50,11 +50,12 @@ const StateEntry* DrawnVariance(const Task::Impl& task) {
 
 // A row of padding, a layer that begins as nothing: made random, there is none left.
 bool HasRowsOfZeros(const Bindings& bindings) {
-  return std::ranges::any_of(bindings, [](const auto& named) {
-    const at::Tensor& value = named.second;
-    if (value.dim() < 2 || value.numel() == 0 || value.is_complex()) return false;
-    return value.reshape({value.size(0), -1}).eq(0).all(1).any().template item<bool>();
-  });
+  TensorList any;
+  for (const auto& [name, value] : bindings) {
+    if (value.dim() < 2 || value.numel() == 0 || value.is_complex()) continue;
+    any.push_back(value.reshape({value.size(0), -1}).eq(0).all(1).any());
+  }
+  return !any.empty() && at::stack(any).any().item<bool>();
 }
 
 std::variant<Weights, TaskFailure> DrawWeights(const Task::Impl& task, const Deadline& deadline) {
