@@ -1,5 +1,7 @@
 #include "base/thread_team.h"
 
+#include <sched.h>
+
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -38,7 +40,10 @@ bool Spin(const F& done) {
 }  // namespace
 
 int MachineThreads() {
-  static const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  static const int threads = [] {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+  }();
   return threads;
 }
 

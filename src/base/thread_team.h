@@ -14,7 +14,7 @@
 
 namespace tritogen {
 
-// Threads that this machine runs at once, at least 1. Asked once: the C library opens a file for each answer.
+// Threads that this machine runs at once for this process, at least 1. Asked once.
 int MachineThreads();
 
 // One thread at a time may call For.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "cli/batch_output.h"
 #include "cli/batch_stream.h"
 #include "cli/files.h"
@@ -59,8 +60,8 @@ int RunBatch(const BatchOptions& batch, const CommonOptions& common, const Envir
   const std::optional<FoundGpu> gpu = common.FindGpu();
   const VerifyOptions options = common.Verification(gpu.has_value(), /*threads=*/1, /*in_batch=*/true);
   CatchInterrupt();
-  const Workers workers = StartWorkers(environment, common, gpu, Cores());
-  JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
+  const Workers workers = StartWorkers(environment, common, gpu, MachineThreads());
+  JudgePool pool(workers.recorder.get(), MachineThreads(), workers.gpu, workers.cache);
   AwaitWorkers(workers, &pool);
   return streams ? JudgeStream(STDIN_FILENO, batch, options, &pool)
                  : JudgeBatch(lines, batch, options, &pool);

@@ -12,6 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "cli/baseline.h"
 #include "cli/convert_report.h"
 #include "cli/entry.h"
@@ -240,7 +241,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   Baseline baseline(environment, options.common, verification, reference_file);
   const Proposers proposers = MakeProposers(options, environment, gpu);
   const Workers workers = StartWorkers(environment, options.common, gpu);
-  JudgePool pool(workers.recorder.get(), Cores(), workers.gpu, workers.cache);
+  JudgePool pool(workers.recorder.get(), MachineThreads(), workers.gpu, workers.cache);
   AwaitWorkers(workers, &pool);
   Recorder* recorder = workers.recorder.get();
   Plan recorded = RecordFile(recorder, options.entry, options.file, source);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "cli/data.h"
 #include "cli/numbers.h"
 #include "cli/parse.h"
@@ -103,7 +104,7 @@ int BuildSet(const DataBuildOptions& o, const Environment& environment) {
   options.seed = o.seed.value_or(options.seed);
   const std::string out = o.out.empty() ? options.out : o.out;
   if (out.empty()) throw UserError("where to? Give out = \"FOLDER\" in the configuration, or --out FOLDER");
-  data::BuildRun run{.past_shard = options.shards(), .judges = o.judges > 0 ? o.judges : Cores()};
+  data::BuildRun run{.past_shard = options.shards(), .judges = o.judges > 0 ? o.judges : MachineThreads()};
   if (!o.shards.empty()) std::tie(run.first_shard, run.past_shard) = ParseSlice(o.shards, options.shards());
   const std::unique_ptr<Proposer> teacher =
       MakeTeacher(options.teacher.name, o.remote, o.device, environment);

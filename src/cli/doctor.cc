@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/thread_team.h"
 #include "cli/command.h"
 #include "cli/parse.h"
 #include "cli/session.h"
@@ -46,7 +47,7 @@ int RunDoctor(int argc, char** argv, const Environment& environment) {
   CLI::App app("What was found on this machine, what is missing, how to get it.", "./tritogen doctor");
   if (auto code = Parse(&app, argc, argv)) return *code;
   fmt::print("tritogen         {}\n", kVersion);
-  fmt::print("processor        {}, {} cores\n", Processor(), Cores());
+  fmt::print("processor        {}, {} cores\n", Processor(), MachineThreads());
   fmt::print("GPU              {}\n", Gpu());
   fmt::print("jail\n");
   const std::vector<JailFeature> features = ProbeJail();

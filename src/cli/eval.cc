@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/sha256.h"
+#include "base/thread_team.h"
 #include "cli/command.h"
 #include "cli/eval_output.h"
 #include "cli/eval_tasks.h"
@@ -277,7 +278,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   std::vector<eval::Task> tasks;
   if (o.suite.suite == "synth") tasks = DrawSuite(o.suite, environment);
   if (Interrupted()) return kInterruptedExit;
-  const int judges = o.judges > 0 ? o.judges : Cores();
+  const int judges = o.judges > 0 ? o.judges : MachineThreads();
   const Workers workers = StartWorkers(environment, common, gpu, judges);
   JudgePool pool(workers.recorder.get(), judges, workers.gpu, workers.cache);
   AwaitWorkers(workers, &pool);

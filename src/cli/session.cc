@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <limits.h>
-#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -204,11 +203,6 @@ std::filesystem::path CacheFolder() {
     if (value != nullptr && *value == '/') return std::filesystem::path(value) / folder;
   }
   return std::filesystem::temp_directory_path() / fmt::format("tritogen-{}", getuid());
-}
-
-int Cores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 }  // namespace tritogen

@@ -76,7 +76,4 @@ void AwaitWorkers(const Workers& workers, JudgePool* pool);
 // Where what later runs can use again is kept.
 std::filesystem::path CacheFolder();
 
-// Cores this process may use.
-int Cores();
-
 }  // namespace tritogen

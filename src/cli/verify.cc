@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "cli/baseline.h"
 #include "cli/batch.h"
 #include "cli/files.h"
@@ -140,7 +141,7 @@ int RunVerify(int argc, char** argv, const Environment& environment) {
   const JudgeRequest request{
       {ReadSource(names.reference), is_function ? function : batch.class_reference, is_function},
       {ReadSource(names.candidate), is_function ? function : batch.class_candidate, is_function},
-      common.Verification(gpu.has_value(), Cores())};
+      common.Verification(gpu.has_value(), MachineThreads())};
   return JudgeOne(names, request, gpu, common, environment);
 }
 
