@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
 
 namespace {
 
@@ -20,7 +21,7 @@ tritogen::Environment ReadEnvironment() {
 
 int LostOutput(const char* command) {
   std::fprintf(stderr, "tritogen %s: the output cannot be written: is the disk full?\n", command);
-  return 2;
+  return tritogen::kWrongUseExit;
 }
 
 // The end of what was printed may still be in memory; a full disk shows when that is written.
@@ -44,14 +45,14 @@ int main(int argc, char** argv) {
       return Finish(command.name, command.run(argc - 1, argv + 1, ReadEnvironment()));
     } catch (const tritogen::UserError& error) {
       std::fprintf(stderr, "tritogen %s: %s\n", command.name, error.what());
-      return 2;
+      return tritogen::kWrongUseExit;
     } catch (const std::exception& error) {
       if (std::ferror(stdout) != 0) return LostOutput(command.name);  // fmt::print says so
       std::fprintf(stderr, "tritogen %s: this is a fault of Tritogen, not of your input: %s\n", command.name,
                    error.what());
-      return 3;
+      return tritogen::kFaultExit;
     }
   }
   tritogen::RefuseCommand(argv[1]);
-  return 2;
+  return tritogen::kWrongUseExit;
 }

@@ -10,6 +10,7 @@
 #include "base/thread_team.h"
 #include "cli/batch_output.h"
 #include "cli/batch_stream.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/progress.h"
 #include "report/verdict_view.h"

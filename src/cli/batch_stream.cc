@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/batch_output.h"
+#include "cli/exit_code.h"
 #include "cli/interrupt.h"
 
 namespace tritogen {

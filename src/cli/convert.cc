@@ -16,6 +16,7 @@
 #include "cli/baseline.h"
 #include "cli/convert_report.h"
 #include "cli/entry.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -283,7 +284,7 @@ int Convert(const ConvertOptions& options, const Environment& environment) {
   } else {
     fmt::print("{}", report.ToText());
   }
-  return !report.out.empty() ? 0 : answers.FailedAltogether() ? 3 : 1;
+  return !report.out.empty() ? kDoneExit : answers.FailedAltogether() ? kFaultExit : kFlawedExit;
 }
 
 }  // namespace

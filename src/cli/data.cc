@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/atomic_file.h"
+#include "cli/exit_code.h"
 #include "config/fields.h"
 
 namespace tritogen {
@@ -51,7 +52,7 @@ int RunData(int argc, char** argv, const Environment& environment) {
     names.emplace_back(command.name);
   }
   fmt::print(stderr, "tritogen data: there is no subcommand '{}'{}\n", name, config::Suggestion(name, names));
-  return 2;
+  return kWrongUseExit;
 }
 
 }  // namespace tritogen

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "cli/data.h"
+#include "cli/exit_code.h"
 #include "cli/numbers.h"
 #include "cli/parse.h"
 #include "cli/progress.h"

@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/data.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
@@ -70,7 +71,7 @@ int PrintFingerprints(const std::vector<std::string>& paths, const std::string& 
   else
     WriteFileAtomic(out, lines);
   fmt::print(stderr, "{} of {} files have fingerprints\n", files.size() - failed, files.size());
-  return failed == 0 ? 0 : 1;
+  return failed == 0 ? kDoneExit : kFlawedExit;
 }
 
 }  // namespace

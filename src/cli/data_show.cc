@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "cli/data.h"
+#include "cli/exit_code.h"
 #include "cli/parse.h"
 #include "data/manifest.h"
 
@@ -67,7 +68,7 @@ int RunDataShow(int argc, char** argv, const Environment& environment) {
   app.add_option("N", which, "its number from 0, or its id, such as 1234-2")->required();
   app.add_flag("--failures", failures, "of the answers that did not pass");
   if (auto code = Parse(&app, argc, argv)) return *code;
-  return Show(folder, which, failures) ? 0 : 1;
+  return Show(folder, which, failures) ? kDoneExit : kFlawedExit;
 }
 
 int RunDataVerify(int argc, char** argv, const Environment& environment) {
@@ -82,7 +83,7 @@ int RunDataVerify(int argc, char** argv, const Environment& environment) {
   fmt::print("{} records in {} shards, {}\n", manifest.tally().records, manifest.shards.size(),
              faults.empty() ? "all whole"
                             : "NOT whole: data build with the set's configuration builds those shards anew");
-  return faults.empty() ? 0 : 1;
+  return faults.empty() ? kDoneExit : kFlawedExit;
 }
 
 }  // namespace tritogen

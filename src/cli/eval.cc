@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/eval_output.h"
 #include "cli/eval_tasks.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/model_session.h"
 #include "cli/numbers.h"
@@ -315,7 +316,7 @@ int Eval(EvalOptions o, const Environment& environment) {
   summary["remarks"] = remarks;
   output.Finish(summary);
   Tell(o, summary);
-  return output.score().tasks() > 0 ? 0 : 3;
+  return output.score().tasks() > 0 ? kDoneExit : kFaultExit;
 }
 
 }  // namespace

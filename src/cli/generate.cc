@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/generate_run.h"
 #include "cli/interrupt.h"
@@ -18,7 +19,6 @@ namespace tritogen {
 namespace {
 
 constexpr int32_t kMaxTokens = 512;  // of an answer, unless something else is asked for
-constexpr int kFaultyPromptsExit = 1, kFailedAnswersExit = 3;
 
 struct Options {
   ModelOptions model;
@@ -204,8 +204,8 @@ int RunGenerate(int argc, char** argv, const Environment& environment) {
                options.out.empty() ? "" : "; run it again to go on");
     return kInterruptedExit;
   }
-  if (tally.failed > 0) return kFailedAnswersExit;
-  return tally.refused > 0 ? kFaultyPromptsExit : 0;
+  if (tally.failed > 0) return kFaultExit;
+  return tally.refused > 0 ? kFlawedExit : kDoneExit;
 }
 
 }  // namespace tritogen

@@ -8,6 +8,5 @@ namespace tritogen {
 // twice.
 void CatchInterrupt();
 bool Interrupted();
-constexpr int kInterruptedExit = 130;
 
 }  // namespace tritogen

@@ -1,4 +1,5 @@
 #include "cli/interrupt.h"
+#include "cli/exit_code.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

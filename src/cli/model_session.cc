@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "cli/exit_code.h"
 #include "cli/numbers.h"
 #include "cli/opening_notice.h"
 #include "cli/session.h"
@@ -15,18 +16,14 @@
 #include "model/config.h"
 
 namespace tritogen {
-namespace {
-
-constexpr int kUserErrorExit = 2, kRankLostExit = 3;
-
-}  // namespace
+namespace {}  // namespace
 
 // Not through the ends of libraries, which may wait for the others; those end with this process.
 void EndForLostRank(const std::string& why, bool users_fault) {
   fmt::print(stderr, "tritogen: {}\n", why);
   std::fflush(stderr);
   if (ftrylockfile(stdout) == 0) std::fflush(stdout);  // who prints may wait for a reader forever
-  std::_Exit(users_fault ? kUserErrorExit : kRankLostExit);
+  std::_Exit(users_fault ? kWrongUseExit : kFaultExit);
 }
 
 void AddRankOptions(CLI::App* app, RankOptions* options) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/numbers.h"
 #include "cli/parse.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/exit_code.h"
 #include "config/fields.h"
 
 namespace tritogen {
@@ -41,9 +42,9 @@ std::optional<int> Parse(CLI::App* app, int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     // A misspelt option is often also a required one that is missing, which CLI11 finds first.
     const std::string unexpected = error.get_exit_code() == 0 ? "" : Unexpected(*app);
-    if (unexpected.empty()) return app->exit(error) == 0 ? 0 : 2;
+    if (unexpected.empty()) return app->exit(error) == 0 ? kDoneExit : kWrongUseExit;
     app->exit(CLI::ExtrasError(unexpected, CLI::ExitCodes::ExtrasError));
-    return 2;
+    return kWrongUseExit;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/entry.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/operator_table.h"
 #include "cli/parse.h"
@@ -88,7 +89,7 @@ int Run(const ProgramOptions& options, const Environment& environment) {
     if (options.dot) fmt::print("{}", ToDot(program));
     if (!options.dot && options.svg.empty()) fmt::print("{}", PrintProgram(program));
   }
-  return all_canonical ? 0 : 1;
+  return all_canonical ? kDoneExit : kFlawedExit;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/model_session.h"
 #include "cli/numbers.h"
 #include "cli/parse.h"
@@ -16,7 +17,6 @@
 namespace tritogen {
 namespace {
 
-constexpr int kCutOffExit = 1;
 constexpr int kOtherDescriptors = 64;  // of the model's files, libraries, the loop
 
 struct Options {
@@ -118,7 +118,7 @@ int RunServe(int argc, char** argv, const Environment& environment) {
   if (!session.chat_template) fmt::print(stderr, "tritogen serve: no chats: {}\n", session.why_no_chat);
   const bool all_answered = server.Run();
   fmt::print(stderr, "tritogen serve: stopped{}\n", all_answered ? "" : "; answers were cut off");
-  return all_answered ? 0 : kCutOffExit;
+  return all_answered ? kDoneExit : kFlawedExit;
 }
 
 }  // namespace tritogen

@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/numbers.h"
 #include "cli/parse.h"
@@ -23,9 +24,6 @@
 
 namespace tritogen {
 namespace {
-
-constexpr int kNotFinishedExit = 75;  // EX_TEMPFAIL of sysexits.h: run it again
-constexpr int kRankLostExit = 3;
 
 struct Options {
   std::string config, out, device = "auto";
@@ -162,13 +160,13 @@ int Train(const Options& o, const Environment& environment) {
   if (run.place.rank == 0) Print(summary, o.json);
   switch (summary.end) {
     case train::SftEnd::kFinished:
-      return 0;
+      return kDoneExit;
     case train::SftEnd::kStopped:
       return kNotFinishedExit;
     case train::SftEnd::kInterrupted:
       return kInterruptedExit;
   }
-  return kRankLostExit;
+  return kFaultExit;
 }
 
 }  // namespace
@@ -192,7 +190,7 @@ int RunSft(int argc, char** argv, const Environment& environment) {
     // Not through the ends of libraries, which may wait for the others.
     fmt::print(stderr, "tritogen sft: {}; the last checkpoint is as it was\n", error.what());
     std::fflush(nullptr);
-    std::_Exit(kRankLostExit);
+    std::_Exit(kFaultExit);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "base/thread_team.h"
 #include "cli/baseline.h"
 #include "cli/batch.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/parse.h"
 #include "cli/version.h"
@@ -56,9 +57,9 @@ void PrintVerdict(const json& verdict) {
 }
 
 int ExitCode(const JudgeReply& reply) {
-  if (reply.outcome == "passed") return 0;
-  if (reply.reference_failed) return 2;
-  return reply.outcome == "infra_error" ? 3 : 1;
+  if (reply.outcome == "passed") return kDoneExit;
+  if (reply.reference_failed) return kWrongUseExit;
+  return reply.outcome == "infra_error" ? kFaultExit : kFlawedExit;
 }
 
 struct FileNames {
