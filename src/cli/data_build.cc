@@ -178,8 +178,7 @@ int RunDataBuild(int argc, char** argv, const Environment& environment) {
   app.add_option("--judges", options.judges, "processes that verify (default: one per core)")
       ->check(CLI::Range(1, 1024));
   AddGpus(&app, &options.gpus);
-  app.add_flag("--allow-weak-jail", options.allow_weak_jail,
-               "run untrusted code although this kernel refuses parts of the jail");
+  AddWeakJail(&app, &options.allow_weak_jail);
   options.remote.AddRemoteTo(&app);
   if (auto code = Parse(&app, argc, argv)) return *code;
   return BuildSet(options, environment);

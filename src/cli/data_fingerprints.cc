@@ -88,8 +88,7 @@ int RunDataFingerprints(int argc, char** argv, const Environment& environment) {
   app.add_option("FILES", paths, "files, or folders of them")->required();
   app.add_option("--class", entry, "class in each file")->capture_default_str();
   app.add_option("--out", out, "file; standard output when absent");
-  app.add_flag("--allow-weak-jail", common.allow_weak_jail,
-               "run untrusted code although this kernel refuses parts of the jail");
+  AddWeakJail(&app, &common.allow_weak_jail);
   if (auto code = Parse(&app, argc, argv)) return *code;
   return PrintFingerprints(paths, entry, out, common, environment);
 }

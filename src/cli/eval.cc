@@ -86,8 +86,7 @@ void AddOptions(CLI::App* app, EvalOptions* o) {
       "append right answers, and repairs of wrong ones, to this JSONL file, as sft learns from them");
   app->add_option("--html", o->html, "write a report to this file: one self-contained page");
   app->add_flag("--json", o->json, "print the summary as JSON on stdout");
-  app->add_flag("--allow-weak-jail", o->allow_weak_jail,
-                "run untrusted code although this kernel refuses parts of the jail");
+  AddWeakJail(app, &o->allow_weak_jail);
   o->proposers.AddTo(app);
 }
 

@@ -111,8 +111,7 @@ int RunProgram(int argc, char** argv, const Environment& environment) {
   app.add_flag("--check", options.check, "one line a file: canonical or not, and why");
   app.add_flag("--operators", options.operators,
                "list the operators of the catalogue; with names in place of files, what is known of these");
-  app.add_flag("--allow-weak-jail", options.allow_weak_jail,
-               "go on where the kernel refuses parts of the jail");
+  AddWeakJail(&app, &options.allow_weak_jail);
   if (auto code = Parse(&app, argc, argv)) return *code;
   if (options.operators) {
     fmt::print("{}", options.files.empty() ? OperatorTable() : OperatorDetails(options.files));

@@ -103,6 +103,11 @@ void AddGpus(CLI::App* app, int* gpus) {
       ->capture_default_str();
 }
 
+void AddWeakJail(CLI::App* app, bool* allow_weak_jail) {
+  app->add_flag("--allow-weak-jail", *allow_weak_jail,
+                "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
+}
+
 void CommonOptions::AddTo(CLI::App* app) {
   auto* strict_flag = app->add_flag("--strict", strict, "all compute must run in Triton");
   app->add_flag("--hybrid", hybrid, "library calls are allowed and counted (default)")->excludes(strict_flag);
@@ -126,8 +131,7 @@ void CommonOptions::AddTo(CLI::App* app) {
   app->add_flag("--json", json, "print JSON on stdout");
   app->add_option("--html", html, "write a report to this file: one self-contained page");
   app->add_flag("--no-cache", no_cache, "judge anew what earlier runs judged, and keep no verdicts");
-  app->add_flag("--allow-weak-jail", allow_weak_jail,
-                "run untrusted code although this kernel refuses parts of the jail (see ./tritogen doctor)");
+  AddWeakJail(app, &allow_weak_jail);
 }
 
 std::optional<FoundGpu> CommonOptions::FindGpu() const {

@@ -60,6 +60,9 @@ void AddFp32Precision(CLI::App* app, Fp32Precision* precision);
 // --gpus.
 void AddGpus(CLI::App* app, int* gpus);
 
+// --allow-weak-jail.
+void AddWeakJail(CLI::App* app, bool* allow_weak_jail);
+
 // What judges share, made before the judges are started. The recorder may still be at it (Recorder::Require).
 struct Workers {
   std::unique_ptr<Recorder> recorder;
