@@ -59,18 +59,23 @@ void WriteFileAtomic(const std::filesystem::path& path, std::string_view content
 }
 
 void WriteFileAtomic(const std::filesystem::path& path, std::span<const std::string_view> parts) {
+  WriteFileAtomic(path, [&](const AppendPart& append) {
+    for (const auto part : parts) append(part);
+  });
+}
+
+void WriteFileAtomic(const std::filesystem::path& path, const std::function<void(const AppendPart&)>& write) {
   struct stat old;
   const bool replaces = stat(path.c_str(), &old) == 0;
   if (replaces && !S_ISREG(old.st_mode)) {  // a device or a pipe is written to, never replaced
     const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd.valid()) Fail("write", path);
-    for (const auto part : parts) WriteAll(fd.get(), part, path);
-    return;
+    return write([&](std::string_view part) { WriteAll(fd.get(), part, path); });
   }
   TemporaryFile temporary(path);
   if (temporary.fd() < 0) Fail("write", path);
   if (replaces && fchmod(temporary.fd(), old.st_mode & 0777) != 0) Fail("write", path);
-  for (const auto part : parts) WriteAll(temporary.fd(), part, path);
+  write([&](std::string_view part) { WriteAll(temporary.fd(), part, path); });
   if (fsync(temporary.fd()) != 0 || !temporary.RenameTo(path)) Fail("write", path);
   // The rename itself reaches the disk with the folder; where folders cannot be synced the file is still
   // whole.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@ namespace tritogen {
 void WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
 // The parts one after another.
 void WriteFileAtomic(const std::filesystem::path& path, std::span<const std::string_view> parts);
+// What `write` appends, for what no memory should hold at once. When it throws nothing is written.
+using AppendPart = std::function<void(std::string_view)>;
+void WriteFileAtomic(const std::filesystem::path& path, const std::function<void(const AppendPart&)>& write);
 
 // False also where nobody may look.
 bool Exists(const std::filesystem::path& path);

@@ -32,6 +32,23 @@ TEST(AtomicFileTest, ReplacesWholeFilesAndLeavesNoOthers) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);
 }
 
+TEST(AtomicFileTest, WritesPiecesAndNothingWhereOneIsMissing) {
+  TempDir folder;
+  const fs::path path = folder.path() / "out";
+  WriteFileAtomic(path, [](const AppendPart& append) {
+    append("a");
+    append("b");
+  });
+  EXPECT_EQ(ReadFile(path), "ab");
+  const auto fails = [](const AppendPart& append) {
+    append("c");
+    throw UserError("no more");
+  };
+  EXPECT_THROW(WriteFileAtomic(path, fails), UserError);
+  EXPECT_EQ(ReadFile(path), "ab");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
 TEST(AtomicFileTest, KeepsTheModeOfTheFileItReplaces) {
   const TempDir folder;
   const fs::path path = folder.path() / "file";

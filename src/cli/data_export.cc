@@ -9,6 +9,7 @@
 #include "base/temp_dir.h"
 #include "base/text.h"
 #include "cli/data.h"
+#include "cli/exit_code.h"
 #include "cli/files.h"
 #include "cli/parse.h"
 #include "data/conversation.h"
@@ -23,10 +24,7 @@ struct ExportOptions {
 };
 
 // Arrow's own writer, in Python: tools/to_parquet.py.
-void WriteParquet(const std::string& lines, const std::string& file, const Environment& environment) {
-  const TempDir folder;
-  const std::string from = folder.path() / "rows.jsonl";
-  WriteFileAtomic(from, lines);
+void WriteParquet(const std::string& from, const std::string& file, const Environment& environment) {
   const ProcessResult done =
       RunProcess({environment.python, environment.root + "/tools/to_parquet.py", from, file},
                  {.wall_seconds = 24 * 3600});
@@ -39,27 +37,40 @@ std::string Row(const std::string& format, const data::Record& record, int64_t i
   return (format == "verl" ? data::VerlRow(record, index) : data::Conversation(record)).dump();
 }
 
-int Export(const ExportOptions& o, const Environment& environment) {
-  const data::Manifest manifest = data::ReadManifest(o.folder);
-  RequireWritable(o.out);
-  std::string lines;
+// Gives their number.
+int64_t WriteRows(const ExportOptions& o, const data::Manifest& manifest, const AppendPart& append) {
   int64_t count = 0;
   int64_t last_draw = -1;
   for (const data::ShardInfo& shard : manifest.shards) {
+    std::string lines;
     for (const data::Record& record :
          data::ReadRecords(std::filesystem::path(o.folder) / data::ShardName(shard.index), shard.records)) {
       if (o.split != "all" && record.split != o.split) continue;
       if (o.one_per_program && std::exchange(last_draw, record.draw) == record.draw) continue;
       lines += Row(o.format, record, count++) + "\n";
     }
-    if (o.out.empty()) fmt::print("{}", std::exchange(lines, ""));
+    append(lines);
   }
-  if (o.out.ends_with(".parquet"))
-    WriteParquet(lines, o.out, environment);
-  else if (!o.out.empty())
-    WriteFileAtomic(o.out, lines);
+  return count;
+}
+
+int Export(const ExportOptions& o, const Environment& environment) {
+  const data::Manifest manifest = data::ReadManifest(o.folder);
+  RequireWritable(o.out);
+  int64_t count = 0;
+  const auto write = [&](const AppendPart& append) { count = WriteRows(o, manifest, append); };
+  if (o.out.empty()) {
+    write([](std::string_view lines) { fmt::print("{}", lines); });
+  } else if (o.out.ends_with(".parquet")) {
+    const TempDir folder;
+    const std::string rows = folder.path() / "rows.jsonl";
+    WriteFileAtomic(rows, write);
+    WriteParquet(rows, o.out, environment);
+  } else {
+    WriteFileAtomic(o.out, write);
+  }
   fmt::print(stderr, "{} rows\n", count);
-  return 0;
+  return kDoneExit;
 }
 
 }  // namespace
