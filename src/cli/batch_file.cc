@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cli/files.h"
+#include "cli/json_lines.h"
 
 namespace tritogen {
 namespace {
@@ -78,28 +79,14 @@ std::vector<BatchLine> ReadBatch(const std::string& path) {
 
 std::set<std::string> FinishedIds(const std::string& path) {
   std::set<std::string> ids;
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return ids;  // /dev/full has no end
-  std::ifstream in(path, std::ios::binary);
-  std::string text;
-  uintmax_t complete = 0;
-  for (int64_t number = 1; std::getline(in, text); ++number) {
-    const bool cut = in.eof();  // no line break at its end
-    const json object = cut ? json() : json::parse(text, nullptr, false);
-    const bool is_result = object.is_object() && object.contains("id") && object["id"].is_string();
-    if (cut ? !MayBeCutLine(text) : !is_result) {
-      throw UserError(
-          fmt::format("{}, line {}: no result of an earlier run; name another file for --out", path, number));
-    }
-    if (cut) break;
-    complete += text.size() + 1;
+  const int64_t foreign = ReadOldLines(path, [&](const json& object) {
+    if (!object.is_object() || !object.contains("id") || !object["id"].is_string()) return OldLine::kForeign;
     ids.insert(object["id"]);
-  }
-  in.close();
-  std::error_code error;
-  if (std::filesystem::file_size(path, error) != complete && !error)
-    std::filesystem::resize_file(path, complete);
-  return ids;
+    return OldLine::kWhole;
+  });
+  if (foreign == 0) return ids;
+  throw UserError(
+      fmt::format("{}, line {}: no result of an earlier run; name another file for --out", path, foreign));
 }
 
 JudgeRequest RequestOf(const BatchLine& line, const BatchOptions& batch, const VerifyOptions& options) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -20,24 +21,13 @@ std::string LineOf(const ordered_json& object) {
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::ofstream OpenForAppending(const std::string& path) {
-  std::ofstream file(path, std::ios::app | std::ios::binary);
-  if (!file) throw UserError(fmt::format("cannot write to '{}'", path));
-  return file;
-}
-
-void Append(std::ofstream* file, const std::string& lines, const std::string& what) {
-  *file << lines << std::flush;
-  if (!*file) throw UserError(fmt::format("{} cannot be written: is the disk full?", what));
-}
-
 }  // namespace
 
 EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, const AnswerFiles& files)
-    : folder_(folder) {
-  if (!files.failures.empty()) failures_ = OpenForAppending(files.failures);
-  if (!files.answers.empty()) answers_ = OpenForAppending(files.answers);
-  if (!files.conversations.empty()) conversations_ = OpenForAppending(files.conversations);
+    : folder_(folder),
+      failures_(files.failures),
+      answers_(files.answers),
+      conversations_(files.conversations) {
   if (folder_.empty()) return;
   std::error_code error;
   fs::create_directories(folder_, error);
@@ -59,7 +49,7 @@ EvalOutput::EvalOutput(const std::string& folder, const ordered_json& options, c
           fmt::format("'{}' holds results of nobody knows which evaluation: eval.json is missing", folder_));
     WriteFileAtomic(options_path, options.dump(2) + "\n");
   }
-  results_ = OpenForAppending(results);
+  results_ = AppendedLines(results);
 }
 
 void EvalOutput::GoOn(const std::string& path) {
@@ -77,17 +67,16 @@ void EvalOutput::GoOn(const std::string& path) {
 }
 
 void EvalOutput::Add(const eval::Task& task, const eval::Outcomes& outcomes) {
-  const auto append = [](std::ofstream* file, const std::vector<ordered_json>& objects, const char* what) {
+  const auto append = [](AppendedLines* file, const std::vector<ordered_json>& objects) {
     std::string lines;
     for (const ordered_json& object : objects) lines += LineOf(object);
-    Append(file, lines, what);
+    file->Write(lines);
   };
-  if (failures_.is_open()) append(&failures_, eval::FailuresOf(task, outcomes), "the file of failures");
-  if (answers_.is_open()) append(&answers_, eval::FilesOf(task, outcomes), "the file of answers");
-  if (conversations_.is_open())
-    append(&conversations_, eval::ConversationsOf(task, outcomes), "the file of conversations");
+  if (failures_.is_open()) append(&failures_, eval::FailuresOf(task, outcomes));
+  if (answers_.is_open()) append(&answers_, eval::FilesOf(task, outcomes));
+  if (conversations_.is_open()) append(&conversations_, eval::ConversationsOf(task, outcomes));
   const ordered_json result = eval::ResultOf(task, outcomes);
-  if (results_.is_open()) Append(&results_, LineOf(result), folder_);
+  if (results_.is_open()) results_.Write(LineOf(result));
   score_.Add(nlohmann::json(result));
 }
 

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include <fstream>
 #include <set>
 #include <string>
 
+#include "cli/json_lines.h"
 #include "eval/result.h"
 #include "eval/score.h"
 
@@ -38,7 +38,7 @@ class EvalOutput {
   void GoOn(const std::string& path);
 
   std::string folder_;
-  std::ofstream results_, failures_, answers_, conversations_;
+  AppendedLines results_, failures_, answers_, conversations_;
   std::set<std::string> done_;
   eval::Score score_;
 };

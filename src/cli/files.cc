@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string_view>
 
@@ -43,13 +42,6 @@ void RequireWritable(const std::string& path, const std::vector<std::string>& ot
   }
   if (std::filesystem::is_directory(path)) throw UserError(fmt::format("{} is a folder; name a file", path));
   RequireUnlike(path, others);
-}
-
-bool MayBeCutLine(const std::string& end) {
-  constexpr std::string_view kBegin = "{\"";
-  if (end.substr(0, kBegin.size()) != kBegin.substr(0, end.size())) return false;
-  const auto whole = nlohmann::json::parse(end, nullptr, /*allow_exceptions=*/false);
-  return whole.is_discarded() || (whole.is_object() && whole.contains("id"));
 }
 
 uint64_t SecretSeed() {

@@ -19,10 +19,6 @@ void RequireUnlike(const std::string& path, const std::vector<std::string>& othe
 // or is one of `others`. An empty path asks for no file.
 void RequireWritable(const std::string& path, const std::vector<std::string>& others = {});
 
-// Whether the end of a file of JSON lines, without its line break, may be what a kill left of an object with
-// an "id". Anything else is of somebody else's file, which must not be cut.
-bool MayBeCutLine(const std::string& end);
-
 // A seed that nobody can guess.
 uint64_t SecretSeed();
 

@@ -71,13 +71,6 @@ TEST(RequireWritable, KeepsWhatTheCommandReads) {
   EXPECT_THROW(RequireWritable(folder.path() / "new.py", {folder.path() / "new.py"}), UserError);
 }
 
-TEST(MayBeCutLine, IsTheBeginningOfAnObjectWithAnId) {
-  for (const char* end : {"", "{", "{\"", R"({"id": "1", "verd)", R"({"finish":"stop","id":"a"})"})
-    EXPECT_TRUE(MayBeCutLine(end)) << end;
-  for (const char* end : {"import torch", "[1, 2", "{x", "{}", "12", R"({"a": 1})", " {\"id\": 1"})
-    EXPECT_FALSE(MayBeCutLine(end)) << end;
-}
-
 TEST(SecretSeed, FitsAJsonNumberAndIsNewEachTime) {
   std::set<uint64_t> seeds;
   for (int i = 0; i < 100; ++i) seeds.insert(SecretSeed());

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "cli/files.h"
 
 namespace tritogen {
 namespace {
@@ -60,48 +58,30 @@ json AnswerJson(const std::string& id, const Completion& answer, bool logprobs, 
 }
 
 std::set<std::string> AnsweredIds(const std::string& path, int32_t answers) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return {};  // pipes and devices may never end
-  std::ifstream in(path, std::ios::binary);
   std::set<std::string> ids;
-  std::string line, last;
-  uintmax_t complete = 0, read = 0;
+  std::string last;
   int32_t count = 0;  // of answers to `last`, whose lines stand together
-  const auto refuse = [&] {
-    throw UserError(
-        fmt::format("'{}' holds something else than {} answers to each prompt; name another file for --out",
-                    path, answers));
-  };
-  while (std::getline(in, line)) {
-    if (in.eof()) {  // no line break at its end
-      if (!MayBeCutLine(line)) refuse();
-      break;
-    }
-    read += line.size() + 1;
-    const json object = json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const int64_t foreign = ReadOldLines(path, [&](const json& object) {
     const std::string id = object.is_object() && object.contains("id") && object["id"].is_string()
                                ? object["id"].get<std::string>()
                                : "";
-    if (count > 0 && id != last) count = answers + 1;  // the one before is short of some
+    if (count > 0 && id != last) return OldLine::kForeign;  // the one before is short of some
     last = id;
-    if (++count > answers || id.empty() || object.value("index", json()) != json(count - 1)) refuse();
-    if (count < answers) continue;
+    if (++count > answers || id.empty() || object.value("index", json()) != json(count - 1))
+      return OldLine::kForeign;
+    if (count < answers) return OldLine::kPart;
     ids.insert(last);
-    complete = read;
     count = 0;
-  }
-  in.close();
-  if (std::filesystem::file_size(path, error) != complete && !error)
-    std::filesystem::resize_file(path, complete);
-  return ids;
+    return OldLine::kWhole;
+  });
+  if (foreign == 0) return ids;
+  throw UserError(
+      fmt::format("'{}' holds something else than {} answers to each prompt; name another file for --out",
+                  path, answers));
 }
 
 AnswerOutput::AnswerOutput(const OutputOptions& options, const Tokenizer* tokenizer)
-    : options_(options), tokenizer_(tokenizer) {
-  if (options.file.empty()) return;
-  file_.open(options.file, std::ios::app | std::ios::binary);
-  if (!file_) throw UserError(fmt::format("cannot write to '{}'", options.file));
-}
+    : options_(options), tokenizer_(tokenizer), file_(options.file) {}
 
 void AnswerOutput::Write(const std::string& id, const std::vector<Completion>& answers) {
   std::string lines, texts;
@@ -116,8 +96,7 @@ void AnswerOutput::Write(const std::string& id, const std::vector<Completion>& a
                            FinishName(answer.finish));
     texts += answer.text + "\n";
   }
-  if (file_.is_open() && !cut_off && !(file_ << lines << std::flush))
-    throw UserError(fmt::format("cannot write to '{}': is the disk full?", options_.file));
+  if (file_.is_open() && !cut_off) file_.Write(lines);
   if (!file_.is_open() || options_.json) {
     const std::string& out = options_.json ? lines : texts;
     std::fwrite(out.data(), 1, out.size(), stdout);

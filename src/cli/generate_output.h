@@ -1,13 +1,13 @@
 // Where the answers of `generate` go: text for a person, or a JSON object a line.
 #pragma once
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include <set>
 #include <string>
 #include <vector>
 
+#include "cli/json_lines.h"
 #include "engine/engine.h"
 
 namespace tritogen {
@@ -47,7 +47,7 @@ class AnswerOutput {
  private:
   OutputOptions options_;
   const Tokenizer* tokenizer_;
-  std::ofstream file_;
+  AppendedLines file_;
 };
 
 }  // namespace tritogen
