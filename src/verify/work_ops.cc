@@ -4,7 +4,6 @@
 #include <ATen/core/enum_tag.h>
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <unordered_map>
 
@@ -38,16 +37,16 @@ OpTraits LookUp(const std::string& op) {
 }
 
 // Writes of these depend on nothing the written tensor held before.
-constexpr std::array<std::string_view, 2> kConstantFills = {"aten::zero_", "aten::fill_"};
+constexpr std::string_view kConstantFills[] = {"aten::zero_", "aten::fill_"};
 // Nor do these, which draw what they write.
-constexpr std::array<std::string_view, 8> kRandomFills = {
-    "aten::exponential_", "aten::normal_",     "aten::uniform_",   "aten::geometric_",
-    "aten::cauchy_",      "aten::log_normal_", "aten::bernoulli_", "aten::random_"};
-constexpr std::array<std::string_view, 7> kCopies = {"aten::clone",        "aten::contiguous", "aten::copy_",
-                                                     "aten::_to_copy",     "aten::to",         "aten::copy",
-                                                     "aten::_reshape_copy"};
+constexpr std::string_view kRandomFills[] = {"aten::exponential_", "aten::normal_", "aten::uniform_",
+                                             "aten::geometric_",   "aten::cauchy_", "aten::log_normal_",
+                                             "aten::bernoulli_",   "aten::random_"};
+constexpr std::string_view kCopies[] = {"aten::clone",        "aten::contiguous", "aten::copy_",
+                                        "aten::_to_copy",     "aten::to",         "aten::copy",
+                                        "aten::_reshape_copy"};
 // Composite operators that give a view when they can and a copy of the same values otherwise.
-constexpr std::array<std::string_view, 3> kReshapes = {"aten::reshape", "aten::flatten", "aten::reshape_as"};
+constexpr std::string_view kReshapes[] = {"aten::reshape", "aten::flatten", "aten::reshape_as"};
 
 bool ReadsOnlyShape(std::string_view base) {
   return base.ends_with("_like") || base.starts_with("aten::new_");
@@ -76,8 +75,8 @@ void ForEachArgument(const AtenStep& step, const F& f) {
 
 // Ones, or another number, that one step of a call makes and one alone uses.
 bool IsConstantForOneUse(const Plan& plan, TensorId id) {
-  constexpr std::array<std::string_view, 6> kConstants = {
-      "aten::ones", "aten::full", "aten::ones_like", "aten::full_like", "aten::new_ones", "aten::new_full"};
+  constexpr std::string_view kConstants[] = {"aten::ones",      "aten::full",     "aten::ones_like",
+                                             "aten::full_like", "aten::new_ones", "aten::new_full"};
   const StorageId storage = plan.tensors[id].storage;
   int makers = 0, uses = 0;
   for (const Step& other : plan.run) {
@@ -94,7 +93,7 @@ bool IsConstantForOneUse(const Plan& plan, TensorId id) {
 
 // Which elements stay is PyTorch's draw. On a constant it is nothing else.
 bool DrawsMask(const Plan& plan, const AtenStep& step) {
-  constexpr std::array<std::string_view, 2> kDraws = {"aten::dropout", "aten::native_dropout"};
+  constexpr std::string_view kDraws[] = {"aten::dropout", "aten::native_dropout"};
   if (!OneOf(WithoutOverload(step.op), kDraws)) return false;
   bool constant = true;
   ForEachArgument(step, [&](TensorId id, Use) { constant &= IsConstantForOneUse(plan, id); });
@@ -156,10 +155,10 @@ TensorId TensorArgument(const AtenStep& step, const std::string& name) {
 }
 
 bool OrdersFreely(const AtenStep& step) {
-  constexpr std::array<std::string_view, 7> kOps = {
-      "aten::topk",       "aten::sort",          "aten::argsort", "aten::kthvalue",
-      "aten::median.dim", "aten::nanmedian.dim", "aten::mode"};
-  return std::find(kOps.begin(), kOps.end(), step.op) != kOps.end();
+  constexpr std::string_view kOps[] = {"aten::topk",     "aten::sort",       "aten::argsort",
+                                       "aten::kthvalue", "aten::median.dim", "aten::nanmedian.dim",
+                                       "aten::mode"};
+  return OneOf(step.op, kOps);
 }
 
 bool FactorsMatrix(const AtenStep& step) {
@@ -207,24 +206,22 @@ std::vector<TensorId> ProbabilitiesOf(const AtenStep& step) {
 }
 
 bool IsVariance(const AtenStep& step) {
-  constexpr std::array<std::string_view, 4> kOps = {"aten::var", "aten::std", "aten::var_mean",
-                                                    "aten::std_mean"};
-  return std::ranges::count(kOps, WithoutOverload(step.op)) > 0;
+  constexpr std::string_view kOps[] = {"aten::var", "aten::std", "aten::var_mean", "aten::std_mean"};
+  return OneOf(WithoutOverload(step.op), kOps);
 }
 
 bool LetsFewCount(const AtenStep& step) {
-  constexpr std::array<std::string_view, 9> kOps = {
-      "exp", "exp_", "exp2", "logsumexp", "cross_entropy_loss", "argmax", "argmin", "max", "min"};
+  constexpr std::string_view kOps[] = {"exp",    "exp_",   "exp2", "logsumexp", "cross_entropy_loss",
+                                       "argmax", "argmin", "max",  "min"};
   std::string_view base = WithoutOverload(step.op);
   base.remove_prefix(std::string_view("aten::").size());
   return base.find("softmax") != base.npos || base.find("softmin") != base.npos ||
-         base.find("attention") != base.npos || OrdersFreely(step) ||
-         std::find(kOps.begin(), kOps.end(), base) != kOps.end();
+         base.find("attention") != base.npos || OrdersFreely(step) || OneOf(base, kOps);
 }
 
 bool CarriesBySigns(const AtenStep& step) {
   constexpr std::string_view kOps[] = {"aten::gru", "aten::lstm", "aten::rnn_tanh"};
-  return std::ranges::count(kOps, WithoutOverload(step.op)) > 0;
+  return OneOf(WithoutOverload(step.op), kOps);
 }
 
 bool IsExtremum(const AtenStep& step) {
@@ -243,7 +240,7 @@ bool IsExtremum(const AtenStep& step) {
            (reduce->v == Value{std::string("amax")}.v || reduce->v == Value{std::string("amin")}.v);
   }
   const auto names = [&](std::string_view family) { return base.find(family) != base.npos; };
-  return std::ranges::count(kOps, base) > 0 || std::ranges::any_of(kFamilies, names);
+  return OneOf(base, kOps) || std::ranges::any_of(kFamilies, names);
 }
 
 bool AsksOfAll(const AtenStep& step) {
@@ -255,7 +252,7 @@ bool IsNorm(const AtenStep& step) {
   constexpr std::string_view kNorms[] = {
       "aten::layer_norm", "aten::native_layer_norm", "aten::group_norm",   "aten::native_group_norm",
       "aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm"};
-  return std::ranges::count(kNorms, WithoutOverload(step.op)) > 0;
+  return OneOf(WithoutOverload(step.op), kNorms);
 }
 
 bool HasEpsilon(const AtenStep& step) {
