@@ -11,6 +11,7 @@
 #include "device/random.h"
 #include "plan/visit.h"
 #include "verify/verifier_large.h"
+#include "verify/verifier_order.h"
 #include "verify/verifier_reference.h"
 #include "verify/verifier_second_look.h"
 #include "verify/verifier_task.h"
@@ -33,10 +34,6 @@ constexpr Distribution kOrder[] = {
     Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,     Distribution::kAll,
     Distribution::kUneven,  Distribution::kCrowded,      Distribution::kRepeats,  Distribution::kZeros,
     Distribution::kNothing, Distribution::kNothingBelow, Distribution::kAlike,    Distribution::kSunk};
-
-bool IsGenerated(const Trial& trial) {
-  return trial.distribution == Distribution::kGenerated;
-}
 
 // Some element is NaN or Inf where it is not for generated inputs, in the declared precision or in fp64. One
 // wait for all trials.
@@ -179,7 +176,7 @@ bool IsAsBefore(const Task::Impl& task, ReferenceRuns* runs, const Trial& trial)
 // of the two as generated.
 void NoteFixedInputs(const Task::Impl& task, Setting* setting) {
   const std::vector<TensorId> leaves = TensorLeaves(task.plan.inputs);
-  const TrialLoan one(*std::find_if(setting->trials.begin(), setting->trials.end(), IsGenerated));
+  const TrialLoan one(FirstGenerated(*setting));
   const TrialLoan other(setting->trials.back());
   for (size_t i = 0; i < leaves.size(); ++i) {
     const at::Tensor &here = one.trial().inputs[i], &there = other.trial().inputs[i];
@@ -357,7 +354,7 @@ std::variant<Setting, TaskFailure> MakeSetting(const Task::Impl& task, Bindings 
     Drop(&setting.trials.back(), kept.get());
   }
   Grant(task, wishes, deadline, &maker, &setting);
-  const Trial& called = *std::ranges::find_if(setting.trials, IsGenerated);
+  const Trial& called = FirstGenerated(setting);
   if (auto failure = CheckDeterminism(task, &runs, called, again)) return *failure;
   if (whole) NoteFixedInputs(task, &setting);
   if (task.options.on_gpu || !whole || task.keeps_no_trials) setting.fresh = std::move(kept);
