@@ -237,8 +237,8 @@ std::optional<ReplayFailure> Replayer::Run(const TensorList& inputs, uint64_t se
   auto failure = impl_->Guarded(seed, [&] {
     impl_->engine.state().Restore();
     impl_->engine.undefined() = impl_->undefined_after_setup;
-    const bool odd = ++impl_->calls % 2 == 0;
-    if (odd && impl_->plan.role == Role::kCandidate) impl_->engine.undefined().ChangePoison();
+    const bool even = ++impl_->calls % 2 == 0;
+    if (even && impl_->plan.role == Role::kCandidate) impl_->engine.undefined().ChangePoison();
     impl_->engine.Forget();
     impl_->PlaceAll(impl_->plan.inputs, inputs, "input");
     impl_->engine.Execute(Phase::kRun);
