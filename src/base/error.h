@@ -1,5 +1,5 @@
 // Three kinds of failure, three mechanisms:
-//   a bug of ours        CHECK(cond) << nothing; prints where and what, throws InternalError
+//   a bug of ours        TRITOGEN_CHECK(condition): throws InternalError, which says where and what
 //   wrong use or set-up  UserError, caught once in main: what happened, where, what to do
 //   an expected outcome  a value (Verdict, RecordFailure, Fault), never an exception
 #pragma once

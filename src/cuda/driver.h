@@ -15,26 +15,27 @@ namespace tritogen::cuda {
 
 // Every function that Tritogen calls. <cuda.h> renames some of them to the version that its types belong to
 // (cuMemAlloc is cuMemAlloc_v2); X gets the new name, and that is the symbol that is looked up.
-#define TRITOGEN_CUDA_FUNCTIONS(X)                                                                          \
-  X(cuInit)                                                                                                 \
-  X(cuDriverGetVersion)                                                                                     \
-  X(cuGetErrorName)                                                                                         \
-  X(cuGetErrorString)                                                                                       \
-  X(cuDeviceGet)                                                                                            \
-  X(cuDeviceGetCount)                                                                                       \
-  X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetPCIBusId)  \
-      X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxGetCurrent)        \
-          X(cuCtxSynchronize) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) X(cuMemAlloc) X(cuMemFree)    \
-              X(cuMemGetInfo) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemsetD8Async)                  \
-                  X(cuMemsetD32Async) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)        \
-                      X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx) \
-                          X(cuTensorMapEncodeTiled) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamQuery)   \
-                              X(cuStreamSynchronize) X(cuStreamBeginCapture) X(cuStreamEndCapture)          \
-                                  X(cuStreamIsCapturing) X(cuGraphInstantiate) X(cuGraphGetNodes)           \
-                                      X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams) X(cuGraphLaunch)  \
-                                          X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuEventCreate)          \
-                                              X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)            \
-                                                  X(cuEventSynchronize) X(cuEventElapsedTime)
+#define TRITOGEN_CUDA_FUNCTIONS(X)                                                                        \
+  X(cuInit)                                                                                               \
+  X(cuDriverGetVersion)                                                                                   \
+  X(cuGetErrorName)                                                                                       \
+  X(cuGetErrorString)                                                                                     \
+  X(cuDeviceGet)                                                                                          \
+  X(cuDeviceGetCount)                                                                                     \
+  X(cuDeviceGetName)                                                                                      \
+  X(cuDeviceGetAttribute) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetPCIBusId)                   \
+      X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxSynchronize)     \
+          X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache) X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)      \
+              X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemsetD8Async) X(cuMemsetD32Async)            \
+                  X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuFuncGetAttribute)    \
+                      X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx)                     \
+                          X(cuTensorMapEncodeTiled) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamQuery) \
+                              X(cuStreamSynchronize) X(cuStreamBeginCapture) X(cuStreamEndCapture)        \
+                                  X(cuGraphInstantiate) X(cuGraphGetNodes) X(cuGraphNodeGetType)          \
+                                      X(cuGraphKernelNodeGetParams) X(cuGraphLaunch) X(cuGraphDestroy)    \
+                                          X(cuGraphExecDestroy) X(cuEventCreate) X(cuEventDestroy)        \
+                                              X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize)      \
+                                                  X(cuEventElapsedTime)
 
 class Driver {
  public:

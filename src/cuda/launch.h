@@ -43,8 +43,7 @@ class LoadedKernel {
 // are the allocator's business; Triton promises none. Called only for kernels that need scratch memory.
 using AllocateScratch = std::function<uint64_t(int64_t bytes, int64_t alignment)>;
 
-// Grid, block and launch attributes as Triton's launcher chooses them. Pure. `attributes` points at
-// `storage`.
+// Grid, block and launch attributes as Triton's launcher chooses them. Pure. `config` points at `attributes`.
 struct LaunchShape {
   LaunchShape(const CompiledKernel& kernel, const std::array<int64_t, 3>& grid, const DeviceInfo& device);
   LaunchShape(const LaunchShape&) = delete;

@@ -37,7 +37,7 @@ struct PrefillTokens {
   at::Tensor positions;   // [tokens]
   at::Tensor table_rows;  // [tokens]: a token's row of `tables`
   at::Tensor
-      tiles;  // [tiles, 4]: first token, tokens (kPrefillTile at most), first position, row of `tables`
+      tiles;  // [tiles, 4]: first token, tokens (prefill_tile() at most), first position, row of `tables`
   at::Tensor tables;  // [chunks, width]
   at::Tensor rope;    // RopeTensor of the tokens' prompt; undefined: the positions' own
 };
