@@ -212,7 +212,7 @@ nlohmann::json Describe(const BenchOptions& o, const ModelConfig& config) {
                            {"sharing", !o.no_sharing},
                            {"bytes_of_a_step", step_bytes}};
   const Gpu* const gpu = Gpu::Current();
-  report["device"] = gpu != nullptr ? gpu->info().name : "CPUs as the tile machine";
+  report["device"] = gpu != nullptr ? gpu->info().name : "the tile machine";
   if (gpu == nullptr) return report;
   const double bandwidth = gpu->info().memory_bandwidth * o.ranks.size;
   report["memory_bandwidth"] = bandwidth;
@@ -246,7 +246,7 @@ int RunEngine(const BenchOptions& o, const Environment& environment) {
 }  // namespace
 
 int RunBench(int argc, char** argv, const Environment& environment) {
-  CLI::App app("Measures parts of Tritogen on this machine.", "tritogen bench");
+  CLI::App app("Measures parts of Tritogen on this machine.", "./tritogen bench");
   app.require_subcommand(1);
   BenchOptions o;
   CLI::App* engine = app.add_subcommand("engine", "tokens per second with random weights of a shape");
