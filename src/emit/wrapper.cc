@@ -163,7 +163,7 @@ std::string Wrapper::AtenStatement(const AtenStep& step, int indent) {
 
 // Behind lift_fresh, as torch.tensor ends, it is a tensor of the program: views of it are steps, not other
 // constants.
-std::string Wrapper::ConstantStatement(const ConstantStep& step, int indent) {
+std::string Wrapper::ConstantStatement(const ConstantStep& step) {
   const TensorMeta& meta = plan_.tensors[step.out];
   const std::string name = Fresh(step.out, "constant");
   return fmt::format("{} = torch.ops.aten.lift_fresh({}.view({}))", name, PythonTensor(step.data, meta.dtype),
@@ -272,7 +272,7 @@ std::string Wrapper::Statements(const std::vector<const Step*>& steps, int inden
     }
     const std::string text =
         std::visit(Overloaded{[&](const AtenStep& s) { return AtenStatement(s, indent); },
-                              [&](const ConstantStep& s) { return ConstantStatement(s, indent); },
+                              [&](const ConstantStep& s) { return ConstantStatement(s); },
                               [&](const LaunchStep& s) { return LaunchStatement(s, indent); }},
                    *steps[i]);
     out += fmt::format("{:{}}{}\n", "", indent, text);

@@ -44,7 +44,7 @@ class Wrapper {
   std::string AtenStatement(const AtenStep& step, int indent);
   std::string CountersStatement(const std::vector<const Step*>& steps, size_t first, size_t count,
                                 int indent) const;
-  std::string ConstantStatement(const ConstantStep& step, int indent);
+  std::string ConstantStatement(const ConstantStep& step);
   std::string LaunchStatement(const LaunchStep& step, int indent, const LaunchLoop* loop = nullptr);
   std::string LaunchLiteral(const Value& value, const std::vector<KernelArg>& args, size_t* next) const;
   std::string Fresh(TensorId id, std::string_view stem);
