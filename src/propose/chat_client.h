@@ -16,7 +16,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "base/splitmix.h"
 #include "propose/chat_model.h"

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <queue>
 
 #include "base/error.h"
 #include "base/utf8.h"

@@ -1,7 +1,6 @@
 #include "verify/work.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <set>
