@@ -64,7 +64,7 @@ Start MakeStart(const Plan& plan, uint64_t seed, ReplayOptions options) {
   Replayer replayer(plan, options);
   Expect("generate", replayer.Generate(seed, &start.inputs, &start.init_inputs));
   const TensorList warmup = plan.warmup_inputs.empty() ? TensorList() : Clones(start.inputs);
-  Expect("set up", replayer.Setup(seed, Clones(start.init_inputs), warmup, {}));
+  Expect("set up", replayer.SetUp(seed, Clones(start.init_inputs), warmup, {}));
   for (const auto& [name, tensor] : replayer.State()) start.state[name] = tensor;
   return start;
 }
@@ -72,7 +72,7 @@ Start MakeStart(const Plan& plan, uint64_t seed, ReplayOptions options) {
 TensorList Replay(const Plan& plan, const Start& start, uint64_t seed, const ReplayOptions& options) {
   Replayer replayer(plan, options);
   const TensorList warmup = plan.warmup_inputs.empty() ? TensorList() : start.inputs;
-  Expect("set up on the device", replayer.Setup(seed, start.init_inputs, warmup, start.state));
+  Expect("set up on the device", replayer.SetUp(seed, start.init_inputs, warmup, start.state));
   TensorList outputs;
   Expect("run", replayer.Run(start.inputs, seed, &outputs));
   for (at::Tensor& output : outputs) output = output.contiguous().cpu();

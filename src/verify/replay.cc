@@ -188,7 +188,7 @@ std::optional<ReplayFailure> Replayer::Generate(uint64_t seed, TensorList* input
   });
 }
 
-std::optional<ReplayFailure> Replayer::Setup(uint64_t seed, const TensorList& init_inputs,
+std::optional<ReplayFailure> Replayer::SetUp(uint64_t seed, const TensorList& init_inputs,
                                              const TensorList& warmup,
                                              const std::unordered_map<std::string, at::Tensor>& bindings) {
   return impl_->Guarded(seed, [&] {

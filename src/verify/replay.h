@@ -91,7 +91,7 @@ class Replayer {
   // Runs set-up: random initialisers draw from `seed` as torch.manual_seed(seed) would. `bindings`: state
   // name → values that replace the result of the step that made it (then set-up goes on from there, so that
   // packed copies follow). `warmup`: tensor leaves for warmup_inputs.
-  std::optional<ReplayFailure> Setup(uint64_t seed, const TensorList& init_inputs, const TensorList& warmup,
+  std::optional<ReplayFailure> SetUp(uint64_t seed, const TensorList& init_inputs, const TensorList& warmup,
                                      const std::unordered_map<std::string, at::Tensor>& bindings);
 
   // The module's state after set-up, by name, not copied.
@@ -104,7 +104,7 @@ class Replayer {
   std::vector<TensorId> Changed() const;
 
   // One call: `inputs` are the tensor leaves of plan.inputs in order and are not modified unless the program
-  // does so. The state after Setup is restored first, so calls are independent. Outputs: tensor leaves of
+  // does so. The state after SetUp is restored first, so calls are independent. Outputs: tensor leaves of
   // plan.outputs in order.
   std::optional<ReplayFailure> Run(const TensorList& inputs, uint64_t seed, TensorList* outputs);
 
@@ -114,7 +114,7 @@ class Replayer {
   std::optional<ReplayFailure> Await();
 
   // GPU: puts one call on the stream and returns, for timing and for capture in a graph. The state is what
-  // the last call left. RestoreState puts back what Setup made, on the stream, too.
+  // the last call left. RestoreState puts back what SetUp made, on the stream, too.
   std::optional<ReplayFailure> Queue(const TensorList& inputs, TensorList* outputs);
   void RestoreState();
 

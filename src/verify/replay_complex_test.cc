@@ -96,7 +96,7 @@ TEST(ReplayComplexTest, StateMayBeComplex) {
   const Plan plan = kept.Build();
   Replayer replayer(plan, {});
   const at::Tensor values = at::complex(at::rand({2}), at::rand({2})).to(at::kComplexDouble);
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {{"w", values}}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {{"w", values}}));
   EXPECT_TRUE(at::equal(replayer.State()["w"], values));
   const auto redrawn = Redraw(values, 3);
   ASSERT_TRUE(redrawn);

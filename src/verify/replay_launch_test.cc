@@ -17,7 +17,7 @@ class LaunchTest : public testing::Test {
 
   std::optional<ReplayFailure> Run(TensorList* outputs) {
     Replayer replayer(plan_, {});
-    if (auto failure = replayer.Setup(1, {}, {}, {{"weight", weight_}})) return failure;
+    if (auto failure = replayer.SetUp(1, {}, {}, {{"weight", weight_}})) return failure;
     return replayer.Run({input_}, 1, outputs);
   }
 
@@ -60,7 +60,7 @@ TEST_F(LaunchTest, WritesIntoStateAreUndone) {
   arguments()[0] = arguments()[2] = arguments()[1];  // weight *= weight, in one program
   std::get<LaunchStep>(plan_.run[1]).variants[0].grid = {1, 1, 1};
   Replayer replayer(plan_, {.check_memory = false});  // the output stays unwritten
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {{"weight", weight_}}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {{"weight", weight_}}));
   for (int call = 0; call < 2; ++call) {
     TensorList outputs;
     auto failure = replayer.Run({input_}, 1, &outputs);

@@ -120,7 +120,7 @@ TEST(ReplayLimitsTest, MemoryComesBack) {
   small.memory_bytes = 16 << 10;
   Plan plan = sketch.Build();
   Replayer replayer(plan, small);
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {}));
   for (int call = 0; call < 20; ++call) {
     TensorList outputs;
     auto failure = replayer.Run({at::ones({1024})}, 1, &outputs);

@@ -20,7 +20,7 @@ TEST(ReplayState, CallsAreIndependent) {
   sketch.Output(total);
   Plan plan = sketch.Build();
   Replayer replayer(plan, {});
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {}));
   TensorList first, second;
   ASSERT_FALSE(replayer.Run({at::ones({2})}, 1, &first));
   ASSERT_FALSE(replayer.Run({at::full({2}, 5.0)}, 1, &second));
@@ -46,7 +46,7 @@ TEST(ReplayState, KnowsWhatACallLeavesChanged) {
   for (const double value : {0.0, 3.0}) {
     const Plan plan = Counter("aten::fill_.Scalar", {value});
     Replayer replayer(plan, {});
-    ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+    ASSERT_FALSE(replayer.SetUp(1, {}, {}, {}));
     ASSERT_FALSE(replayer.Run({at::ones({2})}, 1, &outputs));
     EXPECT_EQ(replayer.Changed(), value == 0 ? std::vector<TensorId>{} : std::vector<TensorId>{1});
   }
@@ -84,7 +84,7 @@ TEST(ReplayState, RedrawnStateIsOtherInEachCall) {
   ReplayOptions options;
   options.redrawn = {1};
   Replayer replayer(plan, options);
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {}));
   TensorList first, second;
   ASSERT_FALSE(replayer.Run({at::zeros({2})}, 1, &first));
   ASSERT_FALSE(replayer.Run({at::zeros({2})}, 1, &second));
@@ -106,7 +106,7 @@ TEST(ReplayState, RunningStatisticsAreRestored) {
   sketch.Output(mean);
   Plan plan = sketch.Build();
   Replayer replayer(plan, {});
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {}));
   TensorList outputs;
   for (int call = 0; call < 2; ++call) {
     ASSERT_FALSE(replayer.Run({at::ones({4, 2})}, 1, &outputs));

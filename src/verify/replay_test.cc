@@ -166,8 +166,8 @@ TEST(ReplayTest, Float64DrawsTheSameRandomNumbers) {
   ReplayOptions wide;
   wide.in_float64 = true;
   Replayer narrow_replay(plan, {}), wide_replay(plan, wide);
-  ASSERT_FALSE(narrow_replay.Setup(42, {}, {}, {}));
-  ASSERT_FALSE(wide_replay.Setup(42, {}, {}, {}));
+  ASSERT_FALSE(narrow_replay.SetUp(42, {}, {}, {}));
+  ASSERT_FALSE(wide_replay.SetUp(42, {}, {}, {}));
   at::Tensor expected = at::empty({64}).normal_(0, 1, at::make_generator<at::CPUGeneratorImpl>(42));
   EXPECT_TRUE(at::equal(narrow_replay.State()["w"], expected));
   EXPECT_TRUE(at::equal(wide_replay.State()["w"], expected.to(at::kDouble)));
@@ -193,13 +193,13 @@ TEST(ReplayTest, BindingsReachPackedCopies) {
   Plan plan = sketch.Build();
   Replayer replayer(plan, {});
   at::Tensor values = at::arange(6, at::kFloat).view({2, 3});
-  auto failure = replayer.Setup(1, {}, {}, {{"w", values}});
+  auto failure = replayer.SetUp(1, {}, {}, {{"w", values}});
   ASSERT_FALSE(failure) << failure->message;
   EXPECT_TRUE(at::equal(replayer.State()["w"], values));
   TensorList outputs;
   ASSERT_FALSE(replayer.Run({at::ones({3})}, 1, &outputs));
   EXPECT_TRUE(at::equal(outputs[0], values.sum(1)));
-  EXPECT_TRUE(replayer.Setup(1, {}, {}, {{"v", values}}));  // no such state
+  EXPECT_TRUE(replayer.SetUp(1, {}, {}, {{"v", values}}));  // no such state
 }
 
 TEST(ReplayTest, ComplexNumbersAreBoundAsPairs) {
@@ -219,7 +219,7 @@ TEST(ReplayTest, ComplexNumbersAreBoundAsPairs) {
     options.in_float64 = wide;
     Replayer replayer(plan, options);
     const at::Tensor values = at::arange(6, wide ? at::kDouble : at::kFloat).view({3, 2});
-    auto failure = replayer.Setup(1, {}, {}, {{"w", values}});
+    auto failure = replayer.SetUp(1, {}, {}, {{"w", values}});
     ASSERT_FALSE(failure) << failure->message;
     EXPECT_TRUE(at::equal(replayer.State()["w"], values));
   }
@@ -238,7 +238,7 @@ TEST(ReplayTest, StateCopiedFromAnExpandedTensorIsBoundBehindTheCopy) {
   Plan plan = sketch.Build();
   Replayer replayer(plan, {});
   at::Tensor values = at::arange(6, at::kFloat).view({3, 2});
-  auto failure = replayer.Setup(1, {}, {}, {{"w", values}});
+  auto failure = replayer.SetUp(1, {}, {}, {{"w", values}});
   ASSERT_FALSE(failure) << failure->message;
   EXPECT_TRUE(at::equal(replayer.State()["w"], values));
 }
@@ -255,7 +255,7 @@ TEST(ReplayTest, LayersCopiedFromOneAnotherAreBoundOneByOne) {
   sketch.map["state"].push_back({"layers.1", second, "parameter"});
   Plan plan = sketch.Build();
   Replayer replayer(plan, {});
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {{"layers.0", at::zeros({2})}, {"layers.1", at::ones({2})}}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {{"layers.0", at::zeros({2})}, {"layers.1", at::ones({2})}}));
   EXPECT_TRUE(at::equal(replayer.State()["layers.0"], at::zeros({2})));
   EXPECT_TRUE(at::equal(replayer.State()["layers.1"], at::ones({2})));
 }
@@ -300,7 +300,7 @@ TEST(ReplayTest, FreshMemoryIsPoisoned) {
   unchecked.order_seed = 1;
   const Plan plan = sketch.Build();
   Replayer replayer(plan, unchecked);
-  ASSERT_FALSE(replayer.Setup(1, {}, {}, {}));
+  ASSERT_FALSE(replayer.SetUp(1, {}, {}, {}));
   for (const bool largest : {true, false, true}) {  // NaN is what a maximum may pass over
     ASSERT_FALSE(replayer.Run({}, 1, &outputs));
     EXPECT_EQ(outputs[0][0].item<float>() == std::numeric_limits<float>::max(), largest);
@@ -362,10 +362,10 @@ TEST(ReplayTest, RecordedReferencesAgreeWithTheirFloat64Selves) {
     };
     check(narrow.Generate(7, &inputs, &init_inputs));
     TensorList warmup = TensorLeaves(plan.warmup_inputs).empty() ? TensorList() : inputs;
-    check(narrow.Setup(7, init_inputs, warmup, {}));
+    check(narrow.SetUp(7, init_inputs, warmup, {}));
     check(narrow.Run(inputs, 7, &outputs));
     auto state = narrow.State();
-    check(wide.Setup(7, init_inputs, warmup, {state.begin(), state.end()}));
+    check(wide.SetUp(7, init_inputs, warmup, {state.begin(), state.end()}));
     check(wide.Run(inputs, 7, &exact));
     ASSERT_FALSE(outputs.empty());
     for (size_t i = 0; i < outputs.size(); ++i) {

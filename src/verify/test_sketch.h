@@ -77,7 +77,7 @@ inline json T(int id) {
 inline std::optional<ReplayFailure> RunOnce(const Plan& plan, const TensorList& inputs, TensorList* outputs,
                                             ReplayOptions options = {}) {
   Replayer replayer(plan, options);
-  if (auto failure = replayer.Setup(1, {}, {}, {})) return failure;
+  if (auto failure = replayer.SetUp(1, {}, {}, {})) return failure;
   return replayer.Run(inputs, 2, outputs);
 }
 

@@ -67,7 +67,7 @@ class EdgeRuns {
     if (!exact_ || !RunExact(*exact_, &unused_)) return false;
     const TensorList exact = Seen();
     MovedRuns runs(task_, deadline_, {.probes = &probes_});
-    if (runs.Setup(bindings) || runs.Run(kMoreRuns, trial_.inputs, trial_.run_seed, trial_.exact, &unused_))
+    if (runs.SetUp(bindings) || runs.Run(kMoreRuns, trial_.inputs, trial_.run_seed, trial_.exact, &unused_))
       return false;
     const TensorList moved = Seen();
     for (size_t i = 0; i < probes_.size(); ++i) little_.push_back(LittleOf(i, exact[i], seen[i], moved[i]));

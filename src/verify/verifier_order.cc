@@ -55,7 +55,7 @@ Row CallsOnOneState(const Task::Impl& task, const Setting& setting, const Deadli
   if (row.alone[0]->remaker == nullptr) {
     ReferenceRuns runs(task, deadline, row.alone.size());
     Replayer none(task.plan, ReferenceOptionsFor(task.options, deadline));
-    if (!runs.Setup(setting.bindings)) row.made = TrialMaker(task, &runs, &none).ExpectInARow(row.alone);
+    if (!runs.SetUp(setting.bindings)) row.made = TrialMaker(task, &runs, &none).ExpectInARow(row.alone);
   }
   for (const Trial& trial : row.made) row.expected.push_back(&trial);
   if (!row.made.empty()) return row;

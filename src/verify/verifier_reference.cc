@@ -170,9 +170,9 @@ TensorList ReferenceRuns::Narrow(const TensorList& tensors) const {
   return task_.cuts_factors ? RoundToBfloat16(tensors) : RoundToTf32(tensors);
 }
 
-std::optional<ReplayFailure> ReferenceRuns::Setup(const Bindings& bindings) {
+std::optional<ReplayFailure> ReferenceRuns::SetUp(const Bindings& bindings) {
   auto setup = [&](Replayer& replayer, const Bindings& state) {
-    return SetUp(task_, plan_, state, &replayer);
+    return tritogen::SetUp(task_, plan_, state, &replayer);
   };
   if (auto failure = setup(eager_, bindings)) return failure;
   // The other precisions get exactly the weights that the eager program has.
@@ -198,7 +198,7 @@ std::optional<ReplayFailure> ReferenceRuns::RunOrdered(int order, const TensorLi
     options.order_of_equals = order;
     replayer = std::make_unique<Replayer>(plan_, options);
     const Bindings state = MapBindings(eager_.State(), ToDouble);
-    if (auto failure = SetUp(task_, plan_, state, replayer.get())) return failure;
+    if (auto failure = tritogen::SetUp(task_, plan_, state, replayer.get())) return failure;
   }
   return replayer->Run(ToDouble(inputs), seed, outputs);
 }
@@ -230,7 +230,7 @@ std::optional<ReplayFailure> ReferenceRuns::Run(const TensorList& inputs, uint64
   if (with_narrow && !task_.spares_memory) {
     if (!narrow_) {
       narrow_ = std::make_unique<Replayer>(plan_, InFloat64(options_));
-      if (auto failure = SetUp(task_, plan_, narrow_state_, narrow_.get())) return failure;
+      if (auto failure = tritogen::SetUp(task_, plan_, narrow_state_, narrow_.get())) return failure;
     }
     if (auto failure = narrow_->Run(ToDouble(Narrow(inputs)), seed, &results->narrow)) return failure;
   }
@@ -260,8 +260,8 @@ MovedRuns::MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOpti
       inner_(options.inside ? InnerProbes(task.plan, options.sums) : std::vector<Probe>()),
       eager_(task.plan, Probing(ReferenceOptionsFor(task.options, deadline), &inner_)) {}
 
-std::optional<ReplayFailure> MovedRuns::Setup(const Bindings& bindings) {
-  return SetUp(task_, task_.plan, bindings, &eager_);
+std::optional<ReplayFailure> MovedRuns::SetUp(const Bindings& bindings) {
+  return tritogen::SetUp(task_, task_.plan, bindings, &eager_);
 }
 
 std::optional<ReplayFailure> MovedRuns::MoveInner(const TensorList& inputs, uint64_t seed, uint64_t stream,
@@ -287,8 +287,8 @@ std::optional<ReplayFailure> MovedRuns::Run(int number, const TensorList& inputs
   options = WithCastsMoved(options, task_, stream, options_.times);
   if (task_.cuts_factors) options = WithFactorsCut(options, task_, SubSeed(seed, stream));
   Replayer replayer(task_.plan, options);
-  auto failure =
-      SetUp(task_, task_.plan, MovedWeights(task_, eager_.State(), stream, options_.times), &replayer);
+  auto failure = tritogen::SetUp(task_, task_.plan,
+                                 MovedWeights(task_, eager_.State(), stream, options_.times), &replayer);
   if (failure) return failure;
   return replayer.Run(MovedInputs(task_, inputs, seed, exact, stream, options_.times), seed, outputs);
 }
@@ -317,7 +317,7 @@ std::optional<ReplayFailure> MovedRuns::RunOn(const Nearby& given, uint64_t seed
   Bindings weights;
   for (const at::Tensor& input : given.inputs) inputs.push_back(as_run(input));
   for (const auto& [name, tensor] : given.weights) weights[name] = as_run(tensor);
-  if (auto failure = SetUp(task_, task_.plan, weights, &replayer)) return failure;
+  if (auto failure = tritogen::SetUp(task_, task_.plan, weights, &replayer)) return failure;
   return replayer.Run(inputs, seed, outputs);
 }
 

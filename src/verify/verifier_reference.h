@@ -17,7 +17,7 @@ class ReferenceRuns {
   ReferenceRuns(const Task::Impl& task, const Deadline& deadline, size_t calls = 1);
 
   // Also once more: then nothing is left of what the weights were in the meantime.
-  std::optional<ReplayFailure> Setup(const Bindings& bindings);
+  std::optional<ReplayFailure> SetUp(const Bindings& bindings);
 
   struct Results {
     TensorList eager, exact, narrow;
@@ -69,7 +69,7 @@ struct MovedOptions {
 class MovedRuns {
  public:
   MovedRuns(const Task::Impl& task, const Deadline& deadline, MovedOptions options = {});
-  std::optional<ReplayFailure> Setup(const Bindings& bindings);
+  std::optional<ReplayFailure> SetUp(const Bindings& bindings);
   // Outputs of the plan, or its errors, in fp64; outputs under a TF32 contract with factors cut.
   // `exact` as above.
   std::optional<ReplayFailure> Run(int number, const TensorList& inputs, uint64_t seed,

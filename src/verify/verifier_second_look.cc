@@ -72,7 +72,7 @@ bool SecondLook::Make(const Trial& trial) {
 
 bool SecondLook::Widen(const Trial& trial, const Deadline& deadline, const std::vector<size_t>& outputs_of) {
   MovedRuns runs(task_, deadline, {.inside = true, .sums = !task_.spares_memory});
-  if (runs.Setup(*bindings_)) return false;
+  if (runs.SetUp(*bindings_)) return false;
   for (int number = 0; number < kMoreRuns; ++number) {
     TensorList outputs;
     if (runs.Run(number, trial.inputs, trial.run_seed, trial.exact, &outputs)) return false;
@@ -88,7 +88,7 @@ bool SecondLook::Widen(const Trial& trial, const Deadline& deadline, const std::
 void SecondLook::WidenByEager(const Trial& trial, const Deadline& deadline,
                               const std::vector<size_t>& outputs_of) {
   MovedRuns runs(task_, deadline, {.times = kTimesApart, .errors = true});
-  if (runs.Setup(*bindings_)) return;
+  if (runs.SetUp(*bindings_)) return;
   TensorList largest(checks_.size());
   for (int number = 0; number < kMoreRuns; ++number) {
     TensorList errors;

@@ -131,7 +131,7 @@ std::optional<ReplayFailure> SetUp(const Task::Impl& task, const Plan& plan, con
     }
     warmup = CloneAll(warmup);
   }
-  return replayer->Setup(seed.value_or(task.weight_seed), CloneAll(task.init_inputs), warmup, bindings);
+  return replayer->SetUp(seed.value_or(task.weight_seed), CloneAll(task.init_inputs), warmup, bindings);
 }
 
 Outcome OutcomeOf(ReplayFailure::Kind kind) {

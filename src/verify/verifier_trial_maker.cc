@@ -203,7 +203,7 @@ bool TrialMaker::AnyMovedRun(const Trial& trial, const MovedOptions& options, in
                              const F& is_such) const {
   const Deadline deadline(task_.options.budget_seconds);
   MovedRuns runs(task_, deadline, options);
-  if (runs.Setup(*bindings_)) return true;
+  if (runs.SetUp(*bindings_)) return true;
   for (int number = first; number < first + count; ++number) {
     TensorList outputs;
     if (runs.Run(number, trial.inputs, trial.run_seed, trial.exact, &outputs) || is_such(outputs))

@@ -264,7 +264,7 @@ struct KeptReference final : FreshTrials {
 
   std::optional<ReplayFailure> SetUp(const Bindings& bindings) {
     maker.SetBindings(bindings);
-    return runs.Setup(bindings);
+    return runs.SetUp(bindings);
   }
 
   std::optional<Trial> Inputs(Distribution distribution, uint64_t seed, double strength,
