@@ -143,7 +143,7 @@ TEST(ProcessTest, BoundsTimeAndOutput) {
 
 // A dead process that nobody has waited for is gone, too.
 bool IsGone(const std::string& pid) {
-  std::ifstream stat("/proc/" + pid + "/stat");
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
   std::string number, name, state;
   return !(stat >> number >> name >> state) || state == "Z" || state == "X";
 }
