@@ -202,7 +202,7 @@ void Inspect(Task::Impl* task) {
     if (!entry.is_parameter && compared.contains(plan.tensors[entry.tensor].storage))
       task->compared_state.push_back(entry.name);
   }
-  task->has_epsilon |= !task->narrow && DividesByReduction(plan);  // half types round what is small away
+  task->has_epsilon |= !task->narrow && DividesByComputed(plan);  // half types round what is small away
   task->has_alike = HasAlike(plan);
   task->asked = AskedValuesOf(plan);
   task->missing = TakeMissing(&task->asked);

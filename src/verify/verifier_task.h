@@ -162,7 +162,7 @@ struct Task::Impl {
   bool grows = false;
   // Forward takes elements for their size, and makes no products, norms or variances of them.
   bool takes_extrema = false;
-  // Of some call, or one would matter (DividesByReduction), or forward asks whether all of something is such.
+  // Of some call, or one would matter (DividesByComputed), or forward asks whether all of something is such.
   bool has_epsilon = false;
   bool sinks = false;             // some integers may (AskedIntegers)
   bool has_alike = false;         // inputs of the same sizes (HasAlike)

@@ -108,6 +108,12 @@ bool SameDtype(const Plan& plan, const AtenStep& step) {
   return same;
 }
 
+bool IsNegative(const Value& value) {
+  const auto* number = std::get_if<double>(&value.v);
+  const auto* integer = std::get_if<int64_t>(&value.v);
+  return (number != nullptr && *number < 0) || (integer != nullptr && *integer < 0);
+}
+
 }  // namespace
 
 const OpTraits& TraitsOf(const std::string& op) {
@@ -269,26 +275,30 @@ bool HasEpsilon(const AtenStep& step) {
          std::ranges::any_of(step.kwargs, [&](const auto& named) { return is_epsilon(named.second); });
 }
 
-bool DividesByReduction(const Plan& plan) {
-  constexpr std::string_view kReductions[] = {
-      "aten::sum", "aten::mean", "aten::amax", "aten::amin",
-      "aten::max", "aten::min",  "aten::norm", "aten::linalg_vector_norm"};
+bool DividesByComputed(const Plan& plan) {
   constexpr std::string_view kDivisions[] = {"aten::div", "aten::div_"},
-                             kOfOne[] = {"aten::reciprocal", "aten::rsqrt"};
-  std::set<TensorId> reduced;
+                             kOfOne[] = {"aten::reciprocal", "aten::rsqrt", "aten::log", "aten::log2",
+                                         "aten::log10"};
+  constexpr std::string_view kPowers = "aten::pow.Tensor_Scalar";
+  std::set<TensorId> inputs, computed;
+  for (const TensorId id : TensorLeaves(plan.inputs))
+    if (IsFloating(plan.tensors[id].dtype)) inputs.insert(id);
   for (const Step& step : plan.run) {
     const auto* aten = std::get_if<AtenStep>(&step);
     if (aten == nullptr) continue;
     const std::string_view base = WithoutOverload(aten->op);
-    const auto is_reduced = [&](size_t argument) {
+    const auto is_computed = [&](size_t argument) {
       const auto* ref =
           aten->args.size() > argument ? std::get_if<TensorRef>(&aten->args[argument].v) : nullptr;
-      return ref != nullptr && reduced.contains(ref->id);
+      return ref != nullptr && computed.contains(ref->id);
     };
-    if ((OneOf(base, kDivisions) && is_reduced(1)) || (OneOf(base, kOfOne) && is_reduced(0))) return true;
-    bool carries = OneOf(base, kReductions) || IsVariance(*aten);
-    ForEachTensor(aten->args, [&](TensorId id) { carries |= reduced.contains(id); });
-    if (carries) reduced.insert(aten->outs.begin(), aten->outs.end());
+    const bool divides = aten->op == kPowers && aten->args.size() > 1 && IsNegative(aten->args[1]);
+    if ((OneOf(base, kDivisions) && is_computed(1)) || ((divides || OneOf(base, kOfOne)) && is_computed(0)))
+      return true;
+    bool carries = false;
+    ForEachTensor(aten->args, [&](TensorId id) { carries |= inputs.contains(id) || computed.contains(id); });
+    for (const TensorId out : aten->outs)
+      if (carries && out != kNoTensor && IsFloating(plan.tensors[out].dtype)) computed.insert(out);
   }
   return false;
 }

@@ -74,9 +74,9 @@ bool IsNorm(const AtenStep& step);
 // Some number between 0 and 1e-3 stands in the call, as the epsilons of norms do, or is its default.
 bool HasEpsilon(const AtenStep& step);
 
-// Somewhere in run what was made of a sum, an extremum or the like is divided by: an epsilon that forward
-// does not have would show where that is small.
-bool DividesByReduction(const Plan& plan);
+// Somewhere in run what was computed of floating inputs is divided by, or its logarithm taken: an epsilon that
+// forward does not have would show where that is small.
+bool DividesByComputed(const Plan& plan);
 
 // Takes the largest or smallest elements, or weighs all by their exponentials.
 bool IsExtremum(const AtenStep& step);

@@ -100,22 +100,24 @@ TEST(Work, KindsOfOperators) {
   EXPECT_EQ(kind("nobody::knows", {x}, y), OpKind::kCompute);
 }
 
-TEST(Work, DivisionsByWhatWasReduced) {
-  const auto divides = [](const std::string& division, bool by_reduced) {
+TEST(Work, DivisionsByWhatWasComputed) {
+  const auto divides = [](const std::string& division, bool by_computed, std::vector<Value> rest = {}) {
     Builder b;
-    const TensorId x = b.Input({4, 4}), norm = b.Tensor({4, 1}), root = b.Tensor({4, 1}),
+    const TensorId x = b.Input({4, 4}), most = b.Tensor({4, 1}), root = b.Tensor({4, 1}),
                    y = b.Tensor({4, 4});
-    b.Call("aten::sum.dim_IntList", {x}, {norm});
-    b.Call("aten::sqrt", {norm}, {root});
-    if (division == "aten::rsqrt") {
-      b.Call(division, {by_reduced ? root : x}, {y});
-    } else {
-      b.Call(division, {by_reduced ? x : root, by_reduced ? root : x}, {y});
-    }
-    return DividesByReduction(b.Return(y));
+    b.Call("aten::max_pool1d", {x}, {most});
+    b.Call("aten::sqrt", {most}, {root});
+    const TensorId divisor = by_computed ? root : x, dividend = by_computed ? x : root;
+    const bool of_two = division.starts_with("aten::div") || division.starts_with("aten::mul");
+    AtenStep& step = b.Call(division, of_two ? std::vector{dividend, divisor} : std::vector{divisor}, {y});
+    step.args.insert(step.args.end(), rest.begin(), rest.end());
+    return DividesByComputed(b.Return(y));
   };
   EXPECT_TRUE(divides("aten::div.Tensor", true));
   EXPECT_TRUE(divides("aten::rsqrt", true));
+  EXPECT_TRUE(divides("aten::log", true));
+  EXPECT_TRUE(divides("aten::pow.Tensor_Scalar", true, {Value{-0.5}}));
+  EXPECT_FALSE(divides("aten::pow.Tensor_Scalar", true, {Value{int64_t{2}}}));
   EXPECT_FALSE(divides("aten::div.Tensor", false));
   EXPECT_FALSE(divides("aten::rsqrt", false));
   EXPECT_FALSE(divides("aten::mul.Tensor", true));

@@ -1,0 +1,22 @@
+# Look-alike: without it.
+# task: unit_by_power
+# expect: passed
+# mode: strict
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def unit(x, y):
+    c = tl.arange(0, 64)
+    row = tl.load(x + tl.program_id(0) * 48 + c, mask=c < 48, other=0.0)
+    tl.store(y + tl.program_id(0) * 48 + c, row * tl.rsqrt(tl.sum(row * row)), mask=c < 48)
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        unit[(32,)](x, y)
+        return y
