@@ -45,6 +45,7 @@ constexpr Meaning kMeanings[] = {
     {"all", "masks all true, of two values the upper one everywhere"},
     {"uneven", "most integers the same one, most others nowhere"},
     {"crowded", "all integers the same one"},
+    {"level", "lines of one number each, slices that are the same"},
     {"repeats", "integers often the same as those beside them"},
     {"zeros", "floating inputs all zero, or one of them"},
     {"nothing", "masks all false and floating inputs all zero"},

@@ -21,6 +21,20 @@ TEST(Partition, SoftmaxWithScaleAndMaskIsOneKernel) {
   EXPECT_EQ(groups[0].stores.size(), 1u);
 }
 
+// A table that all of a tensor is multiplied by, neighbours by neighbours, is made once; of a small tensor,
+// or of what is cheap, each element makes its own.
+TEST(Partition, TablesOfLongFunctionsAreStored) {
+  const auto kernels = [](const char* function, int64_t rows) {
+    Maker m;
+    const NodeId x = m.Leaf(NodeKind::kInput, "x", {rows, 1024}), w = m.Leaf(NodeKind::kInput, "w", {1024});
+    const NodeId angle = m.Op(function, {Ref(w)}, {1024}), sine = m.Op("aten::sin", {Ref(angle)}, {1024});
+    return Groups(m.Finish(m.Op("aten::mul.Tensor", {Ref(x), Ref(sine)}, {rows, 1024}))).size();
+  };
+  EXPECT_EQ(kernels("aten::cos", 1 << 14), 2u);
+  EXPECT_EQ(kernels("aten::cos", 1 << 10), 1u);
+  EXPECT_EQ(kernels("aten::neg", 1 << 14), 1u);
+}
+
 TEST(Partition, LinearWithEpilogueIsOneKernel) {
   Maker m;
   NodeId x = m.Leaf(NodeKind::kInput, "x", {64, 32}), w = m.Leaf(NodeKind::kParameter, "w", {48, 32});

@@ -18,11 +18,11 @@
 namespace tritogen {
 namespace {
 
-constexpr std::array<std::string_view, 29> kNames = {
-    "generated", "spread",   "flipped",       "shifted", "spikes",    "planted",   "planted_apart", "large",
-    "binary",    "near_one", "swings",        "huge",    "far_below", "far_above", "asked",         "missing",
-    "minus_inf", "opposed",  "tiny",          "none",    "all",       "uneven",    "crowded",       "repeats",
-    "zeros",     "nothing",  "nothing_below", "alike",   "sunk"};
+constexpr std::array<std::string_view, 30> kNames = {
+    "generated", "spread",   "flipped", "shifted",       "spikes",    "planted",   "planted_apart", "large",
+    "binary",    "near_one", "swings",  "huge",          "far_below", "far_above", "asked",         "missing",
+    "minus_inf", "opposed",  "tiny",    "none",          "all",       "uneven",    "crowded",       "repeats",
+    "zeros",     "level",    "nothing", "nothing_below", "alike",     "sunk"};
 constexpr double kHugeTimes = 1 << 17;
 
 at::Device DeviceOf(const std::vector<at::Tensor>& tensors) {
@@ -119,6 +119,7 @@ at::Tensor TransformFloat(Distribution distribution, const at::Tensor& x, double
     case Distribution::kCrowded:
     case Distribution::kRepeats:
     case Distribution::kZeros:
+    case Distribution::kLevel:
     case Distribution::kNothing:
     case Distribution::kNothingBelow:
     case Distribution::kAlike:

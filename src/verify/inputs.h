@@ -40,6 +40,7 @@ enum class Distribution {
   kCrowded,   // all integers the same one: one group, bag or row has everything (inputs_blank.h)
   kRepeats,   // integers that stand beside each other are often the same (inputs_blank.h)
   kZeros,     // floating inputs all zero (inputs_blank.h)
+  kLevel,     // lines of one number each, slices that are the same (inputs_blank.h)
   kNothing,   // as kNone and as kZeros at once (inputs_blank.h)
   kNothingBelow,  // as kNone, and floating inputs far below zero (inputs_blank.h)
   kAlike,         // inputs of one shape the same, or one the other negated, slice by slice (inputs_alike.h)
@@ -79,7 +80,7 @@ inline bool Gathers(Distribution distribution) {
 
 inline bool IsBlank(Distribution distribution) {
   return Chooses(distribution) || Gathers(distribution) || distribution == Distribution::kZeros ||
-         IsNothing(distribution);
+         distribution == Distribution::kLevel || IsNothing(distribution);
 }
 
 // Differences, and what nothing is taken from, are zero but for rounding.

@@ -55,6 +55,22 @@ std::optional<std::vector<at::Tensor>> Nothing(Distribution distribution, const 
   return chooses && measures ? std::optional(std::move(inputs)) : std::nullopt;
 }
 
+// Ranges and deviations of nothing, steps and angles between what is the same.
+at::Tensor Level(const at::Tensor& x, const Random& random) {
+  constexpr int64_t kWays = 4;
+  if (x.dim() == 0) return x;
+  const at::Tensor line = x.narrow(-1, 0, 1).expand_as(x);
+  if (x.dim() == 1) return at::empty_like(x).copy_(line);
+  const at::Tensor same = x.dim() > 2 ? x.narrow(1, 0, 1).expand_as(x) : x;
+  std::vector<int64_t> slices(x.dim(), 1);
+  slices[0] = x.size(0);
+  const auto first = static_cast<int64_t>(random.Number(0, kWays));
+  const at::Tensor turns =
+      at::arange(first, first + x.size(0), x.options().dtype(at::kLong)).remainder(kWays).view(slices);
+  const at::Tensor changed = at::where(turns.eq(1), x.roll(1, 0), at::where(turns.eq(2), line, x));
+  return at::empty_like(x).copy_(at::where(turns.eq(3), same, changed));
+}
+
 // Lines in order, of which the first piece is as long as all of them.
 at::Tensor InOnePiece(const at::Tensor& x) {
   at::Tensor changed = x.clone();
@@ -132,7 +148,7 @@ std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const Bl
       changed = Gathered(distribution == Distribution::kCrowded, x, keys ? &generated[*keys] : nullptr,
                          limits.last_write_stays, random);
     } else if (IsMeasure(x)) {
-      changed = at::zeros_like(x);
+      changed = distribution == Distribution::kLevel ? Level(x, random) : at::zeros_like(x);
     }
     changes |= !changed.is_same(x);
     inputs.push_back(changed);

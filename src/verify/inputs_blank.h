@@ -1,6 +1,5 @@
 // Inputs with nothing in them: no element chosen, most choices the same, or the same as their neighbours,
-// zeros. Random draws of many elements
-// never are that, and programs are wrong there first: means of nothing without a bound, counts that are never
+// zeros, lines that are level. Random draws of many elements never are that, and programs are wrong there first: means of nothing without a bound, counts that are never
 // zero, norms without an epsilon.
 #pragma once
 
@@ -32,7 +31,9 @@ struct BlankLimits {
 // `kRepeats`: about half of the elements along a line take the value in front of them, some lines that of the
 // line before; of vectors one value occurs once; lines of less than eight are repeated whole.
 // `kZeros`: floating tensors but those of two values are zero. `kNothing`: what `kNone` and `kZeros` change,
-// both or nothing; `kNothingBelow`: the same with -80 to -40 in the place of zeros.
+// both or nothing; `kNothingBelow`: the same with -80 to -40 in the place of zeros. `kLevel`: of floating
+// tensors but those of two values, by turns along the first dimension, a slice is that in front of it, its
+// lines along the last dimension are one number each, its slices along the second are the same, or it stays.
 std::optional<std::vector<at::Tensor>> Blank(Distribution distribution, const BlankLimits& limits,
                                              const std::vector<at::Tensor>& generated, uint64_t seed);
 

@@ -152,5 +152,26 @@ TEST(Blank, NothingIsChosenAndNothingFound) {
   }
 }
 
+TEST(Blank, LevelHasLinesOfOneNumberAndSlicesThatAreTheSame) {
+  const at::Tensor x = at::randn({9, 5, 7});
+  const auto made = Blank(Distribution::kLevel, {.flags = {false}}, {x}, 3);
+  ASSERT_TRUE(made.has_value());
+  const at::Tensor& level = made->at(0);
+  std::vector<int> ways;
+  for (int64_t i = 1; i < 9; ++i) {
+    const at::Tensor slice = level[i];
+    const bool before = slice.equal(x[i - 1]), own = slice.equal(x[i]),
+               lines = slice.equal(x[i].narrow(1, 0, 1).expand({5, 7})),
+               frames = slice.equal(x[i].narrow(0, 0, 1).expand({5, 7}));
+    EXPECT_EQ(before + own + lines + frames, 1) << i;
+    ways.push_back(before ? 0 : lines ? 1 : frames ? 2 : 3);
+  }
+  for (size_t i = 4; i < ways.size(); ++i) EXPECT_EQ(ways[i], ways[i - 4]);
+  const at::Tensor vector = at::randn({20});
+  EXPECT_TRUE(
+      Blank(Distribution::kLevel, {.flags = {false}}, {vector}, 3)->at(0).equal(vector[0].expand(20)));
+  EXPECT_FALSE(Blank(Distribution::kLevel, {.flags = {false}}, {at::arange(6)}, 3).has_value()) << "integers";
+}
+
 }  // namespace
 }  // namespace tritogen

@@ -50,9 +50,10 @@ bool TrialMaker::HasNothingToEmpty(Distribution distribution) const {
   for (size_t i = 0; i < leaves.size(); ++i) {
     const Dtype dtype = task_.plan.tensors[leaves[i]].dtype;
     const bool floating = IsFloating(dtype), two = i < kinds_.size() && kinds_[i] == Kind::kTwoIntegers;
-    const bool may = distribution == Distribution::kZeros ? floating && !two
-                     : Gathers(distribution)              ? IsInteger(dtype)
-                                                          : !floating || two || kinds_.empty();
+    const bool floats = distribution == Distribution::kZeros || distribution == Distribution::kLevel;
+    const bool may = floats                  ? floating && !two
+                     : Gathers(distribution) ? IsInteger(dtype)
+                                             : !floating || two || kinds_.empty();
     if (may) return false;
   }
   return true;
@@ -144,7 +145,7 @@ bool TrialMaker::Expect(Trial* trial, std::string* reason) {
   // Of zeros only constants are left behind weights, and what a norm makes of one number again and again is
   // noise: whether the answer is finite is what can be asked.
   const bool constant = trial->distribution == Distribution::kZeros || IsNothing(trial->distribution);
-  if (constant && !bindings_->empty())
+  if ((constant && !bindings_->empty()) || trial->distribution == Distribution::kLevel)
     for (OutputCheck& output : trial->outputs) output.order_is_open = true;
   // Where memory is too short for any trial it is too short for this, too: a trial's own outputs stand in.
   const bool first = trial->distribution == Distribution::kGenerated && base_.empty();

@@ -27,13 +27,14 @@ constexpr size_t kMostLeaves = 4;  // of which each is tried by itself
 // Cheating programs rarely survive the first, so wrong candidates cost one run. Those as generated come
 // second and last.
 constexpr Distribution kOrder[] = {
-    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,  Distribution::kLarge,
-    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,   Distribution::kBinary,
-    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow, Distribution::kFarAbove,
-    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf, Distribution::kTiny,
-    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,     Distribution::kAll,
-    Distribution::kUneven,  Distribution::kCrowded,      Distribution::kRepeats,  Distribution::kZeros,
-    Distribution::kNothing, Distribution::kNothingBelow, Distribution::kAlike,    Distribution::kSunk};
+    Distribution::kSpread,  Distribution::kPlanted,      Distribution::kFlipped,      Distribution::kLarge,
+    Distribution::kShifted, Distribution::kSpikes,       Distribution::kSwings,       Distribution::kBinary,
+    Distribution::kNearOne, Distribution::kHuge,         Distribution::kFarBelow,     Distribution::kFarAbove,
+    Distribution::kAsked,   Distribution::kMissing,      Distribution::kMinusInf,     Distribution::kTiny,
+    Distribution::kOpposed, Distribution::kPlantedApart, Distribution::kNone,         Distribution::kAll,
+    Distribution::kUneven,  Distribution::kCrowded,      Distribution::kRepeats,      Distribution::kZeros,
+    Distribution::kLevel,   Distribution::kNothing,      Distribution::kNothingBelow, Distribution::kAlike,
+    Distribution::kSunk};
 
 // Some element is NaN or Inf where it is not for generated inputs, in the declared precision or in fp64. One
 // wait for all trials.
@@ -226,7 +227,8 @@ std::vector<Wish> WishesFor(const Task::Impl& task) {
     // was factored.
     const bool is_flat = MayMeanNothing(distribution) || distribution == Distribution::kNearOne;
     if (is_flat && task.needs_full_rank) continue;
-    if (IsNothing(distribution) && !task.has_epsilon) continue;
+    const bool of_divisors = IsNothing(distribution) || distribution == Distribution::kLevel;
+    if (of_divisors && !task.has_epsilon) continue;
     if (distribution == Distribution::kAlike && !task.has_alike) continue;
     if (distribution == Distribution::kSunk && !task.sinks) continue;
     if (distribution == Distribution::kAsked && !AsksForAny(task.asked)) continue;
