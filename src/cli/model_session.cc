@@ -16,8 +16,6 @@
 #include "model/config.h"
 
 namespace tritogen {
-namespace {}  // namespace
-
 // Not through the ends of libraries, which may wait for the others; those end with this process.
 void EndForLostRank(const std::string& why, bool users_fault) {
   fmt::print(stderr, "tritogen: {}\n", why);

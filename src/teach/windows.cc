@@ -149,8 +149,8 @@ bool AreWindows(const Graph& graph, const Group& group) {
 }
 
 WindowLoop LoopOverWindow(const Group& group) {
-  WindowLoop loop{.elements = group.Size(AxisKind::kColumn)};
-  if (loop.elements <= kLongestWindow) return loop;
+  WindowLoop loop;
+  if (group.Size(AxisKind::kColumn) <= kLongestWindow) return loop;
   const std::vector<int64_t> dimensions = FactorsOf(group.domain, AxisKind::kColumn);
   int64_t line = 1;
   for (size_t i = dimensions.size(); i-- > 0 && line * dimensions[i] <= kLongestWindow;)

@@ -21,7 +21,6 @@ bool AreWindows(const Graph& graph, const Group& group);
 // written out (five windows of 121 elements would take the compiler more than a minute); or, where its last
 // dimension is too long for that, in one that is not.
 struct WindowLoop {
-  int64_t elements;
   int64_t line = 0;  // elements of a line; 0: one loop
   bool written_out = true;
 };

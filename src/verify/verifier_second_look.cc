@@ -108,9 +108,8 @@ void SecondLook::WidenByEager(const Trial& trial, const Deadline& deadline,
 // are 10^-6, and stands alone in its row and in its column: there the root mean square says nothing of it.
 void SecondLook::AllowEverywhere(const at::Tensor& error, uint64_t seed, Expectation* expected) {
   const at::Tensor& exact = expected->exact();
-  const at::Tensor up = Random(seed, exact.device()).Uniform(exact.sizes(), 0, 1).lt(0.5);
   const at::Tensor moved = error * (kTimesCancelled / expected->multiple());
-  expected->Widen(exact + at::where(up, moved, -moved));
+  expected->Widen(exact + moved * Random(seed, exact.device()).Signs(exact.sizes()));
 }
 
 bool MayBeLuck(const Task::Impl& task, const Trial& trial, size_t output, const Comparison& comparison) {
@@ -131,7 +130,8 @@ bool DeservesSecondLook(const Task::Impl& task, const Trial& trial, size_t outpu
   const bool exact = task.moves_inside && (trial.distribution == Distribution::kBinary ||
                                            trial.distribution == Distribution::kTiny);
   const bool few = comparison.allclose < 1 && comparison.allclose >= kShareAlmostAll;
-  if ((few || exact || MayCancel(trial.distribution)) && IsOffByANumber(task, trial, output, comparison)) return true;
+  if ((few || exact || MayCancel(trial.distribution)) && IsOffByANumber(task, trial, output, comparison))
+    return true;
   const bool jumps = task.Jumps(output) || !task.within[output].empty();
   if ((task.edges[output].empty() && !jumps) || task.index_sources[output] ||
       !std::isfinite(comparison.error))

@@ -31,9 +31,8 @@ std::vector<at::Tensor> Column(const std::vector<TensorList>& lists, size_t i) {
 at::Tensor MovedByUnits(const at::Tensor& exact, const at::Tensor& like, uint64_t seed) {
   if (like.numel() == 0) return exact;
   const at::Tensor most = like.to(at::kDouble).abs().nan_to_num(0, 0, 0).max();
-  const at::Tensor up = Random(seed, exact.device()).Uniform(exact.sizes(), 0, 1).lt(0.5);
   const at::Tensor unit = most * (2 * UnitRoundoff(like.scalar_type()));
-  return exact + at::where(up, unit, -unit);
+  return exact + unit * Random(seed, exact.device()).Signs(exact.sizes());
 }
 
 }  // namespace
